@@ -1,0 +1,116 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"verity/internal/tensor"
+)
+
+// An Entry is a tensor to be written. Data writes its bytes and is called once,
+// in order, so a checkpoint larger than memory can be made as it is written.
+type Entry struct {
+	Name  string
+	DType tensor.DType
+	Shape []int
+	Data  func(w io.Writer) error
+}
+
+// Of returns the entry of a tensor that is in memory.
+func Of(name string, t tensor.Tensor) Entry {
+	return Entry{name, t.DType, t.Shape, func(w io.Writer) error {
+		_, err := w.Write(t.Data)
+		return err
+	}}
+}
+
+// spelling is the inverse of dtypes.
+var spelling = map[tensor.DType]string{
+	tensor.F32: "F32", tensor.F16: "F16", tensor.BF16: "BF16", tensor.I8: "I8",
+}
+
+// Write writes a safetensors file with the tensors in the order given and the
+// metadata {"format": "pt"}, which transformers demands. The data begins at a
+// multiple of eight bytes. It fails if an entry does not write as many bytes as
+// its shape has, or if a name stands twice.
+func Write(w io.Writer, entries ...Entry) error {
+	head, err := header(entries)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		c := &counter{w: w}
+		if err := e.Data(c); err != nil {
+			return fmt.Errorf("safetensors: writing %q: %w", e.Name, err)
+		}
+		if want := e.bytes(); c.n != want {
+			return fmt.Errorf("safetensors: %q wrote %d bytes, its shape has %d", e.Name, c.n, want)
+		}
+	}
+	return nil
+}
+
+func (e Entry) bytes() int64 {
+	n := int64(e.DType.Size())
+	for _, d := range e.Shape {
+		n *= int64(d)
+	}
+	return n
+}
+
+// header returns the length and the padded JSON.
+func header(entries []Entry) ([]byte, error) {
+	type field struct {
+		DType   string   `json:"dtype"`
+		Shape   []int    `json:"shape"`
+		Offsets [2]int64 `json:"data_offsets"`
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"__metadata__":{"format":"pt"}`)
+	seen := map[string]bool{"__metadata__": true}
+	var at int64
+	for _, e := range entries {
+		n, dtype := e.bytes(), spelling[e.DType]
+		switch {
+		case seen[e.Name]:
+			return nil, fmt.Errorf("safetensors: name %q cannot be used twice", e.Name)
+		case dtype == "" || n < 0 || at > math.MaxInt64-n:
+			return nil, fmt.Errorf("safetensors: cannot write %q: %v %v", e.Name, e.Shape, e.DType)
+		}
+		seen[e.Name] = true
+		name, err := json.Marshal(e.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(field{dtype, append([]int{}, e.Shape...), [2]int64{at, at + n}})
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, ",%s:%s", name, value)
+		at += n
+	}
+	b.WriteByte('}')
+	for b.Len()%8 != 0 {
+		b.WriteByte(' ')
+	}
+	return append(binary.LittleEndian.AppendUint64(nil, uint64(b.Len())), b.Bytes()...), nil
+}
+
+// A counter counts the bytes that go through it.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
