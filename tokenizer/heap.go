@@ -1,0 +1,95 @@
+package tokenizer
+
+import "container/heap"
+
+// mergeLong is mergeShort in time n·log n: the parts are a linked list, and the
+// pairs that can be merged wait in a heap, lowest rank first, then leftmost.
+func (b *bpe) mergeLong(dst []Token, piece string) []Token {
+	l := newPartList(b.split(make([]part, 0, len(piece)), piece))
+	for l.waiting.Len() > 0 {
+		at, rank := l.pop()
+		if l.parts[at].rank != rank {
+			continue // merged away, or its neighbour was
+		}
+		l.merge(at)
+		if next := l.next[at]; next >= 0 {
+			b.rate(piece, &l.parts[at], &l.parts[next])
+			l.push(at)
+		}
+		if prev := l.prev[at]; prev >= 0 {
+			b.rate(piece, &l.parts[prev], &l.parts[at])
+			l.push(prev)
+		}
+	}
+	for i := range l.parts {
+		if l.parts[i].end > 0 {
+			dst = append(dst, l.parts[i].tok)
+		}
+	}
+	return dst
+}
+
+// A partList links parts to their neighbours; -1 is none. A part that has been
+// merged into the one before it has end 0 and rank noRank.
+type partList struct {
+	parts      []part
+	prev, next []int32
+	waiting    rankHeap
+}
+
+func newPartList(parts []part) *partList {
+	n := len(parts)
+	l := &partList{parts: parts, prev: make([]int32, n), next: make([]int32, n)}
+	for i := range parts {
+		l.prev[i], l.next[i] = int32(i-1), int32(i+1)
+		if r := parts[i].rank; r != noRank {
+			l.waiting = append(l.waiting, uint64(r)<<32|uint64(i))
+		}
+	}
+	if n > 0 {
+		l.next[n-1] = -1
+	}
+	heap.Init(&l.waiting)
+	return l
+}
+
+// merge replaces the part at and the one after it by what they become.
+func (l *partList) merge(at int32) {
+	gone := l.next[at]
+	p, q := &l.parts[at], &l.parts[gone]
+	p.tok, p.end, p.rank = p.into, q.end, noRank
+	q.end, q.rank = 0, noRank
+	l.next[at] = l.next[gone]
+	if next := l.next[at]; next >= 0 {
+		l.prev[next] = at
+	}
+}
+
+// push queues the merge of the part at with the next, if there is one. An entry
+// queued earlier for the same part stays behind; pop's caller tells it by its
+// rank.
+func (l *partList) push(at int32) {
+	if r := l.parts[at].rank; r != noRank {
+		heap.Push(&l.waiting, uint64(r)<<32|uint64(at))
+	}
+}
+
+// pop returns the part to merge first, and the rank it was queued with.
+func (l *partList) pop() (at, rank int32) {
+	e := heap.Pop(&l.waiting).(uint64)
+	return int32(uint32(e)), int32(e >> 32)
+}
+
+// A rankHeap orders rank<<32 | place.
+type rankHeap []uint64
+
+func (h rankHeap) Len() int           { return len(h) }
+func (h rankHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h rankHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *rankHeap) Push(x any)        { *h = append(*h, x.(uint64)) }
+func (h *rankHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,300 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// tokenizerJSON is as much of tokenizer.json as bears on us. Its normalizer is
+// null and its pre-tokenizer the GPT-2 pattern (see [classTable.piece]) for all
+// of Whisper.
+type tokenizerJSON struct {
+	AddedTokens  []addedToken  `json:"added_tokens"`
+	PreTokenizer *preTokenizer `json:"pre_tokenizer"`
+	Model        struct {
+		Type         string           `json:"type"`
+		Prefix       string           `json:"continuing_subword_prefix"`
+		Suffix       string           `json:"end_of_word_suffix"`
+		IgnoreMerges bool             `json:"ignore_merges"`
+		Vocab        map[string]int64 `json:"vocab"`
+		Merges       []mergeJSON      `json:"merges"`
+	} `json:"model"`
+}
+
+type addedToken struct {
+	ID      int64  `json:"id"`
+	Content string `json:"content"`
+	Special bool   `json:"special"`
+}
+
+type preTokenizer struct {
+	Type string         `json:"type"`
+	List []preTokenizer `json:"pretokenizers"` // of a Sequence
+}
+
+// byteLevel reports whether p is or holds the byte-level pre-tokenizer.
+func (p *preTokenizer) byteLevel() bool {
+	if p.Type == "ByteLevel" {
+		return true
+	}
+	for i := range p.List {
+		if p.List[i].byteLevel() {
+			return true
+		}
+	}
+	return false
+}
+
+// A mergeJSON is a pair of spellings: "a b" in older files, ["a","b"] in newer.
+type mergeJSON struct{ left, right string }
+
+func (m *mergeJSON) UnmarshalJSON(raw []byte) error {
+	var pair []string
+	if raw[0] == '[' {
+		if err := json.Unmarshal(raw, &pair); err != nil {
+			return err
+		}
+	} else {
+		var line string
+		if err := json.Unmarshal(raw, &line); err != nil {
+			return err
+		}
+		pair = strings.Split(line, " ")
+	}
+	if len(pair) != 2 {
+		return fmt.Errorf("a merge of %d parts, want 2: %.60q", len(pair), raw)
+	}
+	m.left, m.right = pair[0], pair[1]
+	return nil
+}
+
+// loadTokenizerJSON reads tokenizer.json.
+func loadTokenizerJSON(d dir) (table, error) {
+	const file = "tokenizer.json"
+	raw, err := d.read(file)
+	if err != nil {
+		return table{}, err
+	}
+	full := path.Join(d.name, file)
+	var tj tokenizerJSON
+	if err := json.Unmarshal(raw, &tj); err != nil {
+		return table{}, badJSON(full, err)
+	}
+	if err := tj.check(full); err != nil {
+		return table{}, err
+	}
+	return hfTable(full, tj.Model.Vocab, tj.AddedTokens, tj.Model.Merges, tj.Model.IgnoreMerges)
+}
+
+// check refuses what is not a byte-level BPE.
+func (tj *tokenizerJSON) check(file string) error {
+	thing, got, want := "", "", ""
+	switch m := &tj.Model; {
+	case m.Type != "" && m.Type != "BPE":
+		thing, got, want = "model.type", m.Type, "BPE"
+	case m.Prefix != "" || m.Suffix != "":
+		thing, got, want = "model.continuing_subword_prefix or end_of_word_suffix", m.Prefix+m.Suffix, "none"
+	case tj.PreTokenizer != nil && !tj.PreTokenizer.byteLevel():
+		thing, got, want = "pre_tokenizer", tj.PreTokenizer.Type, "ByteLevel"
+	default:
+		return nil
+	}
+	return &Error{File: file, Thing: thing, Err: ErrUnsupported, Got: fmt.Sprintf("%.60q", got), Want: want,
+		Remedy: "is this the tokenizer of a Whisper model?"}
+}
+
+// badJSON is the error for a file that does not parse.
+func badJSON(file string, err error) error {
+	return &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: err.Error(),
+		Remedy: "the file may be damaged: copy it again"}
+}
+
+// loadVocabMerges reads vocab.json, merges.txt and added_tokens.json.
+func loadVocabMerges(d dir) (table, error) {
+	var vocab, more map[string]int64
+	if err := d.readJSON("vocab.json", &vocab); err != nil {
+		return table{}, err
+	}
+	raw, err := d.read("merges.txt")
+	if err != nil {
+		return table{}, err
+	}
+	merges, err := parseMerges(path.Join(d.name, "merges.txt"), raw)
+	if err != nil {
+		return table{}, err
+	}
+	err = d.readJSON("added_tokens.json", &more)
+	if err != nil && !d.lacks("added_tokens.json", err) {
+		return table{}, err
+	}
+	added := make([]addedToken, 0, len(more)+1)
+	for s, id := range more {
+		added = append(added, addedToken{ID: id, Content: s})
+	}
+	const eot = "<|endoftext|>" // is in vocab.json
+	if id, ok := vocab[eot]; ok {
+		added = append(added, addedToken{ID: id, Content: eot})
+	}
+	return hfTable(path.Join(d.name, "vocab.json"), vocab, added, merges, false)
+}
+
+func (d dir) readJSON(file string, v any) error {
+	raw, err := d.read(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return badJSON(path.Join(d.name, file), err)
+	}
+	return nil
+}
+
+// parseMerges reads merges.txt: a line "#version: …", then a merge "a b" a line.
+func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
+	var merges []mergeJSON
+	for i, line := range bytes.Split(raw, []byte("\n")) {
+		s := strings.TrimRight(string(line), "\r ")
+		if s == "" || i == 0 && strings.HasPrefix(s, "#version") {
+			continue
+		}
+		left, right, ok := strings.Cut(s, " ")
+		if !ok || strings.Contains(right, " ") {
+			return nil, &Error{File: file, Thing: fmt.Sprintf("line %d", i+1), Err: ErrMalformed,
+				Got: fmt.Sprintf("%.60q", s), Want: "two tokens", Remedy: "the file may be damaged: copy it again"}
+		}
+		merges = append(merges, mergeJSON{left, right})
+	}
+	return merges, nil
+}
+
+// hfTable puts a vocabulary together from what the files say. Text tokens are
+// spelled in the byte-level alphabet, special and added tokens as they are.
+func hfTable(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON, whole bool) (table, error) {
+	names, special, err := nameTokens(file, vocab, added)
+	if err != nil {
+		return table{}, err
+	}
+	text, empty := make([]string, len(names)), None
+	for id, name := range names {
+		if name.text && name.spelling == "" {
+			empty = Token(id)
+		}
+		if name.text {
+			text[id] = name.bytes()
+		}
+	}
+	b := newBPE(text, empty)
+	b.whole = whole
+	b.pairs, err = hfMerges(file, vocab, merges)
+	return table{b, special}, err
+}
+
+// A name is the spelling of an id. The zero value is for an id without one.
+type name struct {
+	spelling string
+	text     bool // a text token
+	literal  bool // not in the byte-level alphabet
+}
+
+// bytes returns the bytes that a text token stands for.
+func (n name) bytes() string {
+	if n.literal {
+		return n.spelling
+	}
+	return fromByteLevel(n.spelling)
+}
+
+// nameTokens orders spellings by id, and sets the special ones apart.
+func nameTokens(file string, vocab map[string]int64, added []addedToken) ([]name, map[string]Token, error) {
+	special := make(map[string]Token)
+	var names []name
+	set := func(id int64, n name) error {
+		if id < 0 || id >= maxToken {
+			return &Error{File: file, Thing: fmt.Sprintf("id of %.60q", n.spelling), Err: ErrMalformed,
+				Got: fmt.Sprint(id), Want: fmt.Sprintf("0 to %d", maxToken-1), Remedy: "the file may be damaged: copy it again"}
+		}
+		for int(id) >= len(names) {
+			names = append(names, name{})
+		}
+		if was := names[id].spelling; was != "" && was != n.spelling {
+			return &Error{File: file, Thing: fmt.Sprintf("id %d", id), Err: ErrMalformed,
+				Got: fmt.Sprintf("both %.60q and %.60q", min(was, n.spelling), max(was, n.spelling)), Want: "one token", Remedy: "the file may be damaged: copy it again"}
+		}
+		names[id] = n
+		return nil
+	}
+	for s, id := range vocab {
+		if err := set(id, name{spelling: s, text: true}); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, a := range added {
+		if a.Content == "" {
+			continue
+		}
+		text := !a.Special && !isSpecialName(a.Content)
+		if err := set(a.ID, name{spelling: a.Content, text: text, literal: true}); err != nil {
+			return nil, nil, err
+		}
+		if !text {
+			special[a.Content] = Token(a.ID)
+		}
+	}
+	return names, special, nil
+}
+
+// hfMerges returns the merges by pair. A pair listed twice has its first place.
+func hfMerges(file string, vocab map[string]int64, merges []mergeJSON) (map[pair]merge, error) {
+	pairs := make(map[pair]merge, len(merges))
+	for i, m := range merges {
+		left, ok1 := vocab[m.left]
+		right, ok2 := vocab[m.right]
+		into, ok3 := vocab[m.left+m.right]
+		if !ok1 || !ok2 || !ok3 {
+			return nil, &Error{File: file, Thing: fmt.Sprintf("merge %d", i), Err: ErrMalformed,
+				Got:  fmt.Sprintf("%.60q + %.60q", m.left, m.right),
+				Want: "two tokens of the vocabulary that make a third", Remedy: "vocabulary and merges must come from the same checkpoint"}
+		}
+		p := pair{Token(left), Token(right)}
+		if _, twice := pairs[p]; !twice {
+			pairs[p] = merge{int32(i), Token(into)}
+		}
+	}
+	return pairs, nil
+}
+
+// byteOf maps the characters of the byte-level alphabet to their bytes. In it
+// every byte is a printable character: the printable ones of Latin-1 stand for
+// themselves, the other 68 bytes, in order, are U+0100 and up; so a space is Ġ.
+//
+// Source: bytes_to_unicode in openai/gpt-2@9b63575 src/encoder.py.
+var byteOf = func() map[rune]byte {
+	m, next := make(map[rune]byte, 256), rune(0x100)
+	for b := range 256 {
+		r := rune(b)
+		if r <= ' ' || 0x7f <= r && r <= 0xa0 || r == 0xad {
+			r = next
+			next++
+		}
+		m[r] = byte(b)
+	}
+	return m
+}()
+
+// fromByteLevel returns the bytes that s spells. If s has a character from
+// outside the alphabet it stands for itself, as in Hugging Face's decoder.
+func fromByteLevel(s string) string {
+	raw := make([]byte, 0, utf8.RuneCountInString(s))
+	for _, r := range s {
+		b, ok := byteOf[r]
+		if !ok {
+			return s
+		}
+		raw = append(raw, b)
+	}
+	return string(raw)
+}

@@ -1,0 +1,190 @@
+package tokenizer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A Language is one that a checkpoint has a token for.
+type Language struct {
+	Code  string // such as "en" or "yue"
+	Name  string // openai's, such as "English" or "Haitian Creole"
+	Token Token
+}
+
+// Languages returns the languages in the order of their tokens. English-only
+// checkpoints of openai have tokens for languages too, though no use for them.
+func (t *Tokenizer) Languages() []Language { return slices.Clone(t.languages) }
+
+// Multilingual reports whether the checkpoint knows more languages than one. As
+// upstream does, it tells openai's English-only vocabulary by its size.
+func (t *Tokenizer) Multilingual() bool {
+	return len(t.languages) > 1 && t.size != vocabEnglish
+}
+
+// Language finds a language of the checkpoint by its code, its name or one of
+// openai's other names for it ("Mandarin", "Castilian"), in any case.
+func (t *Tokenizer) Language(codeOrName string) (Language, bool) {
+	want := strings.ToLower(codeOrName)
+	if code, ok := languageAliases[want]; ok {
+		want = code
+	}
+	for _, l := range t.languages {
+		if l.Code == want || strings.ToLower(l.Name) == want {
+			return l, true
+		}
+	}
+	return Language{}, false
+}
+
+// setLanguages finds the languages among the special tokens: the codes openai
+// knows, and between <|startoftranscript|> and <|translate|> any code of two or
+// three letters, which is its own name then.
+func (t *Tokenizer) setLanguages() {
+	names := make(map[string]string, len(languages))
+	for _, l := range languages {
+		names[l.code] = l.name
+	}
+	for tok, spelling := range t.special {
+		code := strings.TrimSuffix(strings.TrimPrefix(spelling, "<|"), "|>")
+		name, known := names[code]
+		if !known {
+			if tok < t.SOT || tok > t.Translate || !isLanguageCode(code) {
+				continue
+			}
+			name = code
+		}
+		t.languages = append(t.languages, Language{code, name, tok})
+	}
+	slices.SortFunc(t.languages, func(a, b Language) int { return cmp.Compare(a.Token, b.Token) })
+}
+
+func isLanguageCode(s string) bool {
+	return (len(s) == 2 || len(s) == 3) && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// languages are openai's, in the order of their tokens. Vocabularies of 99 lack
+// the last.
+//
+// Source: openai/whisper@c0d2f62 whisper/tokenizer.py, LANGUAGES.
+var languages = []struct{ code, name string }{
+	{"en", "English"},
+	{"zh", "Chinese"},
+	{"de", "German"},
+	{"es", "Spanish"},
+	{"ru", "Russian"},
+	{"ko", "Korean"},
+	{"fr", "French"},
+	{"ja", "Japanese"},
+	{"pt", "Portuguese"},
+	{"tr", "Turkish"},
+	{"pl", "Polish"},
+	{"ca", "Catalan"},
+	{"nl", "Dutch"},
+	{"ar", "Arabic"},
+	{"sv", "Swedish"},
+	{"it", "Italian"},
+	{"id", "Indonesian"},
+	{"hi", "Hindi"},
+	{"fi", "Finnish"},
+	{"vi", "Vietnamese"},
+	{"he", "Hebrew"},
+	{"uk", "Ukrainian"},
+	{"el", "Greek"},
+	{"ms", "Malay"},
+	{"cs", "Czech"},
+	{"ro", "Romanian"},
+	{"da", "Danish"},
+	{"hu", "Hungarian"},
+	{"ta", "Tamil"},
+	{"no", "Norwegian"},
+	{"th", "Thai"},
+	{"ur", "Urdu"},
+	{"hr", "Croatian"},
+	{"bg", "Bulgarian"},
+	{"lt", "Lithuanian"},
+	{"la", "Latin"},
+	{"mi", "Maori"},
+	{"ml", "Malayalam"},
+	{"cy", "Welsh"},
+	{"sk", "Slovak"},
+	{"te", "Telugu"},
+	{"fa", "Persian"},
+	{"lv", "Latvian"},
+	{"bn", "Bengali"},
+	{"sr", "Serbian"},
+	{"az", "Azerbaijani"},
+	{"sl", "Slovenian"},
+	{"kn", "Kannada"},
+	{"et", "Estonian"},
+	{"mk", "Macedonian"},
+	{"br", "Breton"},
+	{"eu", "Basque"},
+	{"is", "Icelandic"},
+	{"hy", "Armenian"},
+	{"ne", "Nepali"},
+	{"mn", "Mongolian"},
+	{"bs", "Bosnian"},
+	{"kk", "Kazakh"},
+	{"sq", "Albanian"},
+	{"sw", "Swahili"},
+	{"gl", "Galician"},
+	{"mr", "Marathi"},
+	{"pa", "Punjabi"},
+	{"si", "Sinhala"},
+	{"km", "Khmer"},
+	{"sn", "Shona"},
+	{"yo", "Yoruba"},
+	{"so", "Somali"},
+	{"af", "Afrikaans"},
+	{"oc", "Occitan"},
+	{"ka", "Georgian"},
+	{"be", "Belarusian"},
+	{"tg", "Tajik"},
+	{"sd", "Sindhi"},
+	{"gu", "Gujarati"},
+	{"am", "Amharic"},
+	{"yi", "Yiddish"},
+	{"lo", "Lao"},
+	{"uz", "Uzbek"},
+	{"fo", "Faroese"},
+	{"ht", "Haitian Creole"},
+	{"ps", "Pashto"},
+	{"tk", "Turkmen"},
+	{"nn", "Nynorsk"},
+	{"mt", "Maltese"},
+	{"sa", "Sanskrit"},
+	{"lb", "Luxembourgish"},
+	{"my", "Myanmar"},
+	{"bo", "Tibetan"},
+	{"tl", "Tagalog"},
+	{"mg", "Malagasy"},
+	{"as", "Assamese"},
+	{"tt", "Tatar"},
+	{"haw", "Hawaiian"},
+	{"ln", "Lingala"},
+	{"ha", "Hausa"},
+	{"ba", "Bashkir"},
+	{"jw", "Javanese"},
+	{"su", "Sundanese"},
+	{"yue", "Cantonese"},
+}
+
+// languageAliases are the other names by which openai knows languages.
+//
+// Source: openai/whisper@c0d2f62 whisper/tokenizer.py, TO_LANGUAGE_CODE.
+var languageAliases = map[string]string{
+	"burmese":       "my",
+	"valencian":     "ca",
+	"flemish":       "nl",
+	"haitian":       "ht",
+	"letzeburgesch": "lb",
+	"pushto":        "ps",
+	"panjabi":       "pa",
+	"moldavian":     "ro",
+	"moldovan":      "ro",
+	"sinhalese":     "si",
+	"castilian":     "es",
+	"mandarin":      "zh",
+}

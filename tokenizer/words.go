@@ -1,0 +1,79 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode"
+)
+
+// SplitToWords splits tokens into words for word times. In languages written
+// without spaces (zh ja th lo my yue, as lang) every character is a word;
+// elsewhere a word begins at a space, a punctuation mark or a special token.
+//
+//	words  the text of each word, specials and timestamps spelled out
+//	groups the tokens of each; together they are tokens
+//
+// Source: openai/whisper@c0d2f62 whisper/tokenizer.py, split_to_word_tokens.
+func (t *Tokenizer) SplitToWords(tokens []Token, lang string) (words []string, groups [][]Token) {
+	words, groups = t.splitOnUnicode(tokens)
+	switch lang {
+	case "zh", "ja", "th", "lo", "my", "yue":
+		return words, groups
+	}
+	return t.joinSubwords(words, groups)
+}
+
+// splitOnUnicode splits tokens wherever they have completed a character. A
+// U+FFFD is taken for a character cut short, unless all the tokens together
+// have one at that place too.
+func (t *Tokenizer) splitOnUnicode(tokens []Token) (words []string, groups [][]Token) {
+	full := []rune(t.DecodeWithTimestamps(tokens))
+	offset, begin := 0, 0 // in characters of full; in tokens
+	for i := range tokens {
+		group := tokens[begin : i+1 : i+1]
+		text := t.DecodeWithTimestamps(group)
+		runes := []rune(text)
+		if bad := indexRune(runes, unicode.ReplacementChar); bad >= 0 {
+			if at := offset + bad; at >= len(full) || full[at] != unicode.ReplacementChar {
+				continue
+			}
+		}
+		words, groups = append(words, text), append(groups, group)
+		offset, begin = offset+len(runes), i+1
+	}
+	return words, groups
+}
+
+func indexRune(runes []rune, r rune) int {
+	for i := range runes {
+		if runes[i] == r {
+			return i
+		}
+	}
+	return -1
+}
+
+// joinSubwords joins subwords to the word they continue.
+func (t *Tokenizer) joinSubwords(subwords []string, parts [][]Token) (words []string, groups [][]Token) {
+	for i, sub := range subwords {
+		last := len(words) - 1
+		if last < 0 || parts[i][0] >= t.EOT || strings.HasPrefix(sub, " ") || isPunctuation(sub) {
+			words, groups = append(words, sub), append(groups, parts[i])
+			continue
+		}
+		words[last] += sub
+		groups[last] = append(groups[last], parts[i]...)
+	}
+	return words, groups
+}
+
+// isPunctuation reports whether sub, less the white space around it, is part of
+// Python's string.punctuation: one ASCII sign, a few in that order, or nothing.
+func isPunctuation(sub string) bool {
+	const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+	return strings.Contains(punctuation, strings.TrimFunc(sub, isPythonSpace))
+}
+
+// isPythonSpace reports whether Python's str.strip takes r away.
+func isPythonSpace(r rune) bool {
+	return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
+}
