@@ -1,0 +1,222 @@
+package parallel
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// counts is a task that counts how often each part ran.
+type counts []atomic.Int32
+
+func (c counts) Part(i int) { c[i].Add(1) }
+
+func TestRunOnce(t *testing.T) {
+	for _, threads := range []int{1, 2, 3, 8} {
+		t.Run(fmt.Sprint(threads), func(t *testing.T) {
+			p := New(threads)
+			defer p.Close()
+			if got := p.Threads(); got != threads {
+				t.Fatalf("Threads() = %d, want %d", got, threads)
+			}
+			for parts := range 200 {
+				c := make(counts, parts)
+				p.Run(parts, c)
+				for i := range c {
+					if n := c[i].Load(); n != 1 {
+						t.Fatalf("%d parts: part %d ran %d times", parts, i, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRunAfterSleep lets the workers fall asleep between jobs.
+func TestRunAfterSleep(t *testing.T) {
+	p := New(3)
+	defer p.Close()
+	for range 20 {
+		time.Sleep(2 * spinTime)
+		c := make(counts, 5)
+		p.Run(len(c), c)
+		for i := range c {
+			if c[i].Load() != 1 {
+				t.Fatalf("part %d ran %d times", i, c[i].Load())
+			}
+		}
+	}
+}
+
+// slow is a task whose first part outlasts the caller's patience.
+type slow struct{ done atomic.Int32 }
+
+func (s *slow) Part(i int) {
+	time.Sleep(time.Duration(i%2) * 3 * spinTime)
+	s.done.Add(1)
+}
+
+func TestRunWaits(t *testing.T) {
+	p := New(2)
+	defer p.Close()
+	for range 10 {
+		var s slow
+		p.Run(4, &s)
+		if n := s.done.Load(); n != 4 {
+			t.Fatalf("Run returned after %d of 4 parts", n)
+		}
+	}
+}
+
+func TestNilPool(t *testing.T) {
+	var p *Pool
+	defer p.Close()
+	c := make(counts, 3)
+	p.Run(3, c)
+	p.For(3, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			c[i].Add(1)
+		}
+	})
+	for i := range c {
+		if c[i].Load() != 2 || p.Threads() != 1 {
+			t.Fatalf("nil pool: part %d ran %d times, %d threads", i, c[i].Load(), p.Threads())
+		}
+	}
+}
+
+func TestConcurrentCallers(t *testing.T) {
+	p := New(2)
+	defer p.Close()
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for range 200 {
+				c := make(counts, 7)
+				p.Run(7, c)
+				for i := range c {
+					if n := c[i].Load(); n != 1 {
+						t.Errorf("part %d ran %d times", i, n)
+					}
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+// failing is a task in which some parts panic.
+type failing struct{ ran atomic.Int32 }
+
+func (f *failing) Part(i int) {
+	f.ran.Add(1)
+	if i%3 == 1 {
+		panic("part failed")
+	}
+}
+
+func TestPanic(t *testing.T) {
+	for _, threads := range []int{2, 4} {
+		p := New(threads)
+		for range 50 {
+			var f failing
+			func() {
+				defer func() {
+					if v := recover(); v != "part failed" {
+						t.Fatalf("recovered %v, want the value of the part", v)
+					}
+				}()
+				p.Run(9, &f)
+			}()
+			if n := f.ran.Load(); n != 9 {
+				t.Fatalf("%d of 9 parts ran", n)
+			}
+		}
+		c := make(counts, 4) // the pool still works
+		p.Run(4, c)
+		p.Close()
+		p.Close()
+		p.Run(4, c) // in the caller
+		for i := range c {
+			if c[i].Load() != 2 {
+				t.Fatalf("part %d ran %d times after a panic and Close", i, c[i].Load())
+			}
+		}
+	}
+}
+
+func TestFor(t *testing.T) {
+	p := New(2)
+	defer p.Close()
+	for _, n := range []int{0, 1, 2, 7, 100, 1001} {
+		for _, grain := range []int{0, 1, 3, 64, 5000} {
+			seen := make([]int32, n)
+			p.For(n, grain, func(lo, hi int) {
+				for i := lo; i < hi; i++ {
+					atomic.AddInt32(&seen[i], 1)
+				}
+			})
+			if i := slices.IndexFunc(seen, func(k int32) bool { return k != 1 }); i >= 0 {
+				t.Fatalf("n=%d grain=%d: %d seen %d times", n, grain, i, seen[i])
+			}
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for n := range 40 {
+		for parts := 1; parts < 12; parts++ {
+			end := 0
+			for i := range parts {
+				lo, hi := Split(n, parts, i)
+				if lo != end || hi-lo < n/parts || hi-lo > n/parts+1 {
+					t.Fatalf("Split(%d, %d, %d) = %d, %d after %d", n, parts, i, lo, hi, end)
+				}
+				end = hi
+			}
+			if end != n {
+				t.Fatalf("Split(%d, %d, …) ends at %d", n, parts, end)
+			}
+		}
+	}
+}
+
+func TestRunAllocatesNothing(t *testing.T) {
+	p := New(2)
+	defer p.Close()
+	var s slow
+	if n := testing.AllocsPerRun(20, func() { p.Run(2, &s) }); n != 0 {
+		t.Errorf("Run allocates %v times", n)
+	}
+}
+
+// busy is a task whose parts each keep a thread busy for 20 µs.
+type busy struct{}
+
+func (busy) Part(int) {
+	for start := time.Now(); time.Since(start) < 20*time.Microsecond; {
+	}
+}
+
+// BenchmarkForkJoin measures what a job costs beyond its work, with as many
+// equal parts as threads. The target is 10 µs for two.
+func BenchmarkForkJoin(b *testing.B) {
+	for threads := 1; threads <= runtime.GOMAXPROCS(0); threads++ {
+		b.Run(fmt.Sprint(threads), func(b *testing.B) {
+			p := New(threads)
+			defer p.Close()
+			for b.Loop() {
+				p.Run(threads, busy{})
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)-20000, "overhead-ns/op")
+		})
+	}
+}
