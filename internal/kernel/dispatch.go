@@ -1,0 +1,43 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// An impl is one implementation of a kernel: F is a function, or a struct of
+// functions that belong together.
+type impl[F any] struct {
+	name string // "avx512", "avx2", "neon" or "ref"
+	ok   bool   // whether this CPU can run it
+	fn   F
+}
+
+// disabled is $VERITY_DISABLE, as in VERITY_DISABLE=avx512,avx2: implementations
+// that pick must pass over. It exists for bisecting and for tests of the others.
+var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
+
+// parseDisabled panics on a name no kernel has: a typo must not pass for a run
+// without that implementation.
+func parseDisabled(list string) []string {
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+	for _, name := range names {
+		if !slices.Contains([]string{"avx512", "avx2", "neon"}, name) {
+			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list avx512, avx2, neon", name))
+		}
+	}
+	return names
+}
+
+// pick returns the first of impls this CPU can run. The last one must be "ref",
+// the portable implementation that defines what the others compute.
+func pick[F any](impls []impl[F]) impl[F] {
+	for _, im := range impls {
+		if im.ok && !slices.Contains(disabled, im.name) {
+			return im
+		}
+	}
+	panic(fmt.Sprintf("kernel: no usable implementation of %T", *new(F)))
+}
