@@ -1,0 +1,235 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"verity/internal/safetensors"
+	"verity/internal/tensor"
+)
+
+// headName is the vocabulary head. Whisper ties it to the token embedding.
+const (
+	headName  = "proj_out.weight"
+	embedName = "decoder.embed_tokens.weight"
+)
+
+// A Checkpoint is an open model: its sizes, its settings, and its weights by
+// name. It is immutable and safe for concurrent use. Its tensors are views of
+// mapped files and must not be used after Close.
+type Checkpoint struct {
+	Name       string // as the caller named it
+	Dims       Dims
+	Generation Generation
+	Features   Features
+
+	fsys    fs.FS
+	tied    bool
+	weights *weights
+}
+
+// Open opens the checkpoint in a directory. All weights of the network are
+// checked to be there in the right shape; the encoder's may be absent
+// altogether, as in an assistant that shares the encoder of its target.
+//
+// The error is a *[TensorError], a *[ConfigError], or wraps [ErrNotCheckpoint]
+// or an error of the file system.
+func Open(dir string) (*Checkpoint, error) {
+	if st, err := os.Stat(dir); err != nil {
+		return nil, notFound(dir, err)
+	} else if !st.IsDir() {
+		return nil, notDirectory(dir)
+	}
+	return open(os.DirFS(dir), dir, func(file string) (*safetensors.File, error) {
+		return safetensors.Open(filepath.Join(dir, file))
+	})
+}
+
+// OpenFS opens the checkpoint at the root of a file system, such as an embedded
+// one, with the weights read into memory. The name is for errors.
+func OpenFS(fsys fs.FS, name string) (*Checkpoint, error) {
+	return open(fsys, name, func(file string) (*safetensors.File, error) {
+		b, err := fs.ReadFile(fsys, file)
+		if err != nil {
+			return nil, err
+		}
+		return safetensors.FromBytes(path.Join(name, file), b)
+	})
+}
+
+func open(fsys fs.FS, name string, file func(string) (*safetensors.File, error)) (_ *Checkpoint, err error) {
+	c := &Checkpoint{Name: name, fsys: fsys}
+	if err := c.readSettings(); err != nil {
+		return nil, err
+	}
+	if err := hasWeights(fsys, name); err != nil {
+		return nil, err
+	}
+	c.weights, err = openWeights(fsys, name, file)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// readSettings reads the JSON files. Only config.json must be there.
+func (c *Checkpoint) readSettings() error {
+	b, err := readJSON(c.fsys, "config.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return noConfig(c.fsys, c.Name)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", path.Join(c.Name, "config.json"), err)
+	}
+	conf, dims, err := parseConfig(path.Join(c.Name, "config.json"), b)
+	if err != nil {
+		return err
+	}
+	c.Dims, c.tied = dims, conf.tied()
+
+	file, b, err := c.readFirst("generation_config.json")
+	if err != nil {
+		return err
+	}
+	if b == nil {
+		file = path.Join(c.Name, "config.json")
+	}
+	c.Generation, err = parseGeneration(file, b, conf, dims)
+	if err != nil {
+		return err
+	}
+	file, b, err = c.readFirst("preprocessor_config.json", "processor_config.json")
+	if err != nil {
+		return err
+	}
+	c.Features, err = parseFeatures(file, b, dims)
+	return err
+}
+
+// readFirst reads the first of the files that is there; without any, nil.
+func (c *Checkpoint) readFirst(files ...string) (name string, b []byte, err error) {
+	for _, file := range files {
+		name = path.Join(c.Name, file)
+		b, err = readJSON(c.fsys, file)
+		if err == nil {
+			return name, append([]byte{}, b...), nil // not nil even if empty
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return name, nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return name, nil, nil
+}
+
+// check measures every weight of the network, so that the constructors of the
+// other rooms need not expect surprises halfway.
+func (c *Checkpoint) check() error {
+	if c.Has("encoder.") {
+		if err := c.checkAll(c.Dims.EncoderWeights()); err != nil {
+			return err
+		}
+	}
+	if err := c.checkAll(c.Dims.DecoderWeights()); err != nil {
+		return err
+	}
+	_, err := c.Tensor(headName, c.Dims.Vocab, c.Dims.TextWidth)
+	return err
+}
+
+func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {
+	for name, shape := range weights {
+		if _, err := c.Tensor(name, shape...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tensor returns a weight by its Hugging Face name without the leading "model.",
+// such as "encoder.layers.0.self_attn.q_proj.weight". A shape, if given, must be
+// the weight's. "proj_out.weight", the vocabulary head, is the token embedding
+// unless the checkpoint unties them. The error is a *[TensorError].
+func (c *Checkpoint) Tensor(name string, shape ...int) (tensor.Tensor, error) {
+	return c.weights.get(c.key(name), shape)
+}
+
+func (c *Checkpoint) key(name string) string {
+	if name == headName && c.tied {
+		return embedName
+	}
+	return name
+}
+
+// Has reports whether the files hold a tensor of this name, or, if the name ends
+// in a dot, any tensor whose name begins with it: Has("encoder.") is false for an
+// assistant that shares its target's encoder.
+func (c *Checkpoint) Has(name string) bool {
+	if strings.HasSuffix(name, ".") {
+		return slices.ContainsFunc(c.weights.order, func(n string) bool { return strings.HasPrefix(n, name) })
+	}
+	_, ok := c.weights.tensors[c.key(name)]
+	return ok
+}
+
+// Names returns the names of all tensors as they lie in the files, in the form
+// that Tensor takes. A tied vocabulary head is not among them, even if a file
+// holds it.
+func (c *Checkpoint) Names() []string {
+	return slices.DeleteFunc(slices.Clone(c.weights.order), func(n string) bool { return c.key(n) != n })
+}
+
+// FS returns the directory, for the files that other rooms read.
+func (c *Checkpoint) FS() fs.FS { return c.fsys }
+
+// DType returns the type most of the weights are stored in.
+func (c *Checkpoint) DType() tensor.DType {
+	params := map[tensor.DType]int{}
+	best := tensor.DType(0)
+	for t := range c.all() {
+		params[t.DType] += t.Len()
+		if params[t.DType] > params[best] {
+			best = t.DType
+		}
+	}
+	return best
+}
+
+// Params returns the number of weights, positions included.
+func (c *Checkpoint) Params() (n int64) {
+	for t := range c.all() {
+		n += int64(t.Len())
+	}
+	return n
+}
+
+// Bytes returns how many bytes the weights take as stored.
+func (c *Checkpoint) Bytes() (n int64) {
+	for t := range c.all() {
+		n += int64(len(t.Data))
+	}
+	return n
+}
+
+// all yields the tensors of Names that are of a type the network can have.
+func (c *Checkpoint) all() iter.Seq[tensor.Tensor] {
+	return func(yield func(tensor.Tensor) bool) {
+		for _, name := range c.Names() {
+			if t, err := c.Tensor(name); err == nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Close unmaps the files.
+func (c *Checkpoint) Close() error { return c.weights.Close() }

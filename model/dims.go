@@ -1,0 +1,102 @@
+package model
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Dims are the sizes of a network. The comments give the names of
+// openai/whisper (ModelDimensions) and of Hugging Face (WhisperConfig).
+// Heads divide the widths; a head is Width/Heads wide.
+type Dims struct {
+	MelBins     int // n_mels; num_mel_bins
+	AudioFrames int // n_audio_ctx; max_source_positions. A window is 2·AudioFrames frames of mel
+	AudioWidth  int // n_audio_state; d_model
+	AudioHeads  int // n_audio_head; encoder_attention_heads
+	AudioLayers int // n_audio_layer; encoder_layers
+	AudioFFN    int // 4·n_audio_state; encoder_ffn_dim
+
+	Vocab         int // n_vocab; vocab_size
+	TextPositions int // n_text_ctx; max_target_positions
+	TextWidth     int // n_text_state; d_model
+	TextHeads     int // n_text_head; decoder_attention_heads
+	TextLayers    int // n_text_layer; decoder_layers
+	TextFFN       int // 4·n_text_state; decoder_ffn_dim
+}
+
+// WindowFrames returns the frames of mel in one window: the second convolution
+// halves their number.
+func (d Dims) WindowFrames() int { return 2 * d.AudioFrames }
+
+// EncoderWeights yields the name and shape of every weight of the encoder.
+// Matrices are [out][in], convolutions [out][in][tap].
+func (d Dims) EncoderWeights() iter.Seq2[string, []int] {
+	w := d.AudioWidth
+	return func(yield func(string, []int) bool) {
+		y := &yielder{yield: yield}
+		y.put("encoder.conv1.weight", w, d.MelBins, 3)
+		y.put("encoder.conv1.bias", w)
+		y.put("encoder.conv2.weight", w, w, 3)
+		y.put("encoder.conv2.bias", w)
+		y.put("encoder.embed_positions.weight", d.AudioFrames, w)
+		for i := 0; i < d.AudioLayers && !y.done; i++ {
+			at := fmt.Sprintf("encoder.layers.%d.", i)
+			y.attention(at+"self_attn", w)
+			y.mlp(at, w, d.AudioFFN)
+		}
+		y.norm("encoder.layer_norm", w)
+	}
+}
+
+// DecoderWeights yields the name and shape of every weight of the decoder. The
+// vocabulary head is the token embedding, unless the checkpoint unties them.
+func (d Dims) DecoderWeights() iter.Seq2[string, []int] {
+	w := d.TextWidth
+	return func(yield func(string, []int) bool) {
+		y := &yielder{yield: yield}
+		y.put("decoder.embed_tokens.weight", d.Vocab, w)
+		y.put("decoder.embed_positions.weight", d.TextPositions, w)
+		for i := 0; i < d.TextLayers && !y.done; i++ {
+			at := fmt.Sprintf("decoder.layers.%d.", i)
+			y.attention(at+"self_attn", w)
+			y.attention(at+"encoder_attn", w)
+			y.mlp(at, w, d.TextFFN)
+		}
+		y.norm("decoder.layer_norm", w)
+	}
+}
+
+// A yielder stops when its consumer does.
+type yielder struct {
+	yield func(string, []int) bool
+	done  bool
+}
+
+func (y *yielder) put(name string, shape ...int) {
+	y.done = y.done || !y.yield(name, shape)
+}
+
+func (y *yielder) norm(name string, w int) {
+	y.put(name+".weight", w)
+	y.put(name+".bias", w)
+}
+
+// attention yields the four projections and the norm before them. Keys have no
+// bias in Whisper.
+func (y *yielder) attention(name string, w int) {
+	for _, p := range []string{"q_proj", "k_proj", "v_proj", "out_proj"} {
+		y.put(name+"."+p+".weight", w, w)
+		if p != "k_proj" {
+			y.put(name+"."+p+".bias", w)
+		}
+	}
+	y.norm(name+"_layer_norm", w)
+}
+
+func (y *yielder) mlp(at string, w, ffn int) {
+	y.put(at+"fc1.weight", ffn, w)
+	y.put(at+"fc1.bias", ffn)
+	y.put(at+"fc2.weight", w, ffn)
+	y.put(at+"fc2.bias", w)
+	y.norm(at+"final_layer_norm", w)
+}

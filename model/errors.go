@@ -1,0 +1,61 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Causes of a [TensorError], for errors.Is.
+var (
+	ErrMissing = errors.New("missing")
+	ErrShape   = errors.New("wrong shape")
+	ErrDType   = errors.New("unsupported data type")
+)
+
+// A TensorError reports a weight that a model file does not hold in the form
+// the network needs. Its cause is ErrMissing, ErrShape or ErrDType.
+type TensorError struct {
+	File string // as the caller named it
+	Name string // in the file, such as "model.decoder.layers.3.fc1.weight"
+	Want string // as in "[1280 1280]"; empty if any would do
+	Got  string // as in "[1280 1280] f16"; empty if the tensor is missing
+	Err  error
+}
+
+func (e *TensorError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: tensor %s: %v", e.File, e.Name, e.Err)
+	if e.Got != "" {
+		fmt.Fprintf(&b, ": got %s", e.Got)
+	}
+	if e.Want != "" {
+		fmt.Fprintf(&b, ", want %s", e.Want)
+	}
+	return b.String()
+}
+
+func (e *TensorError) Unwrap() error { return e.Err }
+
+// ErrNotCheckpoint is the cause when what was opened is no checkpoint in Hugging
+// Face layout; the message says what it looks like and what to do.
+var ErrNotCheckpoint = errors.New("not a checkpoint in Hugging Face layout")
+
+// ErrConfig is the cause when one of the JSON files has an impossible value.
+var ErrConfig = errors.New("unusable configuration")
+
+// A ConfigError reports a field of one of the JSON files. Its cause is ErrConfig.
+type ConfigError struct {
+	File   string // as the caller named it
+	Field  string // upstream's name; empty if it is the whole file
+	Reason string
+}
+
+func (e *ConfigError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("%s: %s", e.File, e.Reason)
+	}
+	return fmt.Sprintf("%s: %s %s", e.File, e.Field, e.Reason)
+}
+
+func (e *ConfigError) Unwrap() error { return ErrConfig }

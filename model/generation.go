@@ -1,0 +1,214 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// NoToken stands for a token id that the checkpoint does not state.
+const NoToken = -1
+
+// Generation is what a checkpoint says about decoding, from
+// generation_config.json, or from config.json where older checkpoints have it.
+// The comments give upstream's names. Nothing is filled in: what an engine does
+// about a field that is not stated is its own business.
+type Generation struct {
+	// SuppressTokens are never chosen (suppress_tokens), BeginSuppressTokens not
+	// as the first token (begin_suppress_tokens). Nil means the checkpoint has no
+	// such list, empty that it suppresses nothing. Ids outside the vocabulary are
+	// left out, since upstream passes over them.
+	SuppressTokens      []int32
+	BeginSuppressTokens []int32
+
+	LangToID map[string]int32 // lang_to_id: "<|en|>" to token; nil if not stated
+	TaskToID map[string]int32 // task_to_id: "transcribe", "translate" to token; nil if not stated
+
+	DecoderStartToken int32 // decoder_start_token_id, <|startoftranscript|>; or NoToken
+	EOSToken          int32 // eos_token_id, <|endoftext|>; the first, of a list; or NoToken
+	NoTimestampsToken int32 // no_timestamps_token_id, <|notimestamps|>; or NoToken
+	PrevSOTToken      int32 // prev_sot_token_id, <|startofprev|>; or NoToken
+	PadToken          int32 // pad_token_id; or NoToken
+
+	// MaxInitialTimestampIndex is the latest first timestamp in steps of 0.02 s
+	// (max_initial_timestamp_index), -1 if not stated.
+	MaxInitialTimestampIndex int
+
+	AlignmentHeads   [][2]int   // alignment_heads: layer and head whose attention follows the speech
+	ForcedDecoderIDs [][2]int32 // forced_decoder_ids: position and token, NoToken for one to be predicted
+	MaxLength        int        // max_length, prompt included; 0 if not stated
+
+	// Multilingual is is_multilingual; where it is not stated, whether there are
+	// languages or, as in openai/whisper, at least 51,865 tokens.
+	Multilingual bool
+}
+
+// generationFields are the fields as they stand in the files. Each may be null.
+type generationFields struct {
+	Suppress      []int             `json:"suppress_tokens"`
+	BeginSuppress []int             `json:"begin_suppress_tokens"`
+	Start         token             `json:"decoder_start_token_id"`
+	EOS           token             `json:"eos_token_id"`
+	Pad           token             `json:"pad_token_id"`
+	Forced        []pair            `json:"forced_decoder_ids"`
+	MaxLength     number            `json:"max_length"`
+	LangToID      map[string]number `json:"lang_to_id"`
+	TaskToID      map[string]number `json:"task_to_id"`
+	NoTimestamps  token             `json:"no_timestamps_token_id"`
+	PrevSOT       token             `json:"prev_sot_token_id"`
+	MaxInitial    number            `json:"max_initial_timestamp_index"`
+	Alignment     []pair            `json:"alignment_heads"`
+	Multilingual  *bool             `json:"is_multilingual"`
+}
+
+// A token is an id, or a list of which the first counts, or null.
+type token struct{ number }
+
+// UnmarshalJSON accepts 50257, [50257] and null.
+func (t *token) UnmarshalJSON(b []byte) error {
+	var list []number
+	if json.Unmarshal(b, &list) == nil {
+		if len(list) > 0 {
+			t.number = list[0]
+		}
+		return nil
+	}
+	return t.number.UnmarshalJSON(b)
+}
+
+// A pair is [1, 50259] or [1, null].
+type pair [2]number
+
+// UnmarshalJSON refuses any other length, which Go's own decoding would not.
+func (p *pair) UnmarshalJSON(b []byte) error {
+	var list []number
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	if len(list) != 2 {
+		return fmt.Errorf("got %.40s, want a pair", b)
+	}
+	*p = pair(list)
+	return nil
+}
+
+// parseGeneration reads generation_config.json, or takes the fields of
+// config.json if b is nil. The ids that transformers fills in from config.json
+// are filled in from there as well.
+func parseGeneration(file string, b []byte, c *config, d Dims) (Generation, error) {
+	f := c.generationFields
+	if b != nil {
+		f = generationFields{}
+		if err := parseJSON(file, b, &f); err != nil {
+			return Generation{}, err
+		}
+		f.Start, f.EOS, f.Pad = f.Start.or(c.Start), f.EOS.or(c.EOS), f.Pad.or(c.Pad)
+	}
+	p := &generationParser{file: file, dims: d}
+	g := Generation{
+		SuppressTokens:           p.list(f.Suppress),
+		BeginSuppressTokens:      p.list(f.BeginSuppress),
+		LangToID:                 p.ids("lang_to_id", f.LangToID),
+		TaskToID:                 p.ids("task_to_id", f.TaskToID),
+		DecoderStartToken:        p.id("decoder_start_token_id", f.Start.number),
+		EOSToken:                 p.id("eos_token_id", f.EOS.number),
+		NoTimestampsToken:        p.id("no_timestamps_token_id", f.NoTimestamps.number),
+		PrevSOTToken:             p.id("prev_sot_token_id", f.PrevSOT.number),
+		PadToken:                 p.id("pad_token_id", f.Pad.number),
+		MaxInitialTimestampIndex: -1,
+		AlignmentHeads:           p.heads(f.Alignment),
+		ForcedDecoderIDs:         p.forced(f.Forced),
+		MaxLength:                max(0, f.MaxLength.v),
+		Multilingual:             len(f.LangToID) > 0 || d.Vocab >= 51865,
+	}
+	if f.MaxInitial.ok && f.MaxInitial.v >= 0 {
+		g.MaxInitialTimestampIndex = f.MaxInitial.v
+	}
+	if f.Multilingual != nil {
+		g.Multilingual = *f.Multilingual
+	}
+	return g, p.err
+}
+
+func (t token) or(other token) token {
+	if t.ok {
+		return t
+	}
+	return other
+}
+
+// A generationParser checks ids against the sizes and keeps the first error.
+type generationParser struct {
+	file string
+	dims Dims
+	err  error
+}
+
+func (p *generationParser) fail(field, format string, args ...any) {
+	if p.err == nil {
+		p.err = &ConfigError{p.file, field, fmt.Sprintf(format, args...)}
+	}
+}
+
+// list keeps nil and empty apart and leaves out ids outside the vocabulary, as
+// transformers does (logits_process.py, SuppressTokensLogitsProcessor).
+func (p *generationParser) list(ids []int) []int32 {
+	if ids == nil {
+		return nil
+	}
+	list := make([]int32, 0, len(ids))
+	for _, id := range ids {
+		if id >= 0 && id < p.dims.Vocab {
+			list = append(list, int32(id))
+		}
+	}
+	return list
+}
+
+func (p *generationParser) id(field string, n number) int32 {
+	if !n.ok || n.v == NoToken {
+		return NoToken
+	}
+	if n.v < 0 || n.v >= p.dims.Vocab {
+		p.fail(field, "is token %d, the vocabulary has %d", n.v, p.dims.Vocab)
+		return NoToken
+	}
+	return int32(n.v)
+}
+
+func (p *generationParser) ids(field string, m map[string]number) map[string]int32 {
+	if m == nil {
+		return nil
+	}
+	ids := make(map[string]int32, len(m))
+	for name, n := range m {
+		if id := p.id(field, n); id != NoToken {
+			ids[name] = id
+		}
+	}
+	return ids
+}
+
+func (p *generationParser) heads(pairs []pair) (heads [][2]int) {
+	for _, h := range pairs {
+		layer, head := h[0].v, h[1].v
+		if layer < 0 || layer >= p.dims.TextLayers || head < 0 || head >= p.dims.TextHeads {
+			p.fail("alignment_heads", "names layer %d, head %d; the decoder has %d layers of %d heads",
+				layer, head, p.dims.TextLayers, p.dims.TextHeads)
+			return nil
+		}
+		heads = append(heads, [2]int{layer, head})
+	}
+	return heads
+}
+
+func (p *generationParser) forced(pairs []pair) (ids [][2]int32) {
+	for _, f := range pairs {
+		at := f[0].v
+		if at < 0 || at >= p.dims.TextPositions {
+			p.fail("forced_decoder_ids", "names position %d, the decoder has %d", at, p.dims.TextPositions)
+			return nil
+		}
+		ids = append(ids, [2]int32{int32(at), p.id("forced_decoder_ids", f[1])})
+	}
+	return ids
+}
