@@ -22,11 +22,16 @@ func FMA(a, b, c float32) float32 { return fma(a, b, c) }
 func fma(a, b, c float32) float32 {
 	p := float64(a) * float64(b)
 	s := p + float64(c)
-	u := math.Float64bits(s)
-	if u&(1<<29-1) == 1<<28 || u<<1-1 < 897<<53-1 { // 897: the exponent of 2⁻¹²⁶; 0 wraps
+	if mayRoundTwice(math.Float64bits(s)) {
 		return fmaSlow(p, float64(c))
 	}
 	return float32(s)
+}
+
+// mayRoundTwice reports whether the float64 with bits u may be a boundary where
+// float32 rounding turns. 897 is the biased exponent of 2⁻¹²⁶; zero wraps.
+func mayRoundTwice(u uint64) bool {
+	return u&(1<<29-1) == 1<<28 || u<<1-1 < 897<<53-1
 }
 
 // fmaSlow returns p+d rounded once to float32, by way of float64 rounded to odd
