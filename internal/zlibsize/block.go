@@ -1,0 +1,176 @@
+package zlibsize
+
+import "math/bits"
+
+// maxSymbols is how many literals and matches a block holds: one less than the
+// 1 << (memLevel+6) that zlib has room for.
+const maxSymbols = 1<<14 - 1
+
+// The two alphabets of RFC 1951, section 3.2.5, and that of the code lengths,
+// section 3.2.7.
+const (
+	endOfBlock    = 256
+	literalCodes  = 286
+	distanceCodes = 30
+	lengthCodes   = 19
+)
+
+// blocks counts the symbols of one block after the other, and the bits that all
+// of them take.
+type blocks struct {
+	bits      int
+	begin     int // where in the text the block begins
+	symbols   int
+	literals  [literalCodes]int
+	distances [distanceCodes]int
+}
+
+// reset empties the block. The symbol that ends it is counted from the start.
+func (b *blocks) reset() {
+	b.symbols = 0
+	b.literals = [literalCodes]int{endOfBlock: 1}
+	b.distances = [distanceCodes]int{}
+}
+
+func (b *blocks) full() bool { return b.symbols == maxSymbols }
+
+func (b *blocks) literal(c byte) {
+	b.symbols++
+	b.literals[c]++
+}
+
+func (b *blocks) match(distance, length int) {
+	b.symbols++
+	b.literals[lengthCode(length)]++
+	b.distances[distanceCode(distance)]++
+}
+
+// lengthCode returns the symbol for a match of length bytes: one for each of
+// 3 … 10, then four for every doubling, and one of its own for 258.
+func lengthCode(length int) int {
+	const first = endOfBlock + 1
+	n := length - minMatch
+	switch {
+	case length == maxMatch:
+		return first + 28
+	case n < 8:
+		return first + n
+	}
+	extra := bits.Len(uint(n)) - 3
+	return first + 4*extra + n>>extra
+}
+
+// lengthExtra returns how many bits follow a literal or length symbol.
+func lengthExtra(symbol int) int {
+	n := symbol - endOfBlock - 1
+	if n < 8 || n == 28 {
+		return 0
+	}
+	return n/4 - 1
+}
+
+// distanceCode returns the symbol for a distance: one for each of 1 … 4, then
+// two for every doubling.
+func distanceCode(distance int) int {
+	n := distance - 1
+	if n < 4 {
+		return n
+	}
+	extra := bits.Len(uint(n)) - 2
+	return 2*extra + n>>extra
+}
+
+// distanceExtra returns how many bits follow a distance symbol.
+func distanceExtra(symbol int) int { return max(0, symbol/2-1) }
+
+// fixedLength returns the bits of a literal or length symbol in a block with
+// the fixed code, RFC 1951, section 3.2.6. Its distances all take five.
+func fixedLength(symbol int) int {
+	switch {
+	case symbol < 144:
+		return 8
+	case symbol < 256:
+		return 9
+	case symbol < 280:
+		return 7
+	}
+	return 8
+}
+
+// flush ends the block at place end of the text with the cheapest of three
+// kinds: a code of its own, the fixed code, or the bytes as they are, which are
+// at hand only if the block begins in the buffer, at or after start.
+//
+// The kinds are compared in whole bytes, and of equals fixed comes before own,
+// stored before both.
+func (b *blocks) flush(end, start int, last bool) {
+	const kind = 3 // bits: the last block or not, and its kind
+	own, fixed := b.ownCode(), b.fixedCode()
+	ownBytes, fixedBytes := (own+kind+7)/8, (fixed+kind+7)/8
+	stored := end - b.begin
+	switch {
+	case stored+4 <= min(ownBytes, fixedBytes) && b.begin >= start:
+		b.bits = (b.bits+kind+7)/8*8 + 32 + 8*stored // two lengths, then the bytes
+	case fixedBytes <= ownBytes:
+		b.bits += kind + fixed
+	default:
+		b.bits += kind + own
+	}
+	b.begin = end
+	b.reset()
+}
+
+// fixedCode returns the bits of the block's symbols in the fixed code.
+func (b *blocks) fixedCode() int {
+	n := 0
+	for s, f := range b.literals {
+		n += f * (fixedLength(s) + lengthExtra(s))
+	}
+	for s, f := range b.distances {
+		n += f * (5 + distanceExtra(s))
+	}
+	return n
+}
+
+// ownCode returns the bits of the block's symbols in the code made for them, and
+// of that code itself: the lengths of both alphabets, run-length encoded
+// (section 3.2.7) and then coded in turn.
+func (b *blocks) ownCode() int {
+	literals := huffman(b.literals[:], 15)
+	distances := huffman(b.distances[:], 15)
+	n := 5 + 5 + 4 // how many of each alphabet follow
+	for s, f := range b.literals {
+		n += f * (at(literals, s) + lengthExtra(s))
+	}
+	for s, f := range b.distances {
+		n += f * (at(distances, s) + distanceExtra(s))
+	}
+
+	var runs [lengthCodes]int
+	countRuns(&runs, literals)
+	countRuns(&runs, distances)
+	lengths := huffman(runs[:], 7)
+	for s, f := range runs {
+		n += f * (at(lengths, s) + runExtra(s))
+	}
+	return n + 3*listed(lengths)
+}
+
+// at returns x[i], and 0 past its end.
+func at(x []int, i int) int {
+	if i < len(x) {
+		return x[i]
+	}
+	return 0
+}
+
+// listed returns how many lengths of the last code are written: all in this
+// order, up to the last that is not zero, and never fewer than four.
+func listed(lengths []int) int {
+	order := [lengthCodes]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+	n := lengthCodes
+	for n > 4 && at(lengths, order[n-1]) == 0 {
+		n--
+	}
+	return n
+}

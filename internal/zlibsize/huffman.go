@@ -1,0 +1,216 @@
+package zlibsize
+
+// huffman returns the code length of every symbol up to the last one in use,
+// none longer than limit bits, as build_tree of zlib finds them.
+//
+//	freq  how often each symbol occurs
+//
+// Codes of the same total length can differ in their lengths, and those lengths
+// are themselves written; hence ties are broken as zlib breaks them: by the
+// depth of the subtree, then by the order the heap happens to give.
+//
+// A decoder wants two codes at least, so symbols that do not occur are added, the
+// lowest ones that keep the alphabet short.
+func huffman(freq []int, limit int) []int {
+	t := newTree(freq)
+	for t.size() < 2 {
+		node := 0
+		if t.last < 2 {
+			t.last++
+			node = t.last
+		}
+		t.freq[node] = 1
+		t.heap = append(t.heap, node)
+	}
+	for i := t.size() / 2; i >= 1; i-- {
+		t.down(i)
+	}
+	t.merge()
+	return t.lengths(freq, limit)
+}
+
+// A tree is a Huffman tree in the making. Nodes up to last are leaves, one for
+// each symbol; those from len(freq of the symbols) on are inner.
+type tree struct {
+	freq   []int
+	depth  []int
+	parent []int
+	heap   []int // heap[1:], rarest first; heap[0] is not used
+	sorted []int // nodes in the order they were taken from the heap
+	last   int   // last symbol in use, -1 if none is
+}
+
+func newTree(freq []int) *tree {
+	n := len(freq)
+	t := &tree{
+		freq:   append(make([]int, 0, 2*n), freq...),
+		depth:  make([]int, n, 2*n),
+		parent: make([]int, n, 2*n),
+		heap:   make([]int, 1, n+1),
+		last:   -1,
+	}
+	for s, f := range freq {
+		if f != 0 {
+			t.heap = append(t.heap, s)
+			t.last = s
+		}
+	}
+	return t
+}
+
+func (t *tree) size() int { return len(t.heap) - 1 }
+
+// less orders the heap: by frequency, then depth. Of equals the first stays.
+func (t *tree) less(a, b int) bool {
+	return t.freq[a] < t.freq[b] || t.freq[a] == t.freq[b] && t.depth[a] <= t.depth[b]
+}
+
+// down moves the node at place i of the heap down to where it belongs.
+func (t *tree) down(i int) {
+	node := t.heap[i]
+	for j := 2 * i; j <= t.size(); j = 2 * i {
+		if j < t.size() && t.less(t.heap[j+1], t.heap[j]) {
+			j++
+		}
+		if t.less(node, t.heap[j]) {
+			break
+		}
+		t.heap[i] = t.heap[j]
+		i = j
+	}
+	t.heap[i] = node
+}
+
+// merge joins the two rarest nodes until one is left.
+func (t *tree) merge() {
+	for t.size() >= 2 {
+		a := t.heap[1]
+		t.heap[1] = t.heap[t.size()]
+		t.heap = t.heap[:t.size()]
+		t.down(1)
+		b := t.heap[1]
+
+		node := len(t.freq)
+		t.freq = append(t.freq, t.freq[a]+t.freq[b])
+		t.depth = append(t.depth, 1+max(t.depth[a], t.depth[b]))
+		t.parent = append(t.parent, 0)
+		t.parent[a], t.parent[b] = node, node
+		t.sorted = append(t.sorted, a, b)
+		t.heap[1] = node
+		t.down(1)
+	}
+	t.sorted = append(t.sorted, t.heap[1])
+}
+
+// lengths reads the depth of every leaf off the tree. Leaves that lie deeper than
+// limit are lifted to it, and room is made for them by lowering others: one leaf
+// of the deepest level above becomes an inner node with two below it.
+func (t *tree) lengths(symbols []int, limit int) []int {
+	length := make([]int, len(t.freq))
+	count := make([]int, limit+1)
+	overflow := 0
+	for i := len(t.sorted) - 2; i >= 0; i-- { // the last one is the root
+		node := t.sorted[i]
+		n := length[t.parent[node]] + 1
+		if n > limit {
+			n = limit
+			overflow++
+		}
+		length[node] = n
+		if node <= t.last {
+			count[n]++
+		}
+	}
+	if overflow > 0 {
+		t.lift(length, count, overflow)
+	}
+	return length[:min(t.last+1, len(symbols))]
+}
+
+// lift gives the leaves new lengths, so that no code is longer than the limit:
+// the rarest leaves get the longest.
+func (t *tree) lift(length, count []int, overflow int) {
+	limit := len(count) - 1
+	for ; overflow > 0; overflow -= 2 {
+		n := limit - 1
+		for count[n] == 0 {
+			n--
+		}
+		count[n]--
+		count[n+1] += 2
+		count[limit]--
+	}
+	next := 0
+	for n := limit; n > 0; n-- {
+		for c := count[n]; c > 0; next++ {
+			if node := t.sorted[next]; node <= t.last {
+				length[node] = n
+				c--
+			}
+		}
+	}
+}
+
+// Symbols of the code lengths above 15: repeat the last length 3 … 6 times, or
+// zero 3 … 10 or 11 … 138 times.
+const (
+	repeat    = 16
+	zeros     = 17
+	manyZeros = 18
+)
+
+// runExtra returns how many bits follow a symbol of the code lengths.
+func runExtra(symbol int) int {
+	switch symbol {
+	case repeat:
+		return 2
+	case zeros:
+		return 3
+	case manyZeros:
+		return 7
+	}
+	return 0
+}
+
+// countRuns adds to runs the symbols that write lengths.
+func countRuns(runs *[lengthCodes]int, lengths []int) {
+	before := -1
+	for i := 0; i < len(lengths); {
+		length := lengths[i]
+		most := longestRun(length, before)
+		n := 1
+		for n < most && i+n < len(lengths) && lengths[i+n] == length {
+			n++
+		}
+		addRun(runs, length, n, before)
+		i, before = i+n, length
+	}
+}
+
+// longestRun returns how many equal lengths are taken together: the first of
+// them is written out unless it is zero or that of the run before.
+func longestRun(length, before int) int {
+	switch {
+	case length == 0:
+		return 138
+	case length == before:
+		return 6
+	}
+	return 7
+}
+
+func addRun(runs *[lengthCodes]int, length, n, before int) {
+	switch {
+	case length == 0 && n > 10:
+		runs[manyZeros]++
+	case length == 0 && n >= 3:
+		runs[zeros]++
+	case length != 0 && length != before && n >= 4:
+		runs[length]++
+		runs[repeat]++
+	case length != 0 && length == before && n >= 3:
+		runs[repeat]++
+	default:
+		runs[length] += n
+	}
+}
