@@ -52,6 +52,18 @@ func TestFMA(t *testing.T) {
 	}
 }
 
+// The product is 2⁻¹⁵⁰·(1-2⁻⁴⁶), just below half a unit of a subnormal: adding it
+// in float64 gives the half exactly, and rounding that again goes to even.
+func TestFMASubnormalTie(t *testing.T) {
+	const a, b = 0x1.000002p-75, 0x1.fffffcp-76
+	for _, c := range []float32{0x1p-130, 0x1p-130 + 0x1p-149, 0x1p-127 + 0x1p-149, 0x1p-126 - 0x1p-149} {
+		checkFMA(t, a, b, c)
+		checkFMA(t, -a, b, c)
+		checkFMA(t, a, b, -c)
+		checkFMA(t, a, -b, -c)
+	}
+}
+
 func TestFMARandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	any := func() float32 {
