@@ -1,0 +1,167 @@
+package tokenizer
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+	"pgregory.net/rapid"
+)
+
+// TestMergeLong compares the two ways to merge on pieces of every length around
+// the change from one to the other, by ranks and by a list of merges.
+func TestMergeLong(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, b := range map[string]*bpe{
+		"gpt2": gpt2Table(), "multilingual": multilingualTable(), "list": loadHF(t).bpe,
+	} {
+		for _, alphabet := range []string{"a", "ab", "the and ing", "\xe3\x81\x82\xe3\x82", "aeiou \x00\xff"} {
+			for n := range 3 * shortPiece {
+				raw := make([]byte, n)
+				for i := range raw {
+					raw[i] = alphabet[rng.IntN(len(alphabet))]
+				}
+				piece := string(raw)
+				if long, short := b.mergeLong(nil, piece), b.mergeShort(nil, piece); !slices.Equal(long, short) {
+					t.Fatalf("%s: %q: mergeLong = %v, want %v as mergeShort", name, piece, long, short)
+				}
+			}
+		}
+	}
+}
+
+// TestEncodeHostile encodes megabytes without a place to split. The time allowed
+// is for a slow machine under the race detector; quadratic merging takes hours.
+func TestEncodeHostile(t *testing.T) {
+	n := 1 << 20
+	if testing.Short() {
+		n = 1 << 17
+	}
+	tok := embedded(t, vocabLarge3)
+	for _, unit := range []string{"a", " ", "\n", "ab", "=", "あ", "the", "\xff", "\x00\u0301", "0", "'"} {
+		text := strings.Repeat(unit, n/len(unit))
+		began := time.Now()
+		tokens := tok.Encode(text)
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("Encode of %d bytes of %q took %v", len(text), unit, took)
+		}
+		if got := spell(tok, tokens); got != text {
+			t.Errorf("Encode of %d bytes of %q spells %d other bytes", len(text), unit, len(got))
+		}
+	}
+}
+
+// spell returns the bytes of tokens, as they are.
+func spell(tok *Tokenizer, tokens []Token) string {
+	var raw []byte
+	for _, id := range tokens {
+		raw = append(raw, tok.Bytes(id)...)
+	}
+	return string(raw)
+}
+
+// TestEncodeRoundTrip holds for any bytes, UTF-8 or not.
+func TestEncodeRoundTrip(t *testing.T) {
+	toks := []*Tokenizer{embedded(t, vocabEnglish), embedded(t, vocabLarge3), loadHF(t)}
+	rapid.Check(t, func(t *rapid.T) {
+		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		for _, tok := range toks {
+			if got := spell(tok, tok.Encode(text)); got != text {
+				t.Fatalf("Encode(%q) spells %q", text, got)
+			}
+		}
+	})
+}
+
+// TestEncodeTiktokenGo compares the English-only table with r50k_base of an
+// independent Go port. Strings are left out where the port differs from tiktoken:
+// its classes are those of Go's package unicode, and v0.10.0 loses U+007F.
+func TestEncodeTiktokenGo(t *testing.T) {
+	tok, oracle, gen := embedded(t, vocabEnglish), codec.NewR50kBase(), newGenerator(t)
+	n := 20_000
+	if testing.Short() {
+		n = 2_000
+	}
+	compared := 0
+	for i := range n {
+		text := gen.text(1<<50 + uint64(i))
+		if strings.ContainsFunc(text, func(r rune) bool { return r == 0x7f || classOf(r) != goClass(r) }) {
+			continue
+		}
+		compared++
+		ids, _, err := oracle.Encode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]Token, len(ids))
+		for i, id := range ids {
+			want[i] = Token(id)
+		}
+		if got := tok.Encode(text); !slices.Equal(got, want) {
+			t.Fatalf("Encode(%q) = %v, tiktoken-go has %v", text, got, want)
+		}
+	}
+	if compared < n/2 {
+		t.Errorf("only %d of %d strings compared", compared, n)
+	}
+}
+
+func TestEncodeStrict(t *testing.T) {
+	b := newBPE([]string{" zero", " one", "a", "b"}, None)
+	b.pairs = map[pair]merge{}
+	tok := &Tokenizer{bpe: b}
+	for _, tt := range []struct {
+		text      string
+		want      []Token
+		encodable bool
+		why       string
+	}{
+		{"", []Token{}, true, "nothing to spell"},
+		{" zero one", []Token{0, 1}, true, "pieces that are tokens need no bytes"},
+		{"ab", []Token{2, 3}, true, "bytes without a merge"},
+		{" zero two", []Token{0}, false, "no bytes for two"},
+		{"acb", []Token{2, 3}, false, "one byte in the middle is missing"},
+	} {
+		if got := tok.Encode(tt.text); !slices.Equal(got, tt.want) {
+			t.Errorf("Encode(%q) = %v, want %v: %s", tt.text, got, tt.want, tt.why)
+		}
+		got, err := tok.EncodeStrict(tt.text)
+		switch {
+		case tt.encodable && (err != nil || !slices.Equal(got, tt.want)):
+			t.Errorf("EncodeStrict(%q) = %v, %v, want %v: %s", tt.text, got, err, tt.want, tt.why)
+		case !tt.encodable && (!errors.Is(err, ErrUnspellable) || got != nil):
+			t.Errorf("EncodeStrict(%q) = %v, %v, want ErrUnspellable: %s", tt.text, got, err, tt.why)
+		}
+	}
+	_, err := tok.EncodeStrict(" zero two")
+	if want := `tokenizer: byte 5 of the text: not in the vocabulary: got " two"`; !strings.HasPrefix(fmt.Sprint(err), want) {
+		t.Errorf("EncodeStrict error = %v, want %s…", err, want)
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	tok := embedded(b, vocabLarge3)
+	for name, text := range map[string]string{
+		"english":  strings.Repeat("The quick brown fox jumps over the lazy dog, doesn't it? In 1984, 3.5% did.\n", 100),
+		"japanese": strings.Repeat("吾輩は猫である。名前はまだ無い。", 200),
+		"hostile":  strings.Repeat("a", 1<<20),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				tok.Encode(text)
+			}
+		})
+	}
+}
+
+func BenchmarkUnpack(b *testing.B) {
+	for b.Loop() {
+		mustUnpack(multilingualPacked)
+	}
+}

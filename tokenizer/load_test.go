@@ -1,0 +1,284 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// loadHF loads the vocabulary in testdata/hf, which the library tokenizers made.
+func loadHF(t testing.TB) *Tokenizer {
+	t.Helper()
+	tok, err := Load(hfFiles(t, "tokenizer.json"), "hf", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
+}
+
+// hfFiles returns a directory with some of the files of testdata/hf.
+func hfFiles(t testing.TB, names ...string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	for _, name := range names {
+		raw, err := os.ReadFile("testdata/hf/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: raw}
+	}
+	return files
+}
+
+// TestLoadGolden loads one vocabulary in each layout of files and compares its
+// tokens with those of the library that wrote it.
+func TestLoadGolden(t *testing.T) {
+	var golden struct {
+		Source string
+		Texts  []string
+		Tokens [][]Token
+		Size   int
+	}
+	readGolden(t, "hf/encode.json.gz", &golden)
+	for _, tt := range []struct {
+		name  string
+		files fstest.MapFS
+	}{
+		{"tokenizer.json", hfFiles(t, "tokenizer.json")},
+		{"merges as strings", joinMerges(t, hfFiles(t, "tokenizer.json"))},
+		{"vocab and merges", hfFiles(t, "vocab.json", "merges.txt", "added_tokens.json")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tok, err := Load(tt.files, "hf", golden.Size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, text := range golden.Texts {
+				if got := tok.Encode(text); !slices.Equal(got, golden.Tokens[i]) {
+					t.Errorf("Encode(%q) = %v, want %v (%s)", text, got, golden.Tokens[i], golden.Source)
+				}
+			}
+			checkHF(t, tok, golden.Size)
+		})
+	}
+}
+
+// checkHF checks the special tokens of the vocabulary in testdata/hf. Its last
+// 401 ids are timestamps, which the older layout does not name.
+func checkHF(t *testing.T, tok *Tokenizer, size int) {
+	t.Helper()
+	if tok.Size() != size || tok.Timestamps() != 401 || tok.TimestampBegin != tok.NoTimestamps+1 ||
+		int(tok.TimestampBegin)+401 != size {
+		t.Errorf("size %d, %d timestamps from %d after %d, want %d and 401", tok.Size(), tok.Timestamps(),
+			tok.TimestampBegin, tok.NoTimestamps, size)
+	}
+	last := tok.TimestampBegin + 400
+	if got := tok.DecodeWithTimestamps([]Token{tok.TimestampBegin + 54, last}); got != "<|1.08|><|8.00|>" || tok.Seconds(last) != 8 {
+		t.Errorf("timestamps are %q, the last %v s", got, tok.Seconds(last))
+	}
+	if tok.NoSpeech != tok.SOTPrev+1 || tok.IsText(tok.NoSpeech) || tok.Bytes(tok.EOT) != nil {
+		t.Errorf("<|nocaptions|> = %d, want %d, no text", tok.NoSpeech, tok.SOTPrev+1)
+	}
+	want := []Language{{"en", "English", tok.SOT + 1}, {"de", "German", tok.SOT + 2}, {"qqq", "qqq", tok.SOT + 3}}
+	if got := tok.Languages(); !slices.Equal(got, want) || !tok.Multilingual() {
+		t.Errorf("languages = %v, want %v", got, want)
+	}
+}
+
+// joinMerges rewrites the merges of a tokenizer.json as "a b", the older form.
+func joinMerges(t *testing.T, files fstest.MapFS) fstest.MapFS {
+	return edit(t, files, func(model map[string]any) {
+		merges := model["merges"].([]any)
+		for i, m := range merges {
+			pair := m.([]any)
+			merges[i] = pair[0].(string) + " " + pair[1].(string)
+		}
+	})
+}
+
+// edit changes the model of a tokenizer.json.
+func edit(t *testing.T, files fstest.MapFS, change func(model map[string]any)) fstest.MapFS {
+	t.Helper()
+	var doc map[string]any
+	if err := json.Unmarshal(files["tokenizer.json"].Data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	change(doc["model"].(map[string]any))
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fstest.MapFS{"tokenizer.json": {Data: raw}}
+}
+
+func TestLoadEmbedded(t *testing.T) {
+	tok, err := Load(fstest.MapFS{}, "large-v3", vocabLarge3)
+	if err != nil || tok.Size() != vocabLarge3 || !tok.Multilingual() {
+		t.Fatalf("Load of an empty directory: %v", err)
+	}
+	if embedded(t, vocabEnglish).Multilingual() {
+		t.Errorf("the English-only vocabulary is multilingual")
+	}
+	_, err = Load(fstest.MapFS{}, "models/mine", 424)
+	want := "tokenizer: models/mine: tokenizer.json (or vocab.json), and an embedded table in its stead: missing: " +
+		"got vocab_size 424, want 51864, 51865 or 51866; put the model's tokenizer.json beside its weights"
+	if fmt.Sprint(err) != want {
+		t.Errorf("Load = %v\nwant %s", err, want)
+	}
+}
+
+// tiny returns a tokenizer.json with the given members of model and top level.
+func tiny(model, more string) fstest.MapFS {
+	return fstest.MapFS{"tokenizer.json": {Data: []byte(`{"model":{` + model + `},
+"added_tokens":[{"id":3,"content":"<|endoftext|>","special":true},{"id":4,"content":"<|startoftranscript|>","special":true}]` + more + `}`)}}
+}
+
+func TestLoadErrors(t *testing.T) {
+	const sound = `"vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]`
+	if _, err := Load(tiny(sound, ""), "d", 5); err != nil {
+		t.Fatalf("the sound one: %v", err)
+	}
+	for _, tt := range []struct {
+		name  string
+		files fstest.MapFS
+		vocab int
+		err   error
+		want  string // part of the message
+	}{
+		{"no JSON", fstest.MapFS{"tokenizer.json": {Data: []byte("{")}}, 0, ErrMalformed, "d/tokenizer.json: JSON"},
+		{"not BPE", tiny(`"type":"WordPiece"`, ""), 0, ErrUnsupported, `model.type: unsupported: got "WordPiece", want BPE`},
+		{"suffix", tiny(sound+`,"end_of_word_suffix":"</w>"`, ""), 0, ErrUnsupported, "end_of_word_suffix"},
+		{"pre-tokenizer", tiny(sound, `,"pre_tokenizer":{"type":"Metaspace"}`), 0, ErrUnsupported, "want ByteLevel"},
+		{"merge of one", tiny(`"vocab":{"a":0},"merges":["a"]`, ""), 0, ErrMalformed, "1 parts, want 2"},
+		{"merge of three", tiny(`"vocab":{"a":0},"merges":[["a","a","a"]]`, ""), 0, ErrMalformed, "3 parts, want 2"},
+		{"merge of nothing", tiny(`"vocab":{"a":0},"merges":[null]`, ""), 0, ErrMalformed, "want 2"},
+		{"merge of strangers", tiny(`"vocab":{"a":0,"b":1},"merges":["a b"]`, ""), 0, ErrMalformed, `merge 0: malformed: got "a" + "b"`},
+		{"id below 0", tiny(`"vocab":{"a":-1}`, ""), 0, ErrMalformed, `id of "a": malformed: got -1`},
+		{"huge id", tiny(`"vocab":{"a":1048576}`, ""), 0, ErrMalformed, "want 0 to 1048575"},
+		{"id twice", tiny(`"vocab":{"a":0,"b":0}`, ""), 0, ErrMalformed, `id 0: malformed: got both "a" and "b"`},
+		{"small model", tiny(sound, ""), 4, ErrUnsupported, "got ids up to 4, want less than the model's vocab_size 4"},
+		{"no specials", fstest.MapFS{"tokenizer.json": {Data: []byte("{}")}}, 0, ErrMissing, "<|startoftranscript|>"},
+		{"negative vocab", tiny(sound, ""), -1, ErrMalformed, "vocab_size"},
+		{"no merges.txt", hfFiles(t, "vocab.json"), 0, ErrMissing, "d/merges.txt: file: missing"},
+		{"bad merges.txt", with(hfFiles(t, "vocab.json"), "merges.txt", "#version: 0.2\na b\nabc\n"), 0, ErrMalformed, `line 3: malformed: got "abc"`},
+		{"bad added_tokens", with(hfFiles(t, "vocab.json", "merges.txt"), "added_tokens.json", "[]"), 0, ErrMalformed, "d/added_tokens.json"},
+		{"no added_tokens", hfFiles(t, "vocab.json", "merges.txt"), 0, ErrMissing, "<|endoftext|>"},
+		{"deep", fstest.MapFS{"tokenizer.json": {Data: []byte(`{"pre_tokenizer":` + strings.Repeat(`{"pretokenizers":[`, 1<<20))}}, 0, ErrMalformed, "depth"},
+	} {
+		_, err := Load(tt.files, "d", tt.vocab)
+		if !errors.Is(err, tt.err) || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s: error = %v, want %v with %q", tt.name, err, tt.err, tt.want)
+		}
+	}
+}
+
+// TestLoadReadError checks that an error of the disk is handed on.
+func TestLoadReadError(t *testing.T) {
+	files := fstest.MapFS{"tokenizer.json": {Mode: fs.ModeDir}}
+	if _, err := Load(files, "d", vocabLarge3); err == nil || !strings.Contains(err.Error(), "d/tokenizer.json") {
+		t.Errorf("Load = %v, want an error that names the file", err)
+	}
+}
+
+// TestLoadAsTable writes an embedded table in Hugging Face's form, every way to
+// make a token as a merge, and compares the tokens.
+func TestLoadAsTable(t *testing.T) {
+	want := embedded(t, vocabEnglish)
+	tok, err := Load(asHF(t, want), "whisper-tiny.en", vocabEnglish)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(tok.special, want.special) || tok.Size() != want.Size() {
+		t.Errorf("special tokens differ")
+	}
+	gen := newGenerator(t)
+	for i := range 2000 {
+		text := gen.text(1<<51 + uint64(i))
+		if got, want := tok.Encode(text), want.Encode(text); !slices.Equal(got, want) {
+			t.Fatalf("Encode(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
+// asHF returns the files of a checkpoint with the vocabulary of tok, without
+// timestamps, as checkpoints of 2022 had it.
+func asHF(t *testing.T, tok *Tokenizer) fstest.MapFS {
+	t.Helper()
+	charOf := map[byte]string{}
+	for r, b := range byteOf {
+		charOf[b] = string(r)
+	}
+	spell := func(s string) string {
+		var out strings.Builder
+		for i := range len(s) {
+			out.WriteString(charOf[s[i]])
+		}
+		return out.String()
+	}
+	vocab, added := map[string]Token{}, map[string]Token{}
+	merges := []byte("#version: 0.2\n")
+	for id, s := range tok.bpe.text {
+		vocab[spell(s)] = Token(id)
+		for i := 1; i < len(s); i++ {
+			if _, ok := tok.bpe.ids[s[:i]]; !ok {
+				continue
+			}
+			if _, ok := tok.bpe.ids[s[i:]]; ok {
+				merges = fmt.Appendf(merges, "%s %s\n", spell(s[:i]), spell(s[i:]))
+			}
+		}
+	}
+	for id, s := range tok.special {
+		if !tok.IsTimestamp(id) {
+			added[s] = id
+		}
+	}
+	rawVocab, err1 := json.Marshal(vocab)
+	rawAdded, err2 := json.Marshal(added)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return fstest.MapFS{"vocab.json": {Data: rawVocab}, "merges.txt": {Data: merges}, "added_tokens.json": {Data: rawAdded}}
+}
+
+// with adds a file to a directory.
+func with(files fstest.MapFS, name, content string) fstest.MapFS {
+	files[name] = &fstest.MapFile{Data: []byte(content)}
+	return files
+}
+
+// FuzzLoad checks that no file makes Load panic or yield a tokenizer that does.
+func FuzzLoad(f *testing.F) {
+	for _, files := range []fstest.MapFS{
+		tiny(`"vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]`, ""),
+		tiny(`"vocab":{"Ġ":0,"":1,"Ġa":2,"☃":5,"a":6},"merges":[["Ġ","a"]],"ignore_merges":true`, `,"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"ByteLevel"}]}`),
+		tiny(`"vocab":{"<|0.00|>":6,"<|notimestamps|>":5}`, ""),
+	} {
+		f.Add(files["tokenizer.json"].Data, 0)
+		f.Add(files["tokenizer.json"].Data, 20)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, vocab int) {
+		tok, err := Load(fstest.MapFS{"tokenizer.json": {Data: raw}}, "fuzz", vocab)
+		if err != nil {
+			if _, ok := errors.AsType[*Error](err); !ok {
+				t.Errorf("error of another type: %v", err)
+			}
+			return
+		}
+		tokens := []Token{-1, 0, tok.SOT, tok.EOT, Token(tok.Size())}
+		tokens = append(tokens, tok.Encode("ab a\xff <|en|> ☃")...)
+		tokens = append(tokens, tok.NonSpeech()...)
+		tok.DecodeWithTimestamps(tokens)
+		if got, want := streamed(tok, tokens), tok.Decode(tokens); got != want {
+			t.Errorf("Stream = %q, Decode = %q", got, want)
+		}
+		tok.SplitToWords(tokens, "ja")
+	})
+}
