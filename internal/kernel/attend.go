@@ -1,0 +1,141 @@
+package kernel
+
+import (
+	"sync"
+
+	"verity/internal/parallel"
+)
+
+// blockRows is the most query rows that share a pass over a cache: a panel of
+// keys or values stays in the first-level cache while all of them use it.
+const blockRows = 4 * tileRows
+
+// valueBlock is how many values are used by all rows of a block before the next
+// ones.
+const valueBlock = 64
+
+// A Span says which cached positions a query row attends to: 0 … N-1 of K and V,
+// at least one.
+type Span struct {
+	K *Keys
+	V *Values
+	N int
+}
+
+// A Scratch holds what a call of Attend reuses from the last one. The zero value
+// is ready. It serves one call at a time.
+type Scratch struct {
+	mu   sync.Mutex
+	free []*attendBuffer // one for each part that once ran at the same time
+	job  attendJob
+}
+
+// An attendBuffer is the working memory of one part.
+type attendBuffer struct {
+	query  []float32 // [rows][dim], scaled
+	scores []float32 // [rows][stride]
+	out    []float32 // [rows][cols]
+	sums   [blockRows]float32
+}
+
+// Attend computes attention of every query row, in every head:
+//
+//	q'   = q·scale                                      (rounded)
+//	s[j] = fma chain over d = 0 … dim-1 of q'[d]·K[j][d]   for j < N
+//	m    = max s;  e[j] = Exp(s[j]-m);  t = Σ e          (sixteen partials)
+//	out[c] = (fma chain over j = 0 … N-1 of e[j]·V[j][c]) / t
+//
+// The chains start at +0.
+//
+//	dst    [len(spans)][heads·dim]
+//	q      [len(spans)][qStride], of which the first heads·dim are used
+//	spans  one per row
+//
+// Neighbouring rows with the same caches share the pass over them, but the bits
+// of a row are those of the row alone. The caches must have these heads and dim.
+// It panics on an N below 1 or beyond the capacity.
+func Attend(p *parallel.Pool, dst, q []float32, qStride int, heads, dim int, scale float32, spans []Span, s *Scratch) {
+	checkSpans(dst, q, qStride, heads, dim, spans)
+	if s == nil {
+		s = new(Scratch)
+	}
+	j := &s.job
+	*j = attendJob{
+		scratch: s, dst: dst, q: q, qStride: qStride,
+		heads: heads, dim: dim, scale: scale, spans: spans, blocks: j.blocks[:0],
+	}
+	j.cut()
+	p.Run(heads*len(j.blocks), j)
+	*j = attendJob{blocks: j.blocks[:0]} // keep no reference to the caller's memory
+}
+
+// AttendWeights sets dst to the weights e[j]/t of one head, as [Attend] defines
+// them; q is as there. dst is [len(spans)][N]; all spans must have the same N.
+func AttendWeights(dst, q []float32, qStride, head, dim int, scale float32, spans []Span, s *Scratch) {
+	if len(spans) == 0 {
+		return
+	}
+	n := spans[0].N
+	if s == nil {
+		s = new(Scratch)
+	}
+	j := attendJob{q: q, qStride: qStride, dim: dim, scale: scale, spans: spans}
+	b := s.take()
+	defer s.give(b)
+	for r, span := range spans {
+		if span.N != n || n < 1 || n > span.K.capacity || dim != span.K.dim || head >= span.K.heads {
+			panic("kernel: AttendWeights with spans that do not fit")
+		}
+		j.score(b, head, block{r, r + 1})
+		row := dst[r*n:][:n]
+		copy(row, b.scores)
+		vector.div(row, b.sums[0])
+	}
+}
+
+// checkSpans panics if Attend's arguments do not fit each other.
+func checkSpans(dst, q []float32, qStride, heads, dim int, spans []Span) {
+	rows := len(spans)
+	if rows == 0 {
+		return
+	}
+	if len(dst) < rows*heads*dim || len(q) < (rows-1)*qStride+heads*dim || qStride < heads*dim && rows > 1 {
+		panic("kernel: Attend with too short a slice")
+	}
+	for _, s := range spans {
+		if s.K.heads != heads || s.K.dim != dim || s.V.heads != heads || s.V.dim != dim {
+			panic("kernel: Attend with caches of another shape")
+		}
+		if s.N < 1 || s.N > s.K.capacity || s.N > s.V.capacity {
+			panic("kernel: Attend beyond the cache")
+		}
+	}
+}
+
+// take returns a buffer nobody else uses.
+func (s *Scratch) take() *attendBuffer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free)
+	if n == 0 {
+		return new(attendBuffer)
+	}
+	b := s.free[n-1]
+	s.free = s.free[:n-1]
+	return b
+}
+
+// give takes a buffer back.
+func (s *Scratch) give(b *attendBuffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, b)
+}
+
+// grow returns x with length n; its contents are undefined.
+func grow(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return make([]float32, n)
+	}
+	return x[:n]
+}

@@ -1,0 +1,5 @@
+//go:build !purego
+
+package kernel
+
+func attendArch() []impl[attendOps] { return nil }

@@ -1,0 +1,184 @@
+package kernel
+
+import (
+	"verity/internal/parallel"
+	"verity/internal/tensor"
+)
+
+// panelKeys is how many keys share a panel of Keys.
+const panelKeys = 64
+
+// lanes is the width that the columns of Values and the tiles of attention are
+// rounded up to: sixteen float32, one AVX-512 register.
+const lanes = 16
+
+// A store holds the numbers of a cache, in f32 or, as binary16, in f16.
+type store struct {
+	f32 []float32
+	f16 []uint16
+}
+
+func newStore(n int, d tensor.DType) store {
+	switch d {
+	case tensor.F32:
+		return store{f32: make([]float32, n)}
+	case tensor.F16:
+		return store{f16: make([]uint16, n)}
+	}
+	panic("kernel: attention caches are f32 or f16")
+}
+
+func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) }
+
+// copy copies n numbers at offset from of src to offset to.
+func (s *store) copy(to int, src *store, from, n int) {
+	if s.f32 != nil {
+		copy(s.f32[to:to+n], src.f32[from:from+n])
+		return
+	}
+	copy(s.f16[to:to+n], src.f16[from:from+n])
+}
+
+// scatter sets the numbers at offset, offset+step, … to x.
+func (s *store) scatter(offset, step int, x []float32) {
+	if s.f32 != nil {
+		for i, v := range x {
+			s.f32[offset+i*step] = v
+		}
+		return
+	}
+	for i, v := range x {
+		s.f16[offset+i*step] = tensor.F16Bits(v)
+	}
+}
+
+// Keys is a cache of attention keys for the positions 0 … capacity-1, laid out so
+// that a vector lane is a key: [head][panel of 64 keys][dim][64].
+type Keys struct {
+	heads, dim, capacity int
+	panels               int // per head
+	store
+}
+
+// NewKeys returns a cache of zeros, stored as d: F32 or F16. It panics on another
+// type.
+func NewKeys(heads, dim, capacity int, d tensor.DType) *Keys {
+	panels := (capacity + panelKeys - 1) / panelKeys
+	return &Keys{heads, dim, capacity, panels, newStore(heads*panels*dim*panelKeys, d)}
+}
+
+// at returns the offset of a panel.
+func (k *Keys) at(head, panel int) int { return (head*k.panels + panel) * k.dim * panelKeys }
+
+// Set stores n keys at positions pos … pos+n-1, rounded to nearest: for position
+// pos+i and head h the numbers x[i·xStride+h·dim …], dim of them. It panics if
+// they do not fit.
+func (k *Keys) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
+	checkSet(k.heads*k.dim, k.capacity, pos, n, x, xStride)
+	if n < panelKeys {
+		for h := range k.heads {
+			k.set(h, pos, n, x, xStride)
+		}
+		return
+	}
+	p.For(k.heads, 1, func(lo, hi int) {
+		for h := lo; h < hi; h++ {
+			k.set(h, pos, n, x, xStride)
+		}
+	})
+}
+
+// set is Set for one head.
+func (k *Keys) set(head, pos, n int, x []float32, xStride int) {
+	for i := range n {
+		at := k.at(head, (pos+i)/panelKeys) + (pos+i)%panelKeys
+		k.scatter(at, panelKeys, x[i*xStride+head*k.dim:][:k.dim])
+	}
+}
+
+// CopyPrefix copies the keys at positions 0 … n-1 of another cache, which must
+// have the same heads, dim and type. It panics if either is too small.
+func (k *Keys) CopyPrefix(from *Keys, n int) {
+	if k.heads != from.heads || k.dim != from.dim || (k.f32 == nil) != (from.f32 == nil) {
+		panic("kernel: CopyPrefix between caches of different kinds")
+	}
+	if n < 0 || n > k.capacity || n > from.capacity {
+		panic("kernel: CopyPrefix beyond the capacity")
+	}
+	panels := (n + panelKeys - 1) / panelKeys
+	for h := range k.heads {
+		k.copy(k.at(h, 0), &from.store, from.at(h, 0), panels*k.dim*panelKeys)
+	}
+}
+
+// Bytes returns the size of the cache.
+func (k *Keys) Bytes() int64 { return k.bytes() }
+
+// Values is a cache of attention values for the positions 0 … capacity-1, laid
+// out so that a vector lane is a column: [head][position][dim rounded up to 16].
+// The columns beyond dim are zero.
+type Values struct {
+	heads, dim, capacity int
+	cols                 int // dim rounded up to lanes
+	store
+}
+
+// NewValues returns a cache of zeros, stored as d: F32 or F16. It panics on
+// another type.
+func NewValues(heads, dim, capacity int, d tensor.DType) *Values {
+	cols := (dim + lanes - 1) / lanes * lanes
+	return &Values{heads, dim, capacity, cols, newStore(heads*capacity*cols, d)}
+}
+
+// at returns the offset of a position.
+func (v *Values) at(head, pos int) int { return (head*v.capacity + pos) * v.cols }
+
+// Set stores n values, as [Keys.Set] does keys.
+func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
+	checkSet(v.heads*v.dim, v.capacity, pos, n, x, xStride)
+	if n < panelKeys {
+		for h := range v.heads {
+			v.set(h, pos, n, x, xStride)
+		}
+		return
+	}
+	p.For(v.heads, 1, func(lo, hi int) {
+		for h := lo; h < hi; h++ {
+			v.set(h, pos, n, x, xStride)
+		}
+	})
+}
+
+// set is Set for one head.
+func (v *Values) set(head, pos, n int, x []float32, xStride int) {
+	for i := range n {
+		v.scatter(v.at(head, pos+i), 1, x[i*xStride+head*v.dim:][:v.dim])
+	}
+}
+
+// CopyPrefix copies the values at positions 0 … n-1 of another cache, which must
+// have the same heads, dim and type. It panics if either is too small.
+func (v *Values) CopyPrefix(from *Values, n int) {
+	if v.heads != from.heads || v.dim != from.dim || (v.f32 == nil) != (from.f32 == nil) {
+		panic("kernel: CopyPrefix between caches of different kinds")
+	}
+	if n < 0 || n > v.capacity || n > from.capacity {
+		panic("kernel: CopyPrefix beyond the capacity")
+	}
+	for h := range v.heads {
+		v.copy(v.at(h, 0), &from.store, from.at(h, 0), n*v.cols)
+	}
+}
+
+// Bytes returns the size of the cache.
+func (v *Values) Bytes() int64 { return v.bytes() }
+
+// checkSet panics unless n rows of width numbers fit a cache at pos.
+func checkSet(width, capacity, pos, n int, x []float32, xStride int) {
+	if pos < 0 || n < 0 || pos+n > capacity {
+		panic("kernel: cache position out of range")
+	}
+	if xStride < width && n > 1 || n > 0 && len(x) < (n-1)*xStride+width {
+		panic("kernel: cache rows out of range")
+	}
+}

@@ -1,0 +1,89 @@
+package kernel
+
+import "verity/internal/tensor"
+
+// tileRows is the most rows a tile has: 6×64 sums fill the registers of AVX-512.
+const tileRows = 6
+
+// A tileShape describes a product of few rows with panels of many columns.
+//
+//	for p < panels, r < rows, l < 16·vectors:
+//	    sum = 0, or c[r·cStride+64p+l] if carry
+//	    for i < depth, in order:
+//	        sum = fma(a[r·aStride+i], b[p·bPanel+i·bStride+l], sum)
+//	    c[r·cStride+64p+l] = sum
+//
+// Both halves of attention have this form. For scores, a is a query, b a panel of
+// keys and depth the head size; for the output, a holds the weights, b the values
+// and depth is the number of keys.
+type tileShape struct {
+	rows    int // 1 … tileRows
+	vectors int // 1 … 4, lanes of sixteen
+	panels  int
+	depth   int
+	aStride int
+	bStride int
+	bPanel  int
+	cStride int
+	carry   bool // go on with the sums in c
+}
+
+// attendOps are the tiles over both kinds of storage. Binary16 is widened
+// exactly.
+type attendOps struct {
+	f32 func(s tileShape, a, b, c []float32)
+	f16 func(s tileShape, a []float32, b []uint16, c []float32)
+}
+
+var (
+	attendImpls = append(attendArch(), impl[attendOps]{"ref", true, attendRef})
+	attend      = pick(attendImpls).fn
+)
+
+var attendRef = attendOps{tileRef, tileHalfRef}
+
+// run computes the tile with b from a store, starting at offset.
+func (o *attendOps) run(s tileShape, a []float32, b *store, offset int, c []float32) {
+	if b.f32 != nil {
+		o.f32(s, a, b.f32[offset:], c)
+		return
+	}
+	o.f16(s, a, b.f16[offset:], c)
+}
+
+func tileRef(s tileShape, a, b, c []float32) {
+	for p := range s.panels {
+		for r := range s.rows {
+			for l := range lanes * s.vectors {
+				at := r*s.cStride + panelKeys*p + l
+				sum := float32(0)
+				if s.carry {
+					sum = c[at]
+				}
+				for i := range s.depth {
+					sum = fma(a[r*s.aStride+i], b[p*s.bPanel+i*s.bStride+l], sum)
+				}
+				c[at] = sum
+			}
+		}
+	}
+}
+
+func tileHalfRef(s tileShape, a []float32, b []uint16, c []float32) {
+	for p := range s.panels {
+		for r := range s.rows {
+			for l := range lanes * s.vectors {
+				at := r*s.cStride + panelKeys*p + l
+				sum := float32(0)
+				if s.carry {
+					sum = c[at]
+				}
+				for i := range s.depth {
+					v := tensor.F16ToFloat32(b[p*s.bPanel+i*s.bStride+l])
+					sum = fma(a[r*s.aStride+i], v, sum)
+				}
+				c[at] = sum
+			}
+		}
+	}
+}

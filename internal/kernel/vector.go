@@ -1,0 +1,51 @@
+package kernel
+
+// vectorOps are the loops over one vector that have several implementations.
+// Each is defined by the function of the same name with Ref added.
+type vectorOps struct {
+	add    func(dst, x []float32)
+	gelu   func(x []float32)
+	norm   func(dst, x, gamma, beta []float32, eps float32)
+	max    func(x []float32) float32
+	index  func(x []float32, v float32) int
+	expSum func(dst, x []float32, m float32) float32
+	sumExp func(x []float32, m float32) float32
+	div    func(x []float32, by float32)
+}
+
+var (
+	vectorImpls = append(vectorArch(), impl[vectorOps]{"ref", true, vectorRef})
+	vector      = pick(vectorImpls).fn
+)
+
+var vectorRef = vectorOps{addRef, geluRef, normRef, maxRef, indexRef, expSumRef, sumExpRef, divRef}
+
+// partials are the sixteen running sums of a reduction. Element i belongs to
+// partial i%16. If the length is not a multiple of sixteen, the last partials
+// have one element less; nothing is added for it.
+type partials [16]float32
+
+// sum adds the partials pairwise at distances 8, 4, 2 and 1.
+func (p *partials) sum() float32 {
+	for d := 8; d > 0; d /= 2 {
+		for l := range d {
+			p[l] += p[l+d]
+		}
+	}
+	return p[0]
+}
+
+// Add adds x to dst, element by element. It panics if dst is shorter than x.
+func Add(dst, x []float32) { vector.add(dst[:len(x)], x) }
+
+func addRef(dst, x []float32) {
+	for i, v := range x {
+		dst[i] += v
+	}
+}
+
+func divRef(x []float32, by float32) {
+	for i := range x {
+		x[i] /= by
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !purego
+
+package kernel
+
+func vectorArch() []impl[vectorOps] { return nil }

@@ -1,0 +1,86 @@
+package kernel
+
+import "math"
+
+var negInf = float32(math.Inf(-1))
+
+// Softmax replaces x by e^x / Σe^x:
+//
+//	m = max x;  x = Exp(x-m);  s = Σ x (sixteen partials);  x = x / s
+//
+// -Inf becomes +0. The result is all NaN if x has a NaN or +Inf, or nothing but
+// -Inf.
+func Softmax(x []float32) {
+	if len(x) > 0 {
+		vector.div(x, vector.expSum(x, x, vector.max(x)))
+	}
+}
+
+// LogSumExp returns log Σe^x without overflow, m + Log(Σ Exp(x-m)) with m = max
+// x and sixteen partial sums. Entries of -Inf contribute nothing. It is -Inf if
+// there is nothing else, or nothing at all; NaN if x has one, otherwise +Inf if
+// x has that.
+func LogSumExp(x []float32) float32 {
+	m := vector.max(x)
+	if m != m || math.IsInf(float64(m), 0) {
+		return m
+	}
+	return m + Log(vector.sumExp(x, m))
+}
+
+// Max returns the largest element of x and its index, the lowest if it occurs
+// more than once (-0 and +0 are equal). If there is a NaN, it returns NaN and the
+// index of the first. Of nothing, the maximum is -Inf and the index -1.
+func Max(x []float32) (value float32, index int) {
+	if len(x) == 0 {
+		return negInf, -1
+	}
+	index = vector.index(x, vector.max(x))
+	return x[index], index
+}
+
+// maxRef returns the maximum of x, NaN if x has one and -Inf if it is empty. Of
+// zeros of both signs it returns any.
+func maxRef(x []float32) float32 {
+	m := negInf
+	for _, v := range x {
+		if v != v {
+			return v
+		}
+		if v > m {
+			m = v
+		}
+	}
+	return m
+}
+
+// indexRef returns the lowest i where x[i] is v or NaN, len(x) if there is none.
+func indexRef(x []float32, v float32) int {
+	for i, w := range x {
+		if w == v || w != w {
+			return i
+		}
+	}
+	return len(x)
+}
+
+// expSumRef sets dst to Exp(x-m) and returns the sum, in sixteen partials. dst
+// may be x.
+func expSumRef(dst, x []float32, m float32) float32 {
+	var p partials
+	for i, v := range x {
+		e := Exp(v - m)
+		dst[i] = e
+		p[i%16] += e
+	}
+	return p.sum()
+}
+
+// sumExpRef is expSumRef without dst.
+func sumExpRef(x []float32, m float32) float32 {
+	var p partials
+	for i, v := range x {
+		p[i%16] += Exp(v - m)
+	}
+	return p.sum()
+}
