@@ -1,0 +1,110 @@
+package audio
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// decode reads a whole file of the shared formats.
+func decode(t *testing.T, name string) []float32 {
+	t.Helper()
+	c, err := Open(shared(t, filepath.Join("speech/formats", name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pcm, err := readAll(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pcm
+}
+
+// snr returns the ratio of want to gain·got-want in dB.
+func snr(got, want []float32, gain float64) float64 {
+	var signal, noise float64
+	for i := range want {
+		d := gain*float64(got[i]) - float64(want[i])
+		signal += float64(want[i]) * float64(want[i])
+		noise += d * d
+	}
+	return 10 * math.Log10(signal/noise)
+}
+
+// TestFormats decodes one utterance from many files.
+func TestFormats(t *testing.T) {
+	exact := math.Inf(1)
+	tests := []struct {
+		file, like string
+		gain       float64 // of the second over the first
+		snr        float64 // dB, at least
+		why        string
+	}{
+		{"s24.wav", "s16.wav", 1, exact, "widened from 16 bits"},
+		{"s32.wav", "s16.wav", 1, exact, "widened from 16 bits"},
+		{"f32.wav", "s16.wav", 1, exact, "widened from 16 bits"},
+		{"f64.wav", "s16.wav", 1, exact, "widened from 16 bits"},
+		{"rf64.wav", "s16.wav", 1, exact, "another container"},
+		{"s16_quad_16k.wav", "s16.wav", 4, exact, "three channels of four are silent"},
+		{"flac_stereo.flac", "s16.wav", math.Sqrt2, 60, "two equal channels, made with equal power"},
+		{"u8.wav", "s16.wav", 1, 20, "8 bits with dither"},
+		{"s16_48k_mono.wav", "s16.wav", 1, 30, "resampled, loses some above 7 kHz"},
+		{"s16_44k1_stereo.wav", "s16.wav", math.Sqrt2, 30, "resampled, loses some above 7 kHz"},
+		{"s16_22k05.wav", "s16.wav", 1, 30, "resampled, loses some above 7 kHz"},
+		{"flac24_48k.flac", "s16_48k_mono.wav", 1, 60, "24 against 16 bits"},
+		{"s16_11k025.wav", "s16.wav", 1, 15, "resampled, above 5.5 kHz is lost"},
+		{"s16_8k.wav", "s16.wav", 1, 10, "resampled, above 4 kHz is lost"},
+		{"mulaw_8k.wav", "s16_8k.wav", 1, 30, "G.711"},
+		{"alaw_8k.wav", "s16_8k.wav", 1, 30, "G.711"},
+		{"uberi_audio-mono-16-bit-44100Hz.flac", "uberi_audio-mono-16-bit-44100Hz.wav", 1, 80, "not quite the same take"},
+		{"uberi_audio-mono-24-bit-44100Hz.flac", "uberi_audio-mono-24-bit-44100Hz.wav", 1, 80, "not quite the same take"},
+		{"uberi_audio-mono-32-bit-44100Hz.wav", "uberi_audio-mono-24-bit-44100Hz.wav", 1, 60, "other depth"},
+		{"uberi_audio-mono-8-bit-44100Hz.wav", "uberi_audio-mono-24-bit-44100Hz.wav", 1, 20, "other depth"},
+		{"uberi_audio-stereo-24-bit-44100Hz.wav", "uberi_audio-mono-24-bit-44100Hz.wav", 1, 20, "other layout"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file, func(t *testing.T) {
+			got, want := decode(t, tt.file), decode(t, tt.like)
+			if d := len(got) - len(want); d < -4 || d > 4 || tt.snr == exact && d != 0 {
+				t.Fatalf("%d samples, %s has %d", len(got), tt.like, len(want))
+			}
+			n := min(len(got), len(want))
+			r := snr(got[:n], want[:n], tt.gain)
+			if !(r >= tt.snr) {
+				t.Errorf("SNR against %s = %.1f dB, want %.1f (%s)", tt.like, r, tt.snr, tt.why)
+			}
+			t.Logf("SNR %.1f dB", r)
+		})
+	}
+}
+
+// TestRefusedFormats wants the format's name and the way out in the error.
+func TestRefusedFormats(t *testing.T) {
+	tests := []struct{ file, name string }{
+		{"aac.m4a", "MP4"}, {"alac.m4a", "MP4"}, {"aiff.aiff", "AIFF"}, {"au.au", "AU"}, {"caf.caf", "caf"},
+		{"cbr16_16k.mp3", "MP3"}, {"cbr64.mp3", "MP3"}, {"vbr_44k1_stereo.mp3", "MP3"},
+		{"flac_in_ogg.oga", "FLAC in an Ogg"}, {"opus.webm", "WebM"}, {"opus16k.opus", "Opus"}, {"opus48_stereo.ogg", "Opus"},
+		{"vorbis.ogg", "Vorbis"}, {"w64.w64", "Wave64"}, {"wavpack.wv", "WavPack"},
+		{"ima_adpcm.wav", "IMA ADPCM"}, {"ms_adpcm.wav", "Microsoft ADPCM"},
+	}
+	for _, tt := range tests {
+		path := shared(t, filepath.Join("speech/formats", tt.file))
+		c, err := Open(path)
+		if err == nil {
+			c.Close()
+			t.Errorf("%s was opened", tt.file)
+			continue
+		}
+		if !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%s: error is not ErrUnsupported: %v", tt.file, err)
+		}
+		for _, want := range []string{path, tt.name, "ffmpeg"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %q does not say %q", tt.file, err, want)
+			}
+		}
+	}
+}
