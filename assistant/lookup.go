@@ -1,0 +1,77 @@
+package assistant
+
+import (
+	"context"
+	"slices"
+
+	"verity/decoder"
+)
+
+// A Lookup is an Assistant without a model: it drafts what followed the longest
+// recent match of the last tokens in the text so far, prompt included. It costs
+// nothing that can be measured and pays where speech repeats itself.
+//
+// Source: Saxena 2023, prompt-lookup decoding.
+type Lookup struct {
+	// Longest and Shortest bound the length of a match in tokens. 0 means 4
+	// and 2.
+	Longest, Shortest int
+
+	// EOT is end-of-text; a draft goes no further.
+	EOT Token
+}
+
+// Listen needs nothing of the window.
+func (l *Lookup) Listen(Window) Listener { return lookupListener{l} }
+
+type lookupListener struct{ *Lookup }
+
+func (l lookupListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
+	longest, shortest := l.Longest, l.Shortest
+	if longest == 0 {
+		longest = 4
+	}
+	if shortest == 0 {
+		shortest = 2
+	}
+	return &lookup{text: slices.Clone(o.Prompt), longest: longest, shortest: max(1, shortest), eot: l.EOT}
+}
+
+func (lookupListener) Close() {}
+
+type lookup struct {
+	text              []Token
+	longest, shortest int
+	eot               Token
+}
+
+func (l *lookup) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	from := l.match()
+	if from < 0 {
+		return dst, nil
+	}
+	draft := l.text[from:min(len(l.text), from+max(limit, 0))]
+	if end := slices.Index(draft, l.eot); end >= 0 {
+		draft = draft[:end]
+	}
+	return append(dst, draft...), nil
+}
+
+// match returns where the text goes on behind the most recent earlier occurrence
+// of its longest possible tail, or -1.
+func (l *lookup) match() int {
+	for n := min(l.longest, len(l.text)-1); n >= l.shortest; n-- {
+		tail := l.text[len(l.text)-n:]
+		for at := len(l.text) - n - 1; at >= 0; at-- {
+			if slices.Equal(l.text[at:at+n], tail) {
+				return at + n
+			}
+		}
+	}
+	return -1
+}
+
+func (l *lookup) Commit(_ context.Context, kept []Token) error {
+	l.text = append(l.text, kept...)
+	return nil
+}

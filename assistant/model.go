@@ -1,0 +1,160 @@
+package assistant
+
+import (
+	"context"
+	"slices"
+
+	"verity/audio"
+	"verity/decoder"
+	"verity/encoder"
+)
+
+// A Window is what an assistant may listen to: the target's features, and the
+// log-mel they were made of.
+type Window struct {
+	Features *encoder.Features
+	Mel      *audio.Mel
+}
+
+// An Assistant makes proposers. It holds weights, a Listener one window.
+type Assistant interface {
+	// Listen prepares for a window. It may put off any work until the first
+	// draft, so that a window that is never drafted for costs nothing.
+	Listen(w Window) Listener
+}
+
+// A Listener makes a proposer for each attempt at its window.
+type Listener interface {
+	// Begin returns a proposer for the session that o describes.
+	Begin(o decoder.SessionOptions, p Policy) Proposer
+
+	// Close gives the window's memory back.
+	Close()
+}
+
+// Off is the Assistant of plain decoding.
+type Off struct{}
+
+// Listen has nothing to prepare.
+func (Off) Listen(Window) Listener { return Off{} }
+
+// Begin returns None.
+func (Off) Begin(decoder.SessionOptions, Policy) Proposer { return None{} }
+
+// Close has nothing to give back.
+func (Off) Close() {}
+
+// A Model is an Assistant with a decoder of its own.
+type Model struct {
+	Decoder *decoder.Decoder
+
+	// Encoder makes the features Decoder attends to. Nil means it shares the
+	// target's, as a distilled decoder does, or the target in a cheaper precision.
+	Encoder *encoder.Encoder
+
+	// EOT is end-of-text; a draft goes no further.
+	EOT Token
+}
+
+// Listen puts off encoding until the first draft.
+func (m *Model) Listen(w Window) Listener { return &modelListener{m: m, w: w} }
+
+// A modelListener holds the assistant's own cross-attention keys and values.
+type modelListener struct {
+	m     *Model
+	w     Window
+	cross *decoder.Cross
+	open  []*decoder.Session
+}
+
+func (l *modelListener) hear(ctx context.Context) (_ *decoder.Cross, err error) {
+	if l.cross != nil {
+		return l.cross, nil
+	}
+	f := l.w.Features
+	if l.m.Encoder != nil {
+		if f, err = l.m.Encoder.Encode(ctx, l.w.Mel); err != nil {
+			return nil, err
+		}
+	}
+	l.cross, err = l.m.Decoder.Cross(ctx, f)
+	return l.cross, err
+}
+
+func (l *modelListener) Begin(o decoder.SessionOptions, p Policy) Proposer {
+	o.NoSpeech = -1
+	return &modelProposer{l: l, o: o, known: slices.Clone(o.Prompt), policy: p}
+}
+
+func (l *modelListener) Close() {
+	for _, s := range l.open {
+		s.Close()
+	}
+	l.open = nil
+	if l.cross != nil {
+		l.cross.Close()
+		l.cross = nil
+	}
+}
+
+// A modelProposer drafts the tokens its own session would choose, under the same
+// rules and with the same noise as the target, keyed to absolute position.
+type modelProposer struct {
+	l       *modelListener
+	o       decoder.SessionOptions
+	session *decoder.Session
+	known   []Token // prompt and committed
+	base    int     // how many of known the session has without doubt
+	policy  Policy  // whether to go on after each token; nil: always
+}
+
+func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
+	if limit <= 0 || p.room() <= 0 {
+		return dst, nil
+	}
+	if err := p.catchUp(ctx); err != nil {
+		return dst, err
+	}
+	for n := 1; n <= min(limit, p.room()); n++ {
+		choices, err := p.session.Choose(ctx, nil)
+		if err != nil {
+			return dst, err
+		}
+		c := choices[0]
+		dst = append(dst, c.Token)
+		if c.Token == p.l.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
+			break
+		}
+		if err := p.session.Commit(ctx, dst[len(dst)-1:]); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// room is how many tokens fit into the assistant's own position table.
+func (p *modelProposer) room() int { return p.l.m.Decoder.Dims().TextPositions - len(p.known) }
+
+// catchUp makes the session hold exactly the committed tokens.
+func (p *modelProposer) catchUp(ctx context.Context) (err error) {
+	if p.session == nil {
+		cross, err := p.l.hear(ctx)
+		if err != nil {
+			return err
+		}
+		if p.session, err = p.l.m.Decoder.NewSession(cross, p.o); err != nil {
+			return err
+		}
+		p.l.open = append(p.l.open, p.session)
+		p.base = len(p.o.Prompt)
+	}
+	p.session.Rewrite(p.base, p.known[p.base:])
+	p.base = len(p.known)
+	return nil
+}
+
+// Commit notes the tokens; the session follows when it drafts again.
+func (p *modelProposer) Commit(_ context.Context, kept []Token) error {
+	p.known = append(p.known, kept...)
+	return nil
+}

@@ -1,0 +1,174 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"verity/decoder"
+)
+
+const eot = 0
+
+// A script stands in for both models. As a verifier its choice is a hash of all
+// tokens before it; as a proposer it reads its drafts from fuzz input.
+type script struct {
+	seed      Token
+	kind      int // what the verifier is like: see next
+	committed []Token
+	drafts    []byte
+	same      bool // drafts are the verifier's own choices
+}
+
+// next is a pure function of the tokens before it, so the fake cannot agree with
+// plain decoding by counting steps.
+func (s *script) next(prefix []Token) Token {
+	h := s.seed
+	for _, t := range prefix {
+		h = (h*31 + t + 7) % 9973
+	}
+	switch s.kind % 5 {
+	case 1: // always ends at once
+		return eot
+	case 2: // never ends
+		return 1 + h%3
+	case 3: // always one timestamp
+		return 7
+	case 4: // ever lower timestamps, then the end
+		return max(0, 9-Token(len(prefix)))
+	}
+	if h%29 == 0 {
+		return eot
+	}
+	return 1 + h%3
+}
+
+func (s *script) Choose(_ context.Context, draft []Token) ([]decoder.Choice, error) {
+	var out []decoder.Choice
+	for i := range len(draft) + 1 {
+		seen := append(slices.Clone(s.committed), draft[:i]...)
+		t := s.next(seen)
+		out = append(out, decoder.Choice{Token: t, LogProb: -float32(t) - float32(len(seen))/8})
+	}
+	return out, nil
+}
+
+func (s *script) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	if s.same {
+		for range min(limit, 4) {
+			dst = append(dst, s.next(append(slices.Clone(s.committed), dst...)))
+		}
+		return dst, nil
+	}
+	if len(s.drafts) == 0 {
+		return dst, nil
+	}
+	n := min(limit, int(s.drafts[0]%9), len(s.drafts)-1)
+	for _, b := range s.drafts[1 : 1+n] {
+		dst = append(dst, Token(b%10))
+	}
+	s.drafts = s.drafts[1+n:]
+	return dst, nil
+}
+
+func (s *script) Commit(_ context.Context, kept []Token) error {
+	s.committed = append(s.committed, kept...)
+	return nil
+}
+
+// plain is what a decoder without any assistant gives: the loop of a textbook,
+// not of this package.
+func (s *script) plain(limit int) (out []decoder.Choice) {
+	var seen []Token
+	for len(out) < limit {
+		t := s.next(seen)
+		out = append(out, decoder.Choice{Token: t, LogProb: -float32(t) - float32(len(seen))/8})
+		if t == eot {
+			break
+		}
+		seen = append(seen, t)
+	}
+	return out
+}
+
+// FuzzGenerate checks the promise of the package: drafts never change the text,
+// its scores, or what the caches hold.
+func FuzzGenerate(f *testing.F) {
+	for kind := range uint8(5) {
+		f.Add(uint16(1), kind, []byte{}, uint8(40), false)
+		f.Add(uint16(2), kind, []byte{3, 1, 2, 1, 8, 1, 1, 2, 2, 3, 3, 0, 7}, uint8(40), false)
+		f.Add(uint16(3), kind, []byte{1, 0, 1, 7, 2, 7, 7, 3, 9, 8, 7}, uint8(12), false)
+		f.Add(uint16(5), kind, []byte{}, uint8(23), true)
+		f.Add(uint16(29), kind, []byte{3, 0, 0, 0}, uint8(1), false)
+		f.Add(uint16(29), kind, []byte{}, uint8(0), true)
+	}
+	f.Fuzz(func(t *testing.T, seed uint16, kind uint8, drafts []byte, limit uint8, same bool) {
+		v := &script{seed: Token(seed), kind: int(kind)}
+		p := &script{seed: Token(seed), kind: int(kind), drafts: drafts, same: same}
+		got, err := Generate(t.Context(), v, p, eot, int(limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := v.plain(int(limit)); !slices.Equal(got, want) {
+			t.Errorf("Generate = %v, want %v as plain decoding", got, want)
+		}
+		text := tokensOf(got)
+		if !slices.Equal(v.committed, text) || !slices.Equal(p.committed, text) {
+			t.Errorf("caches: decoder %v, proposer %v, want %v", v.committed, p.committed, text)
+		}
+	})
+}
+
+// tokensOf returns the tokens of choices without a final end-of-text.
+func tokensOf(choices []decoder.Choice) []Token {
+	var out []Token
+	for _, c := range choices {
+		if c.Token != eot {
+			out = append(out, c.Token)
+		}
+	}
+	return out
+}
+
+// tooLong drafts one token more than may still come.
+type tooLong struct{ None }
+
+func (tooLong) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	return append(dst, make([]Token, limit+1)...), nil
+}
+
+func TestDraftTooLong(t *testing.T) {
+	if _, err := Generate(t.Context(), &script{kind: 2}, tooLong{}, eot, 5); err == nil {
+		t.Error("a draft past the limit was taken")
+	}
+}
+
+// identical drafts must all be accepted: five choices a round.
+func TestRoundsSaved(t *testing.T) {
+	v := &script{seed: 2, kind: 2}
+	g := Begin(v, &script{seed: 2, kind: 2, same: true}, eot, 20)
+	rounds := 0
+	for ; !g.Done(); rounds++ {
+		if err := g.Round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rounds != 4 || len(g.Choices()) != 20 {
+		t.Errorf("%d choices in %d rounds, want 20 in 4", len(g.Choices()), rounds)
+	}
+}
+
+func ExampleGeneration() {
+	model := &script{seed: 2, kind: 2}
+	copyist := &script{seed: 2, kind: 2, same: true} // drafts four tokens and is always right
+	g := Begin(model, copyist, eot, 40)
+	for !g.Done() {
+		if err := g.Round(context.Background()); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println(len(g.Choices()), "tokens in", g.Stats().Rounds, "rounds")
+	// Output: 40 tokens in 8 rounds
+}

@@ -1,0 +1,68 @@
+package assistant
+
+import "time"
+
+// Stats counts what drafting did. It is data: nothing that is written as text
+// depends on it.
+type Stats struct {
+	Rounds    int   `json:"rounds"`
+	Drafted   int   `json:"drafted"`   // tokens proposed
+	Accepted  int   `json:"accepted"`  // of those, kept
+	Kept      int   `json:"kept"`      // tokens that entered the text, end-of-text included
+	Histogram []int `json:"histogram"` // rounds by number of accepted tokens
+
+	Draft  time.Duration `json:"draft_ns"`  // spent proposing
+	Verify time.Duration `json:"verify_ns"` // between a draft and its commit: the pass, the rules, the choice
+}
+
+// A Round is what one round did.
+type Round struct {
+	Drafted, Accepted, Kept int
+	Draft, Verify           time.Duration
+}
+
+// Count adds a round.
+func (s *Stats) Count(r Round) {
+	s.Rounds++
+	s.Drafted += r.Drafted
+	s.Accepted += r.Accepted
+	s.Kept += r.Kept
+	s.Draft += r.Draft
+	s.Verify += r.Verify
+	for len(s.Histogram) <= r.Accepted {
+		s.Histogram = append(s.Histogram, 0)
+	}
+	s.Histogram[r.Accepted]++
+}
+
+// Add adds the counts of o.
+func (s *Stats) Add(o Stats) {
+	s.Rounds += o.Rounds
+	s.Drafted += o.Drafted
+	s.Accepted += o.Accepted
+	s.Kept += o.Kept
+	s.Draft += o.Draft
+	s.Verify += o.Verify
+	for len(s.Histogram) < len(o.Histogram) {
+		s.Histogram = append(s.Histogram, 0)
+	}
+	for i, n := range o.Histogram {
+		s.Histogram[i] += n
+	}
+}
+
+// Rate returns the share of drafted tokens that were accepted; 0 without any.
+func (s Stats) Rate() float64 {
+	if s.Drafted == 0 {
+		return 0
+	}
+	return float64(s.Accepted) / float64(s.Drafted)
+}
+
+// MeanKept returns the tokens a round yields; 0 without any round.
+func (s Stats) MeanKept() float64 {
+	if s.Rounds == 0 {
+		return 0
+	}
+	return float64(s.Kept) / float64(s.Rounds)
+}

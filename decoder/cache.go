@@ -1,0 +1,116 @@
+package decoder
+
+import (
+	"context"
+	"fmt"
+
+	"verity/encoder"
+	"verity/internal/kernel"
+	"verity/internal/tensor"
+	"verity/tokenizer"
+)
+
+// A cache is the keys and values of one layer.
+type cache struct {
+	keys   *kernel.Keys
+	values *kernel.Values
+}
+
+func newCaches(layers, heads, size, capacity int, t tensor.DType) []cache {
+	all := make([]cache, layers)
+	for i := range all {
+		all[i] = cache{kernel.NewKeys(heads, size, capacity, t), kernel.NewValues(heads, size, capacity, t)}
+	}
+	return all
+}
+
+// A Cross is what the decoder attends to in one window: the cross-attention
+// keys and values of every layer. It is read-only once made.
+type Cross struct {
+	d      *Decoder
+	layers []cache
+	kv     []float32 // [AudioFrames][2·width], while it is being made
+}
+
+// Cross computes the cross-attention keys and values of f for every layer.
+// Close gives its memory back for the next window.
+func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error) {
+	m := d.dims
+	if f.Positions != m.AudioFrames || f.Width != m.AudioWidth {
+		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want %d × %d; they are of another model",
+			f.Positions, f.Width, m.AudioFrames, m.AudioWidth)
+	}
+	c, ok := d.crosses.Get().(*Cross)
+	if !ok {
+		size := m.TextWidth / m.TextHeads
+		c = &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, size, m.AudioFrames, d.cacheType())}
+		c.kv = make([]float32, m.AudioFrames*2*m.TextWidth)
+	}
+	for i := range d.blocks {
+		if err := ctx.Err(); err != nil {
+			c.Close()
+			return nil, err
+		}
+		d.blocks[i].crossKV.Apply(d.pool, c.kv, f.Data, f.Positions, f.Width, kernel.Store)
+		c.layers[i].keys.Set(d.pool, 0, f.Positions, c.kv, 2*m.TextWidth)
+		c.layers[i].values.Set(d.pool, 0, f.Positions, c.kv[m.TextWidth:], 2*m.TextWidth)
+	}
+	return c, nil
+}
+
+// Close returns the memory of c to its decoder. c and every stream over it must
+// not be used after.
+func (c *Cross) Close() { c.d.crosses.Put(c) }
+
+// A Stream is one sequence of tokens over one window: a cursor into a static
+// cache of self-attention keys and values, with room for every text position.
+// It serves one goroutine at a time.
+type Stream struct {
+	d      *Decoder
+	cross  *Cross
+	layers []cache
+	length int // tokens that have been through the network
+}
+
+// NewStream returns an empty stream over c.
+func (d *Decoder) NewStream(c *Cross) *Stream {
+	s, ok := d.streams.Get().(*Stream)
+	if !ok {
+		m := d.dims
+		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.TextPositions, d.cacheType())}
+	}
+	s.cross, s.length = c, 0
+	return s
+}
+
+// Len returns the number of tokens that have been through the network.
+func (s *Stream) Len() int { return s.length }
+
+// Cut drops all but the first n tokens. Longer than it is, it stays as it is.
+func (s *Stream) Cut(n int) { s.length = min(s.length, n) }
+
+// Fork returns a stream of its own that holds the same tokens.
+func (s *Stream) Fork() *Stream {
+	f := s.d.NewStream(s.cross)
+	for i := range s.layers {
+		f.layers[i].keys.CopyPrefix(s.layers[i].keys, s.length)
+		f.layers[i].values.CopyPrefix(s.layers[i].values, s.length)
+	}
+	f.length = s.length
+	return f
+}
+
+// Close returns the memory of s to its decoder; s must not be used after.
+func (s *Stream) Close() {
+	s.cross = nil
+	s.d.streams.Put(s)
+}
+
+// A Row is one token at one place of a stream. The rows of a stream in one step
+// must follow each other and start at the stream's length.
+type Row struct {
+	Stream   *Stream
+	Position int
+	Token    tokenizer.Token
+	Silent   bool // no logits are wanted, as inside a prompt
+}

@@ -1,0 +1,103 @@
+package decoder
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"verity/internal/kernel"
+	"verity/internal/layer"
+	"verity/internal/parallel"
+	"verity/internal/tensor"
+	"verity/model"
+)
+
+// Options configures a Decoder. The zero value runs on one thread and keeps
+// the weights as exact as the file has them.
+type Options struct {
+	// Pool runs the products. Nil means the caller's goroutine alone.
+	Pool *parallel.Pool
+
+	// Precision is the type weights are stored in. Zero means f16 if every
+	// weight survives that exactly, else the type of the file.
+	Precision tensor.DType
+}
+
+// A Decoder is the text half of the network. Its weights are immutable and it
+// is safe for concurrent use.
+type Decoder struct {
+	dims      model.Dims
+	pool      *parallel.Pool
+	store     tensor.DType
+	embed     *kernel.Matrix // [vocab][width]
+	head      *kernel.Matrix // embed, unless the checkpoint has its own
+	positions []float32      // [TextPositions][width]
+	blocks    []block
+	norm      layer.Norm
+	work      sync.Pool // of *work
+	streams   sync.Pool // of *Stream
+	crosses   sync.Pool // of *Cross
+}
+
+// A block is one residual layer: x += self(norm(x)); x += cross(norm(x));
+// x += mlp(norm(x)).
+type block struct {
+	norm1, norm2, norm3 layer.Norm
+	qkv, out            layer.Linear // self-attention
+	query, crossOut     layer.Linear // attention to the audio
+	crossKV             layer.Linear // keys and values of the audio
+	up, down            layer.Linear
+}
+
+// New reads the decoder of c.
+func New(c *model.Checkpoint, o Options) (*Decoder, error) {
+	store, err := layer.Storage(c, o.Precision)
+	if err != nil {
+		return nil, err
+	}
+	const head = "proj_out.weight"
+	m, l := c.Dims, layer.NewLoader(c, store)
+	d := &Decoder{dims: m, pool: o.Pool, store: store}
+	d.embed = l.Matrix(m.Vocab, m.TextWidth, "decoder.embed_tokens.weight")
+	d.head = d.embed
+	if slices.Contains(c.Names(), head) { // untied
+		d.head = l.Matrix(m.Vocab, m.TextWidth, head)
+	}
+	if t := l.Tensor("decoder.embed_positions.weight", m.TextPositions, m.TextWidth); l.Err() == nil {
+		d.positions = t.Float32()
+	}
+	d.blocks = make([]block, m.TextLayers)
+	for i := range d.blocks {
+		d.blocks[i] = loadBlock(l, fmt.Sprintf("decoder.layers.%d.", i), m)
+	}
+	d.norm = l.Norm("decoder.layer_norm", m.TextWidth)
+	return d, l.Err()
+}
+
+func loadBlock(l *layer.Loader, at string, m model.Dims) block {
+	w, audio := m.TextWidth, m.AudioWidth
+	return block{
+		norm1:    l.Norm(at+"self_attn_layer_norm", w),
+		qkv:      l.Linear(w, w, at+"self_attn.q_proj", at+"self_attn.k_proj", at+"self_attn.v_proj"),
+		out:      l.Linear(w, w, at+"self_attn.out_proj"),
+		norm2:    l.Norm(at+"encoder_attn_layer_norm", w),
+		query:    l.Linear(w, w, at+"encoder_attn.q_proj"),
+		crossKV:  l.Linear(w, audio, at+"encoder_attn.k_proj", at+"encoder_attn.v_proj"),
+		crossOut: l.Linear(w, w, at+"encoder_attn.out_proj"),
+		norm3:    l.Norm(at+"final_layer_norm", w),
+		up:       l.Linear(m.TextFFN, w, at+"fc1"),
+		down:     l.Linear(w, m.TextFFN, at+"fc2"),
+	}
+}
+
+// Dims returns the sizes of the network.
+func (d *Decoder) Dims() model.Dims { return d.dims }
+
+// cacheType is the storage of keys and values: no wider than the weights.
+// bfloat16 weights get f16 caches, which are as narrow and eight times as fine.
+func (d *Decoder) cacheType() tensor.DType {
+	if d.store == tensor.F32 {
+		return tensor.F32
+	}
+	return tensor.F16
+}

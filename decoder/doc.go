@@ -1,0 +1,27 @@
+// Package decoder chooses the tokens of a window, given its audio features.
+//
+//	encoder.Features → [Decoder.Cross] → [Cross] ─┐
+//	prompt, rules, draft → [Session.Choose] ◀─────┘ → choices → package assistant
+//
+// # One primitive
+//
+// Below everything lies [Decoder.Step]: rows of (stream, position, token) in,
+// one row of logits each out. A verify pass of one stream, plain decoding of
+// many, and prompts are all this call, and it reads every weight once however
+// many rows it has. A row's logits have the same bits whatever other rows are in
+// the call; that is what makes assisted decoding lossless.
+//
+// # Conventions
+//
+// A [Stream] is a cursor: the self-attention keys and values of the tokens run
+// so far. Tokens that a verifier refused are dropped by [Stream.Cut], which sets
+// a length and copies nothing. Cross-attention keys and values ([Cross]) are
+// computed once per window and shared by every stream over it. Log-probabilities
+// are natural logarithms.
+//
+// # Upstream
+//
+// The network is TextDecoder of openai/whisper at c0d2f62, whisper/model.py,
+// under the tensor names of transformers' WhisperDecoder. Rules and scores
+// follow whisper/decoding.py of the same commit.
+package decoder

@@ -1,0 +1,187 @@
+package decoder
+
+import (
+	"math"
+
+	"verity/internal/kernel"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+var negInf = float32(math.Inf(-1))
+
+// A Rule changes the logits of one place before a token is chosen there.
+type Rule interface {
+	// Apply changes logits [Vocab] in place. sampled holds the tokens after the
+	// prompt and before this place, drafts included, so that a rule sees the
+	// same in a verify pass as in plain decoding.
+	Apply(logits []float32, sampled []tokenizer.Token)
+}
+
+// RuleOptions configures Rules. The zero value is openai's default.
+type RuleOptions struct {
+	// WithoutTimestamps leaves out the timestamp rules.
+	WithoutTimestamps bool
+
+	// SuppressTokens are never chosen. Nil means the checkpoint's own list if
+	// its generation config has one, else openai's: marks that are not speech,
+	// and special tokens. Empty but not nil turns the rule off, specials
+	// included, as upstream's suppress_tokens="" does.
+	SuppressTokens []tokenizer.Token
+
+	// KeepBlank allows a window to begin with a space or with end-of-text.
+	KeepBlank bool
+
+	// MaxInitialTimestamp is the latest first timestamp, in seconds. 0 means 1;
+	// negative turns it off.
+	MaxInitialTimestamp float64
+}
+
+// Rules returns the logit rules in upstream's order.
+//
+// Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.__init__.
+func Rules(t *tokenizer.Tokenizer, g model.Generation, o RuleOptions) []Rule {
+	var rules []Rule
+	if !o.KeepBlank {
+		rules = append(rules, suppressBlank{blankTokens(t, g)})
+	}
+	if list := suppressed(t, g, o.SuppressTokens); len(list) > 0 {
+		rules = append(rules, suppress{list})
+	}
+	if !o.WithoutTimestamps && t.TimestampBegin >= 0 {
+		rules = append(rules, timestamps{
+			eot: t.EOT, none: t.NoTimestamps, begin: t.TimestampBegin,
+			maxFirst: maxFirst(t, o.MaxInitialTimestamp),
+		})
+	}
+	return rules
+}
+
+func blankTokens(t *tokenizer.Tokenizer, g model.Generation) []tokenizer.Token {
+	if g.BeginSuppressTokens != nil {
+		return tokens(g.BeginSuppressTokens)
+	}
+	return append(t.Encode(" "), t.EOT)
+}
+
+func suppressed(t *tokenizer.Tokenizer, g model.Generation, asked []tokenizer.Token) []tokenizer.Token {
+	if asked != nil {
+		if len(asked) == 0 {
+			return nil
+		}
+		return append(asked[:len(asked):len(asked)], specials(t)...)
+	}
+	if g.SuppressTokens != nil {
+		return tokens(g.SuppressTokens)
+	}
+	return append(t.NonSpeech(), specials(t)...)
+}
+
+// tokens converts ids as the checkpoint states them.
+func tokens(ids []int32) []tokenizer.Token {
+	list := make([]tokenizer.Token, len(ids))
+	for i, id := range ids {
+		list[i] = tokenizer.Token(id)
+	}
+	return list
+}
+
+// specials are the tokens that steer the decoder and are never its output.
+func specials(t *tokenizer.Tokenizer) []tokenizer.Token {
+	var list []tokenizer.Token
+	for _, tok := range []tokenizer.Token{t.Transcribe, t.Translate, t.SOT, t.SOTPrev, t.SOTLM, t.NoSpeech} {
+		if tok >= 0 {
+			list = append(list, tok)
+		}
+	}
+	return list
+}
+
+// maxFirst is the largest first timestamp as a count of steps, or -1 for any.
+func maxFirst(t *tokenizer.Tokenizer, seconds float64) int {
+	switch {
+	case seconds < 0 || math.IsInf(seconds, 1):
+		return -1
+	case seconds == 0:
+		seconds = 1
+	}
+	step := t.Seconds(t.TimestampBegin + 1)
+	return int(math.Round(seconds / step))
+}
+
+// suppress forbids tokens everywhere. Source: SuppressTokens.
+type suppress struct{ tokens []tokenizer.Token }
+
+func (r suppress) Apply(logits []float32, _ []tokenizer.Token) { forbid(logits, r.tokens) }
+
+// suppressBlank forbids tokens at the first place. Source: SuppressBlank.
+type suppressBlank struct{ tokens []tokenizer.Token }
+
+func (r suppressBlank) Apply(logits []float32, sampled []tokenizer.Token) {
+	if len(sampled) == 0 {
+		forbid(logits, r.tokens)
+	}
+}
+
+func forbid(logits []float32, tokens []tokenizer.Token) {
+	for _, t := range tokens {
+		if int(t) < len(logits) {
+			logits[t] = negInf
+		}
+	}
+}
+
+// timestamps makes timestamps come first, in pairs, and never decrease, and
+// makes one come when timestamps together are likelier than any single text
+// token. Source: ApplyTimestampRules.
+type timestamps struct {
+	eot, none, begin tokenizer.Token
+	maxFirst         int
+}
+
+func (r timestamps) Apply(logits []float32, sampled []tokenizer.Token) {
+	if r.none >= 0 {
+		logits[r.none] = negInf
+	}
+	n := len(sampled)
+	last := n >= 1 && sampled[n-1] >= r.begin
+	before := n < 2 || sampled[n-2] >= r.begin
+	if last && before {
+		fill(logits[r.begin:]) // a pair is complete: text or the end follows
+	} else if last {
+		fill(logits[:r.eot]) // half a pair: its other half or the end follows
+	}
+	if lowest := r.lowest(sampled, last && !before); lowest > r.begin {
+		fill(logits[r.begin:min(int(lowest), len(logits))])
+	}
+	if n == 0 {
+		fill(logits[:r.begin])
+		if r.maxFirst >= 0 {
+			fill(logits[min(int(r.begin)+r.maxFirst+1, len(logits)):])
+		}
+	}
+	text, _ := kernel.Max(logits[:r.begin])
+	if kernel.LogSumExp(logits[r.begin:]) > text {
+		fill(logits[:r.begin])
+	}
+}
+
+// lowest returns the first timestamp that is not in the past. The end of a
+// segment may not equal its start, the start of the next may equal that end.
+func (r timestamps) lowest(sampled []tokenizer.Token, halfPair bool) tokenizer.Token {
+	for i := len(sampled) - 1; i >= 0; i-- {
+		if sampled[i] >= r.begin {
+			if halfPair {
+				return sampled[i]
+			}
+			return sampled[i] + 1
+		}
+	}
+	return r.begin
+}
+
+func fill(logits []float32) {
+	for i := range logits {
+		logits[i] = negInf
+	}
+}

@@ -1,0 +1,205 @@
+package decoder
+
+import (
+	"context"
+	"fmt"
+
+	"verity/internal/kernel"
+	"verity/tokenizer"
+)
+
+// A Choice is the decoder's own pick at one place.
+type Choice struct {
+	Token tokenizer.Token
+
+	// LogProb is the natural logarithm of the token's probability after the
+	// rules, at temperature 1 whatever the sampling.
+	LogProb float32
+}
+
+// SessionOptions says what to decode in a window and how.
+type SessionOptions struct {
+	// Prompt is what the decoder has seen before its first choice: previous
+	// text if any, then start-of-transcript, language, task.
+	Prompt []tokenizer.Token
+
+	// SOT is the index in Prompt of start-of-transcript. The probability of the
+	// NoSpeech token after it is NoSpeechProb; a negative token means there is
+	// none.
+	SOT      int
+	NoSpeech tokenizer.Token
+
+	Rules    []Rule
+	Sampling Sampling
+}
+
+// A Session decodes one window once: it verifies drafts and holds what was kept.
+// It implements assistant.Verifier. Not safe for concurrent use.
+type Session struct {
+	d        *Decoder
+	o        SessionOptions
+	pick     chooser
+	stream   *Stream
+	tokens   []tokenizer.Token // prompt and committed
+	draft    []tokenizer.Token // of the round under way
+	rows     []Row
+	logits   []float32
+	choices  []Choice
+	noSpeech float32
+}
+
+// NewSession starts decoding over c. Close gives its memory back.
+func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
+	if len(o.Prompt) == 0 || len(o.Prompt) >= d.dims.TextPositions {
+		return nil, fmt.Errorf("decoder: prompt: got %d tokens, want 1 to %d", len(o.Prompt), d.dims.TextPositions-1)
+	}
+	if o.NoSpeech >= 0 && (o.SOT < 0 || o.SOT >= len(o.Prompt)) {
+		return nil, fmt.Errorf("decoder: index of start-of-transcript: got %d, want one inside the prompt of %d tokens", o.SOT, len(o.Prompt))
+	}
+	return &Session{
+		d: d, o: o, pick: o.Sampling.chooser(), stream: d.NewStream(c),
+		tokens: append([]tokenizer.Token(nil), o.Prompt...),
+	}, nil
+}
+
+// Close returns the session's memory; it must not be used after.
+func (s *Session) Close() { s.stream.Close() }
+
+// NoSpeechProb returns the probability that the window holds no speech. It is
+// known after the first Choose.
+func (s *Session) NoSpeechProb() float32 { return s.noSpeech }
+
+// Limit returns how many tokens may be chosen in all: sampleLen, or half the
+// text positions if that is 0, and one more than fit behind the prompt, since
+// the last one need not go through the network.
+//
+// Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask._main_loop.
+func (s *Session) Limit(sampleLen int) int {
+	n := s.d.dims.TextPositions
+	if sampleLen == 0 {
+		sampleLen = n / 2
+	}
+	return min(sampleLen, n-len(s.o.Prompt)+1)
+}
+
+// Choose returns the decoder's own choice after each prefix of draft:
+// len(draft)+1 of them, the first following the committed tokens. Each is the
+// one that plain decoding would make at that place. The slice is good until the
+// next call.
+func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
+	rows := s.Rows(draft)
+	if err := s.d.Step(ctx, rows, s.Logits()); err != nil {
+		return nil, err
+	}
+	return s.Read(s.Logits())
+}
+
+// Rows returns what must go through the network to choose after draft: the
+// tokens that have not been there yet, then the draft. A scheduler puts the rows
+// of several sessions into one step and hands each its logits by Read.
+func (s *Session) Rows(draft []tokenizer.Token) []Row {
+	s.draft = append(s.draft[:0], draft...)
+	s.rows = s.rows[:0]
+	sot := -1
+	if s.o.NoSpeech >= 0 && s.stream.Len() <= s.o.SOT {
+		sot = s.o.SOT
+	}
+	last := len(s.tokens) - 1
+	for p := s.stream.Len(); p <= last; p++ {
+		s.rows = append(s.rows, Row{s.stream, p, s.tokens[p], p != last && p != sot})
+	}
+	for i, t := range draft {
+		s.rows = append(s.rows, Row{s.stream, last + 1 + i, t, false})
+	}
+	return s.rows
+}
+
+// Logits returns room of the session's own for the logits of its rows.
+func (s *Session) Logits() []float32 {
+	loud := 0
+	for _, r := range s.rows {
+		if !r.Silent {
+			loud++
+		}
+	}
+	if n := loud * s.d.dims.Vocab; cap(s.logits) < n {
+		s.logits = make([]float32, n)
+	}
+	return s.logits[:loud*s.d.dims.Vocab]
+}
+
+// Read turns the logits of the rows that Rows returned into choices. It changes
+// logits.
+func (s *Session) Read(logits []float32) ([]Choice, error) {
+	vocab := s.d.dims.Vocab
+	first := len(s.tokens) - 1 // position of the row whose choice comes first
+	s.choices = s.choices[:0]
+	for _, r := range s.rows {
+		if r.Silent {
+			continue
+		}
+		row := logits[:vocab]
+		logits = logits[vocab:]
+		if s.o.NoSpeech >= 0 && r.Position == s.o.SOT {
+			s.noSpeech = kernel.Exp(row[s.o.NoSpeech] - kernel.LogSumExp(row))
+		}
+		if r.Position < first {
+			continue
+		}
+		c, err := s.choice(row, r.Position-first)
+		if err != nil {
+			return nil, err
+		}
+		s.choices = append(s.choices, c)
+	}
+	return s.choices, nil
+}
+
+// choice applies the rules after n tokens of the draft and picks.
+func (s *Session) choice(row []float32, n int) (Choice, error) {
+	base := len(s.o.Prompt)
+	// The draft is laid behind the committed tokens only for the rules to see.
+	seen := append(s.tokens, s.draft[:n]...)[base:]
+	for _, rule := range s.o.Rules {
+		rule.Apply(row, seen)
+	}
+	position := base + len(seen)
+	t := s.pick.choose(row, position)
+	if row[t] == negInf {
+		return Choice{}, fmt.Errorf("decoder: position %d: every token is forbidden; suppress fewer", position)
+	}
+	return Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)}, nil
+}
+
+// Commit keeps tokens: a prefix of the last draft, or that and one choice more.
+// Whatever else the round put into the cache is dropped. The choice has not been
+// through the network yet; the next round runs it first.
+func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
+	same := 0
+	for same < len(kept) && same < len(s.draft) && kept[same] == s.draft[same] {
+		same++
+	}
+	if len(kept) > same+1 {
+		return fmt.Errorf("decoder: commit of %d tokens, of which only %d were drafted", len(kept), same)
+	}
+	s.stream.Cut(len(s.tokens) + same)
+	s.tokens = append(s.tokens, kept...)
+	s.draft = s.draft[:0]
+	return nil
+}
+
+// Len returns the number of tokens in the session, prompt included.
+func (s *Session) Len() int { return len(s.tokens) }
+
+// Rewrite makes the session hold its first n tokens and then tail, whatever was
+// committed behind them. It is for a drafting session, whose guesses give way to
+// what the target chose; it keeps what the cache and the new tokens share.
+func (s *Session) Rewrite(n int, tail []tokenizer.Token) {
+	same := 0
+	for same < len(tail) && n+same < len(s.tokens) && tail[same] == s.tokens[n+same] {
+		same++
+	}
+	s.stream.Cut(n + same)
+	s.tokens = append(s.tokens[:n+same], tail[same:]...)
+	s.draft = s.draft[:0]
+}

@@ -1,0 +1,183 @@
+package decoder
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"verity/internal/kernel"
+)
+
+// A work is the buffers of one step of at most rows rows.
+type work struct {
+	rows         int
+	x, y, q      []float32 // [rows][width]
+	qkv          []float32 // [rows][3·width]
+	hidden       []float32 // [rows][ffn]
+	self, across []kernel.Span
+	attend       kernel.Scratch
+}
+
+// workFor borrows buffers for n rows.
+func (d *Decoder) workFor(n int) *work {
+	if w, ok := d.work.Get().(*work); ok && w.rows >= n {
+		return w
+	}
+	n = max(n, 16)
+	width := d.dims.TextWidth
+	return &work{
+		rows: n,
+		x:    make([]float32, n*width), y: make([]float32, n*width), q: make([]float32, n*width),
+		qkv:    make([]float32, n*3*width),
+		hidden: make([]float32, n*d.dims.TextFFN),
+		self:   make([]kernel.Span, n), across: make([]kernel.Span, n),
+	}
+}
+
+// Step runs rows through the network and writes the logits of those that are
+// not silent, in order.
+//
+//	rows    any number, of any streams; see Row
+//	logits  [rows not silent][Vocab], not filtered by any rule
+//
+// Row r's logits have the same bits whatever other rows there are. Each stream
+// is longer by its rows afterwards. Step returns an error, and leaves every
+// stream as it was, if a row has no place in its stream or its token is not in
+// the vocabulary, if ctx ends (it is looked at between layers), or if a logit is
+// not a number.
+func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err error) {
+	if err := d.check(rows, logits); err != nil {
+		return err
+	}
+	w := d.workFor(len(rows))
+	defer d.work.Put(w)
+	d.embedRows(w.x, rows)
+	for i := range d.blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.blocks[i].apply(d, w, i, rows)
+	}
+	loud := d.keepLoud(w, rows)
+	d.norm.Apply(d.pool, w.y, w.x, loud)
+	kernel.MatMul(d.pool, logits, w.y, loud, d.dims.TextWidth, d.head, nil, kernel.Store)
+	if err := d.finite(logits, rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		r.Stream.length = r.Position + 1
+	}
+	return nil
+}
+
+// check refuses rows that would read or write outside a cache.
+func (d *Decoder) check(rows []Row, logits []float32) error {
+	loud := 0
+	for i, r := range rows {
+		want := r.Stream.length
+		for j := i - 1; j >= 0; j-- {
+			if rows[j].Stream == r.Stream {
+				want = rows[j].Position + 1
+				break
+			}
+		}
+		switch {
+		case r.Stream.d != d:
+			return fmt.Errorf("decoder: row %d is of a stream of another decoder", i)
+		case r.Position != want:
+			return fmt.Errorf("decoder: row %d: got position %d, want %d, the next of its stream", i, r.Position, want)
+		case r.Position >= d.dims.TextPositions:
+			return fmt.Errorf("decoder: row %d: position %d is past the last of the model's %d", i, r.Position, d.dims.TextPositions)
+		case r.Token < 0 || int(r.Token) >= d.dims.Vocab:
+			return fmt.Errorf("decoder: row %d: token %d is not in the vocabulary of %d", i, r.Token, d.dims.Vocab)
+		}
+		if !r.Silent {
+			loud++
+		}
+	}
+	if len(logits) < loud*d.dims.Vocab {
+		return fmt.Errorf("decoder: room for logits: got %d values, want %d for %d rows", len(logits), loud*d.dims.Vocab, loud)
+	}
+	return nil
+}
+
+// embedRows writes token plus position embedding of each row.
+func (d *Decoder) embedRows(x []float32, rows []Row) {
+	width := d.dims.TextWidth
+	for i, r := range rows {
+		at := x[i*width : (i+1)*width]
+		d.embed.Row(int(r.Token), at)
+		kernel.Add(at, d.positions[r.Position*width:(r.Position+1)*width])
+	}
+}
+
+func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
+	n, width, heads := len(rows), d.dims.TextWidth, d.dims.TextHeads
+	size := width / heads
+	scale := float32(1 / math.Sqrt(float64(size)))
+
+	b.norm1.Apply(d.pool, w.y, w.x, n)
+	b.qkv.Apply(d.pool, w.qkv, w.y, n, width, kernel.Store)
+	// Every row is in its cache, rounded, before any row looks.
+	for i := 0; i < n; {
+		run := runLength(rows[i:])
+		c, at := rows[i].Stream.layers[layer], w.qkv[i*3*width:]
+		c.keys.Set(d.pool, rows[i].Position, run, at[width:], 3*width)
+		c.values.Set(d.pool, rows[i].Position, run, at[2*width:], 3*width)
+		i += run
+	}
+	for i, r := range rows {
+		s, c := r.Stream.layers[layer], r.Stream.cross.layers[layer]
+		w.self[i] = kernel.Span{K: s.keys, V: s.values, N: r.Position + 1}
+		w.across[i] = kernel.Span{K: c.keys, V: c.values, N: d.dims.AudioFrames}
+	}
+	kernel.Attend(d.pool, w.y, w.qkv, 3*width, heads, size, scale, w.self[:n], &w.attend)
+	b.out.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
+
+	b.norm2.Apply(d.pool, w.y, w.x, n)
+	b.query.Apply(d.pool, w.q, w.y, n, width, kernel.Store)
+	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.across[:n], &w.attend)
+	b.crossOut.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
+
+	b.norm3.Apply(d.pool, w.y, w.x, n)
+	b.up.Apply(d.pool, w.hidden, w.y, n, width, kernel.StoreGELU)
+	b.down.Apply(d.pool, w.x, w.hidden, n, d.dims.TextFFN, kernel.StoreAdd)
+}
+
+// runLength returns how many rows from the first on belong to its stream.
+func runLength(rows []Row) int {
+	n := 1
+	for n < len(rows) && rows[n].Stream == rows[0].Stream {
+		n++
+	}
+	return n
+}
+
+// keepLoud moves the rows that want logits to the front of w.x and counts them.
+func (d *Decoder) keepLoud(w *work, rows []Row) int {
+	width, loud := d.dims.TextWidth, 0
+	for i, r := range rows {
+		if r.Silent {
+			continue
+		}
+		copy(w.x[loud*width:(loud+1)*width], w.x[i*width:(i+1)*width])
+		loud++
+	}
+	return loud
+}
+
+// finite reports the first row with a logit that is not a number.
+func (d *Decoder) finite(logits []float32, rows []Row) error {
+	at := 0
+	for _, r := range rows {
+		if r.Silent {
+			continue
+		}
+		row := logits[at*d.dims.Vocab : (at+1)*d.dims.Vocab]
+		if v, i := kernel.Max(row); v != v {
+			return fmt.Errorf("decoder: logit of token %d at position %d is not a number; the weights or the audio are broken", i, r.Position)
+		}
+		at++
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package encoder
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"verity/audio"
+	"verity/internal/kernel"
+	"verity/internal/layer"
+	"verity/internal/parallel"
+	"verity/internal/tensor"
+	"verity/model"
+)
+
+// Options configures an Encoder. The zero value runs on one thread and keeps
+// the weights as exact as the file has them.
+type Options struct {
+	// Pool runs the products. Nil means the caller's goroutine alone.
+	Pool *parallel.Pool
+
+	// Precision is the type weights are stored in. Zero means f16 if every
+	// weight survives that exactly, else the type of the file.
+	Precision tensor.DType
+}
+
+// An Encoder is the audio half of the network.
+type Encoder struct {
+	dims         model.Dims
+	pool         *parallel.Pool
+	conv1, conv2 layer.Linear
+	positions    []float32 // [AudioFrames][AudioWidth]
+	blocks       []block
+	norm         layer.Norm
+	spare        sync.Pool // of *work
+}
+
+// A block is one residual layer: x += attention(norm(x)); x += mlp(norm(x)).
+type block struct {
+	norm1, norm2 layer.Norm
+	qkv          layer.Linear // queries, keys and values, one below the other
+	out          layer.Linear
+	up, down     layer.Linear
+}
+
+// Features are what the encoder heard in one window.
+type Features struct {
+	Positions, Width int
+	Data             []float32 // [Positions][Width]
+}
+
+// New reads the encoder of c.
+func New(c *model.Checkpoint, o Options) (*Encoder, error) {
+	store, err := layer.Storage(c, o.Precision)
+	if err != nil {
+		return nil, err
+	}
+	d, l := c.Dims, layer.NewLoader(c, store)
+	e := &Encoder{dims: d, pool: o.Pool}
+	e.conv1 = l.Conv("encoder.conv1", d.AudioWidth, d.MelBins, 3)
+	e.conv2 = l.Conv("encoder.conv2", d.AudioWidth, d.AudioWidth, 3)
+	if t := l.Tensor("encoder.embed_positions.weight", d.AudioFrames, d.AudioWidth); l.Err() == nil {
+		e.positions = t.Float32()
+	}
+	e.blocks = make([]block, d.AudioLayers)
+	for i := range e.blocks {
+		e.blocks[i] = loadBlock(l, fmt.Sprintf("encoder.layers.%d.", i), d)
+	}
+	e.norm = l.Norm("encoder.layer_norm", d.AudioWidth)
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	e.spare.New = func() any { return newWork(d) }
+	return e, nil
+}
+
+func loadBlock(l *layer.Loader, at string, d model.Dims) block {
+	w := d.AudioWidth
+	return block{
+		norm1: l.Norm(at+"self_attn_layer_norm", w),
+		qkv:   l.Linear(w, w, at+"self_attn.q_proj", at+"self_attn.k_proj", at+"self_attn.v_proj"),
+		out:   l.Linear(w, w, at+"self_attn.out_proj"),
+		norm2: l.Norm(at+"final_layer_norm", w),
+		up:    l.Linear(d.AudioFFN, w, at+"fc1"),
+		down:  l.Linear(w, d.AudioFFN, at+"fc2"),
+	}
+}
+
+// Encode computes the features of one window.
+//
+//	mel  [MelBins][2·AudioFrames]; not modified
+//	out  [AudioFrames][AudioWidth]
+//
+// It returns an error if mel has another shape, if ctx ends (it is looked at
+// between layers), or if a feature is not a number.
+func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error) {
+	d := e.dims
+	if mel.Bins != d.MelBins || mel.Frames != 2*d.AudioFrames {
+		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d",
+			mel.Bins, mel.Frames, d.MelBins, 2*d.AudioFrames)
+	}
+	w := e.spare.Get().(*work)
+	defer e.spare.Put(w)
+
+	f := &Features{Positions: d.AudioFrames, Width: d.AudioWidth}
+	f.Data = make([]float32, f.Positions*f.Width)
+	e.stem(w, f.Data, mel)
+	for i := range e.blocks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e.blocks[i].apply(e, w, f.Data)
+	}
+	e.norm.Apply(e.pool, f.Data, f.Data, f.Positions)
+	if i := notNumber(f.Data); i >= 0 {
+		return nil, fmt.Errorf("encoder: feature %d of position %d is not a number; the weights or the audio are broken",
+			i%f.Width, i/f.Width)
+	}
+	return f, nil
+}
+
+// stem runs both convolutions and adds the positions.
+func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
+	d, width := e.dims, e.dims.AudioWidth
+	w.turn(mel)
+	// Both buffers have a row of zeros before and after: the padding.
+	e.conv1.Apply(e.pool, w.conv[width:], w.mel, mel.Frames, mel.Bins, kernel.StoreGELU)
+	e.conv2.Apply(e.pool, x, w.conv, d.AudioFrames, 2*width, kernel.StoreGELU)
+	kernel.Add(x, e.positions)
+}
+
+func (b *block) apply(e *Encoder, w *work, x []float32) {
+	d, n, width := e.dims, e.dims.AudioFrames, e.dims.AudioWidth
+	size := width / d.AudioHeads
+
+	b.norm1.Apply(e.pool, w.y, x, n)
+	b.qkv.Apply(e.pool, w.qkv, w.y, n, width, kernel.Store)
+	w.keys.Set(e.pool, 0, n, w.qkv[width:], 3*width)
+	w.values.Set(e.pool, 0, n, w.qkv[2*width:], 3*width)
+	scale := float32(1 / math.Sqrt(float64(size)))
+	kernel.Attend(e.pool, w.y, w.qkv, 3*width, d.AudioHeads, size, scale, w.spans, &w.attend)
+	b.out.Apply(e.pool, x, w.y, n, width, kernel.StoreAdd)
+
+	b.norm2.Apply(e.pool, w.y, x, n)
+	b.up.Apply(e.pool, w.hidden, w.y, n, width, kernel.StoreGELU)
+	b.down.Apply(e.pool, x, w.hidden, n, d.AudioFFN, kernel.StoreAdd)
+}
+
+// notNumber returns the index of the first NaN in x, or -1.
+func notNumber(x []float32) int {
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,11 @@
+// Package layer holds the pieces that encoder and decoder are both built of,
+// and reads them from a checkpoint.
+//
+//	model.Checkpoint → [Loader] → [Linear], [Norm] → encoder, decoder
+//
+// # Conventions
+//
+// Activations are row-major float32, one row a position. Matrices are stored in
+// the type the loader was given; vectors (biases, gains) are always float32.
+// Names are those of Hugging Face checkpoints without the leading "model.".
+package layer

@@ -1,0 +1,39 @@
+package layer
+
+import (
+	"verity/internal/kernel"
+	"verity/internal/parallel"
+)
+
+// eps is added to the variance in every norm. Source: torch.nn.LayerNorm.
+const eps = 1e-5
+
+// A Linear is a matrix product with an optional bias: out = W·x + b.
+type Linear struct {
+	W    *kernel.Matrix // [out][in]
+	Bias []float32      // [out], or nil
+}
+
+// Apply computes rows outputs from rows inputs that lie stride elements apart.
+func (l Linear) Apply(p *parallel.Pool, dst, x []float32, rows, stride int, e kernel.Epilogue) {
+	kernel.MatMul(p, dst, x, rows, stride, l.W, l.Bias, e)
+}
+
+// A Norm is a layer normalisation over one row.
+type Norm struct{ Gain, Bias []float32 }
+
+// Apply normalises rows rows of x into dst, which may be x.
+func (n Norm) Apply(p *parallel.Pool, dst, x []float32, rows int) {
+	w := len(n.Gain)
+	if rows < 16 { // a fork costs more than the rows
+		n.rows(dst, x, 0, rows, w)
+		return
+	}
+	p.For(rows, 8, func(lo, hi int) { n.rows(dst, x, lo, hi, w) })
+}
+
+func (n Norm) rows(dst, x []float32, lo, hi, w int) {
+	for r := lo; r < hi; r++ {
+		kernel.LayerNorm(dst[r*w:(r+1)*w], x[r*w:(r+1)*w], n.Gain, n.Bias, eps)
+	}
+}
