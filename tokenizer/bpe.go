@@ -32,9 +32,9 @@ type merge struct {
 // noRank is the rank of a pair that cannot be merged.
 const noRank = math.MaxInt32
 
-// newBPE indexes the tokens of text. An empty string is no token, except the
-// last of openai's multilingual table, which has an empty one: hence empty,
-// None or that token's id.
+// newBPE indexes the tokens of text; of equal ones the first counts. An empty
+// string is no token, except the last of openai's multilingual table, which has
+// an empty one: hence empty, None or that token's id.
 func newBPE(text []string, empty Token) *bpe {
 	b := &bpe{text: text, ids: make(map[string]Token, len(text))}
 	for i := range b.single {
@@ -42,6 +42,9 @@ func newBPE(text []string, empty Token) *bpe {
 	}
 	for i, s := range text {
 		if s == "" {
+			continue
+		}
+		if _, taken := b.ids[s]; taken {
 			continue
 		}
 		b.ids[s] = Token(i)

@@ -1,12 +1,12 @@
 package tokenizer
 
-import "container/heap"
+import "slices"
 
 // mergeLong is mergeShort in time n·log n: the parts are a linked list, and the
 // pairs that can be merged wait in a heap, lowest rank first, then leftmost.
 func (b *bpe) mergeLong(dst []Token, piece string) []Token {
 	l := newPartList(b.split(make([]part, 0, len(piece)), piece))
-	for l.waiting.Len() > 0 {
+	for len(l.waiting) > 0 {
 		at, rank := l.pop()
 		if l.parts[at].rank != rank {
 			continue // merged away, or its neighbour was
@@ -49,7 +49,7 @@ func newPartList(parts []part) *partList {
 	if n > 0 {
 		l.next[n-1] = -1
 	}
-	heap.Init(&l.waiting)
+	slices.Sort(l.waiting) // sorted is a heap
 	return l
 }
 
@@ -70,26 +70,47 @@ func (l *partList) merge(at int32) {
 // rank.
 func (l *partList) push(at int32) {
 	if r := l.parts[at].rank; r != noRank {
-		heap.Push(&l.waiting, uint64(r)<<32|uint64(at))
+		l.waiting.push(uint64(r)<<32 | uint64(at))
 	}
 }
 
 // pop returns the part to merge first, and the rank it was queued with.
 func (l *partList) pop() (at, rank int32) {
-	e := heap.Pop(&l.waiting).(uint64)
+	e := l.waiting.pop()
 	return int32(uint32(e)), int32(e >> 32)
 }
 
-// A rankHeap orders rank<<32 | place.
+// A rankHeap is a binary heap of rank<<32 | place, the least first. (As
+// container/heap would have it, but without an allocation per entry.)
 type rankHeap []uint64
 
-func (h rankHeap) Len() int           { return len(h) }
-func (h rankHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h rankHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *rankHeap) Push(x any)        { *h = append(*h, x.(uint64)) }
-func (h *rankHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
+func (h *rankHeap) push(e uint64) {
+	*h = append(*h, e)
+	s := *h
+	for i := len(s) - 1; i > 0; {
+		up := (i - 1) / 2
+		if s[up] <= s[i] {
+			break
+		}
+		s[up], s[i], i = s[i], s[up], up
+	}
+}
+
+// pop takes the least entry. h must not be empty.
+func (h *rankHeap) pop() uint64 {
+	s := *h
+	least, n := s[0], len(s)-1
+	s[0] = s[n]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down+1 < n && s[down+1] < s[down] {
+			down++
+		}
+		if down >= n || s[i] <= s[down] {
+			break
+		}
+		s[i], s[down], i = s[down], s[i], down
+	}
+	*h = s[:n]
+	return least
 }

@@ -118,6 +118,40 @@ func edit(t *testing.T, files fstest.MapFS, change func(model map[string]any)) f
 	return fstest.MapFS{"tokenizer.json": {Data: raw}}
 }
 
+// TestLoadWords loads a vocabulary of the demo model's kind: whole words, one
+// language, fewer timestamps, and no token for most bytes.
+func TestLoadWords(t *testing.T) {
+	var added []string
+	for i, s := range []string{"endoftext", "startoftranscript", "en", "transcribe", "startofprev", "nospeech", "notimestamps"} {
+		added = append(added, fmt.Sprintf(`{"id":%d,"content":"<|%s|>","special":true}`, 10+i, s))
+	}
+	raw := `{"added_tokens":[` + strings.Join(added, ",") + `],"pre_tokenizer":{"type":"ByteLevel"},
+"model":{"type":"BPE","vocab":{"Ġzero":0,"Ġone":1,"Ġtwo":2},"merges":[]}}`
+	tok, err := Load(fstest.MapFS{"tokenizer.json": {Data: []byte(raw)}}, "demo", 17+401)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tok.Multilingual() || tok.Timestamps() != 401 || tok.TimestampBegin != 17 || tok.Size() != 418 || tok.Translate != None {
+		t.Errorf("multilingual %v, %d timestamps from %d, size %d, translate %d", tok.Multilingual(), tok.Timestamps(),
+			tok.TimestampBegin, tok.Size(), tok.Translate)
+	}
+	if l, ok := tok.Language("ENGLISH"); !ok || l.Token != 12 {
+		t.Errorf("Language = %v, %v", l, ok)
+	}
+	if got, err := tok.EncodeStrict(" two zero one"); err != nil || !slices.Equal(got, []Token{2, 0, 1}) {
+		t.Errorf("EncodeStrict = %v, %v", got, err)
+	}
+	if _, err := tok.EncodeStrict("zero"); !errors.Is(err, ErrUnspellable) {
+		t.Errorf("EncodeStrict of a word without its space: %v, want ErrUnspellable", err)
+	}
+	if got := tok.NonSpeech(); len(got) != 0 {
+		t.Errorf("NonSpeech = %v, want none", got)
+	}
+	if tok.IsText(5) || tok.Decode([]Token{17, 1, 5, 2, 17, 10}) != " one two" {
+		t.Errorf("ids without a token are text")
+	}
+}
+
 func TestLoadEmbedded(t *testing.T) {
 	tok, err := Load(fstest.MapFS{}, "large-v3", vocabLarge3)
 	if err != nil || tok.Size() != vocabLarge3 || !tok.Multilingual() {
