@@ -1,0 +1,153 @@
+package wer
+
+import "slices"
+
+// An Op says what an alignment does at one place.
+type Op uint8
+
+// The four things that can happen to a word.
+const (
+	Hit Op = iota // the same word in both
+	Sub           // a reference word replaced by another
+	Del           // a reference word missing from the hypothesis
+	Ins           // a hypothesis word with none in the reference
+)
+
+// String returns "hit", "sub", "del" or "ins".
+func (o Op) String() string { return [...]string{"hit", "sub", "del", "ins"}[o] }
+
+// A Pair is one place of an alignment. Ref and Hyp index the two texts and never
+// decrease. For Del, Hyp is the place in the hypothesis where the word is
+// missing; for Ins, Ref is the place in the reference before which it stands.
+type Pair struct {
+	Op       Op
+	Ref, Hyp int
+}
+
+// Align returns a shortest edit script from ref to hyp, the one RapidFuzz
+// returns, as a new slice of at most len(ref)+len(hyp) pairs.
+//
+// Time grows with len(ref)·len(hyp)/64, memory with len(ref)+len(hyp) and at
+// most about a megabyte of table: two texts of an hour take milliseconds as
+// words and a fraction of a second as characters.
+func Align(ref, hyp []int32) []Pair { return slices.Clone(new(Aligner).Align(ref, hyp)) }
+
+// Count returns the counts of [Align].
+func Count(ref, hyp []int32) Counts { return new(Aligner).Count(ref, hyp) }
+
+// An Aligner is Align with memory that later calls reuse. It must not be used by
+// two goroutines at once. The zero value is ready.
+type Aligner struct {
+	pairs []Pair
+	cols  columns
+	table table
+	ref   []int32 // scratch: reversed texts
+	hyp   []int32
+	left  []int // scratch: distances of one row, from either end
+	right []int
+}
+
+// Align is the function [Align], but the result is valid only until the next
+// call.
+func (a *Aligner) Align(ref, hyp []int32) []Pair {
+	a.pairs = a.pairs[:0]
+	a.align(ref, hyp, 0, 0, max(len(ref), len(hyp)))
+	return a.pairs
+}
+
+// Count returns the counts of [Align].
+func (a *Aligner) Count(ref, hyp []int32) Counts {
+	var n [4]int
+	for _, p := range a.Align(ref, hyp) {
+		n[p.Op]++
+	}
+	return Counts{Hits: n[Hit], Subs: n[Sub], Dels: n[Del], Ins: n[Ins]}
+}
+
+// maxTable is the size in bits from which a table of two bits per cell is
+// avoided by splitting the problem. It is RapidFuzz's: where a text is split
+// decides between equally short alignments.
+const maxTable = 8 << 20
+
+// align appends the alignment of ref and hyp, which begin at r and h in the whole
+// texts and are known to be at most limit edits apart. What the texts begin and
+// end with in common is matched first.
+//
+// Source: RapidFuzz 3.14.6, rapidfuzz-cpp rapidfuzz/distance/Levenshtein_impl.hpp,
+// levenshtein_align_hirschberg; the split is Hirschberg's, CACM 18(6), 1975.
+func (a *Aligner) align(ref, hyp []int32, r, h, limit int) {
+	for len(ref) > 0 && len(hyp) > 0 && ref[0] == hyp[0] {
+		a.pairs = append(a.pairs, Pair{Hit, r, h})
+		ref, hyp, r, h = ref[1:], hyp[1:], r+1, h+1
+	}
+	n, m := len(ref), len(hyp)
+	for n > 0 && m > 0 && ref[n-1] == hyp[m-1] {
+		n, m = n-1, m-1
+	}
+	tail := len(ref) - n
+
+	limit = min(limit, max(n, m))
+	if 2*min(n, 2*limit+1)*m < maxTable || n < 65 || m < 10 {
+		a.trace(ref[:n], hyp[:m], r, h, limit)
+	} else {
+		at, half := a.split(ref[:n], hyp[:m], limit), m/2
+		left, right := a.left[at], a.right[n-at]
+		a.align(ref[:at], hyp[:half], r, h, left)
+		a.align(ref[at:n], hyp[half:m], r+at, h+half, right)
+	}
+	for i := range tail {
+		a.pairs = append(a.pairs, Pair{Hit, r + n + i, h + m + i})
+	}
+}
+
+// trace appends the alignment of two texts read back from the whole table. From
+// the end, a deletion goes first; then an insertion unless the diagonal is a
+// substitution as short; else the diagonal.
+func (a *Aligner) trace(ref, hyp []int32, r, h, limit int) {
+	if len(ref) > 0 && len(hyp) > 0 {
+		a.cols.build(ref)
+		a.table.fill(&a.cols, hyp, limit)
+	}
+	from := len(a.pairs)
+	i, j := len(ref), len(hyp)
+	for i > 0 || j > 0 {
+		op := Hit
+		switch {
+		case j == 0 || i > 0 && a.table.up(i-1, j-1):
+			op, i = Del, i-1
+		case i == 0 || j > 1 && a.table.down(i-1, j-2):
+			op, j = Ins, j-1
+		default:
+			i, j = i-1, j-1
+			if ref[i] != hyp[j] {
+				op = Sub
+			}
+		}
+		a.pairs = append(a.pairs, Pair{op, r + i, h + j})
+	}
+	slices.Reverse(a.pairs[from:])
+}
+
+// split returns the first place in ref that a shortest alignment reaches after
+// half of hyp, and leaves the distances up to each place in a.left, those from
+// it in a.right, counted from the end.
+func (a *Aligner) split(ref, hyp []int32, limit int) int {
+	half := len(hyp) / 2
+	a.ref = append(a.ref[:0], ref...)
+	a.hyp = append(a.hyp[:0], hyp[half:]...)
+	slices.Reverse(a.ref)
+	slices.Reverse(a.hyp)
+
+	a.cols.build(a.ref)
+	a.right = a.table.row(&a.cols, a.hyp, limit, a.right[:0])
+	a.cols.build(ref)
+	a.left = a.table.row(&a.cols, hyp[:half], limit, a.left[:0])
+
+	best, n := 0, len(ref)
+	for at := range a.left {
+		if a.left[at]+a.right[n-at] < a.left[best]+a.right[n-best] {
+			best = at
+		}
+	}
+	return best
+}

@@ -1,0 +1,187 @@
+package wer
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// The distance table D[i][j], between the first i words of ref and the first j
+// of hyp, is computed one hyp word at a time and 64 ref words at a time: two bits
+// per cell say whether D rises or falls by one from i to i+1.
+//
+// Only cells with |i-j| <= limit can lie on a path of at most limit edits, so
+// only the blocks of 64 that hold such cells are computed, pretending that D
+// rises by one wherever the band ends. Those are upper bounds, and every cell
+// that lies on a shortest path keeps its true value.
+//
+// Source: Myers, JACM 46(3), 1999; Hyyrö, "A bit-vector algorithm for computing
+// Levenshtein and Damerau edit distances", 2003, in blocks.
+
+// columns holds where each word stands in ref: for every word and every block of
+// 64 places that has it, a mask. Memory is at most linear in len(ref).
+type columns struct {
+	n, blocks int
+	masks     []mask
+	keys      []uint64 // scratch: word, place
+}
+
+type mask struct {
+	word  int32
+	block int32
+	bits  uint64
+}
+
+// build indexes ref.
+func (c *columns) build(ref []int32) {
+	c.n, c.blocks = len(ref), (len(ref)+63)/64
+	c.keys, c.masks = c.keys[:0], c.masks[:0]
+	for i, w := range ref {
+		c.keys = append(c.keys, uint64(uint32(w))<<32|uint64(i))
+	}
+	slices.Sort(c.keys)
+	for _, k := range c.keys {
+		w, b, bit := int32(k>>32), int32(uint32(k)/64), uint64(1)<<(k%64)
+		if last := len(c.masks) - 1; last >= 0 && c.masks[last].word == w && c.masks[last].block == b {
+			c.masks[last].bits |= bit
+		} else {
+			c.masks = append(c.masks, mask{w, b, bit})
+		}
+	}
+}
+
+// find returns the masks of w in the blocks first to last, in their order.
+func (c *columns) find(w, first, last int32) []mask {
+	lo, hi := c.search(w, first), len(c.masks)
+	for end := lo; end < hi; end++ {
+		if m := c.masks[end]; m.word != w || m.block > last {
+			return c.masks[lo:end]
+		}
+	}
+	return c.masks[lo:]
+}
+
+// search returns the index of the first mask of word w at block or later.
+func (c *columns) search(w, block int32) int {
+	key := func(w, b int32) uint64 { return uint64(uint32(w))<<32 | uint64(b) }
+	lo, hi, want := 0, len(c.masks), key(w, block)
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if key(c.masks[mid].word, c.masks[mid].block) < want {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// A table computes D row by row and, after fill, remembers the bits of all rows.
+type table struct {
+	limit, blocks int
+	vp, vn        []uint64 // the current row: D rises, D falls; one per block
+	eq            []uint64 // the places of the current word, zero between rows
+
+	stride int
+	ups    []uint64 // [row][stride] of vp, each row from its first block on
+	downs  []uint64 // likewise of vn
+}
+
+// start prepares the row before the first word, D[i][0] = i.
+func (t *table) start(c *columns, limit int) {
+	t.limit, t.blocks = limit, c.blocks
+	t.vp, t.vn, t.eq = resize(t.vp, c.blocks), resize(t.vn, c.blocks), resize(t.eq, c.blocks)
+	for b := range t.vp {
+		t.vp[b], t.vn[b], t.eq[b] = ^uint64(0), 0, 0
+	}
+}
+
+// band returns the first and last block with cells i, i+1 that the row of
+// hyp[j] needs.
+func (t *table) band(j int) (first, last int) {
+	return max(0, j-t.limit) / 64, min(t.blocks-1, (j+t.limit)/64)
+}
+
+// step turns the row before word w into the row after it, in blocks first to
+// last. A block that enters the band still says "rises by one" throughout.
+func (t *table) step(c *columns, w int32, first, last int) {
+	found := c.find(w, int32(first), int32(last))
+	for _, m := range found {
+		t.eq[m.block] = m.bits
+	}
+	up, down := uint64(1), uint64(0) // D[i][j+1]-D[i][j] at the left edge is +1
+	for b := first; b <= last; b++ {
+		vp, vn, x := t.vp[b], t.vn[b], t.eq[b]|down
+		d0 := ((x & vp) + vp) ^ vp | x | vn
+		hp := vn | ^(d0 | vp)
+		hn := d0 & vp
+		hp, up = hp<<1|up, hp>>63
+		hn, down = hn<<1|down, hn>>63
+		t.vp[b], t.vn[b] = hn|^(d0|hp), hp&d0
+	}
+	for _, m := range found {
+		t.eq[m.block] = 0
+	}
+}
+
+// fill computes the table of hyp against the indexed words and keeps its bits.
+func (t *table) fill(c *columns, hyp []int32, limit int) {
+	t.start(c, limit)
+	t.stride = min(c.blocks, (2*limit)/64+2)
+	t.ups, t.downs = resize(t.ups, t.stride*len(hyp)), resize(t.downs, t.stride*len(hyp))
+	for j, w := range hyp {
+		first, last := t.band(j)
+		t.step(c, w, first, last)
+		copy(t.ups[j*t.stride:], t.vp[first:last+1])
+		copy(t.downs[j*t.stride:], t.vn[first:last+1])
+	}
+}
+
+// up reports whether D rises from i to i+1 after hyp[j], down whether it falls.
+func (t *table) up(i, j int) bool   { return t.bit(t.ups, i, j) }
+func (t *table) down(i, j int) bool { return t.bit(t.downs, i, j) }
+
+// bit reads one cell; outside the band nothing is on a shortest path.
+func (t *table) bit(rows []uint64, i, j int) bool {
+	first, last := t.band(j)
+	b := i / 64
+	return first <= b && b <= last && rows[j*t.stride+b-first]>>(i%64)&1 == 1
+}
+
+// far stands for a distance outside the band, beyond every real one.
+const far = 1 << 40
+
+// row appends D[0..n][len(hyp)] to dst.
+func (t *table) row(c *columns, hyp []int32, limit int, dst []int) []int {
+	t.start(c, limit)
+	edge, at := 0, 0 // D at the left edge of the band, and the block it begins
+	for j, w := range hyp {
+		first, last := t.band(j)
+		for ; at < first; at++ {
+			edge += bits.OnesCount64(t.vp[at]) - bits.OnesCount64(t.vn[at])
+		}
+		t.step(c, w, first, last)
+		edge++
+	}
+	_, last := t.band(len(hyp) - 1)
+	for range at * 64 {
+		dst = append(dst, far)
+	}
+	dst = append(dst, edge)
+	for i := at * 64; i < c.n; i++ {
+		if b := i / 64; b <= last {
+			edge += int(t.vp[b]>>(i%64)&1) - int(t.vn[b]>>(i%64)&1)
+		} else {
+			edge = far
+		}
+		dst = append(dst, edge)
+	}
+	return dst
+}
+
+// resize returns s with length n; its contents are not kept in any order.
+func resize(s []uint64, n int) []uint64 {
+	if cap(s) < n {
+		return make([]uint64, n)
+	}
+	return s[:n]
+}

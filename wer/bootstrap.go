@@ -1,0 +1,113 @@
+package wer
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Bootstrap says how to find a confidence interval by drawing utterances with
+// replacement. The zero value is right; the same seed gives the same interval.
+type Bootstrap struct {
+	// Resamples is how often a corpus is drawn. 0 means 1000.
+	Resamples int
+
+	// Level is the share of resamples the interval holds. 0 means 0.95; it must
+	// be below 1.
+	Level float64
+
+	// Seed selects the draws.
+	Seed uint64
+}
+
+// An Interval is a range of rates, or of differences between rates.
+type Interval struct {
+	Low, High float64
+}
+
+// defaults returns b with zero fields replaced.
+func (b Bootstrap) defaults() Bootstrap {
+	if b.Resamples == 0 {
+		b.Resamples = 1000
+	}
+	if b.Level == 0 {
+		b.Level = 0.95
+	}
+	if b.Resamples < 0 || !(b.Level > 0 && b.Level < 1) {
+		panic("wer: Bootstrap needs positive Resamples and a Level between 0 and 1")
+	}
+	return b
+}
+
+// Rate returns the interval of the corpus rate of counts, one per utterance. It
+// is {0, 0} if there are none, and panics on fields out of range.
+//
+// The utterance is the unit drawn, since errors within one are not independent.
+// The interval is that of percentiles, interpolated linearly.
+//
+// Source: Bisani & Ney, "Bootstrap estimates for confidence intervals in ASR
+// performance evaluation", ICASSP 2004.
+func (b Bootstrap) Rate(counts []Counts) Interval {
+	t := talliesOf(counts)
+	return b.interval(len(t), func(pick func() int) float64 { return resampled(t, pick) })
+}
+
+// Difference returns the interval of system's corpus rate minus baseline's,
+// drawing the same utterances for both: far narrower than the two intervals of
+// Rate suggest. A range that excludes 0 is a difference. It panics if the
+// lengths differ.
+func (b Bootstrap) Difference(system, baseline []Counts) Interval {
+	if len(system) != len(baseline) {
+		panic("wer: systems scored on different numbers of utterances")
+	}
+	s, o := talliesOf(system), talliesOf(baseline)
+	return b.interval(len(s), func(pick func() int) float64 {
+		var se, sr, oe, or int
+		for range s {
+			i := pick()
+			se, sr = se+int(s[i].errors), sr+int(s[i].ref)
+			oe, or = oe+int(o[i].errors), or+int(o[i].ref)
+		}
+		return rate(se, sr) - rate(oe, or)
+	})
+}
+
+// interval draws n utterances at a time and returns the percentiles of value.
+func (b Bootstrap) interval(n int, value func(pick func() int) float64) Interval {
+	b = b.defaults()
+	if n == 0 {
+		return Interval{}
+	}
+	rng := rand.New(rand.NewPCG(b.Seed, 0x776572)) // "wer": apart from other users of the seed
+	pick := func() int { return int(rng.Uint32N(uint32(n))) }
+	values := make([]float64, b.Resamples)
+	for i := range values {
+		values[i] = value(pick)
+	}
+	slices.Sort(values)
+	tail := (1 - b.Level) / 2
+	return Interval{
+		Low:  stat.Quantile(tail, stat.LinInterp, values, nil),
+		High: stat.Quantile(1-tail, stat.LinInterp, values, nil),
+	}
+}
+
+// resampled returns the corpus rate of len(t) utterances that pick chooses.
+func resampled(t []tally, pick func() int) float64 {
+	errors, ref := 0, 0
+	for range t {
+		u := t[pick()]
+		errors += int(u.errors)
+		ref += int(u.ref)
+	}
+	return rate(errors, ref)
+}
+
+func talliesOf(counts []Counts) []tally {
+	t := make([]tally, len(counts))
+	for i, c := range counts {
+		t[i] = tallyOf(c)
+	}
+	return t
+}

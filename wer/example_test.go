@@ -1,0 +1,59 @@
+package wer_test
+
+import (
+	"fmt"
+	"strings"
+
+	"verity/wer"
+)
+
+func ExampleScorer() {
+	s := wer.Scorer{Normalize: strings.ToLower}
+	var c wer.Corpus
+	c.Add(s.Score("the cat sat on the mat", "The cat sat on a mat"))
+	c.Add(s.Score("good morning", "good morning"))
+	fmt.Printf("WER %.1f%%, CER %.1f%%, %d of %d exact\n", 100*c.Words.Rate(), 100*c.Chars.Rate(), c.Exact, c.Len())
+	fmt.Printf("%+v\n", c.Words)
+	// Output:
+	// WER 12.5%, CER 8.8%, 1 of 2 exact
+	// {Hits:7 Subs:1 Dels:0 Ins:0}
+}
+
+func ExampleAlign() {
+	var v wer.Vocabulary
+	ref := v.Words(nil, "quite a bit of longer sentence")
+	hyp := v.Words(nil, "quite bit of an even longest sentence here")
+	for _, p := range wer.Align(ref, hyp) {
+		switch p.Op {
+		case wer.Hit, wer.Sub:
+			fmt.Println(p.Op, v.Word(ref[p.Ref]), v.Word(hyp[p.Hyp]))
+		case wer.Del:
+			fmt.Println(p.Op, v.Word(ref[p.Ref]))
+		case wer.Ins:
+			fmt.Println(p.Op, v.Word(hyp[p.Hyp]))
+		}
+	}
+	// Output:
+	// hit quite quite
+	// del a
+	// hit bit bit
+	// hit of of
+	// ins an
+	// ins even
+	// sub longer longest
+	// hit sentence sentence
+	// ins here
+}
+
+func ExampleBootstrap_Difference() {
+	var s wer.Scorer
+	var baseline, system []wer.Counts
+	for range 50 {
+		baseline = append(baseline, s.Score("one two three four", "one two tree four").Words)
+		system = append(system, s.Score("one two three four", "one two three four").Words)
+	}
+	d := wer.Bootstrap{Seed: 1}.Difference(system, baseline)
+	fmt.Printf("%+.2f to %+.2f, not worse on %d of %d\n", d.Low, d.High, wer.NotWorse(system, baseline), len(system))
+	// Output:
+	// -0.25 to -0.25, not worse on 50 of 50
+}

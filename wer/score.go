@@ -1,0 +1,132 @@
+package wer
+
+// A Score is what one utterance adds to a corpus.
+type Score struct {
+	Words Counts
+	Chars Counts
+	Exact bool // word for word the same, normalised
+	// Repeats counts the hypothesis's five-word runs that already occurred in it:
+	// few in speech, many in a decoder's loop.
+	Repeats int
+}
+
+// repeatLength is the n of the repeated n-grams that [Score] counts.
+//
+// Source: Gandhi, von Platen & Rush 2023, "Distil-Whisper", arXiv:2311.00430,
+// section 5.3, 5-gram duplicates.
+const repeatLength = 5
+
+// A Scorer compares hypotheses with references. It reuses its memory and must
+// not be used by two goroutines at once. The zero value compares texts as they
+// are.
+type Scorer struct {
+	// Normalize is applied to both texts. Nil means leave them as they are.
+	Normalize func(string) string
+
+	words    Vocabulary
+	aligner  Aligner
+	ref, hyp []int32
+}
+
+// maxVocabulary is how many distinct words a Scorer keeps before it starts anew.
+// Numbers only have to agree within one utterance.
+const maxVocabulary = 1 << 20
+
+// Score compares one utterance.
+func (s *Scorer) Score(ref, hyp string) Score {
+	if s.Normalize != nil {
+		ref, hyp = s.Normalize(ref), s.Normalize(hyp)
+	}
+	if s.words.Len() > maxVocabulary {
+		s.words = Vocabulary{}
+	}
+	s.ref, s.hyp = s.words.Words(s.ref[:0], ref), s.words.Words(s.hyp[:0], hyp)
+	words := s.aligner.Count(s.ref, s.hyp)
+	repeats := Repeats(s.hyp, repeatLength)
+
+	s.ref, s.hyp = Characters(s.ref[:0], ref), Characters(s.hyp[:0], hyp)
+	return Score{words, s.aligner.Count(s.ref, s.hyp), words.Errors() == 0, repeats}
+}
+
+// Repeats returns how many of the n-word runs of text occurred earlier in it. It
+// panics if n is not positive.
+func Repeats(text []int32, n int) int {
+	if n <= 0 {
+		panic("wer: run length must be positive")
+	}
+	if len(text) <= n {
+		return 0
+	}
+	seen := make(map[string]bool, len(text))
+	key := make([]byte, 0, 4*n)
+	repeats := 0
+	for i := range len(text) - n + 1 {
+		key = key[:0]
+		for _, w := range text[i : i+n] {
+			key = append(key, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+		}
+		if seen[string(key)] {
+			repeats++
+		} else {
+			seen[string(key)] = true
+		}
+	}
+	return repeats
+}
+
+// A Corpus adds scores up. The zero value is empty and ready.
+type Corpus struct {
+	Words   Counts
+	Chars   Counts
+	Exact   int // utterances without a word error
+	Repeats int // see [Score]
+
+	tallies []tally // one per utterance, for the interval
+}
+
+// A tally is an utterance as its resampling sees it.
+type tally struct{ errors, ref int32 }
+
+// Add adds one utterance.
+func (c *Corpus) Add(s Score) {
+	c.Words = c.Words.Plus(s.Words)
+	c.Chars = c.Chars.Plus(s.Chars)
+	c.Repeats += s.Repeats
+	if s.Exact {
+		c.Exact++
+	}
+	c.tallies = append(c.tallies, tallyOf(s.Words))
+}
+
+func tallyOf(c Counts) tally { return tally{int32(c.Errors()), int32(c.Ref())} }
+
+// Len returns the number of utterances.
+func (c *Corpus) Len() int { return len(c.tallies) }
+
+// Interval returns the confidence interval of c.Words.Rate over other choices of
+// as many utterances.
+func (c *Corpus) Interval(b Bootstrap) Interval {
+	return b.interval(len(c.tallies), func(pick func() int) float64 {
+		return resampled(c.tallies, pick)
+	})
+}
+
+// NotWorse returns how many utterances have no more errors in system than in
+// baseline, given their counts in the same order; divided by their number that
+// is the quality of inference. It panics if the lengths differ.
+//
+// Source: argmaxinc/whisperkittools, "Quality of Inference (QoI)".
+func NotWorse(system, baseline []Counts) int {
+	if len(system) != len(baseline) {
+		panic("wer: systems scored on different numbers of utterances")
+	}
+	n := 0
+	for i, s := range system {
+		// s.Rate() <= baseline.Rate() without rounding
+		b := baseline[i]
+		if s.Errors()*max(b.Ref(), 1) <= b.Errors()*max(s.Ref(), 1) {
+			n++
+		}
+	}
+	return n
+}
