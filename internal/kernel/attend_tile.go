@@ -40,7 +40,7 @@ var (
 	attend      = pick(attendImpls).fn
 )
 
-var attendRef = attendOps{tileRef, tileHalfRef}
+var attendRef = attendOps{attendF32Ref, attendF16Ref}
 
 // run computes the tile with b from a store, starting at offset.
 func (o *attendOps) run(s tileShape, a []float32, b *store, offset int, c []float32) {
@@ -51,7 +51,7 @@ func (o *attendOps) run(s tileShape, a []float32, b *store, offset int, c []floa
 	o.f16(s, a, b.f16[offset:], c)
 }
 
-func tileRef(s tileShape, a, b, c []float32) {
+func attendF32Ref(s tileShape, a, b, c []float32) {
 	for p := range s.panels {
 		for r := range s.rows {
 			for l := range lanes * s.vectors {
@@ -69,7 +69,7 @@ func tileRef(s tileShape, a, b, c []float32) {
 	}
 }
 
-func tileHalfRef(s tileShape, a []float32, b []uint16, c []float32) {
+func attendF16Ref(s tileShape, a []float32, b []uint16, c []float32) {
 	for p := range s.panels {
 		for r := range s.rows {
 			for l := range lanes * s.vectors {

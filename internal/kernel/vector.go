@@ -1,5 +1,7 @@
 package kernel
 
+//go:generate sh -c "cd _asm/vector && go run ."
+
 // vectorOps are the loops over one vector that have several implementations.
 // Each is defined by the function of the same name with Ref added.
 type vectorOps struct {

@@ -35,7 +35,11 @@ func Max(x []float32) (value float32, index int) {
 	if len(x) == 0 {
 		return negInf, -1
 	}
-	index = vector.index(x, vector.max(x))
+	value = vector.max(x)
+	if value != value {
+		return value, indexRef(x, value)
+	}
+	index = vector.index(x, value)
 	return x[index], index
 }
 
@@ -55,6 +59,7 @@ func maxRef(x []float32) float32 {
 }
 
 // indexRef returns the lowest i where x[i] is v or NaN, len(x) if there is none.
+// The other implementations are for a v that is not NaN.
 func indexRef(x []float32, v float32) int {
 	for i, w := range x {
 		if w == v || w != w {
@@ -65,7 +70,7 @@ func indexRef(x []float32, v float32) int {
 }
 
 // expSumRef sets dst to Exp(x-m) and returns the sum, in sixteen partials. dst
-// may be x.
+// may be x. No x is above m.
 func expSumRef(dst, x []float32, m float32) float32 {
 	var p partials
 	for i, v := range x {

@@ -1,0 +1,53 @@
+// This program writes the assembly of the vector functions and of attention.
+// Run it with go generate in package kernel.
+//
+// What each function computes is defined by its namesake ending in Ref, in plain
+// Go, in vector*.go and attend_tile.go. The instructions here follow those lines
+// one by one; only the order of independent ones is free.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+func main() {
+	log.SetFlags(0)
+	for _, wide := range []bool{true, false} {
+		name := "avx2"
+		if wide {
+			name = "avx512"
+		}
+		write("../../vector_"+name+"_amd64.s", wide, vectors)
+		write("../../attend_"+name+"_amd64.s", wide, tiles)
+	}
+}
+
+// write generates one file.
+func write(path string, wide bool, body func(*gen)) {
+	g := &gen{Context: build.NewContext(), wide: wide, offsets: map[uint32]int{}}
+	g.ConstraintExpr("!purego")
+	body(g)
+	g.tables()
+	file, err := g.Result()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := pass.Compile.Execute(file); err != nil {
+		log.Fatalf("%s: %v", path, err)
+	}
+	text, err := printer.NewGoAsm(printer.Config{Name: "avo", Argv: []string{"go", "generate"}, Pkg: "kernel"}).Print(file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(path, bytes.Count(text, []byte("\n")), "lines")
+}

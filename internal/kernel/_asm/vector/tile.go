@@ -1,0 +1,3 @@
+package main
+
+func tiles(g *gen) {}

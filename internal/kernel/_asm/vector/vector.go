@@ -1,0 +1,311 @@
+package main
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// vectors writes the functions of vectorOps.
+func vectors(g *gen) {
+	add(g)
+	div(g)
+	gelu(g)
+	norm(g)
+	maximum(g)
+	index(g)
+	expSum(g, true)
+	expSum(g, false)
+}
+
+func add(g *gen) {
+	g.function("vecAdd", "func(dst, x []float32)", "is addRef.")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
+	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
+		a, b := g.load(at(dst), m), g.load(at(x), m)
+		for i := range a {
+			g.VADDPS(b[i], a[i], a[i])
+		}
+		g.store(a, at(dst), m)
+	})
+	g.ret()
+}
+
+func div(g *gen) {
+	g.function("vecDiv", "func(x []float32, by float32)", "is divRef.")
+	x, n, by := g.slice("x"), g.length("x"), g.broadcast("by")
+	g.loop("loop", n, []reg.GPVirtual{x}, func(m mask) {
+		a := g.load(at(x), m)
+		for i := range a {
+			g.VDIVPS(by[i], a[i], a[i])
+		}
+		g.store(a, at(x), m)
+	})
+	g.ret()
+}
+
+// exp replaces x by e^(x+low), the exp of vector_exp.go without its clamps: x must
+// be between -106 and 89, or NaN. low may be nil.
+func (g *gen) exp(x, low vec) {
+	t, p := g.vec(), g.vec()
+	g.each(func(i, at int) {
+		c := func(v float32) operand.Mem { return g.constant(v).Offset(at) }
+		g.VMOVUPS(c(roundShift), t[i])
+		g.VFMADD231PS(c(log2e), x[i], t[i])
+		n := g.like(t[i])
+		g.VSUBPS(c(roundShift), t[i], n)
+		g.VFMADD231PS(c(-ln2Hi), n, x[i])
+		g.VFMADD231PS(c(-ln2Lo), n, x[i])
+		if low != nil {
+			g.VADDPS(low[i], x[i], x[i])
+		}
+		g.VMOVUPS(c(expPoly[0]), p[i])
+		for _, coef := range append(expPoly[1:], 1, 1) {
+			g.VFMADD213PS(c(coef), x[i], p[i])
+		}
+		if g.wide {
+			g.VSCALEFPS(n, p[i], x[i])
+			return
+		}
+		// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
+		g.VPSUBD(g.constantBits(math.Float32bits(roundShift)).Offset(at), t[i], t[i])
+		h := g.like(t[i])
+		g.VPSRAD(operand.U8(1), t[i], h)
+		g.VPSUBD(h, t[i], t[i])
+		for _, e := range []reg.VecVirtual{h, t[i]} {
+			g.VPADDD(g.constantBits(127).Offset(at), e, e)
+			g.VPSLLD(operand.U8(23), e, e)
+			g.VMULPS(e, p[i], p[i])
+		}
+		g.VMOVAPS(p[i], x[i])
+	})
+}
+
+// like returns a register of the size of r.
+func (g *gen) like(r reg.VecVirtual) reg.VecVirtual {
+	if g.wide {
+		return g.ZMM()
+	}
+	return g.YMM()
+}
+
+func expSum(g *gen, store bool) {
+	var dst reg.GPVirtual
+	if store {
+		g.function("vecExpSum", "func(dst, x []float32, m float32) float32", "is expSumRef for m ≥ x.")
+		dst = g.slice("dst")
+	} else {
+		g.function("vecSumExp", "func(x []float32, m float32) float32", "is sumExpRef for m ≥ x.")
+	}
+	x, n, max := g.slice("x"), g.length("x"), g.broadcast("m")
+	sum, low := g.zero(), g.loadConst(expMin)
+	pointers := []reg.GPVirtual{x}
+	if store {
+		pointers = append(pointers, dst)
+	}
+	g.loop("loop", n, pointers, func(m mask) {
+		v := g.load(at(x), m)
+		for i := range v {
+			g.VSUBPS(max[i], v[i], v[i])
+			g.VMAXPS(v[i], low[i], v[i]) // low > v ? low : v, so NaN stays
+		}
+		g.exp(v, nil)
+		if store {
+			g.store(v, at(dst), m)
+		}
+		g.add(v, sum, m)
+	})
+	g.retFloat(g.fold(sum, g.VADDPS))
+}
+
+func gelu(g *gen) {
+	g.function("vecGelu", "func(x []float32)", "is geluRef.")
+	p, n := g.slice("x"), g.length("x")
+	limit := g.loadConst(geluMax)[0]
+	g.loop("loop", n, []reg.GPVirtual{p}, func(m mask) {
+		x := g.load(at(p), m)
+		y, low, poly := g.vec(), g.vec(), g.vec()
+		g.each(func(i, at int) {
+			c := func(v float32) operand.Mem { return g.constant(v).Offset(at) }
+			t, v := g.like(x[i]), g.like(x[i])
+			g.VANDPS(g.constantBits(1<<31-1).Offset(at), x[i], t)
+			g.VMINPS(t, limit, t) // limit < t ? limit : t, so NaN stays
+			g.VADDPS(c(3), t, v)
+			g.VDIVPS(v, t, v)
+			g.VMOVUPS(c(geluPoly[0]), poly[i])
+			for _, coef := range geluPoly[1:] {
+				g.VFMADD213PS(c(coef), v, poly[i])
+			}
+			g.VMULPS(t, t, y[i])
+			g.VFMSUB213PS(y[i], t, t)
+			g.VMULPS(c(-0.5), y[i], y[i])
+			g.VMULPS(c(-0.5), t, low[i])
+		})
+		g.exp(y, low)
+		g.each(func(i, at int) {
+			g.VMULPS(poly[i], y[i], y[i])
+			one := g.like(y[i])
+			g.VMOVUPS(g.constant(1).Offset(at), one)
+			g.VSUBPS(y[i], one, one)
+			// By the sign bit: at -0 both are ½.
+			if g.wide {
+				g.VPMOVD2M(x[i], reg.K2)
+				g.VMOVAPS(y[i], reg.K2, one)
+			} else {
+				g.VBLENDVPS(x[i], y[i], one, one)
+			}
+			g.VMULPS(one, x[i], x[i])
+		})
+		g.store(x, at(p), m)
+	})
+	g.ret()
+}
+
+func norm(g *gen) {
+	g.function("vecNorm", "func(dst, x, gamma, beta []float32, eps float32)", "is normRef.")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
+	gamma, beta := g.slice("gamma"), g.slice("beta")
+	p, left := g.GP64(), g.GP64()
+	size, value := g.XMM(), g.XMM()
+	g.VXORPS(size, size, size)
+	g.VCVTSI2SSQ(n, size, size)
+
+	restart := func() { g.MOVQ(x, p); g.MOVQ(n, left) }
+	restart()
+	acc := g.zero()
+	g.loop("sum", left, []reg.GPVirtual{p}, func(m mask) { g.add(g.load(at(p), m), acc, m) })
+	g.VDIVSS(size, g.fold(acc, g.VADDPS), value)
+	mean := g.spread(value)
+
+	restart()
+	g.clear(acc)
+	centred := func(m mask) vec {
+		v := g.load(at(p), m)
+		for i := range v {
+			g.VSUBPS(mean[i], v[i], v[i])
+		}
+		return v
+	}
+	g.loop("squares", left, []reg.GPVirtual{p}, func(m mask) { g.addSquare(centred(m), acc, m) })
+	g.VDIVSS(size, g.fold(acc, g.VADDPS), value)
+	eps, err := g.Param("eps").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.VADDSS(eps.Addr, value, value)
+	g.VSQRTSS(value, value, value)
+	one := g.XMM()
+	g.VMOVSS(g.constant(1), one)
+	g.VDIVSS(value, one, value)
+	scale := g.spread(value)
+
+	restart()
+	g.loop("scale", left, []reg.GPVirtual{p, dst, gamma, beta}, func(m mask) {
+		v, a, b := centred(m), g.load(at(gamma), m), g.load(at(beta), m)
+		for i := range v {
+			g.VMULPS(scale[i], v[i], v[i])
+			g.VFMADD213PS(b[i], a[i], v[i])
+		}
+		g.store(v, at(dst), m)
+	})
+	g.ret()
+}
+
+func maximum(g *gen) {
+	g.function("vecMax", "func(x []float32) float32", "is maxRef.")
+	x, n := g.slice("x"), g.length("x")
+	best, odd := g.loadConst(float32(math.Inf(-1))), g.zero()
+	g.loop("loop", n, []reg.GPVirtual{x}, func(m mask) {
+		v := g.load(at(x), m)
+		for i := range v {
+			g.unordered(v[i], odd[i])
+			switch {
+			case !m.some:
+				g.VMAXPS(best[i], v[i], best[i])
+			case g.wide:
+				g.VMAXPS(best[i], v[i], m.k, best[i])
+			default:
+				t := g.YMM()
+				g.VMAXPS(best[i], v[i], t)
+				g.VBLENDVPS(m.m[i], t, best[i], best[i])
+			}
+		}
+	})
+	// A NaN anywhere has set bits of odd; or-ing them to the result keeps NaN.
+	result := g.fold(best, g.VMAXPS)
+	flag := g.fold(odd, g.VORPS)
+	g.VORPS(flag, result, result)
+	g.retFloat(result)
+}
+
+// unordered sets the lanes of odd to ones where v is NaN.
+func (g *gen) unordered(v, odd reg.VecVirtual) {
+	if g.wide {
+		g.VCMPPS(operand.U8(3), v, v, reg.K2)
+		g.VPTERNLOGD(operand.U8(0xff), odd, odd, reg.K2, odd)
+		return
+	}
+	t := g.YMM()
+	g.VCMPPS(operand.U8(3), v, v, t)
+	g.VORPS(t, odd, odd)
+}
+
+func index(g *gen) {
+	g.function("vecIndex", "func(x []float32, v float32) int", "is indexRef for v not NaN.")
+	x, n, v := g.slice("x"), g.length("x"), g.broadcast("v")
+	i, bits := g.GP64(), g.GP64()
+	g.XORQ(i, i)
+	g.Label("loop")
+	g.CMPQ(i, n)
+	g.JGE(operand.LabelRef("none"))
+	left := g.GP64()
+	g.MOVQ(n, left)
+	g.SUBQ(i, left)
+	g.CMPQ(left, operand.U8(lanes))
+	g.JLT(operand.LabelRef("tail"))
+	g.matches(x, i, v, mask{}, bits)
+	g.TESTQ(bits, bits)
+	g.JNE(operand.LabelRef("found"))
+	g.ADDQ(operand.U8(lanes), i)
+	g.JMP(operand.LabelRef("loop"))
+	g.Label("tail")
+	g.matches(x, i, v, g.mask(left), bits)
+	g.TESTQ(bits, bits)
+	g.JNE(operand.LabelRef("found"))
+	g.Label("none")
+	g.MOVQ(n, i)
+	g.Store(i, g.ReturnIndex(0))
+	g.ret()
+	g.Label("found")
+	g.BSFQ(bits, bits)
+	g.ADDQ(bits, i)
+	g.Store(i, g.ReturnIndex(0))
+	g.ret()
+}
+
+// matches sets bits to the lanes of x[i:] that equal v or are NaN.
+func (g *gen) matches(x, i reg.GPVirtual, v vec, m mask, bits reg.GPVirtual) {
+	const equalOrUnordered = 8
+	w := g.load(operand.Mem{Base: x, Index: i, Scale: 4}, m)
+	if g.wide {
+		if m.some {
+			g.VCMPPS(operand.U8(equalOrUnordered), w[0], v[0], m.k, reg.K2)
+		} else {
+			g.VCMPPS(operand.U8(equalOrUnordered), w[0], v[0], reg.K2)
+		}
+		g.KMOVW(reg.K2, bits.As32())
+		return
+	}
+	part := g.GP64()
+	for j := range w {
+		g.VCMPPS(operand.U8(equalOrUnordered), w[j], v[j], w[j])
+		if m.some {
+			g.VANDPS(m.m[j], w[j], w[j])
+		}
+	}
+	g.VMOVMSKPS(w[0], bits.As32())
+	g.VMOVMSKPS(w[1], part.As32())
+	g.SHLQ(operand.U8(8), part)
+	g.ORQ(part, bits)
+}

@@ -1,0 +1,213 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// guard is how many NaN lie on both sides of a test vector. It is odd, so that
+// vector loads are unaligned.
+const guard = 17
+
+var nan = float32(math.NaN())
+
+// A guarded is a vector with NaN on both sides of it in memory, so that reading
+// outside shows in results; writing outside shows in intact.
+type guarded struct{ all, x []float32 }
+
+func newGuarded(n int) guarded {
+	all := make([]float32, n+2*guard)
+	for i := range all {
+		all[i] = nan
+	}
+	return guarded{all, all[guard : guard+n : guard+n]}
+}
+
+// random returns a guarded vector of n elements of a kind.
+func random(rng *rand.Rand, n int, f filler) guarded {
+	g := newGuarded(n)
+	for i := range g.x {
+		g.x[i] = f.at(rng)
+	}
+	return g
+}
+
+// clone returns a copy with guards of its own.
+func (g guarded) clone() guarded {
+	c := newGuarded(len(g.x))
+	copy(c.x, g.x)
+	return c
+}
+
+func (g guarded) intact() bool {
+	want := math.Float32bits(nan)
+	for i := range guard {
+		if math.Float32bits(g.all[i]) != want || math.Float32bits(g.all[len(g.all)-1-i]) != want {
+			return false
+		}
+	}
+	return true
+}
+
+// A filler gives the elements of a test vector.
+type filler struct {
+	name string
+	at   func(rng *rand.Rand) float32
+}
+
+var fillers = []filler{
+	{"uniform", func(rng *rand.Rand) float32 { return rng.Float32()*2 - 1 }},
+	{"wide", func(rng *rand.Rand) float32 { return (rng.Float32()*2 - 1) * 200 }},
+	{"normal", func(rng *rand.Rand) float32 { return float32(rng.NormFloat64()) * 3 }},
+	{"bits", func(rng *rand.Rand) float32 { return finite(math.Float32frombits(rng.Uint32())) }},
+	{"special", func(rng *rand.Rand) float32 { return special[rng.IntN(len(special))] }},
+	{"masked", func(rng *rand.Rand) float32 {
+		if rng.IntN(3) == 0 {
+			return negInf
+		}
+		return rng.Float32() * 20
+	}},
+}
+
+var special = []float32{0, float32(math.Copysign(0, -1)), 1e-45, -1e-45, 1e-38, -1e-38, 1, -1, 88, -88, -103.5,
+	math.MaxFloat32, -math.MaxFloat32, 1e10, -1e10, 0.5, -14.5, 13.1}
+
+// finite replaces NaN and infinity by 1.
+func finite(x float32) float32 {
+	if x-x != 0 {
+		return 1
+	}
+	return x
+}
+
+// sameBits reports whether a and b are the same, or both NaN.
+func sameBits(a, b float32) bool {
+	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
+}
+
+// compare fails the test unless got is want bit by bit, and its guards untouched.
+func compare(t *testing.T, what string, got, want guarded) {
+	t.Helper()
+	for i := range want.x {
+		if !sameBits(got.x[i], want.x[i]) {
+			t.Fatalf("%s, n=%d: [%d] = %x (%v), want the bits of ref, %x (%v)", what, len(want.x), i,
+				math.Float32bits(got.x[i]), got.x[i], math.Float32bits(want.x[i]), want.x[i])
+		}
+	}
+	if !got.intact() {
+		t.Fatalf("%s, n=%d: wrote outside of the vector", what, len(want.x))
+	}
+}
+
+// forVectorImpls runs a test for every implementation and length.
+func forVectorImpls(t *testing.T, test func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler)) {
+	for _, im := range vectorImpls {
+		t.Run(im.name, func(t *testing.T) {
+			if !im.ok {
+				skipOrRequire(t, im.name)
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			for _, f := range fillers {
+				for n := range 310 {
+					test(t, im.fn, rng, n, f)
+				}
+			}
+		})
+	}
+}
+
+func TestAdd(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		got, x := random(rng, n, f), random(rng, n, f)
+		want := got.clone()
+		addRef(want.x, x.x)
+		ops.add(got.x, x.x)
+		compare(t, f.name, got, want)
+	})
+}
+
+func TestDiv(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		got, by := random(rng, n, f), f.at(rng)
+		want := got.clone()
+		divRef(want.x, by)
+		ops.div(got.x, by)
+		compare(t, f.name, got, want)
+	})
+}
+
+func TestGELU(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		got := random(rng, n, f)
+		if n > 3 {
+			got.x[rng.IntN(n)] = nan
+			got.x[rng.IntN(n)] = -negInf
+		}
+		want := got.clone()
+		geluRef(want.x)
+		ops.gelu(got.x)
+		compare(t, f.name, got, want)
+	})
+}
+
+func TestLayerNorm(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		if n == 0 {
+			return
+		}
+		x, gamma, beta := random(rng, n, f), random(rng, n, fillers[0]), random(rng, n, fillers[0])
+		got, want := newGuarded(n), newGuarded(n)
+		normRef(want.x, x.x, gamma.x, beta.x, 1e-5)
+		ops.norm(got.x, x.x, gamma.x, beta.x, 1e-5)
+		compare(t, f.name, got, want)
+		ops.norm(x.x, x.x, gamma.x, beta.x, 1e-5)
+		compare(t, f.name+" in place", x, want)
+	})
+}
+
+func TestExpSum(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		x := random(rng, n, f)
+		m := maxRef(x.x)
+		got, want := newGuarded(n), newGuarded(n)
+		wantSum, gotSum := expSumRef(want.x, x.x, m), ops.expSum(got.x, x.x, m)
+		compare(t, f.name, got, want)
+		if again := ops.sumExp(x.x, m); !sameBits(gotSum, wantSum) || !sameBits(again, wantSum) {
+			t.Fatalf("%s, n=%d: expSum = %v, sumExp = %v, ref %v", f.name, n, gotSum, again, wantSum)
+		}
+		if n > 0 {
+			x.x[rng.IntN(n)] = nan
+			if got := ops.expSum(x.x, x.x, m); got == got {
+				t.Fatalf("%s, n=%d: expSum = %v in spite of a NaN", f.name, n, got)
+			}
+		}
+	})
+}
+
+func TestMax(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		x := random(rng, n, f)
+		want := maxRef(x.x)
+		if got := ops.max(x.x); got != want { // zeros of both signs are one
+			t.Fatalf("%s, n=%d: max = %v, ref %v", f.name, n, got, want)
+		}
+		if got, want := ops.index(x.x, want), indexRef(x.x, want); got != want {
+			t.Fatalf("%s, n=%d: index = %d, ref %d", f.name, n, got, want)
+		}
+		if got := ops.index(x.x, 12345); got != n {
+			t.Fatalf("%s, n=%d: index of what is not there = %d", f.name, n, got)
+		}
+		if n == 0 {
+			return
+		}
+		at := rng.IntN(n)
+		x.x[at] = nan
+		if got := ops.max(x.x); got == got {
+			t.Fatalf("%s, n=%d: max = %v in spite of a NaN", f.name, n, got)
+		}
+		if got := ops.index(x.x[at:], 12345); got != 0 {
+			t.Fatalf("%s, n=%d: index of NaN = %d, want 0", f.name, n, got)
+		}
+	})
+}
