@@ -30,107 +30,127 @@ const (
 //	for k := range In { acc = fma(x[r·xStride+k], w[o][k], acc) }
 //	dst[r·Out+o] = acc + bias[o]
 //
-// The parts run on p. The bits of a row depend on that row alone.
+// The parts run on p, or in the caller if it is nil. The bits of a row depend on
+// that row alone.
 //
 // It panics if a slice is too short.
 func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bias []float32, e Epilogue) {
 	if rows == 0 || w.out == 0 {
 		return
 	}
-	t := matmulTasks.Get().(*matmul)
-	*t = matmul{rows: rows, xStride: xStride, w: w, e: e}
+	t := matmuls.Get().(*matmul)
+	t.rows, t.xStride, t.w, t.e = rows, xStride, w, e
 	t.dst = dst[:rows*w.out]
 	t.x = x[:(rows-1)*xStride+w.in]
-	if bias != nil {
+	if t.bias = nil; bias != nil {
 		t.bias = bias[:w.out]
 	}
 	p.Run(t.plan(p.Threads()), t)
-	*t = matmul{} // keep nothing of the caller's alive
-	matmulTasks.Put(t)
+	t.dst, t.x, t.w, t.bias = nil, nil, nil, nil // keep nothing of the caller's alive
+	matmuls.Put(t)
 }
 
-// A matmul is one call of MatMul, cut into parts of some panels by some rows.
+// A matmul is one call of MatMul: a [parallel.Task].
+//
+// Its work is cut into units, one panel by at most maxRows rows, in the order
+// [rows][panel]. Part i is the units from starts[i] to starts[i+1].
 type matmul struct {
-	dst, x     []float32
-	rows       int
-	xStride    int
-	w          *Matrix
-	bias       []float32
-	e          Epilogue
-	rowBlocks  int // parts along the rows
-	blockRows  int
-	panelCount int // parts along the panels
+	dst, x  []float32
+	rows    int
+	xStride int
+	w       *Matrix
+	bias    []float32
+	e       Epilogue
+	starts  []int
 }
 
-var matmulTasks = sync.Pool{New: func() any { return new(matmul) }}
+var matmuls = sync.Pool{New: func() any { return new(matmul) }}
 
-// maxRows is the most rows of a part: its running sums are 48 KiB then, and its
-// rows of x at a width of 1280 stay in a second-level cache.
-const maxRows = 192
+const (
+	// maxRows is the most rows of a unit, a multiple of six. The more, the rarer
+	// are weights loaded and widened; but 96 rows of 1280 floats are half of a
+	// second-level cache.
+	maxRows = 96
 
-func (t *matmul) plan(int) (parts int) {
-	t.rowBlocks = (t.rows + maxRows - 1) / maxRows
-	t.blockRows = (t.rows + t.rowBlocks - 1) / t.rowBlocks
-	t.panelCount = (t.w.out + panel - 1) / panel
-	return t.rowBlocks * t.panelCount
+	// maxDepth is how many k of a panel more than six rows go through at a time:
+	// what they read again fits the second-level cache.
+	maxDepth = 256
+)
+
+// plan cuts the work into parts and returns their number. The parts get smaller
+// towards the end: large ones stream through memory, and small ones let a thread
+// that was held up finish with the others.
+func (t *matmul) plan(threads int) (parts int) {
+	units := t.panels() * ((t.rows + maxRows - 1) / maxRows)
+	t.starts = append(t.starts[:0], 0)
+	for at := 0; at < units; parts++ {
+		at += (units - at + 2*threads - 1) / (2 * threads)
+		t.starts = append(t.starts, at)
+	}
+	return parts
 }
 
-// Part computes one part: it implements parallel.Task.
+func (t *matmul) panels() int { return (t.w.out + panel - 1) / panel }
+
+// Part does the units of part i.
 func (t *matmul) Part(i int) {
 	s := scratches.Get().(*scratch)
-	lo := i / t.panelCount * t.blockRows
-	hi := min(lo+t.blockRows, t.rows)
-	t.tile(s, i%t.panelCount, lo, hi)
+	for u := t.starts[i]; u < t.starts[i+1]; u++ {
+		p, first := u%t.panels(), u/t.panels()*maxRows
+		t.unit(s, p, first, min(maxRows, t.rows-first))
+	}
 	scratches.Put(s)
 }
 
 // A scratch is the working memory of one part.
 type scratch struct {
-	acc [maxRows * panel]float32
+	acc  [maxRows * panel]float32
+	wide [maxDepth * panel]float32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// tile computes rows lo … hi-1 of panel p.
-func (t *matmul) tile(s *scratch, p, lo, hi int) {
-	acc := s.acc[:(hi-lo)*panel]
+// unit computes rows first … first+rows-1 of panel p.
+func (t *matmul) unit(s *scratch, p, first, rows int) {
+	acc := s.acc[:rows*panel]
 	clear(acc)
-	x := t.x[lo*t.xStride:]
-	size := t.w.in * panel * t.w.store.Size()
-	block := t.w.data[p*size : (p+1)*size]
+	x, size := t.x[first*t.xStride:], t.w.in*panel
 	switch t.w.store {
 	case tensor.F32:
-		tiles.fn.f32(acc, x, t.xStride, hi-lo, view[float32](block))
+		t.sum(acc, x, rows, view[float32](t.w.data)[p*size:][:size])
 	case tensor.F16:
-		tiles.fn.f16(acc, x, t.xStride, hi-lo, view[uint16](block))
+		sumHalf(t, s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.f16, tiles.fn.widenF16)
 	case tensor.BF16:
-		tiles.fn.bf16(acc, x, t.xStride, hi-lo, view[uint16](block))
+		sumHalf(t, s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.bf16, tiles.fn.widenBF16)
 	}
-	t.finish(acc, p, lo, hi)
+	t.finish(acc, p, first, rows)
 }
 
-// finish does the epilogue of rows lo … hi-1 of panel p, whose sums are acc.
-func (t *matmul) finish(acc []float32, p, lo, hi int) {
+// finish does the epilogue for the sums of panel p.
+func (t *matmul) finish(acc []float32, p, first, rows int) {
 	o := p * panel
 	n := min(panel, t.w.out-o)
-	for r := lo; r < hi; r++ {
-		sums := acc[(r-lo)*panel:][:n]
-		dst := t.dst[r*t.w.out+o:][:n]
-		if t.bias != nil {
-			for j, b := range t.bias[o:][:n] {
-				sums[j] += b
-			}
-		}
-		switch t.e {
-		case Store:
-			copy(dst, sums)
-		case StoreAdd:
-			for j, v := range sums {
-				dst[j] += v
-			}
-		case StoreGELU:
-			copy(dst, sums)
-			GELU(dst)
+	bias := negativeZeros[:n]
+	if t.bias != nil {
+		bias = t.bias[o:][:n]
+	}
+	dst := t.dst[first*t.w.out+o : (first+rows-1)*t.w.out+o+n]
+	if t.e == StoreAdd {
+		tiles.fn.add(dst, acc, bias, t.w.out, rows)
+		return
+	}
+	tiles.fn.store(dst, acc, bias, t.w.out, rows)
+	if t.e == StoreGELU {
+		for r := range rows {
+			GELU(dst[r*t.w.out:][:n])
 		}
 	}
 }
+
+// negativeZeros are the bias of a product without one: x + -0 is x, whatever x is.
+var negativeZeros = func() (z [panel]float32) {
+	for i := range z {
+		z[i] = negativeZero
+	}
+	return z
+}()

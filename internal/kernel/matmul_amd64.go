@@ -2,4 +2,72 @@
 
 package kernel
 
-func tileArch() []impl[tileKernels] { return nil }
+import "unsafe"
+
+func tileArch() []impl[tileKernels] {
+	return []impl[tileKernels]{
+		{"avx512", hasAVX512, tileKernels{
+			f32:       byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512),
+			f16:       byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512),
+			bf16:      byRows[uint16](tileBF16x1AVX512, tileBF16x2AVX512, tileBF16x3AVX512, tileBF16x4AVX512, tileBF16x5AVX512, tileBF16x6AVX512),
+			widenF16:  widenWith(widenF16AVX512),
+			widenBF16: widenWith(widenBF16AVX512),
+			store:     finishWith(storeSumsAVX512),
+			add:       finishWith(addSumsAVX512),
+		}},
+	}
+}
+
+// An asmTile is a tileFunc for one number of rows. n counts k; stride is in
+// bytes, and so is ahead, how far behind the weights in use to prefetch.
+type asmTile = func(acc, x *float32, stride int, w *byte, n, ahead int)
+
+// How far ahead of their use the memory system is asked for weights, in bytes:
+// if they come from memory, and if they come from a cache.
+const (
+	farAhead  = 4096
+	nearAhead = 1024
+)
+
+// byRows makes a tileFunc of tiles for 1, 2, … rows. If there are several groups
+// of rows, the last one asks for the weights that are needed next, so that
+// memory works while the others compute.
+func byRows[T any](tiles ...asmTile) tileFunc[T] {
+	return func(acc, x []float32, stride, rows int, w []T, ahead int) {
+		n := len(w) / panel
+		if n == 0 || rows == 0 {
+			return
+		}
+		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
+		for r := 0; r < rows; {
+			groups := (rows - r + len(tiles) - 1) / len(tiles)
+			m := (rows - r + groups - 1) / groups
+			dist := nearAhead
+			switch {
+			case m == rows:
+				dist = farAhead
+			case m == rows-r && ahead > 0:
+				dist = ahead
+			}
+			tiles[m-1](&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n, dist)
+			r += m
+		}
+	}
+}
+
+func widenWith(f func(dst *float32, w *byte, n int)) func(dst []float32, w []uint16) {
+	return func(dst []float32, w []uint16) {
+		if n := len(w) / panel; n > 0 {
+			f(&dst[:len(w)][0], (*byte)(unsafe.Pointer(&w[0])), n)
+		}
+	}
+}
+
+func finishWith(f func(dst, acc, bias *float32, cols, stride, rows int)) finishFunc {
+	return func(dst, acc, bias []float32, stride, rows int) {
+		if n := len(bias); n > 0 && rows > 0 {
+			_, _ = dst[(rows-1)*stride+n-1], acc[rows*panel-1]
+			f(&dst[0], &acc[0], &bias[0], n, 4*stride, rows)
+		}
+	}
+}

@@ -6,25 +6,35 @@ import (
 	"verity/internal/tensor"
 )
 
+// tileKernels are the kernels of a floating-point product.
+type tileKernels struct {
+	f32                 tileFunc[float32]
+	f16, bf16           tileFunc[uint16]
+	widenF16, widenBF16 func(dst []float32, w []uint16) // a packed panel, to float32
+	store, add          finishFunc
+}
+
 // A tileFunc adds products to the running sums of one panel: with n = len(w)/64,
 //
 //	for k := range n { acc[r·64+c] = fma(x[r·stride+k], w[k·64+c], acc[r·64+c]) }
 //
 // for every r < rows and c < 64. w is a panel, or some of its rows k, as packed.
-type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T)
+// What lies ahead bytes behind w will be needed next; it may be prefetched.
+type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T, ahead int)
 
-// tileKernels are the kernels of a floating-point product.
-type tileKernels struct {
-	f32       tileFunc[float32]
-	f16, bf16 tileFunc[uint16]
-}
+// A finishFunc writes finished sums: for r < rows and c < len(bias),
+//
+//	dst[r·stride+c]  = acc[r·64+c] + bias[c]    (store)
+//	dst[r·stride+c] += acc[r·64+c] + bias[c]    (add)
+type finishFunc = func(dst, acc, bias []float32, stride, rows int)
 
 var (
 	tiles     = pick(tileImpls)
-	tileImpls = append(tileArch(), impl[tileKernels]{"ref", true, tileKernels{tileF32Ref, tileF16Ref, tileBF16Ref}})
+	tileImpls = append(tileArch(), impl[tileKernels]{"ref", true, tilesRef})
+	tilesRef  = tileKernels{tileF32Ref, tileF16Ref, tileBF16Ref, widenF16Ref, widenBF16Ref, storeSumsRef, addSumsRef}
 )
 
-func tileF32Ref(acc, x []float32, stride, rows int, w []float32) {
+func tileF32Ref(acc, x []float32, stride, rows int, w []float32, _ int) {
 	for r := range rows {
 		sums := acc[r*panel:][:panel]
 		for k, v := range x[r*stride:][:len(w)/panel] {
@@ -33,26 +43,50 @@ func tileF32Ref(acc, x []float32, stride, rows int, w []float32) {
 	}
 }
 
-func tileF16Ref(acc, x []float32, stride, rows int, w []uint16) {
+func tileF16Ref(acc, x []float32, stride, rows int, w []uint16, _ int) {
+	tileWidened(acc, x, stride, rows, w, widenF16Ref)
+}
+
+func tileBF16Ref(acc, x []float32, stride, rows int, w []uint16, _ int) {
+	tileWidened(acc, x, stride, rows, w, widenBF16Ref)
+}
+
+func tileWidened(acc, x []float32, stride, rows int, w []uint16, widen func([]float32, []uint16)) {
 	var wide [panel]float32
 	for k := range len(w) / panel {
-		for c, h := range w[k*panel:][:panel] {
-			wide[c] = tensor.F16ToFloat32(h)
-		}
+		widen(wide[:], w[k*panel:][:panel])
 		for r := range rows {
 			addScaled(acc[r*panel:][:panel], x[r*stride+k], wide[:])
 		}
 	}
 }
 
-func tileBF16Ref(acc, x []float32, stride, rows int, w []uint16) {
-	var wide [panel]float32
-	for k := range len(w) / panel {
-		for c := range wide {
-			wide[c] = tensor.BF16ToFloat32(w[k*panel+bf16Column(c)])
+func widenF16Ref(dst []float32, w []uint16) {
+	for i, h := range w {
+		dst[i] = tensor.F16ToFloat32(h)
+	}
+}
+
+func widenBF16Ref(dst []float32, w []uint16) {
+	for i := range w {
+		dst[i] = tensor.BF16ToFloat32(w[i&^(panel-1)+bf16Column(i%panel)])
+	}
+}
+
+func storeSumsRef(dst, acc, bias []float32, stride, rows int) {
+	for r := range rows {
+		to := dst[r*stride:][:len(bias)]
+		for c, b := range bias {
+			to[c] = acc[r*panel+c] + b
 		}
-		for r := range rows {
-			addScaled(acc[r*panel:][:panel], x[r*stride+k], wide[:])
+	}
+}
+
+func addSumsRef(dst, acc, bias []float32, stride, rows int) {
+	for r := range rows {
+		to := dst[r*stride:][:len(bias)]
+		for c, b := range bias {
+			to[c] += acc[r*panel+c] + b
 		}
 	}
 }

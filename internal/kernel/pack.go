@@ -9,6 +9,8 @@ import (
 	"verity/internal/tensor"
 )
 
+var negativeZero = float32(math.Copysign(0, -1))
+
 // panel is the number of outputs that lie side by side in a packed matrix: four
 // vectors of AVX-512, so that six rows of running sums fill its registers.
 const panel = 64

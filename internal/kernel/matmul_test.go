@@ -1,0 +1,232 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"verity/internal/parallel"
+	"verity/internal/tensor"
+)
+
+var floatTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
+
+// useTiles makes im what MatMul uses until the test ends.
+func useTiles(t testing.TB, im impl[tileKernels]) {
+	if !im.ok {
+		skipOrRequire(t, im.name)
+	}
+	saved := tiles
+	tiles = im
+	t.Cleanup(func() { tiles = saved })
+}
+
+// A product is a call of MatMul and what it must give.
+type product struct {
+	rows, in, out, stride int
+	store                 tensor.DType
+	e                     Epilogue
+	x, weights, bias, old []float32
+	w                     *Matrix
+}
+
+func newProduct(t testing.TB, rng *rand.Rand, next func() float32, rows, in, out int, store tensor.DType) *product {
+	t.Helper()
+	p := &product{rows: rows, in: in, out: out, store: store}
+	p.stride = max(0, in+int(rng.Uint32()%9)-4) // apart or overlapping
+	p.e = Epilogue(rng.Uint32() % 3)
+	p.x = poisoned((rows-1)*p.stride+in, next)
+	if rng.Uint32()%4 > 0 {
+		p.bias = poisoned(out, next)
+	}
+	p.old = poisoned(rows*out, next)
+	w := tensor.Convert(poisoned(out*in, func() float32 {
+		if v := next(); store != tensor.F16 || !(math.Abs(float64(v)) > 60000) {
+			return v
+		}
+		return 1
+	}), store, out, in)
+	p.weights = w.Float32()
+	var err error
+	if p.w, err = Pack(store, w); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *product) String() string {
+	return fmt.Sprintf("%d×%d×%d %v stride %d epilogue %d", p.rows, p.in, p.out, p.store, p.stride, p.e)
+}
+
+// run returns what MatMul gives for rows lo … hi-1.
+func (p *product) run(t testing.TB, pool *parallel.Pool, lo, hi int) []float32 {
+	t.Helper()
+	i := lo * p.out
+	dst, check := canaried((hi-lo)*p.out, func() float32 { i++; return p.old[i-1] })
+	MatMul(pool, dst, p.x[lo*p.stride:], hi-lo, p.stride, p.w, p.bias, p.e)
+	check(t)
+	return dst
+}
+
+// want is the definition of MatMul.
+func (p *product) want() []float32 {
+	dst := append([]float32{}, p.old...)
+	for r := range p.rows {
+		for o := range p.out {
+			acc := float32(0)
+			for k := range p.in {
+				acc = fma(p.x[r*p.stride+k], p.weights[o*p.in+k], acc)
+			}
+			if p.bias != nil {
+				acc += p.bias[o]
+			}
+			if p.e == StoreAdd {
+				acc += dst[r*p.out+o]
+			}
+			dst[r*p.out+o] = acc
+		}
+	}
+	if p.e == StoreGELU {
+		GELU(dst)
+	}
+	return dst
+}
+
+func forAllTiles(t *testing.T, f func(t *testing.T)) {
+	for _, im := range tileImpls {
+		t.Run(im.name, func(t *testing.T) {
+			useTiles(t, im)
+			f(t)
+		})
+	}
+}
+
+func TestMatMul(t *testing.T) {
+	forAllTiles(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for _, in := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 66} {
+			for _, out := range []int{0, 1, 7, 8, 15, 16, 17, 33, 63, 64, 65, 130} {
+				rows := 1 + int(rng.Uint32()%20)
+				for _, store := range floatTypes {
+					next := uniform(rng)
+					if rng.Uint32()%3 == 0 {
+						next = wild(rng)
+					}
+					p := newProduct(t, rng, next, rows, in, out, store)
+					checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
+				}
+			}
+		}
+	})
+}
+
+// Every number of rows up to three groups, and one past the rows of a unit.
+func TestMatMulRows(t *testing.T) {
+	forAllTiles(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		for rows := range maxRows + 2 {
+			if rows > 27 && rows < maxRows-1 {
+				continue
+			}
+			for _, store := range floatTypes {
+				p := newProduct(t, rng, wild(rng), max(rows, 1), 21, 70, store)
+				checkSame(t, p.run(t, nil, 0, rows), p.want()[:rows*p.out], p.String())
+			}
+		}
+	})
+}
+
+// Sums that are stored and taken up again after maxDepth products.
+func TestMatMulDeep(t *testing.T) {
+	forAllTiles(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for _, in := range []int{maxDepth - 1, maxDepth, maxDepth + 1, 2*maxDepth + 3} {
+			for _, rows := range []int{1, 6, 7, widenRows - 1, widenRows} {
+				for _, store := range floatTypes {
+					p := newProduct(t, rng, uniform(rng), rows, in, 65, store)
+					checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
+				}
+			}
+		}
+	})
+}
+
+// A row must not know its neighbours, and nobody the threads.
+func TestMatMulRowsAlone(t *testing.T) {
+	pools := []*parallel.Pool{nil}
+	for n := 1; n <= 3; n++ {
+		pool := parallel.New(n)
+		defer pool.Close()
+		pools = append(pools, pool)
+	}
+	forAllTiles(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 8))
+		for _, store := range floatTypes {
+			p := newProduct(t, rng, wild(rng), 30, 300, 200, store)
+			want := p.run(t, nil, 0, p.rows)
+			for n, pool := range pools {
+				checkSame(t, p.run(t, pool, 0, p.rows), want, fmt.Sprint(p, ", threads: ", n))
+			}
+			for r := range p.rows {
+				checkSame(t, p.run(t, pools[2], r, r+1), want[r*p.out:][:p.out], fmt.Sprint(p, ", row ", r))
+			}
+		}
+	})
+}
+
+// A chain of n roundings is off by at most γ = n·u/(1-n·u) times the sum of the
+// magnitudes, u = 2⁻²⁴ (Higham, Accuracy and Stability, 2nd ed., §3.1). The
+// comparison is in float64: products are exact there, sums off by 2⁻⁵³ each.
+func TestMatMulExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, in := range []int{1, 10, 300, 5120} {
+		p := newProduct(t, rng, uniform(rng), 3, in, 20, tensor.F32)
+		p.e, p.bias = Store, nil
+		for i, got := range p.run(t, nil, 0, p.rows) {
+			var sum, size float64
+			for k := range in {
+				v := float64(p.x[i/p.out*p.stride+k]) * float64(p.weights[i%p.out*in+k])
+				sum, size = sum+v, size+math.Abs(v)
+			}
+			nu := float64(in) * 0x1p-24
+			bound := size * (nu/(1-nu) + float64(in)*0x1p-53)
+			if diff := math.Abs(float64(got) - sum); !(diff <= bound) {
+				t.Fatalf("%v: element %d = %v, exact %v, bound %.2g", p, i, got, sum, bound)
+			}
+		}
+	}
+}
+
+func TestMatMulAllocates(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, rows := range []int{1, 8, 100} {
+		p := newProduct(t, rng, uniform(rng), rows, 64, 300, tensor.F16)
+		dst := make([]float32, rows*p.out)
+		n := testing.AllocsPerRun(100, func() { MatMul(pool, dst, p.x, rows, p.stride, p.w, p.bias, Store) })
+		if n >= 1 { // a collection may empty the pools of scratch now and then
+			t.Errorf("%d rows: MatMul allocates %v times", rows, n)
+		}
+	}
+}
+
+func FuzzMatMul(f *testing.F) {
+	f.Add(uint64(1), uint8(6), uint16(7), uint16(65))
+	f.Add(uint64(2), uint8(30), uint16(260), uint16(1))
+	f.Fuzz(func(t *testing.T, seed uint64, rows uint8, in, out uint16) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		store := floatTypes[seed%uint64(len(floatTypes))]
+		p := newProduct(t, rng, wild(rng), 1+int(rows)%40, int(in)%300, int(out)%200, store)
+		want := p.want()
+		for _, im := range tileImpls {
+			if im.ok {
+				saved := tiles
+				tiles = im
+				checkSame(t, p.run(t, nil, 0, p.rows), want, fmt.Sprint(im.name, " ", p))
+				tiles = saved
+			}
+		}
+	})
+}
