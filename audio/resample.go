@@ -33,6 +33,7 @@ type resampler struct {
 	h        *kernel
 	rows     []float32 // [up][2·half], or one row if that were too many
 	row      int       // phase of that one row, -1 if none
+	scratch  []float64 // a row in the making
 
 	buf   []float32 // half-1 zeros, the inputs, half zeros; less what was dropped
 	at    int       // where the coefficients of the next output begin in buf
@@ -49,6 +50,7 @@ func newResampler(src source) *resampler {
 	r.half = int(math.Ceil(sincZeros / edge))
 	r.h = newKernel(edge)
 	taps := 2 * r.half
+	r.scratch = make([]float64, taps)
 	if r.up*taps <= maxRows {
 		r.rows = make([]float32, r.up*taps)
 		for p := range r.up {
@@ -146,13 +148,14 @@ func (r *resampler) rowFor(phase int) []float32 {
 
 // fillRow sets row[j] = h(j - half + 1 - phase/up), scaled to a sum of 1.
 func (r *resampler) fillRow(row []float32, phase int) {
-	sum := 0.0
-	at := func(j int) float64 { return r.h.at(float64(j-r.half+1) - float64(phase)/float64(r.up)) }
-	for j := range row {
-		sum += at(j)
+	sum, shift := 0.0, float64(phase)/float64(r.up)
+	for j := range r.scratch {
+		v := r.h.at(float64(j-r.half+1) - shift)
+		r.scratch[j] = v
+		sum += v
 	}
-	for j := range row {
-		row[j] = float32(at(j) / sum)
+	for j, v := range r.scratch {
+		row[j] = float32(v / sum)
 	}
 }
 

@@ -15,6 +15,7 @@ import pathlib
 import sys
 
 import numpy as np
+import soundfile
 import torch
 import whisper.audio as openai
 from transformers import WhisperFeatureExtractor
@@ -136,6 +137,15 @@ def filters(bins):
     return rows
 
 
+def write_flacs(out):
+    """FLAC files of libFLAC; the samples are the rules' own, cut to the depth."""
+    i = np.arange(5000, dtype=np.uint64)
+    left, right = chirp(i), bursts(i)
+    for bits, subtype in ((16, "PCM_16"), (24, "PCM_24")):
+        pcm = np.stack([left, right], axis=1) >> (24 - bits)
+        soundfile.write(out / f"stereo{bits}.flac", (pcm << (32 - bits)).astype(np.int32), RATE, subtype=subtype)
+
+
 def main(folder):
     torch.set_num_threads(1)
     blob, cases = b"", []
@@ -152,9 +162,10 @@ def main(folder):
     out = pathlib.Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     (out / "mel.f32").write_bytes(blob)
+    write_flacs(out)
     index = dict(
         command="python tools/reference/audio_goldens.py audio/testdata/golden",
-        versions={p: importlib.metadata.version(p) for p in ("openai-whisper", "transformers", "torch", "numpy")},
+        versions={p: importlib.metadata.version(p) for p in ("openai-whisper", "transformers", "torch", "numpy", "soundfile")},
         sha256=hashlib.sha256(blob).hexdigest(),
         layout="mel.f32: little-endian float32, for each case [len(frames)][bins] from offset on",
         cases=cases,

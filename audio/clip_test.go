@@ -1,0 +1,115 @@
+package audio
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// noiseWAV is a second of noise as a 16-bit file at 44.1 kHz.
+func noiseWAV() []byte {
+	pcm := make([]byte, 0, 2*44100)
+	for i := range uint64(44100) {
+		v := noise(i) >> 8
+		pcm = append(pcm, byte(v), byte(v>>8))
+	}
+	return riff(chunk("fmt ", fmtBody(1, 1, 44100, 16)), chunk("data", pcm))
+}
+
+// TestOpenReader reads from a pipe that gives a byte at a time.
+func TestOpenReader(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	file := noiseWAV()
+	direct, err := openBytes(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := readAll(t, direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenReader("standard input", iotest.OneByteReader(strings.NewReader(string(file))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name() != "standard input" {
+		t.Errorf("Name = %q", c.Name())
+	}
+	for range 2 {
+		if got, err := readAll(t, c); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d samples, %v; want the %d of the file", len(got), err, len(want))
+		}
+		if err := c.Rewind(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // closing twice is harmless
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 && runtime.GOOS != "windows" {
+		t.Errorf("Close left %v", left)
+	}
+	if _, err := c.Read(make([]float32, 1)); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Read after Close: error %v, want os.ErrClosed", err)
+	}
+}
+
+// TestOpenReaderRefusesEarly must not wait for the rest of a file it cannot read.
+func TestOpenReaderRefusesEarly(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	stuck := io.MultiReader(strings.NewReader("OggS"+strings.Repeat("x", 100)), iotest.ErrReader(errors.New("read on")))
+	if _, err := OpenReader("-", stuck); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("error = %v, want ErrUnsupported", err)
+	}
+	broken := io.MultiReader(strings.NewReader(string(noiseWAV()[:500])), iotest.ErrReader(errors.New("wire cut")))
+	if _, err := OpenReader("-", broken); err == nil || !strings.Contains(err.Error(), "wire cut") {
+		t.Errorf("error = %v, want the reader's", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("temporary files left: %v", left)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(filepath.Join(dir, "none.wav")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such file: error %v", err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "directory") {
+		t.Errorf("directory: error %v", err)
+	}
+}
+
+// TestFileShrinks cuts a file short between the two passes.
+func TestFileShrinks(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.wav")
+	if err := os.WriteFile(name, noiseWAV(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, err := NewSpectrogram(t.Context(), c, Options{Window: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, 20000); err != nil {
+		t.Fatal(err)
+	}
+	s.head, s.in.buf, s.in.base = nil, nil, s.in.n // as if the clip were longer than what is kept
+	if _, err := s.Window(t.Context(), 90); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("error = %v, want one that names the file", err)
+	}
+}
