@@ -57,9 +57,13 @@ func Write(w io.Writer, entries ...Entry) error {
 	return nil
 }
 
+// bytes returns the length of the data, -1 if the shape has none.
 func (e Entry) bytes() int64 {
 	n := int64(e.DType.Size())
 	for _, d := range e.Shape {
+		if d < 0 || d > 0 && n > math.MaxInt64/int64(d) {
+			return -1
+		}
 		n *= int64(d)
 	}
 	return n
