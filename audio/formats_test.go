@@ -49,6 +49,7 @@ func TestFormats(t *testing.T) {
 		{"f64.wav", "s16.wav", 1, exact, "widened from 16 bits"},
 		{"rf64.wav", "s16.wav", 1, exact, "another container"},
 		{"s16_quad_16k.wav", "s16.wav", 4, exact, "three channels of four are silent"},
+		{"stereo_right_only.wav", "s16.wav", 2, exact, "the left channel is silent"},
 		{"flac_stereo.flac", "s16.wav", math.Sqrt2, 60, "two equal channels, made with equal power"},
 		{"u8.wav", "s16.wav", 1, 20, "8 bits with dither"},
 		{"s16_48k_mono.wav", "s16.wav", 1, 30, "resampled, loses some above 7 kHz"},
@@ -78,6 +79,15 @@ func TestFormats(t *testing.T) {
 			}
 			t.Logf("SNR %.1f dB", r)
 		})
+	}
+}
+
+// TestAntiphase: the mean of opposite channels is silence, as with every upstream.
+func TestAntiphase(t *testing.T) {
+	for i, v := range decode(t, "stereo_antiphase.wav") {
+		if v != 0 {
+			t.Fatalf("sample %d = %v, want 0", i, v)
+		}
 	}
 }
 

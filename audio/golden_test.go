@@ -67,15 +67,19 @@ func (g goldenCase) ours(t *testing.T) *Mel {
 		}
 		return mel
 	}
-	o := Options{Bins: g.Bins, Window: g.Window, Pad: PadAudio}
-	if g.How == "mel_padded" {
-		o.Pad = PadMel
+	o := Options{Bins: g.Bins, Window: g.Window, Pad: PadMel}
+	if g.How == "audio_padded" {
+		o.Pad = PadAudio
 	}
 	s, err := NewSpectrogram(t.Context(), FromSamples(g.Signal, pcm), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mel, err := s.Window(t.Context(), g.Start)
+	window := s.Window
+	if g.How == "silence_padded" {
+		window = s.SilentWindow
+	}
+	mel, err := window(t.Context(), g.Start)
 	if err != nil {
 		t.Fatal(err)
 	}

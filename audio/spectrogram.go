@@ -161,13 +161,24 @@ func (s *Spectrogram) Hash() uint64 { return s.hash }
 // in ascending order is cheap; going back reads the clip again from the start,
 // unless it is short enough to be kept. Frame may lie beyond the end.
 func (s *Spectrogram) Window(ctx context.Context, frame int) (*Mel, error) {
+	return s.window(ctx, frame, s.opt.Pad)
+}
+
+// SilentWindow returns the window that starts at frame as Window does, but with
+// silence after the end of the clip whatever Options.Pad says. With PadMel that
+// is what openai's language detection sees, while its decoding sees zeros.
+func (s *Spectrogram) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
+	return s.window(ctx, frame, PadAudio)
+}
+
+func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if frame < 0 {
 		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", s.in.clip.name, frame)
 	}
 	bins, from := s.opt.Bins, int64(frame)
 	m := &Mel{Bins: bins, Frames: s.opt.Window, Data: make([]float32, bins*s.opt.Window)}
 	end := s.in.soundFrames() // frames from here on see nothing
-	if s.opt.Pad == PadMel {
+	if pad == PadMel {
 		end = int64(s.Frames())
 	}
 	sound := int(min(max(end-from, 0), int64(m.Frames)))
@@ -176,7 +187,7 @@ func (s *Spectrogram) Window(ctx context.Context, frame int) (*Mel, error) {
 		return nil, err
 	}
 	m.put(0, logs, s.top)
-	if s.opt.Pad == PadAudio {
+	if pad == PadAudio {
 		m.put(sound, silence((m.Frames-sound)*bins), s.top)
 	}
 	return m, nil

@@ -108,6 +108,7 @@ CASES = [
     (mel_padded, "noise", 128000, 80, 800, 0, "exactly one window of 8 s"),
     (mel_padded, "noise", 100, 80, 800, 0, "shorter than a frame: no content"),
     (silence_padded, "bursts", 752123, 80, 3000, 3000, "47 s, the last window filled with silence"),
+    (silence_padded, "chirp", 197440, 80, 3000, 0, "12.34 s, as openai's language detection sees it"),
     (silence_padded, "bursts", 752123, 128, 3000, 0, "47 s, the first window"),
     (audio_padded, "noise", 800, 80, 3000, 0, "0.05 s"),
     (audio_padded, "noise", 100, 80, 800, 0, "shorter than a hop"),
