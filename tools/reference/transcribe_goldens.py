@@ -1,0 +1,275 @@
+"""Writes transcribe/testdata/golden and transcript/testdata/golden.
+
+openai-whisper's own transcribe() runs over a model that follows a script: what it
+"decodes" is a pure function of what upstream hands it (prompt, place and length of
+the window, temperature), computed by an integer rule that
+transcribe/golden_test.go has too. The mel is a ramp, so that a window says where it
+is. Segments, seeks, texts and the decisions behind them are upstream's.
+
+    python tools/reference/transcribe_goldens.py
+
+Pinned: openai-whisper 20250625.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import pathlib
+import struct
+import sys
+import types
+
+import torch
+import whisper.decoding
+import whisper.transcribe  # the module; the package has a function of this name
+import whisper.utils
+from whisper.tokenizer import get_tokenizer
+
+loop = sys.modules["whisper.transcribe"]
+ROOT = pathlib.Path(__file__).parents[2]
+MASK = (1 << 64) - 1
+
+
+class Rule:
+    """splitmix64, keyed by a list of numbers."""
+
+    def __init__(self, *key):
+        self.state = 0
+        for v in key:
+            self.state = self.mix(self.state + v & MASK)
+
+    @staticmethod
+    def mix(z):
+        z = z + 0x9E3779B97F4A7C15 & MASK
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+        return z ^ z >> 31
+
+    def next(self, below):
+        self.state = self.state + 1 & MASK
+        return self.mix(self.state) % below
+
+
+def words(r, tok, n):
+    out = []
+    for _ in range(n):
+        kind = r.next(64)
+        if kind == 0:
+            out.append(tok.eot + 1 + r.next(tok.timestamp_begin - tok.eot - 1))  # any special
+        elif kind < 4:
+            out.append(r.next(tok.eot))  # any bytes, whole characters or not
+        else:
+            out.append(300 + r.next(3000))
+    return out
+
+
+def pairs(r, tok, last):
+    """Segments between timestamps; some take no time, some say nothing."""
+    t, out = min(last, 1 + r.next(10)), []
+    n = 1 + r.next(5)
+    for i in range(n):
+        out.append(tok.timestamp_begin + t)
+        out += words(r, tok, r.next(8)) if r.next(6) else [220]
+        t = min(last, t + r.next(4) * r.next(80))
+        out.append(tok.timestamp_begin + t)
+        t = min(last, t + r.next(3))
+    end = r.next(3)
+    if end == 1:
+        out.append(tok.timestamp_begin + t)
+    if end == 2:
+        out += [tok.timestamp_begin + t] + words(r, tok, 1 + r.next(4))
+    return out
+
+
+def script(r, tok, last):
+    """The tokens of a window."""
+    kind, begin = r.next(10), tok.timestamp_begin
+    if kind < 4:
+        return pairs(r, tok, last)
+    if kind == 4:
+        return [begin] + words(r, tok, 1 + r.next(9)) + [begin + r.next(last + 1)]
+    if kind == 5:
+        return [begin] + words(r, tok, r.next(9))
+    if kind == 6:
+        return words(r, tok, 1 + r.next(9))
+    if kind == 7:
+        return [begin] + words(r, tok, 2) * (10 + r.next(20)) + [begin + 1 + r.next(last)]
+    if kind == 8:
+        return []
+    return [begin, 220, begin + 1 + r.next(last)]
+
+
+class Model:
+    device = torch.device("cpu")
+
+    def __init__(self, case):
+        self.case = case
+        self.is_multilingual = case["multilingual"]
+        self.num_languages = 99
+        self.dims = types.SimpleNamespace(
+            n_mels=1, n_audio_ctx=case["window"] // 2, n_text_ctx=case["positions"], n_vocab=51865
+        )
+        self.decoder = types.SimpleNamespace(blocks=[])
+        self.windows = 0
+
+    def detect_language(self, mel):
+        tok = get_tokenizer(True, num_languages=99)
+        r = Rule(self.case["seed"], int((mel[0] != 0).sum()))
+        by_id = sorted(zip(tok.all_language_tokens, tok.all_language_codes))  # upstream's order is a set's
+        return None, {code: r.next(1000) / 1000 for _, code in by_id}
+
+    def decode(self, mel, options):
+        self.windows += 1
+        task = whisper.decoding.DecodingTask(self, options)
+        tok = task.tokenizer
+        size = int((mel[0] != 0).sum())
+        seek = int(mel[0, 0]) - 1
+        r = Rule(self.case["seed"], seek, size, round(options.temperature * 10), task.sot_index, *task.initial_tokens)
+        tokens = script(r, tok, self.case["window"] // 2)
+        scale = [64, 256, 900][r.next(3)]
+        count = len(tokens) + (r.next(8) != 0)  # with end-of-text, or cut off
+        total = -sum(r.next(scale) for _ in range(count)) / 256
+        text = tok.decode(tokens).strip()
+        return whisper.decoding.DecodingResult(
+            audio_features=None,
+            language=options.language,
+            tokens=tokens,
+            text=text,
+            avg_logprob=total / (len(tokens) + 1),
+            no_speech_prob=r.next(256) / 256,
+            temperature=options.temperature,
+            compression_ratio=whisper.utils.compression_ratio(text),
+        )
+
+
+def run(case):
+    n = case["window"]
+    loop.N_FRAMES = n
+    loop.N_SAMPLES = n * 160
+
+    def ramp(frames, n_mels, padding):
+        mel = torch.zeros(1, frames + n)
+        mel[0, :frames] = torch.arange(1, frames + 1)
+        return mel
+
+    loop.log_mel_spectrogram = ramp
+    model = Model(case)
+    out = loop.transcribe(model, case["frames"], **case["options"])
+    out["windows"] = model.windows
+    return out
+
+
+def bits(x):
+    return struct.pack(">d", x).hex()
+
+
+def canonical(out):
+    """One line per segment, floats as bits."""
+    lines = [f"{out['language']} {out['windows']} {json.dumps(out['text'], ensure_ascii=False)}"]
+    for s in out["segments"]:
+        floats = [s[k] for k in ("start", "end", "temperature", "avg_logprob", "compression_ratio", "no_speech_prob")]
+        lines.append(
+            f"{s['id']} {s['seek']} {' '.join(bits(x) for x in floats)} {s['tokens']} "
+            + s["text"].encode().hex()
+        )
+    lines[0] = f"{out['language']} {out['windows']} {out['text'].encode().hex()}"
+    return "\n".join(lines) + "\n"
+
+
+OPTIONS = [
+    {},
+    {"language": "en"},
+    {"language": "ja", "task": "translate"},
+    {"language": "en", "condition_on_previous_text": False},
+    {"language": "en", "initial_prompt": " Glenn, Verity and Drake. "},
+    {"language": "en", "initial_prompt": "Glenn, Verity", "carry_initial_prompt": True},
+    {"language": "en", "initial_prompt": "one two three four five " * 12, "carry_initial_prompt": True},
+    {"language": "en", "initial_prompt": "zero " * 300, "carry_initial_prompt": True},
+    {"language": "en", "initial_prompt": "zero " * 300},
+    {"language": "en", "without_timestamps": True},
+    {"language": "en", "temperature": 0.0},
+    {"language": "en", "temperature": [0.4, 0.8]},
+    {"language": "en", "compression_ratio_threshold": None},
+    {"language": "en", "compression_ratio_threshold": 1.2},
+    {"language": "en", "logprob_threshold": None},
+    {"language": "en", "logprob_threshold": -0.3},
+    {"language": "en", "no_speech_threshold": None},
+    {"language": "en", "no_speech_threshold": 0.9},
+    {"language": "en", "logprob_threshold": None, "no_speech_threshold": 0.3},
+    {"language": "en", "clip_timestamps": [2.005]},
+    {"language": "en", "clip_timestamps": [1.0, 7.3, 9.0, 31.015, 33.0]},
+    {"clip_timestamps": [20.0, 25.0, 3.0, 6.0]},
+]
+FRAMES = [0, 1, 37, 799, 800, 801, 2999, 3000, 3001, 4999, 12345]
+
+
+def cases():
+    for seed in range(len(OPTIONS) * len(FRAMES)):
+        options = OPTIONS[seed % len(OPTIONS)]
+        small = seed % 3 == 0
+        multilingual = seed % 5 != 4 or options.get("language") != "en"
+        frames = FRAMES[seed % len(FRAMES)]
+        clips = options.get("clip_timestamps")
+        if clips and round(max(clips) * 100) > frames:
+            frames = 12345  # upstream loops for ever where a clip reaches past the end
+        yield {
+            "seed": seed,
+            "frames": frames,
+            "window": 800 if small else 3000,
+            "positions": 64 if small else 448,
+            "multilingual": multilingual,
+            "options": options,
+        }
+
+
+def write_transcribe():
+    folder = ROOT / "transcribe/testdata/golden"
+    folder.mkdir(parents=True, exist_ok=True)
+    out = {
+        "command": "python tools/reference/transcribe_goldens.py",
+        "whisper": importlib.metadata.version("openai-whisper"),
+        "cases": [],
+    }
+    for case in cases():
+        text = canonical(run(case))
+        if case["seed"] < 12:
+            case["want"] = text
+        case["segments"] = text.count("\n") - 1
+        case["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        out["cases"].append(case)
+    lines = ",\n".join(json.dumps(c) for c in out.pop("cases"))
+    head = json.dumps(out)[:-1]
+    (folder / "loop.json").write_text(f'{head}, "cases": [\n{lines}\n]}}\n')
+
+
+def segment(i, start, end, text):
+    return {
+        "id": i, "seek": 0, "start": start, "end": end, "text": text, "tokens": [50364, 400 + i, 50400],
+        "temperature": 0.0, "avg_logprob": -0.25, "compression_ratio": 0.75, "no_speech_prob": 0.125,
+    }
+
+
+def write_transcript():
+    folder = ROOT / "transcript/testdata/golden"
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = [
+        (0.0, 1.5, " Plain."),
+        (1.5, 1.5, ""),
+        (1.5, 2.0005, " rounds to even"),
+        (2.0015, 61.9996, " <b>&</b> an arrow --> here\tand a tab "),
+        (61.9996, 3599.9996, " 日本語 ♪ — ёж"),
+        (3599.9996, 3600.0, "\u00a0\u2003 space of all kinds \x1c\u3000"),
+        (3600.0, 36000.25, " hours"),
+        (360000.0, 360000.5, " a hundred hours"),
+    ]
+    names = {"mixed": texts, "emptied": [(0.0, 0.0, "")] + texts[:2], "none": []}
+    for name, rows in names.items():
+        segments = [segment(i, *row) for i, row in enumerate(rows)]
+        result = {"text": "".join(s["text"] for s in segments), "segments": segments, "language": "en"}
+        (folder / f"{name}.json").write_text(json.dumps(result) + "\n")
+        for extension in ("txt", "srt", "vtt", "tsv"):
+            whisper.utils.get_writer(extension, str(folder))(result, name)
+
+
+write_transcribe()
+write_transcript()

@@ -1,0 +1,88 @@
+package transcribe
+
+import (
+	"math"
+
+	"verity/tokenizer"
+)
+
+// A piece is a stretch of a window's tokens with its times, in seconds from the
+// start of the window.
+type piece struct {
+	tokens     []tokenizer.Token
+	start, end float64
+}
+
+// framesPerStep is the frames of mel between two timestamps of 0.02 s.
+const framesPerStep = 2
+
+// cut divides a window's tokens into segments where two timestamps stand side by
+// side, the end of one and the start of the next. size is how many frames of the
+// window are to be read; advance is how many of them the segments account for.
+//
+//	<|0.00|> a <|1.00|><|1.20|> b <|2.00|><|2.40|> c    → a, b; advance to 2.40, c is cut off
+//	<|0.00|> a <|1.00|><|1.20|> b <|2.00|>              → a, b; advance by size, nothing follows
+//	<|0.00|> a <|1.00|>, or no timestamps               → a; advance by size
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "timestamp_tokens"
+// on.
+func cut(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []piece, advance int) {
+	ends := boundaries(t, tokens)
+	if len(ends) == 0 {
+		return []piece{{tokens, 0, wholeEnd(t, tokens, size)}}, size
+	}
+	complete := endsInSingle(t, tokens)
+	if complete {
+		ends = append(ends, len(tokens))
+	}
+	begin, before := 0, 0.0
+	for _, end := range ends {
+		p := tokens[begin:end]
+		first, last := t.Seconds(p[0]), t.Seconds(p[len(p)-1])
+		if math.IsNaN(first) {
+			// Text comes first, which the rules forbid while there are timestamps.
+			// Upstream takes the text token for a time far before the start.
+			first = before
+		}
+		pieces = append(pieces, piece{p, first, last})
+		begin, before = end, last
+	}
+	if complete {
+		return pieces, size
+	}
+	return pieces, framesPerStep * int(tokens[begin-1]-t.TimestampBegin)
+}
+
+// boundaries returns the places between two timestamps side by side.
+func boundaries(t *tokenizer.Tokenizer, tokens []tokenizer.Token) (places []int) {
+	for i := 1; i < len(tokens); i++ {
+		if t.IsTimestamp(tokens[i-1]) && t.IsTimestamp(tokens[i]) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// endsInSingle reports whether the tokens end in text and one timestamp, which
+// means that no speech follows it.
+func endsInSingle(t *tokenizer.Tokenizer, tokens []tokenizer.Token) bool {
+	n := len(tokens)
+	return n >= 2 && !t.IsTimestamp(tokens[n-2]) && t.IsTimestamp(tokens[n-1])
+}
+
+// wholeEnd returns the end of a window that is one segment: its last timestamp,
+// or the end of what was to be read if there is none but the first.
+func wholeEnd(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) float64 {
+	for i := len(tokens) - 1; i >= 0; i-- {
+		if t.IsTimestamp(tokens[i]) {
+			if tokens[i] != t.TimestampBegin {
+				return t.Seconds(tokens[i])
+			}
+			break
+		}
+	}
+	return seconds(size)
+}
+
+// seconds returns the time of a frame.
+func seconds(frame int) float64 { return float64(frame) / framesPerSecond }

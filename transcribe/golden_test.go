@@ -1,0 +1,142 @@
+package transcribe
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"verity/audio"
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+//go:embed testdata/golden/loop.json
+var loopJSON []byte
+
+// A loopCase is one run of upstream's transcribe over a script.
+type loopCase struct {
+	Seed, Frames, Window, Positions int
+	Multilingual                    bool
+	Options                         map[string]any
+	Segments                        int
+	SHA256, Want                    string
+}
+
+// TestLoopGolden compares with openai-whisper's own loop, which
+// tools/reference/transcribe_goldens.py ran over the same script: every segment,
+// seek, text and probability, bit for bit.
+func TestLoopGolden(t *testing.T) {
+	var file struct{ Cases []loopCase }
+	if err := json.Unmarshal(loopJSON, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Cases) < 200 {
+		t.Fatalf("%d cases, want at least 200", len(file.Cases))
+	}
+	segments := 0
+	for _, c := range file.Cases {
+		t.Run(fmt.Sprint(c.Seed), func(t *testing.T) {
+			got := canonical(c.run(t))
+			if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(got))); sum == c.SHA256 {
+				return
+			}
+			t.Errorf("%v, %d frames, window %d: differs from upstream's %d segments\n%s",
+				c.Options, c.Frames, c.Window, c.Segments, cmp.Diff(c.Want, got))
+		})
+		segments += c.Segments
+	}
+	if segments < 500 {
+		t.Errorf("the goldens hold %d segments, too few to mean anything", segments)
+	}
+}
+
+func (c loopCase) run(t *testing.T) *transcript.Transcript {
+	vocab := 51864
+	if c.Multilingual {
+		vocab = 51865
+	}
+	tok, err := tokenizer.Embedded(vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := scriptedModel(scripted{seed: c.Seed, tok: tok}, c.Window, c.Positions)
+	tr, err := New(m, c.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tr.newReading("", ramp{c.Frames, c.Window}, Watch{})
+	if err := r.run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return r.transcript()
+}
+
+// options translates upstream's options to ours.
+func (c loopCase) options() Options {
+	o := Options{Pad: audio.PadMel}
+	o.Language, _ = c.Options["language"].(string)
+	if task, ok := c.Options["task"].(string); ok {
+		o.Task = Task(task)
+	}
+	condition, set := c.Options["condition_on_previous_text"].(bool)
+	o.ForgetPrevious = set && !condition
+	o.InitialPrompt, _ = c.Options["initial_prompt"].(string)
+	o.CarryInitialPrompt, _ = c.Options["carry_initial_prompt"].(bool)
+	o.WithoutTimestamps, _ = c.Options["without_timestamps"].(bool)
+	switch t := c.Options["temperature"].(type) {
+	case float64:
+		o.Temperatures = []float64{t}
+	case []any:
+		o.Temperatures = floats(t)
+	}
+	o.MaxCompression = threshold(c.Options, "compression_ratio_threshold", math.Inf(1))
+	o.MinLogProb = threshold(c.Options, "logprob_threshold", math.Inf(-1))
+	o.MaxNoSpeech = threshold(c.Options, "no_speech_threshold", math.Inf(1))
+	if clips, ok := c.Options["clip_timestamps"].([]any); ok {
+		times := append(floats(clips), math.Inf(1))
+		for i := 0; i+1 < len(times); i += 2 {
+			o.Clips = append(o.Clips, Span{times[i], times[i+1]})
+		}
+	}
+	return o
+}
+
+func floats(x []any) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = v.(float64)
+	}
+	return out
+}
+
+// threshold returns upstream's threshold, off where it is None.
+func threshold(o map[string]any, name string, off float64) float64 {
+	v, set := o[name]
+	if !set {
+		return 0
+	}
+	if v == nil {
+		return off
+	}
+	return v.(float64)
+}
+
+// canonical spells a transcript as the script does, floats as their bits.
+func canonical(t *transcript.Transcript) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d %x\n", t.Language, t.Stats.Attempts, t.Text)
+	for _, s := range t.Segments {
+		fmt.Fprintf(&b, "%d %d", s.ID, s.Seek)
+		for _, f := range []float64{s.Start, s.End, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb} {
+			fmt.Fprintf(&b, " %016x", math.Float64bits(f))
+		}
+		fmt.Fprintf(&b, " %s %x\n", strings.ReplaceAll(fmt.Sprint(s.Tokens), " ", ", "), s.Text)
+	}
+	return b.String()
+}

@@ -1,0 +1,189 @@
+package transcribe
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"verity/audio"
+	"verity/decoder"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// A rule is splitmix64, keyed by a list of numbers, as in
+// tools/reference/transcribe_goldens.py.
+type rule uint64
+
+func newRule(key ...int) *rule {
+	var r rule
+	for _, v := range key {
+		r = rule(mix(uint64(r) + uint64(v)))
+	}
+	return &r
+}
+
+func mix(z uint64) uint64 {
+	z += 0x9E3779B97F4A7C15
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+func (r *rule) next(below int) int {
+	*r++
+	return int(mix(uint64(*r)) % uint64(below))
+}
+
+// A ramp is a source whose mel says where it is: row 0 of frame i is i+1.
+type ramp struct{ frames, window int }
+
+func (r ramp) Frames() int      { return r.frames }
+func (r ramp) Seconds() float64 { return float64(r.frames) / 100 }
+func (r ramp) Hash() uint64     { return 7 }
+
+func (r ramp) Window(_ context.Context, frame int) (*audio.Mel, error) {
+	m := &audio.Mel{Bins: 1, Frames: r.window, Data: make([]float32, r.window)}
+	for i := range m.Data {
+		if frame+i < r.frames {
+			m.Data[i] = float32(frame + i + 1)
+		}
+	}
+	return m, nil
+}
+
+// A scripted model decodes by a pure function of what it is handed: the frames
+// of the ramp, the prompt and the temperature.
+type scripted struct {
+	seed  int
+	tok   *tokenizer.Tokenizer
+	tell  func(seek, size int, o decoder.SessionOptions) Decoding // nil: the goldens' rule
+	heard func(seek, size int)                                    // may be nil
+}
+
+// A scriptedWindow is a window of a ramp.
+type scriptedWindow struct {
+	scripted
+	seek, size, frames int
+}
+
+func (s scripted) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
+	size := 0
+	for _, v := range mel.Data[:mel.Frames] {
+		if v != 0 {
+			size++
+		}
+	}
+	w := scriptedWindow{s, int(mel.Data[0]) - 1, size, mel.Frames}
+	if s.heard != nil {
+		s.heard(w.seek, size)
+	}
+	return w, ctx.Err()
+}
+
+func (w scriptedWindow) Took() (encode, crossKV time.Duration) { return 0, 0 }
+func (w scriptedWindow) Close()                                {}
+
+func (w scriptedWindow) Languages(context.Context) ([]float32, error) {
+	r := newRule(w.seed, w.size)
+	probs := make([]float32, len(w.tok.Languages()))
+	for i := range probs {
+		probs[i] = float32(r.next(1000)) / 1000
+	}
+	return probs, nil
+}
+
+func (w scriptedWindow) Decode(_ context.Context, o decoder.SessionOptions) (Decoding, error) {
+	if w.tell != nil {
+		return w.tell(w.seek, w.size, o), nil
+	}
+	key := []int{w.seed, w.seek, w.size, int(math.Round(float64(o.Sampling.Temperature) * 10)), o.SOT}
+	for _, t := range o.Prompt {
+		key = append(key, int(t))
+	}
+	r := newRule(key...)
+	tokens := r.script(w.tok, w.frames/2)
+	scale := []int{64, 256, 900}[r.next(3)]
+	if r.next(8) != 0 {
+		tokens = append(tokens, w.tok.EOT)
+	}
+	var d Decoding
+	for _, t := range tokens {
+		d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -float32(r.next(scale)) / 256})
+	}
+	d.NoSpeechProb = float32(r.next(256)) / 256
+	return d, nil
+}
+
+func (r *rule) words(t *tokenizer.Tokenizer, n int) (out []tokenizer.Token) {
+	for range n {
+		switch kind := r.next(64); {
+		case kind == 0: // any special
+			out = append(out, t.EOT+1+tokenizer.Token(r.next(int(t.TimestampBegin-t.EOT-1))))
+		case kind < 4: // any bytes, whole characters or not
+			out = append(out, tokenizer.Token(r.next(int(t.EOT))))
+		default:
+			out = append(out, tokenizer.Token(300+r.next(3000)))
+		}
+	}
+	return out
+}
+
+// pairs makes segments between timestamps; some take no time, some say nothing.
+func (r *rule) pairs(t *tokenizer.Tokenizer, last int) (out []tokenizer.Token) {
+	at := min(last, 1+r.next(10))
+	stamp := func() { out = append(out, t.TimestampBegin+tokenizer.Token(at)) }
+	for range 1 + r.next(5) {
+		stamp()
+		if r.next(6) != 0 {
+			out = append(out, r.words(t, r.next(8))...)
+		} else {
+			out = append(out, 220)
+		}
+		at = min(last, at+r.next(4)*r.next(80))
+		stamp()
+		at = min(last, at+r.next(3))
+	}
+	switch r.next(3) {
+	case 1:
+		stamp()
+	case 2:
+		stamp()
+		out = append(out, r.words(t, 1+r.next(4))...)
+	}
+	return out
+}
+
+// script returns the tokens of a window.
+func (r *rule) script(t *tokenizer.Tokenizer, last int) []tokenizer.Token {
+	begin := []tokenizer.Token{t.TimestampBegin}
+	kind := r.next(10)
+	switch kind {
+	case 0, 1, 2, 3:
+		return r.pairs(t, last)
+	case 4:
+		out := append(begin, r.words(t, 1+r.next(9))...)
+		return append(out, begin[0]+tokenizer.Token(r.next(last+1)))
+	case 5:
+		return append(begin, r.words(t, r.next(9))...)
+	case 6:
+		return r.words(t, 1+r.next(9))
+	case 7:
+		out := append(begin, slices.Repeat(r.words(t, 2), 10+r.next(20))...)
+		return append(out, begin[0]+1+tokenizer.Token(r.next(last)))
+	case 8:
+		return nil
+	}
+	return append(begin, 220, begin[0]+1+tokenizer.Token(r.next(last)))
+}
+
+// scriptedModel returns a Model over a script.
+func scriptedModel(s scripted, window, positions int) *Model {
+	return &Model{
+		Listener:   s,
+		Tokenizer:  s.tok,
+		Dims:       model.Dims{MelBins: 1, AudioFrames: window / 2, TextPositions: positions, Vocab: s.tok.Size()},
+		Generation: model.Generation{Multilingual: s.tok.Multilingual()},
+	}
+}

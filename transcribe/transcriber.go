@@ -1,0 +1,189 @@
+package transcribe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"verity/audio"
+	"verity/decoder"
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+// A Transcriber turns clips into transcripts. It is immutable and safe for
+// concurrent use.
+type Transcriber struct {
+	model  *Model
+	opt    Options
+	gates  gates
+	rules  []decoder.Rule
+	prompt []tokenizer.Token   // InitialPrompt
+	lang   *tokenizer.Language // nil: detect
+}
+
+// New checks the options against the model. The error is an *OptionError, or says
+// what the model lacks.
+func New(m *Model, o Options) (*Transcriber, error) {
+	o = o.defaults()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	t := &Transcriber{model: m, opt: o, gates: gates{o.MaxCompression, o.MinLogProb, o.MaxNoSpeech}}
+	if err := errors.Join(t.setLanguage(), t.setPrompt(), t.setRules()); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// multilingual reports whether prompts name a language and a task.
+func (t *Transcriber) multilingual() bool { return t.model.Generation.Multilingual }
+
+// setLanguage looks up the language, and settles it if there is only one.
+func (t *Transcriber) setLanguage() error {
+	known := t.model.Tokenizer.Languages()
+	if !t.multilingual() {
+		english, ok := t.model.Tokenizer.Language("en")
+		if !ok {
+			english = tokenizer.Language{Code: "en", Name: "English"}
+		}
+		asked := strings.ToLower(t.opt.Language)
+		if asked != "" && asked != "en" && asked != "english" {
+			return &OptionError{"Language", t.opt.Language, "the model knows English only"}
+		}
+		if t.opt.Task == Translate {
+			return &OptionError{"Task", t.opt.Task, "the model knows English only"}
+		}
+		t.lang = &english
+		return nil
+	}
+	switch {
+	case len(known) == 0:
+		return fmt.Errorf("transcribe: the model is said to be multilingual, but its vocabulary names no language")
+	case t.opt.Language != "":
+		lang, ok := t.model.Tokenizer.Language(t.opt.Language)
+		if !ok {
+			return &OptionError{"Language", t.opt.Language, "the model does not know it; it knows " + codes(known)}
+		}
+		t.lang = &lang
+	case len(known) == 1:
+		t.lang = &known[0]
+	}
+	return nil
+}
+
+func codes(known []tokenizer.Language) string {
+	list := make([]string, len(known))
+	for i, l := range known {
+		list[i] = l.Code
+	}
+	return strings.Join(list, ", ")
+}
+
+// setPrompt encodes the initial prompt.
+func (t *Transcriber) setPrompt() (err error) {
+	text := transcript.Strip(t.opt.InitialPrompt)
+	if text == "" {
+		return nil
+	}
+	if t.prompt, err = t.model.Tokenizer.EncodeStrict(" " + text); err != nil {
+		return &OptionError{"InitialPrompt", text, err.Error()}
+	}
+	if n, room := len(t.prompt), t.promptRoom(); n > room {
+		t.opt.Log.Warn("initial prompt too long: only its end is used", "tokens", n, "room", room)
+	}
+	return nil
+}
+
+// promptRoom is how many tokens of previous text fit before a window.
+func (t *Transcriber) promptRoom() int { return t.model.Dims.TextPositions/2 - 1 }
+
+// setRules makes the logit rules.
+func (t *Transcriber) setRules() error {
+	tok := t.model.Tokenizer
+	if t.opt.WithoutTimestamps && tok.NoTimestamps == tokenizer.None {
+		return &OptionError{"WithoutTimestamps", true, "the vocabulary has no token for it"}
+	}
+	if t.opt.Task == Translate && tok.Translate == tokenizer.None {
+		return &OptionError{"Task", t.opt.Task, "the vocabulary has no token for it"}
+	}
+	suppress, err := t.suppressed()
+	if err != nil {
+		return err
+	}
+	latest := t.opt.MaxInitialTimestamp
+	if math.IsInf(latest, 1) {
+		latest = -1
+	}
+	t.rules = decoder.Rules(tok, t.model.Generation, decoder.RuleOptions{
+		WithoutTimestamps:   t.opt.WithoutTimestamps,
+		SuppressTokens:      suppress,
+		MaxInitialTimestamp: latest,
+	})
+	return nil
+}
+
+// suppressed spells out the -1 of SuppressTokens.
+func (t *Transcriber) suppressed() ([]tokenizer.Token, error) {
+	if t.opt.SuppressTokens == nil {
+		return nil, nil
+	}
+	list := []tokenizer.Token{}
+	for _, tok := range t.opt.SuppressTokens {
+		switch {
+		case tok == -1:
+			list = append(list, t.model.Tokenizer.NonSpeech()...)
+		case tok < 0 || int(tok) >= t.model.Dims.Vocab:
+			return nil, &OptionError{"SuppressTokens", tok, fmt.Sprintf("must be -1 or a token below %d", t.model.Dims.Vocab)}
+		default:
+			list = append(list, tok)
+		}
+	}
+	return list, nil
+}
+
+// A Watch is told how transcribing a clip gets on. Any field may be nil. Calls
+// come in order, from the goroutine that transcribes.
+type Watch struct {
+	// Segment gets every segment as soon as nothing can change it.
+	Segment func(transcript.Segment)
+
+	// Progress gets the seconds of audio that are done, and how many there are.
+	Progress func(done, total float64)
+}
+
+// Transcribe reads a clip from its start to its end. If it fails on the way, it
+// returns what it has together with the error.
+func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+	began := time.Now()
+	var first *audio.Mel
+	if t.lang == nil && t.opt.Pad == audio.PadMel {
+		// Upstream detects the language with silence behind the audio, and decodes
+		// with zeros there.
+		s, err := t.spectrogram(ctx, clip, audio.PadAudio)
+		if err != nil {
+			return nil, err
+		}
+		if first, err = s.Window(ctx, 0); err != nil {
+			return nil, err
+		}
+	}
+	s, err := t.spectrogram(ctx, clip, t.opt.Pad)
+	if err != nil {
+		return nil, err
+	}
+	r := t.newReading(clip.Name(), s, w)
+	r.stats.Seconds.Mel = time.Since(began).Seconds()
+	err = r.run(ctx, first)
+	r.stats.Seconds.Total = time.Since(began).Seconds()
+	return r.transcript(), err
+}
+
+func (t *Transcriber) spectrogram(ctx context.Context, clip *audio.Clip, pad audio.Pad) (*audio.Spectrogram, error) {
+	return audio.NewSpectrogram(ctx, clip, audio.Options{
+		Bins: t.model.Dims.MelBins, Window: t.model.Dims.WindowFrames(), Pad: pad,
+	})
+}

@@ -1,0 +1,134 @@
+package transcript
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"verity/tokenizer"
+)
+
+//go:embed testdata/golden
+var golden embed.FS
+
+// load reads a transcript as upstream's JSON writer left it, without word times.
+func load(t *testing.T, name string) *Transcript {
+	t.Helper()
+	raw, err := golden.ReadFile("testdata/golden/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := new(Transcript)
+	if err := json.Unmarshal(raw, tr); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestWriteGolden compares with the files of openai-whisper's own writers
+// (tools/reference/transcribe_goldens.py).
+func TestWriteGolden(t *testing.T) {
+	tests := []struct{ name, why string }{
+		{"mixed", "times of every size and rounding, arrows, tabs, all kinds of space"},
+		{"emptied", "a first segment without text, where upstream's own run fails"},
+		{"none", "no segments: VTT and TSV still have their heads"},
+	}
+	for _, tt := range tests {
+		for _, f := range []Format{TXT, SRT, VTT, TSV} {
+			t.Run(fmt.Sprintf("%s.%s", tt.name, f), func(t *testing.T) {
+				want, err := golden.ReadFile(fmt.Sprintf("testdata/golden/%s.%s", tt.name, f))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got bytes.Buffer
+				if err := Write(&got, f, load(t, tt.name)); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got.String()); diff != "" {
+					t.Errorf("(-upstream +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestWriteJSON checks that everything upstream writes is there, unchanged, and
+// what is ours besides.
+func TestWriteJSON(t *testing.T) {
+	for _, name := range []string{"mixed", "emptied", "none"} {
+		t.Run(name, func(t *testing.T) {
+			in := load(t, name)
+			in.Name, in.Duration, in.Stats.Windows = "a<b>&.wav", 2.5, 3
+			for i := range in.Segments {
+				if in.Segments[i].Text == "" {
+					in.Segments[i].Tokens = nil
+				}
+			}
+			var out bytes.Buffer
+			if err := Write(&out, JSON, in); err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(out.Bytes(), []byte("\n")); n != 1 {
+				t.Errorf("%d lines, want one", n)
+			}
+			got, want := object(t, out.Bytes()), upstream(t, name)
+			for _, s := range want["segments"].([]any) {
+				if s := s.(map[string]any); s["text"] == "" {
+					s["tokens"] = []any{}
+				}
+			}
+			for key, v := range want {
+				if diff := cmp.Diff(v, got[key]); diff != "" {
+					t.Errorf("%s (-upstream +got):\n%s", key, diff)
+				}
+			}
+			if got["schema"] != Schema || got["audio"] != "a<b>&.wav" || got["duration"] != 2.5 {
+				t.Errorf("schema, audio, duration = %v, %v, %v", got["schema"], got["audio"], got["duration"])
+			}
+			if got["stats"].(map[string]any)["windows"] != 3.0 {
+				t.Errorf("stats = %v", got["stats"])
+			}
+		})
+	}
+}
+
+func upstream(t *testing.T, name string) map[string]any {
+	t.Helper()
+	raw, err := golden.ReadFile("testdata/golden/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object(t, raw)
+}
+
+func object(t *testing.T, raw []byte) (m map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	return m
+}
+
+func TestWriteUnknownFormat(t *testing.T) {
+	if err := Write(new(bytes.Buffer), "doc", &Transcript{}); err == nil {
+		t.Error("Write in format doc: no error")
+	}
+}
+
+// TestWriteError checks that every writer reports a full disk.
+func TestWriteError(t *testing.T) {
+	tr := &Transcript{Segments: []Segment{{End: 1, Text: " one", Tokens: []tokenizer.Token{1}}}}
+	for _, f := range Formats() {
+		if err := Write(full{}, f, tr); err == nil {
+			t.Errorf("%s: no error from a writer that fails", f)
+		}
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left") }

@@ -1,0 +1,51 @@
+package transcript
+
+import "verity/tokenizer"
+
+// A Transcript is the text of one clip.
+type Transcript struct {
+	Name     string  // of the clip, as the caller named it
+	Text     string  // of all segments
+	Language string  // a code such as "en"
+	Duration float64 // of the clip
+	Segments []Segment
+	Stats    Stats
+}
+
+// A Segment is text with a start and an end. The JSON names are upstream's.
+type Segment struct {
+	ID     int               `json:"id"`    // 0, 1, … in the transcript
+	Seek   int               `json:"seek"`  // first frame of the window it was heard in
+	Start  float64           `json:"start"` // s
+	End    float64           `json:"end"`   // s
+	Text   string            `json:"text"`
+	Tokens []tokenizer.Token `json:"tokens"` // timestamps included
+
+	// What follows belongs to the whole window.
+
+	Temperature      float64 `json:"temperature"`       // that the window was decoded at
+	AvgLogProb       float64 `json:"avg_logprob"`       // natural logarithm, mean of all tokens and end-of-text
+	CompressionRatio float64 `json:"compression_ratio"` // bytes of text per byte of zlib's
+	NoSpeechProb     float64 `json:"no_speech_prob"`    // 0 if the vocabulary has no such token
+}
+
+// Stats says what the work was.
+type Stats struct {
+	Windows  int `json:"windows"`  // that were heard
+	Silent   int `json:"silent"`   // of these, passed over for want of speech
+	Stuck    int `json:"stuck"`    // of these, moved past because their timestamps led nowhere
+	Attempts int `json:"attempts"` // decodings; more than Windows where gates failed
+	Tokens   int `json:"tokens"`   // chosen in all attempts, end-of-text included
+
+	Seconds Seconds `json:"seconds"`
+}
+
+// Seconds is wall time by stage. It is the one part of a transcript that
+// differs between runs.
+type Seconds struct {
+	Mel     float64 `json:"mel"`
+	Encode  float64 `json:"encode"`
+	CrossKV float64 `json:"cross_kv"`
+	Decode  float64 `json:"decode"`
+	Total   float64 `json:"total"`
+}

@@ -1,0 +1,94 @@
+package transcript
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"verity/tokenizer"
+)
+
+// Schema is the schema field of JSON.
+const Schema = "verity.transcribe/1"
+
+func writeTXT(w io.Writer, t *Transcript) error {
+	b := bufio.NewWriter(w)
+	for _, s := range t.Segments {
+		fmt.Fprintln(b, s.Line())
+	}
+	return b.Flush()
+}
+
+func writeSRT(w io.Writer, t *Transcript) error {
+	b := bufio.NewWriter(w)
+	for i, s := range t.Segments {
+		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, clock(s.Start, true, ","), clock(s.End, true, ","), cue(s))
+	}
+	return b.Flush()
+}
+
+func writeVTT(w io.Writer, t *Transcript) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprint(b, "WEBVTT\n\n")
+	for _, s := range t.Segments {
+		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(s.Start, false, "."), clock(s.End, false, "."), cue(s))
+	}
+	return b.Flush()
+}
+
+// cue returns the text of s as a subtitle; an arrow in it would be taken for a
+// time. An emptied segment is a cue without text, as upstream writes it where
+// there are no word times. (Where its first segment is emptied, upstream takes
+// it for one with words and fails.)
+func cue(s Segment) string { return strings.ReplaceAll(s.Line(), "-->", "->") }
+
+func writeTSV(w io.Writer, t *Transcript) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprint(b, "start\tend\ttext\n")
+	for _, s := range t.Segments {
+		fmt.Fprintf(b, "%d\t%d\t%s\n", milliseconds(s.Start), milliseconds(s.End), strings.ReplaceAll(s.Line(), "\t", " "))
+	}
+	return b.Flush()
+}
+
+// writeJSON writes t as one line: upstream's fields, then ours.
+func writeJSON(w io.Writer, t *Transcript) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	segments := make([]Segment, len(t.Segments))
+	for i, s := range t.Segments {
+		segments[i] = s
+		if s.Tokens == nil {
+			segments[i].Tokens = []tokenizer.Token{} // [], not null
+		}
+	}
+	return e.Encode(struct {
+		Schema   string    `json:"schema"`
+		Audio    string    `json:"audio"`
+		Text     string    `json:"text"`
+		Language string    `json:"language"`
+		Duration float64   `json:"duration"`
+		Segments []Segment `json:"segments"`
+		Stats    Stats     `json:"stats"`
+	}{Schema, t.Name, t.Text, t.Language, t.Duration, segments, t.Stats})
+}
+
+// milliseconds rounds as Python's round does: halves to even.
+func milliseconds(seconds float64) int64 { return int64(math.RoundToEven(seconds * 1000)) }
+
+// clock spells a time as 01:02:03.004, with the hours left out if there are none
+// and they are not wanted. A time before the start is the start.
+//
+// Source: openai/whisper@c0d2f62 whisper/utils.py, format_timestamp.
+func clock(seconds float64, hours bool, point string) string {
+	ms := max(0, milliseconds(seconds))
+	h, m, s := ms/3_600_000, ms/60_000%60, ms/1000%60
+	text := fmt.Sprintf("%02d:%02d%s%03d", m, s, point, ms%1000)
+	if hours || h > 0 {
+		text = fmt.Sprintf("%02d:%s", h, text)
+	}
+	return text
+}
