@@ -280,6 +280,7 @@ func (g *gen) function(name, signature, doc string) {
 	g.Function(name + g.suffix())
 	g.Attributes(attr.NOSPLIT)
 	g.SignatureExpr(signature)
+	g.Pragma("noescape")
 	g.Doc(name + g.suffix() + " " + doc)
 }
 

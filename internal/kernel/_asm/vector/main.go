@@ -7,8 +7,6 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"log"
 	"os"
 
@@ -24,12 +22,12 @@ func main() {
 		if wide {
 			name = "avx512"
 		}
-		write("../../vector_"+name+"_amd64.s", wide, vectors)
-		write("../../attend_"+name+"_amd64.s", wide, tiles)
+		write("../../vector_"+name+"_amd64", wide, vectors)
+		write("../../attend_"+name+"_amd64", wide, tiles)
 	}
 }
 
-// write generates one file.
+// write generates one file of assembly and the Go file that declares it.
 func write(path string, wide bool, body func(*gen)) {
 	g := &gen{Context: build.NewContext(), wide: wide, offsets: map[uint32]int{}}
 	g.ConstraintExpr("!purego")
@@ -42,12 +40,17 @@ func write(path string, wide bool, body func(*gen)) {
 	if err := pass.Compile.Execute(file); err != nil {
 		log.Fatalf("%s: %v", path, err)
 	}
-	text, err := printer.NewGoAsm(printer.Config{Name: "avo", Argv: []string{"go", "generate"}, Pkg: "kernel"}).Print(file)
-	if err != nil {
-		log.Fatal(err)
+	config := printer.Config{Name: "avo", Argv: []string{"go", "generate"}, Pkg: "kernel"}
+	for ext, p := range map[string]printer.Printer{
+		".s":  printer.NewGoAsm(config),
+		".go": printer.NewStubs(config),
+	} {
+		text, err := p.Print(file)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := os.WriteFile(path+ext, text, 0o666); err != nil {
+			log.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(path, text, 0o666); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(path, bytes.Count(text, []byte("\n")), "lines")
 }
