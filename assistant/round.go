@@ -124,7 +124,7 @@ func (g *Generation) Draft(ctx context.Context) (_ []Token, err error) {
 		}
 	}
 	g.since = time.Now()
-	g.round = Round{Drafted: len(g.draft), Draft: g.since.Sub(begin)}
+	g.round = Round{First: len(g.choices) == 0, Drafted: len(g.draft), Draft: g.since.Sub(begin)}
 	return g.draft, nil
 }
 

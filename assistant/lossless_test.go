@@ -1,0 +1,170 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/parallel"
+	"verity/internal/tensor"
+	"verity/internal/testmodel"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// A rig is a decoder over one window, with everything a session needs.
+type rig struct {
+	d     *decoder.Decoder
+	tok   *tokenizer.Tokenizer
+	gen   model.Generation
+	audio Window
+	cross *decoder.Cross
+}
+
+func newRig(t testing.TB, spec string, threads int, precision tensor.DType) *rig {
+	t.Helper()
+	c, err := model.OpenFS(testmodel.FS(testmodel.Named(spec)), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(threads)
+	t.Cleanup(pool.Close)
+	d, err := decoder.New(c, decoder.Options{Pool: pool, Precision: precision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, err := tokenizer.Load(c.FS(), spec, c.Dims.Vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, rng := c.Dims, rand.New(rand.NewPCG(8, 9))
+	f := &encoder.Features{Positions: m.AudioFrames, Width: m.AudioWidth, Data: make([]float32, m.AudioFrames*m.AudioWidth)}
+	for i := range f.Data {
+		f.Data[i] = float32(rng.NormFloat64())
+	}
+	r := &rig{d: d, tok: tok, gen: c.Generation, audio: Window{Features: f}}
+	if r.cross, err = d.Cross(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) options(temperature float32) decoder.SessionOptions {
+	return decoder.SessionOptions{
+		Prompt:   []tokenizer.Token{r.tok.SOTPrev, 5, 6, 7, r.tok.SOT, r.tok.Languages()[0].Token, r.tok.Transcribe},
+		SOT:      4,
+		NoSpeech: r.tok.NoSpeech,
+		Rules:    decoder.Rules(r.tok, r.gen, decoder.RuleOptions{}),
+		Sampling: decoder.Sampling{Temperature: temperature, Seed: 11, Window: 300},
+	}
+}
+
+// run decodes the window and returns the choices and the no-speech probability.
+func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]decoder.Choice, float32, Stats) {
+	t.Helper()
+	o := r.options(temperature)
+	s, err := r.d.NewSession(r.cross, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l := a.Listen(r.audio)
+	defer l.Close()
+	g := Begin(s, l.Begin(o, p), r.tok.EOT, s.Limit(24))
+	g.Pace(p)
+	for !g.Done() {
+		if err := g.Round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g.Choices(), s.NoSpeechProb(), g.Stats()
+}
+
+// A babbler drafts anything: text, timestamps, end-of-text, out of order.
+type babbler struct {
+	rng *rand.Rand
+	r   *rig
+}
+
+func (b *babbler) Listen(Window) Listener                        { return b }
+func (b *babbler) Begin(decoder.SessionOptions, Policy) Proposer { return b }
+func (b *babbler) Close()                                        {}
+func (b *babbler) Commit(context.Context, []Token) error         { return nil }
+func (b *babbler) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	stamp := b.r.tok.TimestampBegin + Token(b.rng.IntN(50))
+	kinds := []Token{b.r.tok.EOT, stamp, Token(b.rng.IntN(1000)), b.r.tok.SOT}
+	for range b.rng.IntN(limit + 1) {
+		dst = append(dst, kinds[b.rng.IntN(len(kinds))])
+	}
+	return dst, nil
+}
+
+// A fixed drafts one token over and over.
+type fixed struct {
+	babbler
+	token Token
+}
+
+func (f *fixed) Begin(decoder.SessionOptions, Policy) Proposer { return f }
+func (f *fixed) Listen(Window) Listener                        { return f }
+func (f *fixed) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	return append(dst, slices.Repeat([]Token{f.token}, limit)...), nil
+}
+
+func (r *rig) assistants() map[string]Assistant {
+	self := &Model{Decoder: r.d, EOT: r.tok.EOT}
+	return map[string]Assistant{
+		"self":       self,
+		"lookup":     &Lookup{EOT: r.tok.EOT, Shortest: 1},
+		"random":     &babbler{rand.New(rand.NewPCG(1, 1)), r},
+		"always-eot": &fixed{token: r.tok.EOT},
+		"never-eot":  &fixed{token: 100},
+		"one-stamp":  &fixed{token: r.tok.TimestampBegin + 3},
+	}
+}
+
+// TestLossless is the promise on a real network: tokens, log-probabilities and
+// no-speech probability have the same bits with any assistant, draft length,
+// temperature, thread count and precision.
+func TestLossless(t *testing.T) {
+	for threads, precision := range map[int]tensor.DType{1: tensor.F32, 2: tensor.F16} {
+		plain := newRig(t, "odd", 1, precision)
+		r := newRig(t, "odd", threads, precision)
+		for _, temperature := range []float32{0, 0.4, 1} {
+			want, silence, _ := plain.run(t, Off{}, Constant(0), temperature)
+			if len(want) < 5 {
+				t.Fatalf("plain decoding gave %d tokens; the test model is too dull to test with", len(want))
+			}
+			for name, a := range r.assistants() {
+				for _, n := range []int{1, 2, 5, 8} {
+					got, s, stats := r.run(t, a, Constant(n), temperature)
+					at := fmt.Sprintf("%s, drafts of %d, T=%v, %d threads, %v", name, n, temperature, threads, precision)
+					if !slices.EqualFunc(got, want, sameBits) || math.Float32bits(s) != math.Float32bits(silence) {
+						t.Fatalf("%s: %v, no speech %v\nwant %v, no speech %v", at, got, s, want, silence)
+					}
+					checkStats(t, at, name, stats, len(want))
+				}
+			}
+		}
+	}
+}
+
+// checkStats makes sure that something was put to the test.
+func checkStats(t *testing.T, at, name string, s Stats, kept int) {
+	t.Helper()
+	if s.Kept != kept || name != "lookup" && s.Drafted == 0 {
+		t.Errorf("%s: stats %+v, want %d kept and something drafted", at, s, kept)
+	}
+	if name == "self" && s.Accepted != s.Drafted {
+		t.Errorf("%s: %d of %d accepted; the same model with the same noise must agree with itself", at, s.Accepted, s.Drafted)
+	}
+}
+
+func sameBits(a, b decoder.Choice) bool {
+	return a.Token == b.Token && math.Float32bits(a.LogProb) == math.Float32bits(b.LogProb)
+}

@@ -1,0 +1,63 @@
+package assistant
+
+import "math"
+
+// Expected returns the mean number of tokens a round yields when each of n
+// drafted tokens is accepted with probability alpha, independently:
+//
+//	E = (1 - α^(n+1))/(1 - α) = 1 + α + … + αⁿ
+//
+// Source: Leviathan et al. 2023, arXiv:2211.17192, equation 1.
+func Expected(alpha float64, n int) float64 {
+	if alpha >= 1 {
+		return float64(n + 1)
+	}
+	return -math.Expm1(float64(n+1)*math.Log(alpha)) / (1 - alpha)
+}
+
+// A Plan is what the theory needs to know.
+type Plan struct {
+	Alpha float64 // chance that a drafted token is accepted, in [0, 1]
+	Cost  float64 // of a draft step, in steps of the target: c
+
+	// Verify is the cost of a verify pass of m rows, in steps of the target; nil
+	// means one step whatever m, as where weights are all that must be read.
+	Verify func(m int) float64
+
+	// Operations is the work of a draft token over that of a target token: ĉ.
+	Operations float64
+}
+
+// Speedup returns the expected speed of drafts of n tokens over plain decoding:
+//
+//	E/(c·n + V(n+1))
+//
+// Source: Leviathan et al. 2023, theorem 3.8, where V = 1.
+func (p Plan) Speedup(n int) float64 {
+	v := 1.0
+	if p.Verify != nil {
+		v = p.Verify(n + 1)
+	}
+	return Expected(p.Alpha, n) / (p.Cost*float64(n) + v)
+}
+
+// OperationsRatio returns the expected arithmetic of drafts of n tokens over
+// that of plain decoding: (ĉ·n + n + 1)/E. It is at least one: assistance buys
+// time with work.
+//
+// Source: Leviathan et al. 2023, theorem 3.11.
+func (p Plan) OperationsRatio(n int) float64 {
+	return (p.Operations*float64(n) + float64(n) + 1) / Expected(p.Alpha, n)
+}
+
+// Best returns the draft length of at most most tokens with the highest expected
+// speed, 0 if none is faster than plain decoding.
+func (p Plan) Best(most int) (n int, speedup float64) {
+	speedup = 1
+	for i := 1; i <= most; i++ {
+		if s := p.Speedup(i); s > speedup {
+			n, speedup = i, s
+		}
+	}
+	return n, speedup
+}
