@@ -15,6 +15,15 @@ func tileArch() []impl[tileKernels] {
 			store:     finishWith(storeSumsAVX512),
 			add:       finishWith(addSumsAVX512),
 		}},
+		{"avx2", hasAVX2, tileKernels{
+			f32:       byDepth(byRows[float32](tileF32x1AVX2, tileF32x2AVX2, tileF32x3AVX2, tileF32x4AVX2, tileF32x5AVX2, tileF32x6AVX2)),
+			f16:       byDepth(byRows[uint16](tileF16x1AVX2, tileF16x2AVX2, tileF16x3AVX2, tileF16x4AVX2, tileF16x5AVX2, tileF16x6AVX2)),
+			bf16:      byDepth(byRows[uint16](tileBF16x1AVX2, tileBF16x2AVX2, tileBF16x3AVX2, tileBF16x4AVX2, tileBF16x5AVX2, tileBF16x6AVX2)),
+			widenF16:  widenWith(widenF16AVX2),
+			widenBF16: widenWith(widenBF16AVX2),
+			store:     finishFull(storeSumsAVX2, storeSumsRef),
+			add:       finishFull(addSumsAVX2, addSumsRef),
+		}},
 	}
 }
 
@@ -55,6 +64,17 @@ func byRows[T any](tiles ...asmTile) tileFunc[T] {
 	}
 }
 
+// byDepth makes a tileFunc of one that goes over its weights several times: it is
+// given so few at a time that they stay in the first-level cache.
+func byDepth[T any](tile tileFunc[T]) tileFunc[T] {
+	const step = 64
+	return func(acc, x []float32, stride, rows int, w []T, ahead int) {
+		for k := 0; k < len(w)/panel; k += step {
+			tile(acc, x[k:], stride, rows, w[k*panel:min((k+step)*panel, len(w))], ahead)
+		}
+	}
+}
+
 func widenWith(f func(dst *float32, w *byte, n int)) func(dst []float32, w []uint16) {
 	return func(dst []float32, w []uint16) {
 		if n := len(w) / panel; n > 0 {
@@ -69,5 +89,17 @@ func finishWith(f func(dst, acc, bias *float32, cols, stride, rows int)) finishF
 			_, _ = dst[(rows-1)*stride+n-1], acc[rows*panel-1]
 			f(&dst[0], &acc[0], &bias[0], n, 4*stride, rows)
 		}
+	}
+}
+
+// finishFull makes a finishFunc of f, for full panels, and ref.
+func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFunc) finishFunc {
+	return func(dst, acc, bias []float32, stride, rows int) {
+		if len(bias) < panel || rows == 0 {
+			ref(dst, acc, bias, stride, rows)
+			return
+		}
+		_, _ = dst[(rows-1)*stride+panel-1], acc[rows*panel-1]
+		f(&dst[0], &acc[0], &bias[0], 4*stride, rows)
 	}
 }

@@ -44,17 +44,19 @@ func tileF32Ref(acc, x []float32, stride, rows int, w []float32, _ int) {
 }
 
 func tileF16Ref(acc, x []float32, stride, rows int, w []uint16, _ int) {
-	tileWidened(acc, x, stride, rows, w, widenF16Ref)
+	var wide [panel]float32
+	for k := range len(w) / panel {
+		widenF16Ref(wide[:], w[k*panel:][:panel])
+		for r := range rows {
+			addScaled(acc[r*panel:][:panel], x[r*stride+k], wide[:])
+		}
+	}
 }
 
 func tileBF16Ref(acc, x []float32, stride, rows int, w []uint16, _ int) {
-	tileWidened(acc, x, stride, rows, w, widenBF16Ref)
-}
-
-func tileWidened(acc, x []float32, stride, rows int, w []uint16, widen func([]float32, []uint16)) {
 	var wide [panel]float32
 	for k := range len(w) / panel {
-		widen(wide[:], w[k*panel:][:panel])
+		widenBF16Ref(wide[:], w[k*panel:][:panel])
 		for r := range rows {
 			addScaled(acc[r*panel:][:panel], x[r*stride+k], wide[:])
 		}

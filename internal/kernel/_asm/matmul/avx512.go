@@ -1,0 +1,134 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// tile512 generates a tile of 64 columns, four vectors.
+func tile512(w width, rows int) {
+	const vectors, unroll = panel / 16, 4
+	a := load("AVX512", w, rows)
+	acc := make([]reg.VecVirtual, rows*vectors)
+	at := func(i int) Mem { return Mem{Base: a.acc, Disp: 64 * i} }
+	for i := range acc {
+		acc[i] = ZMM()
+		VMOVUPS(at(i), acc[i])
+	}
+	mask := mask512(w)
+	step := func(u int) {
+		wide := make([]reg.VecVirtual, vectors)
+		for v := range wide {
+			wide[v] = ZMM()
+			load512(w, Mem{Base: a.w, Disp: u * panel * w.size}, v, wide[v], mask)
+		}
+		a.prefetch(w, u)
+		for r := range rows {
+			b := ZMM()
+			VBROADCASTSS(a.row(r, u), b)
+			for v := range wide {
+				VFMADD231PS(wide[v], b, acc[r*vectors+v])
+			}
+		}
+	}
+	loop(a, w, unroll, "", step)
+	for i := range acc {
+		VMOVUPS(acc[i], at(i))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// mask512 returns what keeps the upper of two bf16, or nil if w is another type.
+func mask512(w width) reg.VecVirtual {
+	if w.name != "BF16" {
+		return nil
+	}
+	mask := ZMM()
+	VPTERNLOGD(U8(0xff), mask, mask, mask)
+	VPSLLD(U8(16), mask, mask)
+	return mask
+}
+
+// load512 loads vector v of the panel's row k, which is at m.
+func load512(w width, m Mem, v int, dst, mask reg.VecVirtual) {
+	switch w.name {
+	case "F32":
+		VMOVUPS(m.Offset(64*v), dst)
+	case "F16":
+		VCVTPH2PS(m.Offset(32*v), dst)
+	case "BF16":
+		if pair := m.Offset(64 * (v / 2)); v%2 == 0 {
+			VPSLLD(U8(16), pair, dst)
+		} else {
+			VPANDD(pair, mask, dst)
+		}
+	}
+}
+
+// widen512 generates the conversion of n rows of a packed panel to float32.
+func widen512(w width) {
+	TEXT("widen"+w.name+"AVX512", NOSPLIT, "func(dst *float32, w *byte, n int)")
+	Doc("widen" + w.name + "AVX512 does widen" + w.name + "Ref for n rows of a panel.")
+	dst, src, n := GP64(), GP64(), GP64()
+	Load(Param("dst"), dst)
+	Load(Param("w"), src)
+	Load(Param("n"), n)
+	mask := mask512(w)
+	Label("loop")
+	for v := range panel / 16 {
+		z := ZMM()
+		load512(w, Mem{Base: src}, v, z, mask)
+		VMOVUPS(z, Mem{Base: dst, Disp: 64 * v})
+	}
+	ADDQ(U32(2*panel), src)
+	ADDQ(U32(4*panel), dst)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// finish512 generates the epilogue for cols ≤ 64 columns.
+func finish512(name string) {
+	TEXT(name+"AVX512", NOSPLIT, "func(dst, acc, bias *float32, cols, stride, rows int)")
+	Doc(name + "AVX512 does " + name + "Ref" + "; stride is in bytes.")
+	dst, acc, bias, stride, rows := GP64(), GP64(), GP64(), GP64(), GP64()
+	Load(Param("dst"), dst)
+	Load(Param("acc"), acc)
+	Load(Param("bias"), bias)
+	Load(Param("stride"), stride)
+	Load(Param("rows"), rows)
+	lanes := Load(Param("cols"), reg.RCX)
+	Comment("One mask bit per column.")
+	bits := GP64()
+	MOVQ(I64(-1), bits)
+	NEGQ(lanes)
+	SHRQ(reg.CL, bits) // by 64-cols, modulo 64
+	var masks [4]reg.OpmaskVirtual
+	var biases [4]reg.VecVirtual
+	for v := range masks {
+		masks[v], biases[v] = K(), ZMM()
+		KMOVW(bits.As32(), masks[v])
+		SHRQ(U8(16), bits)
+		VMOVUPS_Z(Mem{Base: bias, Disp: 64 * v}, masks[v], biases[v])
+	}
+	Label("loop")
+	for v := range masks {
+		sum, to := ZMM(), Mem{Base: dst, Disp: 64 * v}
+		VADDPS(Mem{Base: acc, Disp: 64 * v}, biases[v], sum)
+		if name == "addSums" {
+			old := ZMM()
+			VMOVUPS_Z(to, masks[v], old)
+			VADDPS(old, sum, sum)
+		}
+		VMOVUPS(sum, masks[v], to)
+	}
+	ADDQ(stride, dst)
+	ADDQ(U32(4*panel), acc)
+	DECQ(rows)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
