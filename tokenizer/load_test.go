@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // loadHF loads the vocabulary in testdata/hf, which the library tokenizers made.
@@ -204,11 +206,58 @@ func TestLoadErrors(t *testing.T) {
 		{"bad merges.txt", with(hfFiles(t, "vocab.json"), "merges.txt", "#version: 0.2\na b\nabc\n"), 0, ErrMalformed, `line 3: malformed: got "abc"`},
 		{"bad added_tokens", with(hfFiles(t, "vocab.json", "merges.txt"), "added_tokens.json", "[]"), 0, ErrMalformed, "d/added_tokens.json"},
 		{"no added_tokens", hfFiles(t, "vocab.json", "merges.txt"), 0, ErrMissing, "<|endoftext|>"},
+		{"too large", with(fstest.MapFS{}, "tokenizer.json", strings.Repeat(" ", maxFile+1)), 0, ErrUnsupported, "at most 67108864 bytes"},
 		{"deep", fstest.MapFS{"tokenizer.json": {Data: []byte(`{"pre_tokenizer":` + strings.Repeat(`{"pretokenizers":[`, 1<<20))}}, 0, ErrMalformed, "depth"},
 	} {
 		_, err := Load(tt.files, "d", tt.vocab)
 		if !errors.Is(err, tt.err) || !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("%s: error = %v, want %v with %q", tt.name, err, tt.err, tt.want)
+		}
+	}
+}
+
+// TestLoadCorners loads what published checkpoints do not have, but might.
+func TestLoadCorners(t *testing.T) {
+	const abc = `"vocab":{"a":0,"b":1,"ab":2,"c":5,"bc":6},"merges":[`
+	added := func(more string) fstest.MapFS {
+		files := tiny(abc+`"a b"]`, "")
+		raw := string(files["tokenizer.json"].Data)
+		return with(files, "tokenizer.json", strings.Replace(raw, `"added_tokens":[`, `"added_tokens":[`+more+",", 1))
+	}
+	encode := func(text string) func(*Tokenizer) any {
+		return func(tok *Tokenizer) any { return tok.Encode(text) }
+	}
+	for _, tt := range []struct {
+		name  string
+		files fstest.MapFS
+		vocab int
+		got   func(tok *Tokenizer) any
+		want  any
+	}{
+		{"no merges", tiny(abc+"]", ""), 0, encode("ab"), []Token{0, 1}},
+		{"ignore_merges takes a whole piece", tiny(abc+`],"ignore_merges":true`, ""), 0, encode("ab"), []Token{2}},
+		{"a merge listed twice has its first rank", tiny(abc+`"a b","b c","a b"]`, ""), 0, encode("abc"), []Token{2, 5}},
+		{"an added word does not displace a byte", added(`{"id":9,"content":"a"}`), 0, encode("ab"), []Token{2}},
+		{"an added word is spelled as it is", added(`{"id":9,"content":"Ġ"}`), 0,
+			func(tok *Tokenizer) any { return tok.Decode([]Token{9, 2}) }, "Ġab"},
+		{"special by its flag", added(`{"id":9,"content":"[PAD]","special":true}`), 0,
+			func(tok *Tokenizer) any { return tok.IsText(9) }, false},
+		{"special by its name", added(`{"id":9,"content":"<|0.00|>"}`), 0,
+			func(tok *Tokenizer) any { return tok.IsTimestamp(9) }, true},
+		{"a code is a language only before <|translate|>", added(`{"id":9,"content":"<|xx|>"},{"id":10,"content":"<|translate|>"},{"id":11,"content":"<|yy|>"}`), 0,
+			func(tok *Tokenizer) any { return tok.Languages() }, []Language{{"xx", "xx", 9}}},
+		{"a padded vocabulary has no more timestamps", added(`{"id":9,"content":"<|notimestamps|>"}`), 9999,
+			func(tok *Tokenizer) any { return tok.Timestamps() }, 1501},
+		{"tokens after <|notimestamps|> are not timestamps", added(`{"id":9,"content":"<|notimestamps|>"},{"id":10,"content":"<|x|>"}`), 99,
+			func(tok *Tokenizer) any { return tok.Timestamps() }, 0},
+		{"no vocab_size, no derived timestamps", added(`{"id":9,"content":"<|notimestamps|>"}`), 0,
+			func(tok *Tokenizer) any { return tok.TimestampBegin }, None},
+	} {
+		tok, err := Load(tt.files, "d", tt.vocab)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		} else if diff := cmp.Diff(tt.want, tt.got(tok)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
