@@ -1,0 +1,145 @@
+package assistant
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/parallel"
+	"verity/internal/tensor"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// A Target is what an assistant must fit.
+type Target struct {
+	Checkpoint *model.Checkpoint
+	Tokenizer  *tokenizer.Tokenizer
+}
+
+// LoadOptions configures Load.
+type LoadOptions struct {
+	// Pool runs the products. Nil means the caller's goroutine alone.
+	Pool *parallel.Pool
+
+	// Precision is the type the assistant's weights are stored in. Zero means as
+	// exact as the file. Output does not depend on it.
+	Precision tensor.DType
+}
+
+// A MismatchError reports an assistant that cannot draft for a target.
+type MismatchError struct {
+	Assistant, Target string // names of the checkpoints
+	Thing             string
+	Got, Want         string // the assistant's, the target's
+	Remedy            string
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("%s cannot assist %s: %s: got %s, want %s; %s", e.Assistant, e.Target, e.Thing, e.Got, e.Want, e.Remedy)
+}
+
+// Load makes an assistant of a checkpoint. If that has no encoder, or one whose
+// weights are the target's, it drafts from the target's features; else it hears
+// the window by itself. The checkpoint must stay open while the assistant is used.
+//
+// It returns a *MismatchError if the two do not speak the same tokens or do not
+// hear the same windows.
+func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
+	if err := fits(c, t); err != nil {
+		return nil, err
+	}
+	m := &Model{EOT: t.Tokenizer.EOT}
+	var err error
+	if m.Decoder, err = decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
+		return nil, err
+	}
+	shares, err := sharesEncoder(c, t.Checkpoint)
+	if err != nil || shares {
+		return m, err
+	}
+	m.Encoder, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: o.Precision})
+	return m, err
+}
+
+// Self makes the target its own assistant in a cheaper precision.
+func Self(t Target, o LoadOptions) (*Model, error) {
+	d, err := decoder.New(t.Checkpoint, decoder.Options{Pool: o.Pool, Precision: o.Precision})
+	return &Model{Decoder: d, EOT: t.Tokenizer.EOT}, err
+}
+
+// fits compares everything drafting depends on, cheapest first.
+func fits(c *model.Checkpoint, t Target) error {
+	a, b := c.Dims, t.Checkpoint.Dims
+	another := "take an assistant of the same family"
+	for _, x := range []struct {
+		thing     string
+		got, want int
+		remedy    string
+	}{
+		{"vocabulary", a.Vocab, b.Vocab, "English-only, multilingual and large-v3 models have vocabularies of their own; " + another},
+		{"mel bins", a.MelBins, b.MelBins, "large-v3 models hear 128 bins, all others 80; " + another},
+		{"positions of a window", a.AudioFrames, b.AudioFrames, "their windows differ in length; " + another},
+	} {
+		if x.got != x.want {
+			return &MismatchError{c.Name, t.Checkpoint.Name, x.thing, fmt.Sprint(x.got), fmt.Sprint(x.want), x.remedy}
+		}
+	}
+	if !c.Has("encoder.") && a.AudioWidth != b.AudioWidth {
+		return &MismatchError{c.Name, t.Checkpoint.Name, "width of the audio features", fmt.Sprint(a.AudioWidth), fmt.Sprint(b.AudioWidth),
+			"it has no encoder of its own, so it must be distilled from this target"}
+	}
+	return sameTokens(c, t)
+}
+
+// sameTokens compares the vocabularies token by token. A checkpoint without
+// tokenizer files speaks its target's tokens.
+func sameTokens(c *model.Checkpoint, t Target) error {
+	if !hasTokenizer(c.FS()) {
+		return nil
+	}
+	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
+	if err != nil {
+		return err
+	}
+	for id := range Token(c.Dims.Vocab) {
+		got, want := tok.DecodeWithTimestamps([]Token{id}), t.Tokenizer.DecodeWithTimestamps([]Token{id})
+		if got != want || !bytes.Equal(tok.Bytes(id), t.Tokenizer.Bytes(id)) {
+			return &MismatchError{c.Name, t.Checkpoint.Name, fmt.Sprintf("token %d", id), fmt.Sprintf("%q", got), fmt.Sprintf("%q", want),
+				"take an assistant of the same family"}
+		}
+	}
+	return nil
+}
+
+func hasTokenizer(fsys fs.FS) bool {
+	for _, name := range []string{"tokenizer.json", "vocab.json"} {
+		if _, err := fs.Stat(fsys, name); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharesEncoder reports whether c can draft from the target's features: it has
+// no encoder, or the very same one.
+func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
+	if !c.Has("encoder.") {
+		return true, nil
+	}
+	for name, shape := range c.Dims.EncoderWeights() {
+		a, err := c.Tensor(name)
+		if err != nil {
+			return false, err
+		}
+		b, err := target.Tensor(name)
+		if err != nil || !slices.Equal(b.Shape, shape) || a.DType != b.DType || !bytes.Equal(a.Data, b.Data) {
+			return false, nil // the target's own loading reports what it lacks
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,187 @@
+package decoder_test
+
+import (
+	"math"
+	"testing"
+
+	"verity/audio"
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/golden"
+	"verity/internal/parallel"
+	"verity/internal/testmodel"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// A rig is a test checkpoint with both halves of the network.
+type rig struct {
+	spec testmodel.Spec
+	c    *model.Checkpoint
+	enc  *encoder.Encoder
+	dec  *decoder.Decoder
+	tok  *tokenizer.Tokenizer
+	ref  golden.Model
+}
+
+func newRig(t *testing.T, name string) *rig {
+	t.Helper()
+	pool := parallel.New(2)
+	t.Cleanup(pool.Close)
+	r := &rig{spec: testmodel.Named(name), c: testmodel.Open(t, name), ref: golden.LoadModel(t, name)}
+	var err error
+	if r.enc, err = encoder.New(r.c, encoder.Options{Pool: pool}); err != nil {
+		t.Fatal(err)
+	}
+	if r.dec, err = decoder.New(r.c, decoder.Options{Pool: pool}); err != nil {
+		t.Fatal(err)
+	}
+	if r.tok, err = tokenizer.Load(r.c.FS(), name, r.c.Dims.Vocab); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// hear returns the keys and values of one of upstream's two inputs.
+func (r *rig) hear(t *testing.T, input string) *decoder.Cross {
+	t.Helper()
+	d := r.spec.Dims()
+	mel := &audio.Mel{Bins: d.MelBins, Frames: d.WindowFrames(), Data: r.spec.Mel()}
+	if input == "wave" {
+		s, err := audio.NewSpectrogram(t.Context(), audio.FromSamples("wave", r.spec.Waveform()),
+			audio.Options{Bins: d.MelBins, Window: d.WindowFrames()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mel, err = s.Window(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := r.enc.Encode(t.Context(), mel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.dec.Cross(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestLogitsGolden holds teacher-forced logits against transformers': values of
+// the best and of a sample, and the best token wherever the margin decides it.
+func TestLogitsGolden(t *testing.T) {
+	for _, spec := range testmodel.Specs() {
+		t.Run(spec.Name, func(t *testing.T) {
+			r := newRig(t, spec.Name)
+			c := r.hear(t, "mel")
+			s, vocab := r.dec.NewStream(c), r.c.Dims.Vocab
+			rows := make([]decoder.Row, len(r.ref.Teacher))
+			for p, tok := range r.ref.Teacher {
+				rows[p] = decoder.Row{Stream: s, Position: p, Token: tokenizer.Token(tok)}
+			}
+			logits := make([]float32, len(rows)*vocab)
+			if err := r.dec.Step(t.Context(), rows, logits); err != nil {
+				t.Fatal(err)
+			}
+			var sampled []float32
+			for p := range rows {
+				row := logits[p*vocab : (p+1)*vocab]
+				r.ref.CheckTop(t, p, row)
+				for _, id := range r.ref.Sampled {
+					sampled = append(sampled, row[id])
+				}
+			}
+			golden.Check(t, sampled, []int{len(rows), len(r.ref.Sampled)},
+				golden.Load(t, spec.Name+".logits"), r.ref.Tol.Logits, len(sampled))
+		})
+	}
+}
+
+// TestGreedyGolden decodes as openai/whisper does: with and without timestamps,
+// behind a prompt, translating, and with the language detected.
+func TestGreedyGolden(t *testing.T) {
+	for _, spec := range testmodel.Specs() {
+		t.Run(spec.Name, func(t *testing.T) {
+			r := newRig(t, spec.Name)
+			for _, run := range r.ref.Runs {
+				t.Run(run.Input+"/"+run.Name, func(t *testing.T) { r.checkRun(t, run) })
+			}
+		})
+	}
+}
+
+func (r *rig) checkRun(t *testing.T, run golden.Run) {
+	c := r.hear(t, run.Input)
+	defer c.Close()
+	var prompt []tokenizer.Token
+	sot := 0
+	for i, tok := range run.Initial {
+		prompt = append(prompt, tokenizer.Token(tok))
+		if prompt[i] == r.tok.SOT {
+			sot = i
+		}
+	}
+	s, err := r.dec.NewSession(c, decoder.SessionOptions{
+		Prompt: prompt, SOT: sot, NoSpeech: r.tok.NoSpeech,
+		Rules: decoder.Rules(r.tok, r.c.Generation, decoder.RuleOptions{WithoutTimestamps: run.WithoutTimestamps}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got []int32
+	var sum float64
+	text := 0
+	for range s.Limit(0) {
+		choices, err := s.Choose(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, int32(choices[0].Token))
+		sum += float64(choices[0].LogProb)
+		if choices[0].Token == r.tok.EOT {
+			break
+		}
+		text++
+		if err := s.Commit(t.Context(), []tokenizer.Token{choices[0].Token}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.ref.CheckTokens(t, run, got)
+	if r.ref.Decided(run) < len(run.Tokens) {
+		return // the texts may part where upstream's margin does not decide
+	}
+	// A log-probability is a difference of logits and a smooth mean of them, so
+	// it is off by at most twice their tolerance.
+	tol := 2 * r.ref.LogitTol(run.Input)
+	if d := math.Abs(sum/float64(text+1) - run.AvgLogProb); !(d <= tol) {
+		t.Errorf("average log-probability %v, want %v, tol %.2g", sum/float64(text+1), run.AvgLogProb, tol)
+	}
+	if d := math.Abs(float64(s.NoSpeechProb()) - run.NoSpeechProb); !(d <= tol) {
+		t.Errorf("no-speech probability %v, want %v, tol %.2g", s.NoSpeechProb(), run.NoSpeechProb, tol)
+	}
+}
+
+func TestLanguageGolden(t *testing.T) {
+	for _, spec := range testmodel.Specs() {
+		t.Run(spec.Name, func(t *testing.T) {
+			r := newRig(t, spec.Name)
+			for input, want := range r.ref.Languages {
+				c := r.hear(t, input)
+				langs := r.tok.Languages()
+				got, err := r.dec.DetectLanguage(t.Context(), c, r.tok.SOT, langs)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tol := 2 * r.ref.LogitTol(input)
+				for i, l := range langs {
+					if d := math.Abs(float64(got[i]) - want[l.Code]); !(d <= tol) {
+						t.Errorf("%s: probability of %s = %v, want %v, tol %.2g", input, l.Code, got[i], want[l.Code], tol)
+					}
+				}
+				c.Close()
+			}
+		})
+	}
+}
