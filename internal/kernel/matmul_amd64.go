@@ -2,6 +2,8 @@
 
 package kernel
 
+//go:generate sh -c "cd _asm && go run ./matmul -out ../matmul_amd64.s -stubs ../matmul_stubs_amd64.go -pkg kernel"
+
 import "unsafe"
 
 func tileArch() []impl[tileKernels] {
