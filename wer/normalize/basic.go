@@ -1,0 +1,53 @@
+package normalize
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// Basic is the normaliser for languages other than English: lower case, nothing
+// in brackets, spaces for marks, symbols and punctuation, single spaces. Since
+// Indic vowel signs are marks, it tears such words apart, as upstream does.
+//
+// Source: openai/whisper@c0d2f62 whisper/normalizers/basic.py,
+// BasicTextNormalizer.
+func Basic(s string) string { return BasicOptions{}.Normalize(s) }
+
+// BasicOptions are the choices of upstream's BasicTextNormalizer. The zero value
+// is [Basic].
+type BasicOptions struct {
+	// DropDiacritics writes é as e, ø as o and ß as ss.
+	DropDiacritics bool
+
+	// SplitLetters puts a space between all letters (grapheme clusters), for
+	// languages without spaces between words; word errors are then letter errors.
+	SplitLetters bool
+}
+
+// Normalize returns s normalised.
+func (o BasicOptions) Normalize(s string) string {
+	s = lower(strings.ToValidUTF8(s, "\ufffd"))
+	s = dropParenthesised(dropBracketed(s))
+	if o.DropDiacritics {
+		s = dropSymbolsAndDiacritics(s, "")
+	} else {
+		s = dropSymbols(s)
+	}
+	s = lower(s)
+	if o.SplitLetters {
+		s = splitLetters(s)
+	}
+	return singleSpaces(s)
+}
+
+func splitLetters(s string) string {
+	var b strings.Builder
+	for letters := uniseg.NewGraphemes(s); letters.Next(); {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(letters.Str())
+	}
+	return b.String()
+}

@@ -1,0 +1,104 @@
+package normalize
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The character classes of Python's re and str, which are Unicode's; Go's regexp
+// has ASCII classes only.
+
+// isWord is \w: letters, numbers of any kind and the underscore. Combining marks
+// are no word characters.
+func isWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || r == '_'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r)
+}
+
+// isSpace is \s and what str.split splits at: White_Space and the four ASCII
+// separators.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
+
+// isDigit is \d.
+func isDigit(r rune) bool {
+	if r < utf8.RuneSelf {
+		return '0' <= r && r <= '9'
+	}
+	return unicode.Is(unicode.Nd, r)
+}
+
+func isASCIIDigit(r rune) bool { return '0' <= r && r <= '9' }
+func isASCIILower(r rune) bool { return 'a' <= r && r <= 'z' }
+
+// digitValue returns 0 to 9 for an isDigit rune. Unicode encodes decimal digits
+// in runs of ten from zero to nine, so a range of them holds whole runs.
+func digitValue(r rune) byte {
+	for _, rg := range unicode.Nd.R16 {
+		if rune(rg.Lo) <= r && r <= rune(rg.Hi) {
+			return byte((r - rune(rg.Lo)) % 10)
+		}
+	}
+	for _, rg := range unicode.Nd.R32 {
+		if rune(rg.Lo) <= r && r <= rune(rg.Hi) {
+			return byte((r - rune(rg.Lo)) % 10)
+		}
+	}
+	panic("normalize: not a decimal digit")
+}
+
+// boundary is \b at byte i: one side is a word character and the other is not.
+func boundary(s string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	after, _ := utf8.DecodeRuneInString(s[i:])
+	return (i > 0 && isWord(before)) != (i < len(s) && isWord(after))
+}
+
+// lower is str.lower: the simple mappings and two more, I with dot above and the
+// sigma that ends a word.
+func lower(s string) string {
+	if !strings.ContainsAny(s, "İΣ") {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch r {
+		case 'İ':
+			b.WriteString("i\u0307")
+		case 'Σ':
+			if finalSigma(s[:i], s[i+len("Σ"):]) {
+				b.WriteRune('ς')
+			} else {
+				b.WriteRune('σ')
+			}
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// finalSigma is Unicode's condition Final_Sigma: a cased letter before, none
+// after, each time past characters that case ignores.
+//
+// Source: The Unicode Standard 15.0, section 3.13, table 3-17.
+func finalSigma(before, after string) bool {
+	before = strings.TrimRightFunc(before, caseIgnorable)
+	after = strings.TrimLeftFunc(after, caseIgnorable)
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	return before != "" && cased(last) && (after == "" || !cased(next))
+}
+
+func cased(r rune) bool {
+	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
+}
+
+// caseIgnorable is Case_Ignorable. The literals are Word_Break's MidLetter,
+// MidNumLet and Single_Quote.
+func caseIgnorable(r rune) bool {
+	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) ||
+		strings.ContainsRune("'.:·\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a", r)
+}

@@ -1,0 +1,42 @@
+package normalize
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Version names the upstream release whose results [English] and [Basic] return.
+// It belongs in every report of a rate.
+const Version = "openai-whisper 20250625"
+
+// A normalizer is a function with its name on the command line.
+type normalizer struct {
+	name string
+	fn   func(string) string
+}
+
+var named = []normalizer{
+	{"english", English},
+	{"basic", Basic},
+	{"none", func(s string) string { return s }},
+}
+
+// Names returns what [ByName] knows.
+func Names() []string {
+	names := make([]string, len(named))
+	for i, n := range named {
+		names[i] = n.name
+	}
+	return names
+}
+
+// ByName returns the normaliser called "english", "basic" or "none". The error
+// for any other name lists these.
+func ByName(name string) (func(string) string, error) {
+	i := slices.IndexFunc(named, func(n normalizer) bool { return n.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("normalizer %q: unknown: want %s", name, strings.Join(Names(), ", "))
+	}
+	return named[i].fn, nil
+}

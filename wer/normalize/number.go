@@ -1,0 +1,142 @@
+package normalize
+
+import (
+	"bytes"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// A number is none, a whole number, or text such as "1.5", "007" or "1.": digits
+// that are joined by writing them one behind the other. It is used once: making
+// another of it may reuse its bytes.
+type number struct {
+	n      *big.Int // not to be changed
+	s      []byte
+	isText bool
+}
+
+func text(s []byte) number    { return number{s: s, isText: true} }
+func whole(n *big.Int) number { return number{n: n} }
+
+// some reports whether there is a number.
+func (v number) some() bool { return v.isText || v.n != nil }
+
+// String returns the digits.
+func (v number) String() string {
+	if v.isText {
+		return string(v.s)
+	}
+	return v.n.String()
+}
+
+// then writes digits behind v. None and a whole zero leave no trace.
+func (v number) then(digits string) number {
+	if !v.isText && (v.n == nil || v.n.Sign() == 0) {
+		return text([]byte(digits))
+	}
+	return v.behind(digits)
+}
+
+// behind writes digits behind v.
+func (v number) behind(digits string) number {
+	if !v.isText {
+		v = text(v.n.Append(nil, 10))
+	}
+	return text(append(v.s, digits...))
+}
+
+// parse returns the number that an isDigits word stands for: whole if its
+// fraction is zero, else the text as it is.
+func parse(digits string) number {
+	num, scale, _ := fraction(digits)
+	if n, ok := divide(num, scale); ok {
+		return whole(n)
+	}
+	return text([]byte(digits))
+}
+
+// addOnes appends 1 to 19, spoken after prev: seventy-two is 72, seven two 72 by
+// writing one behind the other, seventy twelve 7012.
+func (v number) addOnes(n int64, prev term) number {
+	switch {
+	case !v.some():
+		return whole(big.NewInt(n))
+	case v.isText && prev.cardinal(tens) && n < 10:
+		return text(strconv.AppendInt(bytes.TrimSuffix(v.s, []byte{'0'}), n, 10))
+	case v.isText || prev.cardinal(ones):
+		return v.behind(strconv.FormatInt(n, 10))
+	case n < 10:
+		return v.fit(n, 10)
+	}
+	return v.fit(n, 100)
+}
+
+// addTens appends 20, 30, … 90.
+func (v number) addTens(n int64) number {
+	switch {
+	case !v.some():
+		return whole(big.NewInt(n))
+	case v.isText:
+		return v.behind(strconv.FormatInt(n, 10))
+	}
+	return v.fit(n, 100)
+}
+
+// fit adds n to a whole number that ends in enough zeros, else writes it behind.
+func (v number) fit(n, zeros int64) number {
+	if new(big.Int).Rem(v.n, big.NewInt(zeros)).Sign() != 0 {
+		return v.behind(strconv.FormatInt(n, 10))
+	}
+	return whole(new(big.Int).Add(v.n, big.NewInt(n)))
+}
+
+// times multiplies by a power of ten: the last three digits of a whole number, so
+// that "two thousand three hundred" is 2300, and all of a text if the product is
+// whole. No number counts as one. It reports false for a text that is no number
+// or has too many decimals.
+func (v number) times(power *big.Int) (number, bool) {
+	if !v.some() {
+		return whole(power), true
+	}
+	if v.isText {
+		num, scale, ok := fraction(string(v.s))
+		if !ok {
+			return number{}, false
+		}
+		n, ok := divide(num.Mul(num, power), scale)
+		return whole(n), ok
+	}
+	rest := new(big.Int)
+	before, _ := new(big.Int).QuoRem(v.n, big.NewInt(1000), rest)
+	before.Mul(before, big.NewInt(1000))
+	return whole(before.Add(before, rest.Mul(rest, power))), true
+}
+
+// fraction reads \d*(\.\d*)? with at least one digit as num / 10^scale.
+func fraction(s string) (num *big.Int, scale int, ok bool) {
+	before, after, _ := strings.Cut(s, ".")
+	ascii := make([]byte, 0, len(s))
+	for _, part := range []string{before, after} {
+		scale = 0
+		for _, r := range part {
+			if !isDigit(r) {
+				return nil, 0, false
+			}
+			ascii = append(ascii, '0'+digitValue(r))
+			scale++
+		}
+	}
+	num, ok = new(big.Int).SetString(string(ascii), 10)
+	return num, scale, ok
+}
+
+// divide returns num / 10^scale if that is whole.
+func divide(num *big.Int, scale int) (*big.Int, bool) {
+	if scale == 0 {
+		return num, true
+	}
+	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	quotient, rest := new(big.Int).QuoRem(num, ten, new(big.Int))
+	return quotient, rest.Sign() == 0
+}

@@ -1,0 +1,197 @@
+package normalize
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// writeNumbers rewrites numbers in words as digits, with currency signs before
+// and percent signs behind them, and joins the words with single spaces.
+//
+// Source: openai/whisper@c0d2f62 whisper/normalizers/english.py,
+// EnglishNumberNormalizer.
+func writeNumbers(s string) string {
+	r := reader{words: strings.FieldsFunc(separateUnits(writeHalves(s)), isSpace)}
+	for r.at < len(r.words) {
+		r.read(r.words[r.at])
+		r.at++
+	}
+	r.flush()
+	return writeOne(mergeCents(strings.Join(r.out, " ")))
+}
+
+// A reader walks over words and puts numbers together. Between words it holds at
+// most one unfinished number.
+type reader struct {
+	words []string
+	at    int
+	out   []string
+
+	n    number
+	sign string // to be put before whatever is written next
+}
+
+// write ends the unfinished number and writes word in its place.
+func (r *reader) write(word string) {
+	r.out = append(r.out, r.sign+word)
+	r.n, r.sign = number{}, ""
+}
+
+// flush writes the unfinished number if there is one.
+func (r *reader) flush() {
+	if r.n.some() {
+		r.write(r.n.String())
+	}
+}
+
+// prev and next return what the lexicon says about the neighbours of the current
+// word; the zero term stands for an unknown word or none.
+func (r *reader) prev() term { return r.term(r.at - 1) }
+func (r *reader) next() term { return r.term(r.at + 1) }
+
+func (r *reader) term(i int) term {
+	if i < 0 || i >= len(r.words) {
+		return term{}
+	}
+	return lexicon[r.words[i]]
+}
+
+func (r *reader) nextIsDigits() bool { return r.at+1 < len(r.words) && isDigits(r.words[r.at+1]) }
+
+// read takes the current word.
+func (r *reader) read(word string) {
+	sign, digits := cutSign(word)
+	if isDigits(digits) {
+		r.readDigits(word, sign, digits)
+		return
+	}
+	t := lexicon[word]
+	switch t.kind {
+	case unknown:
+		r.flush()
+		r.write(word)
+	case zero:
+		r.n = r.n.then("0")
+	case ones:
+		r.n = r.n.addOnes(t.value, r.prev())
+		r.finish(t.suffix)
+	case tens:
+		r.n = r.n.addTens(t.value)
+		r.finish(t.suffix)
+	case multiplier:
+		r.multiply(t)
+	case plusMinus:
+		r.flush()
+		if r.next().kind == unknown && !r.nextIsDigits() {
+			r.write(word)
+		} else {
+			r.sign = t.suffix
+		}
+	case currency:
+		if !r.n.some() {
+			r.write(word)
+		} else {
+			r.sign = t.suffix
+			r.flush()
+		}
+	case percent:
+		r.readPercent(word)
+	case joint:
+		r.readJoint(word)
+	}
+}
+
+// readDigits takes a number in digits, with the currency sign it may begin with.
+func (r *reader) readDigits(word, sign, digits string) {
+	if r.n.isText && bytes.HasSuffix(r.n.s, []byte{'.'}) {
+		r.n = r.n.then(word) // decimals, or the parts of an address
+		return
+	}
+	r.flush()
+	if sign != "" {
+		r.sign = sign
+	}
+	r.n = parse(digits)
+}
+
+// finish writes the number with a suffix that ends it, as in "th"; the empty
+// suffix does not.
+func (r *reader) finish(suffix string) {
+	if suffix != "" {
+		r.write(r.n.String() + suffix)
+	}
+}
+
+// multiply takes "hundred", "million" and so on.
+func (r *reader) multiply(t term) {
+	product, ok := r.n.times(t.power)
+	if !ok {
+		r.flush()
+		product = whole(t.power)
+	}
+	r.n = product
+	r.finish(t.suffix)
+}
+
+// readPercent takes "percent", and "per" that may be followed by "cent".
+func (r *reader) readPercent(word string) {
+	switch {
+	case !r.n.some():
+		r.write(word)
+	case word == "percent":
+		r.write(r.n.String() + "%")
+	case r.at+1 < len(r.words) && r.words[r.at+1] == "cent":
+		r.write(r.n.String() + "%")
+		r.at++
+	default:
+		r.flush()
+		r.write(word)
+	}
+}
+
+// readJoint takes words that only mean something before another number: "and",
+// "double", "triple" and "point".
+func (r *reader) readJoint(word string) {
+	next := r.next()
+	switch {
+	case next.kind == unknown && !r.nextIsDigits():
+		r.flush()
+		r.write(word)
+	case word == "and":
+		if prev := r.prev(); prev.kind != multiplier || prev.suffix != "" {
+			r.flush()
+			r.write(word)
+		}
+	case word == "point":
+		if r.nextIsDigits() || next.cardinal(zero) || next.cardinal(ones) || next.cardinal(tens) {
+			r.n = r.n.then(".")
+		}
+	case next.cardinal(zero) || next.cardinal(ones):
+		times := map[string]int{"double": 2, "triple": 3}[word]
+		r.n = r.n.then(strings.Repeat(strconv.FormatInt(next.value, 10), times))
+		r.at++
+	default:
+		r.flush()
+		r.write(word)
+	}
+}
+
+// cutSign splits a currency sign off word.
+func cutSign(word string) (sign, rest string) {
+	r, size := utf8.DecodeRuneInString(word)
+	if strings.ContainsRune("£€$¢", r) {
+		return word[:size], word[size:]
+	}
+	return "", word
+}
+
+// isDigits matches a whole word: ^\d+(\.\d+)?$
+func isDigits(word string) bool {
+	before, after, point := strings.Cut(word, ".")
+	all := func(s string) bool {
+		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !isDigit(r) }) < 0
+	}
+	return all(before) && (!point || all(after))
+}

@@ -1,0 +1,133 @@
+package normalize
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// expressions are upstream's. Among ASCII characters and currency signs Go's
+// regexp agrees with Python's re on every class in them, and on the match taken.
+var expressions = []struct {
+	name    string
+	fn      func(string) string
+	pattern string
+	with    string
+	unless  string // texts on which the step does more than the expression
+}{
+	{"dropBracketed", dropBracketed, `[<\[][^>\]]*[>\]]`, "", ""},
+	{"dropParenthesised", dropParenthesised, `\(([^)]+?)\)`, "", ""},
+	{"dropFillers", dropFillers, `\b(hmm|mm|mhm|mmm|uh|um)\b`, "", ""},
+	{"attachApostrophes", attachApostrophes, `\s+'`, "'", ""},
+	{"wont", contraction{"won't", "will not", true}.expand, `\bwon't\b`, "will not", ""},
+	{"mr", contraction{"mr", "mister ", true}.expand, `\bmr\b`, "mister ", ""},
+	{"is", contraction{"'s", " is", false}.expand, `'s\b`, " is", ""},
+	{"joinDigits", joinDigits, `(\d),(\d)`, "${1}${2}", ""},
+	{"periods", func(s string) string { return spaceOut(s, ".", true) }, `\.([^0-9]|$)`, " $1", ""},
+	{"signs", func(s string) string { return spaceOut(s, ".$¢€£", false) }, `[.$¢€£]([^0-9])`, " $1", ""},
+	{"spaceOutPercent", spaceOutPercent, `([^0-9])%`, "$1 ", ""},
+	{"singleSpaces", singleSpaces, `\s+`, " ", ""},
+	{"attachSuffixes", attachSuffixes, `([0-9])\s+(st|nd|rd|th|s)\b`, "${1}${2}", ""},
+	{"halves", func(s string) string { return strings.Join(splitHalves(s), "|") }, `\band\s+a\s+half\b`, "|", ""},
+	{"cents", joinCents, `([€£$])([0-9]+) (?:and )?¢([0-9][0-9])\b`, "${1}${2}.${3}", `¢[0-9]\b`},
+	{"cent", joinCents, `([€£$])([0-9]+) (?:and )?¢([0-9])\b`, "${1}${2}.0${3}", `¢[0-9][0-9]\b`},
+	{"dropZeroUnits", dropZeroUnits, `[€£$]0.(?:0?([1-9][0-9]|[0-9]))\b`, "¢${1}", ""},
+	{"writeOne", writeOne, `\b1(s?)\b`, "one${1}", ""},
+}
+
+var pieces = append(strings.Split("abst 0123.,%$¢€£'()[]<>-_", ""),
+	" ", "\t", "\n", "mr", "won't", "'s", "hmm", "um", "and", " and ", " and a half ", "half", "a", "th", "nd", "1", "1s", "$0.", "$2 ", "¢7", "¢12", "$0.07 ", "$2 ¢7", "£12 and ¢34", "1,2", "3 th", "4  s ", "(a)", "won't mr")
+
+func TestStepsAreTheirExpressions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, e := range expressions {
+		t.Run(e.name, func(t *testing.T) {
+			re, hits := regexp.MustCompile(e.pattern), 0
+			for range 4000 {
+				s := ""
+				for range rng.IntN(16) {
+					s += pieces[rng.IntN(len(pieces))]
+				}
+				if e.unless != "" && regexp.MustCompile(e.unless).MatchString(s) {
+					continue
+				}
+				want := re.ReplaceAllString(s, e.with)
+				if want != s {
+					hits++
+				}
+				if got := e.fn(s); got != want {
+					t.Fatalf("%s(%q)\n got %q\nwant %q", e.name, s, got, want)
+				}
+			}
+			if hits < 10 {
+				t.Errorf("only %d texts were changed", hits)
+			}
+		})
+	}
+}
+
+func TestLower(t *testing.T) {
+	tests := []struct{ in, want, why string }{
+		{"ΟΔΥΣΣΕΥΣ", "οδυσσευς", "sigma at the end of a word"},
+		{"ΑΣ.Β Σ ΑΣ'", "ασ.β σ ας'", "a full stop and an apostrophe do not end a word"},
+		{"İI", "i̇i", "two characters for one"},
+		{"ẞǅ", "ßǆ", "title case"},
+	}
+	for _, tt := range tests {
+		if got := lower(tt.in); got != tt.want {
+			t.Errorf("lower(%q) = %q, want %q: %s", tt.in, got, tt.want, tt.why)
+		}
+	}
+}
+
+func TestBeyondUpstream(t *testing.T) {
+	if got := English("\xff9\xfe th"); got != " 9th" && got != "9th" {
+		t.Errorf("bytes that are not UTF-8: %q", got)
+	}
+	long := strings.Repeat("9", 5000)
+	if got := English(long + " thousand"); got != long[:4997]+strings.Repeat("9", 3)+"000" && len(got) < 5000 {
+		t.Errorf("a number of 5000 digits: %d characters", len(got))
+	}
+}
+
+// TestLongTexts holds every step to linear time: these take minutes if one is
+// quadratic.
+func TestLongTexts(t *testing.T) {
+	for _, piece := range []string{"one ", "(", "[", "and a ", "1 ", "$0", "Σ", "'", " ", ".", "%", "uh ", "double one ", "point five "} {
+		s := strings.Repeat(piece, 100_000/len(piece))
+		English(s)
+		BasicOptions{DropDiacritics: true, SplitLetters: true}.Normalize(s)
+	}
+}
+
+func FuzzNormalize(f *testing.F) {
+	for _, s := range []string{"", "one hundred and a half percent", "$2 and ¢7", "İΣ\u0301", "double \xff", "per", "point 1.", "1.2.3 million", "minus $5 dollars"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for i, fn := range variants {
+			got := fn(s)
+			if !utf8.ValidString(got) {
+				t.Errorf("variant %d of %q is not UTF-8: %q", i, s, got)
+			}
+			if strings.Contains(got, "  ") || strings.IndexFunc(got, func(r rune) bool { return r != ' ' && isSpace(r) }) >= 0 {
+				t.Errorf("variant %d of %q has white space that is not single spaces: %q", i, s, got)
+			}
+		}
+	})
+}
+
+func BenchmarkNormalize(b *testing.B) {
+	const text = "Mr. Smith didn't realise that twenty-one thousand, three hundred and five people — roughly $2.5 million worth — had come."
+	for _, bm := range named {
+		b.Run(bm.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				bm.fn(text)
+			}
+		})
+	}
+}
