@@ -6,13 +6,9 @@ import (
 	"verity/internal/parallel"
 )
 
-// blockRows is the most query rows that share a pass over a cache: a panel of
-// keys or values stays in the first-level cache while all of them use it.
+// blockRows is the most query rows of one part of the work. They are done a tile
+// at a time, the keys and values of a head staying in the second-level cache.
 const blockRows = 4 * tileRows
-
-// valueBlock is how many values are used by all rows of a block before the next
-// ones.
-const valueBlock = 64
 
 // A Span says which cached positions a query row attends to: 0 … N-1 of K and V,
 // at least one.
@@ -30,12 +26,13 @@ type Scratch struct {
 	job  attendJob
 }
 
-// An attendBuffer is the working memory of one part.
+// An attendBuffer is the working memory of one tile of rows.
 type attendBuffer struct {
+	stride int
 	query  []float32 // [rows][dim], scaled
 	scores []float32 // [rows][stride]
 	out    []float32 // [rows][cols]
-	sums   [blockRows]float32
+	sums   [tileRows]float32
 }
 
 // Attend computes attention of every query row, in every head:

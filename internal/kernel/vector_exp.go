@@ -20,7 +20,7 @@ const (
 // minimax fit of the relative error (3.1e-9), rounded to float32.
 var expPoly = [5]float32{0x1.6a5232p-10, 0x1.12396cp-7, 0x1.5558aap-5, 0x1.555492p-3, 0x1.fffffcp-2}
 
-// Exp returns eˣ, off by at most 0.9 units in the last place (ulp). Exp(-Inf) and
+// Exp returns eˣ, off by at most one unit in the last place (ulp). Exp(-Inf) and
 // all below -104 is +0, Exp(+Inf) is +Inf, Exp(NaN) is NaN.
 //
 // In float32, every line rounded once:

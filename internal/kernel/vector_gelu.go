@@ -13,10 +13,10 @@ var geluPoly = [10]float32{0x1.bdbc2p-6, -0x1.7ce0a8p-4, 0x1.56e5d6p-4, 0x1.318a
 const geluMax = 14.5
 
 // GELU replaces every x by x·Φ(x) = x·½(1 + erf(x/√2)), Φ being the distribution
-// function of the normal distribution. It is off by at most 3 ulp for x > -1, 10
-// for x > -5, and 32 (4e-6 of the result) below that. The sign of zero is kept.
-// GELU(+Inf) is +Inf; of -Inf and NaN it is NaN, as ½x(1+erf) is in floating
-// point.
+// function of the normal distribution. It is off by at most 3 ulp for x ≥ -1, 10
+// for x ≥ -5, and 32 below that, where results are tiny (46 near the smallest
+// normal number and beyond). The sign of zero is kept. GELU(+Inf) is +Inf; of
+// -Inf and NaN it is NaN, as ½x(1+erf) is in floating point.
 //
 // The upper tail is Q(t) = 1-Φ(t) = e^(-t²/2)·G(t) with a smooth G. With
 // t = |x|, every line rounded once, and exp the function of [Exp] whose second
