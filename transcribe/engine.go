@@ -2,6 +2,7 @@ package transcribe
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"verity/assistant"
@@ -14,8 +15,8 @@ import (
 	"verity/tokenizer"
 )
 
-// LoadOptions configures Load. The zero value runs on one thread and keeps the
-// weights as exact as the file has them.
+// LoadOptions configures Load. The zero value runs on one thread, without an
+// assistant, and keeps the weights as exact as the file has them.
 type LoadOptions struct {
 	// Pool runs the arithmetic. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
@@ -31,7 +32,7 @@ func Load(c *model.Checkpoint, o LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{tok: tok}
+	e := &engine{tok: tok, assistant: assistant.Off{}}
 	if e.encoder, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
 		return nil, err
 	}
@@ -41,11 +42,34 @@ func Load(c *model.Checkpoint, o LoadOptions) (*Model, error) {
 	return &Model{Listener: e, Tokenizer: tok, Dims: c.Dims, Generation: c.Generation}, nil
 }
 
+// With returns the same model with an assistant: it shares all weights with m
+// and writes the same text. policy makes what decides on draft lengths; nil means
+// one Auto policy for each goroutine that decodes. It panics if m was not made by
+// Load.
+func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Model {
+	plain, ok := m.Listener.(*engine)
+	if !ok {
+		panic("transcribe: With of a model that Load did not make")
+	}
+	if policy == nil {
+		policy = func() assistant.Policy { return new(assistant.Auto) }
+	}
+	e := &engine{tok: plain.tok, encoder: plain.encoder, decoder: plain.decoder, assistant: a, newPolicy: policy}
+	assisted := *m
+	assisted.Listener = e
+	return &assisted
+}
+
 // An engine is the Listener of a checkpoint.
 type engine struct {
-	tok     *tokenizer.Tokenizer
-	encoder *encoder.Encoder
-	decoder *decoder.Decoder
+	tok       *tokenizer.Tokenizer
+	encoder   *encoder.Encoder
+	decoder   *decoder.Decoder
+	assistant assistant.Assistant
+	newPolicy func() assistant.Policy // nil without an assistant
+
+	mu   sync.Mutex
+	idle []assistant.Policy // what they learnt is good for the next window
 }
 
 // Listen encodes mel and makes the keys and values of every decoder layer.
@@ -60,19 +84,50 @@ func (e *engine) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &window{e, cross, encoded.Sub(began), time.Since(encoded)}, nil
+	return &window{
+		engine: e, cross: cross, listener: e.assistant.Listen(assistant.Window{Features: f, Mel: mel}),
+		encode: encoded.Sub(began), crossKV: time.Since(encoded),
+	}, nil
+}
+
+// policy borrows one; giveBack returns it.
+func (e *engine) policy() assistant.Policy {
+	if e.newPolicy == nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.idle); n > 0 {
+		p := e.idle[n-1]
+		e.idle = e.idle[:n-1]
+		return p
+	}
+	return e.newPolicy()
+}
+
+func (e *engine) giveBack(p assistant.Policy) {
+	if p == nil {
+		return
+	}
+	e.mu.Lock()
+	e.idle = append(e.idle, p)
+	e.mu.Unlock()
 }
 
 // A window is the Window of an engine.
 type window struct {
 	*engine
 	cross           *decoder.Cross
+	listener        assistant.Listener
 	encode, crossKV time.Duration
 }
 
 func (w *window) Took() (encode, crossKV time.Duration) { return w.encode, w.crossKV }
 
-func (w *window) Close() { w.cross.Close() }
+func (w *window) Close() {
+	w.listener.Close()
+	w.cross.Close()
+}
 
 func (w *window) Languages(ctx context.Context) ([]float32, error) {
 	return w.decoder.DetectLanguage(ctx, w.cross, w.tok.SOT, w.tok.Languages())
@@ -84,9 +139,14 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 		return Decoding{}, err
 	}
 	defer s.Close()
-	choices, err := assistant.Generate(ctx, s, assistant.None{}, w.tok.EOT, s.Limit(0))
-	if err != nil {
-		return Decoding{}, err
+	p := w.policy()
+	defer w.giveBack(p)
+	g := assistant.Begin(s, w.listener.Begin(o, p), w.tok.EOT, s.Limit(0))
+	g.Pace(p)
+	for !g.Done() {
+		if err := g.Round(ctx); err != nil {
+			return Decoding{}, err
+		}
 	}
-	return Decoding{Choices: choices, NoSpeechProb: s.NoSpeechProb()}, nil
+	return Decoding{Choices: g.Choices(), NoSpeechProb: s.NoSpeechProb(), Drafts: g.Stats()}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
 	"verity/model"
@@ -51,4 +52,7 @@ type Decoding struct {
 	// NoSpeechProb is the probability that the window holds no speech, 0 if the
 	// vocabulary has no token for it.
 	NoSpeechProb float32
+
+	// Drafts says what drafting did, and in how many rounds.
+	Drafts assistant.Stats
 }

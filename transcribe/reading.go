@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
@@ -33,6 +34,7 @@ type reading struct {
 	history  history
 	segments []transcript.Segment
 	stats    transcript.Stats
+	drafts   assistant.Stats
 }
 
 func (t *Transcriber) newReading(name string, src source, w Watch) *reading {
@@ -164,8 +166,7 @@ func (r *reading) decode(ctx context.Context, w Window) (result, error) {
 			return result{}, err
 		}
 		r.stats.Seconds.Decode += time.Since(began).Seconds()
-		r.stats.Attempts++
-		r.stats.Tokens += len(d.Choices)
+		r.count(d)
 		res = judge(r.t.model.Tokenizer, d, temperature)
 		refused := r.t.gates.refuse(res)
 		r.log.Debug("decoded", "seek", r.at.seek, "temperature", temperature, "tokens", len(res.tokens),
@@ -175,6 +176,17 @@ func (r *reading) decode(ctx context.Context, w Window) (result, error) {
 		}
 	}
 	return res, nil
+}
+
+// count adds a decoding to the statistics.
+func (r *reading) count(d Decoding) {
+	r.stats.Attempts++
+	r.stats.Tokens += len(d.Choices)
+	r.drafts.Add(d.Drafts)
+	r.stats.Seconds.Draft, r.stats.Seconds.Verify = r.drafts.Draft.Seconds(), r.drafts.Verify.Seconds()
+	r.stats.Drafts = transcript.Drafts{
+		Rounds: r.drafts.Rounds, Drafted: r.drafts.Drafted, Accepted: r.drafts.Accepted, Histogram: r.drafts.Histogram,
+	}
 }
 
 // session says how to decode the window at the cursor.

@@ -37,7 +37,25 @@ type Stats struct {
 	Attempts int `json:"attempts"` // decodings; more than Windows where gates failed
 	Tokens   int `json:"tokens"`   // chosen in all attempts, end-of-text included
 
+	Drafts  Drafts  `json:"drafts"`
 	Seconds Seconds `json:"seconds"`
+}
+
+// Drafts says what the assistant did. Without one there are rounds all the same:
+// each chooses one token.
+type Drafts struct {
+	Rounds    int   `json:"rounds"`    // passes of the model over a draft, or over nothing
+	Drafted   int   `json:"drafted"`   // tokens the assistant proposed
+	Accepted  int   `json:"accepted"`  // of these, the model's own choice
+	Histogram []int `json:"histogram"` // rounds by number of accepted tokens
+}
+
+// Rate returns the share of drafted tokens that were accepted; 0 without any.
+func (d Drafts) Rate() float64 {
+	if d.Drafted == 0 {
+		return 0
+	}
+	return float64(d.Accepted) / float64(d.Drafted)
 }
 
 // Seconds is wall time by stage. It is the one part of a transcript that
@@ -46,6 +64,8 @@ type Seconds struct {
 	Mel     float64 `json:"mel"`
 	Encode  float64 `json:"encode"`
 	CrossKV float64 `json:"cross_kv"`
-	Decode  float64 `json:"decode"`
+	Decode  float64 `json:"decode"` // all of decoding, drafts and rules included
+	Draft   float64 `json:"draft"`  // of that, drafting
+	Verify  float64 `json:"verify"` // of that, passes of the model, rules and choices
 	Total   float64 `json:"total"`
 }
