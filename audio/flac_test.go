@@ -61,6 +61,7 @@ func TestFLACErrors(t *testing.T) {
 	whole := readFLAC(t, "16")
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 0x10
+	second := bytes.LastIndex(whole, []byte{0xff, 0xf8}) // where the last frame begins
 	noInfo := bytes.Clone(whole)
 	noInfo[4] = 6 // a picture
 	for _, tt := range []struct {
@@ -69,6 +70,7 @@ func TestFLACErrors(t *testing.T) {
 		want string
 	}{
 		{"cut off", whole[:len(whole)-100], "FLAC frame at sample"},
+		{"cut off between frames", whole[:second], "sample 4096 (0.256 s): got the end of the file, want 5000 samples"},
 		{"cut off in the header", whole[:20], "FLAC header"},
 		{"one bit changed", flipped, "FLAC frame at sample"},
 		{"a picture first", noInfo, "want a STREAMINFO block"},

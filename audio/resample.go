@@ -3,6 +3,7 @@ package audio
 import (
 	"io"
 	"math"
+	"slices"
 )
 
 // The low-pass filter is a sinc under a Kaiser window. With 32 zero crossings on
@@ -86,9 +87,9 @@ func (r *resampler) read(dst []float32) (int, error) {
 	if err := r.fill(); err != nil {
 		return 0, err
 	}
-	n := 0
+	n, x := 0, slices.Clip(r.buf) // so that reading past the zeros would panic
 	for n < len(dst) && r.ready() {
-		dst[n] = dot(r.rowFor(r.phase), r.buf[r.at:])
+		dst[n] = dot(r.rowFor(r.phase), x[r.at:])
 		n++
 		r.out++
 		r.phase += r.down

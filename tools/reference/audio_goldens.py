@@ -51,6 +51,10 @@ def click(i):
     return np.where(i == 0, 1 << 22, 0)
 
 
+def late(i):
+    return np.where(i == 8 * RATE - 1, 1 << 22, 0)
+
+
 def silence(i):
     return np.zeros(len(i), np.int64)
 
@@ -116,6 +120,8 @@ CASES = [
     (audio_padded, "chirp", 197440, 128, 3000, 0, "12.34 s"),
     (audio_padded, "chirp", 480000, 80, 3000, 0, "exactly one window: reflected at its end"),
     (audio_padded, "noise", 128000, 80, 800, 0, "exactly one window of 8 s"),
+    (audio_padded, "late", 128000, 80, 800, 0, "the maximum is over the window only: a frame after it would see more"),
+    (mel_padded, "late", 128000, 80, 800, 0, "the maximum is over the silence too"),
     (audio_padded, "bursts", 127991, 128, 800, 0, "nine samples short of 8 s"),
     (audio_padded, "silence", 16000, 80, 800, 0, "all on the floor"),
     (audio_padded, "click", 16000, 80, 800, 0, "reflection at the left edge"),
