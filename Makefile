@@ -1,0 +1,81 @@
+# make demo    one static binary, and the text of the demo recording
+# make check   everything that must hold; what CI runs
+# make help    the rest
+
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo source)
+GO      := CGO_ENABLED=0 go
+LINK    := -trimpath -ldflags='-s -w -X main.version=$(VERSION)'
+BIN     := bin/verity
+# Systems and processors that must at least compile.
+CROSS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# Rooms whose bits depend on the instruction set, and rooms that share state.
+BITS    := ./internal/kernel/... ./encoder/... ./decoder/... ./assistant/... ./transcribe/...
+SHARED  := ./internal/parallel/... ./decoder/... ./assistant/... ./transcribe/...
+
+.PHONY: build demo test check format vet arch bits purego race bench fuzz generate cross help
+
+build: ## the program, ./bin/verity
+	$(GO) build $(LINK) -o $(BIN) ./cmd/verity
+
+demo: build ## transcribe models/demo/demo.wav
+	$(BIN) transcribe models/demo/demo.wav
+
+test: ## all tests
+	go test -timeout 10m ./...
+
+check: format vet arch test bits purego race cross ## everything that must hold
+
+format: ## gofmt
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w needed: $$out"; exit 1; fi
+
+# vet type-checks what it looks at, so this also compiles for every system.
+vet: ## go vet for every system and processor, with and without assembly
+	@for p in $(CROSS); do for tags in "" purego; do \
+		echo "vet $$p $$tags"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet -tags "$$tags" ./... || exit 1; \
+	done; done
+
+arch: ## the import plan and the package comments
+	go test -count=1 .
+
+# -count=1: the test cache does not see a variable that is read before main.
+bits: ## the same bits from every instruction set
+	@for off in avx512 avx512,avx2; do \
+		echo "VERITY_DISABLE=$$off"; \
+		VERITY_DISABLE=$$off go test -count=1 -timeout 10m $(BITS) || exit 1; \
+	done
+
+purego: ## the same without any assembly
+	go test -count=1 -timeout 10m -tags purego $(BITS)
+
+race: ## rooms that share state, under the race detector
+	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null; then \
+		go test -race -short -timeout 10m -cpu 1,4 $(SHARED); \
+	else \
+		echo "*** SKIPPED: make race needs a C compiler ($$(go env CC)) ***"; \
+	fi
+
+bench: ## benchmarks
+	go test -run '^$$' -bench . -benchtime 1s ./...
+
+FUZZTIME ?= 10s
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do \
+		go test -list '^Fuzz' $$dir | grep '^Fuzz' | while read -r name; do \
+			echo "$$dir $$name"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$dir || exit 1; \
+		done || exit 1; \
+	done
+
+generate: ## write the generated files again; the tree must stay clean
+	go generate ./...
+	git diff --exit-code
+
+cross: ## programs for every system and processor, in dist
+	@for p in $(CROSS); do \
+		out=dist/verity-$${p%/*}-$${p#*/}; case $$p in windows/*) out=$$out.exe;; esac; \
+		echo $$out; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build $(LINK) -o $$out ./cmd/verity || exit 1; \
+	done
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12

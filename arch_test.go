@@ -1,0 +1,201 @@
+package verity_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A room is a package in the plan of imports: which rooms it may import, and why
+// it is a room at all. A new package needs a line here.
+type room struct {
+	why string
+	may []string
+}
+
+var plan = map[string]room{
+	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", nil},
+	"tokenizer":  {"text and tokens; stands beside the pipeline", nil},
+	"model":      {"a directory becomes named weights; no arithmetic", []string{"internal/safetensors", "internal/tensor"}},
+	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "internal/parallel", "internal/tensor", "model"}},
+	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "internal/parallel", "internal/tensor", "model", "tokenizer"}},
+	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "internal/parallel", "internal/tensor", "model", "tokenizer"}},
+	"transcribe": {"a clip → a transcript; the one place where all of the engine meets", []string{"assistant", "audio", "decoder", "encoder", "internal/parallel", "internal/tensor", "internal/zlibsize", "model", "tokenizer", "transcript"}},
+	"transcript": {"what came out, and its file formats; needs no engine", []string{"tokenizer"}},
+
+	"wer":           {"alignment and rates; needs no engine", nil},
+	"wer/normalize": {"text normalisers; need no engine", nil},
+	"datasets":      {"utterances from folders and manifests; no decoding", nil},
+
+	"cmd/verity":  {"flags → one call → output", []string{"*"}},
+	"models/demo": {"the embedded model; files only", nil},
+
+	"internal/kernel":      {"arithmetic, one dispatch table", []string{"internal/parallel", "internal/tensor"}},
+	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "internal/parallel", "internal/tensor", "model"}},
+	"internal/parallel":    {"the worker pool", nil},
+	"internal/safetensors": {"a file format", []string{"internal/tensor"}},
+	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
+	"internal/zlibsize":    {"zlib's own byte counts, which a gate compares with a threshold; Go's differ", nil},
+	"internal/golden":      {"test only: what upstream wrote", []string{"internal/tensor"}},
+	"internal/testmodel":   {"test only: small checkpoints", []string{"internal/safetensors", "internal/tensor", "model"}},
+}
+
+// testOnly are rooms that no program may contain.
+var testOnly = []string{"internal/golden", "internal/testmodel"}
+
+// commandOnly are modules that only commands may use, and tests.
+var commandOnly = []string{
+	"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar/v3", "golang.org/x/term",
+	"github.com/rogpeppe/go-internal", "github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak",
+}
+
+// A source is one Go file of the module.
+type source struct {
+	dir  string // with slashes, "." for the root
+	name string
+	file *ast.File
+}
+
+func (s source) test() bool { return strings.HasSuffix(s.name, "_test.go") }
+
+// sources parses every Go file of the module: comments and imports. Reading the
+// files here, and not through the go command, lets the test cache see changes.
+func sources(t *testing.T) (all []source) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, nested := os.Stat(filepath.Join(name, "go.mod"))
+			if name != "." && (nested == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		all = append(all, source{filepath.ToSlash(filepath.Dir(name)), d.Name(), f})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d Go files found: the walk is broken", len(all))
+	}
+	return all
+}
+
+// TestImports holds the plan: data walks one way, and a room knows nothing of the
+// rooms after it.
+func TestImports(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.dir == "." {
+			continue
+		}
+		here, planned := plan[s.dir]
+		if !planned {
+			t.Errorf("%s: package %s is not in the plan: add it to arch_test.go, with its reason", s.name, s.dir)
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !s.test() {
+				checkImport(t, s, here, target)
+			}
+		}
+	}
+}
+
+func checkImport(t *testing.T, s source, here room, target string) {
+	t.Helper()
+	own, ours := strings.CutPrefix(target, "verity/")
+	switch {
+	case !ours:
+		for _, m := range commandOnly {
+			if (target == m || strings.HasPrefix(target, m+"/")) && !strings.HasPrefix(s.dir, "cmd/") {
+				t.Errorf("%s/%s imports %s: only commands may", s.dir, s.name, target)
+			}
+		}
+	case slices.Contains(testOnly, own) && !slices.Contains(testOnly, s.dir):
+		t.Errorf("%s/%s imports %s: only tests may", s.dir, s.name, target)
+	case slices.Contains(here.may, "*"), slices.Contains(here.may, own):
+	default:
+		t.Errorf("%s/%s imports %s, which is not in its plan (%s): if it has to, say so in arch_test.go and why", s.dir, s.name, target, here.why)
+	}
+}
+
+// TestPlan checks the plan itself: no circles, no rooms that are not there.
+func TestPlan(t *testing.T) {
+	var walk func(at string, trail []string)
+	walk = func(at string, trail []string) {
+		if slices.Contains(trail, at) {
+			t.Errorf("the plan has a circle: %v, %s", trail, at)
+			return
+		}
+		for _, next := range plan[at].may {
+			if _, ok := plan[next]; !ok && next != "*" {
+				t.Errorf("%s may import %s, which is not in the plan", at, next)
+			}
+			walk(next, append(trail[:len(trail):len(trail)], at))
+		}
+	}
+	for at, r := range plan {
+		if r.why == "" {
+			t.Errorf("%s is in the plan without a reason", at)
+		}
+		walk(at, nil)
+	}
+}
+
+// TestPackageComments checks that every package has one comment that says what it
+// is, in doc.go unless it is the only file.
+func TestPackageComments(t *testing.T) {
+	comments := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.test() || s.dir == "." {
+			continue
+		}
+		if _, seen := comments[s.dir]; !seen {
+			comments[s.dir] = nil
+		}
+		if s.file.Doc != nil && strings.TrimSpace(s.file.Doc.Text()) != "" {
+			comments[s.dir] = append(comments[s.dir], s.name)
+			checkComment(t, s)
+		}
+	}
+	for dir, files := range comments {
+		if len(files) != 1 {
+			t.Errorf("package %s has %d comments, want one: %v", dir, len(files), files)
+		}
+	}
+}
+
+func checkComment(t *testing.T, s source) {
+	t.Helper()
+	want := "Package " + s.file.Name.Name + " "
+	if s.file.Name.Name == "main" {
+		name := path.Base(s.dir)
+		want = strings.ToUpper(name[:1]) + name[1:] + " "
+	}
+	if text := s.file.Doc.Text(); !strings.HasPrefix(text, want) {
+		t.Errorf("%s/%s: the package comment does not begin with %q", s.dir, s.name, want)
+	}
+}
