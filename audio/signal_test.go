@@ -9,7 +9,7 @@ func testSignal(name string, n int) []float32 {
 		"chirp":   chirp,
 		"bursts":  bursts,
 		"click":   func(i uint64) int32 { return int32(b2i(i == 0)) << 22 },
-		"late":    func(i uint64) int32 { return int32(b2i(i == 8*SampleRate-1)) << 22 },
+		"late":    func(i uint64) int32 { return -int32(b2i(i == 8*SampleRate-1)) << 23 },
 		"silence": func(uint64) int32 { return 0 },
 	}[name]
 	pcm := make([]float32, n)

@@ -52,7 +52,7 @@ def click(i):
 
 
 def late(i):
-    return np.where(i == 8 * RATE - 1, 1 << 22, 0)
+    return np.where(i == 8 * RATE - 1, -(1 << 23), 0)
 
 
 def silence(i):
