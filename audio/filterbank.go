@@ -73,21 +73,21 @@ func newFilterbank(bins int) *filterbank {
 // Slaney's scale is linear to 1 kHz, 3 mel per 200 Hz, and logarithmic above,
 // 27 mel for every factor of 6.4.
 const (
-	melKneeHz  = 1000
-	melKnee    = melKneeHz * 3.0 / 200
-	melPerNeph = 27 / 1.8562979903656263 // 27/ln 6.4
+	melKneeHz   = 1000
+	melKnee     = melKneeHz * 3.0 / 200
+	melPerNeper = 27 / 1.8562979903656263 // 27/ln 6.4
 )
 
 func hzToMel(hz float64) float64 {
 	if hz < melKneeHz {
 		return hz * 3 / 200
 	}
-	return melKnee + math.Log(hz/melKneeHz)*melPerNeph
+	return melKnee + math.Log(hz/melKneeHz)*melPerNeper
 }
 
 func melToHz(mel float64) float64 {
 	if mel < melKnee {
 		return mel * 200 / 3
 	}
-	return melKneeHz * math.Exp((mel-melKnee)/melPerNeph)
+	return melKneeHz * math.Exp((mel-melKnee)/melPerNeper)
 }

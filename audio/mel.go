@@ -154,8 +154,8 @@ func (a *analyzer) frame(dst []float32, x *frameSamples) float32 {
 	return top
 }
 
-// below reports whether no mel power of x can exceed 10^top, without a transform.
-// By Parseval, the powers at the frequencies strictly between 0 and 8 kHz sum to
+// below reports whether all mel powers of x are below limit, without a transform.
+// It may say no when they are. By Parseval, the powers at the frequencies strictly between 0 and 8 kHz sum to
 // at most WindowSize/2·Σ(hann·x)², and the filters are zero at the two ends.
 func (a *analyzer) below(x *frameSamples, limit float64) bool {
 	energy := 0.0
