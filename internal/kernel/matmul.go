@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"sync"
 
 	"verity/internal/parallel"
@@ -30,6 +31,13 @@ const (
 //	for k := range In { acc = fma(x[r·xStride+k], w[o][k], acc) }
 //	dst[r·Out+o] = acc + bias[o]
 //
+// With weights stored as I8, x is rounded to int8 as well, each row with its own
+// scale as [Pack] says of weights, the sum of the integers is exact, and
+//
+//	dst[r·Out+o] = float32(acc)·(xScale[r]·wScale[o]) + bias[o]
+//
+// where each operation rounds. A row of x that holds an infinity or NaN gives NaN.
+//
 // The parts run on p, or in the caller if it is nil. The bits of a row depend on
 // that row alone.
 //
@@ -44,6 +52,9 @@ func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bi
 	t.x = x[:(rows-1)*xStride+w.in]
 	if t.bias = nil; bias != nil {
 		t.bias = bias[:w.out]
+	}
+	if w.store == tensor.I8 {
+		t.quantise(p)
 	}
 	p.Run(t.plan(p.Threads()), t)
 	t.dst, t.x, t.w, t.bias = nil, nil, nil, nil // keep nothing of the caller's alive
@@ -62,6 +73,9 @@ type matmul struct {
 	bias    []float32
 	e       Epilogue
 	starts  []int
+
+	q      []uint8 // [rows][w.depth()], for int8: rounded x plus 128
+	qScale []float32
 }
 
 var matmuls = sync.Pool{New: func() any { return new(matmul) }}
@@ -75,13 +89,16 @@ const (
 	// maxDepth is how many k of a panel more than six rows go through at a time:
 	// what they read again fits the second-level cache.
 	maxDepth = 256
+
+	// maxInt8Depth is the same for int8.
+	maxInt8Depth = 1024
 )
 
 // plan cuts the work into parts and returns their number. The parts get smaller
 // towards the end: large ones stream through memory, and small ones let a thread
 // that was held up finish with the others.
 func (t *matmul) plan(threads int) (parts int) {
-	units := t.panels() * ((t.rows + maxRows - 1) / maxRows)
+	units := t.w.panels() * ((t.rows + maxRows - 1) / maxRows)
 	t.starts = append(t.starts[:0], 0)
 	for at := 0; at < units; parts++ {
 		at += (units - at + 2*threads - 1) / (2 * threads)
@@ -90,13 +107,11 @@ func (t *matmul) plan(threads int) (parts int) {
 	return parts
 }
 
-func (t *matmul) panels() int { return (t.w.out + panel - 1) / panel }
-
 // Part does the units of part i.
 func (t *matmul) Part(i int) {
 	s := scratches.Get().(*scratch)
 	for u := t.starts[i]; u < t.starts[i+1]; u++ {
-		p, first := u%t.panels(), u/t.panels()*maxRows
+		p, first := u%t.w.panels(), u/t.w.panels()*maxRows
 		t.unit(s, p, first, min(maxRows, t.rows-first))
 	}
 	scratches.Put(s)
@@ -106,46 +121,64 @@ func (t *matmul) Part(i int) {
 type scratch struct {
 	acc  [maxRows * panel]float32
 	wide [maxDepth * panel]float32
+	int8 [maxRows * panel]int32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // unit computes rows first … first+rows-1 of panel p.
 func (t *matmul) unit(s *scratch, p, first, rows int) {
-	acc := s.acc[:rows*panel]
-	clear(acc)
+	if t.w.store == tensor.I8 {
+		acc := s.int8[:rows*panel]
+		t.sumInt8(acc, p, first, rows)
+		t.finishInt8(acc, p, first, rows)
+		return
+	}
+	clear(s.acc[:rows*panel])
 	x, size := t.x[first*t.xStride:], t.w.in*panel
 	switch t.w.store {
 	case tensor.F32:
-		t.sum(acc, x, rows, view[float32](t.w.data)[p*size:][:size])
+		t.sum(s, x, rows, view[float32](t.w.data)[p*size:][:size])
 	case tensor.F16:
-		sumHalf(t, s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.f16, tiles.fn.widenF16)
+		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.f16, tiles.fn.widenF16)
 	case tensor.BF16:
-		sumHalf(t, s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.bf16, tiles.fn.widenBF16)
+		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.bf16, tiles.fn.widenBF16)
 	}
-	t.finish(acc, p, first, rows)
+	t.finish(s.acc[:rows*panel], p, first, rows)
+}
+
+// target returns where the results of panel p go, rows t.w.out apart, and their
+// bias, whose length is the number of columns.
+func (t *matmul) target(p, first, rows int) (dst, bias []float32) {
+	o := p * panel
+	bias = negativeZeros[:min(panel, t.w.out-o)]
+	if t.bias != nil {
+		bias = t.bias[o:][:len(bias)]
+	}
+	return t.dst[first*t.w.out+o : (first+rows-1)*t.w.out+o+len(bias)], bias
 }
 
 // finish does the epilogue for the sums of panel p.
 func (t *matmul) finish(acc []float32, p, first, rows int) {
-	o := p * panel
-	n := min(panel, t.w.out-o)
-	bias := negativeZeros[:n]
-	if t.bias != nil {
-		bias = t.bias[o:][:n]
-	}
-	dst := t.dst[first*t.w.out+o : (first+rows-1)*t.w.out+o+n]
+	dst, bias := t.target(p, first, rows)
+	f := tiles.fn.store
 	if t.e == StoreAdd {
-		tiles.fn.add(dst, acc, bias, t.w.out, rows)
-		return
+		f = tiles.fn.add
 	}
-	tiles.fn.store(dst, acc, bias, t.w.out, rows)
+	f(dst, acc, bias, t.w.out, rows)
+	t.activate(dst, len(bias), rows)
+}
+
+// activate applies the activation, if there is one, to n columns of dst.
+func (t *matmul) activate(dst []float32, n, rows int) {
 	if t.e == StoreGELU {
 		for r := range rows {
 			GELU(dst[r*t.w.out:][:n])
 		}
 	}
 }
+
+var negativeZero = float32(math.Copysign(0, -1))
 
 // negativeZeros are the bias of a product without one: x + -0 is x, whatever x is.
 var negativeZeros = func() (z [panel]float32) {

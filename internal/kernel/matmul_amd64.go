@@ -2,7 +2,9 @@
 
 package kernel
 
-//go:generate sh -c "cd _asm && go run ./matmul -out ../matmul_amd64.s -stubs ../matmul_stubs_amd64.go -pkg kernel"
+//go:generate sh -c "cd _asm && go run ./matmul -kernels avx512 -out ../matmul_avx512_amd64.s -stubs ../matmul_avx512_stubs_amd64.go -pkg kernel"
+//go:generate sh -c "cd _asm && go run ./matmul -kernels avx2 -out ../matmul_avx2_amd64.s -stubs ../matmul_avx2_stubs_amd64.go -pkg kernel"
+//go:generate sh -c "cd _asm && go run ./matmul -kernels int8 -out ../matmul_int8_amd64.s -stubs ../matmul_int8_stubs_amd64.go -pkg kernel"
 
 import "unsafe"
 
@@ -51,19 +53,25 @@ func byRows[T any](tiles ...asmTile) tileFunc[T] {
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
 		for r := 0; r < rows; {
-			groups := (rows - r + len(tiles) - 1) / len(tiles)
-			m := (rows - r + groups - 1) / groups
-			dist := nearAhead
-			switch {
-			case m == rows:
-				dist = farAhead
-			case m == rows-r && ahead > 0:
-				dist = ahead
-			}
+			m, dist := group(r, rows, len(tiles), ahead)
 			tiles[m-1](&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n, dist)
 			r += m
 		}
 	}
+}
+
+// group returns how many rows from r on go together, at most limit and about as
+// many each time, and how far ahead to prefetch in the meantime.
+func group(r, rows, limit, ahead int) (m, dist int) {
+	groups := (rows - r + limit - 1) / limit
+	m = (rows - r + groups - 1) / groups
+	switch {
+	case m == rows:
+		return m, farAhead
+	case m == rows-r && ahead > 0:
+		return m, ahead
+	}
+	return m, nearAhead
 }
 
 // byDepth makes a tileFunc of one that goes over its weights several times: it is

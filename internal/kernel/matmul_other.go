@@ -3,3 +3,5 @@
 package kernel
 
 func tileArch() []impl[tileKernels] { return nil }
+
+func int8Arch() []impl[int8Kernels] { return nil }

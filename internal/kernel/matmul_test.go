@@ -41,12 +41,17 @@ func newProduct(t testing.TB, rng *rand.Rand, next func() float32, rows, in, out
 		p.bias = poisoned(out, next)
 	}
 	p.old = poisoned(rows*out, next)
+	source := store
+	if store == tensor.I8 {
+		source = floatTypes[rng.Uint32()%3]
+	}
+	limit := map[tensor.DType]float64{tensor.F32: math.Inf(1), tensor.F16: 60000, tensor.BF16: 1e30, tensor.I8: 1e30}
 	w := tensor.Convert(poisoned(out*in, func() float32 {
-		if v := next(); store != tensor.F16 || !(math.Abs(float64(v)) > 60000) {
+		if v := next(); math.Abs(float64(v)) <= min(limit[store], limit[source]) {
 			return v
 		}
 		return 1
-	}), store, out, in)
+	}), source, out, in)
 	p.weights = w.Float32()
 	var err error
 	if p.w, err = Pack(store, w); err != nil {
@@ -72,12 +77,13 @@ func (p *product) run(t testing.TB, pool *parallel.Pool, lo, hi int) []float32 {
 // want is the definition of MatMul.
 func (p *product) want() []float32 {
 	dst := append([]float32{}, p.old...)
+	element := p.element
+	if p.store == tensor.I8 {
+		element = p.elementInt8()
+	}
 	for r := range p.rows {
 		for o := range p.out {
-			acc := float32(0)
-			for k := range p.in {
-				acc = fma(p.x[r*p.stride+k], p.weights[o*p.in+k], acc)
-			}
+			acc := element(r, o)
 			if p.bias != nil {
 				acc += p.bias[o]
 			}
@@ -91,6 +97,14 @@ func (p *product) want() []float32 {
 		GELU(dst)
 	}
 	return dst
+}
+
+func (p *product) element(r, o int) float32 {
+	acc := float32(0)
+	for k := range p.in {
+		acc = fma(p.x[r*p.stride+k], p.weights[o*p.in+k], acc)
+	}
+	return acc
 }
 
 func forAllTiles(t *testing.T, f func(t *testing.T)) {
@@ -215,17 +229,19 @@ func TestMatMulAllocates(t *testing.T) {
 func FuzzMatMul(f *testing.F) {
 	f.Add(uint64(1), uint8(6), uint16(7), uint16(65))
 	f.Add(uint64(2), uint8(30), uint16(260), uint16(1))
+	f.Add(uint64(3), uint8(5), uint16(33), uint16(64))
 	f.Fuzz(func(t *testing.T, seed uint64, rows uint8, in, out uint16) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		store := floatTypes[seed%uint64(len(floatTypes))]
+		store := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.I8}[seed%4]
 		p := newProduct(t, rng, wild(rng), 1+int(rows)%40, int(in)%300, int(out)%200, store)
 		want := p.want()
-		for _, im := range tileImpls {
-			if im.ok {
-				saved := tiles
-				tiles = im
-				checkSame(t, p.run(t, nil, 0, p.rows), want, fmt.Sprint(im.name, " ", p))
-				tiles = saved
+		savedTiles, savedInt8s := tiles, int8s
+		defer func() { tiles, int8s = savedTiles, savedInt8s }()
+		for _, tiles = range tileImpls {
+			for _, int8s = range int8Impls {
+				if tiles.ok && int8s.ok && tiles.name == int8s.name {
+					checkSame(t, p.run(t, nil, 0, p.rows), want, fmt.Sprint(tiles.name, " ", p))
+				}
 			}
 		}
 	})

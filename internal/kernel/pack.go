@@ -9,8 +9,6 @@ import (
 	"verity/internal/tensor"
 )
 
-var negativeZero = float32(math.Copysign(0, -1))
-
 // panel is the number of outputs that lie side by side in a packed matrix: four
 // vectors of AVX-512, so that six rows of running sums fill its registers.
 const panel = 64
@@ -20,12 +18,17 @@ const panel = 64
 // Outputs are grouped in panels of 64, the last one filled up with zeros. F32
 // and F16 lie as [panel][k][64]. BF16 is the same, but within each half of a
 // panel columns c and c+16 are neighbours, so that one 32-bit lane holds both
-// and is widened by a shift and a mask. I8 lies as [panel][k/4][64][4], the four
-// factors of one VPDPBUSD lane together; k is filled up with zeros.
+// and is widened by a shift or a mask. I8 lies as [panel][k/4][64][4], the four
+// factors of one VPDPBUSD lane together; k is filled up with zeros. The weight
+// is scale[o] times the int8.
 type Matrix struct {
 	out, in int
 	store   tensor.DType
 	data    []byte // aligned to 64 bytes
+
+	// For I8, filled up to full panels:
+	scale  []float32
+	offset []int32 // -128·Σ_k w[o][k], for activations that have 128 added
 }
 
 // Out returns the number of outputs, the rows of the matrix as checkpoints have it.
@@ -39,7 +42,7 @@ func (m *Matrix) DType() tensor.DType { return m.store }
 
 // Bytes returns what the weights take in memory, padding included: what one
 // pass over the matrix reads.
-func (m *Matrix) Bytes() int64 { return int64(len(m.data)) }
+func (m *Matrix) Bytes() int64 { return int64(len(m.data) + 4*len(m.scale) + 4*len(m.offset)) }
 
 // Row writes the stored row o to dst[:In], as float32.
 func (m *Matrix) Row(o int, dst []float32) {
@@ -47,26 +50,48 @@ func (m *Matrix) Row(o int, dst []float32) {
 		panic("kernel: row outside the matrix")
 	}
 	dst = dst[:m.in]
-	for k := range dst {
-		i := m.index(o, k)
-		switch m.store {
-		case tensor.F32:
-			dst[k] = view[float32](m.data)[i]
-		case tensor.F16:
-			dst[k] = tensor.F16ToFloat32(view[uint16](m.data)[i])
-		case tensor.BF16:
-			dst[k] = tensor.BF16ToFloat32(view[uint16](m.data)[i])
+	at, step := m.place(o), panel
+	switch m.store {
+	case tensor.F32:
+		for k := range dst {
+			dst[k] = view[float32](m.data)[at+k*step]
+		}
+	case tensor.F16:
+		for k := range dst {
+			dst[k] = tensor.F16ToFloat32(view[uint16](m.data)[at+k*step])
+		}
+	case tensor.BF16:
+		for k := range dst {
+			dst[k] = tensor.BF16ToFloat32(view[uint16](m.data)[at+k*step])
+		}
+	case tensor.I8:
+		for k := range dst {
+			dst[k] = float32(view[int8](m.data)[at+k/4*4*step+k%4]) * m.scale[o]
 		}
 	}
 }
 
-// index returns where weight [o][k] lies, in elements.
-func (m *Matrix) index(o, k int) int {
-	c := o % panel
-	if m.store == tensor.BF16 {
-		c = bf16Column(c)
+// depth returns the length of a panel along k: In, but for I8 a multiple of four.
+func (m *Matrix) depth() int {
+	if m.store == tensor.I8 {
+		return (m.in + 3) &^ 3
 	}
-	return (o/panel*m.in+k)*panel + c
+	return m.in
+}
+
+// panels returns the number of panels.
+func (m *Matrix) panels() int { return (m.out + panel - 1) / panel }
+
+// place returns where weight [o][0] lies, in elements.
+func (m *Matrix) place(o int) int {
+	c := o % panel
+	switch m.store {
+	case tensor.BF16:
+		c = bf16Column(c)
+	case tensor.I8:
+		c *= 4
+	}
+	return o/panel*panel*m.depth() + c
 }
 
 // bf16Column returns the place of column c in a panel of bf16: in each half, 0,
@@ -74,16 +99,28 @@ func (m *Matrix) index(o, k int) int {
 func bf16Column(c int) int { return c&32 | c&15<<1 | c>>4&1 }
 
 // Pack packs ws, stacked along their outputs, as a Matrix whose weights are
-// stored as store: F32, F16 or BF16, rounded to nearest even where that is
-// narrower. Each of ws is [out][in], f32, f16 or bf16, with the same in.
+// stored as store. Each of ws is [out][in], f32, f16 or bf16, with the same in.
 //
-// It is an error if a finite weight is too large for store.
+// F32, F16 and BF16 are rounded to nearest even where they are narrower than the
+// source. I8 is symmetric with a scale per output: with m the largest magnitude
+// of the row, the weight is m/127 times round(w·(127/m)), ties to even; a row
+// whose m is below 2⁻¹⁰⁰ is zero.
+//
+// It is an error if a finite weight is too large for store, or if any is not
+// finite and store is I8.
 func Pack(store tensor.DType, ws ...tensor.Tensor) (*Matrix, error) {
 	m := &Matrix{store: store}
 	if err := m.stack(ws); err != nil {
 		return nil, err
 	}
-	m.data = aligned((m.out + panel - 1) / panel * panel * m.in * store.Size())
+	padded := m.panels() * panel
+	m.data = aligned(padded * m.depth() * store.Size())
+	if store == tensor.I8 {
+		m.scale, m.offset = make([]float32, padded), make([]int32, padded)
+	}
+	if m.in == 0 {
+		return m, nil
+	}
 	o := 0
 	for _, w := range ws {
 		if err := m.fill(o, w); err != nil {
@@ -94,20 +131,21 @@ func Pack(store tensor.DType, ws ...tensor.Tensor) (*Matrix, error) {
 	return m, nil
 }
 
+// maxInt8In is how many products of magnitude 127·127 an int32 holds.
+const maxInt8In = math.MaxInt32 / (127 * 127)
+
 // stack sets the shape of m to that of ws stacked along outputs.
 func (m *Matrix) stack(ws []tensor.Tensor) error {
 	if len(ws) == 0 {
 		return errors.New("kernel: nothing to pack")
 	}
-	switch m.store {
-	case tensor.F32, tensor.F16, tensor.BF16:
-	default:
+	if m.store.Size() == 0 {
 		return fmt.Errorf("kernel: cannot store weights as %v", m.store)
 	}
 	for _, w := range ws {
 		switch {
 		case len(w.Shape) != 2:
-			return fmt.Errorf("kernel: weights %v, want two dimensions", w)
+			return fmt.Errorf("kernel: weights of shape %v, want two dimensions", w.Shape)
 		case w.DType != tensor.F32 && w.DType != tensor.F16 && w.DType != tensor.BF16:
 			return fmt.Errorf("kernel: cannot pack weights stored as %v", w.DType)
 		case w.Shape[1] != ws[0].Shape[1]:
@@ -116,40 +154,8 @@ func (m *Matrix) stack(ws []tensor.Tensor) error {
 		m.out += w.Shape[0]
 	}
 	m.in = ws[0].Shape[1]
-	return nil
-}
-
-// fill packs w as outputs first, first+1, … of m.
-func (m *Matrix) fill(first int, w tensor.Tensor) error {
-	row := make([]float32, m.in)
-	for i := range w.Shape[0] {
-		w.CopyTo(row, i*m.in)
-		if err := m.setRow(first+i, row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *Matrix) setRow(o int, row []float32) error {
-	for k, v := range row {
-		i := m.index(o, k)
-		switch m.store {
-		case tensor.F32:
-			view[float32](m.data)[i] = v
-		case tensor.F16:
-			h := tensor.F16Bits(v)
-			if h&0x7fff == 0x7c00 && !math.IsInf(float64(v), 0) {
-				return fmt.Errorf("kernel: weight %g of output %d is too large for %v", v, o, m.store)
-			}
-			view[uint16](m.data)[i] = h
-		case tensor.BF16:
-			h := tensor.BF16Bits(v)
-			if h&0x7fff == 0x7f80 && !math.IsInf(float64(v), 0) {
-				return fmt.Errorf("kernel: weight %g of output %d is too large for %v", v, o, m.store)
-			}
-			view[uint16](m.data)[i] = h
-		}
+	if m.store == tensor.I8 && m.in > maxInt8In {
+		return fmt.Errorf("kernel: %d inputs, int8 sums hold at most %d", m.in, maxInt8In)
 	}
 	return nil
 }

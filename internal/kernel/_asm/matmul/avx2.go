@@ -8,6 +8,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+func avx2() {
+	for _, w := range floats {
+		for rows := 1; rows <= 6; rows++ {
+			tile256(w, rows)
+		}
+	}
+	widen256(floats[1])
+	widen256(floats[2])
+	finish256("storeSums")
+	finish256("addSums")
+}
+
 // vectors256 is how many vectors of 8 columns go through the k together: with the
 // sums of more, 16 registers would not do.
 func vectors256(rows int) int { return []int{8, 4, 4, 2, 2, 2}[rows-1] }

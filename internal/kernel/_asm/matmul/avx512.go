@@ -6,6 +6,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+func avx512() {
+	for _, w := range floats {
+		for rows := 1; rows <= 6; rows++ {
+			tile512(w, rows)
+		}
+	}
+	widen512(floats[1])
+	widen512(floats[2])
+	finish512("storeSums")
+	finish512("addSums")
+}
+
 // tile512 generates a tile of 64 columns, four vectors.
 func tile512(w width, rows int) {
 	const vectors, unroll = panel / 16, 4
@@ -25,10 +37,18 @@ func tile512(w width, rows int) {
 		}
 		a.prefetch(w, u)
 		for r := range rows {
-			b := ZMM()
-			VBROADCASTSS(a.row(r, u), b)
+			factor := ZMM()
+			if w.name == "Int8" {
+				VPBROADCASTD(a.row(r, u), factor)
+			} else {
+				VBROADCASTSS(a.row(r, u), factor)
+			}
 			for v := range wide {
-				VFMADD231PS(wide[v], b, acc[r*vectors+v])
+				if w.name == "Int8" {
+					VPDPBUSD(wide[v], factor, acc[r*vectors+v])
+				} else {
+					VFMADD231PS(wide[v], factor, acc[r*vectors+v])
+				}
 			}
 		}
 	}
@@ -54,7 +74,7 @@ func mask512(w width) reg.VecVirtual {
 // load512 loads vector v of the panel's row k, which is at m.
 func load512(w width, m Mem, v int, dst, mask reg.VecVirtual) {
 	switch w.name {
-	case "F32":
+	case "F32", "Int8":
 		VMOVUPS(m.Offset(64*v), dst)
 	case "F16":
 		VCVTPH2PS(m.Offset(32*v), dst)
@@ -100,18 +120,10 @@ func finish512(name string) {
 	Load(Param("bias"), bias)
 	Load(Param("stride"), stride)
 	Load(Param("rows"), rows)
-	lanes := Load(Param("cols"), reg.RCX)
-	Comment("One mask bit per column.")
-	bits := GP64()
-	MOVQ(I64(-1), bits)
-	NEGQ(lanes)
-	SHRQ(reg.CL, bits) // by 64-cols, modulo 64
-	var masks [4]reg.OpmaskVirtual
+	masks := columnMasks()
 	var biases [4]reg.VecVirtual
 	for v := range masks {
-		masks[v], biases[v] = K(), ZMM()
-		KMOVW(bits.As32(), masks[v])
-		SHRQ(U8(16), bits)
+		biases[v] = ZMM()
 		VMOVUPS_Z(Mem{Base: bias, Disp: 64 * v}, masks[v], biases[v])
 	}
 	Label("loop")
@@ -131,4 +143,19 @@ func finish512(name string) {
 	JNZ(LabelRef("loop"))
 	VZEROUPPER()
 	RET()
+}
+
+// columnMasks returns the masks of the first cols columns of a panel.
+func columnMasks() (masks [4]reg.OpmaskVirtual) {
+	lanes := Load(Param("cols"), reg.RCX)
+	bits := GP64()
+	MOVQ(I64(-1), bits)
+	NEGQ(lanes)
+	SHRQ(reg.CL, bits) // by 64-cols: the count is modulo 64
+	for v := range masks {
+		masks[v] = K()
+		KMOVW(bits.As32(), masks[v])
+		SHRQ(U8(16), bits)
+	}
+	return masks
 }

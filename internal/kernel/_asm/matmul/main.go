@@ -1,38 +1,45 @@
-// Command matmul writes ../matmul_amd64.s: the kernels that add products to the
-// running sums of one panel of a packed matrix.
+// Command matmul writes the kernels that add products to the running sums of one
+// panel of a packed matrix, and those around them: with -kernels avx512 or avx2
+// those of floating point, with int8 those of int8 products.
 package main
 
 import (
+	"flag"
 	"fmt"
+	"log"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A width is how the weights of one k become float32 vectors.
+// A width is how the weights of one step along k become vectors.
 type width struct {
 	name string // as in tileF16Ref
-	size int    // bytes of one weight
+	size int    // bytes of one output's weights
+	sums string // type of a sum
+	x    string // type of an activation
 }
 
-var widths = []width{{"F32", 4}, {"F16", 2}, {"BF16", 2}}
+var (
+	floats = []width{{"F32", 4, "float32", "float32"}, {"F16", 2, "float32", "float32"}, {"BF16", 2, "float32", "float32"}}
+	int8s  = width{"Int8", 4, "int32", "uint8"} // a step is four k, of x and of weights
+)
 
 func main() {
+	kernels := flag.String("kernels", "", "which to write")
+	flag.Parse()
 	ConstraintExpr("!purego")
-	for _, w := range widths {
-		for rows := 1; rows <= 6; rows++ {
-			tile512(w, rows)
-			tile256(w, rows)
-		}
-	}
-	for _, w := range widths[1:] {
-		widen512(w)
-		widen256(w)
-	}
-	for _, name := range []string{"storeSums", "addSums"} {
-		finish512(name)
-		finish256(name)
+	switch *kernels {
+	case "avx512":
+		avx512()
+	case "avx2":
+		avx2()
+	case "int8":
+		int8512()
+		int8256()
+	default:
+		log.Fatalf("matmul: no kernels %q", *kernels)
 	}
 	Generate()
 }
@@ -48,7 +55,7 @@ type args struct {
 // load begins a tile function and loads its arguments.
 func load(isa string, w width, rows int) args {
 	TEXT(fmt.Sprintf("tile%sx%d%s", w.name, rows, isa), NOSPLIT,
-		"func(acc, x *float32, stride int, w *byte, n, ahead int)")
+		fmt.Sprintf("func(acc *%s, x *%s, stride int, w *byte, n, ahead int)", w.sums, w.x))
 	Doc(fmt.Sprintf("tile%sx%d%s does %d rows of tile%sRef. stride and ahead are in bytes.", w.name, rows, isa, rows, w.name))
 	a := args{acc: GP64(), x: GP64(), w: GP64(), n: GP64(), ahead: GP64()}
 	Load(Param("acc"), a.acc)
@@ -71,7 +78,7 @@ func load(isa string, w width, rows int) args {
 	return a
 }
 
-// row returns the address of x[r][k+u].
+// row returns the address of x[r] at step k+u: four bytes.
 func (a args) row(r, u int) Mem {
 	m := Mem{Base: a.x, Disp: 4 * u}
 	switch r {

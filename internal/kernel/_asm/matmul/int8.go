@@ -1,0 +1,281 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func int8512() {
+	for rows := 1; rows <= 6; rows++ {
+		tile512(int8s, rows)
+	}
+	maxAbs("AVX512", ZMM, 16)
+	quantise512()
+	finishInt8512("store")
+	finishInt8512("add")
+}
+
+func int8256() {
+	for rows := 1; rows <= 4; rows++ {
+		tileInt8256(rows)
+	}
+	maxAbs("AVX2", YMM, 8)
+	quantise256()
+	finishInt8256("store")
+	finishInt8256("add")
+}
+
+// constant returns a vector of 32-bit elements bits.
+func constant(bits uint32, vector func() reg.VecVirtual) reg.VecVirtual {
+	r, x, v := GP32(), XMM(), vector()
+	MOVL(U32(bits), r)
+	VMOVD(r, x)
+	VPBROADCASTD(x, v)
+	return v
+}
+
+// maxAbs generates the maximum over n elements, a positive multiple of 16.
+func maxAbs(isa string, vector func() reg.VecVirtual, lanes int) {
+	TEXT("maxAbs"+isa, NOSPLIT, "func(x *float32, n int) uint32")
+	Doc("maxAbs" + isa + " does maxAbsRef for n elements, a positive multiple of 16.")
+	x, n := GP64(), GP64()
+	Load(Param("x"), x)
+	Load(Param("n"), n)
+	mask, largest := constant(0x7fffffff, vector), constant(0, vector)
+	Label("loop")
+	for at := 0; at < 16; at += lanes {
+		v := vector()
+		VMOVUPS(Mem{Base: x, Disp: 4 * at}, v)
+		and(mask, v)
+		VPMAXUD(v, largest, largest)
+	}
+	ADDQ(U8(64), x)
+	SUBQ(U8(16), n)
+	JNZ(LabelRef("loop"))
+	Comment("Fold the lanes.")
+	if lanes == 16 {
+		half := YMM()
+		VEXTRACTF64X4(U8(1), largest, half)
+		VPMAXUD(half, largest.AsY(), largest.AsY())
+	}
+	quarter := XMM()
+	VEXTRACTI128(U8(1), largest.AsY(), quarter)
+	low := XMM()
+	VPMAXUD(quarter, largest.AsX(), low)
+	for _, order := range []uint8{0x4e, 0xb1} {
+		other := XMM()
+		VPSHUFD(U8(order), low, other)
+		VPMAXUD(other, low, low)
+	}
+	result := GP32()
+	VMOVD(low, result)
+	Store(result, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+func and(mask, v reg.VecVirtual) {
+	if v.Size() == 64 {
+		VPANDD(mask, v, v)
+	} else {
+		VPAND(mask, v, v)
+	}
+}
+
+// magic is 1.5·2²³, as in roundInt8.
+const magic = 0x4b400000
+
+func quantise512() {
+	dst, x, n, inverse := quantiseArgs("AVX512")
+	by := ZMM()
+	VBROADCASTSS(inverse, by)
+	round, offset := constant(magic, ZMM), constant(128, ZMM)
+	Label("loop")
+	v := ZMM()
+	VMULPS(Mem{Base: x}, by, v)
+	VADDPS(round, v, v)
+	VPADDD(offset, v, v)
+	VPMOVDB(v, Mem{Base: dst})
+	quantiseNext(dst, x, n)
+}
+
+func quantise256() {
+	dst, x, n, inverse := quantiseArgs("AVX2")
+	by := YMM()
+	VBROADCASTSS(inverse, by)
+	round, offset, low := constant(magic, YMM), constant(128, YMM), constant(0xff, YMM)
+	Label("loop")
+	var half [2]reg.VecVirtual
+	for i := range half {
+		v := YMM()
+		VMULPS(Mem{Base: x, Disp: 32 * i}, by, v)
+		VADDPS(round, v, v)
+		VPADDD(offset, v, v)
+		VPAND(low, v, v)
+		half[i] = v
+	}
+	Comment("Pack to words, then to bytes, and put the quarters in order.")
+	words, bytes := YMM(), XMM()
+	VPACKUSDW(half[1], half[0], words)
+	VPERMQ(U8(0xd8), words, words)
+	VEXTRACTI128(U8(1), words, bytes)
+	VPACKUSWB(bytes, words.AsX(), bytes)
+	VMOVDQU(bytes, Mem{Base: dst})
+	quantiseNext(dst, x, n)
+}
+
+func quantiseArgs(isa string) (dst, x, n reg.GPVirtual, inverse Mem) {
+	TEXT("quantise"+isa, NOSPLIT, "func(dst *uint8, x *float32, n int, inverse float32)")
+	Doc("quantise" + isa + " does quantiseRef for n elements, a positive multiple of 16.")
+	dst, x, n = GP64(), GP64(), GP64()
+	Load(Param("dst"), dst)
+	Load(Param("x"), x)
+	Load(Param("n"), n)
+	return dst, x, n, NewParamAddr("inverse", 24)
+}
+
+func quantiseNext(dst, x, n reg.GPVirtual) {
+	ADDQ(U8(64), x)
+	ADDQ(U8(16), dst)
+	SUBQ(U8(16), n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// tileInt8256 generates a tile that goes through the columns in slices, each over
+// all k. Both factors are widened to 16 bits. A vector of sums has two for each
+// of four columns, over k%4 < 2 and k%4 ≥ 2.
+func tileInt8256(rows int) {
+	a := load("AVX2", int8s, rows)
+	n := []int{8, 4, 2, 2}[rows-1]
+	for first := 0; first < panel/4; first += n {
+		sliceInt8256(a, rows, first, n)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// sliceInt8256 generates n vectors of four columns from the first on.
+func sliceInt8256(a args, rows, first, n int) {
+	b := a // keeps x, w and n for the next slice
+	b.x, b.w, b.n = GP64(), GP64(), GP64()
+	MOVQ(a.x, b.x)
+	MOVQ(a.w, b.w)
+	MOVQ(a.n, b.n)
+	acc := make([]reg.VecVirtual, rows*n)
+	for i := range acc {
+		acc[i] = YMM()
+		VPXOR(acc[i], acc[i], acc[i])
+	}
+	loop(b, int8s, 2, fmt.Sprint("At", 4*first), func(u int) {
+		if first == 0 {
+			b.prefetch(int8s, u)
+		}
+		factors := make([]reg.VecVirtual, rows)
+		for r := range factors {
+			four := XMM()
+			factors[r] = YMM()
+			VPBROADCASTD(b.row(r, u), four)
+			VPMOVZXBW(four, factors[r])
+		}
+		for v := range n {
+			wide := YMM()
+			VPMOVSXBW(Mem{Base: b.w, Disp: u*panel*4 + 16*(first+v)}, wide)
+			for r := range rows {
+				products := YMM()
+				VPMADDWD(wide, factors[r], products)
+				VPADDD(products, acc[r*n+v], acc[r*n+v])
+			}
+		}
+	})
+	for r := range rows {
+		for v := 0; v < n; v += 2 {
+			sum, at := acc[r*n+v], Mem{Base: a.acc, Disp: 4 * (r*panel + 4*(first+v))}
+			VPHADDD(acc[r*n+v+1], sum, sum)
+			VPERMQ(U8(0xd8), sum, sum)
+			VPADDD(at, sum, sum)
+			VMOVDQU(sum, at)
+		}
+	}
+}
+
+func finishInt8512(name string) {
+	f := loadFinishInt8(name, "AVX512", "cols, ", "for cols ≤ 64 columns")
+	masks := columnMasks()
+	var scales, biases [4]reg.VecVirtual
+	for v := range masks {
+		scales[v], biases[v] = ZMM(), ZMM()
+		VMOVUPS_Z(Mem{Base: f.scale, Disp: 64 * v}, masks[v], scales[v])
+		VMOVUPS_Z(Mem{Base: f.bias, Disp: 64 * v}, masks[v], biases[v])
+	}
+	Label("loop")
+	row := ZMM()
+	VBROADCASTSS(Mem{Base: f.xScale}, row)
+	for v := range masks {
+		by, sum, to := ZMM(), ZMM(), Mem{Base: f.dst, Disp: 64 * v}
+		VMULPS(row, scales[v], by)
+		VCVTDQ2PS(Mem{Base: f.acc, Disp: 64 * v}, sum)
+		VMULPS(by, sum, sum)
+		VADDPS(biases[v], sum, sum)
+		if name == "add" {
+			old := ZMM()
+			VMOVUPS_Z(to, masks[v], old)
+			VADDPS(old, sum, sum)
+		}
+		VMOVUPS(sum, masks[v], to)
+	}
+	f.next()
+}
+
+func finishInt8256(name string) {
+	f := loadFinishInt8(name, "AVX2", "", "for 64 columns")
+	Label("loop")
+	row := YMM()
+	VBROADCASTSS(Mem{Base: f.xScale}, row)
+	for v := range panel / 8 {
+		by, sum, to := YMM(), YMM(), Mem{Base: f.dst, Disp: 32 * v}
+		VMULPS(Mem{Base: f.scale, Disp: 32 * v}, row, by)
+		VCVTDQ2PS(Mem{Base: f.acc, Disp: 32 * v}, sum)
+		VMULPS(by, sum, sum)
+		VADDPS(Mem{Base: f.bias, Disp: 32 * v}, sum, sum)
+		if name == "add" {
+			VADDPS(to, sum, sum)
+		}
+		VMOVUPS(sum, to)
+	}
+	f.next()
+}
+
+// finishInt8 are the arguments of an epilogue, in registers.
+type finishInt8 struct {
+	dst, acc, xScale, scale, bias, stride, rows reg.GPVirtual
+}
+
+func loadFinishInt8(name, isa, cols, doc string) finishInt8 {
+	TEXT(name+"Int8"+isa, NOSPLIT, "func(dst *float32, acc *int32, xScale, scale, bias *float32, "+cols+"stride, rows int)")
+	Doc(name + "Int8" + isa + " does " + name + "Int8Ref " + doc + "; stride is in bytes.")
+	f := finishInt8{GP64(), GP64(), GP64(), GP64(), GP64(), GP64(), GP64()}
+	Load(Param("dst"), f.dst)
+	Load(Param("acc"), f.acc)
+	Load(Param("xScale"), f.xScale)
+	Load(Param("scale"), f.scale)
+	Load(Param("bias"), f.bias)
+	Load(Param("stride"), f.stride)
+	Load(Param("rows"), f.rows)
+	return f
+}
+
+// next ends the loop over rows, and the function.
+func (f finishInt8) next() {
+	ADDQ(f.stride, f.dst)
+	ADDQ(U32(4*panel), f.acc)
+	ADDQ(U8(4), f.xScale)
+	DECQ(f.rows)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}

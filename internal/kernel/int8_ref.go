@@ -1,0 +1,111 @@
+package kernel
+
+import "math"
+
+// int8Kernels are the kernels of an int8 product: each row of x is rounded to
+// eight bits with a scale of its own, products are summed exactly in int32, and
+// the sum is scaled back.
+type int8Kernels struct {
+	maxAbs   func(x []float32) uint32
+	quantise func(dst []uint8, x []float32, inverse float32)
+	tile     tileInt8Func
+	store    finishInt8Func
+	add      finishInt8Func
+}
+
+// A tileInt8Func adds products to the running sums of one panel. With n = len(w)/64,
+//
+//	for k := range n { acc[r·64+c] += int32(x[r·stride+k]) · int32(w[k/4·256+c·4+k%4]) }
+//
+// for every r < rows and c < 64; n and stride are multiples of four. What lies
+// ahead bytes behind w will be needed next; it may be prefetched.
+//
+// x is unsigned, since VPDPBUSD takes one factor of either kind: it is the rounded
+// value plus 128, and acc starts at Matrix.offset, -128·Σw, which takes that back.
+// int32 sums wrap, so only the final one has to fit. Nothing saturates: AVX2, whose
+// u8×s8 product would, widens both factors to 16 bits.
+type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, ahead int)
+
+// A finishInt8Func writes finished sums. With s = float32(acc[r·64+c]) · (xScale[r]·scale[c]),
+// each operation rounded, for r < rows and c < len(bias):
+//
+//	dst[r·stride+c]  = s + bias[c]    (store)
+//	dst[r·stride+c] += s + bias[c]    (add)
+type finishInt8Func = func(dst []float32, acc []int32, xScale, scale, bias []float32, stride, rows int)
+
+var (
+	int8s     = pick(int8Impls)
+	int8Impls = append(int8Arch(), impl[int8Kernels]{"ref", true, int8Ref})
+	int8Ref   = int8Kernels{maxAbsRef, quantiseRef, tileInt8Ref, storeInt8Ref, addInt8Ref}
+)
+
+// maxAbsRef returns the bits of the largest |x[i]|. As integers they order as the
+// values do, infinity above all numbers and NaN above that.
+func maxAbsRef(x []float32) uint32 {
+	m := uint32(0)
+	for _, v := range x {
+		m = max(m, math.Float32bits(v)&0x7fffffff)
+	}
+	return m
+}
+
+// int8Scale returns how values of which the largest magnitude has bits m become
+// int8 and back: by which factor they are multiplied before rounding, and what
+// one is worth afterwards. If one is not finite, the scale is NaN. Values below
+// 2⁻¹⁰⁰, whose inverse is nearly out of range, become zero.
+func int8Scale(m uint32) (inverse, scale float32) {
+	switch v := math.Float32frombits(m); {
+	case v-v != 0:
+		return 0, float32(math.NaN())
+	case v < 0x1p-100:
+		return 0, 0
+	default:
+		return 127 / v, v / 127
+	}
+}
+
+// roundInt8 returns v·inverse rounded to an integer, ties to even: at most 127 in
+// magnitude, as v·(127/max) is off 127 by less than a half.
+//
+// Adding 1.5·2²³ leaves no bits for a fraction and the integer in the lowest ones.
+func roundInt8(v, inverse float32) int32 {
+	const magic = 0x1.8p23
+	return int32(math.Float32bits(float32(v*inverse)+magic)) - 0x4b400000
+}
+
+func quantiseRef(dst []uint8, x []float32, inverse float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = uint8(roundInt8(v, inverse) + 128)
+	}
+}
+
+func tileInt8Ref(acc []int32, x []uint8, stride, rows int, w []int8, _ int) {
+	for r := range rows {
+		sums := acc[r*panel:][:panel]
+		for k, v := range x[r*stride:][:len(w)/panel] {
+			column := w[k/4*4*panel+k%4:]
+			for c := range sums {
+				sums[c] += int32(v) * int32(column[4*c])
+			}
+		}
+	}
+}
+
+func storeInt8Ref(dst []float32, acc []int32, xScale, scale, bias []float32, stride, rows int) {
+	for r := range rows {
+		to := dst[r*stride:][:len(bias)]
+		for c, b := range bias {
+			to[c] = float32(float32(acc[r*panel+c])*float32(xScale[r]*scale[c])) + b
+		}
+	}
+}
+
+func addInt8Ref(dst []float32, acc []int32, xScale, scale, bias []float32, stride, rows int) {
+	for r := range rows {
+		to := dst[r*stride:][:len(bias)]
+		for c, b := range bias {
+			to[c] += float32(float32(acc[r*panel+c])*float32(xScale[r]*scale[c])) + b
+		}
+	}
+}
