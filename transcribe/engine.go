@@ -32,13 +32,14 @@ func Load(c *model.Checkpoint, o LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{tok: tok, assistant: assistant.Off{}}
+	e := &engine{tok: tok, assistant: assistant.Off{}, idle: new(idle)}
 	if e.encoder, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
 		return nil, err
 	}
 	if e.decoder, err = decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
 		return nil, err
 	}
+	e.batch = decoder.NewBatch(e.decoder)
 	return &Model{Listener: e, Tokenizer: tok, Dims: c.Dims, Generation: c.Generation}, nil
 }
 
@@ -54,9 +55,10 @@ func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Mod
 	if policy == nil {
 		policy = func() assistant.Policy { return new(assistant.Auto) }
 	}
-	e := &engine{tok: plain.tok, encoder: plain.encoder, decoder: plain.decoder, assistant: a, newPolicy: policy}
+	e := *plain
+	e.assistant, e.idle = a, &idle{make: policy}
 	assisted := *m
-	assisted.Listener = e
+	assisted.Listener = &e
 	return &assisted
 }
 
@@ -65,11 +67,36 @@ type engine struct {
 	tok       *tokenizer.Tokenizer
 	encoder   *encoder.Encoder
 	decoder   *decoder.Decoder
+	batch     *decoder.Batch // of all windows that are decoded at the same time
 	assistant assistant.Assistant
-	newPolicy func() assistant.Policy // nil without an assistant
+	idle      *idle
+}
 
+// idle are the policies no window uses. What they learnt is good for the next.
+type idle struct {
+	make func() assistant.Policy // nil without an assistant
 	mu   sync.Mutex
-	idle []assistant.Policy // what they learnt is good for the next window
+	list []assistant.Policy
+}
+
+func (i *idle) borrow() assistant.Policy {
+	if i.make == nil {
+		return nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if n := len(i.list); n > 0 {
+		p := i.list[n-1]
+		i.list = i.list[:n-1]
+		return p
+	}
+	return i.make()
+}
+
+func (i *idle) giveBack(p assistant.Policy) {
+	i.mu.Lock()
+	i.list = append(i.list, p)
+	i.mu.Unlock()
 }
 
 // Listen encodes mel and makes the keys and values of every decoder layer.
@@ -88,30 +115,6 @@ func (e *engine) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
 		engine: e, cross: cross, listener: e.assistant.Listen(assistant.Window{Features: f, Mel: mel}),
 		encode: encoded.Sub(began), crossKV: time.Since(encoded),
 	}, nil
-}
-
-// policy borrows one; giveBack returns it.
-func (e *engine) policy() assistant.Policy {
-	if e.newPolicy == nil {
-		return nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := len(e.idle); n > 0 {
-		p := e.idle[n-1]
-		e.idle = e.idle[:n-1]
-		return p
-	}
-	return e.newPolicy()
-}
-
-func (e *engine) giveBack(p assistant.Policy) {
-	if p == nil {
-		return
-	}
-	e.mu.Lock()
-	e.idle = append(e.idle, p)
-	e.mu.Unlock()
 }
 
 // A window is the Window of an engine.
@@ -133,14 +136,20 @@ func (w *window) Languages(ctx context.Context) ([]float32, error) {
 	return w.decoder.DetectLanguage(ctx, w.cross, w.tok.SOT, w.tok.Languages())
 }
 
+// Decode shares its steps with the windows that others decode meanwhile.
 func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding, error) {
+	w.batch.Join()
+	defer w.batch.Leave()
+	o.Stepper = w.batch
 	s, err := w.decoder.NewSession(w.cross, o)
 	if err != nil {
 		return Decoding{}, err
 	}
 	defer s.Close()
-	p := w.policy()
-	defer w.giveBack(p)
+	p := w.idle.borrow()
+	if p != nil {
+		defer w.idle.giveBack(p)
+	}
 	g := assistant.Begin(s, w.listener.Begin(o, p), w.tok.EOT, s.Limit(0))
 	g.Pace(p)
 	for !g.Done() {

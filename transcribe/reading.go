@@ -57,6 +57,7 @@ func (r *reading) run(ctx context.Context, first *audio.Mel) error {
 	if err := r.setSilence(ctx); err != nil {
 		return err
 	}
+	r.progress()
 	limit := r.t.model.Dims.WindowFrames()
 	for size := r.at.next(limit); size > 0; size = r.at.next(limit) {
 		advance, err := r.window(ctx, size)
@@ -95,7 +96,8 @@ func (r *reading) window(ctx context.Context, size int) (advance int, err error)
 		advance = size
 	}
 	r.keep(r.clear(pieces, res), res)
-	return advance, nil
+	// A vocabulary may have timestamps that lie behind a short window.
+	return min(advance, r.t.model.Dims.WindowFrames()), nil
 }
 
 // listen hears the window at the cursor, with silence behind size frames.

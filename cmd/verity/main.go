@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// An env is what a command may touch of the process. Text goes to out and
+// nothing else does; progress and logs go to err.
+type env struct {
+	in       io.Reader
+	out, err io.Writer
+
+	// Whether out and err are terminals.
+	outTerminal, errTerminal bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, env{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// A usageError is the caller's mistake: it makes the exit status 2, not 1.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// run is the whole program but for the process around it. It returns the exit
+// status.
+func run(ctx context.Context, e env, args []string) int {
+	root := newRoot(e)
+	root.SetArgs(args)
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.err)
+	cmd, err := root.ExecuteContextC(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(e.err, "%s: %v\nRun '%s --help' for usage.\n", cmd.CommandPath(), err, cmd.CommandPath())
+		return 2
+	case ctx.Err() != nil:
+		fmt.Fprintf(e.err, "%s: interrupted\n", cmd.CommandPath())
+		return 1
+	}
+	fmt.Fprintf(e.err, "%s: %v\n", cmd.CommandPath(), err)
+	return 1
+}
+
+const rootHelp = `Verity transcribes speech with Whisper models: tiny to large-v3, in pure Go.
+
+With no model named, a small one is used that lies inside this program and knows
+spoken digits only. Whisper checkpoints in Hugging Face layout are named by their
+directory.`
+
+func newRoot(e env) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "verity",
+		Short:         "Speech to text with Whisper models",
+		Long:          rootHelp + exitHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(transcribeCommand(e), infoCommand(e), versionCommand(e))
+	return root
+}
+
+const exitHelp = `
+
+Exit status: 0 done, 1 some input failed, 2 wrong usage.`
+
+// noArgs refuses arguments; at the root they are commands that do not exist.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !c.HasSubCommands() {
+		return usagef("no arguments are taken: got %q", args[0])
+	}
+	message := fmt.Sprintf("there is no command %q", args[0])
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		message += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError{errors.New(message)}
+}
+
+// version is set by the linker, as in Makefile.
+var version = "development"
+
+func versionCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(e.out, "verity %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
