@@ -41,15 +41,16 @@ func (s *store) copy(to int, src *store, from, n int) {
 
 // scatter sets the numbers at offset, offset+step, … to x.
 func (s *store) scatter(offset, step int, x []float32) {
+	if len(x) == 0 {
+		return
+	}
 	if s.f32 != nil {
 		for i, v := range x {
 			s.f32[offset+i*step] = v
 		}
 		return
 	}
-	for i, v := range x {
-		s.f16[offset+i*step] = tensor.F16Bits(v)
-	}
+	vector.scatterHalf(s.f16[offset:offset+(len(x)-1)*step+1], step, x)
 }
 
 // Keys is a cache of attention keys for the positions 0 … capacity-1, laid out so

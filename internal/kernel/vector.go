@@ -2,6 +2,8 @@ package kernel
 
 //go:generate sh -c "cd _asm/vector && go run ."
 
+import "verity/internal/tensor"
+
 // vectorOps are the loops over one vector that have several implementations.
 // Each is defined by the function of the same name with Ref added.
 type vectorOps struct {
@@ -13,6 +15,8 @@ type vectorOps struct {
 	expSum func(dst, x []float32, m float32) float32
 	sumExp func(x []float32, m float32) float32
 	div    func(x []float32, by float32)
+
+	scatterHalf func(dst []uint16, step int, x []float32)
 }
 
 var (
@@ -20,7 +24,7 @@ var (
 	vector      = pick(vectorImpls).fn
 )
 
-var vectorRef = vectorOps{addRef, geluRef, normRef, maxRef, indexRef, expSumRef, sumExpRef, divRef}
+var vectorRef = vectorOps{addRef, geluRef, normRef, maxRef, indexRef, expSumRef, sumExpRef, divRef, scatterHalfRef}
 
 // partials are the sixteen running sums of a reduction. Element i belongs to
 // partial i%16. If the length is not a multiple of sixteen, the last partials
@@ -49,5 +53,12 @@ func addRef(dst, x []float32) {
 func divRef(x []float32, by float32) {
 	for i := range x {
 		x[i] /= by
+	}
+}
+
+// scatterHalfRef sets every step-th element of dst to x, rounded to binary16.
+func scatterHalfRef(dst []uint16, step int, x []float32) {
+	for i, v := range x {
+		dst[i*step] = tensor.F16Bits(v)
 	}
 }

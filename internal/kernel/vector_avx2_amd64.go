@@ -43,3 +43,8 @@ func vecExpSumAVX2(dst []float32, x []float32, m float32) float32
 //
 //go:noescape
 func vecSumExpAVX2(x []float32, m float32) float32
+
+// vecScatterHalfAVX2 is scatterHalfRef.
+//
+//go:noescape
+func vecScatterHalfAVX2(dst []uint16, step int, x []float32)

@@ -880,6 +880,52 @@ loopDone:
 	VZEROUPPER
 	RET
 
+// func vecScatterHalfAVX2(dst []uint16, step int, x []float32)
+// Requires: AVX, F16C
+TEXT ·vecScatterHalfAVX2(SB), NOSPLIT, $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+32(FP), CX
+	MOVQ x_len+40(FP), DX
+	MOVQ step+24(FP), BX
+	ADDQ BX, BX
+	LEAQ (BX)(BX*2), SI
+	SUBQ $0x08, DX
+	JLT  few
+
+eight:
+	VMOVUPS   (CX), Y0
+	VCVTPS2PH $0x00, Y0, X0
+	VPEXTRW   $0x00, X0, (AX)
+	VPEXTRW   $0x01, X0, (AX)(BX*1)
+	VPEXTRW   $0x02, X0, (AX)(BX*2)
+	VPEXTRW   $0x03, X0, (AX)(SI*1)
+	LEAQ      (AX)(BX*4), AX
+	VPEXTRW   $0x04, X0, (AX)
+	VPEXTRW   $0x05, X0, (AX)(BX*1)
+	VPEXTRW   $0x06, X0, (AX)(BX*2)
+	VPEXTRW   $0x07, X0, (AX)(SI*1)
+	LEAQ      (AX)(BX*4), AX
+	ADDQ      $0x20, CX
+	SUBQ      $0x08, DX
+	JGE       eight
+
+few:
+	ADDQ $0x08, DX
+	JE   done
+
+one:
+	VMOVSS    (CX), X0
+	VCVTPS2PH $0x00, X0, X0
+	VPEXTRW   $0x00, X0, (AX)
+	ADDQ      BX, AX
+	ADDQ      $0x04, CX
+	DECQ      DX
+	JNE       one
+
+done:
+	VZEROUPPER
+	RET
+
 DATA vectorConstsAVX2<>+0(SB)/4, $0x41680000
 DATA vectorConstsAVX2<>+4(SB)/4, $0x41680000
 DATA vectorConstsAVX2<>+8(SB)/4, $0x41680000

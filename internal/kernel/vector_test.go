@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -211,3 +212,34 @@ func TestMax(t *testing.T) {
 		}
 	})
 }
+
+func TestScatterHalf(t *testing.T) {
+	for _, im := range vectorImpls {
+		t.Run(im.name, func(t *testing.T) {
+			if !im.ok {
+				skipOrRequire(t, im.name)
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			for n := range 100 {
+				for _, f := range append(fillers, halfTies) {
+					step, x := 1+n%3, random(rng, n, f)
+					got, want := make([]uint16, n*step+guard), make([]uint16, n*step+guard)
+					scatterHalfRef(want, step, x.x)
+					im.fn.scatterHalf(got, step, x.x)
+					if !slices.Equal(got, want) {
+						t.Fatalf("%s n=%d step=%d: %x, want the bits of ref, %x", f.name, n, step, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// halfTies are floats that lie between two binary16, or a little beside the
+// middle, around overflow and among the subnormal ones too.
+var halfTies = filler{"ties", func(rng *rand.Rand) float32 {
+	u := uint32(96+rng.IntN(50))<<23 | uint32(rng.IntN(2))<<31 | rng.Uint32()&(1<<23-1)
+	drop := 12 + rng.IntN(11)
+	u = u>>drop<<drop + uint32(rng.IntN(3)) - 1
+	return finite(math.Float32frombits(u))
+}}

@@ -17,6 +17,9 @@ func vectors(g *gen) {
 	index(g)
 	expSum(g, true)
 	expSum(g, false)
+	if !g.wide { // AVX-512 has nothing to add
+		scatterHalf(g)
+	}
 }
 
 func add(g *gen) {
@@ -308,4 +311,52 @@ func (g *gen) matches(x, i reg.GPVirtual, v vec, m mask, bits reg.GPVirtual) {
 	g.VMOVMSKPS(w[1], part.As32())
 	g.SHLQ(operand.U8(8), part)
 	g.ORQ(part, bits)
+}
+
+// scatterHalf writes eight elements at a time, and then one by one.
+func scatterHalf(g *gen) {
+	g.function("vecScatterHalf", "func(dst []uint16, step int, x []float32)", "is scatterHalfRef.")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
+	step, step3 := g.Load(g.Param("step"), g.GP64()).(reg.GPVirtual), g.GP64()
+	g.ADDQ(step, step) // in bytes
+	g.LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, step3)
+	half := g.XMM()
+	const nearestEven = 0
+	put := func(lane int, index reg.GPVirtual, scale uint8) {
+		m := operand.Mem{Base: dst}
+		if scale > 0 {
+			m.Index, m.Scale = index, scale
+		}
+		g.VPEXTRW(operand.U8(lane), half, m)
+	}
+	g.SUBQ(operand.U8(8), n)
+	g.JLT(operand.LabelRef("few"))
+	g.Label("eight")
+	eight := g.YMM()
+	g.VMOVUPS(at(x), eight)
+	g.VCVTPS2PH(operand.U8(nearestEven), eight, half)
+	for i := 0; i < 8; i += 4 {
+		put(i, step, 0)
+		put(i+1, step, 1)
+		put(i+2, step, 2)
+		put(i+3, step3, 1)
+		g.LEAQ(operand.Mem{Base: dst, Index: step, Scale: 4}, dst)
+	}
+	g.ADDQ(operand.U8(32), x)
+	g.SUBQ(operand.U8(8), n)
+	g.JGE(operand.LabelRef("eight"))
+	g.Label("few")
+	g.ADDQ(operand.U8(8), n)
+	g.JE(operand.LabelRef("done"))
+	g.Label("one")
+	one := g.XMM()
+	g.VMOVSS(at(x), one)
+	g.VCVTPS2PH(operand.U8(nearestEven), one, half)
+	put(0, step, 0)
+	g.ADDQ(step, dst)
+	g.ADDQ(operand.U8(4), x)
+	g.DECQ(n)
+	g.JNE(operand.LabelRef("one"))
+	g.Label("done")
+	g.ret()
 }
