@@ -58,6 +58,7 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	if m.Decoder, err = decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
 		return nil, err
 	}
+	m.Batch = decoder.NewBatch(m.Decoder)
 	shares, err := sharesEncoder(c, t.Checkpoint)
 	if err != nil || shares {
 		return m, err
@@ -69,7 +70,10 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 // Self makes the target its own assistant in a cheaper precision.
 func Self(t Target, o LoadOptions) (*Model, error) {
 	d, err := decoder.New(t.Checkpoint, decoder.Options{Pool: o.Pool, Precision: o.Precision})
-	return &Model{Decoder: d, EOT: t.Tokenizer.EOT}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Decoder: d, EOT: t.Tokenizer.EOT, Batch: decoder.NewBatch(d)}, nil
 }
 
 // fits compares everything drafting depends on, cheapest first.

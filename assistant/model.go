@@ -54,6 +54,10 @@ type Model struct {
 
 	// EOT is end-of-text; a draft goes no further.
 	EOT Token
+
+	// Batch shares steps among windows that draft at the same time. Nil means
+	// every step alone.
+	Batch *decoder.Batch
 }
 
 // Listen puts off encoding until the first draft.
@@ -82,7 +86,10 @@ func (l *modelListener) hear(ctx context.Context) (_ *decoder.Cross, err error) 
 }
 
 func (l *modelListener) Begin(o decoder.SessionOptions, p Policy) Proposer {
-	o.NoSpeech = -1
+	o.NoSpeech, o.Stepper = -1, nil
+	if l.m.Batch != nil {
+		o.Stepper = l.m.Batch
+	}
 	return &modelProposer{l: l, o: o, known: slices.Clone(o.Prompt), policy: p}
 }
 
@@ -114,6 +121,10 @@ func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]
 	}
 	if err := p.catchUp(ctx); err != nil {
 		return dst, err
+	}
+	if b := p.l.m.Batch; b != nil {
+		b.Join()
+		defer b.Leave()
 	}
 	for n := 1; n <= min(limit, p.room()); n++ {
 		choices, err := p.session.Choose(ctx, nil)

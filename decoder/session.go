@@ -31,6 +31,9 @@ type SessionOptions struct {
 
 	Rules    []Rule
 	Sampling Sampling
+
+	// Stepper runs the rows. Nil means the decoder, at once.
+	Stepper Stepper
 }
 
 // A Session decodes one window once: it verifies drafts and holds what was kept.
@@ -55,6 +58,9 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 	}
 	if o.NoSpeech >= 0 && (o.SOT < 0 || o.SOT >= len(o.Prompt)) {
 		return nil, fmt.Errorf("decoder: index of start-of-transcript: got %d, want one inside the prompt of %d tokens", o.SOT, len(o.Prompt))
+	}
+	if o.Stepper == nil {
+		o.Stepper = d
 	}
 	return &Session{
 		d: d, o: o, pick: o.Sampling.chooser(), stream: d.NewStream(c),
@@ -88,15 +94,15 @@ func (s *Session) Limit(sampleLen int) int {
 // next call.
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
 	rows := s.Rows(draft)
-	if err := s.d.Step(ctx, rows, s.Logits()); err != nil {
+	if err := s.o.Stepper.Step(ctx, rows, s.Logits()); err != nil {
 		return nil, err
 	}
 	return s.Read(s.Logits())
 }
 
 // Rows returns what must go through the network to choose after draft: the
-// tokens that have not been there yet, then the draft. A scheduler puts the rows
-// of several sessions into one step and hands each its logits by Read.
+// tokens that have not been there yet, then the draft. Read turns their logits
+// into choices.
 func (s *Session) Rows(draft []tokenizer.Token) []Row {
 	s.draft = append(s.draft[:0], draft...)
 	s.rows = s.rows[:0]
