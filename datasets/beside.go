@@ -1,0 +1,131 @@
+package datasets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+var errNoTranscript = errors.New("audio without a transcript")
+
+// readLibriSpeech reads one *.trans.txt. Audio files beside it that it does not
+// name are reported at its end.
+func readLibriSpeech(d *Dataset, file string, to sink) error {
+	folder := filepath.Dir(file)
+	audio, err := audioIn(folder)
+	if err != nil {
+		return err
+	}
+	err = eachLine(file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+		id, text, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		u := Utterance{ID: id, Text: strings.TrimSpace(text), Lang: "en"}
+		u.Speaker, _, _ = strings.Cut(id, "-")
+		switch name := audio[id]; {
+		case err != nil:
+		case strings.ContainsAny(id, "/\\\x00"):
+			err = errStrange
+		case u.Text == "":
+			err = errNoText
+		case name == "":
+			u.Audio, err = existing(filepath.Join(folder, id+".flac"))
+		default:
+			u.Audio, err = existing(filepath.Join(folder, name))
+		}
+		delete(audio, id)
+		if err != nil {
+			return to(Utterance{}, &RowError{file, n, err})
+		}
+		return to(u, nil)
+	})
+	if err != nil || !onlyTranscript(folder) {
+		return err
+	}
+	return reportLeft(folder, audio, to)
+}
+
+// reportLeft reports audio that no line named.
+func reportLeft(folder string, audio map[string]string, to sink) error {
+	var left []string
+	for _, name := range audio {
+		left = append(left, filepath.Join(folder, name))
+	}
+	slices.Sort(left)
+	for _, p := range left {
+		if !to(Utterance{}, &RowError{File: p, Err: errNoTranscript}) {
+			return errStop
+		}
+	}
+	return nil
+}
+
+// onlyTranscript reports whether folder has a single *.trans.txt: with several,
+// audio that one does not name may be another's.
+func onlyTranscript(folder string) bool {
+	found, err := filepath.Glob(filepath.Join(escapeGlob(folder), "*.trans.txt"))
+	return err == nil && len(found) == 1
+}
+
+var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace
+
+// audioIn returns the audio files of a folder by name without ending. Of several
+// endings the first wins.
+func audioIn(folder string) (map[string]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	audio := make(map[string]string)
+	for _, e := range entries {
+		id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+		if isAudio(e.Name()) && !strings.HasPrefix(e.Name(), ".") && audio[id] == "" {
+			audio[id] = e.Name()
+		}
+	}
+	return audio, nil
+}
+
+// readBeside reads the text beside one audio file.
+func readBeside(d *Dataset, file string, to sink) error {
+	stem := strings.TrimSuffix(file, filepath.Ext(file))
+	u := Utterance{ID: d.relative(file)}
+	var err error
+	if u.Text, err = readText(stem+".txt", d.options.MaxLine); err == nil {
+		u.Audio, err = existing(file)
+	}
+	if err != nil {
+		u = Utterance{}
+		err = &RowError{File: file, Err: err}
+	}
+	if !to(u, err) {
+		return errStop
+	}
+	return nil
+}
+
+// readText reads a whole text file without the white space around it.
+func readText(file string, limit int) (string, error) {
+	in, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", errNoTranscript
+	}
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, int64(limit)+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > limit:
+		return "", fmt.Errorf("%s: more than %d bytes", file, limit)
+	case !utf8.Valid(text):
+		return "", fmt.Errorf("%s: %w", file, errNotUTF8)
+	}
+	return string(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))), nil
+}

@@ -1,0 +1,206 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+)
+
+// An Utterance is a piece of sound and what is said in it.
+type Utterance struct {
+	ID       string // unique within the dataset
+	Text     string // the reference; empty means that nothing is said
+	Speaker  string // empty if not stated
+	Lang     string // likewise, as the dataset writes it: "en", "sv-SE"
+	Duration float64
+	Offset   float64 // where in the audio it begins; Duration is then stated
+	Audio    Source
+	Extra    map[string]any // what else a JSON or TSV row says; numbers are json.Number
+}
+
+// Options says how to read a dataset. The zero value finds everything out.
+type Options struct {
+	// Format is one of the names in the package comment. Empty means decide by
+	// what is there.
+	Format string
+
+	// Audio, Text, ID, Speaker and Lang name the JSON fields or columns to use.
+	// Empty means the first of the usual names that is there.
+	Audio, Text, ID, Speaker, Lang string
+
+	// Split keeps only rows whose field "split" has this value. Empty means all.
+	// Only jsonl and tsv rows have fields.
+	Split string
+
+	// MaxLine is the longest line, or text file of a folder, in bytes. 0 means
+	// 1 MiB. A longer one is a broken row.
+	MaxLine int
+}
+
+// maxDepth is how deep a JSON row may nest.
+const maxDepth = 32
+
+func (o Options) defaults() Options {
+	if o.MaxLine == 0 {
+		o.MaxLine = 1 << 20
+	}
+	return o
+}
+
+func (o Options) check() error {
+	if _, ok := formats[o.Format]; !ok && o.Format != "" {
+		return fmt.Errorf("datasets: option Format = %q: want librispeech, jsonl, tsv, parquet or folder", o.Format)
+	}
+	if o.MaxLine < 0 {
+		return fmt.Errorf("datasets: option MaxLine = %d: must not be negative", o.MaxLine)
+	}
+	if o.Split != "" && o.Format != "" && o.Format != "jsonl" && o.Format != "tsv" {
+		return fmt.Errorf("datasets: option Split = %q: format %s has no field split", o.Split, o.Format)
+	}
+	return nil
+}
+
+// A RowError is a row that cannot be used.
+type RowError struct {
+	File string
+	Line int // from 1; a row's number for parquet, 0 if the file itself is meant
+	Err  error
+}
+
+func (e *RowError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+func (e *RowError) Unwrap() error { return e.Err }
+
+// A Dataset is a place with utterances. It holds names, not rows, and may be
+// iterated any number of times, by several goroutines too.
+type Dataset struct {
+	Format string   // one of the names in the package comment
+	Root   string   // folder that identifiers and paths are relative to
+	Files  []string // manifests, transcripts, parquet files or audio files, in order
+
+	options Options
+}
+
+// String says what was found.
+func (d *Dataset) String() string {
+	if len(d.Files) == 1 {
+		return d.Format + ": " + d.Files[0]
+	}
+	return fmt.Sprintf("%s: %d files under %s", d.Format, len(d.Files), d.Root)
+}
+
+// A sink takes rows as a format reads them, and reports whether to go on.
+type sink func(u Utterance, err error) bool
+
+// errStop ends reading because the sink wants no more.
+var errStop = errors.New("stop")
+
+// A reader reads one file of a dataset. It gives broken rows to the sink and
+// returns an error only if the rest of the file cannot be read.
+type reader func(d *Dataset, file string, to sink) error
+
+var formats = map[string]reader{
+	"librispeech": readLibriSpeech,
+	"jsonl":       readJSONL,
+	"tsv":         readTSV,
+	"parquet":     readParquet,
+	"folder":      readBeside,
+}
+
+// All iterates over the utterances in their stable order. With a nil error the
+// utterance is good; with a *RowError there is none and iteration goes on; any
+// other error is ctx's and the last. Files are opened when iteration reaches
+// them: one that fails is a RowError with line 0.
+func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
+	return func(yield func(Utterance, error) bool) {
+		seen := make(map[string]int)
+		to := func(u Utterance, err error) bool {
+			if ctx.Err() != nil {
+				yield(Utterance{}, context.Cause(ctx))
+				return false
+			}
+			if err == nil {
+				u.ID = unique(seen, u.ID)
+			}
+			return yield(u, err)
+		}
+		for _, file := range d.Files {
+			err := formats[d.Format](d, file, to)
+			if err == errStop {
+				return
+			}
+			if err != nil && !to(Utterance{}, &RowError{File: file, Err: err}) {
+				return
+			}
+		}
+	}
+}
+
+// unique returns id, or id with a number behind it if seen has it.
+func unique(seen map[string]int, id string) string {
+	seen[id]++
+	if seen[id] == 1 {
+		return id
+	}
+	for {
+		numbered := fmt.Sprintf("%s#%d", id, seen[id])
+		if seen[numbered] == 0 {
+			seen[numbered] = 1
+			return numbered
+		}
+		seen[id]++
+	}
+}
+
+// Counts says how much a dataset holds.
+type Counts struct {
+	Utterances int
+	Broken     int     // rows reported as a RowError
+	Seconds    float64 // sum of the stated durations
+	Untimed    int     // utterances without one
+}
+
+// Count reads all rows and counts. It opens no audio file. The error is ctx's.
+func (d *Dataset) Count(ctx context.Context) (Counts, error) {
+	var c Counts
+	for u, err := range d.All(ctx) {
+		var row *RowError
+		switch {
+		case errors.As(err, &row):
+			c.Broken++
+		case err != nil:
+			return c, err
+		default:
+			c.Utterances++
+			c.Seconds += u.Duration
+			if u.Duration == 0 {
+				c.Untimed++
+			}
+		}
+	}
+	return c, nil
+}
+
+// resolve returns the path of a file that a manifest names.
+func resolve(manifest, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(filepath.Dir(manifest), filepath.FromSlash(name))
+}
+
+// relative returns file as an identifier: from the root, with forward slashes.
+func (d *Dataset) relative(file string) string {
+	rel, err := filepath.Rel(d.Root, file)
+	if err != nil {
+		rel = file
+	}
+	return filepath.ToSlash(rel)
+}

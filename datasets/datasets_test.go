@@ -1,0 +1,354 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+)
+
+// tree writes files, given as name and content, below a new folder. A name that
+// ends in / makes an empty folder.
+func tree(t testing.TB, files ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		p := filepath.Join(root, filepath.FromSlash(files[i]))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(files[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// listing renders a dataset, one line a row: good ones as fields, broken ones as
+// "!" and the error. Paths are relative to root.
+func listing(t testing.TB, root, path string, o Options) []string {
+	t.Helper()
+	d, err := Open(filepath.Join(root, path), o)
+	if err != nil {
+		return []string{"open: " + strings.ReplaceAll(err.Error(), root+"/", "")}
+	}
+	lines := []string{strings.ReplaceAll(d.String(), root+"/", "")}
+	for u, err := range d.All(t.Context()) {
+		line := ""
+		if err != nil {
+			var row *RowError
+			if !errors.As(err, &row) {
+				t.Errorf("error of a row is %T", err)
+			}
+			line = "! " + err.Error()
+		} else {
+			line = fmt.Sprintf("%s|%s|%s|%s|%g+%g|%s", u.ID, u.Text, u.Speaker, u.Lang, u.Offset, u.Duration, u.Audio.Path)
+		}
+		lines = append(lines, strings.ReplaceAll(line, root+"/", ""))
+	}
+	return lines
+}
+
+func TestFormats(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	tests := []struct {
+		name  string
+		files []string
+		path  string
+		o     Options
+		want  []string
+		why   string
+	}{
+		{
+			"librispeech",
+			[]string{"LS/1/2/1-2.trans.txt", "1-2-0 ONE TWO\n1-2-1  THREE \r\n\n1-2-3 GONE\n1-2-4\n../x HACK\n", "LS/1/2/1-2-0.flac", "", "LS/1/2/1-2-1.wav", "", "LS/1/2/1-2-9.flac", "",
+				"LS/1/10/1-10.trans.txt", "1-10-0 ZERO", "LS/1/10/1-10-0.flac", "", "words.jsonl", "{}"},
+			".", Options{},
+			[]string{"librispeech: 2 files under ROOT",
+				"1-10-0|ZERO|1|en|0+0|LS/1/10/1-10-0.flac",
+				"1-2-0|ONE TWO|1|en|0+0|LS/1/2/1-2-0.flac",
+				"1-2-1|THREE|1|en|0+0|LS/1/2/1-2-1.wav",
+				"! LS/1/2/1-2.trans.txt:4: audio file LS/1/2/1-2-3.flac: file does not exist",
+				"! LS/1/2/1-2.trans.txt:5: has no text",
+				"! LS/1/2/1-2.trans.txt:6: audio name holds a path or a zero byte",
+				"! LS/1/2/1-2-9.flac: audio without a transcript"},
+			"lost audio and lost lines are both reported; names order, not numbers",
+		},
+		{
+			"jsonl",
+			[]string{"d/manifest.jsonl", "\ufeff" + `{"audio_filepath": "a.wav", "duration": 1.5, "text": "x", "offset": 0.25, "lang": "de"}` + "\n" +
+				`{"id": 7, "audio_filepath": "sub/b.wav", "text": "", "speaker": "s"}` + "\r\n\n" +
+				`{"audio_filepath": "a.wav", "text": "again"}` + "\n" + `{"audio_filepath": "a.wav"}` + "\n" + `{"text": "x"}` + "\n" + `{"audio_filepath": "no.wav", "text": ""}` + "\n" +
+				`{"audio_filepath": "sub", "text": ""}` + "\n" + `{"audio_filepath": "a.wav", "text": "x", "duration": -1}` + "\n" + `[1]` + "\n" + `{"audio_filepath": "a.wav", "text": "x"} {}` + "\n" +
+				`{"audio_filepath": "a.wav", "text": ["x"]}` + "\n" + `{"a":` + strings.Repeat("[", 40) + "\n" + "\xff\n" + `{"text": "` + long + `"}` + "\n" + `{"audio_filepath": "a.wav", "text": "x", "offset": 3}` + "\n" + `{"file_name": "a.wav", "sentence": "last"}`,
+				"d/a.wav", "", "d/sub/b.wav", ""},
+			"d", Options{MaxLine: 150},
+			[]string{"jsonl: d/manifest.jsonl",
+				"a.wav|x||de|0.25+1.5|d/a.wav",
+				"7||s||0+0|d/sub/b.wav",
+				"a.wav#2|again|||0+0|d/a.wav",
+				"! d/manifest.jsonl:5: has no text",
+				"! d/manifest.jsonl:6: names no audio file",
+				"! d/manifest.jsonl:7: audio file d/no.wav: file does not exist",
+				"! d/manifest.jsonl:8: audio file d/sub: not a regular file",
+				`! d/manifest.jsonl:9: field duration: "-1" is not a time in seconds`,
+				"! d/manifest.jsonl:10: not a JSON object: json: cannot unmarshal array into Go value of type datasets.fields",
+				"! d/manifest.jsonl:11: more than one JSON value on a line",
+				"! d/manifest.jsonl:12: field text: want a string",
+				"! d/manifest.jsonl:13: JSON nests deeper than 32",
+				"! d/manifest.jsonl:14: not UTF-8",
+				"! d/manifest.jsonl:15: line of 212 bytes, want at most 150",
+				"! d/manifest.jsonl:16: field offset without duration",
+				"a.wav#3|last|||0+0|d/a.wav"},
+			"every way a row can be wrong, and the rows after it still come",
+		},
+		{
+			"split",
+			[]string{"m.jsonl", `{"audio":"a.wav","text":"x","split":"test"}` + "\n" + `{"audio":"a.wav","text":"y","split":"train"}` + "\n" + `{"audio":"a.wav","text":"z"}`, "a.wav", ""},
+			"m.jsonl", Options{Split: "test"},
+			[]string{"jsonl: m.jsonl", "a.wav|x|||0+0|a.wav"},
+			"a manifest may hold all splits",
+		},
+		{
+			"common voice",
+			[]string{"test.tsv", "client_id\tpath\tsentence\tlocale\nc1\ta.mp3\tHello \"you\"\ten\nc2\tb.mp3\tshort\nc3\tno.mp3\tgone\ten\n", "clips/a.mp3", "", "clips/b.mp3", ""},
+			".", Options{},
+			[]string{"tsv: test.tsv", `a.mp3|Hello "you"|c1|en|0+0|clips/a.mp3`, "! test.tsv:3: 3 fields, want 4", "! test.tsv:4: audio file no.mp3: file does not exist"},
+			"quotes are text; audio is in clips",
+		},
+		{"tsv columns", []string{"t.tsv", "snd\tsaid\na.wav\tx", "a.wav", ""}, "t.tsv", Options{Audio: "snd", Text: "said"}, []string{"tsv: t.tsv", "a.wav|x|||0+0|a.wav"}, "column options"},
+		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: header: no column text, sentence, transcription, transcript, raw_text, normalized_text among ["path" "words"]`}, "a table without text is one error, not one a row"},
+		{
+			"folder",
+			[]string{"b/a.wav", "", "b/a.txt", "\ufeff hello\nworld \n", "b/a.mp3", "", "c.flac", "", "d.wav", "", "d.txt", long, "e.wav", "", "e.txt", "\xff", "README.txt", "x", ".hidden/f.wav", ""},
+			".", Options{MaxLine: 100},
+			[]string{"folder: 5 files under ROOT", "b/a.mp3|hello\nworld|||0+0|b/a.mp3", "b/a.wav|hello\nworld|||0+0|b/a.wav", "! c.flac: audio without a transcript",
+				"! d.wav: d.txt: more than 100 bytes", "! e.wav: e.txt: not UTF-8"},
+			"texts without audio are no rows, audio without text is a broken one",
+		},
+		{"first bytes", []string{"list", ` {"audio":"a.wav","text":"x"}`, "a.wav", ""}, "list", Options{}, []string{"jsonl: list", "a.wav|x|||0+0|a.wav"}, "no ending"},
+		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv or audio file found"}, ""},
+		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: neither a JSON-lines nor a TSV manifest, a Parquet file or a *.trans.txt transcript"}, ""},
+		{"several", []string{"a.tsv", "", "b.tsv", ""}, ".", Options{}, []string{"open: dataset ROOT: holds several manifests, name one of them: a.tsv, b.tsv"}, "guessing would score the wrong split"},
+		{"missing", nil, "no", Options{}, []string{"open: dataset no: lstat no: no such file or directory"}, ""},
+		{"unknown format", nil, ".", Options{Format: "kaldi"}, []string{`open: datasets: option Format = "kaldi": want librispeech, jsonl, tsv, parquet or folder`}, ""},
+		{"wanted format", []string{"a.wav", ""}, ".", Options{Format: "tsv"}, []string{"open: dataset ROOT: no files of format tsv found"}, ""},
+		{"no split", []string{"a.wav", ""}, ".", Options{Split: "test"}, []string{"open: dataset ROOT: folder has no field split"}, "a filter that cannot work must not pass everything"},
+		{"broken parquet", []string{"x.parquet", "PAR1 not really PAR1"}, ".", Options{}, []string{"parquet: x.parquet", "! x.parquet: "}, "an unreadable file is reported"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := tree(t, tt.files...)
+			got := listing(t, root, tt.path, tt.o)
+			for i := range got {
+				got[i] = strings.ReplaceAll(got[i], root, "ROOT")
+				if tt.name == "broken parquet" && i < len(tt.want) && strings.HasPrefix(got[i], tt.want[i]) {
+					got[i] = tt.want[i] // the library's words
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.why, diff)
+			}
+		})
+	}
+}
+
+// TestPyarrow reads a file written by pyarrow, which is what Hugging Face uses.
+func TestPyarrow(t *testing.T) {
+	d, err := Open("testdata/pyarrow.parquet", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var good, broken []string
+	for u, err := range d.All(t.Context()) {
+		if err != nil {
+			broken = append(broken, err.Error())
+			continue
+		}
+		in, err := u.Audio.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound, err := io.ReadAll(in)
+		if err != nil || !u.Audio.Embedded() {
+			t.Errorf("%s: embedded %v, read: %v", u.ID, u.Audio.Embedded(), err)
+		}
+		in.Close()
+		good = append(good, fmt.Sprintf("%s|%s|%s|%g|%s|%q", u.ID, u.Text, u.Speaker, u.Duration, u.Audio.Path, sound))
+	}
+	wantGood := []string{
+		`utt-0|text 0 é|0|0|0.wav|"RIFF\x00"`, `utt-1|text 1 é|7|0.5|1.wav|"RIFF\x01"`, `utt-2|text 2 é|14|1|2.wav|"RIFF\x02"`,
+		`utt-4|text 4 é|28|2|4.wav|"RIFF\x04"`, `utt-6|text 6 é|42|3|6.wav|"RIFF\x06"`, `utt-7|text 7 é|49|3.5|7.wav|"RIFF\a"`,
+	}
+	wantBroken := []string{"testdata/pyarrow.parquet:4: names no audio file", "testdata/pyarrow.parquet:6: has no text"}
+	if diff := cmp.Diff(wantGood, good) + cmp.Diff(wantBroken, broken); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestParquetColumns reads a file written with other column types and names.
+func TestParquetColumns(t *testing.T) {
+	type row struct {
+		Clip []byte  `parquet:"clip,optional"`
+		Said string  `parquet:"said,dict"`
+		Take float32 `parquet:"take"`
+		Good bool    `parquet:"good"`
+	}
+	file := filepath.Join(t.TempDir(), "x.parquet")
+	rows := []row{{[]byte("abc"), "one", 1.5, true}, {nil, "two", 2, false}, {[]byte{}, "three", 3, true}}
+	if err := parquet.WriteFile(file, rows); err != nil {
+		t.Fatal(err)
+	}
+	got := listing(t, filepath.Dir(file), "x.parquet", Options{Audio: "clip", Text: "said"})
+	want := []string{"parquet: x.parquet", "x.parquet:1|one|||0+0|x.parquet:1", "! x.parquet:2: names no audio file", "x.parquet:3|three|||0+0|x.parquet:3"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	d, _ := Open(file, Options{Audio: "clip", Text: "said"})
+	for u, err := range d.All(t.Context()) {
+		if err != nil || fmt.Sprint(u.Extra["take"], " ", u.Extra["good"]) != "1.5 true" {
+			t.Errorf("Extra = %v", u.Extra)
+		}
+		break
+	}
+	got = listing(t, filepath.Dir(file), "x.parquet", Options{})
+	if len(got) != 2 || !strings.Contains(got[1], "no audio column") {
+		t.Errorf("without options: %q, want one error that names the columns", got)
+	}
+}
+
+func TestSharedCorpora(t *testing.T) {
+	shared := filepath.Join("..", "..", "shared", "data")
+	if _, err := os.Stat(shared); errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("corpora: %s is not there", shared)
+	}
+	tests := []struct {
+		path   string
+		format string
+		want   int // utterances
+		broken int
+		timed  bool
+	}{
+		{"digits", "jsonl", 7899, 0, true},
+		{"digits/manifest.jsonl", "jsonl", 7899, 0, true},
+		{"speech", "jsonl", 180, 2, true}, // two rows state "text": null: no transcript is known
+		{"librispeech", "librispeech", 0, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.path, func(t *testing.T) {
+			d, err := Open(filepath.Join(shared, tt.path), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := d.Count(t.Context())
+			t.Logf("%v: %+v", d, c)
+			if err != nil || d.Format != tt.format || c.Broken != tt.broken || c.Utterances != tt.want && tt.want > 0 || c.Utterances == 0 || tt.timed != (c.Untimed == 0) {
+				t.Errorf("%v: %+v, %v; want %+v", d, c, err, tt)
+			}
+			for u, err := range d.All(t.Context()) {
+				if err == nil && (u.ID == "" || u.Audio.Path == "") {
+					t.Errorf("utterance without name: %+v", u)
+				}
+			}
+		})
+	}
+}
+
+func TestAllStops(t *testing.T) {
+	root := tree(t, "m.jsonl", strings.Repeat(`{"audio":"a.wav","text":"x"}`+"\n", 100), "a.wav", "")
+	d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range d.All(t.Context()) {
+		if n++; n == 3 {
+			break
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	n = 0
+	for _, err := range d.All(ctx) {
+		n, last = n+1, err
+		if n == 5 {
+			cancel()
+		}
+	}
+	if n != 6 || !errors.Is(last, context.Canceled) {
+		t.Errorf("%d steps, last error %v; want 6 and the context's", n, last)
+	}
+	if _, err := d.Count(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Count after cancel: %v", err)
+	}
+}
+
+func TestIDsAreUnique(t *testing.T) {
+	seen := make(map[string]int)
+	var got []string
+	for _, id := range []string{"a", "a#2", "a", "a", "b", "a#2"} {
+		got = append(got, unique(seen, id))
+	}
+	if want := []string{"a", "a#2", "a#3", "a#4", "b", "a#2#2"}; !slices.Equal(got, want) {
+		t.Errorf("ids %q, want %q", got, want)
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	f.Add("jsonl", []byte(`{"audio_filepath":"a.wav","text":"x","duration":1e400,"offset":"3"}`+"\n{{[[\n\xff"))
+	f.Add("tsv", []byte("path\tsentence\na.wav\tx\n\t\n\x00\tx"))
+	f.Add("librispeech", []byte("a x\r\n/etc/passwd y\nb"))
+	f.Add("parquet", []byte("PAR1\x00\x00\x00\x00PAR1"))
+	if b, err := os.ReadFile("testdata/pyarrow.parquet"); err == nil {
+		f.Add("parquet", b)
+	}
+	f.Fuzz(func(t *testing.T, kind string, content []byte) {
+		if _, ok := formats[kind]; !ok || kind == "folder" || len(content) > 1<<16 {
+			return
+		}
+		root := tree(t, "rows", string(content), "a.wav", "", "clips/b.wav", "")
+		d, err := Open(filepath.Join(root, "rows"), Options{Format: kind, MaxLine: 4096})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := make(map[string]bool)
+		for u, err := range d.All(t.Context()) {
+			if err != nil {
+				continue
+			}
+			if seen[u.ID] {
+				t.Errorf("two rows are %q", u.ID)
+			}
+			seen[u.ID] = true
+			if !(u.Duration >= 0) || !(u.Offset >= 0) || len(u.Text) > 1<<16 {
+				t.Errorf("row out of bounds: %+v", u)
+			}
+		}
+	})
+}
+
+func BenchmarkManifest(b *testing.B) {
+	row := `{"audio_filepath": "a.wav", "duration": 1.5, "text": "the quick brown fox jumped over the lazy dog", "speaker": "s1"}` + "\n"
+	root := tree(b, "m.jsonl", strings.Repeat(row, 10000), "a.wav", "")
+	d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if c, err := d.Count(b.Context()); err != nil || c.Utterances != 10000 {
+			b.Fatal(c, err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*10000/b.Elapsed().Seconds(), "rows/s")
+}

@@ -1,0 +1,71 @@
+package datasets
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+)
+
+var (
+	errNotUTF8 = errors.New("not UTF-8")
+	errStrange = errors.New("audio name holds a path or a zero byte")
+)
+
+// eachLine calls f with every line of file that is not blank, without its end.
+// The bytes are valid until the next call. A line that is too long or not UTF-8
+// comes as an error. f reports whether to go on.
+func eachLine(file string, limit int, f func(n int, line []byte, err error) bool) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	r := bufio.NewReader(in)
+	var line []byte
+	for n := 1; ; n++ {
+		var length int
+		line, length, err = readLine(r, line[:0], limit)
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		var broken error
+		switch {
+		case length > limit:
+			broken = fmt.Errorf("line of %d bytes, want at most %d", length, limit)
+		case !utf8.Valid(line):
+			broken = errNotUTF8
+		}
+		if (broken != nil || len(bytes.TrimSpace(line)) > 0) && !f(n, line, broken) {
+			return errStop
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// readLine appends a line to dst, at most limit bytes of it, and returns its
+// whole length. The error is io.EOF at the end of the file.
+func readLine(r *bufio.Reader, dst []byte, limit int) (line []byte, length int, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		end := err == nil
+		if end {
+			part = bytes.TrimSuffix(part[:len(part)-1], []byte("\r"))
+		}
+		length += len(part)
+		if length <= limit {
+			dst = append(dst, part...)
+		}
+		if end || err != bufio.ErrBufferFull {
+			return dst, length, err
+		}
+	}
+}

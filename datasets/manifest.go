@@ -1,0 +1,144 @@
+package datasets
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// readJSONL reads a manifest with one JSON object per line.
+func readJSONL(d *Dataset, file string, to sink) error {
+	find := func(name string) (Source, error) { return existing(resolve(file, name)) }
+	return eachLine(file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+		var f fields
+		if err == nil {
+			f, err = parseJSON(line)
+		}
+		return d.give(file, n, f, err, find, to)
+	})
+}
+
+// give hands one row to the sink, good or broken, unless the split excludes it.
+func (d *Dataset) give(file string, n int, f fields, err error, find func(string) (Source, error), to sink) bool {
+	var u Utterance
+	if err == nil {
+		if !d.selected(f) {
+			return true
+		}
+		u, err = d.utterance(f, find)
+	}
+	if err != nil {
+		return to(Utterance{}, &RowError{file, n, err})
+	}
+	return to(u, nil)
+}
+
+// parseJSON reads one object that does not nest deeper than maxDepth. Numbers
+// keep their spelling.
+func parseJSON(line []byte) (fields, error) {
+	if depth(line) > maxDepth {
+		return nil, fmt.Errorf("JSON nests deeper than %d", maxDepth)
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.UseNumber()
+	var f fields
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	if f == nil {
+		return nil, errors.New("not a JSON object: null")
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("more than one JSON value on a line")
+	}
+	return f, nil
+}
+
+// depth returns how deep brackets outside strings nest, without checking that
+// they match.
+func depth(line []byte) int {
+	deepest, level, quoted, escaped := 0, 0, false, false
+	for _, c := range line {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			escaped, quoted = c == '\\', c != '"'
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
+}
+
+// readTSV reads a table whose first line names the columns. Audio is beside it,
+// or in clips as Common Voice has it.
+func readTSV(d *Dataset, file string, to sink) error {
+	find := func(name string) (Source, error) {
+		s, err := existing(resolve(file, name))
+		if err != nil && !filepath.IsAbs(name) {
+			if clip, err := existing(resolve(file, filepath.Join("clips", name))); err == nil {
+				return clip, nil
+			}
+		}
+		return s, err
+	}
+	var columns []string
+	var bad error // why the table cannot be read
+	err := eachLine(file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+		if columns == nil {
+			if bad = err; bad == nil {
+				columns, bad = d.header(string(line))
+			}
+			return bad == nil
+		}
+		var f fields
+		if err == nil {
+			f, err = parseTSV(columns, string(line))
+		}
+		return d.give(file, n, f, err, find, to)
+	})
+	if bad != nil {
+		return fmt.Errorf("header: %w", bad)
+	}
+	return err
+}
+
+// header splits the first line of a table and checks that it has what is needed.
+func (d *Dataset) header(line string) ([]string, error) {
+	columns := strings.Split(line, "\t")
+	f := make(fields)
+	for _, c := range columns {
+		f[c] = c
+	}
+	if len(f) < len(columns) {
+		return nil, errors.New("a column is named twice")
+	}
+	for _, want := range [][]string{names(d.options.Audio, audioNames), names(d.options.Text, textNames)} {
+		if v, _ := f.take(want); v == nil {
+			return nil, fmt.Errorf("no column %s among %q", strings.Join(want, ", "), columns)
+		}
+	}
+	return columns, nil
+}
+
+func parseTSV(columns []string, line string) (fields, error) {
+	values := strings.Split(line, "\t")
+	if len(values) != len(columns) {
+		return nil, fmt.Errorf("%d fields, want %d", len(values), len(columns))
+	}
+	f := make(fields, len(columns))
+	for i, c := range columns {
+		f[c] = values[i]
+	}
+	return f, nil
+}

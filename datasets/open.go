@@ -1,0 +1,181 @@
+package datasets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// audioEndings are those of files that a folder without a manifest may hold.
+var audioEndings = []string{".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".mp4", ".aac", ".aiff", ".aif", ".aifc", ".au", ".webm", ".wma"}
+
+// ending returns a file name's ending in lower case.
+func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
+
+func isAudio(name string) bool { return slices.Contains(audioEndings, ending(name)) }
+
+// Open finds out what kind of dataset is at path, a file or a folder, and where
+// its rows are. It reads none. String of the result says what was found; the
+// error says what was looked for.
+func Open(path string, o Options) (*Dataset, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	o = o.defaults()
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", path, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", path, err)
+	}
+	var d *Dataset
+	if info.IsDir() {
+		d, err = openFolder(path, real, o)
+	} else {
+		d, err = openFile(path, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", path, err)
+	}
+	if o.Split != "" && d.Format != "jsonl" && d.Format != "tsv" {
+		return nil, fmt.Errorf("dataset %s: %s has no field split", path, d.Format)
+	}
+	return d, nil
+}
+
+// openFile decides by the ending, then by the first bytes.
+func openFile(path string, o Options) (*Dataset, error) {
+	d := &Dataset{Format: o.Format, Root: filepath.Dir(path), Files: []string{path}, options: o}
+	switch {
+	case d.Format != "":
+	case slices.Contains([]string{".jsonl", ".ndjson", ".json"}, ending(path)):
+		d.Format = "jsonl"
+	case ending(path) == ".tsv":
+		d.Format = "tsv"
+	case ending(path) == ".parquet":
+		d.Format = "parquet"
+	case strings.HasSuffix(path, ".trans.txt"):
+		d.Format = "librispeech"
+	default:
+		head, err := firstBytes(path)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case bytes.HasPrefix(head, []byte("PAR1")):
+			d.Format = "parquet"
+		case bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")):
+			d.Format = "jsonl"
+		default:
+			return nil, errors.New("neither a JSON-lines nor a TSV manifest, a Parquet file or a *.trans.txt transcript")
+		}
+	}
+	return d, nil
+}
+
+func firstBytes(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, err := io.ReadFull(f, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return head[:n], err
+}
+
+// openFolder decides by the files below. A manifest.jsonl at the top goes first:
+// who wrote it meant it.
+func openFolder(path, real string, o Options) (*Dataset, error) {
+	found, err := listFiles(path, real)
+	if err != nil {
+		return nil, err
+	}
+	candidates := []struct {
+		format string
+		files  []string
+		many   bool // may all be read together
+	}{
+		{"jsonl", found.manifest, false},
+		{"librispeech", found.transcripts, true},
+		{"parquet", found.parquet, true},
+		{"jsonl", found.jsonl, false},
+		{"tsv", found.tsv, false},
+		{"folder", found.audio, true},
+	}
+	for _, c := range candidates {
+		if len(c.files) == 0 || o.Format != "" && o.Format != c.format {
+			continue
+		}
+		if len(c.files) > 1 && !c.many {
+			return nil, fmt.Errorf("holds several manifests, name one of them: %s", strings.Join(c.files, ", "))
+		}
+		return &Dataset{Format: c.format, Root: path, Files: c.files, options: o}, nil
+	}
+	want := "no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv or audio file found"
+	if o.Format != "" {
+		want = "no files of format " + o.Format + " found"
+	}
+	return nil, errors.New(want)
+}
+
+// files are those a folder may be read by. Manifests count only at the top.
+type files struct {
+	manifest, transcripts, parquet, jsonl, tsv, audio []string
+}
+
+// listFiles walks the folder real in the order of names and lists what it finds
+// as being in path. Hidden files and folders, and links to folders, are passed
+// over.
+func listFiles(path, real string) (files, error) {
+	var f files
+	err := filepath.WalkDir(real, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if p != real && strings.HasPrefix(e.Name(), ".") {
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if e.IsDir() {
+			return nil
+		}
+		rel, err := filepath.Rel(real, p)
+		if err != nil {
+			return err
+		}
+		f.add(filepath.Join(path, rel), rel == e.Name())
+		return nil
+	})
+	return f, err
+}
+
+func (f *files) add(p string, top bool) {
+	switch {
+	case top && filepath.Base(p) == "manifest.jsonl":
+		f.manifest = append(f.manifest, p)
+	case strings.HasSuffix(p, ".trans.txt"):
+		f.transcripts = append(f.transcripts, p)
+	case ending(p) == ".parquet":
+		f.parquet = append(f.parquet, p)
+	case top && ending(p) == ".jsonl":
+		f.jsonl = append(f.jsonl, p)
+	case top && ending(p) == ".tsv":
+		f.tsv = append(f.tsv, p)
+	case isAudio(p):
+		f.audio = append(f.audio, p)
+	}
+}

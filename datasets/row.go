@@ -1,0 +1,125 @@
+package datasets
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// The usual names of fields and columns, the first of them that is there is used.
+var (
+	audioNames   = []string{"audio_filepath", "audio", "audio_path", "path", "file_name", "file", "wav"}
+	textNames    = []string{"text", "sentence", "transcription", "transcript", "raw_text", "normalized_text"}
+	idNames      = []string{"id", "utt_id", "utterance_id", "segment_id"}
+	speakerNames = []string{"speaker", "speaker_id", "client_id"}
+	langNames    = []string{"lang", "language", "locale"}
+)
+
+// names returns the option if it is set, else the usual names.
+func names(option string, usual []string) []string {
+	if option != "" {
+		return []string{option}
+	}
+	return usual
+}
+
+// fields are those of one row, by name: strings, json.Number or other JSON.
+type fields map[string]any
+
+// take removes the first of names that is there and not null.
+func (f fields) take(names []string) (value any, name string) {
+	for _, n := range names {
+		if v, ok := f[n]; ok && v != nil {
+			delete(f, n)
+			return v, n
+		}
+	}
+	return nil, names[0]
+}
+
+// takeString is take for a string, or a number in its own spelling.
+func (f fields) takeString(names []string) (s string, ok bool, err error) {
+	v, name := f.take(names)
+	switch v := v.(type) {
+	case nil:
+		return "", false, nil
+	case string:
+		return v, true, nil
+	case json.Number:
+		return v.String(), true, nil
+	}
+	return "", false, fmt.Errorf("field %s: want a string", name)
+}
+
+// takeSeconds is take for a time.
+func (f fields) takeSeconds(name string) (float64, error) {
+	s, ok, err := f.takeString([]string{name})
+	if err != nil || !ok || s == "" {
+		return 0, err
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 1) {
+		return 0, fmt.Errorf("field %s: %q is not a time in seconds", name, s)
+	}
+	return v, nil
+}
+
+var (
+	errNoAudio = errors.New("names no audio file")
+	errNoText  = errors.New("has no text")
+)
+
+// utterance turns a row of the manifest file into an utterance, or says what is
+// wrong with it. Where the audio may be is for find.
+func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u Utterance, err error) {
+	o := d.options
+	name, ok, err := f.takeString(names(o.Audio, audioNames))
+	switch {
+	case err != nil:
+		return u, err
+	case !ok || name == "":
+		return u, errNoAudio
+	case strings.ContainsRune(name, 0):
+		return u, errStrange
+	}
+	if u.Text, ok, err = f.takeString(names(o.Text, textNames)); err != nil {
+		return u, err
+	} else if !ok {
+		return u, errNoText
+	}
+	for _, s := range []struct {
+		to    *string
+		names []string
+	}{{&u.ID, names(o.ID, idNames)}, {&u.Speaker, names(o.Speaker, speakerNames)}, {&u.Lang, names(o.Lang, langNames)}} {
+		if *s.to, _, err = f.takeString(s.names); err != nil {
+			return u, err
+		}
+	}
+	if u.Duration, err = f.takeSeconds("duration"); err != nil {
+		return u, err
+	}
+	if u.Offset, err = f.takeSeconds("offset"); err != nil {
+		return u, err
+	}
+	if u.Offset > 0 && u.Duration == 0 {
+		return u, errors.New("field offset without duration")
+	}
+	if u.ID == "" {
+		u.ID = name
+	}
+	if u.Audio, err = find(name); err != nil {
+		return u, err
+	}
+	if len(f) > 0 {
+		u.Extra = f
+	}
+	return u, nil
+}
+
+// selected reports whether the option Split keeps the row.
+func (d *Dataset) selected(f fields) bool {
+	return d.options.Split == "" || f["split"] == d.options.Split
+}
