@@ -2,8 +2,9 @@ package main
 
 import (
 	"io/fs"
-	"testing/fstest"
+
+	"verity/models/demo"
 )
 
 // demoTarget returns the checkpoint inside this program.
-func demoTarget() fs.FS { return fstest.MapFS{} }
+func demoTarget() fs.FS { return demo.Target() }

@@ -1,0 +1,32 @@
+// Package demo holds the model that lies inside the program: a small Whisper that
+// knows spoken English digits, and an assistant that shares its encoder.
+//
+//	[Target], [Assistant] → model.OpenFS
+//
+// Both are checkpoints in Hugging Face layout, as transformers loads them.
+// README.md beside this file is the model card: what they were trained on, how
+// well they do, and how to train them again. They stand in for Whisper's own
+// weights, which are too large to ship; the architecture is the same.
+package demo
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed target assistant
+var files embed.FS
+
+// Target returns the checkpoint of the model.
+func Target() fs.FS { return sub("target") }
+
+// Assistant returns the checkpoint of its assistant, which has no encoder.
+func Assistant() fs.FS { return sub("assistant") }
+
+func sub(dir string) fs.FS {
+	f, err := fs.Sub(files, dir)
+	if err != nil {
+		panic("demo: a checkpoint is not embedded")
+	}
+	return f
+}
