@@ -40,7 +40,7 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want %d × %d; they are of another model",
 			f.Positions, f.Width, m.AudioFrames, m.AudioWidth)
 	}
-	c, ok := d.crosses.Get().(*Cross)
+	c, ok := d.crosses.get()
 	if !ok {
 		size := m.TextWidth / m.TextHeads
 		c = &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, size, m.AudioFrames, d.cacheType())}
@@ -60,7 +60,7 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 
 // Close returns the memory of c to its decoder. c and every stream over it must
 // not be used after.
-func (c *Cross) Close() { c.d.crosses.Put(c) }
+func (c *Cross) Close() { c.d.crosses.put(c) }
 
 // A Stream is one sequence of tokens over one window: a cursor into a static
 // cache of self-attention keys and values, with room for every text position.
@@ -74,7 +74,7 @@ type Stream struct {
 
 // NewStream returns an empty stream over c.
 func (d *Decoder) NewStream(c *Cross) *Stream {
-	s, ok := d.streams.Get().(*Stream)
+	s, ok := d.streams.get()
 	if !ok {
 		m := d.dims
 		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.TextPositions, d.cacheType())}
@@ -103,7 +103,7 @@ func (s *Stream) Fork() *Stream {
 // Close returns the memory of s to its decoder; s must not be used after.
 func (s *Stream) Close() {
 	s.cross = nil
-	s.d.streams.Put(s)
+	s.d.streams.put(s)
 }
 
 // A Row is one token at one place of a stream. The rows of a stream in one step

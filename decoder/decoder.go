@@ -3,7 +3,6 @@ package decoder
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"verity/internal/kernel"
 	"verity/internal/layer"
@@ -34,9 +33,9 @@ type Decoder struct {
 	positions []float32      // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
-	work      sync.Pool // of *work
-	streams   sync.Pool // of *Stream
-	crosses   sync.Pool // of *Cross
+	work      spares[*work]
+	streams   spares[*Stream]
+	crosses   spares[*Cross]
 }
 
 // A block is one residual layer: x += self(norm(x)); x += cross(norm(x));

@@ -20,7 +20,7 @@ type work struct {
 
 // workFor borrows buffers for n rows.
 func (d *Decoder) workFor(n int) *work {
-	if w, ok := d.work.Get().(*work); ok && w.rows >= n {
+	if w, ok := d.work.get(); ok && w.rows >= n {
 		return w
 	}
 	n = max(n, 16)
@@ -50,7 +50,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 		return err
 	}
 	w := d.workFor(len(rows))
-	defer d.work.Put(w)
+	defer d.work.put(w)
 	d.embedRows(w.x, rows)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -24,18 +25,21 @@ type modelFlags struct {
 	name      string
 	threads   int
 	precision precision
+	assistant assistantFlags
 }
 
 func (m *modelFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&m.name, "model", "m", demoName, "demo, or the `directory` of a Whisper checkpoint in Hugging Face layout")
 	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
-	f.Var(&m.precision, "precision", "type to hold the weights in: auto, f32, f16 or bf16. auto is f16\nif no weight changes by it, else as stored")
+	f.Var(&m.precision, "precision", "type to hold the weights in: auto, f32, f16, bf16 or int8. auto is f16\nif no weight changes by it, else as stored")
+	m.assistant.register(f)
 }
 
 // complete offers directories for --model.
 func (m *modelFlags) complete(c *cobra.Command) {
 	must(c.MarkFlagDirname("model"))
-	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"auto", "f32", "f16", "bf16"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"auto", "f32", "f16", "bf16", "int8"}, cobra.ShellCompDirectiveNoFileComp)))
+	m.assistant.complete(c)
 }
 
 // must panics on an error of flag registration, a programmer's mistake.
@@ -64,6 +68,7 @@ type engine struct {
 	*transcribe.Model
 	checkpoint *model.Checkpoint
 	pool       *parallel.Pool
+	closers    []io.Closer
 }
 
 // load opens the model that the flags name.
@@ -75,8 +80,11 @@ func (m *modelFlags) load() (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{checkpoint: c, pool: parallel.New(m.threads)}
+	e := &engine{checkpoint: c, pool: parallel.New(m.threads), closers: []io.Closer{c}}
 	e.Model, err = transcribe.Load(c, transcribe.LoadOptions{Pool: e.pool, Precision: m.precision.DType})
+	if err == nil {
+		err = m.assistant.attach(e)
+	}
 	if err != nil {
 		e.close()
 		return nil, err
@@ -86,7 +94,9 @@ func (m *modelFlags) load() (*engine, error) {
 
 func (e *engine) close() {
 	e.pool.Close()
-	e.checkpoint.Close() // a mapping of a file that was only read
+	for _, c := range e.closers {
+		c.Close() // a mapping of a file that was only read
+	}
 }
 
 // A precision is a flag for the type of weights. The zero value is auto.
@@ -100,13 +110,13 @@ func (p *precision) String() string {
 }
 
 func (p *precision) Set(s string) error {
-	for _, d := range []tensor.DType{0, tensor.F32, tensor.F16, tensor.BF16} {
+	for _, d := range []tensor.DType{0, tensor.F32, tensor.F16, tensor.BF16, tensor.I8} {
 		if q := (precision{d}); q.String() == s {
 			*p = q
 			return nil
 		}
 	}
-	return errors.New("want auto, f32, f16 or bf16")
+	return errors.New("want auto, f32, f16, bf16 or int8")
 }
 
 func (p *precision) Type() string { return "type" }
