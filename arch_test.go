@@ -35,6 +35,9 @@ var plan = map[string]room{
 	"wer/normalize": {"text normalisers; need no engine", nil},
 	"datasets":      {"utterances from folders and manifests; no decoding", nil},
 
+	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "report", "transcript"}},
+	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"wer", "wer/normalize"}},
+
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},
 	"models/demo": {"the embedded model; files only", nil},
 

@@ -1,0 +1,143 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"verity/audio"
+	"verity/datasets"
+	"verity/report"
+	"verity/transcript"
+)
+
+// An Engine turns a clip into text. It must be safe for concurrent use if it is
+// run with more than one worker.
+type Engine interface {
+	Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
+}
+
+// An EngineFunc is an Engine.
+type EngineFunc func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
+
+// Transcribe calls f.
+func (f EngineFunc) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+	return f(ctx, clip)
+}
+
+// A Dataset yields utterances in a stable order with identifiers that are unique. A
+// *datasets.RowError is a broken row, any other error the end.
+type Dataset func(yield func(datasets.Utterance, error) bool)
+
+// record runs one utterance. What goes wrong is in the record, but for the end of
+// ctx, which leaves none.
+func record(ctx context.Context, e Engine, u datasets.Utterance, run report.Run) (*report.Record, error) {
+	r := &report.Record{
+		ID: u.ID, Audio: u.Audio.Path, Reference: u.Text, Duration: u.Duration,
+		Segments: []report.Segment{}, Run: run,
+	}
+	t, err := transcribe(ctx, e, u)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		r.Error = err.Error()
+		return r, nil
+	}
+	fill(r, t)
+	if _, err := r.Line(); err != nil {
+		// A number that JSON has no word for.
+		bare := report.Record{ID: r.ID, Audio: r.Audio, Reference: r.Reference, Segments: []report.Segment{}, Run: run}
+		bare.Error = "unusable result: " + err.Error()
+		r = &bare
+	}
+	return r, nil
+}
+
+// transcribe opens the sound of u and runs the engine.
+func transcribe(ctx context.Context, e Engine, u datasets.Utterance) (*transcript.Transcript, error) {
+	clip, err := open(u)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	return e.Transcribe(ctx, clip)
+}
+
+// open opens the sound of u, only its part if it has an offset.
+func open(u datasets.Utterance) (*audio.Clip, error) {
+	clip, err := openAll(u.Audio)
+	if err != nil || u.Offset == 0 {
+		return clip, err
+	}
+	defer clip.Close()
+	from := int(u.Offset * audio.SampleRate)
+	pcm, err := samples(clip, from+int(u.Duration*audio.SampleRate))
+	if err != nil {
+		return nil, err
+	}
+	if len(pcm) <= from {
+		return nil, fmt.Errorf("%s: offset %v s: the audio ends at %v s", u.Audio.Path, u.Offset, float64(len(pcm))/audio.SampleRate)
+	}
+	return audio.FromSamples(u.ID, pcm[from:]), nil
+}
+
+func openAll(s datasets.Source) (*audio.Clip, error) {
+	if !s.Embedded() {
+		return audio.Open(s.Path)
+	}
+	f, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return audio.OpenReader(s.Path, f)
+}
+
+// samples reads at most limit samples of a clip.
+func samples(clip *audio.Clip, limit int) ([]float32, error) {
+	var pcm []float32
+	buf := make([]float32, 1<<14)
+	for len(pcm) < limit {
+		n, err := clip.Read(buf[:min(len(buf), limit-len(pcm))])
+		pcm = append(pcm, buf[:n]...)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return pcm, nil
+}
+
+// fill puts a transcript into a record.
+func fill(r *report.Record, t *transcript.Transcript) {
+	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
+	for _, s := range t.Segments {
+		tokens := make([]int32, len(s.Tokens))
+		for i, tok := range s.Tokens {
+			tokens[i] = int32(tok)
+		}
+		r.Segments = append(r.Segments, report.Segment{
+			Start: s.Start, End: s.End, Text: s.Text, Tokens: tokens,
+			Temperature: s.Temperature, AvgLogProb: s.AvgLogProb,
+			CompressionRatio: s.CompressionRatio, NoSpeechProb: s.NoSpeechProb,
+		})
+	}
+	n, d := t.Stats, t.Stats.Drafts
+	r.Seconds = report.Seconds(n.Seconds)
+	r.Work = report.Work{Windows: n.Windows, Silent: n.Silent, Attempts: n.Attempts, Tokens: n.Tokens}
+	r.Drafting = report.Drafting{Rounds: d.Rounds, Drafted: d.Drafted, Accepted: d.Accepted, Kept: n.Tokens, Histogram: d.Histogram}
+}
+
+// broken is the record of a row that is no utterance.
+func broken(row *datasets.RowError, run report.Run) *report.Record {
+	id := row.File
+	if row.Line > 0 {
+		id = fmt.Sprintf("%s:%d", row.File, row.Line)
+	}
+	return &report.Record{ID: id, Error: "broken row: " + row.Err.Error(), NoReference: true, Segments: []report.Segment{}, Run: run}
+}

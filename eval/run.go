@@ -1,0 +1,160 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"verity/datasets"
+	"verity/report"
+)
+
+// Options say how to run. The zero value runs all utterances, one at a time.
+type Options struct {
+	// Dir is the folder to write to. It is made if it is not there.
+	Dir string
+
+	// Shard is the part of the dataset to run.
+	Shard Shard
+
+	// Workers is how many utterances are under way at once. 0 means 1. Records are
+	// in the dataset's order whatever it is.
+	Workers int
+
+	// Limit is the most utterances to run, broken rows not counted. 0 means all.
+	Limit int
+
+	// Run goes into every record.
+	Run report.Run
+
+	// Watch, if not nil, gets every record as soon as it is written, and first
+	// those that a resumed run finds.
+	Watch func(*report.Record)
+}
+
+// A Shard is every Of-th row of a dataset, beginning with the row I, from 1. The
+// zero value is the whole.
+type Shard struct{ I, Of int }
+
+// ParseShard reads "2/4".
+func ParseShard(s string) (Shard, error) {
+	var sh Shard
+	if n, err := fmt.Sscanf(s, "%d/%d", &sh.I, &sh.Of); n != 2 || err != nil || sh.String() != s || sh.I < 1 || sh.I > sh.Of {
+		return Shard{}, fmt.Errorf("shard %q: want i/n with i from 1 to n, such as 2/4", s)
+	}
+	return sh, nil
+}
+
+// String returns "2/4"; nothing for the whole.
+func (s Shard) String() string {
+	if s.Of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.I, s.Of)
+}
+
+// has reports whether the row of an index from 0 is in the shard.
+func (s Shard) has(row int) bool { return s.Of == 0 || row%s.Of == s.I-1 }
+
+// File is the name of the shard's record file.
+func (s Shard) File() string {
+	if s.Of == 0 {
+		return "records.jsonl"
+	}
+	return fmt.Sprintf("records-%d-of-%d.jsonl", s.I, s.Of)
+}
+
+// A Summary says what a run did.
+type Summary struct {
+	Path    string // of the records
+	Resumed int    // records that were there
+	Torn    bool   // whether a torn line was cut off
+	Done    int    // utterances run
+	Failed  int    // of all records, resumed ones included, those with an error
+}
+
+// A MismatchError reports records that another run has left in the folder.
+type MismatchError struct {
+	Path, Thing string
+	Got, Want   string // in the file, in this run
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("%s holds records of another run: %s: got %q, want %q; name another folder, or remove the file", e.Path, e.Thing, e.Got, e.Want)
+}
+
+// Run evaluates an engine and appends a record for every utterance that has none
+// yet. What it had done when ctx ended stays written.
+func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {
+	l, err := openLog(filepath.Join(o.Dir, o.Shard.File()), o.Run, o.Watch)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer l.close()
+	sum := Summary{Path: l.path, Resumed: len(l.done), Torn: l.torn, Failed: l.failed}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for r := range inOrder(o.Workers, jobs(ctx, e, data, l.done, o)) {
+		if r.err != nil {
+			cancel() // those under way
+			return sum, r.err
+		}
+		if err := l.append(r.record); err != nil {
+			return sum, err
+		}
+		sum.Done++
+		if r.record.Error != "" {
+			sum.Failed++
+		}
+		if o.Watch != nil {
+			o.Watch(r.record)
+		}
+	}
+	return sum, l.sync()
+}
+
+// A result is what comes of a job: a record, or the end.
+type result struct {
+	record *report.Record
+	err    error
+}
+
+// jobs yields the work that is left, in order. Those after an error are not to be
+// expected.
+func jobs(ctx context.Context, e Engine, data Dataset, done map[string]bool, o Options) func(yield func(func() result) bool) {
+	return func(yield func(func() result) bool) {
+		row, utterances := 0, 0
+		for u, err := range data {
+			var bad *datasets.RowError
+			if err != nil && !errors.As(err, &bad) {
+				yield(func() result { return result{nil, err} })
+				return
+			}
+			if bad == nil {
+				if utterances++; o.Limit > 0 && utterances > o.Limit {
+					return
+				}
+			}
+			mine := o.Shard.has(row)
+			row++
+			id := u.ID
+			if bad != nil {
+				id = broken(bad, o.Run).ID
+			}
+			if !mine || done[id] {
+				continue
+			}
+			job := func() result {
+				if bad != nil {
+					return result{broken(bad, o.Run), nil}
+				}
+				r, err := record(ctx, e, u, o.Run)
+				return result{r, err}
+			}
+			if !yield(job) {
+				return
+			}
+		}
+	}
+}

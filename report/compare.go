@@ -1,0 +1,420 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"verity/wer"
+)
+
+// CompareSchema is the schema field of a comparison.
+const CompareSchema = "verity.compare/1"
+
+// A Verdict is what a comparison comes to.
+type Verdict string
+
+// The verdicts.
+const (
+	Identical    Verdict = "identical"    // every utterance, every bit
+	Different    Verdict = "different"    // at least one bit of one utterance
+	Inconclusive Verdict = "inconclusive" // identical, but nothing was drafted, so nothing is proven
+)
+
+// A Comparison is what two sets over the same utterances have in common, and what
+// they took. Its JSON is that of verity.compare/1. In each pair the baseline comes
+// first.
+type Comparison struct {
+	Schema       string    `json:"schema"`
+	Verdict      Verdict   `json:"verdict"`
+	Utterances   int       `json:"utterances"` // that both have a hypothesis for
+	Failed       int       `json:"failed"`     // that neither has one for
+	AudioSeconds float64   `json:"audio_seconds"`
+	Identical    Alike     `json:"identical"`
+	Different    int       `json:"different"`   // in any way, failing in one arm included
+	Differences  []Finding `json:"differences"` // at most [maxFindings]
+
+	WER      *Pair[float64] `json:"wer"` // null without references
+	NotWorse int            `json:"not_worse"`
+	Seconds  Stages         `json:"seconds"`
+	Memory   *Pair[int64]   `json:"memory_bytes"` // of the process; null if not measured
+
+	Speedup    Speedups   `json:"speedup"`
+	Acceptance Acceptance `json:"acceptance"`
+	Predicted  *float64   `json:"predicted_speedup"` // of decoding; null if nothing was drafted
+
+	Names Pair[string] `json:"names"`
+	Runs  Pair[Run]    `json:"runs"`
+}
+
+// A Pair is a number of both arms.
+type Pair[T any] struct {
+	Baseline T `json:"baseline"`
+	Assisted T `json:"assisted"`
+}
+
+// Alike counts utterances that are the same bits in both arms.
+type Alike struct {
+	Tokens   int `json:"tokens"`
+	LogProbs int `json:"logprobs"` // and no-speech probabilities, temperatures, compression ratios
+	Segments int `json:"segments"` // number, times and text; language
+	All      int `json:"all"`
+}
+
+// A Finding is an utterance that differs.
+type Finding struct {
+	ID   string       `json:"id"`
+	What []string     `json:"what"` // tokens, logprobs, segments; or an arm that has failed or lacks it
+	Text Pair[string] `json:"text"`
+}
+
+// maxFindings is how many differences a comparison names; all are counted.
+const maxFindings = 50
+
+// Stages are seconds by stage, added up over utterances.
+type Stages struct {
+	Mel     Pair[float64] `json:"mel"`
+	Encode  Pair[float64] `json:"encode"`
+	CrossKV Pair[float64] `json:"cross_kv"`
+	Decode  Pair[float64] `json:"decode"`
+	Draft   Pair[float64] `json:"draft"`
+	Verify  Pair[float64] `json:"verify"`
+	Total   Pair[float64] `json:"total"`
+}
+
+// Speedups are those of decoding alone and of the whole way from sound to text.
+type Speedups struct {
+	Decode Speedup `json:"decode"`
+	Total  Speedup `json:"total"`
+}
+
+// A Speedup is baseline seconds over assisted seconds. Median, Low and High are
+// the 50th, 5th and 95th percentile over utterances; Overall is the quotient of
+// the sums, what a whole dataset gains.
+type Speedup struct {
+	Median  float64 `json:"median"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Overall float64 `json:"overall"`
+}
+
+// Acceptance is what the assistant was worth.
+type Acceptance struct {
+	Drafted   int     `json:"drafted"`
+	Accepted  int     `json:"accepted"`
+	Rate      float64 `json:"rate"`
+	Rounds    int     `json:"rounds"`
+	Histogram []int   `json:"histogram"` // rounds by number of accepted tokens
+	MeanKept  float64 `json:"mean_kept"`
+}
+
+// A digest is a record as its comparison sees it.
+type digest struct {
+	failed                     bool
+	tokens, logProbs, segments [16]byte
+	duration                   float64
+	decode, total              float64
+	words                      wer.Counts
+	scored                     bool
+}
+
+func digestOf(r *Record, words wer.Counts) digest {
+	d := digest{failed: r.Error != "", duration: r.Duration, decode: r.Seconds.Decode, total: r.Seconds.Total, words: words, scored: !r.NoReference}
+	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
+	for _, s := range r.Segments {
+		number(tokens, uint64(len(s.Tokens)))
+		for _, t := range s.Tokens {
+			number(tokens, uint64(t))
+		}
+		for _, v := range []float64{s.AvgLogProb, s.NoSpeechProb, s.Temperature, s.CompressionRatio} {
+			number(logProbs, math.Float64bits(v))
+		}
+		number(segments, math.Float64bits(s.Start))
+		number(segments, math.Float64bits(s.End))
+		text(segments, s.Text)
+	}
+	text(segments, r.Hypothesis)
+	text(segments, r.Language)
+	copy(d.tokens[:], tokens.Sum(nil))
+	copy(d.logProbs[:], logProbs.Sum(nil))
+	copy(d.segments[:], segments.Sum(nil))
+	return d
+}
+
+func number(h hash.Hash, v uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, v)) }
+
+func text(h hash.Hash, s string) {
+	number(h, uint64(len(s)))
+	h.Write([]byte(s))
+}
+
+// Pairs takes two sets in, utterance by utterance, and compares them. It must not
+// be used by two goroutines at once.
+type Pairs struct {
+	Baseline, Assisted *Set
+
+	c             Comparison
+	decode, total []float64 // speed-ups
+	words         [2][]wer.Counts
+}
+
+// NewPairs compares two sets that are still empty.
+func NewPairs(baseline, assisted *Set) *Pairs { return &Pairs{Baseline: baseline, Assisted: assisted} }
+
+// Add takes in the two records of one utterance. It returns what differs between
+// them, nothing if they are identical or if both have failed.
+func (p *Pairs) Add(baseline, assisted *Record) ([]string, error) {
+	if baseline.ID != assisted.ID {
+		return nil, fmt.Errorf("utterance %s is paired with %s", baseline.ID, assisted.ID)
+	}
+	a, err := p.Baseline.Add(baseline)
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.Assisted.Add(assisted)
+	if err != nil {
+		return nil, err
+	}
+	what := p.add(digestOf(baseline, a), digestOf(assisted, b))
+	p.find(baseline.ID, what, Pair[string]{words(baseline), words(assisted)})
+	return what, nil
+}
+
+// words is what a record has to show for itself.
+func words(r *Record) string {
+	if r.Error != "" {
+		return "failed: " + r.Error
+	}
+	return r.Hypothesis
+}
+
+// find counts a difference and keeps it, while there is room.
+func (p *Pairs) find(id string, what []string, text Pair[string]) {
+	if len(what) == 0 {
+		return
+	}
+	p.c.Different++
+	if len(p.c.Differences) < maxFindings {
+		p.c.Differences = append(p.c.Differences, Finding{id, what, text})
+	}
+}
+
+// add compares two digests and counts.
+func (p *Pairs) add(a, b digest) (what []string) {
+	switch {
+	case a.failed && b.failed:
+		p.c.Failed++
+		return nil
+	case a.failed:
+		return []string{"baseline failed"}
+	case b.failed:
+		return []string{"assisted failed"}
+	}
+	p.c.Utterances++
+	p.c.AudioSeconds += a.duration
+	for _, x := range []struct {
+		name  string
+		same  bool
+		count *int
+	}{
+		{"tokens", a.tokens == b.tokens, &p.c.Identical.Tokens},
+		{"logprobs", a.logProbs == b.logProbs, &p.c.Identical.LogProbs},
+		{"segments", a.segments == b.segments, &p.c.Identical.Segments},
+	} {
+		if x.same {
+			*x.count++
+		} else {
+			what = append(what, x.name)
+		}
+	}
+	if len(what) == 0 {
+		p.c.Identical.All++
+	}
+	if a.decode > 0 && b.decode > 0 {
+		p.decode = append(p.decode, a.decode/b.decode)
+	}
+	if a.total > 0 && b.total > 0 {
+		p.total = append(p.total, a.total/b.total)
+	}
+	if a.scored && b.scored {
+		p.words[0], p.words[1] = append(p.words[0], a.words), append(p.words[1], b.words)
+	}
+	return what
+}
+
+// Comparison returns what came out.
+func (p *Pairs) Comparison() *Comparison {
+	c, a, b := p.c, p.Baseline.Score(), p.Assisted.Score()
+	c.Schema = CompareSchema
+	c.Names, c.Runs = Pair[string]{a.Name, b.Name}, Pair[Run]{a.Run, b.Run}
+	c.Seconds = stagesOf(a.Seconds, b.Seconds)
+	c.Speedup.Decode = speedup(p.decode, c.Seconds.Decode)
+	c.Speedup.Total = speedup(p.total, c.Seconds.Total)
+	c.NotWorse = wer.NotWorse(p.words[1], p.words[0])
+	if a.Scored > 0 && b.Scored > 0 {
+		c.WER = &Pair[float64]{a.WER, b.WER}
+	}
+	d := b.Drafting
+	c.Acceptance = Acceptance{d.Drafted, d.Accepted, d.Rate(), d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
+	if c.Acceptance.Histogram == nil {
+		c.Acceptance.Histogram = []int{}
+	}
+	c.Verdict = Identical
+	switch {
+	case c.Different > 0:
+		c.Verdict = Different
+	case d.Drafted == 0 || c.Utterances == 0:
+		c.Verdict = Inconclusive
+	}
+	if c.Differences == nil {
+		c.Differences = []Finding{}
+	}
+	return &c
+}
+
+func stagesOf(a, b Seconds) Stages {
+	return Stages{
+		Mel: Pair[float64]{a.Mel, b.Mel}, Encode: Pair[float64]{a.Encode, b.Encode}, CrossKV: Pair[float64]{a.CrossKV, b.CrossKV},
+		Decode: Pair[float64]{a.Decode, b.Decode}, Draft: Pair[float64]{a.Draft, b.Draft}, Verify: Pair[float64]{a.Verify, b.Verify},
+		Total: Pair[float64]{a.Total, b.Total},
+	}
+}
+
+// speedup summarises the quotients of utterances and that of their sums.
+func speedup(quotients []float64, sum Pair[float64]) Speedup {
+	if len(quotients) == 0 {
+		return Speedup{}
+	}
+	q := slices.Sorted(slices.Values(quotients))
+	at := func(p float64) float64 { return stat.Quantile(p, stat.LinInterp, q, nil) }
+	return Speedup{at(0.5), at(0.05), at(0.95), ratio(sum.Baseline, sum.Assisted)}
+}
+
+// Join compares the record files of two runs by utterance. Sets must be empty. Only
+// digests are kept; what differs is looked up in the files again.
+func Join(baseline, assisted Files, a, b *Set) (*Pairs, error) {
+	p := NewPairs(a, b)
+	first := map[string]digest{}
+	var order []string
+	if err := a.AddAll(baseline, func(r *Record, c wer.Counts) {
+		first[r.ID] = digestOf(r, c)
+		order = append(order, r.ID)
+	}); err != nil {
+		return nil, err
+	}
+	second := map[string]digest{}
+	if err := b.AddAll(assisted, func(r *Record, c wer.Counts) {
+		second[r.ID] = digestOf(r, c)
+		if !a.ids[r.ID] {
+			order = append(order, r.ID)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	return p, p.join(order, first, second, baseline, assisted)
+}
+
+// join adds every utterance that one of the sets has a hypothesis for.
+func (p *Pairs) join(order []string, first, second map[string]digest, baseline, assisted Files) error {
+	for id := range p.Assisted.ids {
+		if _, ok := second[id]; !ok && p.Baseline.ids[id] {
+			if _, ok := first[id]; !ok {
+				p.c.Failed++
+			}
+		}
+	}
+	found := map[string][]string{}
+	for _, id := range order {
+		a, inFirst := first[id]
+		b, inSecond := second[id]
+		var what []string
+		switch {
+		case !inFirst:
+			what = []string{lack("baseline", p.Baseline, id)}
+		case !inSecond:
+			what = []string{lack("assisted", p.Assisted, id)}
+		default:
+			what = p.add(a, b)
+		}
+		switch {
+		case len(what) == 0:
+		case len(found) < maxFindings:
+			found[id] = what
+		default:
+			p.c.Different++
+		}
+	}
+	return p.lookUp(found, baseline, assisted)
+}
+
+// lack says why an arm has no hypothesis for an utterance.
+func lack(arm string, s *Set, id string) string {
+	if s.ids[id] {
+		return arm + " failed"
+	}
+	return "not in " + arm
+}
+
+// lookUp reads the texts of what differs.
+func (p *Pairs) lookUp(found map[string][]string, baseline, assisted Files) error {
+	if len(found) == 0 {
+		return nil
+	}
+	texts := map[string]Pair[string]{}
+	for i, f := range []Files{baseline, assisted} {
+		for r, err := range f.Records() {
+			if err != nil || found[r.ID] == nil {
+				continue // AddAll has reported it
+			}
+			t := texts[r.ID]
+			if i == 0 {
+				t.Baseline = words(r)
+			} else {
+				t.Assisted = words(r)
+			}
+			texts[r.ID] = t
+		}
+	}
+	for id, what := range found {
+		p.find(id, what, texts[id])
+	}
+	slices.SortFunc(p.c.Differences, func(x, y Finding) int { return cmp.Compare(x.ID, y.ID) })
+	return nil
+}
+
+// replayed is how many utterances a page can replay.
+const replayed = 24
+
+// A Scene is one utterance of both arms, as the replay shows it.
+type Scene struct {
+	ID       string
+	Baseline *Record
+	Assisted *Record
+}
+
+// Scenes returns the first utterances that both arms have text for.
+func (p *Pairs) Scenes() []Scene {
+	other := map[string]*Record{}
+	for _, r := range p.Assisted.first {
+		other[r.ID] = r
+	}
+	var scenes []Scene
+	for _, r := range p.Baseline.first {
+		if o := other[r.ID]; o != nil && r.Hypothesis != "" {
+			scenes = append(scenes, Scene{r.ID, r, o})
+		}
+	}
+	return scenes
+}
+
+// Differ returns what is not the same in two records, as Add does.
+func Differ(a, b *Record) []string {
+	var p Pairs
+	return p.add(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))
+}

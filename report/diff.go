@@ -1,0 +1,40 @@
+package report
+
+import "verity/wer"
+
+// A Word is a place of an aligned pair of texts.
+type Word struct {
+	Op         string `json:"op"` // hit, sub, del or ins
+	Reference  string `json:"reference,omitempty"`
+	Hypothesis string `json:"hypothesis,omitempty"`
+}
+
+// A differ aligns texts word by word, with memory that later calls reuse.
+type differ struct {
+	vocabulary wer.Vocabulary
+	aligner    wer.Aligner
+}
+
+// maxWords is how many distinct words a differ keeps before it starts anew.
+const maxWords = 1 << 18
+
+// words returns the alignment of two normalised texts.
+func (d *differ) words(reference, hypothesis string) []Word {
+	if d.vocabulary.Len() > maxWords {
+		d.vocabulary = wer.Vocabulary{}
+	}
+	ref := d.vocabulary.Words(nil, reference)
+	hyp := d.vocabulary.Words(nil, hypothesis)
+	pairs := d.aligner.Align(ref, hyp)
+	out := make([]Word, len(pairs))
+	for i, p := range pairs {
+		out[i].Op = p.Op.String()
+		if p.Op != wer.Ins {
+			out[i].Reference = d.vocabulary.Word(ref[p.Ref])
+		}
+		if p.Op != wer.Del {
+			out[i].Hypothesis = d.vocabulary.Word(hyp[p.Hyp])
+		}
+	}
+	return out
+}

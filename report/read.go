@@ -1,0 +1,156 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ErrTorn is the cause of a [LineError] for a last line without an end: a run
+// that was killed, or is still going.
+var ErrTorn = errors.New("torn last line")
+
+// A LineError reports a line that is not a record.
+type LineError struct {
+	File string
+	Line int // from 1
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Read yields the records of r, whose name is used in errors. A line that is no
+// record yields a *LineError in its place and does not end the sequence; an error
+// of reading does.
+func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		b := bufio.NewReaderSize(r, 1<<16)
+		for n := 1; ; n++ {
+			line, err := b.ReadBytes('\n')
+			switch {
+			case err == io.EOF && len(line) == 0:
+				return
+			case err == io.EOF:
+				yield(nil, &LineError{name, n, ErrTorn})
+				return
+			case err != nil:
+				yield(nil, fmt.Errorf("%s: %w", name, err))
+				return
+			}
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				continue
+			}
+			if rec, err := parse(line); err != nil {
+				if !yield(nil, &LineError{name, n, err}) {
+					return
+				}
+			} else if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+}
+
+// parse reads one line.
+func parse(line []byte) (*Record, error) {
+	r := new(Record)
+	if err := json.Unmarshal(line, r); err != nil {
+		return nil, fmt.Errorf("malformed record: %w", err)
+	}
+	if r.Schema != RecordSchema {
+		return nil, fmt.Errorf("unsupported record: schema: got %q, want %q", r.Schema, RecordSchema)
+	}
+	if r.ID == "" {
+		return nil, errors.New("malformed record: it has no id")
+	}
+	return r, nil
+}
+
+// Line returns r as a line of JSON, its end included.
+func (r *Record) Line() ([]byte, error) {
+	r.Schema = RecordSchema
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(r)
+	return b.Bytes(), err
+}
+
+// Files are the record files of one set.
+type Files struct {
+	Name  string
+	Paths []string
+}
+
+// Find says which files an argument of the command line means: a file itself; of
+// a directory every records*.jsonl as one set, or else the two arms that a
+// comparison leaves there, as two.
+func Find(arg string) ([]Files, error) {
+	st, err := os.Stat(arg)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		return []Files{{arg, []string{arg}}}, nil
+	}
+	paths, err := filepath.Glob(filepath.Join(escape(arg), "records*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) > 0 {
+		slices.Sort(paths)
+		return []Files{{arg, paths}}, nil
+	}
+	var arms []Files
+	for _, arm := range []string{"baseline", "assisted"} {
+		p := filepath.Join(arg, arm+".jsonl")
+		if _, err := os.Stat(p); err == nil {
+			arms = append(arms, Files{arm, []string{p}})
+		}
+	}
+	if len(arms) == 0 {
+		return nil, fmt.Errorf("%s: no records*.jsonl, baseline.jsonl or assisted.jsonl in it", arg)
+	}
+	return arms, nil
+}
+
+// escape keeps a directory's name from being taken for a pattern.
+func escape(name string) string {
+	var b []byte
+	for i := range len(name) {
+		if c := name[i]; c == '*' || c == '?' || c == '[' || c == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, name[i])
+	}
+	return string(b)
+}
+
+// Records yields the records of all files, one after the other, as Read does.
+func (f Files) Records() iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		for _, path := range f.Paths {
+			file, err := os.Open(path)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for r, err := range Read(path, file) {
+				if !yield(r, err) {
+					file.Close()
+					return
+				}
+			}
+			file.Close() // was only read
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package report
+
+// RecordSchema is the schema field of every record.
+const RecordSchema = "verity.record/1"
+
+// A Record is one utterance of one run. It is a line of records.jsonl.
+type Record struct {
+	Schema string `json:"schema"`
+	ID     string `json:"id"`              // unique in its run
+	Audio  string `json:"audio,omitempty"` // where the sound came from
+	Error  string `json:"error,omitempty"` // why there is no hypothesis; empty if there is one
+
+	Reference   string  `json:"reference"` // raw
+	NoReference bool    `json:"no_reference,omitempty"`
+	Hypothesis  string  `json:"hypothesis"` // raw
+	Language    string  `json:"language,omitempty"`
+	Duration    float64 `json:"audio_seconds"`
+
+	Segments []Segment `json:"segments"`
+	Seconds  Seconds   `json:"seconds"`
+	Work     Work      `json:"work"`
+	Drafting Drafting  `json:"drafting"`
+	Run      Run       `json:"run"`
+}
+
+// A Segment is a piece of a transcript. The JSON names are openai/whisper's.
+type Segment struct {
+	Start            float64 `json:"start"`
+	End              float64 `json:"end"`
+	Text             string  `json:"text"`
+	Tokens           []int32 `json:"tokens"`
+	Temperature      float64 `json:"temperature"`
+	AvgLogProb       float64 `json:"avg_logprob"`
+	CompressionRatio float64 `json:"compression_ratio"`
+	NoSpeechProb     float64 `json:"no_speech_prob"`
+
+	// Pieces are the text again, cut where it was an assistant that foresaw it;
+	// nil if the run did not say.
+	Pieces []Piece `json:"pieces,omitempty"`
+}
+
+// A Piece is text of consecutive tokens that an assistant all foresaw, or none.
+type Piece struct {
+	Text     string `json:"text"`
+	Accepted bool   `json:"accepted"`
+}
+
+// Seconds is wall time by stage.
+type Seconds struct {
+	Mel     float64 `json:"mel"`
+	Encode  float64 `json:"encode"`
+	CrossKV float64 `json:"cross_kv"`
+	Decode  float64 `json:"decode"`
+	Draft   float64 `json:"draft"`  // of Decode, spent proposing
+	Verify  float64 `json:"verify"` // of Decode, spent choosing
+	Total   float64 `json:"total"`
+}
+
+func (s *Seconds) add(o Seconds) {
+	s.Mel += o.Mel
+	s.Encode += o.Encode
+	s.CrossKV += o.CrossKV
+	s.Decode += o.Decode
+	s.Draft += o.Draft
+	s.Verify += o.Verify
+	s.Total += o.Total
+}
+
+// Work says how much was decoded.
+type Work struct {
+	Windows  int `json:"windows"`
+	Silent   int `json:"silent"`   // of these, without speech
+	Attempts int `json:"attempts"` // decodings of windows
+	Tokens   int `json:"tokens"`   // chosen in all attempts, end-of-text included
+}
+
+func (w *Work) add(o Work) {
+	w.Windows += o.Windows
+	w.Silent += o.Silent
+	w.Attempts += o.Attempts
+	w.Tokens += o.Tokens
+}
+
+// Drafting says what an assistant did. It is zero in plain decoding, but for
+// rounds that drafted nothing.
+type Drafting struct {
+	Rounds    int   `json:"rounds"`
+	Drafted   int   `json:"drafted"`
+	Accepted  int   `json:"accepted"`
+	Kept      int   `json:"kept"` // tokens that rounds yielded, end-of-text included
+	Histogram []int `json:"histogram,omitempty"`
+}
+
+func (d *Drafting) add(o Drafting) {
+	d.Rounds += o.Rounds
+	d.Drafted += o.Drafted
+	d.Accepted += o.Accepted
+	d.Kept += o.Kept
+	for len(d.Histogram) < len(o.Histogram) {
+		d.Histogram = append(d.Histogram, 0)
+	}
+	for i, n := range o.Histogram {
+		d.Histogram[i] += n
+	}
+}
+
+// Rate returns the share of drafted tokens that were accepted; 0 without any.
+func (d Drafting) Rate() float64 { return ratio(float64(d.Accepted), float64(d.Drafted)) }
+
+// MeanKept returns the tokens a round yields; 0 without any round.
+func (d Drafting) MeanKept() float64 { return ratio(float64(d.Kept), float64(d.Rounds)) }
+
+// ratio is a/b, 0 where nothing was measured.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// A Run says what made a record. Apart from Machine and Threads, which only change
+// times, everything the text depends on is in it.
+type Run struct {
+	Code      string            `json:"code"`                // version of verity
+	Model     string            `json:"model"`               // as named by the user
+	ModelID   string            `json:"model_id,omitempty"`  // fingerprint of its weights
+	Assistant string            `json:"assistant,omitempty"` // empty in plain decoding
+	Dataset   string            `json:"dataset,omitempty"`
+	Options   map[string]string `json:"options,omitempty"` // flags with their values
+	Machine   string            `json:"machine,omitempty"`
+	Threads   int               `json:"threads,omitempty"`
+}
+
+// Tokens returns the tokens of all segments.
+func (r *Record) Tokens() []int32 {
+	var all []int32
+	for _, s := range r.Segments {
+		all = append(all, s.Tokens...)
+	}
+	return all
+}
