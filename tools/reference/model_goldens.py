@@ -12,7 +12,8 @@ internal/golden/testdata, whose Go package reads them:
 
 Tolerances are derived, not tuned: FACTOR times the largest difference between
 float32 and float64 on the same input, since another order of summation drifts from
-the exact value about as far as torch's own does, and the two may drift apart.
+the exact value about as far as torch's own does, and the two may drift apart. For
+half precision, "cache" is how far logits move when keys and values are rounded too.
 """
 
 import argparse
@@ -37,6 +38,7 @@ import rule
 FACTOR = 4  # tolerance over drift
 MARGIN = 10  # a margin above MARGIN tolerances decides a token
 TOP, SAMPLED, TEACHER, POSITIONS = 32, 256, 40, 64
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 OUT = rule.ROOT / "internal/golden/testdata"
 SOURCE = (
     f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, "
@@ -58,8 +60,7 @@ def write_checkpoint(spec, weights, out):
     for name in ("config", "generation_config", "preprocessor_config"):
         if name in spec:
             (out / f"{name}.json").write_text(json.dumps(spec[name]))
-    dtype = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[spec["dtype"]]
-    stored, n = {k: v.to(dtype) for k, v in weights.items()}, spec["shards"]
+    stored, n = {k: v.to(DTYPES[spec["dtype"]]) for k, v in weights.items()}, spec["shards"]
     save = lambda part, file: safetensors.torch.save_file(part, out / file, {"format": "pt"})
     if n == 1:
         return save(stored, "model.safetensors")
@@ -110,6 +111,21 @@ def openai_model(spec, weights):
         renamed[name] = w
     net.load_state_dict(renamed)
     return net.eval()
+
+
+@contextlib.contextmanager
+def rounded_caches(spec, hf):
+    """Rounds the decoder's keys and values, self and cross, to the type of the checkpoint, as
+    an engine does that stores its caches no wider than its weights."""
+    dtype = DTYPES[spec["dtype"]]
+    attentions = [a for l in hf.model.decoder.layers for a in (l.self_attn, l.encoder_attn)]
+    hooks = [p.register_forward_hook(lambda _, args, out: out.to(dtype).to(out.dtype))
+             for a in attentions for p in (a.k_proj, a.v_proj)]
+    try:
+        yield
+    finally:
+        for h in hooks:
+            h.remove()
 
 
 @torch.no_grad()
@@ -234,11 +250,15 @@ def make(spec):
     _, logits_wave = numbers(hf, wave, tokens)
     with torch.no_grad():
         upstream = net.logits(torch.tensor([tokens]), net.encoder(torch.from_numpy(inputs["mel"])[None]))[0].double().numpy()
+    with rounded_caches(spec, hf):
+        _, logits_cached = numbers(hf, inputs["mel"], tokens)
     hf = hf.double()
     features64, logits64 = numbers(hf, inputs["mel"], tokens)
     _, logits_wave64 = numbers(hf, log_mel(pcm, bins, torch.float64), tokens)
     drift = {"encoder": np.abs(features - features64).max(), "logits": np.abs(logits - logits64).max(),
              "wave": np.abs(logits_wave - logits_wave64).max()}
+    if spec["dtype"] != "f32":
+        drift["cache"] = np.abs(logits - logits_cached).max()
     tol = {k: float(f"{FACTOR * v:.2g}") for k, v in drift.items()}
     assert np.abs(upstream - logits).max() <= tol["logits"], "the two upstreams disagree"
 
