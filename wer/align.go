@@ -87,7 +87,7 @@ func (a *Aligner) align(ref, hyp []int32, r, h, limit int) {
 	tail := len(ref) - n
 
 	limit = min(limit, max(n, m))
-	if 2*min(n, 2*limit+1)*m < maxTable || n < 65 || m < 10 {
+	if 2*int64(min(n, 2*limit+1))*int64(m) < maxTable || n < 65 || m < 10 {
 		a.trace(ref[:n], hyp[:m], r, h, limit)
 	} else {
 		at, half := a.split(ref[:n], hyp[:m], limit), m/2

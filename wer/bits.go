@@ -147,8 +147,9 @@ func (t *table) bit(rows []uint64, i, j int) bool {
 	return first <= b && b <= last && rows[j*t.stride+b-first]>>(i%64)&1 == 1
 }
 
-// far stands for a distance outside the band, beyond every real one.
-const far = 1 << 40
+// far stands for a distance outside the band, beyond every real one; two of them
+// fit an int of 32 bits.
+const far = 1 << 29
 
 // row appends D[0..n][len(hyp)] to dst.
 func (t *table) row(c *columns, hyp []int32, limit int, dst []int) []int {

@@ -156,7 +156,7 @@ func makeLong(seed, words, vocabulary, errors int) (ref, hyp []int32) {
 	x := uint32(seed)
 	below := func(n int) int {
 		x = x*1664525 + 1013904223
-		return int(x>>8) * n >> 24
+		return int(uint64(x>>8) * uint64(n) >> 24)
 	}
 	for range words {
 		w := int32(below(vocabulary))

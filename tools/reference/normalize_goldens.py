@@ -6,6 +6,7 @@ Pinned: openai-whisper 20250625 (MIT), Python 3.11 (Unicode 14.0), regex 2026.11
 Writes, under wer/normalize:
 
     english.json                   upstream's spelling table, byte for byte
+    english.LICENSE                the licence it comes under
     testdata/strings.jsonl.gz      one {"s": input, "e", "b", "d", "l": outputs} a line:
                                    english, basic, basic without diacritics, basic with split letters
     testdata/codepoints.json.gz    for every assigned code point, a probe through all four; one hash
@@ -208,6 +209,8 @@ def codepoints():
 
 def main():
     shutil.copyfile(pathlib.Path(upstream.__file__).with_name("english.json"), OUT / "english.json")
+    licence = next(f for f in importlib.metadata.files("openai-whisper") if f.name == "LICENSE")
+    shutil.copyfile(licence.locate(), OUT / "english.LICENSE")
     records, seen, raised = [], set(), 0
     for s in strings():
         if s in seen:

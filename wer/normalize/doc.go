@@ -20,7 +20,7 @@
 //
 // Upstream's goldens are in testdata; tools/reference/normalize_goldens.py wrote
 // them. English.json is upstream's British-American table, byte for byte (MIT
-// licence, Copyright 2022 OpenAI), gathered there from
+// licence, english.LICENSE), gathered there from
 // https://www.tysto.com/uk-us-spelling-list.html.
 //
 // Unicode tables are those of version 15.0, as in Python 3.12, except that

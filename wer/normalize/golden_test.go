@@ -83,7 +83,8 @@ func TestUpstream(t *testing.T) {
 }
 
 // TestEveryCodePoint puts every character of Unicode 14 through all variants,
-// alone, between letters and digits, and around capital sigma.
+// alone, between letters and digits, and around capital sigma. With -short it is
+// one block of 256 in sixteen.
 func TestEveryCodePoint(t *testing.T) {
 	var want struct {
 		Ranges [][2]rune
@@ -95,6 +96,11 @@ func TestEveryCodePoint(t *testing.T) {
 	var block []rune
 	n := 0
 	check := func() {
+		if testing.Short() && n%16 != 0 {
+			block = block[:0]
+			n++
+			return
+		}
 		h := sha256.New()
 		for _, r := range block {
 			for _, f := range variants {
