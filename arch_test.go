@@ -35,6 +35,8 @@ var plan = map[string]room{
 	"wer/normalize": {"text normalisers; need no engine", nil},
 	"datasets":      {"utterances from folders and manifests; no decoding", nil},
 
+	"selftest": {"the promises of the design, on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/parallel", "internal/tensor", "model", "tokenizer"}},
+
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"wer", "wer/normalize"}},
 

@@ -42,8 +42,9 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 	}
 	c, ok := d.crosses.get()
 	if !ok {
-		size := m.TextWidth / m.TextHeads
-		c = &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, size, m.AudioFrames, d.cacheType())}
+		c = d.BlankCross()
+	}
+	if c.kv == nil {
 		c.kv = make([]float32, m.AudioFrames*2*m.TextWidth)
 	}
 	for i := range d.blocks {
@@ -58,9 +59,20 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 	return c, nil
 }
 
+// BlankCross returns keys and values of nothing at all, every one zero, for tests
+// that cannot afford the audio.
+func (d *Decoder) BlankCross() *Cross {
+	m := d.dims
+	return &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioFrames, d.cacheType())}
+}
+
 // Close returns the memory of c to its decoder. c and every stream over it must
 // not be used after.
 func (c *Cross) Close() { c.d.crosses.put(c) }
+
+// On returns c for use with another decoder of the same weights, as Decoder.On
+// makes. It is c's memory, so only c is to be closed.
+func (c *Cross) On(d *Decoder) *Cross { return &Cross{d: d, layers: c.layers} }
 
 // A Stream is one sequence of tokens over one window: a cursor into a static
 // cache of self-attention keys and values, with room for every text position.

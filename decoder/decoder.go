@@ -100,3 +100,15 @@ func (d *Decoder) cacheType() tensor.DType {
 	}
 	return tensor.F16
 }
+
+// On returns the same decoder on another pool: it shares the weights, and has
+// buffers and caches of its own.
+func (d *Decoder) On(p *parallel.Pool) *Decoder {
+	return &Decoder{
+		dims: d.dims, pool: p, store: d.store, embed: d.embed, head: d.head,
+		positions: d.positions, blocks: d.blocks, norm: d.norm,
+	}
+}
+
+// Storage returns the type matrices are stored in.
+func (d *Decoder) Storage() tensor.DType { return d.store }

@@ -62,6 +62,17 @@ func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Mod
 	return &assisted
 }
 
+// Network returns what is behind a model that Load made: both halves of the
+// network, and the assistant, which is assistant.Off without one. It panics if
+// Load did not make m.
+func (m *Model) Network() (*encoder.Encoder, *decoder.Decoder, assistant.Assistant) {
+	e, ok := m.Listener.(*engine)
+	if !ok {
+		panic("transcribe: Network of a model that Load did not make")
+	}
+	return e.encoder, e.decoder, e.assistant
+}
+
 // An engine is the Listener of a checkpoint.
 type engine struct {
 	tok       *tokenizer.Tokenizer

@@ -40,6 +40,9 @@ func main() {
 // A usageError is the caller's mistake: it makes the exit status 2, not 1.
 type usageError struct{ error }
 
+// A differsError says that outputs differ that must not: the exit status is 3.
+type differsError struct{ error }
+
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
@@ -65,6 +68,9 @@ func run(ctx context.Context, e env, args []string) int {
 		return 1
 	}
 	fmt.Fprintf(e.err, "%s: %v\n", cmd.CommandPath(), err)
+	if errors.As(err, new(differsError)) {
+		return 3
+	}
 	return 1
 }
 
@@ -85,7 +91,7 @@ func newRoot(e env) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(transcribeCommand(e), infoCommand(e), versionCommand(e))
+	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
 	return root
 }
 

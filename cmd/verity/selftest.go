@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"verity/internal/kernel"
+	"verity/selftest"
+)
+
+const selftestHelp = `Selftest checks on a model what Verity promises of every model: the same bits
+whatever rows share a pass, on any number of threads, in any batch of streams, with
+any draft at any temperature, and on every instruction set of this machine (by
+running itself again without the better ones). It says what it compared, and how
+many values.
+
+Plain Go is slow. With a model of more than 20 million weights it is held against
+the others on two decode steps and on some panels of every kind of matrix.
+
+  verity selftest
+  verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
+
+Exit status: 0 every promise holds, 1 something failed, 2 wrong usage, 3 bits differ.`
+
+// lightFrom is how many weights are too many for plain Go.
+const lightFrom = 20_000_000
+
+// A selfTest is the selftest command with its flags.
+type selfTest struct {
+	env
+	model  modelFlags
+	json   bool
+	digest string // full or light: print a digest and nothing else
+}
+
+func selftestCommand(e env) *cobra.Command {
+	t := &selfTest{env: e}
+	c := &cobra.Command{
+		Use:   "selftest [flags]",
+		Short: "Check the promises on a model",
+		Long:  selftestHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
+	}
+	t.model.register(c.Flags())
+	t.model.complete(c)
+	c.Flags().BoolVar(&t.json, "json", false, "write JSON")
+	c.Flags().StringVar(&t.digest, "digest", "", "")
+	must(c.Flags().MarkHidden("digest"))
+	return c
+}
+
+// A checked is a check as it is written.
+type checked struct {
+	Name    string  `json:"name"`
+	What    string  `json:"compared,omitempty"`
+	Values  int64   `json:"values"`
+	Seconds float64 `json:"seconds"`
+	Error   string  `json:"error,omitempty"`
+}
+
+func (t *selfTest) run(ctx context.Context) error {
+	m, err := t.model.load()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	s := t.subject(m)
+	if t.digest != "" {
+		return t.printDigest(ctx, m, s)
+	}
+	var all []checked
+	var failed []error
+	note := func(c selftest.Check) {
+		out := checked{Name: c.Name, What: c.What, Values: c.Values, Seconds: c.Took.Seconds()}
+		if c.Err != nil {
+			out.Error = c.Err.Error()
+			failed = append(failed, fmt.Errorf("%s: %w", c.Name, c.Err))
+		}
+		all = append(all, out)
+		if !t.json {
+			t.print(out)
+		}
+	}
+	if err := selftest.Run(ctx, s, note); err != nil {
+		return err
+	}
+	note(t.instructionSets(ctx, m, s))
+	if t.json {
+		return errors.Join(t.write(all), promise(failed))
+	}
+	return promise(failed)
+}
+
+// promise returns the failures; those of bits make the exit status 3.
+func promise(failed []error) error {
+	err := errors.Join(failed...)
+	if errors.Is(err, selftest.ErrDiffers) {
+		return differsError{err}
+	}
+	return err
+}
+
+func (t *selfTest) write(all []checked) error {
+	enc := json.NewEncoder(t.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Schema string    `json:"schema"`
+		Model  string    `json:"model"`
+		Checks []checked `json:"checks"`
+	}{"verity.selftest/1", t.model.name, all})
+}
+
+func (t *selfTest) print(c checked) {
+	verdict := "ok  "
+	text := fmt.Sprintf("%s; %d values, %.1f s", c.What, c.Values, c.Seconds)
+	if c.Error != "" {
+		verdict, text = "FAIL", c.Error
+	}
+	fmt.Fprintf(t.out, "%s  %-16s %s\n", verdict, c.Name, text)
+}
+
+// subject is the model under test.
+func (t *selfTest) subject(m *engine) selftest.Subject {
+	s := selftest.Subject{Dims: m.Dims, Generation: m.Generation, Tokenizer: m.Tokenizer, Threads: m.pool.Threads()}
+	s.Encoder, s.Decoder, s.Assistant = m.Network()
+	if m.checkpoint.Params() > 500_000_000 {
+		s.Positions = 12 // a large model is to be done in a minute
+	}
+	return s
+}
+
+// instructionSets compares the digests of every instruction set of the machine.
+func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Subject) selftest.Check {
+	begin, names := time.Now(), kernel.Implementations()
+	c := selftest.Check{Name: "instruction sets"}
+	c.What = "one digest of features and logits on " + strings.Join(names, ", ")
+	if len(names) == 1 {
+		c.What = "nothing: this machine has plain Go alone"
+		return c
+	}
+	for i := 1; i < len(names) && c.Err == nil; i++ {
+		kind := "full"
+		if names[i] == "ref" && m.checkpoint.Params() > lightFrom {
+			kind = "light"
+		}
+		here, err := makeDigest(ctx, kind, m, s)
+		if err != nil {
+			c.Err = err
+			break
+		}
+		there, err := t.elsewhere(ctx, kind, names[:i])
+		c.Values += here.Values
+		if err == nil && there != here {
+			err = fmt.Errorf("%w: %s digest %+v on %s, %+v on %s", selftest.ErrDiffers, kind, here, names[0], there, names[i])
+		}
+		c.Err = err
+	}
+	c.Took = time.Since(begin)
+	return c
+}
+
+func makeDigest(ctx context.Context, kind string, m *engine, s selftest.Subject) (selftest.Digest, error) {
+	if kind == "light" {
+		return selftest.Light(ctx, s, m.checkpoint, s.Decoder.Storage())
+	}
+	return selftest.Full(ctx, s)
+}
+
+// elsewhere runs this program again without some instruction sets.
+func (t *selfTest) elsewhere(ctx context.Context, kind string, without []string) (d selftest.Digest, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return d, err
+	}
+	cmd := exec.CommandContext(ctx, self, "selftest", "--digest", kind, "--assistant", "none",
+		"--model", t.model.name, "--precision", t.model.precision.String(), fmt.Sprintf("--threads=%d", t.model.threads))
+	const disable = "VERITY_DISABLE"
+	cmd.Env = append(os.Environ(), disable+"="+strings.Join(slices.Concat(without, []string{os.Getenv(disable)}), ","))
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := cmd.Run(); err != nil {
+		return d, fmt.Errorf("without %s: %w: %s", strings.Join(without, ", "), err, problem.String())
+	}
+	return d, json.Unmarshal(out.Bytes(), &d)
+}
+
+func (t *selfTest) printDigest(ctx context.Context, m *engine, s selftest.Subject) error {
+	d, err := makeDigest(ctx, t.digest, m, s)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(t.out).Encode(d)
+}

@@ -1,0 +1,16 @@
+package kernel
+
+import "slices"
+
+// Implementations returns the names of those that matrix products can use on
+// this machine, the one in use first and "ref", plain Go, last. What
+// VERITY_DISABLE lists is left out.
+func Implementations() []string {
+	var names []string
+	for _, im := range tileImpls {
+		if im.ok && !slices.Contains(disabled, im.name) {
+			names = append(names, im.name)
+		}
+	}
+	return names
+}

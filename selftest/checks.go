@@ -1,0 +1,256 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/decoder"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// signal is a window of log-mel that a counter rule makes: rising tones under
+// noise, in the range that speech has.
+func signal(d model.Dims) *audio.Mel {
+	m := &audio.Mel{Bins: d.MelBins, Frames: d.WindowFrames()}
+	m.Data = make([]float32, m.Bins*m.Frames)
+	state := uint32(1)
+	for i := range m.Data {
+		state = state*1664525 + 1013904223
+		bin, frame := i/m.Frames, i%m.Frames
+		v := float32(state>>16)/65536*0.5 - 0.5
+		if (frame/8+bin)%m.Bins < 6 {
+			v += 1
+		}
+		m.Data[i] = v
+	}
+	return m
+}
+
+// checkRows runs the text in passes of 1 to 16 rows, a refused draft before each.
+func checkRows(ctx context.Context, b *bench) (string, int64, error) {
+	values := int64(0)
+	for m := 1; m <= 16; m++ {
+		n, err := b.passes(ctx, b.Decoder, m)
+		values += n
+		if err != nil {
+			return "", values, fmt.Errorf("passes of %d rows: %w", m, err)
+		}
+	}
+	return "logits of passes of 1 to 16 rows, after refused drafts, with those of one row", values, nil
+}
+
+// passes runs the text m rows at a time and compares each row with itself alone.
+func (b *bench) passes(ctx context.Context, d *decoder.Decoder, m int) (values int64, err error) {
+	s := d.NewStream(b.cross.On(d))
+	defer s.Close()
+	vocab := b.Dims.Vocab
+	logits := make([]float32, m*vocab)
+	for p := 0; p < len(b.alone); {
+		rows := make([]decoder.Row, min(m, len(b.alone)-p))
+		for i := range rows { // a draft that will be refused
+			rows[i] = decoder.Row{Stream: s, Position: p + i, Token: tokenizer.Token((p*31 + i*7) % vocab), Silent: true}
+		}
+		if err := d.Step(ctx, rows, nil); err != nil {
+			return values, err
+		}
+		s.Cut(p)
+		for i := range rows {
+			rows[i].Token, rows[i].Silent = b.tokens[p+i], false
+		}
+		if err := d.Step(ctx, rows, logits); err != nil {
+			return values, err
+		}
+		for i := range rows {
+			values += int64(vocab)
+			if !same(logits[i*vocab:(i+1)*vocab], b.alone[p+i]) {
+				return values, differs("row %d of %d at position %d", i, len(rows), p+i)
+			}
+		}
+		p += len(rows)
+	}
+	return values, nil
+}
+
+// checkThreads repeats passes of 1 and 6 rows on other thread counts.
+func checkThreads(ctx context.Context, b *bench) (string, int64, error) {
+	values := int64(0)
+	for _, threads := range b.pools() {
+		err := b.onPool(threads, func(d *decoder.Decoder) error {
+			for _, m := range []int{1, 6} {
+				n, err := b.passes(ctx, d, m)
+				values += n
+				if err != nil {
+					return fmt.Errorf("%d threads, passes of %d rows: %w", threads, m, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return "", values, err
+		}
+	}
+	return fmt.Sprintf("logits on %v threads", b.pools()), values, nil
+}
+
+// checkBatches decodes the text in eight streams at once, each at a place of its
+// own, as a batch of files would.
+func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
+	const members = 8
+	batch := decoder.NewBatch(b.Decoder)
+	for range members {
+		batch.Join()
+	}
+	var wg sync.WaitGroup
+	var errs [members]error
+	var values [members]int64
+	for i := range members {
+		wg.Go(func() {
+			defer batch.Leave()
+			values[i], errs[i] = b.member(ctx, batch, 1+i*2)
+		})
+	}
+	wg.Wait()
+	sum := int64(0)
+	for i := range members {
+		sum += values[i]
+		if errs[i] != nil {
+			return "", sum, fmt.Errorf("member %d of %d: %w", i, members, errs[i])
+		}
+	}
+	return fmt.Sprintf("logits of %d streams that share steps, with those of one alone", members), sum, nil
+}
+
+// member runs the text through a batch: a prompt of so many tokens, then one by one.
+func (b *bench) member(ctx context.Context, batch *decoder.Batch, prompt int) (values int64, err error) {
+	s := b.Decoder.NewStream(b.cross)
+	defer s.Close()
+	vocab := b.Dims.Vocab
+	prompt = min(prompt, len(b.alone)-1)
+	for p := 0; p < len(b.alone); {
+		n := 1
+		if p == 0 {
+			n = prompt
+		}
+		rows := make([]decoder.Row, n)
+		for i := range rows {
+			rows[i] = decoder.Row{Stream: s, Position: p + i, Token: b.tokens[p+i], Silent: i < n-1}
+		}
+		logits := make([]float32, vocab)
+		if err := batch.Step(ctx, rows, logits); err != nil {
+			return values, err
+		}
+		p += n
+		values += int64(vocab)
+		if !same(logits, b.alone[p-1]) {
+			return values, differs("position %d", p-1)
+		}
+	}
+	return values, nil
+}
+
+// checkDrafts decodes the window with every assistant at draft lengths 1 to 8, at
+// temperature 0 and 0.8, and compares tokens and log-probabilities with plain
+// decoding.
+func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
+	names := []string{"nonsense", "lookup"}
+	assistants := []assistant.Assistant{nonsense{b.Tokenizer}, &assistant.Lookup{EOT: b.Tokenizer.EOT, Shortest: 1}}
+	if b.Assistant != nil {
+		names, assistants = append(names, "the assistant"), append(assistants, b.Assistant)
+	}
+	values, drafted := int64(0), 0
+	for _, temperature := range []float32{0, 0.8} {
+		want, _, err := b.decode(ctx, assistant.Off{}, 0, temperature)
+		if err != nil {
+			return "", values, err
+		}
+		for i, a := range assistants {
+			for _, n := range []int{1, 2, 3, 5, 8} {
+				got, stats, err := b.decode(ctx, a, n, temperature)
+				if err != nil {
+					return "", values, err
+				}
+				values += int64(len(got))
+				drafted += stats.Drafted
+				if !sameChoices(got, want) {
+					return "", values, differs("%s, drafts of %d, temperature %v", names[i], n, temperature)
+				}
+			}
+		}
+	}
+	if drafted == 0 {
+		return "", values, fmt.Errorf("nothing was drafted, so nothing is proven")
+	}
+	return fmt.Sprintf("tokens and log-probabilities of assisted with plain decoding; %d tokens drafted", drafted), values, nil
+}
+
+func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temperature float32) ([]decoder.Choice, assistant.Stats, error) {
+	o := decoder.SessionOptions{
+		Prompt: b.prompt(), NoSpeech: b.Tokenizer.NoSpeech,
+		Rules:    decoder.Rules(b.Tokenizer, b.Generation, decoder.RuleOptions{}),
+		Sampling: decoder.Sampling{Temperature: temperature, Seed: 1},
+	}
+	s, err := b.Decoder.NewSession(b.cross, o)
+	if err != nil {
+		return nil, assistant.Stats{}, err
+	}
+	defer s.Close()
+	l := a.Listen(b.window)
+	defer l.Close()
+	p := assistant.Constant(n)
+	g := assistant.Begin(s, l.Begin(o, p), b.Tokenizer.EOT, s.Limit(b.Positions))
+	g.Pace(p)
+	for !g.Done() {
+		if err := g.Round(ctx); err != nil {
+			return nil, assistant.Stats{}, err
+		}
+	}
+	return g.Choices(), g.Stats(), nil
+}
+
+func sameChoices(got, want []decoder.Choice) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range want {
+		if got[i].Token != want[i].Token || !same([]float32{got[i].LogProb}, []float32{want[i].LogProb}) {
+			return false
+		}
+	}
+	return true
+}
+
+// nonsense drafts text, timestamps and ends that have nothing to do with the
+// audio.
+type nonsense struct{ tok *tokenizer.Tokenizer }
+
+func (n nonsense) Listen(assistant.Window) assistant.Listener { return n }
+func (n nonsense) Close()                                     {}
+func (n nonsense) Begin(decoder.SessionOptions, assistant.Policy) assistant.Proposer {
+	return &babble{n: n.tok}
+}
+
+type babble struct {
+	n     *tokenizer.Tokenizer
+	state uint32
+}
+
+func (b *babble) Propose(_ context.Context, dst []tokenizer.Token, limit int) ([]tokenizer.Token, error) {
+	for range limit {
+		b.state = b.state*1664525 + 1013904223
+		switch b.state >> 30 {
+		case 0:
+			dst = append(dst, b.n.EOT)
+		case 1:
+			dst = append(dst, b.n.TimestampBegin+tokenizer.Token(b.state>>16%50))
+		default:
+			dst = append(dst, tokenizer.Token(b.state>>8)%b.n.EOT)
+		}
+	}
+	return dst, nil
+}
+
+func (*babble) Commit(context.Context, []tokenizer.Token) error { return nil }

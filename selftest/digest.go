@@ -1,0 +1,117 @@
+package selftest
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"math"
+
+	"verity/decoder"
+	"verity/internal/kernel"
+	"verity/internal/tensor"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// A Digest is a hash over numbers that two instruction sets must agree on.
+type Digest struct {
+	Hash   uint64
+	Values int64 // float32 hashed
+}
+
+// Full hashes the features of a window and the logits of a text in it: all that
+// a transcription computes, but for the mel.
+func Full(ctx context.Context, s Subject) (Digest, error) {
+	b, err := prepare(ctx, s)
+	if err != nil {
+		return Digest{}, err
+	}
+	defer b.cross.Close()
+	d := newDigester()
+	d.add(b.features.Data)
+	for _, logits := range b.alone {
+		d.add(logits)
+	}
+	return d.sum(), nil
+}
+
+// Light hashes what plain Go can compute of a large model in seconds: two decode
+// steps, and two panels of every kind of matrix of the encoder.
+func Light(ctx context.Context, s Subject, c *model.Checkpoint, store tensor.DType) (Digest, error) {
+	d := newDigester()
+	cross := s.Decoder.BlankCross()
+	defer cross.Close()
+	stream := s.Decoder.NewStream(cross)
+	defer stream.Close()
+	rows := []decoder.Row{{Stream: stream, Token: s.Tokenizer.SOT}, {Stream: stream, Position: 1, Token: tokenizer.Token(s.Dims.Vocab / 3)}}
+	logits := make([]float32, 2*s.Dims.Vocab)
+	if err := s.Decoder.Step(ctx, rows, logits); err != nil {
+		return Digest{}, err
+	}
+	d.add(logits)
+	if store == 0 {
+		store = c.DType()
+	}
+	for name := range encoderKinds(c) {
+		if err := d.panels(c, name, store); err != nil {
+			return Digest{}, err
+		}
+	}
+	return d.sum(), nil
+}
+
+// encoderKinds yields one matrix of every kind: those of the last layer.
+func encoderKinds(c *model.Checkpoint) func(yield func(string) bool) {
+	at := fmt.Sprintf("encoder.layers.%d.", c.Dims.AudioLayers-1)
+	return func(yield func(string) bool) {
+		for _, name := range []string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj", "fc1", "fc2"} {
+			if !yield(at + name + ".weight") {
+				return
+			}
+		}
+	}
+}
+
+// panels hashes products of three rows with the first and the last outputs.
+func (d *digester) panels(c *model.Checkpoint, name string, store tensor.DType) error {
+	t, err := c.Tensor(name)
+	if err != nil {
+		return err
+	}
+	out, in := t.Shape[0], t.Shape[1]
+	n := min(64, out)
+	x := make([]float32, 3*in)
+	for i := range x {
+		x[i] = float32(i%17)/16 - 0.5
+	}
+	for _, rows := range []tensor.Tensor{t.Rows(0, n), t.Rows(out-n, out)} {
+		m, err := kernel.Pack(store, rows)
+		if err != nil {
+			return err
+		}
+		dst := make([]float32, 3*n)
+		kernel.MatMul(nil, dst, x, 3, in, m, nil, kernel.StoreGELU)
+		d.add(dst)
+	}
+	return nil
+}
+
+type digester struct {
+	h hash.Hash64
+	n int64
+}
+
+func newDigester() *digester { return &digester{h: fnv.New64a()} }
+
+func (d *digester) add(x []float32) {
+	buf := make([]byte, 0, 4*len(x))
+	for _, v := range x {
+		buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+	}
+	d.h.Write(buf)
+	d.n += int64(len(x))
+}
+
+func (d *digester) sum() Digest { return Digest{d.h.Sum64(), d.n} }

@@ -1,0 +1,160 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"verity/assistant"
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/parallel"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// ErrDiffers is the cause of a check that found other bits than promised.
+var ErrDiffers = errors.New("bits differ")
+
+// A Subject is what is tested.
+type Subject struct {
+	Dims       model.Dims
+	Generation model.Generation
+	Tokenizer  *tokenizer.Tokenizer
+	Encoder    *encoder.Encoder
+	Decoder    *decoder.Decoder
+	Threads    int
+
+	// Assistant drafts in the check of drafts, beside ones that draft nonsense.
+	// Nil means those alone.
+	Assistant assistant.Assistant
+
+	// Positions is how many tokens the checks run over. 0 means 24.
+	Positions int
+}
+
+// A Check is one promise, put to the test.
+type Check struct {
+	Name   string
+	What   string        // was compared with what
+	Values int64         // float32 compared
+	Took   time.Duration // wall time
+	Err    error         // ErrDiffers, or why the check could not be made
+}
+
+// bench is a subject with what all checks need: a window, and a text in it.
+type bench struct {
+	Subject
+	features *encoder.Features
+	window   assistant.Window
+	cross    *decoder.Cross
+	tokens   []tokenizer.Token // prompt, then greedy choices
+	alone    [][]float32       // logits after each of tokens, each run by itself
+}
+
+// Run makes all checks that one process can make, in order, and hands each to
+// done. It returns an error if the checks cannot be made at all.
+func Run(ctx context.Context, s Subject, done func(Check)) error {
+	b, err := prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer b.cross.Close()
+	for _, c := range []struct {
+		name string
+		run  func(context.Context, *bench) (string, int64, error)
+	}{
+		{"rows", checkRows},
+		{"threads", checkThreads},
+		{"batches", checkBatches},
+		{"drafts", checkDrafts},
+	} {
+		begin := time.Now()
+		what, values, err := c.run(ctx, b)
+		done(Check{c.name, what, values, time.Since(begin), err})
+	}
+	return ctx.Err()
+}
+
+// prepare encodes a window and decodes it plainly, one row at a time: the
+// definition that all checks compare with.
+func prepare(ctx context.Context, s Subject) (*bench, error) {
+	if s.Positions == 0 {
+		s.Positions = 24
+	}
+	b := &bench{Subject: s}
+	mel := signal(s.Dims)
+	var err error
+	if b.features, err = s.Encoder.Encode(ctx, mel); err != nil {
+		return nil, err
+	}
+	b.window = assistant.Window{Features: b.features, Mel: mel}
+	if b.cross, err = s.Decoder.Cross(ctx, b.features); err != nil {
+		return nil, err
+	}
+	b.tokens = append(b.tokens, b.prompt()...)
+	stream := s.Decoder.NewStream(b.cross)
+	defer stream.Close()
+	most := min(len(b.tokens)+s.Positions, s.Dims.TextPositions)
+	for p := 0; p < most; p++ {
+		logits := make([]float32, s.Dims.Vocab)
+		if err := s.Decoder.Step(ctx, []decoder.Row{{Stream: stream, Position: p, Token: b.tokens[p]}}, logits); err != nil {
+			return nil, err
+		}
+		b.alone = append(b.alone, logits)
+		if p == len(b.tokens)-1 && p < most-1 {
+			b.tokens = append(b.tokens, next(logits, s.Tokenizer.EOT))
+		}
+	}
+	return b, nil
+}
+
+// prompt starts a transcript in the model's first language.
+func (b *bench) prompt() []tokenizer.Token {
+	p := []tokenizer.Token{b.Tokenizer.SOT}
+	if langs := b.Tokenizer.Languages(); b.Generation.Multilingual && len(langs) > 0 {
+		p = append(p, langs[0].Token, b.Tokenizer.Transcribe)
+	}
+	return p
+}
+
+// next is the best text token: any sequence will do, as long as it goes on.
+func next(logits []float32, eot tokenizer.Token) tokenizer.Token {
+	best := tokenizer.Token(0)
+	for i, l := range logits[:eot] {
+		if l > logits[best] {
+			best = tokenizer.Token(i)
+		}
+	}
+	return best
+}
+
+// same compares the bits of two rows of logits.
+func same(got, want []float32) bool {
+	for i := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func differs(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDiffers, fmt.Sprintf(format, args...))
+}
+
+// pools are the thread counts to compare: one, the subject's, and one more, so
+// that work splits another way.
+func (b *bench) pools() []int {
+	n := max(2, b.Threads)
+	return []int{1, n, n + 1}
+}
+
+// onPool gives f the decoder on so many threads.
+func (b *bench) onPool(threads int, f func(d *decoder.Decoder) error) error {
+	pool := parallel.New(threads)
+	defer pool.Close()
+	return f(b.Decoder.On(pool))
+}
