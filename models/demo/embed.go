@@ -1,7 +1,8 @@
 // Package demo holds the model that lies inside the program: a small Whisper that
-// knows spoken English digits, and an assistant that shares its encoder.
+// knows spoken English digits, an assistant that shares its encoder, and a
+// recording to try them on.
 //
-//	[Target], [Assistant] → model.OpenFS
+//	[Target], [Assistant] → model.OpenFS; [Sample] → audio.OpenReader
 //
 // Both are checkpoints in Hugging Face layout, as transformers loads them.
 // README.md beside this file is the model card: what they were trained on, how
@@ -17,11 +18,18 @@ import (
 //go:embed target assistant
 var files embed.FS
 
+//go:embed demo.wav
+var sample []byte
+
 // Target returns the checkpoint of the model.
 func Target() fs.FS { return sub("target") }
 
 // Assistant returns the checkpoint of its assistant, which has no encoder.
 func Assistant() fs.FS { return sub("assistant") }
+
+// Sample returns a WAV file of spoken digits; demo.txt beside it says which. It
+// must not be changed.
+func Sample() []byte { return sample }
 
 func sub(dir string) fs.FS {
 	f, err := fs.Sub(files, dir)

@@ -20,15 +20,17 @@ from net import Whisper
 HERE = Path(__file__).resolve().parent
 
 
-def averaged(work):
-    """The target with the averaged weights of training."""
-    s = torch.load(Path(work) / "state.pt", map_location="cpu")
-    pupil = train.Pupil()
-    pupil.load_state_dict(s["pupil"])
+def restore(module, state):
+    """Puts the averaged weights of a saved training into module."""
     with torch.no_grad():
-        for p, m in zip((p for p in pupil.parameters() if p.requires_grad), s["mean"]):
+        for p, m in zip(train.learnt(module), torch.load(state, map_location="cpu")["mean"], strict=True):
             p.copy_(m)
-    return pupil.net
+    return module
+
+
+def averaged(work):
+    """The trained target."""
+    return restore(train.Pupil(), work / "state.pt").net
 
 
 def assistant_of(net):
@@ -80,7 +82,7 @@ def main():
     write_target(net, args.out / "target")
     small = assistant_of(net)
     if (args.work / "assistant.pt").exists():
-        small.load_state_dict(torch.load(args.work / "assistant.pt", map_location="cpu")["mean"])
+        restore(small.decoder, args.work / "assistant.pt")
     write(small, args.out / "assistant", [[0, 0]], "decoder.")
     if args.full:
         write(small, args.full, [[0, 0]])
