@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -30,8 +31,8 @@ type info struct {
 	Bytes      int64      `json:"bytes"`
 	DType      string     `json:"dtype"`
 	HasEncoder bool       `json:"has_encoder"`
-	Languages  []string   `json:"languages"` // codes
-	Timestamps int        `json:"timestamps"`
+	Languages  []string   `json:"languages,omitempty"` // codes
+	Timestamps int        `json:"timestamps,omitempty"`
 	Assists    string     `json:"assists"`
 }
 
@@ -76,24 +77,27 @@ func inspect(name string) (*info, error) {
 		return nil, err
 	}
 	defer c.Close()
-	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
-	if err != nil {
-		return nil, err
-	}
 	i := &info{
 		Schema: "verity.info/1", Model: name, Dims: c.Dims,
 		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
 		Params: c.Params(), Bytes: c.Bytes(), DType: c.DType().String(),
-		HasEncoder: c.Has("encoder."), Timestamps: tok.Timestamps(),
-		Languages: []string{"en"},
+		HasEncoder: c.Has("encoder."),
 	}
+	i.Assists = i.assists()
+	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
+	if errors.Is(err, tokenizer.ErrMissing) && !i.HasEncoder {
+		return i, nil // an assistant uses its target's
+	}
+	if err != nil {
+		return nil, err
+	}
+	i.Timestamps, i.Languages = tok.Timestamps(), []string{"en"}
 	if c.Generation.Multilingual {
-		i.Languages = i.Languages[:0]
+		i.Languages = nil
 		for _, l := range tok.Languages() {
 			i.Languages = append(i.Languages, l.Code)
 		}
 	}
-	i.Assists = i.assists()
 	return i, nil
 }
 
@@ -121,8 +125,12 @@ func (i *info) print(w io.Writer) error {
 		row("encoder", "none: this model can only assist")
 	}
 	row("decoder", "%d layers, width %d, %d heads, %d positions", d.TextLayers, d.TextWidth, d.TextHeads, d.TextPositions)
-	row("vocabulary", "%d tokens, %d of them timestamps", d.Vocab, i.Timestamps)
-	row("languages", "%d: %s", len(i.Languages), wrap(i.Languages, 72))
+	if i.Languages == nil {
+		row("vocabulary", "%d tokens; the names are the target's", d.Vocab)
+	} else {
+		row("vocabulary", "%d tokens, %d of them timestamps", d.Vocab, i.Timestamps)
+		row("languages", "%d: %s", len(i.Languages), wrap(i.Languages, 72))
+	}
 	row("assists", "%s", i.Assists)
 	return t.Flush()
 }
