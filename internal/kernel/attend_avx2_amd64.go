@@ -49,10 +49,50 @@ func attendF32R2V2AVX2(panels int, depth int, a *float32, aStride int, b *float3
 //go:noescape
 func attendF32R3V2AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
+// attendF32R4V2AVX2 is attendF32Ref for 4 rows of 2 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R4V2AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF32R5V2AVX2 is attendF32Ref for 5 rows of 2 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R5V2AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF32R6V2AVX2 is attendF32Ref for 6 rows of 2 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R6V2AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
 // attendF32R1V4AVX2 is attendF32Ref for 1 rows of 4 vectors. Strides are in bytes.
 //
 //go:noescape
 func attendF32R1V4AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF32R2V4AVX2 is attendF32Ref for 2 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R2V4AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF32R3V4AVX2 is attendF32Ref for 3 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R3V4AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF32R4V4AVX2 is attendF32Ref for 4 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R4V4AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF32R5V4AVX2 is attendF32Ref for 5 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R5V4AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF32R6V4AVX2 is attendF32Ref for 6 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF32R6V4AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
 // attendF16R1V1AVX2 is attendF16Ref for 1 rows of 1 vectors. Strides are in bytes.
 //
@@ -99,7 +139,47 @@ func attendF16R2V2AVX2(panels int, depth int, a *float32, aStride int, b *uint16
 //go:noescape
 func attendF16R3V2AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
+// attendF16R4V2AVX2 is attendF16Ref for 4 rows of 2 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R4V2AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF16R5V2AVX2 is attendF16Ref for 5 rows of 2 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R5V2AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF16R6V2AVX2 is attendF16Ref for 6 rows of 2 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R6V2AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
 // attendF16R1V4AVX2 is attendF16Ref for 1 rows of 4 vectors. Strides are in bytes.
 //
 //go:noescape
 func attendF16R1V4AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF16R2V4AVX2 is attendF16Ref for 2 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R2V4AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF16R3V4AVX2 is attendF16Ref for 3 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R3V4AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF16R4V4AVX2 is attendF16Ref for 4 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R4V4AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF16R5V4AVX2 is attendF16Ref for 5 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R5V4AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+
+// attendF16R6V4AVX2 is attendF16Ref for 6 rows of 4 vectors. Strides are in bytes.
+//
+//go:noescape
+func attendF16R6V4AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)

@@ -94,11 +94,6 @@ func attendF32R5V4AVX512(panels int, depth int, a *float32, aStride int, b *floa
 //go:noescape
 func attendF32R6V4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R1V1AVX512 is attendF16Ref for 1 rows of 1 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R1V1AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
 // attendF16R2V1AVX512 is attendF16Ref for 2 rows of 1 vectors. Strides are in bytes.
 //
 //go:noescape
@@ -124,11 +119,6 @@ func attendF16R5V1AVX512(panels int, depth int, a *float32, aStride int, b *uint
 //go:noescape
 func attendF16R6V1AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R1V2AVX512 is attendF16Ref for 1 rows of 2 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R1V2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
 // attendF16R2V2AVX512 is attendF16Ref for 2 rows of 2 vectors. Strides are in bytes.
 //
 //go:noescape
@@ -153,11 +143,6 @@ func attendF16R5V2AVX512(panels int, depth int, a *float32, aStride int, b *uint
 //
 //go:noescape
 func attendF16R6V2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R1V4AVX512 is attendF16Ref for 1 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R1V4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
 // attendF16R2V4AVX512 is attendF16Ref for 2 rows of 4 vectors. Strides are in bytes.
 //

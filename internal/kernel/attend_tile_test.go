@@ -19,7 +19,7 @@ func TestAttendTile(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 4))
 			for rows := 1; rows <= tileRows; rows++ {
 				for vectors := 1; vectors <= 4; vectors++ {
-					for _, depth := range []int{1, 2, 3, 4, 5, 7, 8, 24, 33} {
+					for _, depth := range []int{1, 2, 3, 4, 5, 7, 8, 24, 33, 130} {
 						s := tileShape{rows: rows, vectors: vectors, depth: depth}
 						s.panels = 1 + rng.IntN(3)
 						s.aStride = depth + rng.IntN(3)

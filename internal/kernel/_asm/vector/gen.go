@@ -20,6 +20,7 @@ type gen struct {
 	consts  []uint32       // the constants used, each stored sixteen times
 	offsets map[uint32]int // where, in bytes
 	masked  bool           // whether the table of AVX2 masks is used
+	kept    map[uint32]vec // constants that the present function has in registers
 }
 
 // suffix ends the names of the functions.
@@ -69,6 +70,25 @@ func (g *gen) constantBits(bits uint32) operand.Mem {
 	return operand.NewDataAddr(operand.NewStaticSymbol("vectorConsts"+g.suffix()), at)
 }
 
+// keep loads constants into registers for the whole function, if there are enough
+// registers. A loop full of memory operands is bound by loads.
+func (g *gen) keep(constants ...float32) {
+	if !g.wide {
+		return
+	}
+	for _, c := range constants {
+		g.kept[math.Float32bits(c)] = g.loadConst(c)
+	}
+}
+
+// operand returns the i-th part of a constant, in a register or in memory.
+func (g *gen) operand(c float32, i int) operand.Op {
+	if v, ok := g.kept[math.Float32bits(c)]; ok {
+		return v[i]
+	}
+	return g.constant(c).Offset(i * g.step())
+}
+
 // tables writes the data the functions refer to.
 func (g *gen) tables() {
 	if len(g.consts) > 0 {
@@ -89,7 +109,7 @@ func (g *gen) tables() {
 	}
 }
 
-// load returns the constant c in a register.
+// loadConst returns the constant c in a register.
 func (g *gen) loadConst(c float32) vec {
 	v := g.vec()
 	g.each(func(i, at int) { g.VMOVUPS(g.constant(c).Offset(at), v[i]) })
@@ -277,6 +297,7 @@ func (g *gen) length(name string) reg.GPVirtual {
 
 // function starts a function.
 func (g *gen) function(name, signature, doc string) {
+	g.kept = map[uint32]vec{}
 	g.Function(name + g.suffix())
 	g.Attributes(attr.NOSPLIT)
 	g.SignatureExpr(signature)

@@ -8,8 +8,8 @@ import (
 )
 
 // tiles writes the functions of attendOps, one for each kind of storage, number
-// of rows and width, as far as the sums fit the registers: 24 of 32 for AVX-512,
-// 12 of 16 for AVX2.
+// of rows and width. Where the sums do not fit the registers (24 of 32 hold sums
+// for AVX-512, 12 of 16 for AVX2), a function does a panel in narrower pieces.
 func tiles(g *gen) {
 	most := 12
 	if g.wide {
@@ -18,8 +18,11 @@ func tiles(g *gen) {
 	for _, half := range []bool{false, true} {
 		for _, vectors := range []int{1, 2, 4} {
 			for rows := 1; rows <= 6; rows++ {
-				t := &tile{gen: g, rows: rows, vectors: vectors, half: half}
-				if t.rows*t.parts() <= most {
+				t := &tile{gen: g, rows: rows, vectors: vectors, pieces: 1, half: half}
+				for t.rows*t.parts() > most {
+					t.vectors, t.pieces = t.vectors/2, t.pieces*2
+				}
+				if !(g.wide && half && rows == 1) { // AVX2 does that better
 					t.write()
 				}
 			}
@@ -27,11 +30,11 @@ func tiles(g *gen) {
 	}
 }
 
-// A tile is one function: rows × vectors·16 sums in registers.
+// A tile is one function: rows × vectors·16 sums in registers, so many times.
 type tile struct {
 	*gen
-	rows, vectors int
-	half          bool // b is binary16
+	rows, vectors, pieces int
+	half                  bool // b is binary16
 
 	a, a3, aStride reg.GPVirtual
 	b              reg.GPVirtual
@@ -55,10 +58,11 @@ func (t *tile) write() {
 	if t.half {
 		kind, elem = "F16", "uint16"
 	}
-	name := fmt.Sprintf("attend%sR%dV%d", kind, t.rows, t.vectors)
+	width := t.vectors * t.pieces
+	name := fmt.Sprintf("attend%sR%dV%d", kind, t.rows, width)
 	t.function(name, fmt.Sprintf("func(panels, depth int, a *float32, aStride int, b *%s, "+
 		"bStride, bPanel int, c *float32, cStride int, carry bool)", elem),
-		fmt.Sprintf("is attend%sRef for %d rows of %d vectors. Strides are in bytes.", kind, t.rows, t.vectors))
+		fmt.Sprintf("is attend%sRef for %d rows of %d vectors. Strides are in bytes.", kind, t.rows, width))
 
 	panels := t.Load(t.Param("panels"), t.GP64()).(reg.GPVirtual)
 	t.aStride = t.Load(t.Param("aStride"), t.GP64()).(reg.GPVirtual)
@@ -69,17 +73,41 @@ func (t *tile) write() {
 	t.a, t.a3, t.b, t.c3 = t.GP64(), t.GP64(), t.GP64(), t.GP64()
 
 	t.Label("panel")
+	pieces := t.GP64()
+	if t.pieces > 1 {
+		t.MOVQ(operand.U32(t.pieces), pieces)
+		t.Label("piece")
+	}
 	t.begin()
 	t.Load(t.Param("a"), t.a)
 	t.third(t.a, t.aStride, t.a3)
 	t.MOVQ(panel, t.b)
 	t.chains(bStride)
 	t.eachSum(func(sum reg.VecVirtual, m operand.Mem) { t.VMOVUPS(sum, m) })
+	done := 0 // columns that panel and c have moved on
+	if t.pieces > 1 {
+		done = width * lanes
+		t.ADDQ(operand.U32(t.vectors*lanes*t.elem()), panel)
+		t.ADDQ(operand.U32(t.vectors*lanes*4), t.c)
+		t.DECQ(pieces)
+		t.JNE(operand.LabelRef("piece"))
+		t.SUBQ(operand.U32(done*t.elem()), panel)
+	}
 	t.ADDQ(t.address("bPanel"), panel)
-	t.ADDQ(operand.U32(256), t.c)
+	if step := 4 * (64 - done); step > 0 {
+		t.ADDQ(operand.U32(step), t.c)
+	}
 	t.DECQ(panels)
 	t.JNE(operand.LabelRef("panel"))
 	t.ret()
+}
+
+// elem is the size of an element of b.
+func (t *tile) elem() int {
+	if t.half {
+		return 2
+	}
+	return 4
 }
 
 // address returns an argument as a memory operand.
@@ -148,6 +176,7 @@ func (t *tile) chains(bStride reg.GPVirtual) {
 	turn := func(steps int) {
 		for i := range steps {
 			t.advance(4 * i)
+			t.prefetch()
 			t.ADDQ(bStride, t.b)
 		}
 		t.ADDQ(operand.U8(4*steps), t.a)
@@ -168,6 +197,15 @@ func (t *tile) chains(bStride reg.GPVirtual) {
 	turn(1)
 	t.JNE(operand.LabelRef("one"))
 	t.Label("store")
+}
+
+// prefetch asks for what the chains need 128 steps later, for b 64 columns wide:
+// going along b in narrow pieces skips every other cache line, which no hardware
+// foresees. The other tiles are better off without.
+func (t *tile) prefetch() {
+	if t.half && t.pieces > 1 {
+		t.PREFETCHT1(operand.Mem{Base: t.b, Disp: 128 * 128})
+	}
 }
 
 // advance does one step of all chains, with the element of a at an offset.

@@ -53,7 +53,7 @@ func div(g *gen) {
 func (g *gen) exp(x, low vec) {
 	t, p := g.vec(), g.vec()
 	g.each(func(i, at int) {
-		c := func(v float32) operand.Mem { return g.constant(v).Offset(at) }
+		c := func(v float32) operand.Op { return g.operand(v, i) }
 		g.VMOVUPS(c(roundShift), t[i])
 		g.VFMADD231PS(c(log2e), x[i], t[i])
 		n := g.like(t[i])
@@ -103,6 +103,8 @@ func expSum(g *gen, store bool) {
 	}
 	x, n, max := g.slice("x"), g.length("x"), g.broadcast("m")
 	sum, low := g.zero(), g.loadConst(expMin)
+	g.keep(log2e, roundShift, -ln2Hi, -ln2Lo, 1)
+	g.keep(expPoly...)
 	pointers := []reg.GPVirtual{x}
 	if store {
 		pointers = append(pointers, dst)
