@@ -352,3 +352,33 @@ func BenchmarkManifest(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*10000/b.Elapsed().Seconds(), "rows/s")
 }
+
+// TestDamagedParquet changes single bytes: whatever comes of it, reading ends,
+// without a panic, and rows and errors are all there is.
+func TestDamagedParquet(t *testing.T) {
+	sound, err := os.ReadFile("testdata/pyarrow.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "x.parquet")
+	d := &Dataset{Format: "parquet", Root: filepath.Dir(file), Files: []string{file}, options: Options{}.defaults()}
+	step, unreadable := 11, 0
+	if testing.Short() {
+		step = 41
+	}
+	for at := 0; at < len(sound); at += step {
+		damaged := slices.Clone(sound)
+		damaged[at] ^= byte(1 << (at % 8))
+		if err := os.WriteFile(file, damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.Count(t.Context())
+		if err != nil || c.Utterances+c.Broken > 9 {
+			t.Errorf("byte %d: %+v, %v", at, c, err)
+		}
+		if c.Utterances == 0 {
+			unreadable++
+		}
+	}
+	t.Logf("%d of %d damaged files had no good row", unreadable, (len(sound)+step-1)/step)
+}
