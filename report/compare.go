@@ -51,6 +51,9 @@ type Comparison struct {
 
 	Names Pair[string] `json:"names"`
 	Runs  Pair[Run]    `json:"runs"`
+
+	decode []float64 // speed-ups, sorted
+	scenes []Scene
 }
 
 // A Pair is a number of both arms.
@@ -256,6 +259,7 @@ func (p *Pairs) Comparison() *Comparison {
 	c.Seconds = stagesOf(a.Seconds, b.Seconds)
 	c.Speedup.Decode = speedup(p.decode, c.Seconds.Decode)
 	c.Speedup.Total = speedup(p.total, c.Seconds.Total)
+	c.decode, c.scenes = slices.Sorted(slices.Values(p.decode)), p.Scenes()
 	c.NotWorse = wer.NotWorse(p.words[1], p.words[0])
 	if a.Scored > 0 && b.Scored > 0 {
 		c.WER = &Pair[float64]{a.WER, b.WER}

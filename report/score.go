@@ -53,6 +53,8 @@ type Score struct {
 	Failures   []Failure   `json:"failures"` // at most [maxFailures]
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
+
+	rates []float64 // of utterances, for the plot
 }
 
 // An Interval is a range with its confidence.
@@ -99,7 +101,7 @@ type Set struct {
 	ids    map[string]bool
 	worst  []Utterance
 	made   map[Confusion]int // Count is 0 in the keys
-	rates  []float64         // of utterances, for the plot
+	rates  []float64
 	differ differ
 	first  []*Record // for the replay
 }
@@ -237,6 +239,7 @@ func (s *Set) Score() *Score {
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
 	r.Normalizer = s.opt.Normalizer + ", " + normalize.Version
 	r.Worst, r.Confusions = s.worst, s.confusions()
+	r.rates = s.rates
 	if r.Failures == nil {
 		r.Failures = []Failure{}
 	}

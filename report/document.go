@@ -1,0 +1,241 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Schema is the schema field of a report's JSON.
+const Schema = "verity.report/1"
+
+// A Document is what is shown: the scores of one set or several, and comparisons
+// of the first with the others.
+type Document struct {
+	Title       string // empty means Verity report
+	Scores      []*Score
+	Comparisons []*Comparison
+}
+
+// JSON writes d in one line. The fields of the first score are those of the
+// object; of two or more, all are in "sets" and compared in "comparisons".
+func (d *Document) JSON(w io.Writer) error {
+	type one struct {
+		Schema string `json:"schema"`
+		*Score
+	}
+	type several struct {
+		one
+		Sets        []*Score      `json:"sets"`
+		Comparisons []*Comparison `json:"comparisons"`
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	first := one{Schema, d.Scores[0]}
+	if len(d.Scores) == 1 {
+		return e.Encode(first)
+	}
+	return e.Encode(several{first, d.Scores, d.Comparisons})
+}
+
+// JSON writes c in one line.
+func (c *Comparison) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(c)
+}
+
+// percent spells a rate: 4.35 %.
+func percent(rate float64) string { return fmt.Sprintf("%.2f %%", 100*rate) }
+
+// span spells an interval of rates.
+func (i Interval) span() string {
+	return fmt.Sprintf("%.0f %% interval %.2f to %.2f %%", 100*i.Level, 100*i.Low, 100*i.High)
+}
+
+// seconds spells a time with three digits: 12.3 s, 4.56 ms, 1 h 2 min.
+func seconds(s float64) string {
+	switch {
+	case s == 0:
+		return "0 s"
+	case s < 1e-3:
+		return fmt.Sprintf("%.3g µs", s*1e6)
+	case s < 0.9995:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	case s < 99.95:
+		return fmt.Sprintf("%.3g s", s)
+	case s < 7200:
+		return fmt.Sprintf("%.0f min %02.0f s", math.Floor(s/60), math.Floor(math.Mod(s, 60)))
+	}
+	return fmt.Sprintf("%.0f h %02.0f min", math.Floor(s/3600), math.Floor(math.Mod(s, 3600)/60))
+}
+
+// times spells a factor: 2.31×.
+func times(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f×", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f×", v)
+	}
+	return fmt.Sprintf("%.2f×", v)
+}
+
+// bytesOf spells a size of memory.
+func bytesOf(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+}
+
+// count spells a number with thin groups: 1,234,567.
+func count(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// some spells a number with its noun.
+func some(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(n) + " " + noun + "s"
+}
+
+// sentence says what a comparison comes to.
+func (c *Comparison) sentence() string {
+	all := some(c.Utterances, "utterance")
+	switch c.Verdict {
+	case Different:
+		return fmt.Sprintf("%s of %s not the same in both", some(c.Different, "utterance"), count(c.Identical.All+c.Different))
+	case Inconclusive:
+		if c.Utterances == 0 {
+			return "Nothing to compare: no utterance has text in both"
+		}
+		return "Nothing was drafted in " + all + ", so their equality proves nothing"
+	}
+	return all + " identical, to the bit"
+}
+
+// rows are the lines of the score table: a label, and a cell for each set.
+func (d *Document) rows() [][]string {
+	var rows [][]string
+	row := func(label string, cell func(s *Score) string) {
+		r := []string{label}
+		some := false
+		for _, s := range d.Scores {
+			c := cell(s)
+			some = some || c != ""
+			r = append(r, c)
+		}
+		if some {
+			rows = append(rows, r)
+		}
+	}
+	scored := func(f func(s *Score) string) func(s *Score) string {
+		return func(s *Score) string {
+			if s.Scored == 0 {
+				return ""
+			}
+			return f(s)
+		}
+	}
+	row("utterances", func(s *Score) string { return count(s.Utterances) })
+	row("failed", func(s *Score) string {
+		if s.Failed == 0 {
+			return ""
+		}
+		return count(s.Failed)
+	})
+	row("WER", scored(func(s *Score) string { return percent(s.WER) }))
+	row("  95 % interval", scored(func(s *Score) string {
+		return fmt.Sprintf("%.2f – %.2f %%", 100*s.WERInterval.Low, 100*s.WERInterval.High)
+	}))
+	row("CER", scored(func(s *Score) string { return percent(s.CER) }))
+	row("reference words", scored(func(s *Score) string { return count(s.ReferenceWords) }))
+	row("  substitutions", scored(func(s *Score) string { return count(s.Substitutions) }))
+	row("  deletions", scored(func(s *Score) string { return count(s.Deletions) }))
+	row("  insertions", scored(func(s *Score) string { return count(s.Insertions) }))
+	row("exact utterances", scored(func(s *Score) string {
+		return fmt.Sprintf("%s (%.1f %%)", count(s.Exact), 100*ratio(float64(s.Exact), float64(s.Scored)))
+	}))
+	row("audio", func(s *Score) string { return seconds(s.AudioSeconds) })
+	row("work", func(s *Score) string { return seconds(s.Seconds.Total) })
+	row("RTFx", func(s *Score) string { return times(s.RTFx) })
+	for _, stage := range stageNames {
+		row("  "+stage.label, func(s *Score) string {
+			if v := stage.of(s.Seconds); v > 0 {
+				return fmt.Sprintf("%s (%.0f %%)", seconds(v), 100*ratio(v, s.Seconds.Total))
+			}
+			return ""
+		})
+	}
+	row("accepted drafts", func(s *Score) string {
+		if s.Drafting.Drafted == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s of %s (%.1f %%)", count(s.Drafting.Accepted), count(s.Drafting.Drafted), 100*s.Drafting.Rate())
+	})
+	return rows
+}
+
+// A stage is a part of the time, in the order of the work; together they are all
+// of it.
+type stage struct {
+	label, class string
+	of           func(Seconds) float64
+}
+
+var stageNames = []stage{
+	{"mel", "mel", func(s Seconds) float64 { return s.Mel }},
+	{"encode", "encode", func(s Seconds) float64 { return s.Encode }},
+	{"cross K/V", "cross", func(s Seconds) float64 { return s.CrossKV }},
+	{"draft", "draft", func(s Seconds) float64 { return s.Draft }},
+	{"verify", "verify", func(s Seconds) float64 { return s.Verify }},
+	{"rest of decode", "decode", func(s Seconds) float64 { return max(0, s.Decode-s.Draft-s.Verify) }},
+	{"other", "other", func(s Seconds) float64 { return max(0, s.Total-s.Mel-s.Encode-s.CrossKV-s.Decode) }},
+}
+
+// lines are the comparison as label and value.
+func (c *Comparison) lines() [][2]string {
+	l := [][2]string{
+		{"verdict", c.sentence()},
+		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", count(c.Identical.Tokens), count(c.Identical.LogProbs), count(c.Identical.Segments), count(c.Utterances))},
+	}
+	if c.WER != nil {
+		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted; not worse in %s", percent(c.WER.Baseline), percent(c.WER.Assisted), some(c.NotWorse, "utterance"))})
+	}
+	l = append(l,
+		[2]string{"decoding", c.Speedup.Decode.line()},
+		[2]string{"sound to text", c.Speedup.Total.line()},
+	)
+	if a := c.Acceptance; a.Drafted > 0 {
+		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round", 100*a.Rate, count(a.Drafted), a.MeanKept)})
+	}
+	if c.Predicted != nil {
+		l = append(l, [2]string{"theory", times(*c.Predicted) + " in decoding, of the acceptance and costs measured"})
+	}
+	if c.Memory != nil {
+		l = append(l, [2]string{"memory", bytesOf(c.Memory.Baseline) + " baseline, " + bytesOf(c.Memory.Assisted) + " assisted"})
+	}
+	return l
+}
+
+func (s Speedup) line() string {
+	return fmt.Sprintf("%s median (5 to 95 %% of utterances: %s to %s), %s in all", times(s.Median), times(s.Low), times(s.High), times(s.Overall))
+}
+
+// names are what the sets are called.
+func (d *Document) names() []string {
+	names := make([]string, len(d.Scores))
+	for i, s := range d.Scores {
+		names[i] = strings.TrimSuffix(s.Name, ".jsonl")
+	}
+	return names
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"percent": percent, "times": times, "count": count, "seconds": seconds,
+	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
+	"fixed2":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
+	"share":    func(a, b int) string { return fmt.Sprintf("%.1f %%", 100*ratio(float64(a), float64(b))) },
+	"deref":    func(v *float64) float64 { return *v },
+	"join":     func(s []string) string { return strings.Join(s, ", ") },
+	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
+	"runRows":  Run.rows,
+}).Parse(pageHTML))
+
+// A page is a document as its template sees it.
+type page struct {
+	Title, Subtitle string
+	CSS             template.CSS
+	JS              template.JS
+	Scores          []*Score
+	Comparisons     []comparisonView
+	Bars            []barView
+	Errors          []errorView
+	Failures        []Failure
+	Names           []string
+	Rows            [][]string
+}
+
+// HTML writes d as one page that needs no other file and no network.
+func (d *Document) HTML(w io.Writer) error {
+	p := page{
+		Title: d.title(), Subtitle: d.subtitle(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		Scores: d.Scores, Names: d.names(), Rows: d.rows(), Bars: d.bars(),
+	}
+	for i, c := range d.Comparisons {
+		p.Comparisons = append(p.Comparisons, viewOf(c, d.heading(i)))
+	}
+	for i, s := range d.Scores {
+		p.Failures = append(p.Failures, s.Failures...)
+		if s.Scored > 0 && (i == 0 || !d.same(i)) {
+			p.Errors = append(p.Errors, errorsOf(s))
+		}
+	}
+	if len(p.Errors) == 1 {
+		p.Errors[0].Name = ""
+	}
+	return pageTemplate.Execute(w, p)
+}
+
+// subtitle says what was run.
+func (d *Document) subtitle() string {
+	s := d.Scores[0]
+	parts := []string{some(s.Utterances, "utterance") + ", " + seconds(s.AudioSeconds) + " of audio"}
+	if s.Run.Model != "" {
+		parts = append(parts, "model "+s.Run.Model)
+	}
+	for _, s := range d.Scores {
+		if s.Run.Assistant != "" {
+			parts = append(parts, "assistant "+s.Run.Assistant)
+			break
+		}
+	}
+	if s.Run.Dataset != "" {
+		parts = append(parts, s.Run.Dataset)
+	}
+	if s.Run.Machine != "" {
+		parts = append(parts, s.Run.Machine)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Span spells an interval for the page.
+func (i Interval) Span() string { return i.span() }
+
+// Sentence says what a comparison comes to.
+func (c *Comparison) Sentence() string { return c.sentence() }
+
+// rows are what is known of a run.
+func (r Run) rows() [][2]string {
+	rows := [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"assistant", r.Assistant}, {"dataset", r.Dataset}, {"machine", r.Machine}}
+	if r.Threads > 0 {
+		rows = append(rows, [2]string{"threads", fmt.Sprint(r.Threads)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
+		rows = append(rows, [2]string{"--" + name, r.Options[name]})
+	}
+	return slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
+}
+
+// A barView is a bar made of parts, its width a share of the longest one's.
+type barView struct {
+	Name, Value string
+	Width       float64
+	Parts       []partView
+}
+
+// A partView is one part, its width a share of its bar's.
+type partView struct {
+	Label, Class, Value string
+	Width               float64
+}
+
+// bars are the stages of each set.
+func (d *Document) bars() []barView {
+	longest := 0.0
+	for _, s := range d.Scores {
+		longest = max(longest, s.Seconds.Total)
+	}
+	var out []barView
+	for i, s := range d.Scores {
+		b := barView{Name: d.names()[i], Value: seconds(s.Seconds.Total), Width: 100 * ratio(s.Seconds.Total, longest)}
+		for _, st := range stageNames {
+			if v := st.of(s.Seconds); v > 0 {
+				b.Parts = append(b.Parts, partView{st.label, st.class, seconds(v), 100 * ratio(v, s.Seconds.Total)})
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// A comparisonView is a comparison with what is drawn of it.
+type comparisonView struct {
+	*Comparison
+	Heading, Sign string
+	Replay        *replayView
+	Plots         []plotView
+}
+
+type plotView struct {
+	Title string
+	SVG   template.HTML
+}
+
+func viewOf(c *Comparison, heading string) comparisonView {
+	v := comparisonView{Comparison: c, Heading: heading, Replay: replayOf(c)}
+	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?"}[c.Verdict]
+	for _, p := range []plotView{{"Speed-up of decoding, by utterance", speedPlot(c)}, {"Accepted tokens a round", acceptancePlot(c)}} {
+		if p.SVG != "" {
+			v.Plots = append(v.Plots, p)
+		}
+	}
+	return v
+}
+
+// An errorView is what is drawn of the errors of a set.
+type errorView struct {
+	Name        string
+	Score       *Score
+	Parts       []partView
+	Confusions  []Confusion
+	Worst, More []Utterance
+	Plot        template.HTML
+}
+
+// Numbers of confusions and worst utterances that are shown at once.
+const (
+	pageConfusions = 8
+	pageWorst      = 8
+)
+
+func errorsOf(s *Score) errorView {
+	v := errorView{Name: s.Name, Score: s, Plot: errorPlot(s)}
+	all := float64(s.ReferenceWords + s.Insertions)
+	for _, x := range []struct {
+		label, class string
+		n            int
+	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}, {"inserted", "inss", s.Insertions}} {
+		if x.n > 0 {
+			v.Parts = append(v.Parts, partView{x.label, x.class, count(x.n), 100 * ratio(float64(x.n), all)})
+		}
+	}
+	v.Confusions = s.Confusions[:min(len(s.Confusions), pageConfusions)]
+	n := min(len(s.Worst), pageWorst)
+	v.Worst, v.More = s.Worst[:n], s.Worst[n:]
+	return v
+}

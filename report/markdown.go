@@ -1,0 +1,78 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// cell keeps text from being taken for Markdown in a table.
+var cell = strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "~", `\~`)
+
+// Markdown writes d as tables.
+func (d *Document) Markdown(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "# %s\n", cell.Replace(d.title()))
+	for i, c := range d.Comparisons {
+		fmt.Fprintf(b, "\n## %s\n\n| | |\n|---|---|\n", cell.Replace(d.heading(i)))
+		for _, l := range c.lines() {
+			fmt.Fprintf(b, "| %s | %s |\n", l[0], cell.Replace(l[1]))
+		}
+		for _, f := range c.Differences {
+			fmt.Fprintf(b, "| %s: %s | %s → %s |\n", cell.Replace(f.ID), strings.Join(f.What, ", "), cell.Replace(f.Text.Baseline), cell.Replace(f.Text.Assisted))
+		}
+	}
+	fmt.Fprintf(b, "\n## Scores\n\n| | %s |\n|---|%s\n", strings.Join(d.cells(), " | "), strings.Repeat("---:|", len(d.Scores)))
+	for _, r := range d.rows() {
+		fmt.Fprintf(b, "| %s |\n", strings.Join(r, " | "))
+	}
+	for i, s := range d.Scores {
+		if len(s.Worst) == 0 || i > 0 && d.same(i) {
+			continue
+		}
+		fmt.Fprintf(b, "\n## Worst utterances of %s\n\n| utterance | errors | text |\n|---|---:|---|\n", cell.Replace(s.Name))
+		for _, u := range s.Worst {
+			fmt.Fprintf(b, "| %s | %d / %d |%s |\n", cell.Replace(u.ID), u.Errors, u.Words, markdownDiff(u.Diff))
+		}
+	}
+	for _, s := range d.Scores {
+		for _, f := range s.Failures {
+			fmt.Fprintf(b, "\nFailed: %s: %s\n", cell.Replace(f.ID), cell.Replace(f.Error))
+		}
+	}
+	return b.Flush()
+}
+
+// markdownDiff strikes out what is missing and sets in bold what is wrong.
+func markdownDiff(diff []Word) string {
+	var b strings.Builder
+	for _, w := range diff {
+		if w.Op == "sub" || w.Op == "del" {
+			fmt.Fprintf(&b, " ~~%s~~", cell.Replace(w.Reference))
+		}
+		if w.Op == "sub" || w.Op == "ins" {
+			fmt.Fprintf(&b, " **%s**", cell.Replace(w.Hypothesis))
+		}
+		if w.Op == "hit" {
+			b.WriteString(" " + cell.Replace(w.Reference))
+		}
+	}
+	return b.String()
+}
+
+func (d *Document) title() string {
+	if d.Title == "" {
+		return "Verity report"
+	}
+	return d.Title
+}
+
+// cells are the names of the sets for a table.
+func (d *Document) cells() []string {
+	names := d.names()
+	for i, n := range names {
+		names[i] = cell.Replace(n)
+	}
+	return names
+}

@@ -1,0 +1,73 @@
+// The replay: words appear when their time has come. Without this script they are
+// all there from the start.
+"use strict";
+for (const root of document.querySelectorAll(".replay")) {
+  const button = root.querySelector("button"), select = root.querySelector("select");
+  const panes = [...root.querySelectorAll(".pane")].map((pane) => ({
+    total: +pane.dataset.total,
+    clock: pane.querySelector("time"),
+    track: pane.querySelector(".track i"),
+    box: pane.querySelector(".text"),
+    words: [...pane.querySelectorAll(".text span")].map((el) => ({ el, at: +el.dataset.t })),
+    shown: 0,
+  }));
+  const end = Math.max(...panes.map((p) => p.total));
+  const digits = end < 0.1 ? 4 : end < 1 ? 3 : end < 10 ? 2 : 1;
+  // Pace such that the slower pane takes some ten seconds, in steps of 1, 2, 5.
+  let pace = end / 10, step = 10 ** Math.floor(Math.log10(pace));
+  pace = step * (pace / step < 1.5 ? 1 : pace / step < 3.5 ? 2 : pace / step < 7.5 ? 5 : 10);
+  for (const [factor, word] of [[0.5, "half"], [1, ""], [2, "double"], [1 / pace, "as measured"]]) {
+    const v = pace * factor;
+    const speed = Math.abs(v - 1) < 1e-6 ? "as fast as measured" : v < 1 ? `${+(1 / v).toPrecision(3)} times slower than measured` : `${+v.toPrecision(3)} times faster than measured`;
+    if (word !== "as measured" || Math.abs(pace - 1) > 1e-6) select.add(new Option(speed, v, factor === 1, factor === 1));
+  }
+  let now = end, last = 0, playing = false;
+
+  const draw = () => {
+    for (const p of panes) {
+      const t = Math.min(now, p.total);
+      p.clock.textContent = t.toFixed(digits) + " s";
+      p.track.style.transform = `scaleX(${p.total ? t / p.total : 1})`;
+      const before = p.shown;
+      while (p.shown < p.words.length && p.words[p.shown].at <= now) p.words[p.shown++].el.classList.add("on");
+      while (p.shown > 0 && p.words[p.shown - 1].at > now) p.words[--p.shown].el.classList.remove("on");
+      if (p.shown !== before) {
+        const el = p.words[Math.max(0, p.shown - 1)].el;
+        p.box.scrollTop = el.offsetTop - p.box.offsetTop - p.box.clientHeight + 3 * el.offsetHeight;
+      }
+    }
+    button.textContent = playing ? "Pause" : now >= end ? "Play" : now > 0 ? "Go on" : "Play";
+  };
+  const frame = (stamp) => {
+    if (!playing) return;
+    now = Math.min(end, now + (Math.min(100, stamp - last) / 1000) * +select.value);
+    last = stamp;
+    if (now >= end) playing = false;
+    draw();
+    if (playing) requestAnimationFrame(frame);
+  };
+  const play = () => {
+    if (now >= end) now = 0;
+    playing = true;
+    last = performance.now();
+    draw();
+    requestAnimationFrame(frame);
+  };
+  button.addEventListener("click", () => {
+    if (!playing) return play();
+    playing = false;
+    draw();
+  });
+  root.querySelector(".controls").hidden = false;
+  root.classList.add("live");
+  draw();
+  // Once, when it comes into view, unless the reader wants things to stand still.
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches && !location.hash.includes("still")) {
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((e) => e.isIntersecting)) return;
+      seen.disconnect();
+      play();
+    }, { threshold: 0.6 });
+    seen.observe(root);
+  }
+}

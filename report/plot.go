@@ -1,0 +1,197 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"image/color"
+	"math"
+	"regexp"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Colours that stand for the page's own, so that a plot follows its light and dark
+// style: each is replaced by a variable of the style sheet.
+var (
+	ink   = color.RGBA{0x01, 0x02, 0x03, 0xff}
+	faint = color.RGBA{0x01, 0x02, 0x04, 0xff}
+	bars  = color.RGBA{0x01, 0x02, 0x05, 0xff}
+	mark  = color.RGBA{0x01, 0x02, 0x06, 0xff}
+)
+
+var variables = strings.NewReplacer(
+	"#010203", "var(--muted)", "#010204", "var(--line)", "#010205", "var(--accent)", "#010206", "var(--ink)",
+)
+
+// Width and height of plots in points, and the size of their letters.
+const (
+	plotWidth, plotHeight = 430, 240
+	letters               = 11
+)
+
+// A bar is one of a bar chart.
+type bar struct {
+	label string
+	value float64
+}
+
+// barChart draws bars from left to right, with as many labels as there is room for.
+func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
+	p := newPlot(x, y)
+	values := make(plotter.Values, len(bs))
+	ticks := make([]plot.Tick, len(bs))
+	every := (len(bs) + 11) / 12
+	for i, b := range bs {
+		values[i] = b.value
+		ticks[i].Value = float64(i)
+		if i%every == 0 {
+			ticks[i].Label = b.label
+		}
+	}
+	width := 0.8 * float64(plotWidth-70) / float64(max(len(bs), 1))
+	chart, err := plotter.NewBarChart(values, vg.Points(math.Min(width, 60)))
+	if err != nil {
+		return ""
+	}
+	chart.Color, chart.LineStyle.Width = bars, 0
+	p.Add(chart)
+	p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	p.X.Min, p.X.Max = -0.7, float64(len(bs))-0.3
+	p.Y.Min = 0
+	for _, m := range marks {
+		upright(p, m.value, m.label)
+	}
+	return svg(p)
+}
+
+// upright draws a line at x from bottom to top, with a word beside it.
+func upright(p *plot.Plot, x float64, word string) {
+	top := p.Y.Max * 1.12
+	line, err := plotter.NewLine(plotter.XYs{{X: x, Y: 0}, {X: x, Y: top}})
+	if err != nil {
+		return
+	}
+	line.Color, line.Width = mark, vg.Points(1.5)
+	line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: top}}, Labels: []string{word}})
+	if err != nil {
+		return
+	}
+	style := &labels.TextStyle[0]
+	style.Font.Size, style.Color, style.YAlign = vg.Points(letters), mark, draw.YTop
+	labels.Offset.X = vg.Points(5)
+	if x > (p.X.Min+p.X.Max)/2 {
+		style.XAlign, labels.Offset.X = draw.XRight, vg.Points(-5)
+	}
+	p.Add(line, labels)
+	p.Y.Max = top
+}
+
+func newPlot(x, y string) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = color.Transparent
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Color, a.Tick.Color, a.Label.TextStyle.Color, a.Tick.Label.Color = faint, faint, ink, ink
+		a.Label.TextStyle.Font.Size, a.Tick.Label.Font.Size = vg.Points(letters), vg.Points(letters)
+		a.Label.Padding = vg.Points(4)
+	}
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Tick.Length, p.X.LineStyle.Width = 0, vg.Points(1)
+	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
+	p.Y.Padding = vg.Points(4)
+	grid := plotter.NewGrid()
+	grid.Vertical.Width, grid.Vertical.Color = 0, nil
+	grid.Horizontal.Color, grid.Horizontal.Width = faint, vg.Points(0.7)
+	p.Add(grid)
+	return p
+}
+
+var (
+	svgHead  = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"`)
+	svgFonts = regexp.MustCompile(`font-(family|variant|weight|style):[^;"]*;?`)
+)
+
+// svg returns a plot as an element that takes the width it is given.
+func svg(p *plot.Plot) template.HTML {
+	c := vgsvg.New(vg.Points(plotWidth), vg.Points(plotHeight))
+	p.Draw(draw.New(c))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return "" // a buffer takes everything
+	}
+	s := svgHead.ReplaceAllString(b.String(), `<svg role="img"`)
+	s = svgFonts.ReplaceAllString(s, "")
+	return template.HTML(variables.Replace(s)) // nothing but numbers and our own words
+}
+
+// speedPlot shows how speed-ups of decoding are spread over utterances.
+func speedPlot(c *Comparison) template.HTML {
+	if len(c.decode) == 0 {
+		return ""
+	}
+	low, width, n := bins(c.decode)
+	bs := make([]bar, n)
+	for i := range bs {
+		bs[i].label = fmt.Sprintf("%.4g", low+float64(i)*width)
+	}
+	for _, v := range c.decode {
+		i := int((v - low) / width)
+		bs[min(max(i, 0), n-1)].value++
+	}
+	at := (c.Speedup.Decode.Median-low)/width - 0.5
+	return barChart(bs, "decoding speed-up, from ... times", "utterances",
+		bar{fmt.Sprintf("median %.2f", c.Speedup.Decode.Median), math.Min(math.Max(at, -0.5), float64(n)-0.5)})
+}
+
+// bins divides values into at most 24 bins of a round width. The outermost values
+// are gathered in the first and last one.
+func bins(sorted []float64) (low, width float64, n int) {
+	first, last := sorted[len(sorted)/100], sorted[len(sorted)-1-len(sorted)/100]
+	width = 0.01
+	for i := 0; (last-first)/width > 23; i++ {
+		width *= []float64{2, 2.5, 2}[i%3] // 0.01, 0.02, 0.05, 0.1, …
+	}
+	low = math.Floor(first/width) * width
+	return low, width, int((last-low)/width) + 1
+}
+
+// acceptancePlot shows in how many rounds how many tokens were accepted.
+func acceptancePlot(c *Comparison) template.HTML {
+	if c.Acceptance.Drafted == 0 {
+		return ""
+	}
+	bs := make([]bar, len(c.Acceptance.Histogram))
+	for i, n := range c.Acceptance.Histogram {
+		bs[i] = bar{fmt.Sprint(i), 100 * ratio(float64(n), float64(c.Acceptance.Rounds))}
+	}
+	return barChart(bs, "drafted tokens accepted in a round", "% of rounds")
+}
+
+// errorPlot shows how word error rates are spread over utterances.
+func errorPlot(s *Score) template.HTML {
+	if len(s.rates) == 0 {
+		return ""
+	}
+	bs := []bar{{label: "0"}}
+	for i := range 10 {
+		bs = append(bs, bar{label: fmt.Sprintf("-%d", 10*(i+1))})
+	}
+	bs = append(bs, bar{label: "more"})
+	for _, r := range s.rates {
+		switch {
+		case r == 0:
+			bs[0].value++
+		case r > 1:
+			bs[11].value++
+		default:
+			bs[int(math.Ceil(r*10-1e-9))].value++
+		}
+	}
+	return barChart(bs, "word error rate of an utterance, %", "utterances")
+}

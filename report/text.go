@@ -1,0 +1,137 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text writes d for a terminal. With color, errors in the worst utterances and the
+// verdict stand out by ANSI colours, else by signs alone.
+func (d *Document) Text(w io.Writer, color bool) error {
+	b := bufio.NewWriter(w)
+	p := painter{b, color}
+	for i, c := range d.Comparisons {
+		fmt.Fprintf(b, "%s: %s\n", d.heading(i), p.verdict(c))
+		for _, l := range c.lines()[1:] {
+			fmt.Fprintf(b, "  %-14s %s\n", l[0], l[1])
+		}
+		for _, f := range c.Differences {
+			fmt.Fprintf(b, "  %s: %s\n    baseline  %s\n    assisted  %s\n", f.ID, strings.Join(f.What, ", "), f.Text.Baseline, f.Text.Assisted)
+		}
+		fmt.Fprintln(b)
+	}
+	d.table(b)
+	for i, s := range d.Scores {
+		if i > 0 && d.same(i) {
+			continue // the same texts once more
+		}
+		p.worst(s)
+		p.failures(s)
+	}
+	return b.Flush()
+}
+
+// heading says what the comparison of an index is between.
+func (d *Document) heading(i int) string {
+	c := d.Comparisons[i]
+	return c.Names.Assisted + " against " + c.Names.Baseline
+}
+
+// same reports whether the set of an index has the first one's texts.
+func (d *Document) same(i int) bool {
+	return i-1 < len(d.Comparisons) && d.Comparisons[i-1].Verdict != Different
+}
+
+// table writes the scores, a column for each set.
+func (d *Document) table(w io.Writer) {
+	rows := d.rows()
+	if len(d.Scores) > 1 {
+		rows = append([][]string{append([]string{""}, d.names()...)}, rows...)
+	}
+	widths := make([]int, len(d.Scores)+1)
+	for _, r := range rows {
+		for i, cell := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, r := range rows {
+		line := pad(r[0], widths[0])
+		for i, cell := range r[1:] {
+			line += "  " + pad(cell, widths[i+1])
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
+	}
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}
+
+// A painter colours what it writes, or not.
+type painter struct {
+	io.Writer
+	color bool
+}
+
+func (p painter) paint(code, s string) string {
+	if !p.color {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p painter) verdict(c *Comparison) string {
+	code := map[Verdict]string{Identical: "32", Different: "31", Inconclusive: "33"}[c.Verdict]
+	return p.paint("1;"+code, string(c.Verdict)) + ": " + c.sentence()
+}
+
+// shownWorst is how many of the worst utterances a terminal shows.
+const shownWorst = 5
+
+// worst writes the worst utterances with their errors: [-deleted-], {+inserted+},
+// as wdiff does.
+func (p painter) worst(s *Score) {
+	if len(s.Worst) == 0 {
+		return
+	}
+	fmt.Fprintf(p, "\nworst utterances of %s\n", s.Name)
+	for _, u := range s.Worst[:min(len(s.Worst), shownWorst)] {
+		fmt.Fprintf(p, "  %s: %s in %s\n    ", u.ID, some(u.Errors, "error"), some(u.Words, "word"))
+		for i, w := range u.Diff {
+			if i > 0 {
+				fmt.Fprint(p, " ")
+			}
+			fmt.Fprint(p, p.word(w))
+		}
+		fmt.Fprintln(p)
+	}
+}
+
+func (p painter) word(w Word) string {
+	del, ins := p.paint("31", "[-"+w.Reference+"-]"), p.paint("32", "{+"+w.Hypothesis+"+}")
+	switch w.Op {
+	case "sub":
+		return del + ins
+	case "del":
+		return del
+	case "ins":
+		return ins
+	}
+	return w.Reference
+}
+
+func (p painter) failures(s *Score) {
+	if s.Failed == 0 {
+		return
+	}
+	fmt.Fprintf(p, "\nfailed in %s\n", s.Name)
+	for _, f := range s.Failures {
+		fmt.Fprintf(p, "  %s: %s\n", f.ID, f.Error)
+	}
+	if rest := s.Failed - len(s.Failures); rest > 0 {
+		fmt.Fprintf(p, "  and %s more\n", count(rest))
+	}
+}
