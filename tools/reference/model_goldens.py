@@ -114,12 +114,12 @@ def openai_model(spec, weights):
 
 
 @contextlib.contextmanager
-def rounded_caches(spec, hf):
-    """Rounds the decoder's keys and values, self and cross, to the type of the checkpoint, as
-    an engine does that stores its caches no wider than its weights."""
-    dtype = DTYPES[spec["dtype"]]
+def rounded_caches(hf):
+    """Rounds the decoder's keys and values, self and cross, to float16, as Verity does whose
+    caches are no wider than half-precision weights. (bfloat16 would be as narrow, but moves
+    a logit by 0.1.)"""
     attentions = [a for l in hf.model.decoder.layers for a in (l.self_attn, l.encoder_attn)]
-    hooks = [p.register_forward_hook(lambda _, args, out: out.to(dtype).to(out.dtype))
+    hooks = [p.register_forward_hook(lambda _, args, out: out.half().to(out.dtype))
              for a in attentions for p in (a.k_proj, a.v_proj)]
     try:
         yield
@@ -250,7 +250,7 @@ def make(spec):
     _, logits_wave = numbers(hf, wave, tokens)
     with torch.no_grad():
         upstream = net.logits(torch.tensor([tokens]), net.encoder(torch.from_numpy(inputs["mel"])[None]))[0].double().numpy()
-    with rounded_caches(spec, hf):
+    with rounded_caches(hf):
         _, logits_cached = numbers(hf, inputs["mel"], tokens)
     hf = hf.double()
     features64, logits64 = numbers(hf, inputs["mel"], tokens)
