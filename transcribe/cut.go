@@ -20,7 +20,7 @@ const framesPerStep = 2
 // side, the end of one and the start of the next. size is how many frames of the
 // window are to be read; advance is how many of them the segments account for.
 //
-//	<|0.00|> a <|1.00|><|1.20|> b <|2.00|><|2.40|> c    → a, b; advance to 2.40, c is cut off
+//	<|0.00|> a <|1.00|><|1.20|> b <|2.00|><|2.40|> c    → a, b; advance to 2.00: c is heard again
 //	<|0.00|> a <|1.00|><|1.20|> b <|2.00|>              → a, b; advance by size, nothing follows
 //	<|0.00|> a <|1.00|>, or no timestamps               → a; advance by size
 //

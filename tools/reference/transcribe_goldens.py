@@ -8,6 +8,10 @@ is. Segments, seeks, texts and the decisions behind them are upstream's.
 
     python tools/reference/transcribe_goldens.py
 
+The last part runs transcribe() over real networks, those of internal/testmodel, on a
+sound made by an integer rule (transcribe/engine_test.go has it too): from samples to
+segments, nothing is scripted.
+
 Pinned: openai-whisper 20250625.
 """
 
@@ -19,6 +23,7 @@ import struct
 import sys
 import types
 
+import numpy as np
 import torch
 import whisper.decoding
 import whisper.transcribe  # the module; the package has a function of this name
@@ -271,5 +276,63 @@ def write_transcript():
             whisper.utils.get_writer(extension, str(folder))(result, name)
 
 
-write_transcribe()
-write_transcript()
+def sound(n):
+    """Noise held for 1 to 23 samples, in blocks of 0.37 s of four loudnesses."""
+    i = np.arange(n, dtype=np.uint64)
+    block = i // np.uint64(5920)
+    hold = block * np.uint64(7) % np.uint64(23) + np.uint64(1)
+    with np.errstate(over="ignore"):
+        z = (i // hold + (block << np.uint64(32)) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    v = (z >> np.uint64(49)).astype(np.int64) - (1 << 14)
+    return ((v >> (block % np.uint64(4)).astype(np.int64) * 2) / 32768).astype(np.float32)
+
+
+# Windows shorter than 30 s only alone: upstream, which knows no other, would follow
+# timestamps past the end of them.
+ENGINE = [
+    ("sharded", 3.123, {}),
+    ("sharded", 7.9, {"language": "en", "without_timestamps": True}),
+    ("english", 9.0, {"initial_prompt": "one two", "carry_initial_prompt": True}),
+    ("multi", 33.3, {}),
+    ("multi", 64.0, {"language": "de", "condition_on_previous_text": False}),
+    ("multi", 45.0, {"language": "fr", "task": "translate", "initial_prompt": "Glenn, Verity and Drake"}),
+    ("multi", 40.0, {"language": "en", "clip_timestamps": [1.5, 12.25, 20.0]}),
+]
+MARGIN = 2e-3  # of the best token over the next: ten times what the mel drifts the logits by
+
+
+def write_engine():
+    """All with no gates, so that nothing but the tokens decides, and one temperature."""
+    import model_goldens
+    import rule
+
+    torch.set_num_threads(1)
+    gates = {k: None for k in ("compression_ratio_threshold", "logprob_threshold", "no_speech_threshold")}
+    cases = []
+    for name, length, options in ENGINE:
+        spec = rule.SPECS[name]
+        net = model_goldens.openai_model(spec, rule.state_dict(spec, model_goldens.shapes_of(spec)))
+        frames = 2 * net.dims.n_audio_ctx
+        loop.N_FRAMES, loop.N_SAMPLES = frames, frames * 160
+        loop.log_mel_spectrogram = whisper.audio.log_mel_spectrogram
+        whisper.decoding.CHUNK_LENGTH = net.dims.n_audio_ctx * 0.02
+        steps = []
+        with model_goldens.recorded(steps):
+            out = loop.transcribe(net, sound(int(length * 16000)), fp16=False, temperature=0.0, **gates, **options)
+        margin = min(s[1] for s in steps)
+        print(f"{name} {length} s {options}: {len(steps)} tokens, {len(out['segments'])} segments, {out['language']}, margin {margin:.3g}")
+        assert margin > MARGIN, "a near-tie decides nothing: take another sound"
+        cases.append({"spec": name, "seconds": length, "options": options, "margin": margin, "want": out})
+    (ROOT / "transcribe/testdata/golden/engine.json").write_text(
+        '{"command": "python tools/reference/transcribe_goldens.py", "cases": [\n' + ",\n".join(map(json.dumps, cases)) + "\n]}\n"
+    )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["engine"]:
+        write_transcribe()
+        write_transcript()
+    write_engine()
