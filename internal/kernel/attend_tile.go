@@ -53,37 +53,38 @@ func (o *attendOps) run(s tileShape, a []float32, b *store, offset int, c []floa
 
 func attendF32Ref(s tileShape, a, b, c []float32) {
 	for p := range s.panels {
-		for r := range s.rows {
-			for l := range lanes * s.vectors {
-				at := r*s.cStride + panelKeys*p + l
-				sum := float32(0)
-				if s.carry {
-					sum = c[at]
-				}
-				for i := range s.depth {
-					sum = fma(a[r*s.aStride+i], b[p*s.bPanel+i*s.bStride+l], sum)
-				}
-				c[at] = sum
-			}
+		s.start(c[p*panelKeys:])
+		for i := range s.depth {
+			s.step(a[i:], b[p*s.bPanel+i*s.bStride:][:lanes*s.vectors], c[p*panelKeys:])
 		}
 	}
 }
 
 func attendF16Ref(s tileShape, a []float32, b []uint16, c []float32) {
+	var wide [panelKeys]float32
 	for p := range s.panels {
-		for r := range s.rows {
+		s.start(c[p*panelKeys:])
+		for i := range s.depth {
 			for l := range lanes * s.vectors {
-				at := r*s.cStride + panelKeys*p + l
-				sum := float32(0)
-				if s.carry {
-					sum = c[at]
-				}
-				for i := range s.depth {
-					v := tensor.F16ToFloat32(b[p*s.bPanel+i*s.bStride+l])
-					sum = fma(a[r*s.aStride+i], v, sum)
-				}
-				c[at] = sum
+				wide[l] = tensor.F16ToFloat32(b[p*s.bPanel+i*s.bStride+l])
 			}
+			s.step(a[i:], wide[:lanes*s.vectors], c[p*panelKeys:])
 		}
+	}
+}
+
+// start sets the sums of a panel to zero unless they are carried on.
+func (s *tileShape) start(c []float32) {
+	for r := range s.rows {
+		if !s.carry {
+			clear(c[r*s.cStride:][:lanes*s.vectors])
+		}
+	}
+}
+
+// step adds the product of a column of a and a row of b to the sums of a panel.
+func (s *tileShape) step(a, b, c []float32) {
+	for r := range s.rows {
+		addScaled(c[r*s.cStride:][:len(b)], a[r*s.aStride], b)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"time"
 
 	"verity/internal/parallel"
 	"verity/internal/tensor"
@@ -96,7 +97,9 @@ func benchAttend(b *testing.B, heads, dim, n, rows, layers, threads int, d tenso
 		}
 	}
 	seconds := b.Elapsed().Seconds() / float64(b.N)
+	peak := PeakFMA(p, 50*time.Millisecond)
 	flops := 4 * float64(layers*heads*dim) * float64(rows) * float64(n)
 	b.ReportMetric(flops/seconds/1e9, "GFLOP/s")
+	b.ReportMetric(100*flops/seconds/peak, "%peak")
 	b.ReportMetric(float64(bytes)/seconds/1e9, "GB/s")
 }
