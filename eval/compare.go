@@ -33,15 +33,14 @@ type CompareOptions struct {
 	// means do not write.
 	Dir string
 
+	// Unscored says that the utterances have no references.
+	Unscored bool
+
 	// Runs go into the records.
 	Runs report.Pair[report.Run]
 
 	// Score says how to score.
 	Score report.Options
-
-	// Warm, if not nil, is told when an arm has warmed up: the baseline, then the
-	// assisted.
-	Warm func(assisted bool)
 
 	// Watch, if not nil, gets every pair and what differs in it.
 	Watch func(baseline, assisted *report.Record, what []string)
@@ -67,7 +66,10 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 		return nil, err
 	}
 	c := comparison{CompareOptions: o, arms: arms, pairs: report.NewPairs(a, b), files: w}
-	err = c.warmUp(ctx, data)
+	err = WarmUp(ctx, arms.Baseline, data, cmp.Or(o.Warmups, 1))
+	if err == nil {
+		err = WarmUp(ctx, arms.Assisted, data, cmp.Or(o.Warmups, 1))
+	}
 	if err == nil {
 		err = c.all(ctx, data)
 	}
@@ -82,26 +84,20 @@ type comparison struct {
 	files pairWriter
 }
 
-// warmUp runs the first utterances in each arm, so that neither pays for pages,
-// caches and clocks that the other finds ready, and for what a policy has to learn.
-func (c *comparison) warmUp(ctx context.Context, data Dataset) error {
-	for i, e := range []Engine{c.arms.Baseline, c.arms.Assisted} {
-		left := cmp.Or(c.Warmups, 1)
-		for u, err := range data {
-			if left <= 0 {
-				break
-			}
-			if err != nil {
-				continue // all will meet it
-			}
-			if _, err := record(ctx, e, u, report.Run{}); err != nil {
-				return err
-			}
-			left--
+// WarmUp runs the first n utterances and keeps nothing: so no arm pays for pages,
+// caches and clocks that the other finds ready, nor for what a policy has to learn.
+func WarmUp(ctx context.Context, e Engine, data Dataset, n int) error {
+	for u, err := range data {
+		if n <= 0 {
+			return nil
 		}
-		if c.Warm != nil {
-			c.Warm(i == 1)
+		if err != nil {
+			continue // who runs them all will meet it
 		}
+		if _, err := record(ctx, e, u, origin{}); err != nil {
+			return err
+		}
+		n--
 	}
 	return nil
 }
@@ -133,11 +129,11 @@ func (c *comparison) all(ctx context.Context, data Dataset) error {
 func (c *comparison) pair(ctx context.Context, u datasets.Utterance) error {
 	var a, b []*report.Record
 	for range cmp.Or(c.Repeats, 1) {
-		x, err := record(ctx, c.arms.Baseline, u, c.Runs.Baseline)
+		x, err := record(ctx, c.arms.Baseline, u, origin{c.Runs.Baseline, c.Unscored})
 		if err != nil {
 			return err
 		}
-		y, err := record(ctx, c.arms.Assisted, u, c.Runs.Assisted)
+		y, err := record(ctx, c.arms.Assisted, u, origin{c.Runs.Assisted, c.Unscored})
 		if err != nil {
 			return err
 		}

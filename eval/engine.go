@@ -31,12 +31,18 @@ func (f EngineFunc) Transcribe(ctx context.Context, clip *audio.Clip) (*transcri
 // *datasets.RowError is a broken row, any other error the end.
 type Dataset func(yield func(datasets.Utterance, error) bool)
 
+// An origin is what all records of a run have in common.
+type origin struct {
+	report.Run
+	unscored bool // utterances have no reference
+}
+
 // record runs one utterance. What goes wrong is in the record, but for the end of
 // ctx, which leaves none.
-func record(ctx context.Context, e Engine, u datasets.Utterance, run report.Run) (*report.Record, error) {
+func record(ctx context.Context, e Engine, u datasets.Utterance, o origin) (*report.Record, error) {
 	r := &report.Record{
-		ID: u.ID, Audio: u.Audio.Path, Reference: u.Text, Duration: u.Duration,
-		Segments: []report.Segment{}, Run: run,
+		ID: u.ID, Audio: u.Audio.Path, Reference: u.Text, NoReference: o.unscored, Duration: u.Duration,
+		Segments: []report.Segment{}, Run: o.Run,
 	}
 	t, err := transcribe(ctx, e, u)
 	switch {
@@ -49,9 +55,10 @@ func record(ctx context.Context, e Engine, u datasets.Utterance, run report.Run)
 	fill(r, t)
 	if _, err := r.Line(); err != nil {
 		// A number that JSON has no word for.
-		bare := report.Record{ID: r.ID, Audio: r.Audio, Reference: r.Reference, Segments: []report.Segment{}, Run: run}
-		bare.Error = "unusable result: " + err.Error()
-		r = &bare
+		return &report.Record{
+			ID: r.ID, Audio: r.Audio, Reference: r.Reference, NoReference: o.unscored,
+			Segments: []report.Segment{}, Run: o.Run, Error: "unusable result: " + err.Error(),
+		}, nil
 	}
 	return r, nil
 }

@@ -25,6 +25,9 @@ type Options struct {
 	// Limit is the most utterances to run, broken rows not counted. 0 means all.
 	Limit int
 
+	// Unscored says that the utterances have no references.
+	Unscored bool
+
 	// Run goes into every record.
 	Run report.Run
 
@@ -149,7 +152,7 @@ func jobs(ctx context.Context, e Engine, data Dataset, done map[string]bool, o O
 				if bad != nil {
 					return result{broken(bad, o.Run), nil}
 				}
-				r, err := record(ctx, e, u, o.Run)
+				r, err := record(ctx, e, u, origin{o.Run, o.Unscored})
 				return result{r, err}
 			}
 			if !yield(job) {

@@ -113,12 +113,12 @@ func (c *Comparison) sentence() string {
 	all := some(c.Utterances, "utterance")
 	switch c.Verdict {
 	case Different:
-		return fmt.Sprintf("%s of %s not the same in both", some(c.Different, "utterance"), count(c.Identical.All+c.Different))
+		return fmt.Sprintf("%s of %s not the same in both arms", count(c.Different), some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
 		if c.Utterances == 0 {
-			return "Nothing to compare: no utterance has text in both"
+			return "Inconclusive: no utterance has text in both"
 		}
-		return "Nothing was drafted in " + all + ", so their equality proves nothing"
+		return "Inconclusive: nothing was drafted in " + all + ", so their equality proves nothing"
 	}
 	return all + " identical, to the bit"
 }
@@ -170,7 +170,7 @@ func (d *Document) rows() [][]string {
 	row("RTFx", func(s *Score) string { return times(s.RTFx) })
 	for _, stage := range stageNames {
 		row("  "+stage.label, func(s *Score) string {
-			if v := stage.of(s.Seconds); v > 0 {
+			if v := stage.of(s); v > 0 {
 				return fmt.Sprintf("%s (%.0f %%)", seconds(v), 100*ratio(v, s.Seconds.Total))
 			}
 			return ""
@@ -189,17 +189,28 @@ func (d *Document) rows() [][]string {
 // of it.
 type stage struct {
 	label, class string
-	of           func(Seconds) float64
+	of           func(*Score) float64
 }
 
 var stageNames = []stage{
-	{"mel", "mel", func(s Seconds) float64 { return s.Mel }},
-	{"encode", "encode", func(s Seconds) float64 { return s.Encode }},
-	{"cross K/V", "cross", func(s Seconds) float64 { return s.CrossKV }},
-	{"draft", "draft", func(s Seconds) float64 { return s.Draft }},
-	{"verify", "verify", func(s Seconds) float64 { return s.Verify }},
-	{"rest of decode", "decode", func(s Seconds) float64 { return max(0, s.Decode-s.Draft-s.Verify) }},
-	{"other", "other", func(s Seconds) float64 { return max(0, s.Total-s.Mel-s.Encode-s.CrossKV-s.Decode) }},
+	{"mel", "mel", func(s *Score) float64 { return s.Seconds.Mel }},
+	{"encode", "encode", func(s *Score) float64 { return s.Seconds.Encode }},
+	{"cross K/V", "cross", func(s *Score) float64 { return s.Seconds.CrossKV }},
+	{"draft", "draft", (*Score).drafting},
+	{"decoder passes", "verify", func(s *Score) float64 { return s.Seconds.Verify }},
+	{"rest of decode", "decode", func(s *Score) float64 { return max(0, s.Seconds.Decode-s.drafting()-s.Seconds.Verify) }},
+	{"other", "other", func(s *Score) float64 {
+		t := s.Seconds
+		return max(0, t.Total-t.Mel-t.Encode-t.CrossKV-t.Decode)
+	}},
+}
+
+// drafting is the time spent proposing, 0 where nothing was proposed.
+func (s *Score) drafting() float64 {
+	if s.Drafting.Drafted == 0 {
+		return 0
+	}
+	return s.Seconds.Draft
 }
 
 // lines are the comparison as label and value.

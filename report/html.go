@@ -128,7 +128,7 @@ func (d *Document) bars() []barView {
 	for i, s := range d.Scores {
 		b := barView{Name: d.names()[i], Value: seconds(s.Seconds.Total), Width: 100 * ratio(s.Seconds.Total, longest)}
 		for _, st := range stageNames {
-			if v := st.of(s.Seconds); v > 0 {
+			if v := st.of(s); v > 0 {
 				b.Parts = append(b.Parts, partView{st.label, st.class, seconds(v), 100 * ratio(v, s.Seconds.Total)})
 			}
 		}

@@ -64,6 +64,7 @@ func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	p.X.Min, p.X.Max = -0.7, float64(len(bs))-0.3
 	p.Y.Min = 0
+	p.Y.Max *= 1.04
 	for _, m := range marks {
 		upright(p, m.value, m.label)
 	}
@@ -180,7 +181,7 @@ func errorPlot(s *Score) template.HTML {
 	}
 	bs := []bar{{label: "0"}}
 	for i := range 10 {
-		bs = append(bs, bar{label: fmt.Sprintf("-%d", 10*(i+1))})
+		bs = append(bs, bar{label: fmt.Sprint(10 * (i + 1))})
 	}
 	bs = append(bs, bar{label: "more"})
 	for _, r := range s.rates {
@@ -193,5 +194,5 @@ func errorPlot(s *Score) template.HTML {
 			bs[int(math.Ceil(r*10-1e-9))].value++
 		}
 	}
-	return barChart(bs, "word error rate of an utterance, %", "utterances")
+	return barChart(bs, "word error rate of an utterance, up to ... %", "utterances")
 }

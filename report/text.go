@@ -85,7 +85,7 @@ func (p painter) paint(code, s string) string {
 
 func (p painter) verdict(c *Comparison) string {
 	code := map[Verdict]string{Identical: "32", Different: "31", Inconclusive: "33"}[c.Verdict]
-	return p.paint("1;"+code, string(c.Verdict)) + ": " + c.sentence()
+	return p.paint("1;"+code, c.sentence())
 }
 
 // shownWorst is how many of the worst utterances a terminal shows.

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/eval"
+	"verity/report"
+)
+
+const compareHelp = `Compare runs every utterance with plain decoding and with the assistant, in turn,
+after a warm-up, and holds the results against each other to the bit: tokens,
+log-probabilities, no-speech probabilities, temperatures, segment times and texts.
+It says what the assistant gained in decoding and on the whole way from sound to
+text, as medians over utterances with the 5th and 95th percentile, how many of its
+tokens were accepted, and what theory expects of that.
+
+If nothing was drafted, equality proves nothing: that is "inconclusive".
+
+  verity compare --audio talk.wav
+  verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
+      --assistant ~/distil-large-v2 --html compare.html
+
+Exit status: 0 identical, 1 some utterance failed, 2 wrong usage, 3 a bit differs, or
+inconclusive.`
+
+// A comparing is the compare command with its flags.
+type comparing struct {
+	transcription
+	data    datasetFlags
+	report  reportFlags
+	out     string
+	warmups int
+	repeats int
+	made    *pflag.FlagSet
+
+	// arms opens both; a test puts its own here.
+	arms func(ctx context.Context, c *comparing, data *corpus) (*contest, error)
+}
+
+// A contest is two engines and what belongs to them.
+type contest struct {
+	eval.Arms
+	runs   report.Pair[report.Run]
+	memory *report.Pair[int64] // nil if not measured
+	close  func()
+}
+
+func compareCommand(e env) *cobra.Command { return newComparing(e, openArms).command() }
+
+func newComparing(e env, arms func(context.Context, *comparing, *corpus) (*contest, error)) *comparing {
+	return &comparing{transcription: newDecoding(e), arms: arms}
+}
+
+func (v *comparing) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "compare --dataset PATH | --audio FILE... [flags]",
+		Short: "Compare plain and assisted decoding, to the bit",
+		Long:  compareHelp,
+		RunE:  func(c *cobra.Command, more []string) error { return v.run(c.Context(), more) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	v.data.register(f)
+	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
+	f.IntVar(&v.repeats, "repeats", 1, "`number` of times to run each utterance in each arm; the median counts")
+	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before, unmeasured")
+	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records of both arms; without it they are not kept")
+	v.report.register(f)
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
+	v.made = v.registerModel(f)
+	v.model.complete(c)
+	v.data.complete(c)
+	v.report.complete(c)
+	must(c.MarkFlagDirname("out"))
+	return c
+}
+
+func (v *comparing) run(ctx context.Context, more []string) error {
+	if err := v.check(more); err != nil {
+		return err
+	}
+	scoring, err := v.report.options()
+	if err != nil {
+		return err
+	}
+	data, err := v.data.open()
+	if err != nil {
+		return err
+	}
+	if v.model.name == demoName && !v.quiet {
+		fmt.Fprintln(v.err, demoNote)
+	}
+	arms, err := v.arms(ctx, v, data)
+	if err != nil {
+		return err
+	}
+	defer arms.close()
+	bar := newTally(v.env, v.quiet, func() int { return data.count(ctx) })
+	different := 0
+	warmups := v.warmups
+	if warmups == 0 {
+		warmups = -1 // none
+	}
+	pairs, err := eval.Compare(ctx, arms.Arms, data.all(ctx), eval.CompareOptions{
+		Warmups: warmups, Repeats: v.repeats, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored,
+		Runs: arms.runs, Score: scoring,
+		Watch: func(_, _ *report.Record, what []string) {
+			if len(what) > 0 {
+				different++
+			}
+			bar.add(fmt.Sprintf("%d differ", different))
+		},
+	})
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	return v.conclude(pairs, arms)
+}
+
+// check puts the flags into options.
+func (v *comparing) check(more []string) error {
+	switch {
+	case len(more) > 0 && len(v.data.audio) == 0:
+		return usagef("no arguments are taken without --audio: got %q", more[0])
+	case v.repeats < 1:
+		return usagef("--repeats %d: must be 1 or more", v.repeats)
+	case v.warmups < 0:
+		return usagef("--warmup %d: must be 0 or more", v.warmups)
+	}
+	v.data.audio = append(v.data.audio, more...)
+	return v.options()
+}
+
+// conclude writes the comparison and returns what makes the exit status.
+func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
+	c := pairs.Comparison()
+	a, b := pairs.Baseline.Score(), pairs.Assisted.Score()
+	c.Memory, c.Predicted = arms.memory, eval.Predict(a, b)
+	d := &report.Document{Scores: []*report.Score{a, b}, Comparisons: []*report.Comparison{c}}
+	if err := v.report.write(v.env, d, c.JSON); err != nil {
+		return err
+	}
+	switch {
+	case c.Verdict == report.Different:
+		ids := make([]string, 0, 5)
+		for _, f := range c.Differences[:min(len(c.Differences), 5)] {
+			ids = append(ids, f.ID)
+		}
+		return differsError{fmt.Errorf("%d utterances differ: %s", c.Different, strings.Join(ids, ", "))}
+	case c.Verdict == report.Inconclusive && c.Failed == 0:
+		return differsError{fmt.Errorf("inconclusive: nothing was drafted")}
+	case c.Verdict == report.Inconclusive && c.Utterances > 0:
+		return differsError{fmt.Errorf("inconclusive: nothing was drafted, and %d utterances failed", c.Failed)}
+	}
+	return judged(d)
+}
+
+// openArms opens the model plain, warms it up and measures it, then gives it its
+// assistant.
+func openArms(ctx context.Context, v *comparing, data *corpus) (*contest, error) {
+	plain := v.model
+	plain.assistant.name = "none"
+	m, err := plain.load()
+	if err != nil {
+		return nil, err
+	}
+	c := &contest{close: m.close}
+	if err := c.open(ctx, v, m, data); err != nil {
+		m.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *contest) open(ctx context.Context, v *comparing, m *engine, data *corpus) (err error) {
+	if c.Baseline, err = engineOf(m.Model, v.opt); err != nil {
+		return err
+	}
+	plain := v.model
+	plain.assistant.name = "none"
+	c.runs.Baseline = identity(m, &plain, v.made, data.name)
+	c.runs.Assisted = identity(m, &v.model, v.made, data.name)
+	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), 1); err != nil {
+		return err
+	}
+	memory := report.Pair[int64]{Baseline: resident()}
+	if c.Assisted, err = c.assisted(v, m); err != nil {
+		return err
+	}
+	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), 1); err != nil {
+		return err
+	}
+	if memory.Assisted = resident(); memory.Baseline > 0 && memory.Assisted > 0 {
+		c.memory = &memory
+	}
+	return nil
+}
+
+// assisted returns the engine with the assistant that the flags name, or without
+// one if they name none.
+func (c *contest) assisted(v *comparing, m *engine) (eval.Engine, error) {
+	plain := m.Model
+	defer func() { m.Model = plain }()
+	if err := v.model.assistant.attach(m); err != nil {
+		return nil, err
+	}
+	return engineOf(m.Model, v.opt)
+}

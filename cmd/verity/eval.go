@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/eval"
+	"verity/report"
+)
+
+const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
+confidence interval, errors by kind, speed, time by stage. Records go to --out as
+JSON lines, raw text with everything known about each utterance; "verity report"
+scores them again, compares them and makes a page of them.
+
+A run that was stopped, however that came, goes on where it was when it is started
+again with the same flags. Rows that cannot be used and sounds that cannot be read
+are counted and named, and do not stop the others. With --shard 2/4 the second of
+four runs the second of every four rows, on another machine for example; reports
+take all shards in a directory together.
+
+  verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
+  verity eval --dataset manifest.jsonl --split test --normalizer basic --html report.html
+
+Exit status: 0 done, 1 some utterance failed, 2 wrong usage.`
+
+// An evaluation is the eval command with its flags.
+type evaluation struct {
+	transcription
+	data   datasetFlags
+	report reportFlags
+	out    string
+	shard  string
+	batch  int
+	made   *pflag.FlagSet // flags that decide on the records
+}
+
+func evalCommand(e env) *cobra.Command {
+	v := &evaluation{transcription: newDecoding(e)}
+	c := &cobra.Command{
+		Use:   "eval --dataset PATH [flags]",
+		Short: "Transcribe a dataset and score it",
+		Long:  evalHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	v.data.register(f)
+	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records; without it they are not kept")
+	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4")
+	f.IntVar(&v.batch, "batch", 1, "`number` of utterances under way at once")
+	v.report.register(f)
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
+	v.made = v.registerModel(f)
+	v.model.complete(c)
+	v.data.complete(c)
+	v.report.complete(c)
+	must(c.MarkFlagDirname("out"))
+	return c
+}
+
+// newDecoding returns what the decoding flags of transcribe need.
+func newDecoding(e env) transcription {
+	return transcription{
+		env: e, level: "warn", increment: number{value: 0.2}, ratio: number{value: 2.4}, logProb: number{value: -1},
+		noSpeech: number{value: 0.6}, latest: number{value: 1},
+	}
+}
+
+// registerModel adds the flags of model and decoding, and returns them.
+func (t *transcription) registerModel(f *pflag.FlagSet) *pflag.FlagSet {
+	made := pflag.NewFlagSet("", pflag.ContinueOnError)
+	made.SortFlags = false
+	t.model.register(made)
+	t.registerDecoding(made)
+	f.AddFlagSet(made)
+	return made
+}
+
+func (v *evaluation) run(ctx context.Context) error {
+	o, err := v.check()
+	if err != nil {
+		return err
+	}
+	data, err := v.data.open()
+	if err != nil {
+		return err
+	}
+	scoring, err := v.report.options()
+	if err != nil {
+		return err
+	}
+	m, err := v.model.load()
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	e, err := engineOf(m.Model, v.opt)
+	if err != nil {
+		return err
+	}
+	if v.model.name == demoName && !v.quiet {
+		fmt.Fprintln(v.err, demoNote)
+	}
+	if o.Dir == "" {
+		if o.Dir, err = os.MkdirTemp("", "verity-eval-*"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(o.Dir)
+	}
+	o.Run = identity(m, &v.model, v.made, data.name)
+	return v.all(ctx, e, data, o, scoring)
+}
+
+// check puts the flags into options.
+func (v *evaluation) check() (o eval.Options, err error) {
+	if err := v.options(); err != nil {
+		return o, err
+	}
+	if v.batch < 1 {
+		return o, usagef("--batch %d: must be 1 or more", v.batch)
+	}
+	if v.shard != "" {
+		if o.Shard, err = eval.ParseShard(v.shard); err != nil {
+			return o, usageError{err}
+		}
+	}
+	o.Dir, o.Workers, o.Limit = v.out, v.batch, v.data.limit
+	return o, nil
+}
+
+// all runs the dataset and reports on it.
+func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eval.Options, scoring report.Options) error {
+	name := v.model.name
+	if v.out != "" {
+		name = v.out
+	}
+	set, err := report.NewSet(name, scoring)
+	if err != nil {
+		return err
+	}
+	bar := newTally(v.env, v.quiet, func() int { return share(data.count(ctx), o.Shard) })
+	var scored error
+	o.Watch = func(r *report.Record) {
+		if _, err := set.Add(r); err != nil {
+			scored = err
+		}
+		bar.add(fmt.Sprintf("WER %.1f %%, %.3g times real time", 100*set.Rate(), set.RTFx()))
+	}
+	sum, err := eval.Run(ctx, e, data.all(ctx), o)
+	bar.clear()
+	if sum.Torn && !v.quiet {
+		fmt.Fprintf(v.err, "verity eval: %s had a torn last line: that utterance was run again\n", sum.Path)
+	}
+	if err != nil {
+		return err
+	}
+	if scored != nil {
+		return scored
+	}
+	if sum.Resumed > 0 && !v.quiet {
+		fmt.Fprintf(v.err, "verity eval: %d records were there, %d are new\n", sum.Resumed, sum.Done)
+	}
+	d := &report.Document{Scores: []*report.Score{set.Score()}}
+	if err := v.report.write(v.env, d, d.JSON); err != nil {
+		return err
+	}
+	return judged(d)
+}
+
+// share is how many of n rows a shard has.
+func share(n int, s eval.Shard) int {
+	if s.Of == 0 || n == 0 {
+		return n
+	}
+	return (n - s.I + s.Of) / s.Of
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/eval"
+	"verity/report"
+	"verity/wer/normalize"
+)
+
+const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
+of records, or a directory that "verity eval" or "verity compare" has written, with
+all its shards. The first one is the baseline that every other is compared with.
+
+Texts are normalised before they are scored, as --normalizer says; auto means
+english for English and basic for every other language. The english one writes
+numbers as digits, so "one two three" is then one word.
+
+  verity report out
+  verity report --html report.html out/plain out/assisted
+  verity report --merge shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
+
+Exit status: 0 done, 1 some utterance has failed, 2 wrong usage, 3 outputs differ.`
+
+// reportFlags say how to score and where to write.
+type reportFlags struct {
+	normalizer string
+	json       bool
+	html       string
+	markdown   string
+	title      string
+}
+
+func (r *reportFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&r.normalizer, "normalizer", "auto", "what to do to texts before they are scored: auto, "+strings.Join(normalize.Names(), ", "))
+	f.BoolVar(&r.json, "json", false, "write JSON")
+	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no other and no network")
+	f.StringVar(&r.markdown, "markdown", "", "write Markdown to `file`")
+	f.StringVar(&r.title, "title", "", "`heading` of page and Markdown")
+}
+
+func (r *reportFlags) complete(c *cobra.Command) {
+	must(c.RegisterFlagCompletionFunc("normalizer", cobra.FixedCompletions(append([]string{"auto"}, normalize.Names()...), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.MarkFlagFilename("html", "html"))
+	must(c.MarkFlagFilename("markdown", "md"))
+}
+
+// options says how to score.
+func (r *reportFlags) options() (report.Options, error) {
+	if r.normalizer != "auto" && !slices.Contains(normalize.Names(), r.normalizer) {
+		return report.Options{}, usagef("--normalizer %s: want auto, %s", r.normalizer, strings.Join(normalize.Names(), ", "))
+	}
+	return report.Options{Normalizer: r.normalizer}, nil
+}
+
+// write writes d where the flags say: to standard output as a table or as JSON,
+// and to files.
+func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
+	d.Title = r.title
+	for _, x := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{r.html, d.HTML}, {r.markdown, d.Markdown}} {
+		if x.name == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := x.write(&b); err != nil {
+			return err
+		}
+		if err := replace(x.name, b.Bytes()); err != nil {
+			return fmt.Errorf("cannot write the report: %w", err)
+		}
+	}
+	if r.json {
+		return json(e.out)
+	}
+	return d.Text(e.out, e.outTerminal)
+}
+
+// A reporting is the report command with its flags.
+type reporting struct {
+	env
+	report reportFlags
+	merge  bool
+}
+
+func reportCommand(e env) *cobra.Command {
+	r := &reporting{env: e}
+	c := &cobra.Command{
+		Use:   "report [flags] RECORDS...",
+		Short: "Score and compare records",
+		Long:  reportHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no records are named")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return r.run(args) },
+	}
+	r.report.register(c.Flags())
+	r.report.complete(c)
+	c.Flags().BoolVar(&r.merge, "merge", false, "take all arguments as shards of one run")
+	return c
+}
+
+func (r *reporting) run(args []string) error {
+	o, err := r.report.options()
+	if err != nil {
+		return err
+	}
+	files, err := findRecords(args, r.merge)
+	if err != nil {
+		return err
+	}
+	d, err := documentOf(files, o)
+	if err != nil {
+		return err
+	}
+	if err := r.report.write(r.env, d, d.JSON); err != nil {
+		return err
+	}
+	return judged(d)
+}
+
+// findRecords says which files the arguments mean.
+func findRecords(args []string, merge bool) (all []report.Files, err error) {
+	for _, arg := range args {
+		f, err := report.Find(arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f...)
+	}
+	if !merge {
+		return all, nil
+	}
+	one := report.Files{Name: strings.Join(args, " + ")}
+	for _, f := range all {
+		one.Paths = append(one.Paths, f.Paths...)
+	}
+	return []report.Files{one}, nil
+}
+
+// documentOf scores all sets and compares the first with every other.
+func documentOf(files []report.Files, o report.Options) (*report.Document, error) {
+	d := new(report.Document)
+	first, err := report.NewSet(files[0].Name, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 1 {
+		if err := first.AddAll(files[0], nil); err != nil {
+			return nil, err
+		}
+		d.Scores = append(d.Scores, first.Score())
+	}
+	for _, f := range files[1:] {
+		a, err := report.NewSet(files[0].Name, o)
+		if err != nil {
+			return nil, err
+		}
+		b, err := report.NewSet(f.Name, o)
+		if err != nil {
+			return nil, err
+		}
+		pairs, err := report.Join(files[0], f, a, b)
+		if err != nil {
+			return nil, err
+		}
+		if len(d.Scores) == 0 {
+			d.Scores = append(d.Scores, a.Score())
+		}
+		d.Scores = append(d.Scores, b.Score())
+		c := pairs.Comparison()
+		c.Predicted = eval.Predict(d.Scores[0], b.Score())
+		d.Comparisons = append(d.Comparisons, c)
+	}
+	return d, nil
+}
+
+// judged turns what a document says into an exit status: 3 before 1. Two runs
+// that drafted nothing may be compared for their scores, so that is not an error.
+func judged(d *report.Document) error {
+	for _, c := range d.Comparisons {
+		if c.Verdict == report.Different && c.Runs.Baseline.ModelID == c.Runs.Assisted.ModelID {
+			return differsError{fmt.Errorf("%d utterances differ", c.Different)}
+		}
+	}
+	failed := 0
+	for _, s := range d.Scores {
+		failed = max(failed, s.Failed)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d utterances have failed", failed)
+	}
+	return nil
+}
