@@ -97,9 +97,8 @@ func (j *attendJob) mix(b *attendBuffer, head int, rows block) {
 			j.mixRows(b, head, rows, block{r, r + 1}, common, n)
 		}
 		dst := j.dst[((rows.lo+r)*j.heads+head)*j.dim:][:j.dim]
-		for i, x := range b.out[r*v.cols:][:j.dim] {
-			dst[i] = x / b.sums[r]
-		}
+		copy(dst, b.out[r*v.cols:])
+		vector.div(dst, b.sums[r])
 	}
 }
 
