@@ -43,13 +43,13 @@ def head(times):
 
 
 @torch.no_grad()
-def greedy(net, mel, times, prompt=()):
-    """Decodes windows (B,80,T), all after the same prompt."""
-    cross = net.decoder.cross(net.encoder(mel, torch.float32))
+def greedy(net, audio, times, prompt=()):
+    """Decodes windows from the encoder's output (B,T,D), all after the same prompt."""
+    cross = net.decoder.cross(audio)
     start = [*prompt, *head(times)]
-    tokens = torch.tensor([start] * len(mel))
-    seen = [[] for _ in mel]
-    total, done, no_speech = [0.0] * len(mel), [False] * len(mel), None
+    tokens = torch.tensor([start] * len(audio))
+    seen = [[] for _ in audio]
+    total, done, no_speech = [0.0] * len(audio), [False] * len(audio), None
     for n in range(strings.MOST):
         logits = net.decoder(tokens, cross)[0]
         if n == 0:
@@ -79,6 +79,7 @@ def skipped(r):
     return r.no_speech > 0.6 and not r.logprob > -1.0
 
 
+@torch.no_grad()
 def transcribe(net, wave):
     """Sequential decoding of a long recording with timestamps and previous text; returns its digits."""
     frames = len(wave) // 160
@@ -89,7 +90,7 @@ def transcribe(net, wave):
     while seek < frames:
         window = mel[:, seek : min(seek + size, frames)]
         window = torch.nn.functional.pad(window, (0, size - window.shape[1]), value=mel.min().item())
-        r = greedy(net, window[None], True, [V.PREV, *earlier[-31:]] if earlier else [])[0]
+        r = greedy(net, net.encoder(window[None], torch.float32), True, [V.PREV, *earlier[-31:]] if earlier else [])[0]
         if skipped(r):
             seek += size
             continue

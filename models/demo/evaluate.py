@@ -67,11 +67,9 @@ def features(waves):
     return strings.log_mel(strings.power(torch.tensor(np.stack(padded), dtype=torch.float32))).transpose(1, 2)
 
 
-def decode_all(net, waves, times, size=25):
-    results = []
-    for i in range(0, len(waves), size):
-        results += decode.greedy(net, features(waves[i : i + size]), times)
-    return results
+@torch.no_grad()
+def encode(net, waves):
+    return net.encoder(features(waves), torch.float32)
 
 
 def align(ref, hyp):
@@ -128,34 +126,80 @@ def timing(made, results):
 def silence(net):
     """Windows without speech: how often openai's gate skips them, or no words come out anyway; with and without timestamps."""
     rng = np.random.default_rng(3)
-    waves = [rng.normal(size=V.WINDOW * RATE) * 10 ** (rng.uniform(-90, -20) / 20) for _ in range(49)] + [np.zeros(V.WINDOW * RATE)]
-    scores = {}
+    waves = [rng.normal(size=V.WINDOW * RATE) * 10 ** (rng.uniform(-90, -20) / 20) for _ in range(24)] + [np.zeros(V.WINDOW * RATE)]
+    scores, audio = {}, encode(net, waves)
     for times in (True, False):
-        results = decode_all(net, waves, times)
-        key = "timestamps" if times else "no_timestamps"
-        scores[key] = {"skipped": 2 * sum(decode.skipped(r) for r in results),
-                       "no_words": 2 * sum(decode.skipped(r) or not r.digits for r in results),
-                       "median_no_speech": float(np.median([r.no_speech for r in results]))}
+        results = decode.greedy(net, audio, times)
+        scores["timestamps" if times else "no_timestamps"] = {
+            "windows": len(waves), "skipped": sum(decode.skipped(r) for r in results),
+            "without_words": sum(decode.skipped(r) or not r.digits for r in results),
+            "median_no_speech": float(np.median([r.no_speech for r in results]))}
     return scores
 
 
 @torch.no_grad()
-def agreement(net, small, waves, results, times):
-    """Share of the target's own tokens (end of text too) that the assistant would have chosen, teacher-forced."""
-    same = total = 0
-    for w, r in zip(waves, results):
-        mel, start = features([w]), decode.head(times)
-        tokens = torch.tensor([start + r.tokens + [V.EOT]])
-        logits = small(mel, tokens[:, :-1])[0, len(start) - 1 :]
-        logits[:, V.SUPPRESS] = -torch.inf
-        for n, row in enumerate(logits):
+def agreement(small, audio, results, times):
+    """How many of the target's own tokens (end of text too) the assistant would have chosen, teacher-forced; and of how many."""
+    start, same, total = decode.head(times), 0, 0
+    longest = max(len(r.tokens) for r in results)
+    tokens = torch.tensor([start + r.tokens + [V.EOT] * (longest - len(r.tokens)) for r in results])
+    logits = small.decoder(tokens, small.decoder.cross(audio))[0][:, len(start) - 1 :]
+    logits[:, :, V.SUPPRESS] = -torch.inf
+    logits[:, 0, [V.SPACE, V.EOT]] = -torch.inf
+    for rows, r in zip(logits, results):
+        if len(r.tokens) == strings.MOST:  # ran into the limit: its end was not its choice
+            continue
+        for n, said in enumerate(r.tokens + [V.EOT]):
             if times:
-                decode.timestamp_rules(row, r.tokens[:n])
-            if n == 0:
-                row[[V.SPACE, V.EOT]] = -torch.inf
-        same += (logits.argmax(-1) == tokens[0, len(start) :]).sum().item()
-        total += len(logits)
-    return {"tokens": total, "percent": 100 * same / total}
+                decode.timestamp_rules(rows[n], r.tokens[:n])
+            same += int(rows[n].argmax()) == said
+            total += 1
+    return same, total
+
+
+def score(job):
+    """Pool task: decodes one set of strings; returns the score, what was said and what was heard."""
+    net, small, name, made, times = job
+    torch.set_num_threads(1)
+    results, same, total = [], 0, 0
+    for i in range(0, len(made), 25):
+        audio = encode(net, [m[0] for m in made[i : i + 25]])
+        part = decode.greedy(net, audio, times)
+        results += part
+        s, t = agreement(small, audio, part, times)
+        same, total = same + s, total + t
+    refs = [[s[0] for s in m[1]] for m in made]
+    hyps = [[] if decode.skipped(r) else r.digits for r in results]
+    found = rate(refs, hyps) | {"agreement": {"tokens": total, "percent": 100 * same / total},
+                                "below_logprob_gate": sum(not r.logprob >= -1 for r in results)}
+    if times and "strings" in name:
+        found["timing"] = timing(made, results)
+    return found, refs, hyps
+
+
+def pooled_agreement(scores):
+    parts = [s["agreement"] for name, s in scores.items() if "strings," in name]
+    total = sum(p["tokens"] for p in parts)
+    scores["all strings"]["agreement"] = {"tokens": total, "percent": sum(p["percent"] * p["tokens"] for p in parts) / total}
+
+
+def tables(scores):
+    """The scores as Markdown, for the model card."""
+    lines = ["| what | strings | words | WER, % (95 %) | S/D/I | WER with timestamps | assistant agrees, % (with timestamps) |", "|---|---|---|---|---|---|---|"]
+    for name, s in scores["no_timestamps"].items():
+        t = scores["timestamps"][name]
+        both = f"{s['agreement']['percent']:.1f} ({t['agreement']['percent']:.1f})" if "agreement" in s else ""
+        lines.append(f"| {name} | {s['strings']} | {s['words']} | {interval(s)} | {s['substitutions']}/{s['deletions']}/{s['insertions']} "
+                     f"| {interval(t)} | {both} |")
+    pooled = scores["no_timestamps"]["all strings"]["missed_per_digit"]
+    lines += ["", "| digit, in all strings | " + " | ".join(pooled) + " |", "|---" * 11 + "|",
+              "| missed, % | " + " | ".join(f"{100 * m / n:.1f}" for m, n in pooled.values()) + " |",
+              "| spoken | " + " | ".join(str(n) for _, n in pooled.values()) + " |"]
+    return "\n".join(lines)
+
+
+def interval(s):
+    return f"{s['wer']:.1f} [{s['interval'][0]:.1f}, {s['interval'][1]:.1f}]"
 
 
 def main():
@@ -174,30 +218,23 @@ def main():
     sets |= {f"{s} strings, one speaker": string_set(clips, (s, False), args.count, 5) for s in sorted(set(clips.source) - {"so762"})}
     sets["sc strings, mixed speakers"] = string_set(clips, ("sc", True), args.count, 5)
     scores = {"split": args.split, "silence": silence(net)}
+    jobs = [(net, small, name, made, times) for times in (False, True) for name, made in sets.items()]
     pooled = {True: ([], []), False: ([], [])}
-    for times in (False, True):
-        key = "timestamps" if times else "no_timestamps"
-        scores[key] = {}
-        for name, made in sets.items():
-            waves, refs = [m[0] for m in made], [[s[0] for s in m[1]] for m in made]
-            results = decode_all(net, waves, times)
-            hyps = [[] if decode.skipped(r) else r.digits for r in results]
-            score = rate(refs, hyps)
-            score["agreement"] = agreement(net, small, waves, results, times)
+    with torch.multiprocessing.get_context("fork").Pool() as pool:
+        for (_, _, name, _, times), (found, refs, hyps) in zip(jobs, pool.imap(score, jobs)):
+            scores.setdefault("timestamps" if times else "no_timestamps", {})[name] = found
             if "strings" in name:
                 pooled[times][0].extend(refs)
                 pooled[times][1].extend(hyps)
-                if times:
-                    score["timing"] = timing(made, results)
-            scores[key][name] = score
-            print(f"{key:14} {name:28} wer {score['wer']:5.1f} [{score['interval'][0]:.1f}, {score['interval'][1]:.1f}] "
-                  f"agreement {score['agreement']['percent']:.1f} {score.get('timing', '')}", flush=True)
+            print(f"{name}, {times=}: wer {interval(found)} agreement {found['agreement']['percent']:.1f} {found.get('timing', '')}", flush=True)
+    for times, key in ((False, "no_timestamps"), (True, "timestamps")):
         scores[key]["all strings"] = rate(*pooled[times])
-        print(f"{key:14} all strings: {scores[key]['all strings']}", flush=True)
+        pooled_agreement(scores[key])
     rng = np.random.default_rng(9)
     long = [speak(clips, rng, pick(clips, rng, (s, True), 30), 0.8) for s in ("fsdd", "sc") for _ in range(5)]
     scores["long recordings"] = rate([[s[0] for s in m[1]] for m in long], [decode.transcribe(net, m[0]) for m in long])
     print("silence", scores["silence"], "\nlong", scores["long recordings"])
+    print(tables(scores))
     if args.out:
         args.out.write_text(json.dumps(scores, indent=1, default=float) + "\n")
 
