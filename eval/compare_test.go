@@ -1,0 +1,210 @@
+package eval
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/decoder"
+	"verity/report"
+	"verity/transcript"
+)
+
+func compare(t *testing.T, arms Arms, n int, o CompareOptions) (*report.Pairs, *report.Comparison) {
+	t.Helper()
+	p, err := Compare(t.Context(), arms, shelf(n), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, p.Comparison()
+}
+
+func TestCompare(t *testing.T) {
+	dir := t.TempDir()
+	p, c := compare(t, Arms{hearer{}, hearer{drafts: true}}, 10, CompareOptions{Dir: dir, Repeats: 2})
+	if c.Verdict != report.Identical || c.Utterances != 8 || c.Failed != 2 || c.Identical.All != 8 {
+		t.Errorf("comparison = %+v", c)
+	}
+	if c.Speedup.Decode.Median != 2 || c.Speedup.Total.Median != 1/0.875 {
+		t.Errorf("speed-up = %+v, want 2 and 1/0.875", c.Speedup)
+	}
+	if c.Acceptance.Drafted == 0 || c.Acceptance.Rounds != 8 {
+		t.Errorf("acceptance = %+v", c.Acceptance)
+	}
+	// A plain step takes 0.25 s over the words and one; a round drafts and verifies
+	// in 0.125 s, and yields them all.
+	if got := Predict(p.Baseline.Score(), p.Assisted.Score()); got == nil || math.Abs(*got-2) > 0.2 {
+		t.Errorf("predicted = %v, want about 2", got)
+	}
+	files, err := report.Find(dir)
+	if err != nil || len(files) != 2 || files[0].Name != "baseline" {
+		t.Errorf("Find = %v, %v, want both arms", files, err)
+	}
+}
+
+func TestCompareNothingDrafted(t *testing.T) {
+	_, c := compare(t, Arms{hearer{}, hearer{}}, 6, CompareOptions{})
+	if c.Verdict != report.Inconclusive {
+		t.Errorf("verdict %s, want inconclusive", c.Verdict)
+	}
+}
+
+// TestCompareDifferent puts one wrong token into one utterance, at once or in a
+// repetition only.
+func TestCompareDifferent(t *testing.T) {
+	longest := func(pcm []float32) bool { return len(pcm) == 400 }
+	_, c := compare(t, Arms{hearer{}, hearer{drafts: true, wrong: longest}}, 4, CompareOptions{})
+	if c.Verdict != report.Different || c.Different != 1 || c.Differences[0].ID != "u002" || !slices.Equal(c.Differences[0].What, []string{"tokens"}) {
+		t.Errorf("comparison = %+v", c)
+	}
+	calls := 0
+	flaky := hearer{drafts: true, wrong: func([]float32) bool { calls++; return calls == 4 }}
+	_, c = compare(t, Arms{hearer{}, flaky}, 3, CompareOptions{Repeats: 3, Warmups: -1})
+	if c.Different != 1 || c.Differences[0].ID != "u001" {
+		t.Errorf("wrong in a repetition only: %+v", c.Differences)
+	}
+	_, c = compare(t, Arms{hearer{}, hearer{fail: longest}}, 4, CompareOptions{})
+	if c.Verdict != report.Different || c.Differences[0].What[0] != "assisted failed" {
+		t.Errorf("one arm fails: %+v", c)
+	}
+}
+
+// TestOrder checks A B A B after the warm-up.
+func TestOrder(t *testing.T) {
+	var order []byte
+	spy := func(c byte) Engine {
+		return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+			order = append(order, c)
+			return hearer{drafts: c == 'B'}.Transcribe(ctx, clip)
+		})
+	}
+	compare(t, Arms{spy('A'), spy('B')}, 2, CompareOptions{Warmups: 2, Repeats: 2})
+	if got, want := string(order), "AABB"+"ABAB"+"ABAB"; got != want {
+		t.Errorf("order %s, want %s", got, want)
+	}
+}
+
+// TestPredict simulates drafts of which each token is accepted with chance α: the
+// prediction must be what they take.
+func TestPredict(t *testing.T) {
+	for _, n := range []int{1, 3, 8} {
+		for _, alpha := range []float64{0, 0.3, 0.9, 1} {
+			const rounds, step, draft, pass = 1000, 0.1, 0.02, 0.12
+			mean := assistant.Expected(alpha, n)
+			a := &report.Score{Seconds: report.Seconds{Verify: rounds * mean * step}, Drafting: report.Drafting{Rounds: int(math.Round(rounds * mean))}}
+			b := &report.Score{
+				Seconds:  report.Seconds{Verify: rounds * pass, Draft: rounds * draft * float64(n)},
+				Drafting: report.Drafting{Rounds: rounds, Drafted: rounds * n, Accepted: int(math.Round(rounds * (mean - 1)))},
+			}
+			want := mean * step / (draft*float64(n) + pass)
+			if got := Predict(a, b); got == nil || math.Abs(*got-want) > 0.01*want {
+				t.Errorf("α %v, %d drafts: predicted %v, want %.3f", alpha, n, got, want)
+			}
+		}
+	}
+	if got := Predict(&report.Score{}, &report.Score{}); got != nil {
+		t.Errorf("of nothing: %v", *got)
+	}
+}
+
+// A script chooses by a hash of the tokens before; a wrong one takes the drafts
+// for its own choices now and then, as a verifier with a bug would.
+type script struct {
+	committed []assistant.Token
+	wrong     bool
+}
+
+func (s *script) Choose(_ context.Context, draft []assistant.Token) ([]decoder.Choice, error) {
+	seen := slices.Clone(s.committed)
+	var out []decoder.Choice
+	for i := range len(draft) + 1 {
+		h := 7
+		for _, t := range seen {
+			h = (h*31 + int(t)) % 9973
+		}
+		c := decoder.Choice{Token: assistant.Token(h % 50), LogProb: -float32(h) / 9973}
+		if i < len(draft) {
+			if s.wrong && h%5 == 0 {
+				c.Token = draft[i]
+			}
+			seen = append(seen, draft[i])
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func (s *script) Commit(_ context.Context, kept []assistant.Token) error {
+	s.committed = append(s.committed, kept...)
+	return nil
+}
+
+// A guess drafts what the script would choose, but for every seventh token.
+type guess struct{ s *script }
+
+func (g guess) Propose(ctx context.Context, dst []assistant.Token, limit int) ([]assistant.Token, error) {
+	right := &script{committed: slices.Clone(g.s.committed)}
+	for range min(limit, 4) {
+		c, err := right.Choose(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		tok := c[0].Token
+		if len(right.committed)%7 == 6 {
+			tok = 49 - tok%40
+		}
+		dst = append(dst, tok)
+		right.committed = append(right.committed, tok)
+	}
+	return dst, nil
+}
+
+func (guess) Commit(context.Context, []assistant.Token) error { return nil }
+
+// speaker is an engine whose text a round of the real kind decodes.
+func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
+	return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+		t, err := hearer{}.Transcribe(ctx, clip)
+		if err != nil {
+			return nil, err
+		}
+		s := &script{committed: slices.Clone(t.Segments[0].Tokens), wrong: wrong}
+		g := assistant.Begin(s, p(s), 0, 60)
+		for !g.Done() {
+			if err := g.Round(ctx); err != nil {
+				return nil, err
+			}
+		}
+		seg, sum := &t.Segments[0], 0.0
+		for _, c := range g.Choices() {
+			seg.Tokens = append(seg.Tokens, c.Token)
+			sum += float64(c.LogProb)
+		}
+		seg.AvgLogProb = sum / float64(len(g.Choices()))
+		n := g.Stats()
+		t.Stats.Drafts.Rounds, t.Stats.Drafts.Drafted, t.Stats.Drafts.Accepted = n.Rounds, n.Drafted, n.Accepted
+		return t, nil
+	})
+}
+
+// TestWrongVerifier decodes with the real round: a right verifier is identical to
+// plain decoding whatever is drafted, a deliberately wrong one is found out.
+func TestWrongVerifier(t *testing.T) {
+	plain := speaker(func(*script) assistant.Proposer { return assistant.None{} }, false)
+	drafted := func(s *script) assistant.Proposer { return guess{s} }
+	if _, c := compare(t, Arms{plain, speaker(drafted, false)}, 10, CompareOptions{}); c.Verdict != report.Identical || c.Acceptance.Accepted == 0 {
+		t.Errorf("right verifier: %s, %+v", c.Verdict, c.Acceptance)
+	}
+	_, c := compare(t, Arms{plain, speaker(drafted, true)}, 10, CompareOptions{})
+	if c.Verdict != report.Different {
+		t.Errorf("wrong verifier: %s", c.Verdict)
+	}
+	for _, f := range c.Differences {
+		if !slices.Contains(f.What, "tokens") {
+			t.Errorf("%s differs in %v", f.ID, f.What)
+		}
+	}
+}

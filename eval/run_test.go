@@ -1,0 +1,346 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"verity/datasets"
+	"verity/report"
+)
+
+// run evaluates a shelf in dir and returns the records' bytes.
+func run(t *testing.T, dir string, n int, o Options) (Summary, []byte) {
+	t.Helper()
+	o.Dir = dir
+	sum, err := Run(t.Context(), hearer{}, shelf(n), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(sum.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum, raw
+}
+
+func records(t *testing.T, raw []byte) (all []*report.Record) {
+	t.Helper()
+	for r, err := range report.Read("test", bytes.NewReader(raw)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestRun(t *testing.T) {
+	sum, raw := run(t, t.TempDir(), 8, Options{Run: report.Run{Model: "m"}})
+	if sum.Done != 8 || sum.Failed != 2 || sum.Resumed != 0 {
+		t.Errorf("summary = %+v, want 8 done, 2 of them failed", sum)
+	}
+	all := records(t, raw)
+	want := []string{"u000", "u001", "u002", "shelf.jsonl:4", "u004", "u005", "u006", "u007"}
+	for i, r := range all {
+		if r.ID != want[i] {
+			t.Errorf("record %d is %s, want %s", i, r.ID, want[i])
+		}
+		if failed := i == brokenRow || i == badSound; failed != (r.Error != "") {
+			t.Errorf("%s: error %q", r.ID, r.Error)
+		}
+	}
+	if !strings.Contains(all[brokenRow].Error, "has no text") {
+		t.Errorf("a broken row says %q", all[brokenRow].Error)
+	}
+	r := all[1]
+	if r.Hypothesis != "word1 word1 word1" || r.Reference != "word1 word1" || r.Run.Model != "m" || len(r.Tokens()) != 3 || r.Seconds.Total != 1 || r.Work.Windows != 1 {
+		t.Errorf("record = %+v", r)
+	}
+}
+
+// TestResumeEverywhere cuts a finished file at every byte: the next run must make
+// it the same file again.
+func TestResumeEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	sum, whole := run(t, dir, 7, Options{})
+	for cut := 0; cut <= len(whole); cut += 1 + cut%5 {
+		if err := os.WriteFile(sum.Path, whole[:cut], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, raw := run(t, dir, 7, Options{})
+		if !bytes.Equal(raw, whole) {
+			t.Fatalf("cut at %d: the file differs:\n%s", cut, cmp.Diff(string(whole), string(raw)))
+		}
+		lines := bytes.Count(whole[:cut], []byte("\n"))
+		if torn := cut > 0 && whole[cut-1] != '\n'; got.Torn != torn || got.Resumed != lines || got.Done != 7-lines || got.Failed != 2 {
+			t.Fatalf("cut at %d: %+v, want torn %v, %d resumed, 2 failed", cut, got, torn, lines)
+		}
+	}
+}
+
+// TestKill kills a run of another process again and again until one comes to its
+// end.
+func TestKill(t *testing.T) {
+	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
+		slow := func(yield func(datasets.Utterance, error) bool) {
+			shelf(60)(func(u datasets.Utterance, err error) bool {
+				time.Sleep(2 * time.Millisecond)
+				return yield(u, err)
+			})
+		}
+		if _, err := Run(t.Context(), hearer{}, slow, Options{Dir: dir, Workers: 2}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(5, 6))
+	kills := 0
+	for range 100 {
+		c := exec.Command(os.Args[0], "-test.run=^TestKill$")
+		c.Env = append(os.Environ(), "EVAL_KILL_TEST="+dir)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(60+rng.IntN(120))*time.Millisecond, func() { c.Process.Kill() })
+		err := c.Wait()
+		timer.Stop()
+		if err == nil {
+			break
+		}
+		kills++
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "records.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, want := run(t, t.TempDir(), 60, Options{}); !bytes.Equal(got, want) {
+		t.Errorf("after %d kills the records differ from those of one run:\n%s", kills, cmp.Diff(string(want), string(got)))
+	}
+	t.Logf("%d kills", kills)
+}
+
+func TestShards(t *testing.T) {
+	dir := t.TempDir()
+	for i := 1; i <= 3; i++ {
+		run(t, dir, 10, Options{Shard: Shard{i, 3}})
+	}
+	files, err := report.Find(dir)
+	if err != nil || len(files) != 1 || len(files[0].Paths) != 3 {
+		t.Fatalf("Find = %v, %v", files, err)
+	}
+	got := map[string]string{}
+	for r, err := range files[0].Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := got[r.ID]; twice {
+			t.Errorf("%s is in two shards", r.ID)
+		}
+		got[r.ID] = r.Hypothesis
+	}
+	_, raw := run(t, t.TempDir(), 10, Options{})
+	want := map[string]string{}
+	for _, r := range records(t, raw) {
+		want[r.ID] = r.Hypothesis
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-whole +shards):\n%s", diff)
+	}
+}
+
+func TestParseShard(t *testing.T) {
+	if s, err := ParseShard("2/4"); err != nil || s != (Shard{2, 4}) {
+		t.Errorf("2/4 = %v, %v", s, err)
+	}
+	for _, bad := range []string{"", "2", "0/4", "5/4", "-1/4", "2/4 ", "2/04", "a/b", "2/4/6"} {
+		if s, err := ParseShard(bad); err == nil {
+			t.Errorf("%q = %v, want an error", bad, s)
+		}
+	}
+}
+
+// TestWorkers checks that the file does not depend on how many work at once.
+func TestWorkers(t *testing.T) {
+	_, want := run(t, t.TempDir(), 30, Options{})
+	for _, workers := range []int{2, 5, 100} {
+		if _, got := run(t, t.TempDir(), 30, Options{Workers: workers}); !bytes.Equal(got, want) {
+			t.Errorf("%d workers write other records", workers)
+		}
+	}
+}
+
+func TestInOrder(t *testing.T) {
+	jobs := func(yield func(func() int) bool) {
+		for i := range 50 {
+			if !yield(func() int { time.Sleep(time.Duration(50-i) * 10 * time.Microsecond); return i }) {
+				return
+			}
+		}
+	}
+	for _, workers := range []int{0, 1, 3, 64} {
+		var got []int
+		for v := range inOrder(workers, jobs) {
+			if got = append(got, v); len(got) == 40 {
+				break
+			}
+		}
+		for i, v := range got {
+			if v != i {
+				t.Fatalf("%d workers: %v", workers, got)
+			}
+		}
+	}
+}
+
+// TestOtherRun checks that a folder takes records of one run only.
+func TestOtherRun(t *testing.T) {
+	made := report.Run{Code: "1", Model: "m", Options: map[string]string{"beam-size": "1"}, Machine: "here", Threads: 2}
+	tests := []struct {
+		thing  string
+		change func(*report.Run)
+	}{
+		{"", func(r *report.Run) { r.Machine, r.Threads = "there", 8 }}, // changes times alone
+		{"code", func(r *report.Run) { r.Code = "2" }},
+		{"model", func(r *report.Run) { r.Model = "n" }},
+		{"model id", func(r *report.Run) { r.ModelID = "x" }},
+		{"assistant", func(r *report.Run) { r.Assistant = "a" }},
+		{"dataset", func(r *report.Run) { r.Dataset = "d" }},
+		{"options", func(r *report.Run) { r.Options = map[string]string{"beam-size": "5"} }},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		run(t, dir, 3, Options{Run: made})
+		other := made
+		tt.change(&other)
+		_, err := Run(t.Context(), hearer{}, shelf(4), Options{Dir: dir, Run: other})
+		var mismatch *MismatchError
+		if tt.thing == "" && err != nil || tt.thing != "" && (!errors.As(err, &mismatch) || mismatch.Thing != tt.thing) {
+			t.Errorf("another %s: %v", tt.thing, err)
+		}
+	}
+}
+
+// TestLock checks that two runs do not write one file.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	first := true
+	_, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir, Watch: func(*report.Record) {
+		if !first {
+			return
+		}
+		first = false
+		if _, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir}); err == nil {
+			t.Error("a second run over the same file: no error")
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInterrupt checks that the end of the context stops a run, leaves no record
+// of the utterance under way, and keeps the others.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	sum, err := Run(ctx, hearer{}, shelf(10), Options{Dir: dir, Watch: func(*report.Record) {
+		if n++; n == 4 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || sum.Done != 4 {
+		t.Errorf("Run = %+v, %v, want 4 done and the context's error", sum, err)
+	}
+	got, _ := run(t, dir, 10, Options{})
+	if got.Resumed != 4 || got.Done != 6 {
+		t.Errorf("resumed: %+v", got)
+	}
+}
+
+func TestEngineFails(t *testing.T) {
+	dir := t.TempDir()
+	e := hearer{fail: func(pcm []float32) bool { return len(pcm) == 300 }}
+	sum, err := Run(t.Context(), e, shelf(3), Options{Dir: dir})
+	if err != nil || sum.Failed != 1 || sum.Done != 3 {
+		t.Errorf("Run = %+v, %v, want one failure of three", sum, err)
+	}
+}
+
+// TestOffset checks that an utterance with an offset is heard from there to its
+// end.
+func TestOffset(t *testing.T) {
+	u := datasets.Utterance{ID: "part", Offset: 100.0 / 16000, Duration: 200.0 / 16000, Audio: datasets.Bytes("all.wav", sound(0, 1000))}
+	for _, tt := range []struct {
+		u    datasets.Utterance
+		want int
+	}{
+		{u, 200},
+		{datasets.Utterance{Audio: u.Audio, Duration: 200.0 / 16000}, 1000}, // a stated duration alone cuts nothing
+	} {
+		clip, err := open(tt.u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pcm, err := samples(clip, 1<<20)
+		if err != nil || len(pcm) != tt.want {
+			t.Errorf("offset %v: %d samples, %v, want %d", tt.u.Offset, len(pcm), err, tt.want)
+		}
+		if from := int(tt.u.Offset * 16000); len(pcm) > 0 && int(pcm[0]*32768) != from {
+			t.Errorf("offset %v: begins with sample %v, want %d", tt.u.Offset, pcm[0]*32768, from)
+		}
+	}
+	u.Offset = 1
+	if _, err := open(u); err == nil {
+		t.Error("an offset behind the end: no error")
+	}
+}
+
+func TestLimit(t *testing.T) {
+	// Four utterances and the broken row between them.
+	sum, _ := run(t, t.TempDir(), 10, Options{Limit: 4})
+	if sum.Done != 5 {
+		t.Errorf("limit 4: %+v", sum)
+	}
+}
+
+// TestLastEnd checks lines longer than a block.
+func TestLastEnd(t *testing.T) {
+	for _, n := range []int{0, 1, 4095, 4096, 4097, 10000} {
+		text := "a\n" + strings.Repeat("x", n)
+		got, err := lastEnd(strings.NewReader(text), int64(len(text)))
+		if err != nil || got != 2 {
+			t.Errorf("%d behind the end: %d, %v, want 2", n, got, err)
+		}
+	}
+	if got, _ := lastEnd(strings.NewReader(strings.Repeat("x", 9000)), 9000); got != 0 {
+		t.Errorf("no end at all: %d, want 0", got)
+	}
+}
+
+func ExampleRun() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	sum, err := Run(context.Background(), hearer{}, shelf(10), Options{Dir: dir})
+	fmt.Println(sum.Done, "done,", sum.Failed, "failed,", err)
+	sum, err = Run(context.Background(), hearer{}, shelf(12), Options{Dir: dir})
+	fmt.Println(sum.Resumed, "resumed,", sum.Done, "done,", err)
+	// Output:
+	// 10 done, 2 failed, <nil>
+	// 10 resumed, 2 done, <nil>
+}
