@@ -1,0 +1,266 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func writeRecords(t testing.TB, path string, all []*Record) {
+	t.Helper()
+	var b bytes.Buffer
+	for _, r := range all {
+		line, err := r.Line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(line)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDiffer changes one thing at a time, as little as it can be changed.
+func TestDiffer(t *testing.T) {
+	up := func(v *float64) { *v = math.Nextafter(*v, math.Inf(1)) }
+	tests := []struct {
+		name   string
+		change func(r *Record)
+		want   string
+	}{
+		{"nothing", func(*Record) {}, ""},
+		{"times and drafts", func(r *Record) { r.Seconds.Total *= 2; r.Drafting.Drafted++; r.Run.Machine = "another" }, ""},
+		{"a token", func(r *Record) { r.Segments[0].Tokens[1]++ }, "tokens"},
+		{"a token less", func(r *Record) { r.Segments[0].Tokens = r.Segments[0].Tokens[1:] }, "tokens"},
+		{"a token in another segment", func(r *Record) {
+			s := r.Segments[0]
+			r.Segments = []Segment{s, s}
+			r.Segments[0].Tokens, r.Segments[1].Tokens = s.Tokens[:1], s.Tokens[1:]
+		}, "tokens,logprobs,segments"},
+		{"log-probability", func(r *Record) { up(&r.Segments[0].AvgLogProb) }, "logprobs"},
+		{"no-speech probability", func(r *Record) { up(&r.Segments[0].NoSpeechProb) }, "logprobs"},
+		{"temperature", func(r *Record) { up(&r.Segments[0].Temperature) }, "logprobs"},
+		{"compression", func(r *Record) { up(&r.Segments[0].CompressionRatio) }, "logprobs"},
+		{"minus zero", func(r *Record) { r.Segments[0].Temperature = math.Copysign(0, -1) }, "logprobs"},
+		{"start", func(r *Record) { up(&r.Segments[0].Start) }, "segments"},
+		{"end", func(r *Record) { up(&r.Segments[0].End) }, "segments"},
+		{"text of a segment", func(r *Record) { r.Segments[0].Text += " " }, "segments"},
+		{"hypothesis", func(r *Record) { r.Hypothesis += " " }, "segments"},
+		{"language", func(r *Record) { r.Language = "nl" }, "segments"},
+		{"failed", func(r *Record) { r.Error = "no" }, "assisted failed"},
+	}
+	for _, tt := range tests {
+		a, b := made(1, false)[0], made(1, false)[0]
+		tt.change(b)
+		if got := strings.Join(Differ(a, b), ","); got != tt.want {
+			t.Errorf("%s: differs in %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(r []*Record)
+		want   Verdict
+	}{
+		{"drafted", nil, Identical},
+		{"nothing drafted", func(r []*Record) {
+			for _, r := range r {
+				r.Drafting.Drafted = 0
+			}
+		}, Inconclusive},
+		{"a bit, and nothing drafted", func(r []*Record) {
+			for _, r := range r {
+				r.Drafting.Drafted = 0
+			}
+			r[4].Segments[0].End += 1e-12
+		}, Different},
+	}
+	for _, tt := range tests {
+		c := compared(t, 9, tt.change).Comparisons[0]
+		if c.Verdict != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, c.Verdict, tt.want)
+		}
+	}
+	empty := compared(t, 0, nil).Comparisons[0]
+	if empty.Verdict != Inconclusive {
+		t.Errorf("no utterance: %s, want inconclusive", empty.Verdict)
+	}
+}
+
+// TestJoin checks that files say what pairs say, in whatever order and wherever
+// the second one's records are.
+func TestJoin(t *testing.T) {
+	dir := t.TempDir()
+	a, b := made(30, false), made(30, true)
+	b[4].Segments[0].Tokens[0]++
+	b[9].Error = "lost"
+	a[11].Error, b[11].Error = "no sound", "no sound"
+	want := compared(t, 30, func(r []*Record) {
+		r[4].Segments[0].Tokens[0]++
+		r[9].Error = "lost"
+	}).Comparisons[0]
+	writeRecords(t, filepath.Join(dir, "a.jsonl"), a)
+	slices.Reverse(b)
+	writeRecords(t, filepath.Join(dir, "b1.jsonl"), b[:10])
+	writeRecords(t, filepath.Join(dir, "b2.jsonl"), append(b[10:28:28], &Record{ID: "more", Hypothesis: "x"}))
+
+	x, _ := NewSet("a", Options{Normalizer: "basic"})
+	y, _ := NewSet("b", Options{Normalizer: "basic"})
+	p, err := Join(Files{"a", []string{filepath.Join(dir, "a.jsonl")}}, Files{"b", []string{filepath.Join(dir, "b1.jsonl"), filepath.Join(dir, "b2.jsonl")}}, x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.Comparison()
+	found := map[string]string{}
+	for _, f := range c.Differences {
+		found[f.ID] = strings.Join(f.What, ",")
+	}
+	if diff := cmp.Diff(map[string]string{
+		a[4].ID: "tokens", a[9].ID: "assisted failed",
+		a[0].ID: "not in assisted", a[1].ID: "not in assisted", "more": "not in baseline",
+	}, found); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+	if c.Failed != 1 || c.Utterances != want.Utterances-3 || c.Different != 5 || c.Verdict != Different {
+		t.Errorf("%d failed, %d compared, %d different, %s", c.Failed, c.Utterances, c.Different, c.Verdict)
+	}
+	if i := slices.IndexFunc(c.Differences, func(f Finding) bool { return f.ID == a[9].ID }); c.Differences[i].Text.Assisted != "failed: lost" || c.Differences[i].Text.Baseline != a[9].Hypothesis {
+		t.Errorf("texts of a difference: %+v", c.Differences[i].Text)
+	}
+}
+
+// TestCompareJSON holds the fields of verity.compare/1 that others rely on.
+func TestCompareJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := compared(t, 20, nil).Comparisons[0].JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b.Bytes(), &m); err != nil {
+		t.Fatal(err)
+	}
+	at := func(path string) any {
+		var v any = m
+		for _, name := range strings.Split(path, ".") {
+			o, _ := v.(map[string]any)
+			if v = o[name]; v == nil {
+				t.Errorf("%s is not there", path)
+			}
+		}
+		return v
+	}
+	for _, path := range strings.Fields(`utterances audio_seconds identical.tokens identical.logprobs identical.segments
+		wer.baseline wer.assisted seconds.mel.baseline seconds.encode.assisted seconds.cross_kv.baseline seconds.decode.assisted
+		speedup.decode.median speedup.decode.low speedup.decode.high speedup.total.median
+		acceptance.drafted acceptance.accepted acceptance.rate acceptance.histogram acceptance.mean_kept`) {
+		at(path)
+	}
+	if at("schema") != CompareSchema || at("verdict") != "identical" {
+		t.Errorf("schema %v, verdict %v", m["schema"], m["verdict"])
+	}
+	for _, path := range []string{"memory_bytes", "predicted_speedup"} {
+		if _, ok := m[path]; !ok {
+			t.Errorf("%s is not there", path)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	good := `{"schema":"verity.record/1","id":"a","hypothesis":"x"}`
+	tests := []struct {
+		name, text string
+		want       []string // ids, or parts of errors
+	}{
+		{"whole", good + "\n\n" + good + "\n", []string{"a", "a"}},
+		{"torn", good + "\n" + good[:20], []string{"a", "test:2: torn"}},
+		{"torn at its very end", good + "\n" + good, []string{"a", "test:2: torn"}},
+		{"bad line goes on", "{]\n" + good + "\n", []string{"test:1: malformed", "a"}},
+		{"another schema", `{"schema":"verity.record/9","id":"a"}` + "\n", []string{"unsupported"}},
+		{"no id", `{"schema":"verity.record/1"}` + "\n", []string{"no id"}},
+	}
+	for _, tt := range tests {
+		var got []string
+		for r, err := range Read("test", strings.NewReader(tt.text)) {
+			if err != nil {
+				got = append(got, err.Error())
+			} else {
+				got = append(got, r.ID)
+			}
+		}
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			continue
+		}
+		for i := range got {
+			if !strings.Contains(got[i], tt.want[i]) {
+				t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			}
+		}
+	}
+	var line *LineError
+	for _, err := range Read("test", strings.NewReader("x")) {
+		if !errors.As(err, &line) || !errors.Is(err, ErrTorn) {
+			t.Errorf("torn line: %v", err)
+		}
+	}
+}
+
+// TestRoundTrip checks that a record is the same bits when it is read again.
+func TestRoundTrip(t *testing.T) {
+	r := made(1, true)[0]
+	r.Segments[0].AvgLogProb = -math.Pi / 1e7
+	r.Segments[0].Temperature = math.Copysign(0, -1)
+	r.Segments[0].Pieces = []Piece{{" two", true}}
+	line, err := r.Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, err := range Read("x", bytes.NewReader(line)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r, got); diff != "" {
+			t.Errorf("(-written +read):\n%s", diff)
+		}
+		if d := Differ(r, got); d != nil {
+			t.Errorf("differs in %v", d)
+		}
+	}
+	r.Segments[0].AvgLogProb = math.Inf(-1)
+	if _, err := r.Line(); err == nil {
+		t.Error("a record with -Inf: no error")
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "odd [name]*")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Find(dir); err == nil {
+		t.Errorf("an empty folder: %v", f)
+	}
+	for _, name := range []string{"baseline.jsonl", "assisted.jsonl"} {
+		writeRecords(t, filepath.Join(dir, name), nil)
+	}
+	if f, err := Find(dir); err != nil || len(f) != 2 || f[1].Name != "assisted" {
+		t.Errorf("two arms: %v, %v", f, err)
+	}
+	for _, name := range []string{"records-2-of-2.jsonl", "records-1-of-2.jsonl"} {
+		writeRecords(t, filepath.Join(dir, name), nil)
+	}
+	if f, err := Find(dir); err != nil || len(f) != 1 || len(f[0].Paths) != 2 {
+		t.Errorf("shards: %v, %v", f, err)
+	}
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"verity/wer"
+)
+
+// scored returns the score of pairs of reference and hypothesis.
+func scored(t *testing.T, o Options, language string, pairs ...[2]string) *Score {
+	t.Helper()
+	s, err := NewSet("set", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range pairs {
+		r := &Record{ID: fmt.Sprint(i), Language: language, Reference: p[0], Hypothesis: p[1], Duration: 2, Seconds: Seconds{Total: 0.5}}
+		if _, err := s.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.Score()
+}
+
+func TestScore(t *testing.T) {
+	s := scored(t, Options{Normalizer: "none"}, "en",
+		[2]string{"a b c d", "a x c"}, // one substitution, one deletion
+		[2]string{"e f", "e f g h i"}, // three insertions
+		[2]string{"", ""},
+	)
+	if s.ReferenceWords != 6 || s.Substitutions != 1 || s.Deletions != 1 || s.Insertions != 3 || s.Hits != 4 {
+		t.Errorf("counts: %+v", s)
+	}
+	if s.WER != 5.0/6 || s.Exact != 1 || s.Utterances != 3 || s.RTFx != 4 {
+		t.Errorf("WER %v, exact %d of %d, RTFx %v, want 5/6, 1 of 3, 4", s.WER, s.Exact, s.Utterances, s.RTFx)
+	}
+	if !(s.WERInterval.Low <= s.WER && s.WER <= s.WERInterval.High) || s.WERInterval.Low == s.WERInterval.High {
+		t.Errorf("interval %+v", s.WERInterval)
+	}
+	want := []string{"1: 3", "0: 2"}
+	for i, u := range s.Worst {
+		if got := fmt.Sprintf("%s: %d", u.ID, u.Errors); got != want[i] {
+			t.Errorf("worst %d = %s, want %s", i, got, want[i])
+		}
+	}
+	if diff := cmp.Diff([]Word{{"hit", "a", "a"}, {"sub", "b", "x"}, {"hit", "c", "c"}, {"del", "d", ""}}, s.Worst[1].Diff); diff != "" {
+		t.Errorf("diff (-want +got):\n%s", diff)
+	}
+}
+
+// TestNormalizer checks that the choice reaches the score, and what auto means.
+func TestNormalizer(t *testing.T) {
+	pair := [2]string{"Twenty-One colours!", "21 colors"}
+	tests := []struct {
+		name, language string
+		want           int // errors
+	}{
+		{"none", "en", 2}, {"basic", "en", 3}, {"english", "en", 0},
+		{"auto", "en", 0}, {"auto", "", 0}, {"auto", "nl", 3}, {"", "en", 0},
+	}
+	for _, tt := range tests {
+		s := scored(t, Options{Normalizer: tt.name}, tt.language, pair)
+		if got := s.Substitutions + s.Deletions + s.Insertions; got != tt.want {
+			t.Errorf("%s for language %q: %d errors, want %d", tt.name, tt.language, got, tt.want)
+		}
+	}
+	if _, err := NewSet("x", Options{Normalizer: "german"}); err == nil {
+		t.Error("normalizer german: no error")
+	}
+}
+
+func TestSetFailures(t *testing.T) {
+	s, _ := NewSet("set", Options{})
+	for i := range 150 {
+		if _, err := s.Add(&Record{ID: fmt.Sprint(i), Error: "broken", Duration: 9}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Add(&Record{ID: "bare", NoReference: true, Hypothesis: "x", Duration: 1}); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Score()
+	if r.Failed != 150 || len(r.Failures) != maxFailures || r.Utterances != 1 || r.Scored != 0 || r.AudioSeconds != 1 {
+		t.Errorf("score = %+v", r)
+	}
+	if _, err := s.Add(&Record{ID: "7"}); err == nil {
+		t.Error("an utterance twice: no error")
+	}
+}
+
+// TestScoreJSON holds the fields of verity.report/1 that others rely on.
+func TestScoreJSON(t *testing.T) {
+	var b strings.Builder
+	d := &Document{Scores: []*Score{scored(t, Options{}, "en", [2]string{"a b", "a c"})}}
+	if err := d.JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal([]byte(b.String()), &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields("utterances reference_words substitutions deletions insertions wer wer_interval cer exact audio_seconds rtfx") {
+		if _, ok := m[name]; !ok {
+			t.Errorf("no field %s in %s", name, b.String())
+		}
+	}
+	if m["schema"] != Schema || m["wer"] != 0.5 {
+		t.Errorf("schema %v, wer %v", m["schema"], m["wer"])
+	}
+}
+
+func TestSpelling(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{seconds(0), "0 s"}, {seconds(2.5e-5), "25 µs"}, {seconds(0.0123), "12.3 ms"}, {seconds(0.9999), "1 s"},
+		{seconds(12.34), "12.3 s"}, {seconds(99.96), "1 min 39 s"}, {seconds(3725), "62 min 05 s"}, {seconds(7384), "2 h 03 min"},
+		{times(2.314), "2.31×"}, {times(12.34), "12.3×"}, {times(123.4), "123×"},
+		{count(0), "0"}, {count(999), "999"}, {count(1000), "1,000"}, {count(1234567), "1,234,567"},
+		{some(1, "word"), "1 word"}, {some(0, "word"), "0 words"},
+		{bytesOf(3 << 20), "3.0 MiB"}, {bytesOf(3 << 30), "3.00 GiB"}, {percent(0.04351), "4.35 %"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+// TestManyRecords scores a hundred thousand utterances read from a file: seconds,
+// and memory that does not grow with what they say.
+func TestManyRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 100 MB")
+	}
+	const n = 20_000 // five times as many take five times as long
+	path := t.TempDir() + "/records.jsonl"
+	writeRecords(t, path, made(n, false))
+	s, err := NewSet("many", Options{Normalizer: "basic"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddAll(Files{"many", []string{path}}, func(r *Record, _ wer.Counts) { r.Segments = nil }); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Score(); r.Utterances != n || math.Abs(r.WER-0.1) > 0.03 || len(r.Worst) != 20 || len(s.first) != replayed {
+		t.Errorf("%d utterances, WER %v, %d worst, %d kept", r.Utterances, r.WER, len(r.Worst), len(s.first))
+	}
+}
