@@ -40,6 +40,8 @@ var plan = map[string]room{
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"wer", "wer/normalize"}},
 
+	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/safetensors", "internal/tensor", "model", "tokenizer"}},
+
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},
 	"models/demo": {"the embedded model; files only", nil},
 

@@ -19,11 +19,13 @@ const (
 )
 
 // A weight is a tensor's place: the file it is in, and its name there. The file
-// is nil if the index promises it and its shard does not hold it.
+// is nil if the index promises it and its shard does not hold it, or if the
+// tensor was made.
 type weight struct {
 	shard string
 	file  *safetensors.File
 	name  string
+	made  *tensor.Tensor // see OpenMade
 }
 
 // weights are all tensors of a checkpoint by our names.
@@ -79,7 +81,7 @@ func openWeights(fsys fs.FS, dir string, open func(file string) (*safetensors.Fi
 // addAll adds every tensor of the only file.
 func (w *weights) addAll(f *safetensors.File) error {
 	for _, name := range f.Names() {
-		if err := w.add(weight{w.name, f, name}); err != nil {
+		if err := w.add(weight{shard: w.name, file: f, name: name}); err != nil {
 			return err
 		}
 	}
@@ -91,14 +93,14 @@ func (w *weights) addAll(f *safetensors.File) error {
 func (w *weights) addShard(f *safetensors.File, shard string, promised []string) error {
 	for _, name := range f.Names() {
 		if _, ok := slices.BinarySearch(promised, name); ok {
-			if err := w.add(weight{shard, f, name}); err != nil {
+			if err := w.add(weight{shard: shard, file: f, name: name}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range promised {
 		if _, ok := f.Info(name); !ok {
-			if err := w.add(weight{shard, nil, name}); err != nil {
+			if err := w.add(weight{shard: shard, name: name}); err != nil {
 				return err
 			}
 		}
@@ -137,6 +139,13 @@ func (w *weights) get(key string, shape []int) (tensor.Tensor, error) {
 	e := &TensorError{File: t.shard, Name: t.name}
 	if shape != nil {
 		e.Want = fmt.Sprint(shape)
+	}
+	if t.made != nil {
+		if e.Got = t.made.String(); shape != nil && !slices.Equal(t.made.Shape, shape) {
+			e.Err = ErrShape
+			return tensor.Tensor{}, e
+		}
+		return *t.made, nil
 	}
 	if t.file == nil {
 		e.Err = ErrMissing

@@ -12,6 +12,7 @@ import (
 
 	"verity/audio"
 	"verity/model"
+	"verity/synth"
 	"verity/tokenizer"
 )
 
@@ -23,17 +24,18 @@ are, and which models it can be an assistant of.
 
 // An info is what the command tells. JSON has this form.
 type info struct {
-	Schema     string     `json:"schema"`
-	Model      string     `json:"model"`
-	Dims       model.Dims `json:"dims"`
-	Window     float64    `json:"window_seconds"`
-	Params     int64      `json:"parameters"`
-	Bytes      int64      `json:"bytes"`
-	DType      string     `json:"dtype"`
-	HasEncoder bool       `json:"has_encoder"`
-	Languages  []string   `json:"languages,omitempty"` // codes
-	Timestamps int        `json:"timestamps,omitempty"`
-	Assists    string     `json:"assists"`
+	Schema     string       `json:"schema"`
+	Model      string       `json:"model"`
+	Dims       model.Dims   `json:"dims"`
+	Window     float64      `json:"window_seconds"`
+	Params     int64        `json:"parameters"`
+	Bytes      int64        `json:"bytes"`
+	DType      string       `json:"dtype"`
+	HasEncoder bool         `json:"has_encoder"`
+	Languages  []string     `json:"languages,omitempty"` // codes
+	Timestamps int          `json:"timestamps,omitempty"`
+	Assists    string       `json:"assists"`
+	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
 }
 
 func infoCommand(e env) *cobra.Command {
@@ -81,7 +83,7 @@ func inspect(name string) (*info, error) {
 		Schema: "verity.info/1", Model: name, Dims: c.Dims,
 		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
 		Params: c.Params(), Bytes: c.Bytes(), DType: c.DType().String(),
-		HasEncoder: c.Has("encoder."),
+		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
 	i.Assists = i.assists()
 	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
@@ -132,6 +134,9 @@ func (i *info) print(w io.Writer) error {
 		row("languages", "%d: %s", len(i.Languages), wrap(i.Languages, 72))
 	}
 	row("assists", "%s", i.Assists)
+	if i.Planted != nil {
+		row("planted", "%v: this model was never trained", i.Planted)
+	}
 	return t.Flush()
 }
 

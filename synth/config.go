@@ -1,0 +1,132 @@
+package synth
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// A Plant is what config.json says about planted text, under "verity_planted".
+type Plant struct {
+	Tokens   int    `json:"tokens"` // in a window
+	TextSeed uint64 `json:"text_seed"`
+
+	// Of an assistant: the probability with which it was to agree at a place, and
+	// the share of the first window's places where it does.
+	Alpha     float64 `json:"alpha,omitempty"`
+	Agreement float64 `json:"agreement,omitempty"`
+}
+
+// Planted returns what is planted in the checkpoint in a directory; nil if
+// nothing is.
+func Planted(dir fs.FS) *Plant {
+	b, err := fs.ReadFile(dir, "config.json")
+	if err != nil {
+		return nil
+	}
+	var c struct {
+		Plant *Plant `json:"verity_planted"`
+	}
+	if json.Unmarshal(b, &c) != nil {
+		return nil
+	}
+	return c.Plant
+}
+
+func (p *Plant) String() string {
+	if p.Alpha == 0 && p.Agreement == 0 {
+		return fmt.Sprintf("%d tokens a window, whatever the audio", p.Tokens)
+	}
+	return fmt.Sprintf("%d tokens a window, %.0f %% of them the target's (α = %g)", p.Tokens, 100*p.Agreement, p.Alpha)
+}
+
+// settings returns config.json, generation_config.json and
+// preprocessor_config.json, the files that tell the network's sizes and ids.
+func settings(d model.Dims, tok *tokenizer.Tokenizer, p *Plant) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for name, x := range map[string]any{
+		"config.json":              config(d, tok, p),
+		"generation_config.json":   generation(d, tok),
+		"preprocessor_config.json": preprocessor(d),
+	} {
+		b, err := jsonOf(x)
+		if err != nil {
+			return nil, err
+		}
+		files[name] = b
+	}
+	return files, nil
+}
+
+func config(d model.Dims, tok *tokenizer.Tokenizer, p *Plant) map[string]any {
+	c := map[string]any{
+		"architectures": []string{"WhisperForConditionalGeneration"}, "model_type": "whisper", "is_encoder_decoder": true,
+		"vocab_size": d.Vocab, "num_mel_bins": d.MelBins, "d_model": d.AudioWidth,
+		"encoder_layers": d.AudioLayers, "encoder_attention_heads": d.AudioHeads, "encoder_ffn_dim": d.AudioFFN,
+		"decoder_layers": d.TextLayers, "decoder_attention_heads": d.TextHeads, "decoder_ffn_dim": d.TextFFN,
+		"num_hidden_layers": d.AudioLayers, "max_source_positions": d.AudioFrames, "max_target_positions": d.TextPositions,
+		"activation_function": "gelu", "scale_embedding": false, "tie_word_embeddings": true, "use_cache": true, "init_std": 0.02,
+		"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
+		"bos_token_id": tok.EOT, "eos_token_id": tok.EOT, "pad_token_id": tok.EOT, "decoder_start_token_id": tok.SOT,
+		"median_filter_width": 7, "torch_dtype": "float16",
+	}
+	if p != nil {
+		c["verity_planted"] = p
+	}
+	return c
+}
+
+func generation(d model.Dims, tok *tokenizer.Tokenizer) map[string]any {
+	suppress := append(tok.NonSpeech(), tok.SOT, tok.Translate, tok.Transcribe, tok.SOTLM, tok.SOTPrev, tok.NoSpeech)
+	g := map[string]any{
+		"begin_suppress_tokens": append(tok.Encode(" "), tok.EOT), "suppress_tokens": suppress,
+		"bos_token_id": tok.EOT, "eos_token_id": tok.EOT, "pad_token_id": tok.EOT, "decoder_start_token_id": tok.SOT,
+		"no_timestamps_token_id": tok.NoTimestamps, "prev_sot_token_id": tok.SOTPrev,
+		"max_initial_timestamp_index": 50, "max_length": d.TextPositions, "return_timestamps": false,
+		"is_multilingual": tok.Multilingual(),
+	}
+	if tok.Multilingual() {
+		lang := map[string]Token{}
+		for _, l := range tok.Languages() {
+			lang["<|"+l.Code+"|>"] = l.Token
+		}
+		g["lang_to_id"] = lang
+		g["task_to_id"] = map[string]Token{"transcribe": tok.Transcribe, "translate": tok.Translate}
+	}
+	return g
+}
+
+// preprocessor is what WhisperFeatureExtractor reads.
+func preprocessor(d model.Dims) map[string]any {
+	const hop, rate = 160, 16000
+	return map[string]any{
+		"feature_extractor_type": "WhisperFeatureExtractor", "processor_class": "WhisperProcessor",
+		"feature_size": d.MelBins, "sampling_rate": rate, "hop_length": hop, "n_fft": 400,
+		"chunk_length": d.WindowFrames() * hop / rate, "n_samples": d.WindowFrames() * hop, "nb_max_frames": d.WindowFrames(),
+		"padding_side": "right", "padding_value": 0.0, "return_attention_mask": false,
+	}
+}
+
+// naming returns tokenizer_config.json and special_tokens_map.json, without which
+// transformers does not know which class to read the tokenizer with.
+func naming(d model.Dims, v *vocabulary) (map[string][]byte, error) {
+	const eot = "<|endoftext|>"
+	var more []string
+	for _, a := range v.added {
+		if a.Special && a.Content != eot {
+			more = append(more, a.Content)
+		}
+	}
+	roles := map[string]any{"bos_token": eot, "eos_token": eot, "unk_token": eot, "pad_token": eot, "additional_special_tokens": more}
+	special, err := jsonOf(roles)
+	if err != nil {
+		return nil, err
+	}
+	roles["tokenizer_class"], roles["processor_class"] = "WhisperTokenizer", "WhisperProcessor"
+	roles["add_prefix_space"], roles["errors"], roles["model_max_length"] = false, "replace", d.TextPositions
+	named, err := jsonOf(roles)
+	return map[string][]byte{"special_tokens_map.json": special, "tokenizer_config.json": named}, err
+}

@@ -1,0 +1,31 @@
+// Package synth makes checkpoints of real shape whose text is planted, so that
+// speed can be measured on any machine with nothing to download.
+//
+//	size, α → [Write] → OUT/target, OUT/assistant → package model
+//	size → [Open] → a checkpoint in memory with random weights, for benchmarks
+//
+// # What is planted
+//
+// Every matrix holds small random numbers, so every kernel does its full work.
+// The decoder's token embedding E is random too; its position embedding is not:
+//
+//	P[p] = 8·E[next(p)] + 2·E[<|0.00|>]      in units 20 times as large as E
+//
+// What a position adds is so much larger than anything the layers add that the
+// last norm leaves about E[next(p)], and the token whose embedding has the
+// largest product with that is next(p) itself: the choice at a position does not
+// depend on the audio, nor on the tokens before. The assistant has another next,
+// which is the target's with probability α at each position.
+//
+// The second summand never wins where next(p) is allowed. It is there for the
+// first place of a window, where nothing but a timestamp is: see [Options.Tokens].
+//
+// # Conventions
+//
+// Checkpoints are in Hugging Face layout, float16, and load in transformers
+// 5.23 unchanged. config.json says that they are planted, which [Planted] reads.
+// A weight is a hash of its tensor's name and its index, so a distilled assistant
+// has the target's very encoder by having the same names in it. It is written out
+// again, since transformers demands one; package assistant finds that it is the
+// same and holds it once.
+package synth

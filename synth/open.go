@@ -1,0 +1,68 @@
+package synth
+
+import (
+	"bytes"
+	"io/fs"
+	"strings"
+	"testing/fstest"
+
+	"verity/internal/tensor"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// Open returns a checkpoint of a published size with random float16 weights, in
+// memory and at once: its matrices are all views of the same numbers. Nothing is
+// planted in it; it is for measuring time.
+func Open(size string) (*model.Checkpoint, error) {
+	d, err := Dims(size)
+	if err != nil {
+		return nil, err
+	}
+	tok, err := tokenizer.Embedded(d.Vocab)
+	if err != nil {
+		return nil, err
+	}
+	files, err := settings(d, tok, nil)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMaker(d)
+	if err != nil {
+		return nil, err
+	}
+	return model.OpenMade(memory(files), size, m.weight)
+}
+
+// memory returns a file system that holds files.
+func memory(files map[string][]byte) fs.FS {
+	m := fstest.MapFS{}
+	for name, b := range files {
+		m[name] = &fstest.MapFile{Data: b}
+	}
+	return m
+}
+
+// A maker makes weights of one buffer of random numbers, as large as the largest.
+type maker struct{ buf []byte }
+
+func newMaker(d model.Dims) (*maker, error) {
+	most := d.Vocab * d.TextWidth
+	var b bytes.Buffer
+	b.Grow(2 * most)
+	err := newSource("", matrices()).write(&b, most)
+	return &maker{b.Bytes()}, err
+}
+
+func (m *maker) weight(name string, shape []int) tensor.Tensor {
+	t := tensor.Tensor{DType: tensor.F16, Shape: shape}
+	n := t.Len()
+	if strings.HasSuffix(name, "norm.weight") {
+		x := make([]uint16, n)
+		newSource(name, gains()).fill(x, 0)
+		t.Data = bytesOf(x)
+		return t
+	}
+	t.Data = m.buf[: 2*n : 2*n]
+	return t
+}

@@ -1,0 +1,115 @@
+package synth
+
+import (
+	"hash/fnv"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"verity/internal/tensor"
+)
+
+// A spread is a normal distribution in float16: the values at 65,536 equally
+// likely places of it, so that sixteen random bits choose a value. Its largest
+// values lie 4.3 deviations from the mean.
+type spread [1 << 16]uint16
+
+// newSpread returns mean + deviation·√2·erf⁻¹(u) at the middles u of equal parts
+// of (-1, 1).
+func newSpread(mean, deviation float64) *spread {
+	s := new(spread)
+	for i := range s {
+		u := (float64(i)+0.5)/(1<<15) - 1
+		s[i] = tensor.F16Bits(float32(mean + deviation*math.Sqrt2*math.Erfinv(u)))
+	}
+	return s
+}
+
+// matrices are as wide as Whisper's weights are initialised (init_std in
+// config.json), gains lie about one.
+var (
+	matrices = sync.OnceValue(func() *spread { return newSpread(0, 0.02) })
+	gains    = sync.OnceValue(func() *spread { return newSpread(1, 0.02) })
+)
+
+// A source is an endless sequence of random values: value i is a function of the
+// key and of i alone, so it can be read from anywhere, by several threads.
+type source struct {
+	key uint64
+	*spread
+}
+
+func newSource(name string, s *spread) source {
+	h := fnv.New64a()
+	h.Write([]byte(name)) // a hash takes everything
+	return source{h.Sum64(), s}
+}
+
+// fill sets dst to values from … from+len(dst)-1; from is a multiple of four. A
+// word of splitmix64 (Steele, Lea & Flood, OOPSLA 2014) is four of them.
+func (s source) fill(dst []uint16, from int) {
+	word := s.key + uint64(from/4)*golden
+	for len(dst) > 0 {
+		word += golden
+		z := mix(word)
+		n := min(4, len(dst))
+		for i := range n {
+			dst[i] = s.spread[uint16(z>>(16*i))]
+		}
+		dst = dst[n:]
+	}
+}
+
+// golden is 2⁶⁴ over the golden ratio.
+const golden = 0x9e3779b97f4a7c15
+
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// chunk is how many values are made at a time, by one thread: 2 MiB.
+const chunk = 1 << 20
+
+// write writes values 0 … n-1. While a chunk is written, the next ones are made.
+func (s source) write(w io.Writer, n int) error {
+	ahead := make(chan chan []uint16, runtime.GOMAXPROCS(0))
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer close(ahead)
+		for from := 0; from < n; from += chunk {
+			made := make(chan []uint16, 1)
+			select {
+			case ahead <- made:
+			case <-stop:
+				return
+			}
+			go func() {
+				b := buffers.Get().(*[chunk]uint16)[:min(chunk, n-from)]
+				s.fill(b, from)
+				made <- b
+			}()
+		}
+	}()
+	for made := range ahead {
+		b := <-made
+		_, err := w.Write(bytesOf(b))
+		buffers.Put((*[chunk]uint16)(b[:chunk]))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var buffers = sync.Pool{New: func() any { return new([chunk]uint16) }}
+
+// bytesOf returns x as safetensors has it, on the little-endian machines that
+// these checkpoints are made on.
+func bytesOf(x []uint16) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
+}

@@ -1,0 +1,296 @@
+package synth
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/internal/parallel"
+	"verity/internal/zlibsize"
+	"verity/model"
+	"verity/tokenizer"
+	"verity/transcribe"
+)
+
+// write writes a tiny pair and returns its script.
+func write(t *testing.T, o Options) (dir string, s *script) {
+	t.Helper()
+	dir, o = t.TempDir(), o.defaults()
+	if _, _, err := Write(t.Context(), dir, o); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Dims(o.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, newTestScript(t, d.Vocab, o)
+}
+
+func newTestScript(t *testing.T, vocab int, o Options) *script {
+	t.Helper()
+	tok, err := tokenizer.Embedded(vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newScript(tok, 448, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func open(t *testing.T, dir string) *model.Checkpoint {
+	t.Helper()
+	c, err := model.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// spoken transcribes so many seconds of a tone with the defaults of upstream.
+func spoken(t *testing.T, m *transcribe.Model, seconds int) (tokens []Token, out string, drafted, accepted int) {
+	t.Helper()
+	pcm := make([]float32, seconds*audio.SampleRate)
+	for i := range pcm {
+		pcm[i] = 0.1 * float32(math.Sin(float64(i)*0.05))
+	}
+	tr, err := transcribe.New(m, transcribe.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tr.Transcribe(t.Context(), audio.FromSamples("tone", pcm), transcribe.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range got.Segments {
+		tokens = append(tokens, s.Tokens...)
+		if s.Temperature != 0 || !(s.AvgLogProb > -0.5) || !(s.NoSpeechProb < 0.1) || !(s.CompressionRatio < 2.4) {
+			t.Errorf("segment %d does not pass the default gates easily: %+v", s.ID, s)
+		}
+	}
+	if got.Language != "en" {
+		t.Errorf("language = %q, want en", got.Language)
+	}
+	return tokens, got.Text, got.Stats.Drafts.Drafted, got.Stats.Drafts.Accepted
+}
+
+// TestPlanted holds that what is planted is what is said, by the target alone and
+// with either kind of assistant, and that as much is accepted as was planted.
+func TestPlanted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes and runs models of size tiny")
+	}
+	pool := parallel.New(0)
+	defer pool.Close()
+	for _, shape := range []Shape{Distil, Tiny} {
+		t.Run(string(shape), func(t *testing.T) {
+			dir, s := write(t, Options{Alpha: 0.8, Assistant: shape, TextSeed: 3})
+			c := open(t, filepath.Join(dir, "target"))
+			m, err := transcribe.Load(c, transcribe.LoadOptions{Pool: pool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, text, _, _ := spoken(t, m, 10)
+			if !slices.Equal(plain, s.text) {
+				t.Fatalf("said %q\nwant %q", text, m.Tokenizer.Decode(s.text))
+			}
+			small, err := assistant.Load(open(t, filepath.Join(dir, "assistant")),
+				assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer}, assistant.LoadOptions{Pool: pool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shares := small.Encoder == nil; shares != (shape == Distil) {
+				t.Errorf("shares the target's encoder: %v", shares)
+			}
+			m = m.With(small, func() assistant.Policy { return assistant.Constant(4) })
+			assisted, _, drafted, accepted := spoken(t, m, 10)
+			if !slices.Equal(assisted, plain) {
+				t.Errorf("assisted: %v, want as plain: %v", assisted, plain)
+			}
+			if d, a := s.play(4); drafted != d || accepted != a {
+				t.Errorf("%d of %d accepted, planted were %d of %d", accepted, drafted, a, d)
+			}
+		})
+	}
+}
+
+// play returns how much is drafted and accepted in the first window with drafts of
+// n tokens.
+func (s *script) play(n int) (drafted, accepted int) {
+	for at, end := s.first, s.first+len(s.text); at <= end; at++ {
+		for i := 0; i < n && at <= end; i++ {
+			drafted++
+			if s.drafts[at] != s.target[at] {
+				drafted += min(n-1-i, max(0, end-at)) // the rest of the draft is lost
+				break
+			}
+			accepted++
+			at++
+		}
+	}
+	return drafted, accepted
+}
+
+// TestLongFile follows the text over windows whose prompts hold the text before.
+func TestLongFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes and runs models of size tiny")
+	}
+	pool := parallel.New(0)
+	defer pool.Close()
+	for _, size := range []string{"tiny", "tiny.en"} {
+		dir, s := write(t, Options{Size: size, Tokens: 40})
+		m, err := transcribe.Load(open(t, filepath.Join(dir, "target")), transcribe.LoadOptions{Pool: pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, _, _ := spoken(t, m, 65)
+		if len(got) < 2*len(s.text) || !slices.Equal(got[:len(s.text)], s.text) || !slices.Equal(got[len(s.text):2*len(s.text)], s.text) {
+			t.Errorf("%s: two windows: got %v, want twice %v", size, got, s.text)
+		}
+	}
+}
+
+// TestAgreement holds α against the binomial distribution: within five standard
+// deviations over all positions.
+func TestAgreement(t *testing.T) {
+	for _, alpha := range []float64{0, 0.5, 0.8, 0.95, 1} {
+		for seed := range uint64(4) {
+			s := newTestScript(t, 51865, Options{Alpha: alpha, Tokens: 100, TextSeed: seed})
+			same, n := 0, len(s.target)-s.first
+			for p := s.first; p < len(s.target); p++ {
+				if s.target[p] == s.drafts[p] {
+					same++
+				}
+			}
+			if bound := 5 * math.Sqrt(float64(n)*alpha*(1-alpha)); !(math.Abs(float64(same)-alpha*float64(n)) <= bound) {
+				t.Errorf("α = %v, seed %d: %d of %d agree, want %.0f ± %.0f", alpha, seed, same, n, alpha*float64(n), bound)
+			}
+		}
+	}
+}
+
+// TestText holds the form of every length of text: sentences between timestamps
+// that do not go back, which zlib does not shrink too far.
+func TestText(t *testing.T) {
+	tok, err := tokenizer.Embedded(51866)
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := tok.NonSpeech()
+	for n := 4; n <= mostTokens; n++ {
+		text := newTestScript(t, 51866, Options{Tokens: n, TextSeed: uint64(n)}).text
+		if len(text) != n || text[0] != tok.TimestampBegin || !tok.IsTimestamp(text[n-1]) || tok.IsTimestamp(text[n-2]) {
+			t.Fatalf("%d tokens: got %s", n, tok.DecodeWithTimestamps(text))
+		}
+		last, run := Token(0), 0
+		for _, x := range text {
+			if slices.Contains(never, x) {
+				t.Errorf("%d tokens: %d is suppressed", n, x)
+			}
+			if !tok.IsTimestamp(x) {
+				run = 0
+				continue
+			}
+			if run++; x < last || run > 2 {
+				t.Errorf("%d tokens: timestamps out of order: %s", n, tok.DecodeWithTimestamps(text))
+			}
+			last = x
+		}
+		said := strings.TrimSpace(tok.Decode(text))
+		if ratio := float64(len(said)) / float64(zlibsize.Len(said)); !(ratio < 2.2) {
+			t.Errorf("%d tokens: compression ratio %.2f", n, ratio)
+		}
+	}
+}
+
+// TestTokenizer holds that the files written say what the rank tables say.
+func TestTokenizer(t *testing.T) {
+	const text = "Hello, naïve world's  12345 tokens…\n\t— こんにちは 🙂 don't"
+	for _, vocab := range []int{51864, 51865, 51866} {
+		want, err := tokenizer.Embedded(vocab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := newVocabulary(want).files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, without := range []string{"", "tokenizer.json"} {
+			delete(files, without)
+			got, err := tokenizer.Load(memory(files), "files", vocab)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id := range Token(vocab) {
+				if a, b := got.DecodeWithTimestamps([]Token{id}), want.DecodeWithTimestamps([]Token{id}); a != b || !bytes.Equal(got.Bytes(id), want.Bytes(id)) {
+					t.Fatalf("%d: token %d is %q, want %q", vocab, id, a, b)
+				}
+			}
+			if a, b := got.Encode(text), want.Encode(text); !slices.Equal(a, b) {
+				t.Errorf("%d: %v, want %v", vocab, a, b)
+			}
+		}
+	}
+}
+
+// TestSource: values do not depend on where one begins to read, and have the mean
+// and deviation that they are to have.
+func TestSource(t *testing.T) {
+	s := newSource("x", newSpread(0.5, 0.25))
+	const n = 3*chunk + 6
+	whole := make([]uint16, n)
+	s.fill(whole, 0)
+	var b bytes.Buffer
+	if err := s.write(&b, n); err != nil || !bytes.Equal(b.Bytes(), bytesOf(whole)) {
+		t.Errorf("write, %v: not what fill gives", err)
+	}
+	part := make([]uint16, 10)
+	if s.fill(part, 400); !slices.Equal(part, whole[400:410]) {
+		t.Errorf("fill from 400 = %v, want %v", part, whole[400:410])
+	}
+	c, err := Open("tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := c.Tensor("decoder.layers.3.fc1.weight")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, squares := 0.0, 0.0
+	for _, v := range w.Float32() {
+		sum += float64(v)
+		squares += float64(v) * float64(v)
+	}
+	k := float64(w.Len())
+	if mean, dev := sum/k, math.Sqrt(squares/k); !(math.Abs(mean) < 2e-4 && math.Abs(dev-0.02) < 2e-4) {
+		t.Errorf("a matrix of mean %.2g, deviation %.4f; want 0, 0.02", mean, dev)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	for _, o := range []Options{{Alpha: -0.1}, {Alpha: math.NaN()}, {Tokens: 3}, {Tokens: 224}, {Size: "huge"}, {Assistant: "big"}} {
+		if _, _, err := Write(t.Context(), dir, o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+	target := filepath.Join(dir, "target")
+	if err := os.MkdirAll(target, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(target, "config.json"), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Write(t.Context(), dir, Options{}); err == nil || !strings.Contains(err.Error(), "not planted") {
+		t.Errorf("over somebody's checkpoint: error = %v", err)
+	}
+}

@@ -1,0 +1,224 @@
+package synth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"verity/internal/safetensors"
+	"verity/model"
+	"verity/tokenizer"
+)
+
+// Options say what to write. The zero value is a tiny target with a distilled
+// assistant that never agrees.
+type Options struct {
+	// Size is a name of [Sizes]. Empty means tiny.
+	Size string
+
+	// Alpha is the probability with which the assistant agrees at each position.
+	Alpha float64
+
+	// Assistant is the shape of the assistant. Empty means Distil.
+	Assistant Shape
+
+	// Tokens is how long the text of a window is, timestamps included and
+	// end-of-text not: 4 to 223. 0 means 100. The second window of a file, whose
+	// prompt is the text of the first, repeats it. Later ones begin somewhere in
+	// the text, at <|0.00|>, since their prompts do not fit the model.
+	Tokens int
+
+	// TextSeed chooses the words, and where the assistant errs.
+	TextSeed uint64
+}
+
+func (o Options) defaults() Options {
+	if o.Size == "" {
+		o.Size = "tiny"
+	}
+	if o.Assistant == "" {
+		o.Assistant = Distil
+	}
+	if o.Tokens == 0 {
+		o.Tokens = 100
+	}
+	return o
+}
+
+// mostTokens is how many tokens besides end-of-text are sampled in a window: half
+// of the positions are.
+const mostTokens = 223
+
+// An OptionError reports an Options field with a value that cannot be used.
+type OptionError struct {
+	Field  string
+	Value  any
+	Reason string
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("synth: option %s = %v: %s", e.Field, e.Value, e.Reason)
+}
+
+func (o Options) check() error {
+	switch {
+	case !(o.Alpha >= 0 && o.Alpha <= 1):
+		return &OptionError{"Alpha", o.Alpha, "must be from 0 to 1"}
+	case o.Tokens < 4 || o.Tokens > mostTokens:
+		return &OptionError{"Tokens", o.Tokens, fmt.Sprintf("must be from 4 to %d", mostTokens)}
+	}
+	if _, err := Dims(o.Size); err != nil {
+		return &OptionError{"Size", o.Size, err.Error()}
+	}
+	if _, err := o.Assistant.assistant(model.Dims{}); err != nil {
+		return &OptionError{"Assistant", o.Assistant, err.Error()}
+	}
+	return nil
+}
+
+// A Written is a checkpoint that Write has written.
+type Written struct {
+	Dir     string
+	Dims    model.Dims
+	Weights int64
+	Bytes   int64
+	Plant   Plant
+}
+
+// Write writes dir/target and dir/assistant. A checkpoint that is there is written
+// over if it was planted too; any other is an error.
+func Write(ctx context.Context, dir string, o Options) (target, assistant Written, err error) {
+	o = o.defaults()
+	if err := o.check(); err != nil {
+		return target, assistant, err
+	}
+	dims, err := Dims(o.Size)
+	if err != nil {
+		return target, assistant, err
+	}
+	small, err := o.Assistant.assistant(dims)
+	if err != nil {
+		return target, assistant, err
+	}
+	tok, err := tokenizer.Embedded(dims.Vocab)
+	if err != nil {
+		return target, assistant, err
+	}
+	s, err := newScript(tok, dims.TextPositions, o)
+	if err != nil {
+		return target, assistant, err
+	}
+	plant := Plant{Tokens: o.Tokens, TextSeed: o.TextSeed}
+	target = Written{Dir: filepath.Join(dir, "target"), Dims: dims, Plant: plant}
+	plant.Alpha, plant.Agreement = o.Alpha, s.agreement()
+	assistant = Written{Dir: filepath.Join(dir, "assistant"), Dims: small, Plant: plant}
+
+	p := &press{ctx: ctx, tok: tok}
+	if err := p.print(&target, newNetwork(dims, s.target, tok.TimestampBegin)); err != nil {
+		return target, assistant, err
+	}
+	n := newNetwork(small, s.drafts, tok.TimestampBegin)
+	if o.Assistant == Tiny { // hears for itself, even where the target is tiny too
+		n.own = "assistant."
+	}
+	return target, assistant, p.print(&assistant, n)
+}
+
+// A press writes checkpoints that share a tokenizer.
+type press struct {
+	ctx   context.Context
+	tok   *tokenizer.Tokenizer
+	vocab *vocabulary // once it is known
+}
+
+// print writes one checkpoint, the weights last.
+func (p *press) print(w *Written, n *network) error {
+	if err := mayReplace(w.Dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(w.Dir, 0o777); err != nil {
+		return err
+	}
+	files, err := p.files(w)
+	if err != nil {
+		return err
+	}
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(w.Dir, name), b, 0o666); err != nil {
+			return err
+		}
+	}
+	entries := n.entries()
+	for _, e := range entries {
+		size := int64(1)
+		for _, d := range e.Shape {
+			size *= int64(d)
+		}
+		w.Weights += size
+		w.Bytes += size * int64(e.DType.Size())
+	}
+	return p.weights(filepath.Join(w.Dir, "model.safetensors"), entries)
+}
+
+// mayReplace refuses a directory with a checkpoint of somebody else.
+func mayReplace(dir string) error {
+	here := os.DirFS(dir)
+	if _, err := fs.Stat(here, "config.json"); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if Planted(here) == nil {
+		return fmt.Errorf("%s holds a checkpoint that is not planted: it is left alone, name another directory", dir)
+	}
+	return nil
+}
+
+// files returns the small files of a checkpoint.
+func (p *press) files(w *Written) (map[string][]byte, error) {
+	if p.vocab == nil {
+		p.vocab = newVocabulary(p.tok)
+	}
+	all, err := p.vocab.files()
+	if err != nil {
+		return nil, err
+	}
+	named, err := naming(w.Dims, p.vocab)
+	if err != nil {
+		return nil, err
+	}
+	set, err := settings(w.Dims, p.tok, &w.Plant)
+	maps.Copy(all, named)
+	maps.Copy(all, set)
+	return all, err
+}
+
+// weights writes a file whole or not at all.
+func (p *press) weights(name string, entries []safetensors.Entry) (err error) {
+	part := name + ".part"
+	f, err := os.Create(part)
+	if err != nil {
+		return err
+	}
+	err = safetensors.Write(patient{p.ctx, f}, entries...)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return os.Rename(part, name)
+}
+
+// A patient writer looks at its context before each write.
+type patient struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (p patient) Write(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return p.w.Write(b)
+}
