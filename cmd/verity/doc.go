@@ -12,4 +12,5 @@
 //	0  done
 //	1  some input failed; the others are still written
 //	2  wrong usage
+//	3  outputs differ that must not
 package main
