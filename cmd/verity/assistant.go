@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/assistant"
+	"verity/internal/tensor"
 	"verity/model"
 	"verity/models/demo"
 )
@@ -33,7 +34,7 @@ var policies = []string{"auto", "constant", "heuristic", "confidence"}
 
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
-	f.Var(&a.precision, "assistant-precision", "type to hold the assistant's weights in: auto, f32, f16, bf16 or int8")
+	f.Var(&a.precision, "assistant-precision", "type to hold the assistant's weights in: auto, f32, f16, bf16 or int8. auto is int8")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
 }
@@ -61,6 +62,9 @@ func (a *assistantFlags) attach(e *engine) error {
 func (a *assistantFlags) open(e *engine) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: e.checkpoint, Tokenizer: e.Tokenizer}
 	o := assistant.LoadOptions{Pool: e.pool, Precision: a.precision.DType}
+	if o.Precision == 0 {
+		o.Precision = tensor.I8
+	}
 	name := a.name
 	if name == "auto" {
 		name = "none"

@@ -54,6 +54,7 @@ type transcription struct {
 	formats    formatList
 	json       bool
 	dir        string
+	batch      int
 	quiet      bool
 	level      string
 	transcribe *transcribe.Transcriber
@@ -80,6 +81,7 @@ func transcribeCommand(e env) *cobra.Command {
 	f := c.Flags()
 	f.SortFlags = false
 	t.model.register(f)
+	f.IntVar(&t.batch, "batch", 1, "`number` of files to transcribe at the same time: they share every pass over\nthe weights. The text does not depend on it")
 	t.registerOutput(f)
 	t.registerDecoding(f)
 	t.model.complete(c)
@@ -133,6 +135,9 @@ func (t *transcription) options() (err error) {
 	default:
 		return usagef("--pad %q: want audio or mel", t.pad)
 	}
+	if t.batch < 1 {
+		return usagef("--batch %d: must be 1 or more", t.batch)
+	}
 	t.opt.Task = transcribe.Task(t.task)
 	t.opt.ForgetPrevious = !t.condition
 	t.opt.Clips = t.clips
@@ -176,6 +181,9 @@ func (t *transcription) run(ctx context.Context, files []string) error {
 	}
 	if t.model.name == demoName && !t.quiet {
 		fmt.Fprintln(t.err, demoNote)
+	}
+	if t.batch > 1 && len(files) > 1 {
+		return t.together(ctx, files, out)
 	}
 	return t.all(ctx, files, out)
 }
