@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"verity/datasets"
 	"verity/report"
@@ -98,10 +99,14 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	sum := Summary{Path: l.path, Resumed: len(l.done), Torn: l.torn, Failed: l.failed}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	last := time.Now()
 	for r := range inOrder(o.Workers, jobs(ctx, e, data, l.done, o)) {
 		if r.err != nil {
 			cancel() // those under way
 			return sum, r.err
+		}
+		if now := time.Now(); o.Workers > 1 {
+			r.record.Wall, last = now.Sub(last).Seconds(), now
 		}
 		if err := l.append(r.record); err != nil {
 			return sum, err

@@ -166,6 +166,12 @@ func (d *Document) rows() [][]string {
 		return fmt.Sprintf("%s (%.1f %%)", count(s.Exact), 100*ratio(float64(s.Exact), float64(s.Scored)))
 	}))
 	row("audio", func(s *Score) string { return seconds(s.AudioSeconds) })
+	row("elapsed", func(s *Score) string {
+		if s.Elapsed == s.Seconds.Total {
+			return ""
+		}
+		return seconds(s.Elapsed)
+	})
 	row("work", func(s *Score) string { return seconds(s.Seconds.Total) })
 	row("RTFx", func(s *Score) string { return times(s.RTFx) })
 	for _, stage := range stageNames {

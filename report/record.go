@@ -18,6 +18,7 @@ type Record struct {
 
 	Segments []Segment `json:"segments"`
 	Seconds  Seconds   `json:"seconds"`
+	Wall     float64   `json:"wall_seconds,omitempty"` // since the record before; only where several were under way at once
 	Work     Work      `json:"work"`
 	Drafting Drafting  `json:"drafting"`
 	Run      Run       `json:"run"`

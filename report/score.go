@@ -42,8 +42,9 @@ type Score struct {
 	Exact          int      `json:"exact"`            // utterances without a word error
 	Repeats        int      `json:"repeated_5_grams"` // signal of hallucination
 	AudioSeconds   float64  `json:"audio_seconds"`
-	RTFx           float64  `json:"rtfx"`
-	Scored         int      `json:"scored"` // utterances with a reference
+	Elapsed        float64  `json:"elapsed_seconds"` // of work; less than Seconds.Total where utterances were under way at once
+	RTFx           float64  `json:"rtfx"`            // AudioSeconds over Elapsed
+	Scored         int      `json:"scored"`          // utterances with a reference
 	Normalizer     string   `json:"normalizer"`
 	Seconds        Seconds  `json:"seconds"`
 	Work           Work     `json:"work"`
@@ -175,6 +176,7 @@ func (s *Set) Add(r *Record) (wer.Counts, error) {
 	s.score.Utterances++
 	s.score.AudioSeconds += r.Duration
 	s.score.Seconds.add(r.Seconds)
+	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
 	s.score.Work.add(r.Work)
 	s.score.Drafting.add(r.Drafting)
 	if len(s.first) < replayed {
@@ -226,7 +228,7 @@ func worse(a, b Utterance) int {
 func (s *Set) Rate() float64 { return s.corpus.Words.Rate() }
 
 // RTFx returns seconds of audio per second of work so far.
-func (s *Set) RTFx() float64 { return ratio(s.score.AudioSeconds, s.score.Seconds.Total) }
+func (s *Set) RTFx() float64 { return ratio(s.score.AudioSeconds, s.score.Elapsed) }
 
 // Score returns what there is to say.
 func (s *Set) Score() *Score {
