@@ -49,15 +49,12 @@ func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 	for r := range rows {
 		copy(acc[r*panel:][:panel], t.w.offset[p*panel:])
 	}
-	depth := t.w.depth()
-	w := view[int8](t.w.data)[p*panel*depth:][:panel*depth]
-	step := maxInt8Depth
-	if rows <= 6 {
-		step = max(depth, 1) // nothing is read twice
-	}
-	for k := 0; k < depth; k += step {
-		n := min(step, depth-k)
-		int8s.fn.tile(acc, t.q[first*depth+k:], depth, rows, w[k*panel:][:n*panel], n*panel)
+	in := t.w.depth()
+	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
+	step, ahead := blocks(rows, in, panel, maxInt8Depth)
+	for k := 0; k < in; k += step {
+		n := min(step, in-k)
+		int8s.fn.tile(acc, t.q[first*in+k:], in, rows, w[k*panel:][:n*panel], ahead)
 	}
 }
 

@@ -9,9 +9,10 @@ func int8Arch() []impl[int8Kernels] {
 		{"avx512", hasVNNI, int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX512),
 			quantise: quantiseWith(quantiseAVX512),
-			tile:     int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512),
-			store:    finishInt8With(storeInt8AVX512),
-			add:      finishInt8With(addInt8AVX512),
+			tile: int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512,
+				tileInt8x7AVX512, tileInt8x8AVX512, tileInt8x9AVX512, tileInt8x10AVX512, tileInt8x11AVX512, tileInt8x12AVX512),
+			store: finishInt8With(storeInt8AVX512),
+			add:   finishInt8With(addInt8AVX512),
 		}},
 		{"avx2", hasAVX2, int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX2),

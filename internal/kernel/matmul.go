@@ -63,16 +63,17 @@ func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bi
 
 // A matmul is one call of MatMul: a [parallel.Task].
 //
-// Its work is cut into units, one panel by at most maxRows rows, in the order
+// Its work is cut into units, one panel by unitRows rows, in the order
 // [rows][panel]. Part i is the units from starts[i] to starts[i+1].
 type matmul struct {
-	dst, x  []float32
-	rows    int
-	xStride int
-	w       *Matrix
-	bias    []float32
-	e       Epilogue
-	starts  []int
+	dst, x   []float32
+	rows     int
+	xStride  int
+	w        *Matrix
+	bias     []float32
+	e        Epilogue
+	unitRows int
+	starts   []int
 
 	q      []uint8 // [rows][w.depth()], for int8: rounded x plus 128
 	qScale []float32
@@ -82,15 +83,13 @@ var matmuls = sync.Pool{New: func() any { return new(matmul) }}
 
 const (
 	// maxRows is the most rows of a unit, a multiple of six. The more, the rarer
-	// are weights loaded and widened; but 96 rows of 1280 floats are half of a
-	// second-level cache.
-	maxRows = 96
+	// are weights loaded and widened; but the sums and what is used of x have to
+	// fit a second-level cache.
+	maxRows = 192
 
-	// maxDepth is how many k of a panel more than six rows go through at a time:
-	// what they read again fits the second-level cache.
-	maxDepth = 256
-
-	// maxInt8Depth is the same for int8.
+	// maxDepth is how many k of a panel go through at a time if many rows use
+	// them, and maxInt8Depth the same for int8: 64 KiB of weights.
+	maxDepth     = 256
 	maxInt8Depth = 1024
 )
 
@@ -98,10 +97,12 @@ const (
 // towards the end: large ones stream through memory, and small ones let a thread
 // that was held up finish with the others.
 func (t *matmul) plan(threads int) (parts int) {
-	units := t.w.panels() * ((t.rows + maxRows - 1) / maxRows)
+	units := func() int { return t.w.panels() * ((t.rows + t.unitRows - 1) / t.unitRows) }
+	for t.unitRows = maxRows; t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
+	}
 	t.starts = append(t.starts[:0], 0)
-	for at := 0; at < units; parts++ {
-		at += (units - at + 2*threads - 1) / (2 * threads)
+	for at, n := 0, units(); at < n; parts++ {
+		at += (n - at + 2*threads - 1) / (2 * threads)
 		t.starts = append(t.starts, at)
 	}
 	return parts
@@ -111,8 +112,8 @@ func (t *matmul) plan(threads int) (parts int) {
 func (t *matmul) Part(i int) {
 	s := scratches.Get().(*scratch)
 	for u := t.starts[i]; u < t.starts[i+1]; u++ {
-		p, first := u%t.w.panels(), u/t.w.panels()*maxRows
-		t.unit(s, p, first, min(maxRows, t.rows-first))
+		p, first := u%t.w.panels(), u/t.w.panels()*t.unitRows
+		t.unit(s, p, first, min(t.unitRows, t.rows-first))
 	}
 	scratches.Put(s)
 }

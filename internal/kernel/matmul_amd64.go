@@ -11,9 +11,12 @@ import "unsafe"
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{
 		{"avx512", hasAVX512, tileKernels{
-			f32:       byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512),
-			f16:       byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512),
-			bf16:      byRows[uint16](tileBF16x1AVX512, tileBF16x2AVX512, tileBF16x3AVX512, tileBF16x4AVX512, tileBF16x5AVX512, tileBF16x6AVX512),
+			f32: byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512,
+				tileF32x7AVX512, tileF32x8AVX512, tileF32x9AVX512, tileF32x10AVX512, tileF32x11AVX512, tileF32x12AVX512),
+			f16: byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512,
+				tileF16x7AVX512, tileF16x8AVX512, tileF16x9AVX512, tileF16x10AVX512, tileF16x11AVX512, tileF16x12AVX512),
+			bf16: byRows[uint16](tileBF16x1AVX512, tileBF16x2AVX512, tileBF16x3AVX512, tileBF16x4AVX512, tileBF16x5AVX512, tileBF16x6AVX512,
+				tileBF16x7AVX512, tileBF16x8AVX512, tileBF16x9AVX512, tileBF16x10AVX512, tileBF16x11AVX512, tileBF16x12AVX512),
 			widenF16:  widenWith(widenF16AVX512),
 			widenBF16: widenWith(widenBF16AVX512),
 			store:     finishWith(storeSumsAVX512),
@@ -38,7 +41,7 @@ type asmTile = func(acc, x *float32, stride int, w *byte, n, ahead int)
 // How far ahead of their use the memory system is asked for weights, in bytes:
 // if they come from memory, and if they come from a cache.
 const (
-	farAhead  = 4096
+	farAhead  = 8192
 	nearAhead = 1024
 )
 
@@ -62,14 +65,21 @@ func byRows[T any](tiles ...asmTile) tileFunc[T] {
 
 // group returns how many rows from r on go together, at most limit and about as
 // many each time, and how far ahead to prefetch in the meantime.
+//
+// Many rows go by six: that is as fast as twelve with weights from a cache, and
+// the rows of x, if they lie a multiple of 4 KiB apart, all want the same eight
+// places of the first-level cache.
 func group(r, rows, limit, ahead int) (m, dist int) {
+	if rows >= manyRows {
+		limit = min(limit, 6)
+	}
 	groups := (rows - r + limit - 1) / limit
 	m = (rows - r + groups - 1) / groups
 	switch {
-	case m == rows:
-		return m, farAhead
 	case m == rows-r && ahead > 0:
 		return m, ahead
+	case m == rows:
+		return m, farAhead
 	}
 	return m, nearAhead
 }

@@ -22,6 +22,24 @@ func tileF32x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead
 // tileF32x6AVX512 does 6 rows of tileF32Ref. stride and ahead are in bytes.
 func tileF32x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
 
+// tileF32x7AVX512 does 7 rows of tileF32Ref. stride and ahead are in bytes.
+func tileF32x7AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF32x8AVX512 does 8 rows of tileF32Ref. stride and ahead are in bytes.
+func tileF32x8AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF32x9AVX512 does 9 rows of tileF32Ref. stride and ahead are in bytes.
+func tileF32x9AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF32x10AVX512 does 10 rows of tileF32Ref. stride and ahead are in bytes.
+func tileF32x10AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF32x11AVX512 does 11 rows of tileF32Ref. stride and ahead are in bytes.
+func tileF32x11AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF32x12AVX512 does 12 rows of tileF32Ref. stride and ahead are in bytes.
+func tileF32x12AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
 // tileF16x1AVX512 does 1 rows of tileF16Ref. stride and ahead are in bytes.
 func tileF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
 
@@ -40,6 +58,24 @@ func tileF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead
 // tileF16x6AVX512 does 6 rows of tileF16Ref. stride and ahead are in bytes.
 func tileF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
 
+// tileF16x7AVX512 does 7 rows of tileF16Ref. stride and ahead are in bytes.
+func tileF16x7AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF16x8AVX512 does 8 rows of tileF16Ref. stride and ahead are in bytes.
+func tileF16x8AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF16x9AVX512 does 9 rows of tileF16Ref. stride and ahead are in bytes.
+func tileF16x9AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF16x10AVX512 does 10 rows of tileF16Ref. stride and ahead are in bytes.
+func tileF16x10AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF16x11AVX512 does 11 rows of tileF16Ref. stride and ahead are in bytes.
+func tileF16x11AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileF16x12AVX512 does 12 rows of tileF16Ref. stride and ahead are in bytes.
+func tileF16x12AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
 // tileBF16x1AVX512 does 1 rows of tileBF16Ref. stride and ahead are in bytes.
 func tileBF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
 
@@ -57,6 +93,24 @@ func tileBF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahea
 
 // tileBF16x6AVX512 does 6 rows of tileBF16Ref. stride and ahead are in bytes.
 func tileBF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileBF16x7AVX512 does 7 rows of tileBF16Ref. stride and ahead are in bytes.
+func tileBF16x7AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileBF16x8AVX512 does 8 rows of tileBF16Ref. stride and ahead are in bytes.
+func tileBF16x8AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileBF16x9AVX512 does 9 rows of tileBF16Ref. stride and ahead are in bytes.
+func tileBF16x9AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileBF16x10AVX512 does 10 rows of tileBF16Ref. stride and ahead are in bytes.
+func tileBF16x10AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileBF16x11AVX512 does 11 rows of tileBF16Ref. stride and ahead are in bytes.
+func tileBF16x11AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+
+// tileBF16x12AVX512 does 12 rows of tileBF16Ref. stride and ahead are in bytes.
+func tileBF16x12AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
 
 // widenF16AVX512 does widenF16Ref for n rows of a panel.
 func widenF16AVX512(dst *float32, w *byte, n int)

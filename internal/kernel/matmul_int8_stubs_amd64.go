@@ -22,6 +22,24 @@ func tileInt8x5AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead in
 // tileInt8x6AVX512 does 6 rows of tileInt8Ref. stride and ahead are in bytes.
 func tileInt8x6AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
 
+// tileInt8x7AVX512 does 7 rows of tileInt8Ref. stride and ahead are in bytes.
+func tileInt8x7AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+
+// tileInt8x8AVX512 does 8 rows of tileInt8Ref. stride and ahead are in bytes.
+func tileInt8x8AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+
+// tileInt8x9AVX512 does 9 rows of tileInt8Ref. stride and ahead are in bytes.
+func tileInt8x9AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+
+// tileInt8x10AVX512 does 10 rows of tileInt8Ref. stride and ahead are in bytes.
+func tileInt8x10AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+
+// tileInt8x11AVX512 does 11 rows of tileInt8Ref. stride and ahead are in bytes.
+func tileInt8x11AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+
+// tileInt8x12AVX512 does 12 rows of tileInt8Ref. stride and ahead are in bytes.
+func tileInt8x12AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+
 // maxAbsAVX512 does maxAbsRef for n elements, a positive multiple of 16.
 func maxAbsAVX512(x *float32, n int) uint32
 

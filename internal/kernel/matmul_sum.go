@@ -1,34 +1,50 @@
 package kernel
 
-// widenRows is from how many rows on half-precision weights are widened once
-// into a scratch, instead of by every six rows that use them.
-const widenRows = 24
+// manyRows is from how many rows on a panel is used so often that bringing its
+// weights from memory does not matter. Half-precision weights are then widened
+// once, into a scratch, instead of by each group of rows.
+const manyRows = 24
 
-// step returns how many k to go through at a time, in a panel of n.
-func step(rows, n int) int {
-	if rows <= 6 {
-		return max(n, 1) // nothing is read twice
+// few is how many rows go through a panel together.
+const few = 6
+
+// blocks returns how many k of n to go through at a time, when those weights take
+// size bytes for each, and what to tell the kernel: how far ahead the next lie.
+//
+// Few rows use each weight once, so it is all one block. Some rows use it twice in
+// quick succession: little enough is taken that it stays in the first-level cache,
+// where the next weights arrive in the meantime. If many rows use it, the second-
+// level cache will do, and sums are stored and taken up again less often.
+func blocks(rows, n, size, many int) (step, ahead int) {
+	switch {
+	case rows <= few:
+		return max(n, 1), 0
+	case rows < manyRows:
+		return blockBytes / size, blockBytes
 	}
-	return maxDepth
+	return many, many * size
 }
+
+// blockBytes is half a first-level cache.
+const blockBytes = 32 << 10
 
 // sum adds the products of rows rows of x with panel w to s.acc.
 func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
-	step := step(rows, t.w.in)
+	step, ahead := blocks(rows, t.w.in, 4*panel, maxDepth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
-		tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], n*panel*4)
+		tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], ahead)
 	}
 }
 
 // sumHalf does as sum for weights of half precision, of which tile makes sums and
 // which widen converts.
 func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile tileFunc[uint16], widen func([]float32, []uint16)) {
-	step := step(rows, t.w.in)
+	step, ahead := blocks(rows, t.w.in, 2*panel, maxDepth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
-		if block := w[k*panel:][:n*panel]; rows < widenRows {
-			tile(s.acc[:], x[k:], t.xStride, rows, block, n*panel*2)
+		if block := w[k*panel:][:n*panel]; rows < manyRows {
+			tile(s.acc[:], x[k:], t.xStride, rows, block, ahead)
 		} else {
 			widen(s.wide[:], block)
 			tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, s.wide[:n*panel], 0)

@@ -140,7 +140,7 @@ func TestMatMulRows(t *testing.T) {
 	forAllTiles(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))
 		for rows := range maxRows + 2 {
-			if rows > 27 && rows < maxRows-1 {
+			if rows > manyRows+1 && rows < maxRows-1 {
 				continue
 			}
 			for _, store := range floatTypes {
@@ -156,7 +156,7 @@ func TestMatMulDeep(t *testing.T) {
 	forAllTiles(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for _, in := range []int{maxDepth - 1, maxDepth, maxDepth + 1, 2*maxDepth + 3} {
-			for _, rows := range []int{1, 6, 7, widenRows - 1, widenRows} {
+			for _, rows := range []int{1, 6, 7, manyRows - 1, manyRows} {
 				for _, store := range floatTypes {
 					p := newProduct(t, rng, uniform(rng), rows, in, 65, store)
 					checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())

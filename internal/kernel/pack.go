@@ -163,9 +163,11 @@ func (m *Matrix) stack(ws []tensor.Tensor) error {
 // aligned returns n zero bytes that start on a 64-byte boundary, so that no
 // vector load crosses a cache line.
 func aligned(n int) []byte {
-	buf := make([]byte, n+63)
+	buf := make([]byte, n+63) // fresh pages are not there before they are written to
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & 63
-	return buf[skip : skip+n : skip+n]
+	buf = buf[skip : skip+n : skip+n]
+	preferHugePages(buf)
+	return buf
 }
 
 // view returns data as elements of another type, in the byte order of this

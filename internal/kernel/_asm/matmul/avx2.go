@@ -59,11 +59,7 @@ func loadOrder(w width) (all []lane) {
 // slice256 generates one slice. The first one prefetches.
 func slice256(a args, w width, rows int, lanes []lane, first bool) {
 	const unroll = 2
-	b := a // keeps x, w and n for the next slice
-	b.x, b.w, b.n = GP64(), GP64(), GP64()
-	MOVQ(a.x, b.x)
-	MOVQ(a.w, b.w)
-	MOVQ(a.n, b.n)
+	b := a.again()
 	acc := make([]reg.VecVirtual, rows*len(lanes))
 	at := func(i int) Mem {
 		return Mem{Base: a.acc, Disp: 4 * (i/len(lanes)*panel + lanes[i%len(lanes)].column)}
@@ -72,9 +68,13 @@ func slice256(a args, w width, rows int, lanes []lane, first bool) {
 		acc[i] = YMM()
 		VMOVUPS(at(i), acc[i])
 	}
-	loop(b, w, unroll, fmt.Sprint("At", lanes[0].column), func(u int) {
+	ahead := 0
+	if first {
+		ahead = panel * w.size
+	}
+	loop(b, w, unroll, ahead, fmt.Sprint("At", lanes[0].column), func(u int) {
 		if first {
-			b.prefetch(w, u)
+			b.prefetch(w, u, 1)
 		}
 		step256(b, w, rows, lanes, acc, u)
 	})

@@ -9,7 +9,7 @@ import (
 )
 
 func int8512() {
-	for rows := 1; rows <= 6; rows++ {
+	for rows := 1; rows <= 12; rows++ {
 		tile512(int8s, rows)
 	}
 	maxAbs("AVX512", ZMM, 16)
@@ -161,19 +161,19 @@ func tileInt8256(rows int) {
 
 // sliceInt8256 generates n vectors of four columns from the first on.
 func sliceInt8256(a args, rows, first, n int) {
-	b := a // keeps x, w and n for the next slice
-	b.x, b.w, b.n = GP64(), GP64(), GP64()
-	MOVQ(a.x, b.x)
-	MOVQ(a.w, b.w)
-	MOVQ(a.n, b.n)
+	b := a.again()
 	acc := make([]reg.VecVirtual, rows*n)
 	for i := range acc {
 		acc[i] = YMM()
 		VPXOR(acc[i], acc[i], acc[i])
 	}
-	loop(b, int8s, 2, fmt.Sprint("At", 4*first), func(u int) {
+	ahead := 0
+	if first == 0 {
+		ahead = panel * int8s.size
+	}
+	loop(b, int8s, 2, ahead, fmt.Sprint("At", 4*first), func(u int) {
 		if first == 0 {
-			b.prefetch(int8s, u)
+			b.prefetch(int8s, u, 1)
 		}
 		factors := make([]reg.VecVirtual, rows)
 		for r := range factors {

@@ -50,6 +50,7 @@ const panel = 64
 type args struct {
 	acc, x, w, n, ahead reg.GPVirtual
 	stride              [6]reg.GPVirtual // stride·1, 3, 5 in bytes at those places
+	x6                  reg.Register     // row 6 of x, or nil
 }
 
 // load begins a tile function and loads its arguments.
@@ -63,6 +64,7 @@ func load(isa string, w width, rows int) args {
 	Load(Param("w"), a.w)
 	Load(Param("n"), a.n)
 	Load(Param("ahead"), a.ahead)
+	ADDQ(a.w, a.ahead)
 	if rows > 1 {
 		a.stride[1] = GP64()
 		Load(Param("stride"), a.stride[1])
@@ -75,12 +77,34 @@ func load(isa string, w width, rows int) args {
 		a.stride[5] = GP64()
 		LEAQ(Mem{Base: a.stride[1], Index: a.stride[1], Scale: 4}, a.stride[5])
 	}
+	if rows > 6 {
+		a.x6 = GP64()
+		LEAQ(Mem{Base: a.x, Index: a.stride[3], Scale: 2}, a.x6)
+	}
 	return a
+}
+
+// again returns a with copies of the registers that a loop moves on.
+func (a args) again() args {
+	b := a
+	b.x, b.w, b.n = GP64(), GP64(), GP64()
+	MOVQ(a.x, b.x)
+	MOVQ(a.w, b.w)
+	MOVQ(a.n, b.n)
+	if a.x6 != nil {
+		b.x6 = GP64()
+		MOVQ(a.x6, b.x6)
+	}
+	return b
 }
 
 // row returns the address of x[r] at step k+u: four bytes.
 func (a args) row(r, u int) Mem {
 	m := Mem{Base: a.x, Disp: 4 * u}
+	if r >= 6 {
+		m.Base = a.x6
+		r -= 6
+	}
 	switch r {
 	case 0:
 	case 1, 3, 5:
@@ -91,16 +115,18 @@ func (a args) row(r, u int) Mem {
 	return m
 }
 
-// prefetch asks for row k+u of the weights, a.ahead bytes on.
-func (a args) prefetch(w width, u int) {
-	for line := range panel * w.size / 64 {
-		PREFETCHT0(Mem{Base: a.w, Index: a.ahead, Scale: 1, Disp: u*panel*w.size + 64*line})
+// prefetch asks for weights: at step k+u of one of slices passes over them, the
+// share of a row of the panel that keeps pace.
+func (a args) prefetch(w width, u, slices int) {
+	bytes := panel * w.size / slices
+	for at := u * bytes; at < (u+1)*bytes; at += 64 {
+		PREFETCHT1(Mem{Base: a.ahead, Disp: at})
 	}
 }
 
 // loop runs step for all n values of k, unroll at a time and then singly, moving
-// a.x and a.w on. The labels carry suffix. step(u) does k+u.
-func loop(a args, w width, unroll int, suffix string, step func(u int)) {
+// a.x and a.w on, and a.ahead by ahead per k. The labels carry suffix. step(u) does k+u.
+func loop(a args, w width, unroll, ahead int, suffix string, step func(u int)) {
 	Comment("unroll values of k at a time, then single ones")
 	SUBQ(U8(unroll), a.n)
 	JL(LabelRef("rest" + suffix))
@@ -108,8 +134,14 @@ func loop(a args, w width, unroll int, suffix string, step func(u int)) {
 	for u := range unroll {
 		step(u)
 	}
-	ADDQ(U32(4*unroll), a.x)
+	ADDQ(U8(4*unroll), a.x)
+	if a.x6 != nil {
+		ADDQ(U8(4*unroll), a.x6)
+	}
 	ADDQ(U32(unroll*panel*w.size), a.w)
+	if ahead > 0 {
+		ADDQ(U32(unroll*ahead), a.ahead)
+	}
 	SUBQ(U8(unroll), a.n)
 	JGE(LabelRef("loop" + suffix))
 	Label("rest" + suffix)
@@ -118,7 +150,13 @@ func loop(a args, w width, unroll int, suffix string, step func(u int)) {
 	Label("single" + suffix)
 	step(0)
 	ADDQ(U8(4), a.x)
+	if a.x6 != nil {
+		ADDQ(U8(4), a.x6)
+	}
 	ADDQ(U32(panel*w.size), a.w)
+	if ahead > 0 {
+		ADDQ(U32(ahead), a.ahead)
+	}
 	DECQ(a.n)
 	JNZ(LabelRef("single" + suffix))
 	Label("done" + suffix)
