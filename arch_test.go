@@ -40,6 +40,7 @@ var plan = map[string]room{
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"wer", "wer/normalize"}},
 
+	"bench": {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/parallel", "internal/tensor", "model", "tokenizer"}},
 	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/safetensors", "internal/tensor", "model", "tokenizer"}},
 
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},

@@ -1,0 +1,23 @@
+// Package bench measures what this machine can do at best, and how near to that
+// the stages of transcription come.
+//
+//	model.Checkpoint → [Run] → [Result] → a table, JSON (verity.bench/1)
+//
+// # What is measured
+//
+// Ceilings are those of the threads in use: operations of independent float32
+// multiply-adds, operations of int8 dot products, bytes read in order from far
+// more memory than the caches hold. They are measured before, between and after
+// the stages, each stage several times, a pass of one row in turn with those of
+// more; what is reported are medians.
+//
+// # What shares mean
+//
+// Utilization is ideal time over measured time, where the ideal charges each
+// operation at the ceiling of the arithmetic that it runs in: products with int8
+// weights at the int8 ceiling, all else (attention, too) at the float32 ceiling.
+// Only the operations of products are counted. MBU, memory bandwidth utilization,
+// is the bytes that a decode step must read (decoder.StepBytes) over its time,
+// over the bandwidth. The bound of a verify pass is the larger of its bytes over
+// the bandwidth and its operations over their ceilings.
+package bench

@@ -1,0 +1,64 @@
+package bench
+
+// Schema is the schema field of a result.
+const Schema = "verity.bench/1"
+
+// A Result is what was measured. Times are medians, in seconds.
+type Result struct {
+	Schema    string `json:"schema"`
+	Model     string `json:"model"`
+	Random    bool   `json:"random"` // weights, in memory
+	Planted   bool   `json:"planted"`
+	Precision string `json:"precision"`
+	Threads   int    `json:"threads"`
+	CPU       string `json:"cpu"`
+	Kernels   string `json:"kernels"` // the instruction set in use
+
+	Ceiling Ceiling `json:"ceiling"`
+	Load    Time    `json:"load"`
+	Mel     Time    `json:"mel"`
+	Encode  Passage `json:"encode"`
+	CrossKV Passage `json:"cross_kv"`
+	Step    Step    `json:"step"`
+	Verify  []Pass  `json:"verify"`
+
+	WindowSeconds float64 `json:"window_seconds"`
+	Seconds       float64 `json:"seconds"` // that all of it took
+}
+
+// A Ceiling is what the threads in use can do at best.
+type Ceiling struct {
+	GFLOPS   float64 `json:"gflops"`
+	GOPSInt8 float64 `json:"gops_int8"`
+	GBPS     float64 `json:"gbps"`
+}
+
+// A Time is a stage that is compared with no ceiling.
+type Time struct {
+	Seconds float64 `json:"seconds"`
+}
+
+// A Passage is a stage that is bound by arithmetic.
+type Passage struct {
+	Seconds     float64 `json:"seconds"`
+	FLOPs       float64 `json:"flops"`
+	Utilization float64 `json:"utilization"`
+	Runs        int     `json:"runs"`
+}
+
+// A Step is a decode step of one row.
+type Step struct {
+	Seconds  float64 `json:"seconds"`
+	Bytes    int64   `json:"bytes"`
+	MBU      float64 `json:"mbu"`
+	Position int     `json:"position"` // tokens before it
+	Runs     int     `json:"runs"`
+}
+
+// A Pass is a verify pass: a step of several rows of one stream.
+type Pass struct {
+	Rows    int     `json:"rows"`
+	Seconds float64 `json:"seconds"`
+	Ratio   float64 `json:"ratio"` // over a pass of one row
+	Bound   float64 `json:"bound"` // seconds it must take
+}

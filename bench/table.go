@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Write writes the result as a table for people. A bar of full length is the
+// ceiling.
+func (r *Result) Write(w io.Writer) error {
+	p := &printer{w: w}
+	p.line("%s in %s on %d threads, %s kernels, %s", r.title(), r.Precision, r.Threads, r.Kernels, r.CPU)
+	p.line("")
+	p.line("%-22s %12s", "ceiling", "at best")
+	p.line("%-22s %12s", "float32 arithmetic", si(r.Ceiling.GFLOPS, "GFLOP/s"))
+	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
+	p.line("%-22s %12s", "reading memory", si(r.Ceiling.GBPS, "GB/s"))
+	p.line("")
+	p.line("%-22s %12s   %s", "a window of "+short(r.WindowSeconds), "time", "of the ceiling")
+	p.line("%-22s %12s", "log-mel", short(r.Mel.Seconds))
+	p.share("encoder", r.Encode.Seconds, r.Encode.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.Encode.FLOPs)))
+	p.share("cross keys and values", r.CrossKV.Seconds, r.CrossKV.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.CrossKV.FLOPs)))
+	p.share("decode step", r.Step.Seconds, r.Step.MBU, fmt.Sprintf("of bandwidth, %.3g MB", float64(r.Step.Bytes)/1e6))
+	p.line("")
+	p.line("%-22s %12s %8s %10s   %s", "a pass of", "time", "to a step", "a row", "of its bound")
+	for _, v := range r.Verify {
+		rows := "rows"
+		if v.Rows == 1 {
+			rows = "row"
+		}
+		share := v.Bound / v.Seconds
+		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%", v.Rows, rows, short(v.Seconds), v.Ratio, short(v.Seconds/float64(v.Rows)), bar(share), 100*share)
+	}
+	p.line("")
+	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
+	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.", short(window), r.WindowSeconds/window)
+	p.line("Medians of %d encoder passes and %d of each other; measured in %s.", r.Encode.Runs, r.Step.Runs, short(r.Seconds))
+	return p.err
+}
+
+func (r *Result) title() string {
+	switch {
+	case r.Random:
+		return r.Model + " (random weights)"
+	case r.Planted:
+		return r.Model + " (planted text)"
+	}
+	return r.Model
+}
+
+// A printer keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	}
+}
+
+func (p *printer) share(name string, seconds, share float64, of string) {
+	p.line("%-22s %12s   %s %3.0f %% %s", name, short(seconds), bar(share), 100*share, of)
+}
+
+// bar draws a share as twenty cells.
+func bar(share float64) string {
+	const cells = 20
+	eighths := int(math.Round(cells * 8 * max(0, min(1, share))))
+	full, part := eighths/8, eighths%8
+	s := strings.Repeat("█", full)
+	if part > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[part-1])
+		full++
+	}
+	return s + strings.Repeat("·", cells-full)
+}
+
+// short spells a time with three digits: 13.1 s, 51.0 ms, 820 µs.
+func short(seconds float64) string {
+	switch {
+	case seconds >= 1:
+		return digits(seconds) + " s"
+	case seconds >= 1e-3:
+		return digits(seconds*1e3) + " ms"
+	}
+	return digits(seconds*1e6) + " µs"
+}
+
+// digits keeps three digits of numbers below a thousand.
+func digits(x float64) string {
+	switch {
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+func si(x float64, unit string) string { return digits(x) + " " + unit }
+
+// ops spells a number of operations.
+func ops(n float64) string {
+	if n >= 1e12 {
+		return digits(n/1e12) + " TFLOP"
+	}
+	return digits(n/1e9) + " GFLOP"
+}

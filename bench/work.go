@@ -1,0 +1,50 @@
+package bench
+
+import (
+	"verity/internal/tensor"
+	"verity/model"
+)
+
+// A work is operations, a multiplication and an addition counted as two.
+type work struct {
+	products float64 // with weights
+	attend   float64 // among activations
+}
+
+// encoderWork returns the operations of a window.
+func encoderWork(d model.Dims) work {
+	n, w, ffn := float64(d.AudioFrames), float64(d.AudioWidth), float64(d.AudioFFN)
+	stem := 2*n*w*3*float64(d.MelBins) + n*w*3*w // the first convolution runs on twice the positions
+	layer := n * (4*w*w + 2*w*ffn)
+	return work{
+		products: 2 * (stem + float64(d.AudioLayers)*layer),
+		attend:   2 * float64(d.AudioLayers) * 2 * n * n * w,
+	}
+}
+
+// crossWork returns the operations of a window's keys and values.
+func crossWork(d model.Dims) work {
+	return work{products: 2 * float64(d.TextLayers) * float64(d.AudioFrames) * float64(d.AudioWidth) * 2 * float64(d.TextWidth)}
+}
+
+// passWork returns the operations of a pass of rows rows behind so many positions.
+func passWork(d model.Dims, rows, positions int) work {
+	w, ffn, layers := float64(d.TextWidth), float64(d.TextFFN), float64(d.TextLayers)
+	keys := float64(d.AudioFrames+positions) + float64(rows+1)/2
+	return work{
+		products: 2 * float64(rows) * (layers*(6*w*w+2*w*ffn) + w*float64(d.Vocab)),
+		attend:   2 * float64(rows) * layers * 2 * keys * w,
+	}
+}
+
+// ideal returns the seconds that a work takes at the ceilings.
+func (w work) ideal(c Ceiling, precision tensor.DType) float64 {
+	products := c.GFLOPS
+	if precision == tensor.I8 {
+		products = c.GOPSInt8
+	}
+	return (w.products/products + w.attend/c.GFLOPS) / 1e9
+}
+
+// all returns all operations.
+func (w work) all() float64 { return w.products + w.attend }
