@@ -34,6 +34,9 @@ func sound(n int) []float32 {
 // networks and the same sound, from samples to segments. Times, tokens and text
 // are equal; log-probabilities within the drift of float32.
 func TestEngineGolden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole networks in short mode")
+	}
 	var file struct {
 		Cases []struct {
 			Spec    string

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"verity/audio"
@@ -209,6 +210,33 @@ func TestWatch(t *testing.T) {
 	for i, s := range told {
 		if s.ID != i {
 			t.Errorf("segment %d has id %d", i, s.ID)
+		}
+	}
+}
+
+// TestConcurrent checks that clips can be transcribed at the same time.
+func TestConcurrent(t *testing.T) {
+	tok := multilingual(t)
+	tr, err := New(scriptedModel(scripted{seed: 11, tok: tok}, 3000, 448), Options{InitialPrompt: "Glenn"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clips := []int{20000, 12345, 3001, 777}
+	texts := make([]string, 4*len(clips))
+	var wg sync.WaitGroup
+	for i := range texts {
+		wg.Go(func() {
+			r := tr.newReading("", ramp{clips[i%len(clips)], 3000}, Watch{})
+			if err := r.run(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+			texts[i] = canonical(r.transcript())
+		})
+	}
+	wg.Wait()
+	for i, got := range texts {
+		if want := texts[i%len(clips)]; got != want {
+			t.Errorf("clip %d differs between goroutines", i%len(clips))
 		}
 	}
 }
