@@ -16,8 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"verity/audio"
 	"verity/datasets"
 	"verity/report"
+	"verity/transcript"
 )
 
 // run evaluates a shelf in dir and returns the records' bytes.
@@ -81,7 +83,7 @@ func TestRun(t *testing.T) {
 func TestResumeEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	sum, whole := run(t, dir, 7, Options{})
-	for cut := 0; cut <= len(whole); cut += 1 + cut%5 {
+	for cut := 0; cut <= len(whole); cut += 1 + cut%13 {
 		if err := os.WriteFile(sum.Path, whole[:cut], 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -100,13 +102,11 @@ func TestResumeEverywhere(t *testing.T) {
 // end.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
-		slow := func(yield func(datasets.Utterance, error) bool) {
-			shelf(60)(func(u datasets.Utterance, err error) bool {
-				time.Sleep(2 * time.Millisecond)
-				return yield(u, err)
-			})
-		}
-		if _, err := Run(t.Context(), hearer{}, slow, Options{Dir: dir, Workers: 2}); err != nil {
+		slow := EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+			time.Sleep(10 * time.Millisecond)
+			return hearer{}.Transcribe(ctx, clip)
+		})
+		if _, err := Run(t.Context(), slow, shelf(60), Options{Dir: dir, Workers: 2}); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -120,7 +120,7 @@ func TestKill(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(time.Duration(60+rng.IntN(120))*time.Millisecond, func() { c.Process.Kill() })
+		timer := time.AfterFunc(time.Duration(50+rng.IntN(150))*time.Millisecond, func() { c.Process.Kill() })
 		err := c.Wait()
 		timer.Stop()
 		if err == nil {
@@ -134,6 +134,9 @@ func TestKill(t *testing.T) {
 	}
 	if _, want := run(t, t.TempDir(), 60, Options{}); untimed(got) != string(want) {
 		t.Errorf("after %d kills the records differ from those of one run:\n%s", kills, cmp.Diff(string(want), untimed(got)))
+	}
+	if kills == 0 {
+		t.Error("no run was killed: the test tests nothing")
 	}
 	t.Logf("%d kills", kills)
 }

@@ -35,7 +35,6 @@ type evaluation struct {
 	report reportFlags
 	out    string
 	shard  string
-	batch  int
 	made   *pflag.FlagSet // flags that decide on the records
 }
 
@@ -53,7 +52,7 @@ func evalCommand(e env) *cobra.Command {
 	v.data.register(f)
 	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records; without it they are not kept")
 	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4")
-	f.IntVar(&v.batch, "batch", 1, "`number` of utterances under way at once")
+	f.IntVar(&v.batch, "batch", 1, "`number` of utterances to transcribe at the same time: they share every\npass over the weights. The text does not depend on it")
 	v.report.register(f)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
 	v.made = v.registerModel(f)
@@ -67,7 +66,7 @@ func evalCommand(e env) *cobra.Command {
 // newDecoding returns what the decoding flags of transcribe need.
 func newDecoding(e env) transcription {
 	return transcription{
-		env: e, level: "warn", increment: number{value: 0.2}, ratio: number{value: 2.4}, logProb: number{value: -1},
+		env: e, level: "warn", batch: 1, increment: number{value: 0.2}, ratio: number{value: 2.4}, logProb: number{value: -1},
 		noSpeech: number{value: 0.6}, latest: number{value: 1},
 	}
 }
@@ -121,9 +120,6 @@ func (v *evaluation) run(ctx context.Context) error {
 func (v *evaluation) check() (o eval.Options, err error) {
 	if err := v.options(); err != nil {
 		return o, err
-	}
-	if v.batch < 1 {
-		return o, usagef("--batch %d: must be 1 or more", v.batch)
 	}
 	if v.shard != "" {
 		if o.Shard, err = eval.ParseShard(v.shard); err != nil {
