@@ -62,8 +62,12 @@ func (b *Batch) start() {
 
 // Step runs rows, together with those of the other members.
 func (b *Batch) Step(ctx context.Context, rows []Row, logits []float32) error {
-	c := &call{ctx: ctx, rows: rows, logits: logits, turn: make(chan []*call, 1)}
 	b.mu.Lock()
+	if b.members <= 1 && len(b.waiting) == 0 { // nobody to wait for
+		b.mu.Unlock()
+		return b.d.Step(ctx, rows, logits)
+	}
+	c := &call{ctx: ctx, rows: rows, logits: logits, turn: make(chan []*call, 1)}
 	b.waiting = append(b.waiting, c)
 	b.start()
 	b.mu.Unlock()

@@ -62,9 +62,12 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 	if o.Stepper == nil {
 		o.Stepper = d
 	}
+	// Room for every position and a draft behind the last, so that no round
+	// allocates.
+	tokens := make([]tokenizer.Token, 0, 2*d.dims.TextPositions)
 	return &Session{
 		d: d, o: o, pick: o.Sampling.chooser(), stream: d.NewStream(c),
-		tokens: append([]tokenizer.Token(nil), o.Prompt...),
+		tokens: append(tokens, o.Prompt...),
 	}, nil
 }
 
