@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"unsafe"
+
 	"verity/internal/parallel"
 	"verity/internal/tensor"
 )
@@ -21,11 +23,19 @@ type store struct {
 func newStore(n int, d tensor.DType) store {
 	switch d {
 	case tensor.F32:
-		return store{f32: make([]float32, n)}
+		return store{f32: cacheMemory[float32](n)}
 	case tensor.F16:
-		return store{f16: make([]uint16, n)}
+		return store{f16: cacheMemory[uint16](n)}
 	}
 	panic("kernel: attention caches are f32 or f16")
+}
+
+// cacheMemory returns zeros, in large pages if there are many: a cache is read from
+// front to back for every token, as weights are.
+func cacheMemory[E float32 | uint16](n int) []E {
+	x := make([]E, n)
+	preferHugePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), n*int(unsafe.Sizeof(E(0)))))
+	return x
 }
 
 func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) }
