@@ -141,7 +141,10 @@ func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
 			return false, err
 		}
 		b, err := target.Tensor(name)
-		if err != nil || !slices.Equal(b.Shape, shape) || a.DType != b.DType || !bytes.Equal(a.Data, b.Data) {
+		same := err == nil && slices.Equal(b.Shape, shape) && a.DType == b.DType && bytes.Equal(a.Data, b.Data)
+		c.Drop(name)
+		target.Drop(name)
+		if !same {
 			return false, nil // the target's own loading reports what it lacks
 		}
 	}

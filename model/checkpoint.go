@@ -170,6 +170,14 @@ func (c *Checkpoint) key(name string) string {
 	return name
 }
 
+// Drop gives back the memory that a mapped weight takes, once its values have
+// been copied elsewhere. It can be read again, from the file.
+func (c *Checkpoint) Drop(name string) {
+	if t := c.weights.tensors[c.key(name)]; t.file != nil {
+		t.file.Drop(t.name)
+	}
+}
+
 // Has reports whether the files hold a tensor of this name, or, if the name ends
 // in a dot, any tensor whose name begins with it: Has("encoder.") is false for an
 // assistant that shares its target's encoder.

@@ -41,6 +41,7 @@ func (l *Loader) Vector(name string, n int) []float32 {
 	if l.err != nil {
 		return nil
 	}
+	defer l.from.Drop(name)
 	return t.Float32()
 }
 
@@ -54,6 +55,7 @@ func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
 	ws := make([]tensor.Tensor, len(names))
 	for i, name := range names {
 		ws[i] = l.Tensor(name, out, in)
+		defer l.from.Drop(name) // packed, it is not to be held twice
 	}
 	return l.pack(ws...)
 }
@@ -85,6 +87,7 @@ func (l *Loader) Conv(name string, out, channels, taps int) Linear {
 	if l.err != nil {
 		return Linear{}
 	}
+	defer l.from.Drop(name + ".weight")
 	w, turned := t.Float32(), make([]float32, t.Len())
 	for o := range out {
 		row, src := turned[o*channels*taps:], w[o*channels*taps:]
@@ -123,7 +126,9 @@ func Storage(c *model.Checkpoint, want tensor.DType) (tensor.DType, error) {
 		if err != nil {
 			return 0, err
 		}
-		if len(t.Shape) >= 2 && !tensor.FitsF16(t) {
+		fits := len(t.Shape) < 2 || tensor.FitsF16(t)
+		c.Drop(name)
+		if !fits {
 			return tensor.F32, nil
 		}
 	}
