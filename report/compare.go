@@ -392,7 +392,7 @@ func (p *Pairs) lookUp(found map[string][]string, baseline, assisted Files) erro
 	return nil
 }
 
-// replayed is how many utterances a page can replay.
+// replayed is how many utterances a page can replay; it is even.
 const replayed = 24
 
 // A Scene is one utterance of both arms, as the replay shows it.
@@ -402,14 +402,14 @@ type Scene struct {
 	Assisted *Record
 }
 
-// Scenes returns the first utterances that both arms have text for.
+// Scenes returns some utterances from all over, that both arms have text for.
 func (p *Pairs) Scenes() []Scene {
 	other := map[string]*Record{}
-	for _, r := range p.Assisted.first {
+	for _, r := range p.Assisted.some {
 		other[r.ID] = r
 	}
 	var scenes []Scene
-	for _, r := range p.Baseline.first {
+	for _, r := range p.Baseline.some {
 		if o := other[r.ID]; o != nil && r.Hypothesis != "" {
 			scenes = append(scenes, Scene{r.ID, r, o})
 		}

@@ -125,7 +125,7 @@ func TestPage(t *testing.T) {
 func TestReplay(t *testing.T) {
 	c := compared(t, 40, nil).Comparisons[0]
 	v := replayOf(c)
-	if v == nil || len(v.Panes[0].Lines) != replayed || v.Marked {
+	if v == nil || len(v.Panes[0].Lines) != 20 || v.Marked {
 		t.Fatalf("replay = %+v", v)
 	}
 	for _, p := range v.Panes {

@@ -31,8 +31,8 @@ var variables = strings.NewReplacer(
 
 // Width and height of plots in points, and the size of their letters.
 const (
-	plotWidth, plotHeight = 430, 240
-	letters               = 11
+	plotWidth, plotHeight = 390, 235
+	letters               = 12.5
 )
 
 // A bar is one of a bar chart.
@@ -46,7 +46,7 @@ func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
 	p := newPlot(x, y)
 	values := make(plotter.Values, len(bs))
 	ticks := make([]plot.Tick, len(bs))
-	every := (len(bs) + 11) / 12
+	every := (len(bs) + 8) / 9
 	for i, b := range bs {
 		values[i] = b.value
 		ticks[i].Value = float64(i)
@@ -146,7 +146,7 @@ func speedPlot(c *Comparison) template.HTML {
 		bs[min(max(i, 0), n-1)].value++
 	}
 	at := (c.Speedup.Decode.Median-low)/width - 0.5
-	return barChart(bs, "decoding speed-up, from ... times", "utterances",
+	return barChart(bs, "times as fast, from ...", "utterances",
 		bar{fmt.Sprintf("median %.2f", c.Speedup.Decode.Median), math.Min(math.Max(at, -0.5), float64(n)-0.5)})
 }
 
@@ -176,7 +176,7 @@ func acceptancePlot(c *Comparison) template.HTML {
 
 // errorPlot shows how word error rates are spread over utterances.
 func errorPlot(s *Score) template.HTML {
-	if len(s.rates) == 0 {
+	if s.Exact == s.Scored {
 		return ""
 	}
 	bs := []bar{{label: "0"}}
@@ -194,5 +194,5 @@ func errorPlot(s *Score) template.HTML {
 			bs[int(math.Ceil(r*10-1e-9))].value++
 		}
 	}
-	return barChart(bs, "word error rate of an utterance, up to ... %", "utterances")
+	return barChart(bs, "errors in 100 words, up to ...", "utterances")
 }

@@ -104,7 +104,10 @@ type Set struct {
 	made   map[Confusion]int // Count is 0 in the keys
 	rates  []float64
 	differ differ
-	first  []*Record // for the replay
+
+	seen   int       // utterances that sample was shown
+	stride int       // it keeps one of so many
+	some   []*Record // what it kept, for the replay
 }
 
 // NewSet returns an empty set. The error says that the normaliser is unknown.
@@ -179,9 +182,7 @@ func (s *Set) Add(r *Record) (wer.Counts, error) {
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
 	s.score.Work.add(r.Work)
 	s.score.Drafting.add(r.Drafting)
-	if len(s.first) < replayed {
-		s.first = append(s.first, r)
-	}
+	s.sample(r)
 	if r.NoReference {
 		return wer.Counts{}, nil
 	}
@@ -191,6 +192,26 @@ func (s *Set) Add(r *Record) (wer.Counts, error) {
 	s.rates = append(s.rates, score.Words.Rate())
 	s.note(r, score.Words)
 	return score.Words, nil
+}
+
+// sample keeps utterances from all over the set, at even distances, at most
+// [replayed] of them. Two sets of the same utterances keep the same ones.
+func (s *Set) sample(r *Record) {
+	s.stride = max(s.stride, 1)
+	if s.seen%s.stride == 0 {
+		if len(s.some) == replayed {
+			for i := range replayed / 2 {
+				s.some[i] = s.some[2*i]
+			}
+			clear(s.some[replayed/2:])
+			s.some = s.some[:replayed/2]
+			s.stride *= 2
+		}
+		if s.seen%s.stride == 0 {
+			s.some = append(s.some, r)
+		}
+	}
+	s.seen++
 }
 
 func (s *Set) fail(id, why string) {
