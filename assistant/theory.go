@@ -26,6 +26,9 @@ type Plan struct {
 
 	// Operations is the work of a draft token over that of a target token: ĉ.
 	Operations float64
+
+	// Bytes is what a draft step reads over what a step of the target reads.
+	Bytes float64
 }
 
 // Speedup returns the expected speed of drafts of n tokens over plain decoding:
@@ -48,6 +51,30 @@ func (p Plan) Speedup(n int) float64 {
 // Source: Leviathan et al. 2023, theorem 3.11.
 func (p Plan) OperationsRatio(n int) float64 {
 	return (p.Operations*float64(n) + float64(n) + 1) / Expected(p.Alpha, n)
+}
+
+// BytesRatio returns the bytes read for a token with drafts of n tokens over
+// those of plain decoding, where a verify pass reads no more than a step:
+// (b·n + 1)/E. Where memory is the limit it is one over the speed-up, with b for
+// c; Leviathan et al. 2023, section 3.4, counts memory accesses likewise.
+func (p Plan) BytesRatio(n int) float64 {
+	return (p.Bytes*float64(n) + 1) / Expected(p.Alpha, n)
+}
+
+// Acceptance returns the α with which drafts of n tokens, which need not be whole
+// as a mean of several lengths is not, yield mean tokens a round: the inverse of
+// [Expected]. It is 0 for a mean of 1 or less and 1 for n+1 or more.
+func Acceptance(mean, n float64) float64 {
+	low, high := 0.0, 1.0
+	for range 60 {
+		mid := (low + high) / 2
+		if -math.Expm1((n+1)*math.Log(mid))/(1-mid) < mean {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
 }
 
 // Best returns the draft length of at most most tokens with the highest expected

@@ -91,6 +91,30 @@ func playAuto(p Plan, tokens int) float64 {
 	return float64(kept) / steps
 }
 
+// TestAcceptance inverts Expected.
+func TestAcceptance(t *testing.T) {
+	for _, alpha := range []float64{0, 0.1, 0.5, 0.8, 0.99} {
+		for _, n := range []int{1, 2, 5, 16} {
+			if got := Acceptance(Expected(alpha, n), float64(n)); !(math.Abs(got-alpha) < 1e-9) {
+				t.Errorf("drafts of %d: α = %v from the mean at %v", n, got, alpha)
+			}
+		}
+	}
+	if got := Acceptance(3, 2); !(math.Abs(got-1) < 1e-6) {
+		t.Errorf("all accepted: α = %v, want 1", got)
+	}
+}
+
+// TestBytesRatio: where reading is all that costs, bytes and time are the same.
+func TestBytesRatio(t *testing.T) {
+	p := Plan{Alpha: 0.8, Cost: 0.15, Bytes: 0.15}
+	for n := range 10 {
+		if got := p.BytesRatio(n) * p.Speedup(n); !(math.Abs(got-1) < 1e-12) {
+			t.Errorf("drafts of %d: bytes × speed-up = %v, want 1", n, got)
+		}
+	}
+}
+
 func ExamplePlan() {
 	p := Plan{Alpha: 0.8, Cost: 0.05, Operations: 0.06}
 	n, speedup := p.Best(16)

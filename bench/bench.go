@@ -249,7 +249,7 @@ func (b *bench) result() *Result {
 
 	bytes := b.decoder.StepBytes(b.before() + 1)
 	step := median(b.passTimes[0])
-	r.Step = Step{Seconds: step, Bytes: bytes, Position: b.before(), Runs: len(b.passTimes[0]),
+	r.Step = Step{Seconds: step, Bytes: bytes, FLOPs: passWork(b.dims, 1, b.before()).all(), Position: b.before(), Runs: len(b.passTimes[0]),
 		MBU: float64(bytes) / step / (1e9 * r.Ceiling.GBPS)}
 	for i, times := range b.passTimes {
 		if len(times) == 0 {

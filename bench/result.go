@@ -50,6 +50,7 @@ type Passage struct {
 type Step struct {
 	Seconds  float64 `json:"seconds"`
 	Bytes    int64   `json:"bytes"`
+	FLOPs    float64 `json:"flops"`
 	MBU      float64 `json:"mbu"`
 	Position int     `json:"position"` // tokens before it
 	Runs     int     `json:"runs"`

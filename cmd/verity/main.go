@@ -93,7 +93,7 @@ func newRoot(e env) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
 	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
-	root.AddCommand(benchCommand(e), synthCommand(e))
+	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e))
 	return root
 }
 

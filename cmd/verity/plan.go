@@ -1,0 +1,241 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"verity/assistant"
+)
+
+const planHelp = `Plan tells what theory expects of an assistant: tokens a round, speed-up of decoding,
+operations and bytes a token, and the best draft length. A round drafts n tokens, at c
+steps of the model each, and verifies them in one pass; each is right with chance α:
+
+  tokens a round   E = (1 - α^(n+1)) / (1 - α)
+  speed-up         E / (c·n + V(n+1)),  V(m) the cost of a pass of m rows in steps
+  operations       (ĉ·n + n + 1) / E    over those of plain decoding
+  bytes            (b·n + 1) / E        likewise
+
+V is 1 where reading the weights is all that costs. What it is on this machine
+verity bench measures. (Leviathan et al. 2023, arXiv:2211.17192, sections 3.2 to 3.4.)
+
+--from takes what other commands write as JSON: of bench V, of compare α, c and V, of
+transcribe with an assistant α. --assistant-from takes a bench of the assistant; with
+one of the model it gives c, ĉ and b. What is given by a flag is not taken from a file.
+
+  verity plan --alpha 0.8 --cost 0.1
+  verity bench --size large-v2 --json > large.json
+  verity bench --size distil-large-v2 --precision int8 --json > distil.json
+  verity plan --alpha 0.8 --from large.json --assistant-from distil.json --plot plan.svg
+
+Exit status: 0 done, 1 a file cannot be read or written, 2 wrong usage.`
+
+// A planning is the plan command with its flags.
+type planning struct {
+	env
+	given assumptions
+	from  []string
+	small string
+	most  int
+	json  bool
+	plot  string
+}
+
+func planCommand(e env) *cobra.Command {
+	p := &planning{env: e}
+	c := &cobra.Command{
+		Use:   "plan [flags]",
+		Short: "Tell what theory expects of an assistant",
+		Long:  planHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return p.run(c) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.Float64Var(&p.given.Alpha, "alpha", 0.8, "`chance` α that a drafted token is accepted, 0 to 1")
+	f.Float64Var(&p.given.Cost, "cost", 0.1, "`steps` of the model that drafting a token costs: c")
+	f.Float64Var(&p.given.Operations, "operations", 0, "operations of a draft step over those of a step: ĉ (default c)")
+	f.Float64Var(&p.given.Bytes, "bytes", 0, "bytes of a draft step over those of a step: b (default c)")
+	f.IntVar(&p.most, "draft-tokens", 12, "longest draft to look at, 1 to 64")
+	f.StringArrayVar(&p.from, "from", nil, "`file` of JSON by bench, compare or transcribe; may be given again")
+	f.StringVar(&p.small, "assistant-from", "", "`file` of JSON by bench of the assistant")
+	f.BoolVar(&p.json, "json", false, "write JSON (verity.plan/1)")
+	f.StringVar(&p.plot, "plot", "", "draw speed-ups to `file`, .svg or .png")
+	must(c.MarkFlagFilename("from", "json"))
+	must(c.MarkFlagFilename("assistant-from", "json"))
+	must(c.MarkFlagFilename("plot", "svg", "png"))
+	return c
+}
+
+func (p *planning) run(c *cobra.Command) error {
+	if p.most < 1 || p.most > 64 {
+		return usagef("--draft-tokens %d: want 1 to 64", p.most)
+	}
+	if ext := filepath.Ext(p.plot); p.plot != "" && ext != ".svg" && ext != ".png" {
+		return usagef("--plot %s: want a name that ends in .svg or .png", p.plot)
+	}
+	a, err := p.assume(func(flag string) bool { return c.Flags().Changed(flag) })
+	if err != nil {
+		return err
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	if p.plot != "" {
+		b, err := drawPlan(a, p.most, strings.TrimPrefix(filepath.Ext(p.plot), "."))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(p.plot, b, 0o666); err != nil {
+			return err
+		}
+	}
+	forecast := newForecast(a, p.most)
+	if p.json {
+		return json.NewEncoder(p.out).Encode(forecast)
+	}
+	return forecast.print(p.out)
+}
+
+// assume puts flags and files together.
+func (p *planning) assume(changed func(flag string) bool) (assumptions, error) {
+	a := assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost}
+	for _, name := range p.from {
+		if err := a.read(name); err != nil {
+			return a, err
+		}
+	}
+	if p.small != "" {
+		if err := a.readAssistant(p.small); err != nil {
+			return a, err
+		}
+	}
+	for flag, x := range map[string][2]*float64{
+		"alpha": {&a.Alpha, &p.given.Alpha}, "cost": {&a.Cost, &p.given.Cost},
+		"operations": {&a.Operations, &p.given.Operations}, "bytes": {&a.Bytes, &p.given.Bytes},
+	} {
+		if changed(flag) {
+			*x[0] = *x[1]
+		}
+	}
+	if a.Operations == 0 && !changed("operations") {
+		a.Operations = a.Cost
+	}
+	if a.Bytes == 0 && !changed("bytes") {
+		a.Bytes = a.Cost
+	}
+	return a, nil
+}
+
+// A forecast is what theory expects. Its JSON is verity.plan/1.
+type forecast struct {
+	Schema string `json:"schema"`
+	assumptions
+	Best         *outlook  `json:"best"`          // null if plain decoding is
+	BestMeasured *outlook  `json:"best_measured"` // with V measured
+	Lengths      []outlook `json:"lengths"`
+}
+
+// An outlook is what is expected of one draft length.
+type outlook struct {
+	DraftTokens   int      `json:"draft_tokens"`
+	TokensARound  float64  `json:"tokens_per_round"`
+	Speedup       float64  `json:"speedup"`
+	Measured      *float64 `json:"speedup_measured"` // with V measured; null without
+	Operations    float64  `json:"operations_ratio"`
+	Bytes         float64  `json:"bytes_ratio"`
+	BytesPerToken *int64   `json:"bytes_per_token"` // null if those of a step are not known
+}
+
+func newForecast(a assumptions, most int) *forecast {
+	f := &forecast{Schema: "verity.plan/1", assumptions: a}
+	ideal, measured := a.plan(false), a.plan(true)
+	for n := 0; n <= most; n++ {
+		o := outlook{
+			DraftTokens: n, TokensARound: assistant.Expected(a.Alpha, n), Speedup: ideal.Speedup(n),
+			Operations: ideal.OperationsRatio(n), Bytes: ideal.BytesRatio(n),
+		}
+		if len(a.Verify) > 0 {
+			s := measured.Speedup(n)
+			o.Measured = &s
+		}
+		if a.StepBytes > 0 {
+			b := int64(o.Bytes * float64(a.StepBytes))
+			o.BytesPerToken = &b
+		}
+		f.Lengths = append(f.Lengths, o)
+	}
+	if n, _ := ideal.Best(most); n > 0 {
+		f.Best = &f.Lengths[n]
+	}
+	if n, _ := measured.Best(most); n > 0 && len(a.Verify) > 0 {
+		f.BestMeasured = &f.Lengths[n]
+	}
+	return f
+}
+
+func (f *forecast) print(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "α = %.3g, c = %.3g", f.Alpha, f.Cost)
+	if len(f.Sources) > 0 {
+		fmt.Fprintf(&b, "   (%s)", strings.Join(f.Sources, "; "))
+	}
+	measured := len(f.Verify) > 0
+	fmt.Fprintf(&b, "\n\n   draft    tokens   speed-up%s   operations   bytes\n", pick(measured, "      with V", ""))
+	fmt.Fprintf(&b, "  tokens   a round     at best%s      a token   a token\n", pick(measured, "    measured", ""))
+	for _, o := range f.Lengths {
+		fmt.Fprintf(&b, "%8d %9.2f %10.2f×", o.DraftTokens, o.TokensARound, o.Speedup)
+		if measured {
+			fmt.Fprintf(&b, " %10.2f×", *o.Measured)
+		}
+		fmt.Fprintf(&b, " %11.2f× %8.2f×", o.Operations, o.Bytes)
+		if o.BytesPerToken != nil {
+			fmt.Fprintf(&b, "  %s", bytesOf(*o.BytesPerToken))
+		}
+		fmt.Fprintf(&b, "%s\n", f.mark(o.DraftTokens))
+	}
+	fmt.Fprintf(&b, "\n%s\n", f.advice())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func pick(yes bool, a, b string) string {
+	if yes {
+		return a
+	}
+	return b
+}
+
+// mark points at the best lengths.
+func (f *forecast) mark(n int) string {
+	at := func(o *outlook) bool { return o != nil && o.DraftTokens == n }
+	switch {
+	case at(f.Best) && at(f.BestMeasured):
+		return "  ← best"
+	case at(f.BestMeasured):
+		return "  ← best as measured"
+	case at(f.Best):
+		return pick(len(f.Verify) > 0, "  ← best in theory", "  ← best")
+	}
+	return ""
+}
+
+func (f *forecast) advice() string {
+	best, with := f.Best, ""
+	speedup := func(o *outlook) float64 { return o.Speedup }
+	if len(f.Verify) > 0 {
+		best, with = f.BestMeasured, " on this machine"
+		speedup = func(o *outlook) float64 { return *o.Measured }
+	}
+	if best == nil {
+		return "Plain decoding is best" + with + ": drafts cost more than they bring."
+	}
+	return fmt.Sprintf("Best%s: drafts of %d, %.2f times as fast, for %.2f times the operations and %.2f times the bytes.",
+		with, best.DraftTokens, speedup(best), best.Operations, best.Bytes)
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"verity/assistant"
+	"verity/bench"
+)
+
+// assumptions are what a plan rests on.
+type assumptions struct {
+	Alpha      float64   `json:"alpha"`
+	Cost       float64   `json:"cost"`       // c
+	Operations float64   `json:"operations"` // ĉ
+	Bytes      float64   `json:"bytes"`      // b
+	Verify     []float64 `json:"verify"`     // V(1), V(2), …; null if not measured
+	StepBytes  int64     `json:"step_bytes,omitempty"`
+	Sources    []string  `json:"sources,omitempty"` // in words
+
+	step bench.Step // of the model
+}
+
+func (a *assumptions) check() error {
+	switch {
+	case !(a.Alpha >= 0 && a.Alpha <= 1):
+		return usagef("--alpha %v: must be from 0 to 1", a.Alpha)
+	case !(a.Cost >= 0):
+		return usagef("--cost %v: must be 0 or more", a.Cost)
+	case !(a.Operations >= 0):
+		return usagef("--operations %v: must be 0 or more", a.Operations)
+	case !(a.Bytes >= 0):
+		return usagef("--bytes %v: must be 0 or more", a.Bytes)
+	}
+	return nil
+}
+
+// plan returns the theory's view, with V as measured if it is to be.
+func (a *assumptions) plan(measured bool) assistant.Plan {
+	p := assistant.Plan{Alpha: a.Alpha, Cost: a.Cost, Operations: a.Operations, Bytes: a.Bytes}
+	if measured && len(a.Verify) > 0 {
+		p.Verify = a.verify
+	}
+	return p
+}
+
+// verify returns V(m). Behind the last pass measured it goes on as it rose between
+// the middle and the end.
+func (a *assumptions) verify(m int) float64 {
+	n := len(a.Verify)
+	if m <= n {
+		return a.Verify[m-1]
+	}
+	middle := (n + 1) / 2
+	slope := 0.0
+	if n > middle {
+		slope = (a.Verify[n-1] - a.Verify[middle-1]) / float64(n-middle)
+	}
+	return a.Verify[n-1] + slope*float64(m-n)
+}
+
+// A measured is a file that other commands write, as much of it as bears on a plan.
+type measured struct {
+	bench.Result // of bench
+
+	Acceptance struct { // of compare
+		Drafted  float64 `json:"drafted"`
+		Accepted float64 `json:"accepted"`
+		Rounds   float64 `json:"rounds"`
+		MeanKept float64 `json:"mean_kept"`
+	} `json:"acceptance"`
+	Stages struct {
+		Draft  struct{ Baseline, Assisted float64 } `json:"draft"`
+		Verify struct{ Baseline, Assisted float64 } `json:"verify"`
+	} `json:"-"`
+
+	Stats *struct { // of transcribe
+		Drafts struct {
+			Rounds   float64 `json:"rounds"`
+			Drafted  float64 `json:"drafted"`
+			Accepted float64 `json:"accepted"`
+		} `json:"drafts"`
+	} `json:"stats"`
+}
+
+// read takes what the file of another command tells.
+func (a *assumptions) read(name string) error {
+	m, err := readMeasured(name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Schema == bench.Schema:
+		return a.fromBench(name, m)
+	case m.Schema == "verity.compare/1":
+		return a.fromCompare(name, m)
+	case m.Stats != nil:
+		d := m.Stats.Drafts
+		if d.Drafted == 0 || d.Rounds == 0 {
+			return fmt.Errorf("%s: nothing was drafted: transcribe with an assistant", name)
+		}
+		a.accept(d.Drafted, d.Accepted, d.Rounds)
+		a.Sources = append(a.Sources, "α as in "+name)
+		return nil
+	}
+	return fmt.Errorf("%s: want JSON that verity bench, compare or transcribe wrote, got schema %q", name, m.Schema)
+}
+
+func readMeasured(name string) (*measured, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	// The seconds of a comparison are an object, those of a bench a number.
+	m := new(measured)
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, fmt.Errorf("%s: reading JSON: %w", name, err)
+	}
+	if string(raw["schema"]) == `"verity.compare/1"` {
+		if err := json.Unmarshal(raw["seconds"], &m.Stages); err != nil {
+			return nil, fmt.Errorf("%s: seconds: %w", name, err)
+		}
+		delete(raw, "seconds")
+		if b, err = json.Marshal(raw); err != nil {
+			return nil, err
+		}
+	}
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("%s: reading JSON: %w", name, err)
+	}
+	return m, nil
+}
+
+// accept solves for α: rounds of the mean draft length that kept as many.
+func (a *assumptions) accept(drafted, accepted, rounds float64) {
+	a.Alpha = assistant.Acceptance(1+accepted/rounds, drafted/rounds)
+}
+
+func (a *assumptions) fromBench(name string, m *measured) error {
+	if len(m.Result.Verify) == 0 || m.Step.Seconds <= 0 {
+		return fmt.Errorf("%s: holds no passes", name)
+	}
+	a.Verify = nil
+	for _, v := range m.Result.Verify {
+		a.Verify = append(a.Verify, v.Ratio)
+	}
+	a.step, a.StepBytes = m.Step, m.Step.Bytes
+	a.Sources = append(a.Sources, fmt.Sprintf("V of %s in %s", m.Model, m.Precision))
+	return nil
+}
+
+// fromCompare takes α, c and, as a straight line, V. A plain step is the time of the
+// baseline's passes over the tokens of both.
+func (a *assumptions) fromCompare(name string, m *measured) error {
+	x, s := m.Acceptance, m.Stages
+	step := s.Verify.Baseline / (x.MeanKept * x.Rounds)
+	if x.Drafted == 0 || !(step > 0) {
+		return fmt.Errorf("%s: nothing was drafted, or not timed", name)
+	}
+	a.accept(x.Drafted, x.Accepted, x.Rounds)
+	a.Cost = s.Draft.Assisted / x.Drafted / step
+	length := x.Drafted / x.Rounds
+	slope := (s.Verify.Assisted/x.Rounds/step - 1) / length
+	a.Verify = nil
+	for m := 1; m <= 17; m++ {
+		a.Verify = append(a.Verify, 1+slope*float64(m-1))
+	}
+	a.Sources = append(a.Sources, "α, c and V as in "+name)
+	return nil
+}
+
+// readAssistant takes c, ĉ and b of a bench of the assistant.
+func (a *assumptions) readAssistant(name string) error {
+	m, err := readMeasured(name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Schema != bench.Schema:
+		return fmt.Errorf("%s: want JSON that verity bench wrote", name)
+	case a.step.Seconds == 0:
+		return usagef("--assistant-from needs a bench of the model in --from")
+	}
+	a.Cost = m.Step.Seconds / a.step.Seconds
+	a.Operations = m.Step.FLOPs / a.step.FLOPs
+	a.Bytes = float64(m.Step.Bytes) / float64(a.step.Bytes)
+	a.Sources = append(a.Sources, fmt.Sprintf("c of %s in %s", m.Model, m.Precision))
+	return nil
+}
