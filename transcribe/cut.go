@@ -29,7 +29,7 @@ const framesPerStep = 2
 func cut(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []piece, advance int) {
 	ends := boundaries(t, tokens)
 	if len(ends) == 0 {
-		return []piece{{tokens, 0, wholeEnd(t, tokens, size)}}, size
+		return whole(t, tokens, size), size
 	}
 	complete := endsInSingle(t, tokens)
 	if complete {
@@ -51,6 +51,11 @@ func cut(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []p
 		return pieces, size
 	}
 	return pieces, framesPerStep * int(tokens[begin-1]-t.TimestampBegin)
+}
+
+// whole makes one piece of a window.
+func whole(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) []piece {
+	return []piece{{tokens, 0, wholeEnd(t, tokens, size)}}
 }
 
 // boundaries returns the places between two timestamps side by side.

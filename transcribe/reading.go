@@ -92,8 +92,8 @@ func (r *reading) window(ctx context.Context, size int) (advance int, err error)
 	if advance <= 0 {
 		// Upstream would hear the same window for ever.
 		r.stats.Stuck++
-		r.log.Warn("timestamps lead nowhere: moving on by a window", "seek", r.at.seek)
-		advance = size
+		r.log.Warn("timestamps lead nowhere: the window is taken for one segment", "seek", r.at.seek)
+		pieces, advance = whole(r.t.model.Tokenizer, res.tokens, size), size
 	}
 	r.keep(r.clear(pieces, res), res)
 	// A vocabulary may have timestamps that lie behind a short window.

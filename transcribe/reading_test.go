@@ -52,6 +52,9 @@ func TestStuck(t *testing.T) {
 	if got.Stats.Stuck != 3 || got.Stats.Windows != 3 {
 		t.Errorf("stuck %d times in %d windows, want 3 in 3", got.Stats.Stuck, got.Stats.Windows)
 	}
+	if n := len(got.Segments); n != 3 || got.Segments[2].Start != 60 || got.Segments[2].End != 70 || got.Segments[2].Text != tok.Decode([]tokenizer.Token{300}) {
+		t.Errorf("%d segments, the last %+v; want the text of every window", n, got.Segments[n-1])
+	}
 }
 
 func TestEmpty(t *testing.T) {
