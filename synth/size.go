@@ -50,7 +50,7 @@ func Sizes() []string {
 func Dims(name string) (model.Dims, error) {
 	i := slices.IndexFunc(sizes, func(s size) bool { return s.name == name })
 	if i < 0 {
-		return model.Dims{}, fmt.Errorf("size %q: want one of %s", name, strings.Join(Sizes(), ", "))
+		return model.Dims{}, fmt.Errorf("there is no size %q: want one of %s", name, strings.Join(Sizes(), ", "))
 	}
 	return sizes[i].dims(), nil
 }
@@ -85,5 +85,5 @@ func (s Shape) assistant(target model.Dims) (model.Dims, error) {
 		d.AudioFrames, d.TextPositions = target.AudioFrames, target.TextPositions
 		return d, err
 	}
-	return model.Dims{}, fmt.Errorf("assistant shape %q: want %s or %s", s, Distil, Tiny)
+	return model.Dims{}, fmt.Errorf("there is no shape %q: want %s or %s", s, Distil, Tiny)
 }

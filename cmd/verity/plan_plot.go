@@ -68,8 +68,8 @@ func newPlanPlot(a assumptions, most int) *plot.Plot {
 		axis.Label.TextStyle.Color, axis.Tick.Label.Color = plotInk, plotInk
 		axis.LineStyle.Width, axis.Tick.LineStyle.Width, axis.Label.Padding = 0, 0, 6
 	}
-	p.Legend.TextStyle.Font, p.Legend.Top, p.Legend.Left = sized(10), true, true
-	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = 2, 8, -4
+	p.Legend.TextStyle.Font, p.Legend.Left = sized(10), true
+	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = 2, 8, 6
 	p.X.Min, p.X.Max, p.Y.Min = 0, float64(most)*1.15, 0
 	p.X.Tick.Marker = plot.TickerFunc(func(_, _ float64) (ticks []plot.Tick) {
 		for n := 0; n <= most; n += 1 + most/17 {
@@ -88,6 +88,7 @@ func newPlanPlot(a assumptions, most int) *plot.Plot {
 	grid.Horizontal.Color = plotFaint
 	plain := plotter.NewFunction(func(float64) float64 { return 1 })
 	plain.LineStyle = draw.LineStyle{Color: plotMuted, Width: 0.8}
+	plain.XMin, plain.XMax = 0, float64(most)
 	p.Add(grid, plain)
 	return p
 }
