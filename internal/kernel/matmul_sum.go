@@ -11,10 +11,9 @@ const few = 6
 // blocks returns how many k of n to go through at a time, when those weights take
 // size bytes for each, and what to tell the kernel: how far ahead the next lie.
 //
-// Few rows use each weight once, so it is all one block. Some rows use it twice in
-// quick succession: little enough is taken that it stays in the first-level cache,
-// where the next weights arrive in the meantime. If many rows use it, the second-
-// level cache will do, and sums are stored and taken up again less often.
+// Few rows use each weight once, so it is all one block. Some rows go over it
+// twice or more, while the next block arrives in the second-level cache. If many
+// rows do, blocks may be larger, and sums are stored and taken up again less often.
 func blocks(rows, n, size, many int) (step, ahead int) {
 	switch {
 	case rows <= few:
@@ -25,8 +24,8 @@ func blocks(rows, n, size, many int) (step, ahead int) {
 	return many, many * size
 }
 
-// blockBytes is half a first-level cache.
-const blockBytes = 32 << 10
+// blockBytes is what some rows go over at a time: little of a second-level cache.
+const blockBytes = 64 << 10
 
 // sum adds the products of rows rows of x with panel w to s.acc.
 func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
