@@ -24,7 +24,8 @@ func (r *reading) setLanguage(ctx context.Context, first *audio.Mel) (err error)
 }
 
 func (r *reading) detect(ctx context.Context, mel *audio.Mel) (lang tokenizer.Language, err error) {
-	if mel == nil {
+	own := mel == nil
+	if own {
 		if mel, err = r.src.Window(ctx, 0); err != nil {
 			return lang, err
 		}
@@ -33,7 +34,11 @@ func (r *reading) detect(ctx context.Context, mel *audio.Mel) (lang tokenizer.La
 	if err != nil {
 		return lang, err
 	}
-	defer w.Close()
+	if own {
+		r.heard = w // likely the first to be decoded
+	} else {
+		defer w.Close()
+	}
 	probs, err := w.Languages(ctx)
 	if err != nil {
 		return lang, err

@@ -29,6 +29,7 @@ type reading struct {
 	watch    Watch
 	at       cursor
 	silence  float32 // the mel of it, where a span ends inside the clip
+	heard    Window  // the window the language was detected in, until it is decoded
 	language tokenizer.Language
 	start    []tokenizer.Token // of every window's prompt, known with the language
 	history  history
@@ -51,6 +52,7 @@ func (r *reading) run(ctx context.Context, first *audio.Mel) error {
 	if r.src.Frames() == 0 {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to hear", "seconds", r.src.Seconds())
 	}
+	defer r.forget()
 	if err := r.setLanguage(ctx, first); err != nil {
 		return err
 	}
@@ -102,16 +104,30 @@ func (r *reading) window(ctx context.Context, size int) (advance int, err error)
 
 // listen hears the window at the cursor, with silence behind size frames.
 func (r *reading) listen(ctx context.Context, size int) (Window, error) {
+	filled := r.at.seek+size < r.src.Frames() && size < r.t.model.Dims.WindowFrames()
+	if w := r.heard; w != nil && r.at.seek == 0 && !filled {
+		r.heard = nil
+		return w, nil // encoding it again would cost as much as decoding it
+	}
+	r.forget()
 	began := time.Now()
 	mel, err := r.src.Window(ctx, r.at.seek)
 	if err != nil {
 		return nil, err
 	}
-	if r.at.seek+size < r.src.Frames() {
+	if filled {
 		fillFrom(mel, size, r.silence)
 	}
 	r.stats.Seconds.Mel += time.Since(began).Seconds()
 	return r.hear(ctx, mel)
+}
+
+// forget closes the window that was heard for its language alone.
+func (r *reading) forget() {
+	if r.heard != nil {
+		r.heard.Close()
+		r.heard = nil
+	}
 }
 
 func (r *reading) hear(ctx context.Context, mel *audio.Mel) (Window, error) {
