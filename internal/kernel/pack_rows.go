@@ -36,23 +36,30 @@ func (m *Matrix) setRow(o int, row []float32, half []uint16) error {
 	case tensor.F32:
 		scatter(view[float32](m.data)[at:], row)
 	case tensor.F16:
-		for k, v := range row {
-			half[k] = tensor.F16Bits(v)
-			if half[k]&0x7fff == 0x7c00 && !math.IsInf(float64(v), 0) {
-				return fmt.Errorf("kernel: weight %g of output %d is too large for %v", v, o, m.store)
-			}
-		}
-		scatter(view[uint16](m.data)[at:], half)
+		vector.scatterHalf(view[uint16](m.data)[at:], panel, row)
+		return m.checkRange(o, row, 65520)
 	case tensor.BF16:
 		for k, v := range row {
 			half[k] = tensor.BF16Bits(v)
-			if half[k]&0x7fff == 0x7f80 && !math.IsInf(float64(v), 0) {
-				return fmt.Errorf("kernel: weight %g of output %d is too large for %v", v, o, m.store)
-			}
 		}
 		scatter(view[uint16](m.data)[at:], half)
+		return m.checkRange(o, row, 0x1.ffp127)
 	case tensor.I8:
 		return m.setInt8(o, row)
+	}
+	return nil
+}
+
+// checkRange returns an error if a finite weight of output o is limit or more in
+// magnitude: it has become infinite.
+func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
+	if int8s.fn.maxAbs(row) < math.Float32bits(limit) {
+		return nil
+	}
+	for _, v := range row {
+		if v-v == 0 && (v >= limit || v <= -limit) {
+			return fmt.Errorf("kernel: weight %g of output %d is too large for %v", v, o, m.store)
+		}
 	}
 	return nil
 }
@@ -66,7 +73,7 @@ func scatter[T any](to, row []T) {
 
 // setInt8 packs row, rounded to int8, as output o.
 func (m *Matrix) setInt8(o int, row []float32) error {
-	inverse, scale := int8Scale(maxAbsRef(row))
+	inverse, scale := int8Scale(int8s.fn.maxAbs(row))
 	if scale != scale {
 		return fmt.Errorf("kernel: weights of output %d are not finite, int8 has no room for that", o)
 	}
