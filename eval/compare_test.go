@@ -31,7 +31,7 @@ func TestCompare(t *testing.T) {
 	if c.Speedup.Decode.Median != 2 || c.Speedup.Total.Median != 1/0.875 {
 		t.Errorf("speed-up = %+v, want 2 and 1/0.875", c.Speedup)
 	}
-	if c.Acceptance.Drafted == 0 || c.Acceptance.Rounds != 8 {
+	if c.Acceptance.Drafted == 0 || c.Acceptance.Accepted != c.Acceptance.Drafted-8 || c.Acceptance.Rounds != 8 {
 		t.Errorf("acceptance = %+v", c.Acceptance)
 	}
 	// A plain step takes 0.25 s over the words and one; a round drafts and verifies
@@ -61,7 +61,7 @@ func TestCompareDifferent(t *testing.T) {
 		t.Errorf("comparison = %+v", c)
 	}
 	calls := 0
-	flaky := hearer{drafts: true, wrong: func([]float32) bool { calls++; return calls == 4 }}
+	flaky := hearer{drafts: true, wrong: func([]float32) bool { calls++; return calls == 6 }}
 	_, c = compare(t, Arms{hearer{}, flaky}, 3, CompareOptions{Repeats: 3, Warmups: -1})
 	if c.Different != 1 || c.Differences[0].ID != "u001" {
 		t.Errorf("wrong in a repetition only: %+v", c.Differences)

@@ -144,7 +144,13 @@ func TestKill(t *testing.T) {
 func TestShards(t *testing.T) {
 	dir := t.TempDir()
 	for i := 1; i <= 3; i++ {
-		run(t, dir, 10, Options{Shard: Shard{i, 3}})
+		sum, raw := run(t, dir, 10, Options{Shard: Shard{i, 3}})
+		if want := []int{4, 3, 3}[i-1]; sum.Done != want {
+			t.Errorf("shard %d has %d of ten, want %d", i, sum.Done, want)
+		}
+		if id := records(t, raw)[0].ID; id != fmt.Sprintf("u%03d", i-1) {
+			t.Errorf("shard %d begins with %s", i, id)
+		}
 	}
 	files, err := report.Find(dir)
 	if err != nil || len(files) != 1 || len(files[0].Paths) != 3 {
@@ -315,6 +321,13 @@ func TestOffset(t *testing.T) {
 	u.Offset = 1
 	if _, err := open(u); err == nil {
 		t.Error("an offset behind the end: no error")
+	}
+}
+
+func TestUnscored(t *testing.T) {
+	_, raw := run(t, t.TempDir(), 1, Options{Unscored: true})
+	if r := records(t, raw)[0]; !r.NoReference {
+		t.Errorf("an utterance without reference is scored: %+v", r)
 	}
 }
 

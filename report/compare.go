@@ -273,7 +273,7 @@ func (p *Pairs) Comparison() *Comparison {
 	switch {
 	case c.Different > 0:
 		c.Verdict = Different
-	case d.Drafted == 0 || c.Utterances == 0:
+	case d.Drafted == 0: // so it is without any utterance
 		c.Verdict = Inconclusive
 	}
 	if c.Differences == nil {

@@ -18,7 +18,7 @@ for (const root of document.querySelectorAll(".replay")) {
   pace = step * (pace / step < 1.5 ? 1 : pace / step < 3.5 ? 2 : pace / step < 7.5 ? 5 : 10);
   for (const [factor, word] of [[0.5, "half"], [1, ""], [2, "double"], [1 / pace, "as measured"]]) {
     const v = pace * factor;
-    const speed = Math.abs(v - 1) < 1e-6 ? "as fast as measured" : v < 1 ? `${+(1 / v).toPrecision(3)} times slower than measured` : `${+v.toPrecision(3)} times faster than measured`;
+    const speed = Math.abs(v - 1) < 1e-6 ? "as measured" : v < 1 ? `${+(1 / v).toPrecision(3)}× slower` : `${+v.toPrecision(3)}× faster`;
     if (word !== "as measured" || Math.abs(pace - 1) > 1e-6) select.add(new Option(speed, v, factor === 1, factor === 1));
   }
   let now = end, last = 0, playing = false;
