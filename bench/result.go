@@ -31,6 +31,10 @@ type Ceiling struct {
 	GFLOPS   float64 `json:"gflops"`
 	GOPSInt8 float64 `json:"gops_int8"`
 	GBPS     float64 `json:"gbps"`
+
+	// Spread is the highest over the lowest measurement of a ceiling, the largest of
+	// the three: near 1 on a quiet machine.
+	Spread float64 `json:"spread"`
 }
 
 // A Time is a stage that is compared with no ceiling.

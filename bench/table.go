@@ -37,8 +37,14 @@ func (r *Result) Write(w io.Writer) error {
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
 	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.", short(window), r.WindowSeconds/window)
 	p.line("Medians of %d encoder passes and %d of each other; measured in %s.", r.Encode.Runs, r.Step.Runs, short(r.Seconds))
+	if r.Ceiling.Spread > noisy {
+		p.line("The ceilings varied by %.2g×: the machine had other work, and shares mean little.", r.Ceiling.Spread)
+	}
 	return p.err
 }
+
+// noisy is the spread of ceilings from which on a result is doubtful.
+const noisy = 1.3
 
 func (r *Result) title() string {
 	switch {
