@@ -70,8 +70,8 @@ func TestDiffer(t *testing.T) {
 // TestDifferSegments moves a token from one segment to the next.
 func TestDifferSegments(t *testing.T) {
 	a, b := new(Record), new(Record)
-	a.Segments = []Segment{{Tokens: []int32{1, 2}}, {Tokens: []int32{3}}}
-	b.Segments = []Segment{{Tokens: []int32{1}}, {Tokens: []int32{2, 3}}}
+	a.Segments = []Segment{{Tokens: []int32{1, 0}}, {Tokens: []int32{3}}}
+	b.Segments = []Segment{{Tokens: []int32{1}}, {Tokens: []int32{0, 3}}}
 	if got := Differ(a, b); !slices.Equal(got, []string{"tokens"}) {
 		t.Errorf("differs in %v, want tokens", got)
 	}
