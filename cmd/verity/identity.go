@@ -21,6 +21,7 @@ import (
 	"verity/eval"
 	"verity/model"
 	"verity/report"
+	"verity/synth"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -45,6 +46,9 @@ func identity(e *engine, flags *modelFlags, made *pflag.FlagSet, dataset string)
 	r := report.Run{
 		Code: code(), Model: flags.name, ModelID: fingerprint(e.checkpoint), Dataset: dataset,
 		Assistant: drafterOf(flags), Machine: machine(), Threads: threads, Options: map[string]string{},
+	}
+	if synth.Planted(e.checkpoint.FS()) != nil {
+		r.Model += " (planted text)"
 	}
 	made.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains([]string{"model", "assistant", "threads"}, f.Name) {
