@@ -1,6 +1,6 @@
 """Write the goldens of wer/normalize with openai-whisper's own normalisers.
 
-    /work/venv/bin/python tools/reference/normalize_goldens.py
+    python tools/reference/normalize_goldens.py
 
 Pinned: openai-whisper 20250625 (MIT), Python 3.11 (Unicode 14.0), regex 2026.11.15.
 Writes, under wer/normalize:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the tables and goldens of package tokenizer, with upstream's own code.
 
-    /work/venv/bin/python tools/reference/tokenizer_goldens.py          all files
+    python tools/reference/tokenizer_goldens.py          all files
     …/tokenizer_goldens.py --tables                                     rank tables, classes.go
     …/tokenizer_goldens.py --goldens                                    testdata/*.json.gz, testdata/hf
     …/tokenizer_goldens.py --hash 1000000                               testdata/fuzz.hashes

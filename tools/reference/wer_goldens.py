@@ -1,6 +1,6 @@
 """Write the goldens of wer with jiwer.
 
-    /work/venv/bin/python tools/reference/wer_goldens.py
+    python tools/reference/wer_goldens.py
 
 Pinned: jiwer 4.0.0 (Apache-2.0) with RapidFuzz 3.14.6 (MIT). Writes wer/testdata/jiwer.jsonl.gz:
 a header, then one case a line. Kinds of case:
