@@ -47,6 +47,16 @@ func (c *Comparison) JSON(w io.Writer) error {
 	return e.Encode(c)
 }
 
+// note is what a reader must know before the numbers; empty if there is nothing.
+func (d *Document) note() string {
+	for _, s := range d.Scores {
+		if s.Run.Planted {
+			return "The model is planted: it says the same text whatever it hears. Times and acceptance mean something, error rates do not."
+		}
+	}
+	return ""
+}
+
 // percent spells a rate: 4.35 %.
 func percent(rate float64) string { return fmt.Sprintf("%.2f %%", 100*rate) }
 

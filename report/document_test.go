@@ -72,6 +72,23 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// TestPlanted checks that no form leaves out that the text is planted.
+func TestPlanted(t *testing.T) {
+	d := compared(t, 3, nil)
+	d.Scores[1].Run.Planted = true
+	for name, write := range map[string]func(io.Writer) error{
+		"text": func(w io.Writer) error { return d.Text(w, false) }, "Markdown": d.Markdown, "HTML": d.HTML, "JSON": d.JSON,
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "planted") {
+			t.Errorf("%s does not say that the model is planted", name)
+		}
+	}
+}
+
 func TestColor(t *testing.T) {
 	var b strings.Builder
 	if err := documents(t)["different"].Text(&b, true); err != nil {

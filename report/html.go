@@ -33,6 +33,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // A page is a document as its template sees it.
 type page struct {
 	Title, Subtitle string
+	Note            string
 	CSS             template.CSS
 	JS              template.JS
 	Scores          []*Score
@@ -47,7 +48,7 @@ type page struct {
 // HTML writes d as one page that needs no other file and no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
-		Title: d.title(), Subtitle: d.subtitle(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		Title: d.title(), Subtitle: d.subtitle(), Note: d.note(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
 		Scores: d.Scores, Names: d.names(), Rows: d.rows(), Bars: d.bars(),
 	}
 	for i, c := range d.Comparisons {

@@ -14,6 +14,9 @@ var cell = strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`, "_", `\_`, "`", 
 func (d *Document) Markdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# %s\n", cell.Replace(d.title()))
+	if note := d.note(); note != "" {
+		fmt.Fprintf(b, "\n%s\n", note)
+	}
 	for i, c := range d.Comparisons {
 		fmt.Fprintf(b, "\n## %s\n\n| | |\n|---|---|\n", cell.Replace(d.heading(i)))
 		for _, l := range c.lines() {

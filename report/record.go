@@ -125,6 +125,7 @@ type Run struct {
 	Code      string            `json:"code"`                // version of verity
 	Model     string            `json:"model"`               // as named by the user
 	ModelID   string            `json:"model_id,omitempty"`  // fingerprint of its weights
+	Planted   bool              `json:"planted,omitempty"`   // the model says a planted text, whatever it hears
 	Assistant string            `json:"assistant,omitempty"` // empty in plain decoding
 	Dataset   string            `json:"dataset,omitempty"`
 	Options   map[string]string `json:"options,omitempty"` // flags with their values

@@ -13,6 +13,9 @@ import (
 func (d *Document) Text(w io.Writer, color bool) error {
 	b := bufio.NewWriter(w)
 	p := painter{b, color}
+	if note := d.note(); note != "" {
+		fmt.Fprintf(b, "%s\n\n", note)
+	}
 	for i, c := range d.Comparisons {
 		fmt.Fprintf(b, "%s: %s\n", d.heading(i), p.verdict(c))
 		for _, l := range c.lines()[1:] {

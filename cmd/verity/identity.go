@@ -49,6 +49,7 @@ func identity(e *engine, flags *modelFlags, made *pflag.FlagSet, dataset string)
 	}
 	if synth.Planted(e.checkpoint.FS()) != nil {
 		r.Model += " (planted text)"
+		r.Planted = true
 	}
 	made.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains([]string{"model", "assistant", "threads"}, f.Name) {
