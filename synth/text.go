@@ -45,12 +45,12 @@ func newScript(tok *tokenizer.Tokenizer, positions int, o Options) (*script, err
 	for len(s.target) < positions {
 		s.target = append(s.target, period[(len(s.target)-s.first)%len(period)])
 	}
-	// The assistant errs independently of what it says.
-	err2 := rand.New(rand.NewPCG(o.TextSeed, 2))
+	// One coin for each position: what errs at one α errs at every lower one.
+	coin, other := rand.New(rand.NewPCG(o.TextSeed, 2)), rand.New(rand.NewPCG(o.TextSeed, 3))
 	s.drafts = slices.Clone(s.target)
 	for p := s.first; p < positions; p++ {
-		if err2.Float64() >= o.Alpha {
-			s.drafts[p] = w.instead(err2, period, (p-s.first)%len(period))
+		if coin.Float64() >= o.Alpha {
+			s.drafts[p] = w.instead(other, period, (p-s.first)%len(period))
 		}
 	}
 	return s, nil
