@@ -9,10 +9,9 @@ func int8Arch() []impl[int8Kernels] {
 		{"avx512", hasVNNI, int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX512),
 			quantise: quantiseWith(quantiseAVX512),
-			tile: int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512,
-				tileInt8x7AVX512, tileInt8x8AVX512, tileInt8x9AVX512, tileInt8x10AVX512, tileInt8x11AVX512, tileInt8x12AVX512),
-			store: finishInt8With(storeInt8AVX512),
-			add:   finishInt8With(addInt8AVX512),
+			tile:     int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512),
+			store:    finishInt8With(storeInt8AVX512),
+			add:      finishInt8With(addInt8AVX512),
 		}},
 		{"avx2", hasAVX2, int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX2),
@@ -24,9 +23,9 @@ func int8Arch() []impl[int8Kernels] {
 	}
 }
 
-// An asmInt8Tile is a tileInt8Func for one number of rows. n counts k in fours;
-// stride and ahead are in bytes.
-type asmInt8Tile = func(acc *int32, x *uint8, stride int, w *byte, n, ahead int)
+// An asmInt8Tile is a tileInt8Func for one number of rows, with the arguments of
+// an asmTile. n counts k in fours.
+type asmInt8Tile = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
 
 // int8ByRows makes a tileInt8Func of tiles for 1, 2, … rows, as byRows does.
 func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
@@ -36,9 +35,10 @@ func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
+		g := newGroups(rows, len(tiles), 4*panel, n/4, ahead)
 		for r := 0; r < rows; {
-			m, dist := group(r, rows, len(tiles), ahead)
-			tiles[m-1](&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), n/4, dist)
+			m := g.next()
+			tiles[m-1](&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), n/4, g.ahead, g.pace)
 			r += m
 		}
 	}

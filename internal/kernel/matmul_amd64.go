@@ -11,12 +11,9 @@ import "unsafe"
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{
 		{"avx512", hasAVX512, tileKernels{
-			f32: byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512,
-				tileF32x7AVX512, tileF32x8AVX512, tileF32x9AVX512, tileF32x10AVX512, tileF32x11AVX512, tileF32x12AVX512),
-			f16: byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512,
-				tileF16x7AVX512, tileF16x8AVX512, tileF16x9AVX512, tileF16x10AVX512, tileF16x11AVX512, tileF16x12AVX512),
-			bf16: byRows[uint16](tileBF16x1AVX512, tileBF16x2AVX512, tileBF16x3AVX512, tileBF16x4AVX512, tileBF16x5AVX512, tileBF16x6AVX512,
-				tileBF16x7AVX512, tileBF16x8AVX512, tileBF16x9AVX512, tileBF16x10AVX512, tileBF16x11AVX512, tileBF16x12AVX512),
+			f32:       byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512),
+			f16:       byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512),
+			bf16:      byRows[uint16](tileBF16x1AVX512, tileBF16x2AVX512, tileBF16x3AVX512, tileBF16x4AVX512, tileBF16x5AVX512, tileBF16x6AVX512),
 			widenF16:  widenWith(widenF16AVX512),
 			widenBF16: widenWith(widenBF16AVX512),
 			store:     finishWith(storeSumsAVX512),
@@ -34,20 +31,12 @@ func tileArch() []impl[tileKernels] {
 	}
 }
 
-// An asmTile is a tileFunc for one number of rows. n counts k; stride is in
-// bytes, and so is ahead, how far behind the weights in use to prefetch.
-type asmTile = func(acc, x *float32, stride int, w *byte, n, ahead int)
+// An asmTile is a tileFunc for one number of rows. n counts k and stride is in
+// bytes, and so are ahead and pace: at each k, it prefetches what lies ahead bytes
+// behind w, and pace further on each time.
+type asmTile = func(acc, x *float32, stride int, w *byte, n, ahead, pace int)
 
-// How far ahead of their use the memory system is asked for weights, in bytes:
-// if they come from memory, and if they come from a cache.
-const (
-	farAhead  = 8192
-	nearAhead = 1024
-)
-
-// byRows makes a tileFunc of tiles for 1, 2, … rows. If there are several groups
-// of rows, the last one asks for the weights that are needed next, so that
-// memory works while the others compute.
+// byRows makes a tileFunc of tiles for 1, 2, … rows.
 func byRows[T any](tiles ...asmTile) tileFunc[T] {
 	return func(acc, x []float32, stride, rows int, w []T, ahead int) {
 		n := len(w) / panel
@@ -55,33 +44,48 @@ func byRows[T any](tiles ...asmTile) tileFunc[T] {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
+		g := newGroups(rows, len(tiles), panel*int(unsafe.Sizeof(w[0])), n, ahead)
 		for r := 0; r < rows; {
-			m, dist := group(r, rows, len(tiles), ahead)
-			tiles[m-1](&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n, dist)
+			m := g.next()
+			tiles[m-1](&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n, g.ahead, g.pace)
 			r += m
 		}
 	}
 }
 
-// group returns how many rows from r on go together, at most limit and about as
-// many each time, and how far ahead to prefetch in the meantime.
-//
-// Many rows go by six: that is as fast as twelve with weights from a cache, and
-// the rows of x, if they lie a multiple of 4 KiB apart, all want the same eight
-// places of the first-level cache.
-func group(r, rows, limit, ahead int) (m, dist int) {
-	if rows >= manyRows {
-		limit = min(limit, 6)
+// groups cuts rows into groups that go through the weights together.
+type groups struct {
+	rows, count int // still to come
+
+	// What the group prefetches, as an asmTile is told.
+	ahead, pace, share int
+}
+
+// farAhead is how far ahead weights are prefetched when they are used once.
+const farAhead = 8192
+
+// newGroups cuts rows into groups of at most limit, all about as large. Each goes
+// over n times width bytes. The next weights, ahead bytes on, are prefetched in
+// equal shares by all groups, so that memory never waits.
+func newGroups(rows, limit, width, n, ahead int) groups {
+	g := groups{rows: rows, count: (rows + limit - 1) / limit}
+	if rows <= few {
+		g.ahead, g.pace = farAhead, width
+		return g
 	}
-	groups := (rows - r + limit - 1) / limit
-	m = (rows - r + groups - 1) / groups
-	switch {
-	case m == rows-r && ahead > 0:
-		return m, ahead
-	case m == rows:
-		return m, farAhead
-	}
-	return m, nearAhead
+	g.pace = (width + g.count - 1) / g.count
+	g.ahead, g.share = ahead, n*g.pace
+	g.ahead -= g.share
+	return g
+}
+
+// next returns the rows of the next group.
+func (g *groups) next() int {
+	m := (g.rows + g.count - 1) / g.count
+	g.rows -= m
+	g.count--
+	g.ahead += g.share
+	return m
 }
 
 // byDepth makes a tileFunc of one that goes over its weights several times: it is

@@ -4,113 +4,59 @@
 
 package kernel
 
-// tileF32x1AVX512 does 1 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF32x1AVX512 does 1 rows of tileF32Ref: asmTile in matmul_amd64.go.
+func tileF32x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x2AVX512 does 2 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF32x2AVX512 does 2 rows of tileF32Ref: asmTile in matmul_amd64.go.
+func tileF32x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x3AVX512 does 3 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF32x3AVX512 does 3 rows of tileF32Ref: asmTile in matmul_amd64.go.
+func tileF32x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x4AVX512 does 4 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF32x4AVX512 does 4 rows of tileF32Ref: asmTile in matmul_amd64.go.
+func tileF32x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x5AVX512 does 5 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF32x5AVX512 does 5 rows of tileF32Ref: asmTile in matmul_amd64.go.
+func tileF32x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x6AVX512 does 6 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF32x6AVX512 does 6 rows of tileF32Ref: asmTile in matmul_amd64.go.
+func tileF32x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x7AVX512 does 7 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x7AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF16x1AVX512 does 1 rows of tileF16Ref: asmTile in matmul_amd64.go.
+func tileF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x8AVX512 does 8 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x8AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF16x2AVX512 does 2 rows of tileF16Ref: asmTile in matmul_amd64.go.
+func tileF16x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x9AVX512 does 9 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x9AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF16x3AVX512 does 3 rows of tileF16Ref: asmTile in matmul_amd64.go.
+func tileF16x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x10AVX512 does 10 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x10AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF16x4AVX512 does 4 rows of tileF16Ref: asmTile in matmul_amd64.go.
+func tileF16x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x11AVX512 does 11 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x11AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF16x5AVX512 does 5 rows of tileF16Ref: asmTile in matmul_amd64.go.
+func tileF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x12AVX512 does 12 rows of tileF32Ref. stride and ahead are in bytes.
-func tileF32x12AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileF16x6AVX512 does 6 rows of tileF16Ref: asmTile in matmul_amd64.go.
+func tileF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x1AVX512 does 1 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileBF16x1AVX512 does 1 rows of tileBF16Ref: asmTile in matmul_amd64.go.
+func tileBF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x2AVX512 does 2 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileBF16x2AVX512 does 2 rows of tileBF16Ref: asmTile in matmul_amd64.go.
+func tileBF16x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x3AVX512 does 3 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileBF16x3AVX512 does 3 rows of tileBF16Ref: asmTile in matmul_amd64.go.
+func tileBF16x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x4AVX512 does 4 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileBF16x4AVX512 does 4 rows of tileBF16Ref: asmTile in matmul_amd64.go.
+func tileBF16x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x5AVX512 does 5 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileBF16x5AVX512 does 5 rows of tileBF16Ref: asmTile in matmul_amd64.go.
+func tileBF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x6AVX512 does 6 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileF16x7AVX512 does 7 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x7AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileF16x8AVX512 does 8 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x8AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileF16x9AVX512 does 9 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x9AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileF16x10AVX512 does 10 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x10AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileF16x11AVX512 does 11 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x11AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileF16x12AVX512 does 12 rows of tileF16Ref. stride and ahead are in bytes.
-func tileF16x12AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x1AVX512 does 1 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x2AVX512 does 2 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x3AVX512 does 3 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x4AVX512 does 4 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x5AVX512 does 5 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x6AVX512 does 6 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x7AVX512 does 7 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x7AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x8AVX512 does 8 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x8AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x9AVX512 does 9 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x9AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x10AVX512 does 10 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x10AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x11AVX512 does 11 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x11AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
-
-// tileBF16x12AVX512 does 12 rows of tileBF16Ref. stride and ahead are in bytes.
-func tileBF16x12AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int)
+// tileBF16x6AVX512 does 6 rows of tileBF16Ref: asmTile in matmul_amd64.go.
+func tileBF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
 // widenF16AVX512 does widenF16Ref for n rows of a panel.
 func widenF16AVX512(dst *float32, w *byte, n int)

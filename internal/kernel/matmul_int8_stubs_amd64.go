@@ -4,41 +4,23 @@
 
 package kernel
 
-// tileInt8x1AVX512 does 1 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x1AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x1AVX512 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x1AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x2AVX512 does 2 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x2AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x2AVX512 does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x2AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x3AVX512 does 3 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x3AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x3AVX512 does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x3AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x4AVX512 does 4 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x4AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x4AVX512 does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x4AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x5AVX512 does 5 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x5AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x5AVX512 does 5 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x5AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x6AVX512 does 6 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x6AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
-
-// tileInt8x7AVX512 does 7 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x7AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
-
-// tileInt8x8AVX512 does 8 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x8AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
-
-// tileInt8x9AVX512 does 9 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x9AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
-
-// tileInt8x10AVX512 does 10 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x10AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
-
-// tileInt8x11AVX512 does 11 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x11AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
-
-// tileInt8x12AVX512 does 12 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x12AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x6AVX512 does 6 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x6AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // maxAbsAVX512 does maxAbsRef for n elements, a positive multiple of 16.
 func maxAbsAVX512(x *float32, n int) uint32
@@ -52,17 +34,17 @@ func storeInt8AVX512(dst *float32, acc *int32, xScale *float32, scale *float32, 
 // addInt8AVX512 does addInt8Ref for cols ≤ 64 columns; stride is in bytes.
 func addInt8AVX512(dst *float32, acc *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
 
-// tileInt8x1AVX2 does 1 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x1AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x1AVX2 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x1AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x2AVX2 does 2 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x2AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x2AVX2 does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x2AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x3AVX2 does 3 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x3AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x3AVX2 does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x3AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x4AVX2 does 4 rows of tileInt8Ref. stride and ahead are in bytes.
-func tileInt8x4AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int)
+// tileInt8x4AVX2 does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x4AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // maxAbsAVX2 does maxAbsRef for n elements, a positive multiple of 16.
 func maxAbsAVX2(x *float32, n int) uint32

@@ -68,13 +68,9 @@ func slice256(a args, w width, rows int, lanes []lane, first bool) {
 		acc[i] = YMM()
 		VMOVUPS(at(i), acc[i])
 	}
-	ahead := 0
-	if first {
-		ahead = panel * w.size
-	}
-	loop(b, w, unroll, ahead, fmt.Sprint("At", lanes[0].column), func(u int) {
+	loop(b, w, unroll, fmt.Sprint("At", lanes[0].column), func(u int) {
 		if first {
-			b.prefetch(w, u, 1)
+			b.prefetch(w)
 		}
 		step256(b, w, rows, lanes, acc, u)
 	})

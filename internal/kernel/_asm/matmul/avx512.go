@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -10,7 +8,7 @@ import (
 
 func avx512() {
 	for _, w := range floats {
-		for rows := 1; rows <= 12; rows++ {
+		for rows := 1; rows <= 6; rows++ {
 			tile512(w, rows)
 		}
 	}
@@ -20,39 +18,24 @@ func avx512() {
 	finish512("addSums")
 }
 
-// tile512 generates a tile. Up to six rows go through all four vectors of columns
-// together, more rows through two vectors and then through the other two: with
-// 24 sums either way, and each weight read once.
+// tile512 generates a tile: rows by four vectors of sums, up to 24.
 func tile512(w width, rows int) {
+	const vectors, unroll = panel / 16, 4
 	a := load("AVX512", w, rows)
-	mask := mask512(w)
-	if rows <= 6 {
-		slice512(a, w, rows, mask, 0, 4)
-	} else {
-		slice512(a.again(), w, rows, mask, 0, 2)
-		slice512(a, w, rows, mask, 2, 2)
-	}
-	VZEROUPPER()
-	RET()
-}
-
-// slice512 generates n vectors of columns from the first on, over all k.
-func slice512(a args, w width, rows int, mask reg.VecVirtual, first, n int) {
-	const unroll = 4
-	acc := make([]reg.VecVirtual, rows*n)
-	at := func(i int) Mem { return Mem{Base: a.acc, Disp: 4*panel*(i/n) + 64*(first+i%n)} }
+	acc := make([]reg.VecVirtual, rows*vectors)
+	at := func(i int) Mem { return Mem{Base: a.acc, Disp: 64 * i} }
 	for i := range acc {
 		acc[i] = ZMM()
 		VMOVUPS(at(i), acc[i])
 	}
-	slices := panel / 16 / n
-	loop(a, w, unroll, panel*w.size/slices, fmt.Sprint("At", 16*first), func(u int) {
-		wide := make([]reg.VecVirtual, n)
+	mask := mask512(w)
+	loop(a, w, unroll, "", func(u int) {
+		wide := make([]reg.VecVirtual, vectors)
 		for v := range wide {
 			wide[v] = ZMM()
-			load512(w, Mem{Base: a.w, Disp: u * panel * w.size}, first+v, wide[v], mask)
+			load512(w, Mem{Base: a.w, Disp: u * panel * w.size}, v, wide[v], mask)
 		}
-		a.prefetch(w, u, slices)
+		a.prefetch(w)
 		for r := range rows {
 			factor := ZMM()
 			if w.name == "Int8" {
@@ -62,9 +45,9 @@ func slice512(a args, w width, rows int, mask reg.VecVirtual, first, n int) {
 			}
 			for v := range wide {
 				if w.name == "Int8" {
-					VPDPBUSD(wide[v], factor, acc[r*n+v])
+					VPDPBUSD(wide[v], factor, acc[r*vectors+v])
 				} else {
-					VFMADD231PS(wide[v], factor, acc[r*n+v])
+					VFMADD231PS(wide[v], factor, acc[r*vectors+v])
 				}
 			}
 		}
@@ -72,6 +55,8 @@ func slice512(a args, w width, rows int, mask reg.VecVirtual, first, n int) {
 	for i := range acc {
 		VMOVUPS(acc[i], at(i))
 	}
+	VZEROUPPER()
+	RET()
 }
 
 // mask512 returns what keeps the upper of two bf16, or nil if w is another type.

@@ -9,7 +9,7 @@ import (
 )
 
 func int8512() {
-	for rows := 1; rows <= 12; rows++ {
+	for rows := 1; rows <= 6; rows++ {
 		tile512(int8s, rows)
 	}
 	maxAbs("AVX512", ZMM, 16)
@@ -167,13 +167,9 @@ func sliceInt8256(a args, rows, first, n int) {
 		acc[i] = YMM()
 		VPXOR(acc[i], acc[i], acc[i])
 	}
-	ahead := 0
-	if first == 0 {
-		ahead = panel * int8s.size
-	}
-	loop(b, int8s, 2, ahead, fmt.Sprint("At", 4*first), func(u int) {
+	loop(b, int8s, 2, fmt.Sprint("At", 4*first), func(u int) {
 		if first == 0 {
-			b.prefetch(int8s, u, 1)
+			b.prefetch(int8s)
 		}
 		factors := make([]reg.VecVirtual, rows)
 		for r := range factors {

@@ -48,23 +48,24 @@ const panel = 64
 
 // args are the arguments of every tile, in registers.
 type args struct {
-	acc, x, w, n, ahead reg.GPVirtual
-	stride              [6]reg.GPVirtual // stride·1, 3, 5 in bytes at those places
-	x6                  reg.Register     // row 6 of x, or nil
+	acc, x, w, n reg.GPVirtual
+	stride       [6]reg.GPVirtual // stride·1, 3, 5 in bytes at those places
+	ahead, pace  reg.GPVirtual    // what to prefetch next, and the bytes per k
 }
 
 // load begins a tile function and loads its arguments.
 func load(isa string, w width, rows int) args {
 	TEXT(fmt.Sprintf("tile%sx%d%s", w.name, rows, isa), NOSPLIT,
-		fmt.Sprintf("func(acc *%s, x *%s, stride int, w *byte, n, ahead int)", w.sums, w.x))
-	Doc(fmt.Sprintf("tile%sx%d%s does %d rows of tile%sRef. stride and ahead are in bytes.", w.name, rows, isa, rows, w.name))
-	a := args{acc: GP64(), x: GP64(), w: GP64(), n: GP64(), ahead: GP64()}
+		fmt.Sprintf("func(acc *%s, x *%s, stride int, w *byte, n, ahead, pace int)", w.sums, w.x))
+	Doc(fmt.Sprintf("tile%sx%d%s does %d rows of tile%sRef: asmTile in matmul_amd64.go.", w.name, rows, isa, rows, w.name))
+	a := args{acc: GP64(), x: GP64(), w: GP64(), n: GP64(), ahead: GP64(), pace: GP64()}
 	Load(Param("acc"), a.acc)
 	Load(Param("x"), a.x)
 	Load(Param("w"), a.w)
 	Load(Param("n"), a.n)
 	Load(Param("ahead"), a.ahead)
 	ADDQ(a.w, a.ahead)
+	Load(Param("pace"), a.pace)
 	if rows > 1 {
 		a.stride[1] = GP64()
 		Load(Param("stride"), a.stride[1])
@@ -77,10 +78,6 @@ func load(isa string, w width, rows int) args {
 		a.stride[5] = GP64()
 		LEAQ(Mem{Base: a.stride[1], Index: a.stride[1], Scale: 4}, a.stride[5])
 	}
-	if rows > 6 {
-		a.x6 = GP64()
-		LEAQ(Mem{Base: a.x, Index: a.stride[3], Scale: 2}, a.x6)
-	}
 	return a
 }
 
@@ -91,20 +88,12 @@ func (a args) again() args {
 	MOVQ(a.x, b.x)
 	MOVQ(a.w, b.w)
 	MOVQ(a.n, b.n)
-	if a.x6 != nil {
-		b.x6 = GP64()
-		MOVQ(a.x6, b.x6)
-	}
 	return b
 }
 
 // row returns the address of x[r] at step k+u: four bytes.
 func (a args) row(r, u int) Mem {
 	m := Mem{Base: a.x, Disp: 4 * u}
-	if r >= 6 {
-		m.Base = a.x6
-		r -= 6
-	}
 	switch r {
 	case 0:
 	case 1, 3, 5:
@@ -115,18 +104,18 @@ func (a args) row(r, u int) Mem {
 	return m
 }
 
-// prefetch asks for weights: at step k+u of one of slices passes over them, the
-// share of a row of the panel that keeps pace.
-func (a args) prefetch(w width, u, slices int) {
-	bytes := panel * w.size / slices
-	for at := u * bytes; at < (u+1)*bytes; at += 64 {
+// prefetch asks for as many weights as one k has, further on: by a.pace for each k,
+// which may be less.
+func (a args) prefetch(w width) {
+	for at := 0; at < panel*w.size; at += 64 {
 		PREFETCHT1(Mem{Base: a.ahead, Disp: at})
 	}
+	ADDQ(a.pace, a.ahead)
 }
 
 // loop runs step for all n values of k, unroll at a time and then singly, moving
-// a.x and a.w on, and a.ahead by ahead per k. The labels carry suffix. step(u) does k+u.
-func loop(a args, w width, unroll, ahead int, suffix string, step func(u int)) {
+// a.x and a.w on. The labels carry suffix. step(u) does k+u.
+func loop(a args, w width, unroll int, suffix string, step func(u int)) {
 	Comment("unroll values of k at a time, then single ones")
 	SUBQ(U8(unroll), a.n)
 	JL(LabelRef("rest" + suffix))
@@ -135,13 +124,7 @@ func loop(a args, w width, unroll, ahead int, suffix string, step func(u int)) {
 		step(u)
 	}
 	ADDQ(U8(4*unroll), a.x)
-	if a.x6 != nil {
-		ADDQ(U8(4*unroll), a.x6)
-	}
 	ADDQ(U32(unroll*panel*w.size), a.w)
-	if ahead > 0 {
-		ADDQ(U32(unroll*ahead), a.ahead)
-	}
 	SUBQ(U8(unroll), a.n)
 	JGE(LabelRef("loop" + suffix))
 	Label("rest" + suffix)
@@ -150,13 +133,7 @@ func loop(a args, w width, unroll, ahead int, suffix string, step func(u int)) {
 	Label("single" + suffix)
 	step(0)
 	ADDQ(U8(4), a.x)
-	if a.x6 != nil {
-		ADDQ(U8(4), a.x6)
-	}
 	ADDQ(U32(panel*w.size), a.w)
-	if ahead > 0 {
-		ADDQ(U32(ahead), a.ahead)
-	}
 	DECQ(a.n)
 	JNZ(LabelRef("single" + suffix))
 	Label("done" + suffix)
