@@ -66,6 +66,7 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 		return nil, err
 	}
 	c := comparison{CompareOptions: o, arms: arms, pairs: report.NewPairs(a, b), files: w}
+	c.pairs.Timed = o.Repeats > 1
 	err = WarmUp(ctx, arms.Baseline, data, cmp.Or(o.Warmups, 1))
 	if err == nil {
 		err = WarmUp(ctx, arms.Assisted, data, cmp.Or(o.Warmups, 1))
@@ -138,6 +139,9 @@ func (c *comparison) pair(ctx context.Context, u datasets.Utterance) error {
 			return err
 		}
 		a, b = append(a, x), append(b, y)
+		if c.pairs.Timed {
+			c.pairs.Time(x, y)
+		}
 	}
 	return c.add(typical(a, b))
 }

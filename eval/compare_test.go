@@ -45,6 +45,27 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestRepeats checks that every pair of runs counts for the spread, and the median
+// run for the record.
+func TestRepeats(t *testing.T) {
+	n := 0
+	slowing := EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+		tr, err := hearer{drafts: true}.Transcribe(ctx, clip)
+		if err == nil {
+			n++
+			tr.Stats.Seconds.Decode = 0.125 * float64(n)
+		}
+		return tr, err
+	})
+	p, c := compare(t, Arms{hearer{}, slowing}, 1, CompareOptions{Repeats: 3, Warmups: -1})
+	if s := c.Speedup.Decode; s.Median != 1 || s.High <= 1 || s.Low >= 1 {
+		t.Errorf("speed-ups 2, 1 and 2/3: %+v", s)
+	}
+	if got := p.Assisted.Score().Seconds.Decode; got != 0.25 {
+		t.Errorf("recorded %v s, want the median, 0.25", got)
+	}
+}
+
 func TestCompareNothingDrafted(t *testing.T) {
 	_, c := compare(t, Arms{hearer{}, hearer{}}, 6, CompareOptions{})
 	if c.Verdict != report.Inconclusive {

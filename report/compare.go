@@ -98,8 +98,9 @@ type Speedups struct {
 }
 
 // A Speedup is baseline seconds over assisted seconds. Median, Low and High are
-// the 50th, 5th and 95th percentile over utterances; Overall is the quotient of
-// the sums, what a whole dataset gains.
+// the 50th, 5th and 95th percentile over pairs of runs: over utterances, unless
+// they were run several times. Overall is the quotient of the sums, what a whole
+// dataset gains.
 type Speedup struct {
 	Median  float64 `json:"median"`
 	Low     float64 `json:"low"`
@@ -161,6 +162,10 @@ func text(h hash.Hash, s string) {
 // be used by two goroutines at once.
 type Pairs struct {
 	Baseline, Assisted *Set
+
+	// Timed says that speed-ups are those of Time alone, and not of the records
+	// that Add takes in.
+	Timed bool
 
 	c             Comparison
 	decode, total []float64 // speed-ups
@@ -239,16 +244,29 @@ func (p *Pairs) add(a, b digest) (what []string) {
 	if len(what) == 0 {
 		p.c.Identical.All++
 	}
-	if a.decode > 0 && b.decode > 0 {
-		p.decode = append(p.decode, a.decode/b.decode)
-	}
-	if a.total > 0 && b.total > 0 {
-		p.total = append(p.total, a.total/b.total)
+	if !p.Timed {
+		p.time(a.decode, b.decode, a.total, b.total)
 	}
 	if a.scored && b.scored {
 		p.words[0], p.words[1] = append(p.words[0], a.words), append(p.words[1], b.words)
 	}
 	return what
+}
+
+// Time takes in how long a pair of runs took, as one of several of an utterance.
+func (p *Pairs) Time(a, b *Record) {
+	if a.Error == "" && b.Error == "" {
+		p.time(a.Seconds.Decode, b.Seconds.Decode, a.Seconds.Total, b.Seconds.Total)
+	}
+}
+
+func (p *Pairs) time(decodeA, decodeB, totalA, totalB float64) {
+	if decodeA > 0 && decodeB > 0 {
+		p.decode = append(p.decode, decodeA/decodeB)
+	}
+	if totalA > 0 && totalB > 0 {
+		p.total = append(p.total, totalA/totalB)
+	}
 }
 
 // Comparison returns what came out.

@@ -255,7 +255,7 @@ func (c *Comparison) lines() [][2]string {
 }
 
 func (s Speedup) line() string {
-	return fmt.Sprintf("%s median (5 to 95 %% of utterances: %s to %s), %s in all", times(s.Median), times(s.Low), times(s.High), times(s.Overall))
+	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all", times(s.Median), times(s.Low), times(s.High), times(s.Overall))
 }
 
 // names are what the sets are called.

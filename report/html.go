@@ -154,7 +154,7 @@ type plotView struct {
 func viewOf(c *Comparison, heading string) comparisonView {
 	v := comparisonView{Comparison: c, Heading: heading, Replay: replayOf(c)}
 	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?"}[c.Verdict]
-	for _, p := range []plotView{{"Speed-up of decoding, by utterance", speedPlot(c)}, {"Accepted tokens a round", acceptancePlot(c)}} {
+	for _, p := range []plotView{{"Speed-up of decoding", speedPlot(c)}, {"Accepted tokens a round", acceptancePlot(c)}} {
 		if p.SVG != "" {
 			v.Plots = append(v.Plots, p)
 		}

@@ -146,7 +146,7 @@ func speedPlot(c *Comparison) template.HTML {
 		bs[min(max(i, 0), n-1)].value++
 	}
 	at := (c.Speedup.Decode.Median-low)/width - 0.5
-	return barChart(bs, "times as fast, from ...", "utterances",
+	return barChart(bs, "times as fast, from ...", "pairs of runs",
 		bar{fmt.Sprintf("median %.2f", c.Speedup.Decode.Median), math.Min(math.Max(at, -0.5), float64(n)-0.5)})
 }
 

@@ -16,7 +16,7 @@ const compareHelp = `Compare runs every utterance with plain decoding and with t
 after a warm-up, and holds the results against each other to the bit: tokens,
 log-probabilities, no-speech probabilities, temperatures, segment times and texts.
 It says what the assistant gained in decoding and on the whole way from sound to
-text, as medians over utterances with the 5th and 95th percentile, how many of its
+text, as medians over pairs of runs with the 5th and 95th percentile, how many of its
 tokens were accepted, and what theory expects of that.
 
 If nothing was drafted, equality proves nothing: that is "inconclusive".
@@ -67,7 +67,7 @@ func (v *comparing) command() *cobra.Command {
 	f.SortFlags = false
 	v.data.register(f)
 	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
-	f.IntVar(&v.repeats, "repeats", 1, "`number` of times to run each utterance in each arm; the median counts")
+	f.IntVar(&v.repeats, "repeats", 1, "`number` of times to run each utterance in each arm")
 	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before, unmeasured")
 	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records of both arms; without it they are not kept")
 	v.report.register(f)
