@@ -50,14 +50,15 @@ func (None) Commit(context.Context, []Token) error { return nil }
 // advances many of them, a round at a time, by Draft and Accept; Round does both
 // for one.
 type Generation struct {
-	v       Verifier
-	p       Proposer
-	eot     Token
-	limit   int
-	draft   []Token
-	kept    []Token
-	choices []decoder.Choice
-	done    bool
+	v        Verifier
+	p        Proposer
+	eot      Token
+	limit    int
+	draft    []Token
+	kept     []Token
+	choices  []decoder.Choice
+	foreseen []bool // of each choice: it was an accepted draft
+	done     bool
 
 	policy Policy // nil: as long as the proposer likes
 	stats  Stats
@@ -93,6 +94,9 @@ func (g *Generation) Done() bool { return g.done }
 // Choices returns what was kept so far. The last one is end-of-text if the
 // sequence ended by itself.
 func (g *Generation) Choices() []decoder.Choice { return g.choices }
+
+// Foreseen tells of each choice whether it was an accepted draft.
+func (g *Generation) Foreseen() []bool { return g.foreseen }
 
 // Round drafts, verifies and commits once.
 func (g *Generation) Round(ctx context.Context) error {
@@ -136,8 +140,9 @@ func (g *Generation) Accept(ctx context.Context, choices []decoder.Choice) error
 	}
 	same := agree(g.draft, choices)
 	g.kept = g.kept[:0]
-	for _, c := range choices[:same+1] {
+	for i, c := range choices[:same+1] {
 		g.choices = append(g.choices, c)
+		g.foreseen = append(g.foreseen, i < same)
 		g.round.Kept++
 		if c.Token == g.eot {
 			g.done = true

@@ -168,5 +168,5 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 			return Decoding{}, err
 		}
 	}
-	return Decoding{Choices: g.Choices(), NoSpeechProb: s.NoSpeechProb(), Drafts: g.Stats()}, nil
+	return Decoding{Choices: g.Choices(), Drafted: g.Foreseen(), NoSpeechProb: s.NoSpeechProb(), Drafts: g.Stats()}, nil
 }

@@ -12,6 +12,7 @@ import (
 // A result is a window decoded once, and what the gates judge it by.
 type result struct {
 	tokens      []tokenizer.Token // without end-of-text
+	drafted     []bool            // of each token: it was an accepted draft; empty if not known
 	temperature float64
 	logProb     float64 // mean of all tokens and end-of-text
 	compression float64
@@ -24,9 +25,13 @@ type result struct {
 func judge(t *tokenizer.Tokenizer, d Decoding, temperature float64) result {
 	r := result{temperature: temperature, noSpeech: float64(d.NoSpeechProb)}
 	r.tokens = make([]tokenizer.Token, 0, len(d.Choices))
-	for _, c := range d.Choices {
-		if c.Token != t.EOT {
-			r.tokens = append(r.tokens, c.Token)
+	for i, c := range d.Choices {
+		if c.Token == t.EOT {
+			continue
+		}
+		r.tokens = append(r.tokens, c.Token)
+		if d.Drafted != nil {
+			r.drafted = append(r.drafted, d.Drafted[i])
 		}
 	}
 	r.logProb = meanLogProb(d.Choices, len(r.tokens))

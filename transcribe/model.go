@@ -49,6 +49,9 @@ type Decoding struct {
 	// ended by itself.
 	Choices []decoder.Choice
 
+	// Drafted tells of each choice whether it was an accepted draft.
+	Drafted []bool
+
 	// NoSpeechProb is the probability that the window holds no speech, 0 if the
 	// vocabulary has no token for it.
 	NoSpeechProb float32

@@ -79,6 +79,10 @@ type Options struct {
 	// with PadMel, and the mel of silence with PadAudio.
 	Pad audio.Pad
 
+	// MarkDrafts fills Drafted of every segment. Without it a transcript is the
+	// same, but for Stats, whatever the assistant.
+	MarkDrafts bool
+
 	// Log is told of every decision at level debug, and at level warn of what a
 	// user should know. Nil means nobody.
 	Log *slog.Logger

@@ -219,11 +219,15 @@ func (r *reading) session() decoder.SessionOptions {
 	}
 }
 
-// clear makes segments of the pieces. One that takes no time or says nothing
+// clear makes segments of the pieces, which are res.tokens cut up. One that takes no time or says nothing
 // keeps its place, but loses its text and tokens.
 func (r *reading) clear(pieces []piece, res result) []transcript.Segment {
 	offset := seconds(r.at.seek)
 	segments := make([]transcript.Segment, len(pieces))
+	drafted := res.drafted
+	if !r.t.opt.MarkDrafts {
+		drafted = nil
+	}
 	for i, p := range pieces {
 		s := transcript.Segment{
 			ID: len(r.segments) + i, Seek: r.at.seek,
@@ -232,8 +236,11 @@ func (r *reading) clear(pieces []piece, res result) []transcript.Segment {
 			Temperature: res.temperature, AvgLogProb: res.logProb,
 			CompressionRatio: res.compression, NoSpeechProb: res.noSpeech,
 		}
+		if len(drafted) > 0 {
+			s.Drafted, drafted = drafted[:len(p.tokens)], drafted[len(p.tokens):]
+		}
 		if s.Start == s.End || s.Line() == "" {
-			s.Text, s.Tokens = "", []tokenizer.Token{}
+			s.Text, s.Tokens, s.Drafted = "", []tokenizer.Token{}, nil
 		}
 		segments[i] = s
 	}

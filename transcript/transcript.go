@@ -21,6 +21,10 @@ type Segment struct {
 	Text   string            `json:"text"`
 	Tokens []tokenizer.Token `json:"tokens"` // timestamps included
 
+	// Drafted tells of each token whether the assistant drafted it. It is empty
+	// unless asked for, and not upstream's.
+	Drafted []bool `json:"drafted,omitempty"`
+
 	// What follows belongs to the whole window.
 
 	Temperature      float64 `json:"temperature"`       // that the window was decoded at
@@ -41,6 +45,26 @@ type Stats struct {
 	Seconds Seconds `json:"seconds"`
 }
 
+// Add adds the counts and times of o, for a total of several clips.
+func (s *Stats) Add(o Stats) {
+	s.Windows += o.Windows
+	s.Silent += o.Silent
+	s.Stuck += o.Stuck
+	s.Attempts += o.Attempts
+	s.Tokens += o.Tokens
+	s.Drafts.add(o.Drafts)
+	s.Seconds.add(o.Seconds)
+}
+
+// TokensPerRound returns how many tokens a pass of the model yields; 0 without
+// any pass.
+func (s Stats) TokensPerRound() float64 {
+	if s.Drafts.Rounds == 0 {
+		return 0
+	}
+	return float64(s.Tokens) / float64(s.Drafts.Rounds)
+}
+
 // Drafts says what the assistant did. Without one there are rounds all the same:
 // each chooses one token.
 type Drafts struct {
@@ -58,6 +82,18 @@ func (d Drafts) Rate() float64 {
 	return float64(d.Accepted) / float64(d.Drafted)
 }
 
+func (d *Drafts) add(o Drafts) {
+	d.Rounds += o.Rounds
+	d.Drafted += o.Drafted
+	d.Accepted += o.Accepted
+	histogram := make([]int, max(len(d.Histogram), len(o.Histogram)))
+	copy(histogram, d.Histogram)
+	for i, n := range o.Histogram {
+		histogram[i] += n
+	}
+	d.Histogram = histogram
+}
+
 // Seconds is wall time by stage. It is the one part of a transcript that
 // differs between runs.
 type Seconds struct {
@@ -68,4 +104,14 @@ type Seconds struct {
 	Draft   float64 `json:"draft"`  // of that, drafting
 	Verify  float64 `json:"verify"` // of that, passes of the model, rules and choices
 	Total   float64 `json:"total"`
+}
+
+func (s *Seconds) add(o Seconds) {
+	s.Mel += o.Mel
+	s.Encode += o.Encode
+	s.CrossKV += o.CrossKV
+	s.Decode += o.Decode
+	s.Draft += o.Draft
+	s.Verify += o.Verify
+	s.Total += o.Total
 }

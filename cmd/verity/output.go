@@ -32,11 +32,14 @@ func cannotWrite(err error) error {
 }
 
 // lines writes the text of segments as they come.
-type lines struct{ w io.Writer }
+type lines struct {
+	w    io.Writer
+	line func(transcript.Segment) string
+}
 
 func (l lines) segment(bar *progress, s transcript.Segment) error {
 	bar.giveWay()
-	_, err := fmt.Fprintln(l.w, s.Line())
+	_, err := fmt.Fprintln(l.w, l.line(s))
 	return cannotWrite(err)
 }
 

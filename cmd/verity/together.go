@@ -97,6 +97,7 @@ func (j *job) show(bar *progress, out output) error {
 	if j.err != nil {
 		return j.err
 	}
+	bar.clear()
 	return out.finish(j.name, j.result)
 }
 

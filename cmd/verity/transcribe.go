@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,7 +34,8 @@ A threshold is turned off by "none", a switch that is on by --NAME=false.
   verity transcribe talk.wav
   verity transcribe --model ~/whisper-small --language de talk.flac
   verity transcribe --output-format srt,json --output-dir subs *.wav
-  ffmpeg -i talk.mp4 -f wav - | verity transcribe -`
+  ffmpeg -i talk.mp4 -f wav - | verity transcribe -
+  verity transcribe --highlight --stats talk.wav`
 
 // A transcription is the transcribe command with its flags.
 type transcription struct {
@@ -57,6 +59,9 @@ type transcription struct {
 	batch      int
 	quiet      bool
 	level      string
+	stats      bool
+	highlight  string
+	mark       marker
 	transcribe *transcribe.Transcriber
 }
 
@@ -88,7 +93,7 @@ func transcribeCommand(e env) *cobra.Command {
 	must(c.MarkFlagDirname("output-dir"))
 	for name, values := range map[string][]string{
 		"task": {"transcribe", "translate"}, "pad": {"audio", "mel"}, "log-level": {"debug", "info", "warn", "error"},
-		"output-format": {"txt", "srt", "vtt", "tsv", "json", "all"},
+		"output-format": {"txt", "srt", "vtt", "tsv", "json", "all"}, "highlight": {"auto", "always", "never"},
 	} {
 		must(c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -99,6 +104,9 @@ func (t *transcription) registerOutput(f *pflag.FlagSet) {
 	f.VarP(&t.formats, "output-format", "f", "txt, srt, vtt, tsv, json, several of them between commas, or all")
 	f.BoolVar(&t.json, "json", false, "the same as --output-format json")
 	f.StringVarP(&t.dir, "output-dir", "o", "", "`directory` to write files to instead of standard output")
+	f.BoolVar(&t.stats, "stats", false, "say on standard error what the work of each file was: tokens, drafts, times")
+	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto, which is what the flag alone\nmeans, on a terminal; always; never. NO_COLOR underlines it")
+	f.Lookup("highlight").NoOptDefVal = "auto"
 	f.BoolVarP(&t.quiet, "quiet", "q", false, "say nothing on standard error but errors")
 	f.StringVar(&t.level, "log-level", "warn", "`level` of what is logged: debug, info, warn or error.\ndebug tells every decision")
 }
@@ -171,6 +179,9 @@ func (t *transcription) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
+	if t.opt.MarkDrafts, err = t.marks(out); err != nil {
+		return err
+	}
 	model, err := t.model.load()
 	if err != nil {
 		return err
@@ -181,6 +192,12 @@ func (t *transcription) run(ctx context.Context, files []string) error {
 	}
 	if t.model.name == demoName && !t.quiet {
 		fmt.Fprintln(t.err, demoNote)
+	}
+	t.mark = newMarker(model.Tokenizer)
+	if t.stats {
+		total := &tallied{output: out, w: t.err, began: time.Now()}
+		defer total.sum()
+		out = total
 	}
 	if t.batch > 1 && len(files) > 1 {
 		return t.together(ctx, files, out)
@@ -301,7 +318,7 @@ func (t *transcription) output(files []string) (output, error) {
 		return nil, usagef("%s of several files needs --output-dir", f)
 	}
 	if f == transcript.TXT {
-		return lines{t.out}, nil
+		return lines{t.out, t.line}, nil
 	}
 	return document{t.out, f}, nil
 }
