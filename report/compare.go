@@ -9,8 +9,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"verity/wer"
 )
 
@@ -314,8 +312,20 @@ func speedup(quotients []float64, sum Pair[float64]) Speedup {
 		return Speedup{}
 	}
 	q := slices.Sorted(slices.Values(quotients))
-	at := func(p float64) float64 { return stat.Quantile(p, stat.LinInterp, q, nil) }
-	return Speedup{at(0.5), at(0.05), at(0.95), ratio(sum.Baseline, sum.Assisted)}
+	return Speedup{quantile(q, 0.5), quantile(q, 0.05), quantile(q, 0.95), ratio(sum.Baseline, sum.Assisted)}
+}
+
+// quantile returns the value at the place p·(n-1) of n sorted values, between two
+// of them in proportion: for a half, the median of school. (Gonum's LinInterp is
+// at p·n, below the median for few values.)
+func quantile(sorted []float64, p float64) float64 {
+	at := p * float64(len(sorted)-1)
+	i := min(int(at), len(sorted)-2)
+	if i < 0 {
+		return sorted[0]
+	}
+	f := at - float64(i)
+	return sorted[i]*(1-f) + sorted[i+1]*f
 }
 
 // Join compares the record files of two runs by utterance. Sets must be empty. Only

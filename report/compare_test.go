@@ -77,6 +77,22 @@ func TestDifferSegments(t *testing.T) {
 	}
 }
 
+func TestQuantile(t *testing.T) {
+	tests := []struct {
+		values []float64
+		p      float64
+		want   float64
+	}{
+		{[]float64{3}, 0.5, 3}, {[]float64{3}, 0.95, 3}, {[]float64{1, 2}, 0.5, 1.5}, {[]float64{1, 2, 9}, 0.5, 2},
+		{[]float64{1, 2, 3, 4, 5}, 0.25, 2}, {[]float64{1, 2, 3, 4, 5}, 1, 5}, {[]float64{1, 2, 3, 4, 5}, 0, 1},
+	}
+	for _, tt := range tests {
+		if got := quantile(tt.values, tt.p); got != tt.want {
+			t.Errorf("quantile of %v at %v = %v, want %v", tt.values, tt.p, got, tt.want)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	tests := []struct {
 		name   string
