@@ -87,8 +87,9 @@ func upright(p *plot.Plot, x float64, word string) {
 	style := &labels.TextStyle[0]
 	style.Font.Size, style.Color, style.YAlign = vg.Points(letters), mark, draw.YTop
 	labels.Offset.X = vg.Points(5)
-	if x > (p.X.Min+p.X.Max)/2 {
-		style.XAlign, labels.Offset.X = draw.XRight, vg.Points(-5)
+	if x > p.X.Min+0.7*(p.X.Max-p.X.Min) {
+		// The page's letters may be wider than those that gonum measures.
+		style.XAlign, labels.Offset.X = draw.XRight, vg.Points(-30)
 	}
 	p.Add(line, labels)
 	p.Y.Max = top
@@ -133,8 +134,8 @@ func svg(p *plot.Plot) template.HTML {
 
 // speedPlot shows how speed-ups of decoding are spread over utterances.
 func speedPlot(c *Comparison) template.HTML {
-	if len(c.decode) == 0 {
-		return ""
+	if len(c.decode) < 5 {
+		return "" // the numbers say as much
 	}
 	low, width, n := bins(c.decode)
 	bs := make([]bar, n)

@@ -5,7 +5,7 @@ import "strings"
 // A replayView is the replay of both arms.
 type replayView struct {
 	Panes  []paneView
-	Count  string
+	Count  string // empty for one
 	Marked bool
 }
 
@@ -33,7 +33,10 @@ func replayOf(c *Comparison) *replayView {
 		a.play(s.Baseline)
 		b.play(s.Assisted)
 	}
-	v := &replayView{Panes: []paneView{a, b}, Count: some(len(c.scenes), "utterance")}
+	v := &replayView{Panes: []paneView{a, b}}
+	if n := len(c.scenes); n > 1 {
+		v.Count = some(n, "utterance")
+	}
 	for _, line := range b.Lines {
 		for _, w := range line {
 			v.Marked = v.Marked || w.Accepted
