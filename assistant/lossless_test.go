@@ -24,6 +24,8 @@ type rig struct {
 	gen   model.Generation
 	audio Window
 	cross *decoder.Cross
+	rules decoder.Repetition
+	top   decoder.Sampling // its TopK and TopP
 }
 
 func newRig(t testing.TB, spec string, threads int, precision tensor.DType) *rig {
@@ -59,8 +61,8 @@ func (r *rig) options(temperature float32) decoder.SessionOptions {
 		Prompt:   []tokenizer.Token{r.tok.SOTPrev, 5, 6, 7, r.tok.SOT, r.tok.Languages()[0].Token, r.tok.Transcribe},
 		SOT:      4,
 		NoSpeech: r.tok.NoSpeech,
-		Rules:    decoder.Rules(r.tok, r.gen, decoder.RuleOptions{}),
-		Sampling: decoder.Sampling{Temperature: temperature, Seed: 11, Window: 300},
+		Rules:    decoder.Rules(r.tok, r.gen, decoder.RuleOptions{Repetition: r.rules}),
+		Sampling: decoder.Sampling{Temperature: temperature, TopK: r.top.TopK, TopP: r.top.TopP, Seed: 11, Window: 300},
 	}
 }
 
@@ -149,6 +151,44 @@ func TestLossless(t *testing.T) {
 					}
 					checkStats(t, at, name, stats, len(want))
 				}
+			}
+		}
+	}
+}
+
+// TestLosslessProcessors is the same with the rules and filters that users of
+// transformers turn on, each alone and all together.
+func TestLosslessProcessors(t *testing.T) {
+	base := newRig(t, "odd", 2, tensor.F16)
+	usual, _, _ := base.run(t, Off{}, Constant(0), 0.4)
+	for name, o := range map[string]struct {
+		rules decoder.Repetition
+		top   decoder.Sampling
+	}{
+		"penalty":    {rules: decoder.Repetition{Penalty: 1.5}},
+		"no repeat":  {rules: decoder.Repetition{NoRepeat: 1}},
+		"min tokens": {rules: decoder.Repetition{MinTokens: 24}},
+		"top-k":      {top: decoder.Sampling{TopK: 2}},
+		"top-p":      {top: decoder.Sampling{TopP: 0.2}},
+		"all":        {decoder.Repetition{Penalty: 1.3, NoRepeat: 2, MinTokens: 20}, decoder.Sampling{TopK: 50, TopP: 0.9}},
+	} {
+		r := *base
+		r.rules, r.top = o.rules, o.top
+		for _, temperature := range []float32{0, 0.4} {
+			want, _, _ := r.run(t, Off{}, Constant(0), temperature)
+			if temperature > 0 && slices.EqualFunc(want, usual, sameBits) {
+				t.Errorf("%s: text as without it; nothing is tested", name)
+			}
+			for who, a := range r.assistants() {
+				if name != "all" && who != "random" {
+					continue
+				}
+				got, _, stats := r.run(t, a, Constant(5), temperature)
+				at := fmt.Sprintf("%s, %s, T=%v", name, who, temperature)
+				if !slices.EqualFunc(got, want, sameBits) {
+					t.Fatalf("%s: %v\nwant %v", at, got, want)
+				}
+				checkStats(t, at, who, stats, len(want))
 			}
 		}
 	}

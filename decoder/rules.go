@@ -12,10 +12,11 @@ var negInf = float32(math.Inf(-1))
 
 // A Rule changes the logits of one place before a token is chosen there.
 type Rule interface {
-	// Apply changes logits [Vocab] in place. sampled holds the tokens after the
-	// prompt and before this place, drafts included, so that a rule sees the
-	// same in a verify pass as in plain decoding.
-	Apply(logits []float32, sampled []tokenizer.Token)
+	// Apply changes logits [Vocab] in place. seen holds the tokens before this
+	// place: the prompt, of which there are begin, and then what was sampled,
+	// drafts included, so that a rule sees the same in a verify pass as in plain
+	// decoding.
+	Apply(logits []float32, seen []tokenizer.Token, begin int)
 }
 
 // RuleOptions configures Rules. The zero value is openai's default.
@@ -35,13 +36,16 @@ type RuleOptions struct {
 	// MaxInitialTimestamp is the latest first timestamp, in seconds. 0 means 1;
 	// negative turns it off.
 	MaxInitialTimestamp float64
+
+	Repetition
 }
 
-// Rules returns the logit rules in upstream's order.
+// Rules returns the logit rules in upstream's order: those of Repetition come
+// first, as in transformers.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.__init__.
 func Rules(t *tokenizer.Tokenizer, g model.Generation, o RuleOptions) []Rule {
-	var rules []Rule
+	rules := o.Repetition.rules(t.EOT)
 	if !o.KeepBlank {
 		rules = append(rules, suppressBlank{blankTokens(t, g)})
 	}
@@ -112,13 +116,13 @@ func maxFirst(t *tokenizer.Tokenizer, seconds float64) int {
 // suppress forbids tokens everywhere. Source: SuppressTokens.
 type suppress struct{ tokens []tokenizer.Token }
 
-func (r suppress) Apply(logits []float32, _ []tokenizer.Token) { forbid(logits, r.tokens) }
+func (r suppress) Apply(logits []float32, _ []tokenizer.Token, _ int) { forbid(logits, r.tokens) }
 
 // suppressBlank forbids tokens at the first place. Source: SuppressBlank.
 type suppressBlank struct{ tokens []tokenizer.Token }
 
-func (r suppressBlank) Apply(logits []float32, sampled []tokenizer.Token) {
-	if len(sampled) == 0 {
+func (r suppressBlank) Apply(logits []float32, seen []tokenizer.Token, begin int) {
+	if len(seen) == begin {
 		forbid(logits, r.tokens)
 	}
 }
@@ -139,7 +143,8 @@ type timestamps struct {
 	maxFirst         int
 }
 
-func (r timestamps) Apply(logits []float32, sampled []tokenizer.Token) {
+func (r timestamps) Apply(logits []float32, seen []tokenizer.Token, begin int) {
+	sampled := seen[begin:]
 	if r.none >= 0 {
 		logits[r.none] = negInf
 	}

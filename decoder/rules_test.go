@@ -46,7 +46,7 @@ func TestTimestampRules(t *testing.T) {
 			logits := make([]float32, 51865)
 			logits[text], logits[tok.EOT] = 20, 20 // so that the last rule does not fire
 			for _, r := range rule {
-				r.Apply(logits, tt.sampled)
+				r.Apply(logits, tt.sampled, 0)
 			}
 			first, last := -1, -1
 			for i, l := range logits[b:] {
@@ -83,7 +83,7 @@ func TestTimestampMass(t *testing.T) {
 		}
 		logits[1000] = tt.text
 		for _, r := range Rules(tok, model.Generation{}, RuleOptions{}) {
-			r.Apply(logits, []tokenizer.Token{tok.TimestampBegin, 1000})
+			r.Apply(logits, []tokenizer.Token{tok.TimestampBegin, 1000}, 0)
 		}
 		if got := logits[1000] > negInf; got != tt.want {
 			t.Errorf("text at logit %v among 1500 timestamps at 0: left %v, want %v", tt.text, got, tt.want)
@@ -113,7 +113,7 @@ func TestSuppressOptions(t *testing.T) {
 			tt.o.WithoutTimestamps = true
 			logits := make([]float32, 51865)
 			for _, r := range Rules(tok, tt.g, tt.o) {
-				r.Apply(logits, nil)
+				r.Apply(logits, nil, 0)
 			}
 			got := []bool{logits[dash] > negInf, logits[tok.SOT] > negInf, logits[42] > negInf, logits[tok.EOT] > negInf}
 			if want := []bool{tt.mark, tt.sot, tt.token42, tt.blankFirst}; !slices.Equal(got, want) {
@@ -131,7 +131,7 @@ func ExampleRules() {
 	rules := Rules(tok, model.Generation{}, RuleOptions{WithoutTimestamps: true})
 	logits := make([]float32, 51865)
 	for _, r := range rules {
-		r.Apply(logits, nil) // nothing sampled yet: blank is forbidden too
+		r.Apply(logits, nil, 0) // nothing sampled yet: blank is forbidden too
 	}
 	fmt.Println(len(rules), logits[tok.EOT], logits[1000])
 	// Output: 2 -Inf 0

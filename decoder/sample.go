@@ -1,6 +1,9 @@
 package decoder
 
 import (
+	"math"
+	"slices"
+
 	"verity/internal/kernel"
 	"verity/tokenizer"
 )
@@ -17,11 +20,22 @@ import (
 // 2024, arXiv:2408.07978.
 type Sampling struct {
 	Temperature float32
-	Seed        uint64
-	Audio       uint64 // hash of the samples
-	Window      int    // first frame of the window
-	Attempt     int    // which temperature of the fallback ladder
-	Sample      int    // which of best-of
+
+	// At a temperature above 0, TopK leaves the choice among so many tokens, the
+	// likeliest, and TopP then among the likeliest of these that together have
+	// that share of their probability. The lowest id wins a tie. 0 turns either
+	// off. Log-probabilities are of all tokens whatever these are.
+	//
+	// Source: transformers 5.23, TopKLogitsWarper (which keeps all of a tie) and
+	// TopPLogitsWarper.
+	TopK int
+	TopP float32
+
+	Seed    uint64
+	Audio   uint64 // hash of the samples
+	Window  int    // first frame of the window
+	Attempt int    // which temperature of the fallback ladder
+	Sample  int    // which of best-of
 }
 
 // key mixes the fields that stay the same in a window.
@@ -62,22 +76,27 @@ func gumbel(bits uint64) float32 {
 // A chooser picks the token of one place.
 type chooser struct {
 	temperature float32
+	topK        int
+	topP        float32
 	key         uint64
+	order       []uint64 // ranks, where not every token may be chosen
 }
 
-func (s Sampling) chooser() chooser { return chooser{s.Temperature, s.key()} }
+func (s Sampling) chooser() *chooser {
+	return &chooser{temperature: s.Temperature, topK: s.TopK, topP: s.TopP, key: s.key()}
+}
 
 // choose returns the token for a position, given logits that the rules have
 // seen. The lowest id wins a tie. Tokens at -Inf are never chosen unless all are.
-func (c chooser) choose(logits []float32, position int) tokenizer.Token {
+func (c *chooser) choose(logits []float32, position int) tokenizer.Token {
 	if c.temperature == 0 {
 		_, i := kernel.Max(logits)
 		return tokenizer.Token(i)
 	}
-	place := mix(c.key + uint64(position))
+	place, last := mix(c.key+uint64(position)), c.last(logits)
 	best, at := negInf, 0
 	for i, l := range logits {
-		if l == negInf {
+		if l == negInf || rank(l, i) > last {
 			continue
 		}
 		if v := l/c.temperature + gumbel(mix(place+uint64(i))); v > best {
@@ -85,4 +104,56 @@ func (c chooser) choose(logits []float32, position int) tokenizer.Token {
 		}
 	}
 	return tokenizer.Token(at)
+}
+
+// rank orders tokens: a higher logit comes first, then a lower id.
+func rank(logit float32, id int) uint64 {
+	bits := math.Float32bits(logit + 0) // of two zeros, the positive
+	if bits>>31 == 0 {
+		bits = ^bits &^ (1 << 31) // the larger, the earlier
+	}
+	return uint64(bits)<<32 | uint64(id)
+}
+
+// last returns the rank of the last token that TopK and TopP leave.
+func (c *chooser) last(logits []float32) uint64 {
+	if c.topK == 0 && c.topP == 0 {
+		return math.MaxUint64
+	}
+	c.order = c.order[:0]
+	for i, l := range logits {
+		if l > negInf {
+			c.order = append(c.order, rank(l, i))
+		}
+	}
+	if len(c.order) == 0 {
+		return math.MaxUint64
+	}
+	slices.Sort(c.order)
+	if c.topK > 0 {
+		c.order = c.order[:min(c.topK, len(c.order))]
+	}
+	if c.topP > 0 {
+		c.order = c.order[:c.nucleus(logits)]
+	}
+	return c.order[len(c.order)-1]
+}
+
+// nucleus returns how many tokens of c.order, from the first, it takes to have
+// the share TopP of the probability of all of them. Sums are in that order.
+func (c *chooser) nucleus(logits []float32) int {
+	top, total := logits[uint32(c.order[0])], 0.0
+	weight := func(r uint64) float64 {
+		return float64(kernel.Exp((logits[uint32(r)] - top) / c.temperature))
+	}
+	for _, r := range c.order {
+		total += weight(r)
+	}
+	want, sum := total*float64(c.topP), 0.0
+	for n, r := range c.order {
+		if sum += weight(r); sum >= want {
+			return n + 1
+		}
+	}
+	return len(c.order)
 }

@@ -2,14 +2,24 @@ package decoder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"verity/internal/kernel"
 	"verity/tokenizer"
 )
 
+// ErrForbidden is the cause of the error when the rules leave nothing to choose.
+var ErrForbidden = errors.New("every token is forbidden; suppress fewer")
+
+func forbidden(position int) error {
+	return fmt.Errorf("decoder: position %d: %w", position, ErrForbidden)
+}
+
 // A Choice is the decoder's own pick at one place.
 type Choice struct {
+	// Token is tokenizer.None where the rules forbid everything behind a draft.
+	// Only its commit is an error: a draft may lead where decoding never comes.
 	Token tokenizer.Token
 
 	// LogProb is the natural logarithm of the token's probability after the
@@ -41,7 +51,7 @@ type SessionOptions struct {
 type Session struct {
 	d        *Decoder
 	o        SessionOptions
-	pick     chooser
+	pick     *chooser
 	stream   *Stream
 	tokens   []tokenizer.Token // prompt and committed
 	draft    []tokenizer.Token // of the round under way
@@ -168,14 +178,16 @@ func (s *Session) Read(logits []float32) ([]Choice, error) {
 func (s *Session) choice(row []float32, n int) (Choice, error) {
 	base := len(s.o.Prompt)
 	// The draft is laid behind the committed tokens only for the rules to see.
-	seen := append(s.tokens, s.draft[:n]...)[base:]
+	seen := append(s.tokens, s.draft[:n]...)
 	for _, rule := range s.o.Rules {
-		rule.Apply(row, seen)
+		rule.Apply(row, seen, base)
 	}
-	position := base + len(seen)
-	t := s.pick.choose(row, position)
+	t := s.pick.choose(row, len(seen))
 	if row[t] == negInf {
-		return Choice{}, fmt.Errorf("decoder: position %d: every token is forbidden; suppress fewer", position)
+		if n > 0 { // a draft may lead where plain decoding never comes
+			return Choice{Token: tokenizer.None, LogProb: negInf}, nil
+		}
+		return Choice{}, forbidden(len(seen))
 	}
 	return Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)}, nil
 }
@@ -190,6 +202,9 @@ func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 	}
 	if len(kept) > same+1 {
 		return fmt.Errorf("decoder: commit of %d tokens, of which only %d were drafted", len(kept), same)
+	}
+	if n := len(kept); n > 0 && kept[n-1] == tokenizer.None {
+		return forbidden(len(s.tokens) + n - 1)
 	}
 	s.stream.Cut(len(s.tokens) + same)
 	s.tokens = append(s.tokens, kept...)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"verity/audio"
+	"verity/decoder"
 	"verity/tokenizer"
 )
 
@@ -65,6 +66,15 @@ type Options struct {
 	// openai's. -1 stands for the marks that are not speech. Empty but not nil
 	// allows everything, special tokens included.
 	SuppressTokens []tokenizer.Token
+
+	// Repetition holds the rules against going round in circles that transformers
+	// has and openai does not.
+	Repetition decoder.Repetition
+
+	// TopK and TopP leave the choice at temperatures above 0 among the likeliest
+	// tokens; see decoder.Sampling. 0 turns either off.
+	TopK int
+	TopP float64
 
 	// MaxInitialTimestamp is the latest a window's first segment may begin, in
 	// seconds. 0 means 1; +Inf turns it off.
@@ -160,6 +170,16 @@ func (o Options) check() error {
 		return &OptionError{"MaxNoSpeech", o.MaxNoSpeech, "must be positive"}
 	case !(o.MaxInitialTimestamp > 0):
 		return &OptionError{"MaxInitialTimestamp", o.MaxInitialTimestamp, "must be positive"}
+	case !(o.Repetition.Penalty >= 0 && o.Repetition.Penalty <= math.MaxFloat32):
+		return &OptionError{"Repetition.Penalty", o.Repetition.Penalty, "must not be negative"}
+	case o.Repetition.NoRepeat < 0:
+		return &OptionError{"Repetition.NoRepeat", o.Repetition.NoRepeat, "must not be negative"}
+	case o.Repetition.MinTokens < 0:
+		return &OptionError{"Repetition.MinTokens", o.Repetition.MinTokens, "must not be negative"}
+	case o.TopK < 0:
+		return &OptionError{"TopK", o.TopK, "must not be negative"}
+	case !(o.TopP >= 0 && o.TopP <= 1):
+		return &OptionError{"TopP", o.TopP, "must be from 0 to 1"}
 	case o.CarryInitialPrompt && o.InitialPrompt == "":
 		return &OptionError{"CarryInitialPrompt", true, "there is no initial prompt to carry"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:

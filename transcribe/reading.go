@@ -214,8 +214,11 @@ func (r *reading) session() decoder.SessionOptions {
 	prompt, sot := assemble(r.t.model.Tokenizer, previous, r.start, room)
 	return decoder.SessionOptions{
 		Prompt: prompt, SOT: sot, NoSpeech: r.t.model.Tokenizer.NoSpeech,
-		Rules:    r.t.rules,
-		Sampling: decoder.Sampling{Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.at.seek},
+		Rules: r.t.rules,
+		Sampling: decoder.Sampling{
+			TopK: r.t.opt.TopK, TopP: float32(r.t.opt.TopP),
+			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.at.seek,
+		},
 	}
 }
 

@@ -122,6 +122,7 @@ func (t *Transcriber) setRules() error {
 		WithoutTimestamps:   t.opt.WithoutTimestamps,
 		SuppressTokens:      suppress,
 		MaxInitialTimestamp: latest,
+		Repetition:          t.opt.Repetition,
 	})
 	return nil
 }

@@ -126,6 +126,11 @@ func (t *transcription) registerDecoding(f *pflag.FlagSet) {
 	f.Var(&t.noSpeech, "no-speech-threshold", "a window likelier than this to be without speech is passed\nover, unless its text is likely; or none")
 	f.Var(&t.latest, "max-initial-timestamp", "latest start of the first segment of a window in seconds; or none")
 	f.Var(&t.suppress, "suppress-tokens", "token ids never to choose, between commas: -1 for marks that are\nnot speech, auto for the model's own list, empty for none")
+	f.Float32Var(&t.opt.Repetition.Penalty, "repetition-penalty", 0, "`factor` that makes tokens less likely that came before, prompt\nincluded; 0 or 1 for none")
+	f.IntVar(&t.opt.Repetition.NoRepeat, "no-repeat-ngram-size", 0, "`length` of runs of tokens that may not come twice in a window,\nprompt included; 0 for any")
+	f.IntVar(&t.opt.Repetition.MinTokens, "min-new-tokens", 0, "`number` of tokens, timestamps included, before a window's text\nmay end")
+	f.IntVar(&t.opt.TopK, "top-k", 0, "at temperatures above 0, choose among this `number` of tokens; 0 for all")
+	f.Float64Var(&t.opt.TopP, "top-p", 0, "at temperatures above 0, choose among the likeliest tokens that together\nhave this `share` of the probability; 0 for all")
 	f.StringVar(&t.pad, "pad", "audio", "what follows the end of the audio in a window: audio for silence,\nas models are trained; mel for zeros, as openai/whisper has it")
 	f.Uint64Var(&t.opt.Seed, "seed", 0, "`number` that sampling at temperatures above 0 starts from")
 }
@@ -211,6 +216,8 @@ var flagOf = map[string]string{
 	"MaxCompression": "compression-ratio-threshold", "MinLogProb": "logprob-threshold", "MaxNoSpeech": "no-speech-threshold",
 	"InitialPrompt": "initial-prompt", "CarryInitialPrompt": "carry-initial-prompt", "SuppressTokens": "suppress-tokens",
 	"MaxInitialTimestamp": "max-initial-timestamp", "Clips": "clip-timestamps", "Pad": "pad",
+	"Repetition.Penalty": "repetition-penalty", "Repetition.NoRepeat": "no-repeat-ngram-size", "Repetition.MinTokens": "min-new-tokens",
+	"TopK": "top-k", "TopP": "top-p",
 }
 
 // inFlag makes an option that cannot be used a mistake in its flag.

@@ -1,0 +1,89 @@
+package decoder
+
+import (
+	"slices"
+
+	"verity/tokenizer"
+)
+
+// Repetition keeps a model that goes round in circles, or stops too soon, from
+// doing so. The zero value changes nothing.
+//
+// Source: transformers 5.23, generation/logits_process.py:
+// RepetitionPenaltyLogitsProcessor, NoRepeatNGramLogitsProcessor and
+// MinNewTokensLengthLogitsProcessor. As there, the first two look at the prompt
+// too, special tokens and timestamps included.
+type Repetition struct {
+	// Penalty makes every token that came before less likely: its logit is
+	// divided by Penalty if positive, else multiplied, once however often it
+	// came. Below 1 it makes them likelier. 0 and 1 turn it off.
+	Penalty float32
+
+	// NoRepeat is the length of runs of tokens that may not come twice. 0 turns
+	// it off.
+	NoRepeat int
+
+	// MinTokens is how many tokens come before end-of-text at least, timestamps
+	// included, prompt not. 0 turns it off.
+	MinTokens int
+}
+
+// rules returns what is turned on, in the order of transformers'
+// GenerationMixin._get_logits_processor.
+func (r Repetition) rules(eot tokenizer.Token) []Rule {
+	var rules []Rule
+	if r.Penalty != 0 && r.Penalty != 1 {
+		rules = append(rules, penalty(r.Penalty))
+	}
+	if r.NoRepeat > 0 {
+		rules = append(rules, noRepeat(r.NoRepeat))
+	}
+	if r.MinTokens > 0 {
+		rules = append(rules, minTokens{eot, r.MinTokens})
+	}
+	return rules
+}
+
+// penalty makes tokens that were seen less likely.
+type penalty float32
+
+func (r penalty) Apply(logits []float32, seen []tokenizer.Token, _ int) {
+	for i, t := range seen {
+		if int(t) >= len(logits) || slices.Contains(seen[:i], t) {
+			continue // once is enough
+		}
+		if l := logits[t]; l < 0 {
+			logits[t] = l * float32(r)
+		} else {
+			logits[t] = l / float32(r)
+		}
+	}
+}
+
+// noRepeat forbids what would end a run of so many tokens that was seen before.
+type noRepeat int
+
+func (r noRepeat) Apply(logits []float32, seen []tokenizer.Token, _ int) {
+	n := int(r) - 1 // of the run, those that are there
+	if len(seen) < n {
+		return
+	}
+	tail := seen[len(seen)-n:]
+	for i := range len(seen) - n {
+		if slices.Equal(seen[i:i+n], tail) {
+			forbid(logits, seen[i+n:i+n+1])
+		}
+	}
+}
+
+// minTokens forbids end-of-text before n tokens were sampled.
+type minTokens struct {
+	eot tokenizer.Token
+	n   int
+}
+
+func (r minTokens) Apply(logits []float32, seen []tokenizer.Token, begin int) {
+	if len(seen)-begin < r.n {
+		logits[r.eot] = negInf
+	}
+}
