@@ -187,6 +187,27 @@ func TestCompareStatus(t *testing.T) {
 	}
 }
 
+// TestMustAgree checks whose records may not differ.
+func TestMustAgree(t *testing.T) {
+	run := report.Run{ModelID: "m", Dataset: "d", Options: map[string]string{"draft-tokens": "auto", "temperature": "0"}}
+	tests := []struct {
+		name  string
+		other report.Run
+		want  bool
+	}{
+		{"the same", run, true},
+		{"another assistant", report.Run{ModelID: "m", Dataset: "d", Assistant: "a", Options: map[string]string{"draft-tokens": "5", "temperature": "0", "assistant-precision": "f16"}}, true},
+		{"another model", report.Run{ModelID: "n", Dataset: "d", Options: run.Options}, false},
+		{"another dataset", report.Run{ModelID: "m", Dataset: "e", Options: run.Options}, false},
+		{"another temperature", report.Run{ModelID: "m", Dataset: "d", Options: map[string]string{"temperature": "1"}}, false},
+	}
+	for _, tt := range tests {
+		if got := mustAgree(report.Pair[report.Run]{Baseline: run, Assisted: tt.other}); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestTally checks that a terminal sees how far it is, and with what score.
 func TestTally(t *testing.T) {
 	data := shelf(t, map[string]string{"a.wav": string(wav(0.1)), "a.txt": "hello"})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +28,8 @@ numbers as digits, so "one two three" is then one word.
   verity report --html report.html out/plain out/assisted
   verity report --merge shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
 
-Exit status: 0 done, 1 some utterance has failed, 2 wrong usage, 3 outputs differ.`
+Exit status: 0 done, 1 some utterance has failed, 2 wrong usage, 3 the records of one
+model, dataset and set of options differ.`
 
 // reportFlags say how to score and where to write.
 type reportFlags struct {
@@ -187,11 +189,24 @@ func documentOf(files []report.Files, o report.Options) (*report.Document, error
 	return d, nil
 }
 
+// mustAgree reports whether two runs are of one model with options that come to one
+// text: those of assistants do not matter.
+func mustAgree(p report.Pair[report.Run]) bool {
+	text := func(r report.Run) map[string]string {
+		o := maps.Clone(r.Options)
+		maps.DeleteFunc(o, func(name, _ string) bool {
+			return name == "assistant-precision" || strings.HasPrefix(name, "draft-")
+		})
+		return o
+	}
+	return p.Baseline.ModelID == p.Assisted.ModelID && p.Baseline.Dataset == p.Assisted.Dataset && maps.Equal(text(p.Baseline), text(p.Assisted))
+}
+
 // judged turns what a document says into an exit status: 3 before 1. Two runs
 // that drafted nothing may be compared for their scores, so that is not an error.
 func judged(d *report.Document) error {
 	for _, c := range d.Comparisons {
-		if c.Verdict == report.Different && c.Runs.Baseline.ModelID == c.Runs.Assisted.ModelID {
+		if c.Verdict == report.Different && mustAgree(c.Runs) {
 			return differsError{fmt.Errorf("%d utterances differ", c.Different)}
 		}
 	}
