@@ -1,12 +1,7 @@
 package report
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"hash"
-	"math"
 	"slices"
 
 	"verity/wer"
@@ -114,46 +109,6 @@ type Acceptance struct {
 	Rounds    int     `json:"rounds"`
 	Histogram []int   `json:"histogram"` // rounds by number of accepted tokens
 	MeanKept  float64 `json:"mean_kept"`
-}
-
-// A digest is a record as its comparison sees it.
-type digest struct {
-	failed                     bool
-	tokens, logProbs, segments [16]byte
-	duration                   float64
-	decode, total              float64
-	words                      wer.Counts
-	scored                     bool
-}
-
-func digestOf(r *Record, words wer.Counts) digest {
-	d := digest{failed: r.Error != "", duration: r.Duration, decode: r.Seconds.Decode, total: r.Seconds.Total, words: words, scored: !r.NoReference}
-	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
-	for _, s := range r.Segments {
-		number(tokens, uint64(len(s.Tokens)))
-		for _, t := range s.Tokens {
-			number(tokens, uint64(t))
-		}
-		for _, v := range []float64{s.AvgLogProb, s.NoSpeechProb, s.Temperature, s.CompressionRatio} {
-			number(logProbs, math.Float64bits(v))
-		}
-		number(segments, math.Float64bits(s.Start))
-		number(segments, math.Float64bits(s.End))
-		text(segments, s.Text)
-	}
-	text(segments, r.Hypothesis)
-	text(segments, r.Language)
-	copy(d.tokens[:], tokens.Sum(nil))
-	copy(d.logProbs[:], logProbs.Sum(nil))
-	copy(d.segments[:], segments.Sum(nil))
-	return d
-}
-
-func number(h hash.Hash, v uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, v)) }
-
-func text(h hash.Hash, s string) {
-	number(h, uint64(len(s)))
-	h.Write([]byte(s))
 }
 
 // Pairs takes two sets in, utterance by utterance, and compares them. It must not
@@ -326,127 +281,4 @@ func quantile(sorted []float64, p float64) float64 {
 	}
 	f := at - float64(i)
 	return sorted[i]*(1-f) + sorted[i+1]*f
-}
-
-// Join compares the record files of two runs by utterance. Sets must be empty. Only
-// digests are kept; what differs is looked up in the files again.
-func Join(baseline, assisted Files, a, b *Set) (*Pairs, error) {
-	p := NewPairs(a, b)
-	first := map[string]digest{}
-	var order []string
-	if err := a.AddAll(baseline, func(r *Record, c wer.Counts) {
-		first[r.ID] = digestOf(r, c)
-		order = append(order, r.ID)
-	}); err != nil {
-		return nil, err
-	}
-	second := map[string]digest{}
-	if err := b.AddAll(assisted, func(r *Record, c wer.Counts) {
-		second[r.ID] = digestOf(r, c)
-		if !a.ids[r.ID] {
-			order = append(order, r.ID)
-		}
-	}); err != nil {
-		return nil, err
-	}
-	return p, p.join(order, first, second, baseline, assisted)
-}
-
-// join adds every utterance that one of the sets has a hypothesis for.
-func (p *Pairs) join(order []string, first, second map[string]digest, baseline, assisted Files) error {
-	for id := range p.Assisted.ids {
-		if _, ok := second[id]; !ok && p.Baseline.ids[id] {
-			if _, ok := first[id]; !ok {
-				p.c.Failed++
-			}
-		}
-	}
-	found := map[string][]string{}
-	for _, id := range order {
-		a, inFirst := first[id]
-		b, inSecond := second[id]
-		var what []string
-		switch {
-		case !inFirst:
-			what = []string{lack("baseline", p.Baseline, id)}
-		case !inSecond:
-			what = []string{lack("assisted", p.Assisted, id)}
-		default:
-			what = p.add(a, b)
-		}
-		switch {
-		case len(what) == 0:
-		case len(found) < maxFindings:
-			found[id] = what
-		default:
-			p.c.Different++
-		}
-	}
-	return p.lookUp(found, baseline, assisted)
-}
-
-// lack says why an arm has no hypothesis for an utterance.
-func lack(arm string, s *Set, id string) string {
-	if s.ids[id] {
-		return arm + " failed"
-	}
-	return "not in " + arm
-}
-
-// lookUp reads the texts of what differs.
-func (p *Pairs) lookUp(found map[string][]string, baseline, assisted Files) error {
-	if len(found) == 0 {
-		return nil
-	}
-	texts := map[string]Pair[string]{}
-	for i, f := range []Files{baseline, assisted} {
-		for r, err := range f.Records() {
-			if err != nil || found[r.ID] == nil {
-				continue // AddAll has reported it
-			}
-			t := texts[r.ID]
-			if i == 0 {
-				t.Baseline = words(r)
-			} else {
-				t.Assisted = words(r)
-			}
-			texts[r.ID] = t
-		}
-	}
-	for id, what := range found {
-		p.find(id, what, texts[id])
-	}
-	slices.SortFunc(p.c.Differences, func(x, y Finding) int { return cmp.Compare(x.ID, y.ID) })
-	return nil
-}
-
-// replayed is how many utterances a page can replay; it is even.
-const replayed = 24
-
-// A Scene is one utterance of both arms, as the replay shows it.
-type Scene struct {
-	ID       string
-	Baseline *Record
-	Assisted *Record
-}
-
-// Scenes returns some utterances from all over, that both arms have text for.
-func (p *Pairs) Scenes() []Scene {
-	other := map[string]*Record{}
-	for _, r := range p.Assisted.some {
-		other[r.ID] = r
-	}
-	var scenes []Scene
-	for _, r := range p.Baseline.some {
-		if o := other[r.ID]; o != nil && r.Hypothesis != "" {
-			scenes = append(scenes, Scene{r.ID, r, o})
-		}
-	}
-	return scenes
-}
-
-// Differ returns what is not the same in two records, as Add does.
-func Differ(a, b *Record) []string {
-	var p Pairs
-	return p.add(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))
 }

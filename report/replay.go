@@ -2,6 +2,31 @@ package report
 
 import "strings"
 
+// replayed is how many utterances a page can replay; it is even.
+const replayed = 24
+
+// A Scene is one utterance of both arms, as the replay shows it.
+type Scene struct {
+	ID       string
+	Baseline *Record
+	Assisted *Record
+}
+
+// Scenes returns some utterances from all over, that both arms have text for.
+func (p *Pairs) Scenes() []Scene {
+	other := map[string]*Record{}
+	for _, r := range p.Assisted.some {
+		other[r.ID] = r
+	}
+	var scenes []Scene
+	for _, r := range p.Baseline.some {
+		if o := other[r.ID]; o != nil && r.Hypothesis != "" {
+			scenes = append(scenes, Scene{r.ID, r, o})
+		}
+	}
+	return scenes
+}
+
 // A replayView is the replay of both arms.
 type replayView struct {
 	Panes  []paneView

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"math"
+
+	"verity/wer"
+)
+
+// A digest is a record as its comparison sees it.
+type digest struct {
+	failed                     bool
+	tokens, logProbs, segments [16]byte
+	duration                   float64
+	decode, total              float64
+	words                      wer.Counts
+	scored                     bool
+}
+
+func digestOf(r *Record, words wer.Counts) digest {
+	d := digest{failed: r.Error != "", duration: r.Duration, decode: r.Seconds.Decode, total: r.Seconds.Total, words: words, scored: !r.NoReference}
+	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
+	for _, s := range r.Segments {
+		number(tokens, uint64(len(s.Tokens)))
+		for _, t := range s.Tokens {
+			number(tokens, uint64(t))
+		}
+		for _, v := range []float64{s.AvgLogProb, s.NoSpeechProb, s.Temperature, s.CompressionRatio} {
+			number(logProbs, math.Float64bits(v))
+		}
+		number(segments, math.Float64bits(s.Start))
+		number(segments, math.Float64bits(s.End))
+		text(segments, s.Text)
+	}
+	text(segments, r.Hypothesis)
+	text(segments, r.Language)
+	copy(d.tokens[:], tokens.Sum(nil))
+	copy(d.logProbs[:], logProbs.Sum(nil))
+	copy(d.segments[:], segments.Sum(nil))
+	return d
+}
+
+func number(h hash.Hash, v uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, v)) }
+
+func text(h hash.Hash, s string) {
+	number(h, uint64(len(s)))
+	h.Write([]byte(s))
+}
+
+// Differ returns what is not the same in two records, as Add does.
+func Differ(a, b *Record) []string {
+	var p Pairs
+	return p.add(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))
+}
