@@ -29,6 +29,32 @@ type LoadOptions struct {
 	// Precision is the type the assistant's weights are stored in. Zero means as
 	// exact as the file. Output does not depend on it.
 	Precision tensor.DType
+
+	// Shortlist is how many text tokens the assistant may draft, the lowest ids,
+	// which are about the most frequent; special tokens and timestamps come on
+	// top. 0 means all. Output does not depend on it.
+	Shortlist int
+}
+
+// decoder reads the decoder of c.
+func (o LoadOptions) decoder(c *model.Checkpoint, eot Token) (*decoder.Decoder, error) {
+	return decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision, Shortlist: shortlist(o.Shortlist, eot, c.Dims.Vocab)})
+}
+
+// shortlist returns the n lowest ids and those from end-of-text on, which is the
+// first special token; nil if that is everything.
+func shortlist(n int, eot Token, vocab int) []Token {
+	if n <= 0 || n >= int(eot) {
+		return nil
+	}
+	list := make([]Token, 0, n+vocab-int(eot))
+	for id := range Token(n) {
+		list = append(list, id)
+	}
+	for id := eot; int(id) < vocab; id++ {
+		list = append(list, id)
+	}
+	return list
 }
 
 // A MismatchError reports an assistant that cannot draft for a target.
@@ -55,7 +81,7 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	}
 	m := &Model{EOT: t.Tokenizer.EOT}
 	var err error
-	if m.Decoder, err = decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
+	if m.Decoder, err = o.decoder(c, m.EOT); err != nil {
 		return nil, err
 	}
 	m.Batch = decoder.NewBatch(m.Decoder)
@@ -69,7 +95,7 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 
 // Self makes the target its own assistant in a cheaper precision.
 func Self(t Target, o LoadOptions) (*Model, error) {
-	d, err := decoder.New(t.Checkpoint, decoder.Options{Pool: o.Pool, Precision: o.Precision})
+	d, err := o.decoder(t.Checkpoint, t.Tokenizer.EOT)
 	if err != nil {
 		return nil, err
 	}

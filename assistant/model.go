@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"verity/audio"
@@ -128,6 +129,9 @@ func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]
 	}
 	for n := 1; n <= min(limit, p.room()); n++ {
 		choices, err := p.session.Choose(ctx, nil)
+		if errors.Is(err, decoder.ErrForbidden) { // by a shortlist, or where the target does not come
+			break
+		}
 		if err != nil {
 			return dst, err
 		}

@@ -9,6 +9,7 @@ import (
 	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/tokenizer"
 )
 
 // Options configures a Decoder. The zero value runs on one thread and keeps
@@ -20,6 +21,11 @@ type Options struct {
 	// Precision is the type weights are stored in. Zero means f16 if every
 	// weight survives that exactly, else the type of the file.
 	Precision tensor.DType
+
+	// Shortlist is for an assistant: the only tokens that get logits, ascending.
+	// All others are at -Inf, and their part of the vocabulary head, most of a
+	// small decoder's weights, is never read. Nil means every token.
+	Shortlist []tokenizer.Token
 }
 
 // A Decoder is the text half of the network. Its weights are immutable and it
@@ -29,8 +35,9 @@ type Decoder struct {
 	pool      *parallel.Pool
 	store     tensor.DType
 	embed     *kernel.Matrix // [vocab][width]
-	head      *kernel.Matrix // embed, unless the checkpoint has its own
-	positions []float32      // [TextPositions][width]
+	head      *kernel.Matrix // embed, unless the checkpoint has its own or there is a shortlist
+	shortlist []tokenizer.Token
+	positions []float32 // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
 	work      spares[*work]
@@ -54,12 +61,22 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	const head = "proj_out.weight"
+	const embed, untied = "decoder.embed_tokens.weight", "proj_out.weight"
 	m, l := c.Dims, layer.NewLoader(c, store)
-	d := &Decoder{dims: m, pool: o.Pool, store: store}
-	d.embed = l.Matrix(m.Vocab, m.TextWidth, "decoder.embed_tokens.weight")
+	d := &Decoder{dims: m, pool: o.Pool, store: store, shortlist: o.Shortlist}
+	d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
 	d.head = d.embed
-	if slices.Contains(c.Names(), head) { // untied
+	head := embed
+	if slices.Contains(c.Names(), untied) {
+		head = untied
+	}
+	if d.shortlist != nil {
+		runs, err := runsOf(d.shortlist, m.Vocab)
+		if err != nil {
+			return nil, err
+		}
+		d.head = l.Part(m.Vocab, m.TextWidth, head, runs)
+	} else if head != embed {
 		d.head = l.Matrix(m.Vocab, m.TextWidth, head)
 	}
 	if t := l.Tensor("decoder.embed_positions.weight", m.TextPositions, m.TextWidth); l.Err() == nil {
@@ -105,7 +122,7 @@ func (d *Decoder) cacheType() tensor.DType {
 // buffers and caches of its own.
 func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	return &Decoder{
-		dims: d.dims, pool: p, store: d.store, embed: d.embed, head: d.head,
+		dims: d.dims, pool: p, store: d.store, embed: d.embed, head: d.head, shortlist: d.shortlist,
 		positions: d.positions, blocks: d.blocks, norm: d.norm,
 	}
 }

@@ -14,6 +14,7 @@ type work struct {
 	x, y, q      []float32 // [rows][width]
 	qkv          []float32 // [rows][3·width]
 	hidden       []float32 // [rows][ffn]
+	short        []float32 // [rows not silent][shortlist]
 	self, across []kernel.Span
 	attend       kernel.Scratch
 }
@@ -60,7 +61,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 	}
 	loud := d.keepLoud(w, rows)
 	d.norm.Apply(d.pool, w.y, w.x, loud)
-	kernel.MatMul(d.pool, logits, w.y, loud, d.dims.TextWidth, d.head, nil, kernel.Store)
+	d.project(w, logits, loud)
 	if err := d.finite(logits, rows); err != nil {
 		return err
 	}

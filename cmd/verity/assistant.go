@@ -17,6 +17,7 @@ import (
 type assistantFlags struct {
 	name      string
 	precision precision
+	shortlist int
 	tokens    draftTokens
 	policy    string
 }
@@ -25,6 +26,7 @@ const assistantHelp = `what drafts tokens for the model to verify; it changes th
   auto   the demo's own assistant for the demo model, else none
   none   plain decoding
   ngram  what followed the last words when they came before; no model
+  bigram what followed each token most often before; no model, a baseline
   self   the model itself, in --assistant-precision
   demo   the assistant of the demo model
   or the ` + "`directory`" + ` of a distilled decoder or a smaller Whisper of the same family
@@ -35,6 +37,7 @@ var policies = []string{"auto", "constant", "heuristic", "confidence"}
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
 	f.Var(&a.precision, "assistant-precision", "type to hold the assistant's weights in: auto, f32, f16, bf16 or int8. auto is int8")
+	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "`number` of text tokens, the most frequent, that a model may draft: less of it\nis read for each; 0 for all")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
 }
@@ -61,7 +64,10 @@ func (a *assistantFlags) attach(e *engine) error {
 // open returns the assistant; nil means plain decoding.
 func (a *assistantFlags) open(e *engine) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: e.checkpoint, Tokenizer: e.Tokenizer}
-	o := assistant.LoadOptions{Pool: e.pool, Precision: a.precision.DType}
+	o := assistant.LoadOptions{Pool: e.pool, Precision: a.precision.DType, Shortlist: a.shortlist}
+	if a.shortlist < 0 {
+		return nil, usagef("--assistant-shortlist %d: must be 0 or more", a.shortlist)
+	}
 	if o.Precision == 0 {
 		o.Precision = tensor.I8
 	}
@@ -77,6 +83,8 @@ func (a *assistantFlags) open(e *engine) (assistant.Assistant, error) {
 		return nil, nil
 	case "ngram":
 		return &assistant.Lookup{EOT: e.Tokenizer.EOT}, nil
+	case "bigram":
+		return &assistant.Bigram{EOT: e.Tokenizer.EOT}, nil
 	case "self":
 		return assistant.Self(target, o)
 	}

@@ -60,6 +60,21 @@ func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
 	return l.pack(ws...)
 }
 
+// Part packs some rows of the matrix of that name, [out][in]: those from lo to hi
+// of each {lo, hi}, one run below the other.
+func (l *Loader) Part(out, in int, name string, runs [][2]int) *kernel.Matrix {
+	t := l.Tensor(name, out, in)
+	if l.err != nil {
+		return nil
+	}
+	defer l.from.Drop(name)
+	ws := make([]tensor.Tensor, len(runs))
+	for i, r := range runs {
+		ws[i] = t.Rows(r[0], r[1])
+	}
+	return l.pack(ws...)
+}
+
 // Linear reads one product per name, each with name.weight [out][in], and puts
 // them one below the other, so that queries, keys and values are one product.
 // A missing name.bias counts as zero, as the bias of Whisper's keys does.

@@ -1,0 +1,63 @@
+package assistant
+
+import (
+	"context"
+
+	"verity/decoder"
+)
+
+// A Bigram is an Assistant without a model: it drafts after each token what
+// followed it most often in the text so far, prompt included; of equals, the
+// latest. It is the baseline of the theory.
+type Bigram struct {
+	// EOT is end-of-text; a draft goes no further.
+	EOT Token
+}
+
+// Listen needs nothing of the window.
+func (b *Bigram) Listen(Window) Listener { return bigramListener{b} }
+
+type bigramListener struct{ *Bigram }
+
+func (l bigramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
+	p := &bigram{count: map[[2]Token]int{}, next: map[Token]Token{}, last: o.Prompt[0], eot: l.EOT}
+	p.learn(o.Prompt[1:])
+	return p
+}
+
+func (bigramListener) Close() {}
+
+type bigram struct {
+	count map[[2]Token]int
+	next  map[Token]Token // the most frequent follower
+	last  Token
+	eot   Token
+}
+
+func (b *bigram) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	at := b.last
+	for range limit {
+		t, known := b.next[at]
+		if !known || t == b.eot {
+			break
+		}
+		dst, at = append(dst, t), t
+	}
+	return dst, nil
+}
+
+func (b *bigram) Commit(_ context.Context, kept []Token) error {
+	b.learn(kept)
+	return nil
+}
+
+func (b *bigram) learn(tokens []Token) {
+	for _, t := range tokens {
+		pair := [2]Token{b.last, t}
+		b.count[pair]++
+		if best, known := b.next[b.last]; !known || b.count[pair] >= b.count[[2]Token{b.last, best}] {
+			b.next[b.last] = t
+		}
+		b.last = t
+	}
+}

@@ -1,0 +1,54 @@
+package decoder
+
+import (
+	"math"
+	"testing"
+
+	"verity/internal/tensor"
+	"verity/tokenizer"
+)
+
+// Logits of the shortlist have the bits they have without one; all others are
+// -Inf.
+func TestShortlist(t *testing.T) {
+	for _, precision := range []tensor.DType{tensor.F32, tensor.I8} {
+		whole := open(t, "odd", Options{Precision: precision})
+		list := []tokenizer.Token{0, 1, 2, 700, 50000, 50001, tokenizer.Token(whole.Dims().Vocab - 1)}
+		short := open(t, "odd", Options{Precision: precision, Shortlist: list})
+		if short.StepBytes(0) >= whole.StepBytes(0) {
+			t.Errorf("%v: a step reads %d bytes, %d without a shortlist", precision, short.StepBytes(0), whole.StepBytes(0))
+		}
+		logits := func(d *Decoder) []float32 {
+			out := make([]float32, 2*d.Dims().Vocab)
+			s := d.NewStream(cross(t, d, 1))
+			defer s.Close()
+			rows := []Row{{Stream: s, Token: 5}, {Stream: s, Position: 1, Token: 700}}
+			if err := d.Step(t.Context(), rows, out); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		want, got := logits(whole), logits(short)
+		listed := make([]bool, whole.Dims().Vocab)
+		for _, id := range list {
+			listed[id] = true
+		}
+		for i := range got {
+			w := negInf
+			if listed[i%len(listed)] {
+				w = want[i]
+			}
+			if math.Float32bits(got[i]) != math.Float32bits(w) {
+				t.Fatalf("%v: logit %d of row %d = %v, want %v", precision, i%len(listed), i/len(listed), got[i], w)
+			}
+		}
+	}
+}
+
+func TestShortlistErrors(t *testing.T) {
+	for _, list := range [][]tokenizer.Token{{}, {3, 2}, {4, 4}, {-1}, {0, 1 << 20}} {
+		if _, err := runsOf(list, 51865); err == nil {
+			t.Errorf("shortlist %v was taken", list)
+		}
+	}
+}
