@@ -42,8 +42,9 @@ const (
 	mostRows = 16  // of a verify pass
 	position = 100 // tokens in the cache: the middle of a typical window
 
-	slice  = 150 * time.Millisecond // of measuring one ceiling
-	fewest = 3                      // runs of a stage
+	slice  = 60 * time.Millisecond // of measuring one ceiling
+	stale  = time.Second           // age at which ceilings are measured again
+	fewest = 3                     // runs of a stage
 	most   = 40
 )
 
@@ -52,6 +53,9 @@ const (
 func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 	began := time.Now()
 	o.Stage = cmp.Or(o.Stage, 2*time.Second)
+	if o.Watch == nil {
+		o.Watch = func(string) {}
+	}
 	b, err := load(c, o)
 	if err := errors.Join(err, c.Close()); err != nil {
 		return nil, err
@@ -61,16 +65,11 @@ func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 		name string
 		run  func(context.Context) error
 	}{
-		{"ceilings", b.ceilings},
 		{"log-mel", b.mel},
 		{"encoder and cross keys and values", b.encode},
-		{"ceilings", b.ceilings},
 		{"decode step and verify passes", b.passes},
-		{"ceilings", b.ceilings},
 	} {
-		if o.Watch != nil {
-			o.Watch(stage.name)
-		}
+		o.Watch(stage.name)
 		if err := stage.run(ctx); err != nil {
 			return nil, err
 		}
@@ -80,28 +79,28 @@ func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 	return r, nil
 }
 
-// A bench is a measurement on its way. Times are in seconds, one a run.
+// A bench is a measurement on its way.
 type bench struct {
 	Options
-	head               Result // what is known before anything is measured
-	dims               model.Dims
-	encoder            *encoder.Encoder
-	decoder            *decoder.Decoder
-	pcm                []float32
-	window             *audio.Mel
-	features           *encoder.Features
-	fma, dot, read     []float64 // per second
-	melTimes           []float64
-	encodeTimes, cross []float64
-	passTimes          [mostRows][]float64
+	head     Result // what is known before anything is measured
+	dims     model.Dims
+	encoder  *encoder.Encoder
+	decoder  *decoder.Decoder
+	pcm      []float32
+	window   *audio.Mel
+	features *encoder.Features
+
+	ceilings []Ceiling // as measured again and again
+	measured time.Time // when the last was
+
+	melRuns, encodeRuns, crossRuns runs
+	passRuns                       [mostRows]runs
 }
 
 func load(c *model.Checkpoint, o Options) (*bench, error) {
 	began := time.Now()
 	b := &bench{Options: o, dims: c.Dims}
-	if o.Watch != nil {
-		o.Watch("loading")
-	}
+	o.Watch("loading")
 	store, err := layer.Storage(c, o.Precision)
 	if err != nil {
 		return nil, err
@@ -133,49 +132,95 @@ func sweep(n int) []float32 {
 	return x
 }
 
-// ceilings measures each ceiling three times in turn.
-func (b *bench) ceilings(ctx context.Context) error {
-	for range 3 {
-		b.fma = append(b.fma, kernel.PeakFMA(b.Pool, slice))
-		b.dot = append(b.dot, kernel.PeakVNNI(b.Pool, slice))
-		b.read = append(b.read, kernel.ReadBandwidth(b.Pool, slice))
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+// ceiling returns what the machine can do at this time.
+func (b *bench) ceiling() Ceiling {
+	if time.Since(b.measured) > stale {
+		b.ceilings = append(b.ceilings, Ceiling{
+			GFLOPS:   kernel.PeakFMA(b.Pool, slice) / 1e9,
+			GOPSInt8: kernel.PeakVNNI(b.Pool, slice) / 1e9,
+			GBPS:     kernel.ReadBandwidth(b.Pool, slice) / 1e9,
+		})
+		b.measured = time.Now()
 	}
-	return nil
+	return b.ceilings[len(b.ceilings)-1]
+}
+
+// A run is one execution of a stage and the ceilings about it, the mean of those
+// before and after, so that other work on the machine slows both alike.
+type run struct {
+	seconds float64
+	ceiling Ceiling
+}
+
+type runs []run
+
+// time runs f once and adds how long it took.
+func (b *bench) time(to *runs, f func() error) error {
+	before := b.ceiling()
+	began := time.Now()
+	err := f()
+	seconds := time.Since(began).Seconds()
+	*to = append(*to, run{seconds, before.mean(b.ceiling())})
+	return err
+}
+
+// seconds returns the median time.
+func (r runs) seconds() float64 {
+	return median(r, func(x run) float64 { return x.seconds })
+}
+
+// share returns the median of what an ideal machine with the ceilings of the time
+// would take, over what it took.
+func (r runs) share(ideal func(Ceiling) float64) float64 {
+	return median(r, func(x run) float64 { return ideal(x.ceiling) / x.seconds })
+}
+
+// over returns the median of times over those of other, run by run.
+func (r runs) over(other runs) float64 {
+	ratios := make([]float64, len(r))
+	for i := range r {
+		ratios[i] = r[i].seconds / other[i].seconds
+	}
+	return median(ratios, func(x float64) float64 { return x })
+}
+
+func median[T any](of []T, f func(T) float64) float64 {
+	x := make([]float64, len(of))
+	for i, v := range of {
+		x[i] = f(v)
+	}
+	slices.Sort(x)
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 func (b *bench) mel(ctx context.Context) error {
 	return repeat(b.Stage/4, func() error {
-		began := time.Now()
-		s, err := audio.NewSpectrogram(ctx, audio.FromSamples("sweep", b.pcm), audio.Options{Bins: b.dims.MelBins, Window: b.dims.WindowFrames()})
-		if err != nil {
+		return b.time(&b.melRuns, func() error {
+			s, err := audio.NewSpectrogram(ctx, audio.FromSamples("sweep", b.pcm), audio.Options{Bins: b.dims.MelBins, Window: b.dims.WindowFrames()})
+			if err == nil {
+				b.window, err = s.Window(ctx, 0)
+			}
 			return err
-		}
-		if b.window, err = s.Window(ctx, 0); err != nil {
-			return err
-		}
-		b.melTimes = append(b.melTimes, time.Since(began).Seconds())
-		return nil
+		})
 	})
 }
 
 func (b *bench) encode(ctx context.Context) error {
-	return repeat(b.Stage, func() (err error) {
-		began := time.Now()
-		if b.features, err = b.encoder.Encode(ctx, b.window); err != nil {
+	return repeat(b.Stage, func() error {
+		err := b.time(&b.encodeRuns, func() (err error) {
+			b.features, err = b.encoder.Encode(ctx, b.window)
 			return err
-		}
-		encoded := time.Now()
-		cross, err := b.decoder.Cross(ctx, b.features)
+		})
 		if err != nil {
 			return err
 		}
-		b.encodeTimes = append(b.encodeTimes, encoded.Sub(began).Seconds())
-		b.cross = append(b.cross, time.Since(encoded).Seconds())
-		cross.Close()
-		return nil
+		return b.time(&b.crossRuns, func() error {
+			cross, err := b.decoder.Cross(ctx, b.features)
+			if err == nil {
+				cross.Close()
+			}
+			return err
+		})
 	})
 }
 
@@ -197,11 +242,9 @@ func (b *bench) passes(ctx context.Context) error {
 	return repeat(3*b.Stage, func() error {
 		for n := 1; n <= most; n++ {
 			pass := rows(stream, before, n, false)
-			began := time.Now()
-			if err := b.decoder.Step(ctx, pass, logits); err != nil {
+			if err := b.time(&b.passRuns[n-1], func() error { return b.decoder.Step(ctx, pass, logits) }); err != nil {
 				return err
 			}
-			b.passTimes[n-1] = append(b.passTimes[n-1], time.Since(began).Seconds())
 			stream.Cut(before)
 		}
 		return nil
@@ -220,7 +263,7 @@ func rows(s *decoder.Stream, from, n int, silent bool) []decoder.Row {
 }
 
 // repeat runs f until it ran often and long enough. What is cold in the first run
-// does not move the median.
+// does not move a median.
 func repeat(long time.Duration, f func() error) error {
 	began := time.Now()
 	for n := 0; n < most && (n < fewest || time.Since(began) < long); n++ {
@@ -231,47 +274,32 @@ func repeat(long time.Duration, f func() error) error {
 	return nil
 }
 
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(x))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
-
-// result compares medians with ceilings.
+// result compares times with ceilings.
 func (b *bench) result() *Result {
-	r := b.head
-	r.Ceiling = b.ceiling()
-	r.Mel = Time{median(b.melTimes)}
-	r.Encode = b.passage(b.encodeTimes, encoderWork(b.dims))
-	r.CrossKV = b.passage(b.cross, crossWork(b.dims))
-
-	bytes := b.decoder.StepBytes(b.before() + 1)
-	step := median(b.passTimes[0])
-	r.Step = Step{Seconds: step, Bytes: bytes, FLOPs: passWork(b.dims, 1, b.before()).all(), Position: b.before(), Runs: len(b.passTimes[0]),
-		MBU: float64(bytes) / step / (1e9 * r.Ceiling.GBPS)}
-	for i, times := range b.passTimes {
+	r, at := b.head, b.before()
+	r.Ceiling = typical(b.ceilings)
+	r.Mel = Time{b.melRuns.seconds()}
+	r.Encode = b.passage(b.encodeRuns, encoderWork(b.dims))
+	r.CrossKV = b.passage(b.crossRuns, crossWork(b.dims))
+	bytes := b.decoder.StepBytes(at + 1)
+	r.Step = Step{
+		Seconds: b.passRuns[0].seconds(), Bytes: bytes, FLOPs: passWork(b.dims, 1, at).all(), Position: at, Runs: len(b.passRuns[0]),
+		MBU: b.passRuns[0].share(func(c Ceiling) float64 { return float64(bytes) / (1e9 * c.GBPS) }),
+	}
+	for i, times := range b.passRuns {
 		if len(times) == 0 {
 			continue
 		}
-		w := passWork(b.dims, i+1, b.before())
-		reading := float64(b.decoder.StepBytes(b.before()+i+1)) / (1e9 * r.Ceiling.GBPS)
-		t := median(times)
-		r.Verify = append(r.Verify, Pass{i + 1, t, t / step, max(reading, w.ideal(r.Ceiling, b.Precision))})
+		w, bytes := passWork(b.dims, i+1, at), float64(b.decoder.StepBytes(at+i+1))
+		share := times.share(func(c Ceiling) float64 { return max(bytes/(1e9*c.GBPS), w.ideal(c, b.Precision)) })
+		r.Verify = append(r.Verify, Pass{Rows: i + 1, Seconds: times.seconds(), Ratio: times.over(b.passRuns[0]), Share: share})
 	}
 	return &r
 }
 
-func (b *bench) ceiling() Ceiling {
-	c := Ceiling{GFLOPS: median(b.fma) / 1e9, GOPSInt8: median(b.dot) / 1e9, GBPS: median(b.read) / 1e9}
-	for _, x := range [][]float64{b.fma, b.dot, b.read} {
-		c.Spread = max(c.Spread, slices.Max(x)/slices.Min(x))
+func (b *bench) passage(times runs, w work) Passage {
+	return Passage{
+		Seconds: times.seconds(), FLOPs: w.all(), Runs: len(times),
+		Utilization: times.share(func(c Ceiling) float64 { return w.ideal(c, b.Precision) }),
 	}
-	return c
-}
-
-func (b *bench) passage(times []float64, w work) Passage {
-	t := median(times)
-	return Passage{Seconds: t, FLOPs: w.all(), Utilization: w.ideal(b.ceiling(), b.Precision) / t, Runs: len(times)}
 }

@@ -7,9 +7,10 @@
 //
 // Ceilings are those of the threads in use: operations of independent float32
 // multiply-adds, operations of int8 dot products, bytes read in order from far
-// more memory than the caches hold. They are measured before, between and after
-// the stages, each stage several times, a pass of one row in turn with those of
-// more; what is reported are medians.
+// more memory than the caches hold. They are measured again every second, between
+// runs of the stages, so that each run is compared with the ceilings of its time.
+// Every stage runs several times, a pass of one row in turn with those of more;
+// what is reported are medians.
 //
 // # What shares mean
 //

@@ -1,5 +1,7 @@
 package bench
 
+import "math"
+
 // Schema is the schema field of a result.
 const Schema = "verity.bench/1"
 
@@ -37,6 +39,31 @@ type Ceiling struct {
 	Spread float64 `json:"spread"`
 }
 
+// mean returns the mean of two ceilings.
+func (c Ceiling) mean(d Ceiling) Ceiling {
+	return Ceiling{GFLOPS: (c.GFLOPS + d.GFLOPS) / 2, GOPSInt8: (c.GOPSInt8 + d.GOPSInt8) / 2, GBPS: (c.GBPS + d.GBPS) / 2}
+}
+
+// typical returns the median of each ceiling, and the spread.
+func typical(all []Ceiling) (c Ceiling) {
+	for _, x := range []struct {
+		to *float64
+		of func(Ceiling) float64
+	}{
+		{&c.GFLOPS, func(c Ceiling) float64 { return c.GFLOPS }},
+		{&c.GOPSInt8, func(c Ceiling) float64 { return c.GOPSInt8 }},
+		{&c.GBPS, func(c Ceiling) float64 { return c.GBPS }},
+	} {
+		*x.to = median(all, x.of)
+		low, high := math.Inf(1), 0.0
+		for _, m := range all {
+			low, high = min(low, x.of(m)), max(high, x.of(m))
+		}
+		c.Spread = max(c.Spread, high/low)
+	}
+	return c
+}
+
 // A Time is a stage that is compared with no ceiling.
 type Time struct {
 	Seconds float64 `json:"seconds"`
@@ -65,5 +92,5 @@ type Pass struct {
 	Rows    int     `json:"rows"`
 	Seconds float64 `json:"seconds"`
 	Ratio   float64 `json:"ratio"` // over a pass of one row
-	Bound   float64 `json:"bound"` // seconds it must take
+	Share   float64 `json:"share"` // what it must take over what it takes
 }

@@ -22,7 +22,7 @@ func (r *Result) Write(w io.Writer) error {
 	p.line("%-22s %12s", "log-mel", short(r.Mel.Seconds))
 	p.share("encoder", r.Encode.Seconds, r.Encode.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.Encode.FLOPs)))
 	p.share("cross keys and values", r.CrossKV.Seconds, r.CrossKV.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.CrossKV.FLOPs)))
-	p.share("decode step", r.Step.Seconds, r.Step.MBU, fmt.Sprintf("of bandwidth, %.3g MB", float64(r.Step.Bytes)/1e6))
+	p.share("decode step", r.Step.Seconds, r.Step.MBU, fmt.Sprintf("of bandwidth, %s MB", digits(float64(r.Step.Bytes)/1e6)))
 	p.line("")
 	p.line("%-22s %12s %8s %10s   %s", "a pass of", "time", "to a step", "a row", "of its bound")
 	for _, v := range r.Verify {
@@ -30,15 +30,14 @@ func (r *Result) Write(w io.Writer) error {
 		if v.Rows == 1 {
 			rows = "row"
 		}
-		share := v.Bound / v.Seconds
-		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%", v.Rows, rows, short(v.Seconds), v.Ratio, short(v.Seconds/float64(v.Rows)), bar(share), 100*share)
+		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%", v.Rows, rows, short(v.Seconds), v.Ratio, short(v.Seconds/float64(v.Rows)), bar(v.Share), 100*v.Share)
 	}
 	p.line("")
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
 	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.", short(window), r.WindowSeconds/window)
 	p.line("Medians of %d encoder passes and %d of each other; measured in %s.", r.Encode.Runs, r.Step.Runs, short(r.Seconds))
 	if r.Ceiling.Spread > noisy {
-		p.line("The ceilings varied by %.2g×: the machine had other work, and shares mean little.", r.Ceiling.Spread)
+		p.line("The ceilings varied by %.2g×: the machine had other work to do.", r.Ceiling.Spread)
 	}
 	return p.err
 }
