@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"verity/assistant"
-	"verity/datasets"
 	"verity/report"
 )
 
@@ -88,14 +87,14 @@ type comparison struct {
 // WarmUp runs the first n utterances and keeps nothing: so no arm pays for pages,
 // caches and clocks that the other finds ready, nor for what a policy has to learn.
 func WarmUp(ctx context.Context, e Engine, data Dataset, n int) error {
-	for u, err := range data {
-		if n <= 0 {
-			return nil
+	for it, err := range items(data, 0) {
+		switch {
+		case err != nil || n <= 0:
+			return err
+		case it.bad != nil:
+			continue
 		}
-		if err != nil {
-			continue // who runs them all will meet it
-		}
-		if _, err := record(ctx, e, u, origin{}); err != nil {
+		if _, err := record(ctx, e, it, origin{}); err != nil {
 			return err
 		}
 		n--
@@ -104,22 +103,11 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n int) error {
 }
 
 func (c *comparison) all(ctx context.Context, data Dataset) error {
-	n := 0
-	for u, err := range data {
-		var bad *datasets.RowError
-		switch {
-		case errors.As(err, &bad):
-			if err := c.add(broken(bad, c.Runs.Baseline), broken(bad, c.Runs.Assisted)); err != nil {
-				return err
-			}
-			continue
-		case err != nil:
-			return err
+	for it, err := range items(data, c.Limit) {
+		if err == nil {
+			err = c.pair(ctx, it)
 		}
-		if n++; c.Limit > 0 && n > c.Limit {
-			return nil
-		}
-		if err := c.pair(ctx, u); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -127,14 +115,14 @@ func (c *comparison) all(ctx context.Context, data Dataset) error {
 }
 
 // pair runs one utterance A B A B … and adds what came out.
-func (c *comparison) pair(ctx context.Context, u datasets.Utterance) error {
+func (c *comparison) pair(ctx context.Context, it item) error {
 	var a, b []*report.Record
 	for range cmp.Or(c.Repeats, 1) {
-		x, err := record(ctx, c.arms.Baseline, u, origin{c.Runs.Baseline, c.Unscored})
+		x, err := record(ctx, c.arms.Baseline, it, origin{c.Runs.Baseline, c.Unscored})
 		if err != nil {
 			return err
 		}
-		y, err := record(ctx, c.arms.Assisted, u, origin{c.Runs.Assisted, c.Unscored})
+		y, err := record(ctx, c.arms.Assisted, it, origin{c.Runs.Assisted, c.Unscored})
 		if err != nil {
 			return err
 		}

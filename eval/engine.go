@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"verity/audio"
@@ -31,20 +32,67 @@ func (f EngineFunc) Transcribe(ctx context.Context, clip *audio.Clip) (*transcri
 // *datasets.RowError is a broken row, any other error the end.
 type Dataset func(yield func(datasets.Utterance, error) bool)
 
+// An item is a row of a dataset: an utterance, or what is wrong with it. Either
+// has an identifier of its own.
+type item struct {
+	datasets.Utterance
+	bad *datasets.RowError // nil for an utterance
+}
+
+// items yields the rows of a dataset up to a number of utterances, 0 for all. An
+// error is the last.
+func items(data Dataset, limit int) iter.Seq2[item, error] {
+	return func(yield func(item, error) bool) {
+		seen, utterances := map[string]int{}, 0
+		for u, err := range data {
+			it := item{Utterance: u}
+			switch {
+			case errors.As(err, &it.bad):
+				it.ID = place(it.bad)
+			case err != nil:
+				yield(item{}, err)
+				return
+			case limit > 0 && utterances == limit:
+				return
+			default:
+				utterances++
+			}
+			if seen[it.ID]++; seen[it.ID] > 1 {
+				it.ID = fmt.Sprintf("%s#%d", it.ID, seen[it.ID])
+			}
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+}
+
+// place names a broken row.
+func place(row *datasets.RowError) string {
+	if row.Line == 0 {
+		return row.File
+	}
+	return fmt.Sprintf("%s:%d", row.File, row.Line)
+}
+
 // An origin is what all records of a run have in common.
 type origin struct {
 	report.Run
 	unscored bool // utterances have no reference
 }
 
-// record runs one utterance. What goes wrong is in the record, but for the end of
+// record runs one row. What goes wrong is in the record, but for the end of
 // ctx, which leaves none.
-func record(ctx context.Context, e Engine, u datasets.Utterance, o origin) (*report.Record, error) {
+func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, error) {
 	r := &report.Record{
-		ID: u.ID, Audio: u.Audio.Path, Reference: u.Text, NoReference: o.unscored, Duration: u.Duration,
+		ID: it.ID, Audio: it.Audio.Path, Reference: it.Text, NoReference: o.unscored, Duration: it.Duration,
 		Segments: []report.Segment{}, Run: o.Run,
 	}
-	t, err := transcribe(ctx, e, u)
+	if it.bad != nil {
+		r.NoReference, r.Error = true, "broken row: "+it.bad.Err.Error()
+		return r, nil
+	}
+	t, err := transcribe(ctx, e, it.Utterance)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -138,13 +186,4 @@ func fill(r *report.Record, t *transcript.Transcript) {
 	r.Seconds = report.Seconds(n.Seconds)
 	r.Work = report.Work{Windows: n.Windows, Silent: n.Silent, Attempts: n.Attempts, Tokens: n.Tokens}
 	r.Drafting = report.Drafting{Rounds: d.Rounds, Drafted: d.Drafted, Accepted: d.Accepted, Kept: n.Tokens, Histogram: d.Histogram}
-}
-
-// broken is the record of a row that is no utterance.
-func broken(row *datasets.RowError, run report.Run) *report.Record {
-	id := row.File
-	if row.Line > 0 {
-		id = fmt.Sprintf("%s:%d", row.File, row.Line)
-	}
-	return &report.Record{ID: id, Error: "broken row: " + row.Err.Error(), NoReference: true, Segments: []report.Segment{}, Run: run}
 }

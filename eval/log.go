@@ -17,7 +17,7 @@ import (
 type log struct {
 	path   string
 	file   *os.File
-	done   map[string]bool // identifiers of the records in it
+	done   map[string]bool // identifiers of the records that were in it
 	failed int             // of these, with an error
 	torn   bool            // whether a torn line was cut off
 }
@@ -138,11 +138,8 @@ func (l *log) append(r *report.Record) error {
 	if err != nil {
 		return fmt.Errorf("record %s: %w", r.ID, err)
 	}
-	if _, err := l.file.Write(line); err != nil {
-		return err
-	}
-	l.done[r.ID] = true
-	return nil
+	_, err = l.file.Write(line)
+	return err
 }
 
 func (l *log) sync() error { return l.file.Sync() }

@@ -2,12 +2,11 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"time"
 
-	"verity/datasets"
 	"verity/report"
 )
 
@@ -130,34 +129,21 @@ type result struct {
 
 // jobs yields the work that is left, in order. Those after an error are not to be
 // expected.
-func jobs(ctx context.Context, e Engine, data Dataset, done map[string]bool, o Options) func(yield func(func() result) bool) {
+func jobs(ctx context.Context, e Engine, data Dataset, done map[string]bool, o Options) iter.Seq[func() result] {
 	return func(yield func(func() result) bool) {
-		row, utterances := 0, 0
-		for u, err := range data {
-			var bad *datasets.RowError
-			if err != nil && !errors.As(err, &bad) {
+		row := 0
+		for it, err := range items(data, o.Limit) {
+			if err != nil {
 				yield(func() result { return result{nil, err} })
 				return
 			}
-			if bad == nil {
-				if utterances++; o.Limit > 0 && utterances > o.Limit {
-					return
-				}
-			}
 			mine := o.Shard.has(row)
 			row++
-			id := u.ID
-			if bad != nil {
-				id = broken(bad, o.Run).ID
-			}
-			if !mine || done[id] {
+			if !mine || done[it.ID] {
 				continue
 			}
 			job := func() result {
-				if bad != nil {
-					return result{broken(bad, o.Run), nil}
-				}
-				r, err := record(ctx, e, u, origin{o.Run, o.Unscored})
+				r, err := record(ctx, e, it, origin{o.Run, o.Unscored})
 				return result{r, err}
 			}
 			if !yield(job) {

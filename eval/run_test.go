@@ -324,6 +324,33 @@ func TestOffset(t *testing.T) {
 	}
 }
 
+// TestTwice checks that rows of one name all have a record, whatever the shard.
+func TestTwice(t *testing.T) {
+	bad := &datasets.RowError{File: "lost.parquet", Err: errors.New("cannot be read")}
+	twins := func(yield func(datasets.Utterance, error) bool) {
+		u := datasets.Utterance{ID: "u", Audio: datasets.Bytes("u.wav", sound(1, 200))}
+		_ = yield(u, nil) && yield(datasets.Utterance{}, bad) && yield(u, nil) && yield(datasets.Utterance{}, bad)
+	}
+	dir := t.TempDir()
+	var got []string
+	for i := 1; i <= 2; i++ {
+		sum, err := Run(t.Context(), hearer{}, twins, Options{Dir: dir, Shard: Shard{i, 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(sum.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records(t, raw) {
+			got = append(got, r.ID)
+		}
+	}
+	if diff := cmp.Diff([]string{"u", "u#2", "lost.parquet", "lost.parquet#2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestUnscored(t *testing.T) {
 	_, raw := run(t, t.TempDir(), 1, Options{Unscored: true})
 	if r := records(t, raw)[0]; !r.NoReference {
