@@ -222,7 +222,7 @@ func Predict(baseline, assisted *report.Score) *float64 {
 	verify := assisted.Seconds.Verify / float64(q.Rounds) / step
 	length := max(1, int(float64(q.Drafted)/float64(q.Rounds)+0.5))
 	plan := assistant.Plan{
-		Alpha:  alpha(1+float64(q.Accepted)/float64(q.Rounds), length),
+		Alpha:  alpha(q.MeanKept(), length),
 		Cost:   assisted.Seconds.Draft / float64(q.Drafted) / step,
 		Verify: func(int) float64 { return verify },
 	}

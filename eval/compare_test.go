@@ -118,7 +118,7 @@ func TestPredict(t *testing.T) {
 			a := &report.Score{Seconds: report.Seconds{Verify: rounds * mean * step}, Drafting: report.Drafting{Rounds: int(math.Round(rounds * mean))}}
 			b := &report.Score{
 				Seconds:  report.Seconds{Verify: rounds * pass, Draft: rounds * draft * float64(n)},
-				Drafting: report.Drafting{Rounds: rounds, Drafted: rounds * n, Accepted: int(math.Round(rounds * (mean - 1)))},
+				Drafting: report.Drafting{Rounds: rounds, Drafted: rounds * n, Accepted: int(math.Round(rounds * (mean - 1))), Kept: int(math.Round(rounds * mean))},
 			}
 			want := mean * step / (draft*float64(n) + pass)
 			if got := Predict(a, b); got == nil || math.Abs(*got-want) > 0.01*want {

@@ -248,24 +248,6 @@ func TestOtherRun(t *testing.T) {
 	}
 }
 
-// TestLock checks that two runs do not write one file.
-func TestLock(t *testing.T) {
-	dir := t.TempDir()
-	first := true
-	_, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir, Watch: func(*report.Record) {
-		if !first {
-			return
-		}
-		first = false
-		if _, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir}); err == nil {
-			t.Error("a second run over the same file: no error")
-		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestInterrupt checks that the end of the context stops a run, leaves no record
 // of the utterance under way, and keeps the others.
 func TestInterrupt(t *testing.T) {

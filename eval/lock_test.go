@@ -1,0 +1,30 @@
+//go:build unix
+
+package eval
+
+import (
+	"testing"
+	"time"
+
+	"verity/report"
+)
+
+// TestLock checks that two runs do not write one file.
+func TestLock(t *testing.T) {
+	defer func(d time.Duration) { lockWait = d }(lockWait)
+	lockWait = 0
+	dir := t.TempDir()
+	first := true
+	_, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir, Watch: func(*report.Record) {
+		if !first {
+			return
+		}
+		first = false
+		if _, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir}); err == nil {
+			t.Error("a second run over the same file: no error")
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
