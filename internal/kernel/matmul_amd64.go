@@ -61,7 +61,9 @@ type groups struct {
 	ahead, pace, share int
 }
 
-// farAhead is how far ahead weights are prefetched when they are used once.
+// farAhead is how far ahead weights are prefetched for six rows, which take as long
+// as memory does. Fewer rows wait for memory anyhow, and the hardware, left alone,
+// streams better.
 const farAhead = 8192
 
 // newGroups cuts rows into groups of at most limit, all about as large. Each goes
@@ -70,7 +72,10 @@ const farAhead = 8192
 func newGroups(rows, limit, width, n, ahead int) groups {
 	g := groups{rows: rows, count: (rows + limit - 1) / limit}
 	if rows <= few {
-		g.ahead, g.pace = farAhead, width
+		if rows == few {
+			g.ahead = farAhead
+		}
+		g.pace = width
 		return g
 	}
 	g.pace = (width + g.count - 1) / g.count
