@@ -1,0 +1,217 @@
+package transcribe
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"testing"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/decoder"
+	"verity/internal/tensor"
+	"verity/model"
+	"verity/models/demo"
+	"verity/transcript"
+)
+
+// A tape is a Listener that keeps what its windows decoded, token by token.
+type tape struct {
+	Listener
+	decoded []Decoding
+}
+
+type tapedWindow struct {
+	Window
+	tape *tape
+}
+
+func (l *tape) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
+	w, err := l.Listener.Listen(ctx, mel)
+	return tapedWindow{w, l}, err
+}
+
+func (w tapedWindow) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding, error) {
+	d, err := w.Window.Decode(ctx, o)
+	w.tape.decoded = append(w.tape.decoded, Decoding{Choices: d.Choices, NoSpeechProb: d.NoSpeechProb})
+	return d, err
+}
+
+// A spoken is a stretch of a recording.
+type spoken struct {
+	name string
+	wav  []byte
+	span Span
+}
+
+// recordings returns eight stretches of real speech: of the demo recording, and
+// strings of digits where ../shared has them.
+func recordings(t *testing.T) []spoken {
+	t.Helper()
+	list := []spoken{{"demo", demo.Sample(), Span{0, 4}}, {"demo", demo.Sample(), Span{1, 9.5}}, {"demo", demo.Sample(), Span{3, 5}}, {"demo", demo.Sample(), Span{6, 10}}}
+	files, err := filepath.Glob("../../shared/data/digits/fsdd/[2579]_jackson_7.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, spoken{filepath.Base(name), b, Span{0, 8}})
+	}
+	for i := 0; len(list) < 8; i++ {
+		list = append(list, spoken{"demo", demo.Sample(), Span{float64(i), float64(i) + 2.5}})
+	}
+	return list
+}
+
+// A heard is all that must not differ.
+type heard struct {
+	Transcript transcript.Transcript // but for statistics
+	Decoded    []Decoding            // every attempt at every window
+	drafted    int
+}
+
+func (s spoken) hear(ctx context.Context, m *Model, temperature float64) (heard, error) {
+	taped := *m
+	keep := &tape{Listener: m.Listener}
+	taped.Listener = keep
+	// One temperature: what fails the gates is kept, so that babble is compared too.
+	o := Options{Language: "en", Temperatures: []float64{temperature}, Seed: 3, Clips: []Span{s.span}}
+	tr, err := New(&taped, o)
+	if err != nil {
+		return heard{}, err
+	}
+	clip, err := audio.OpenReader(s.name, bytes.NewReader(s.wav))
+	if err != nil {
+		return heard{}, err
+	}
+	defer clip.Close()
+	got, err := tr.Transcribe(ctx, clip, Watch{})
+	if err != nil {
+		return heard{}, err
+	}
+	h := heard{Transcript: *got, Decoded: keep.decoded, drafted: got.Stats.Drafts.Drafted}
+	h.Transcript.Stats = transcript.Stats{}
+	return h, nil
+}
+
+// A point of the grid.
+type point struct {
+	assistant             string
+	draft, batch, threads int // draft -1: auto
+	temperature           float64
+}
+
+func grid() (points []point) {
+	for _, a := range []string{"none", "demo", "ngram", "self"} {
+		for _, draft := range []int{0, 1, 3, 8, -1} {
+			for _, batch := range []int{1, 3, 8} {
+				for _, threads := range []int{1, 2} {
+					for _, temperature := range []float64{0, 0.4, 1} {
+						points = append(points, point{a, draft, batch, threads, temperature})
+					}
+				}
+			}
+		}
+	}
+	return points
+}
+
+// TestGrid is the promise on real speech: tokens, log-probabilities, no-speech
+// probabilities and segment times are those of plain decoding on one thread, one
+// file at a time, whatever the assistant, draft length, batch, threads and
+// temperature. A seeded sample of the grid; VERITY_GRID=all (make grid) is all of
+// it.
+func TestGrid(t *testing.T) {
+	points := grid()
+	if os.Getenv("VERITY_GRID") != "all" {
+		n := 24
+		if testing.Short() {
+			n = 6
+		}
+		rng := rand.New(rand.NewPCG(4, 2))
+		rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+		points = points[:n]
+	}
+	sounds := recordings(t)
+	models := map[string]*Model{}
+	for threads := 1; threads <= 2; threads++ {
+		for name, m := range demoModels(t, threads) {
+			models[fmt.Sprint(name, threads)] = m
+		}
+	}
+	want := map[string]heard{}
+	plain := func(i int, temperature float64) heard {
+		key := fmt.Sprint(i, temperature)
+		if _, ok := want[key]; !ok {
+			h, err := sounds[i].hear(t.Context(), models["none1"], temperature)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(h.Decoded) == 0 {
+				t.Fatalf("%s: nothing was decoded", sounds[i].name)
+			}
+			want[key] = h
+		}
+		return want[key]
+	}
+	drafted := map[string]int{}
+	for n, p := range points {
+		m := models[fmt.Sprint(p.assistant, p.threads)]
+		if p.assistant != "none" {
+			_, _, a := m.Network()
+			policy := constant(p.draft)
+			if p.draft < 0 {
+				policy = nil
+			}
+			m = m.With(a, policy)
+		}
+		var wg sync.WaitGroup
+		got, errs := make([]heard, p.batch), make([]error, p.batch)
+		for k := range p.batch {
+			wg.Go(func() { got[k], errs[k] = sounds[(n+k)%len(sounds)].hear(t.Context(), m, p.temperature) })
+		}
+		wg.Wait()
+		for k := range p.batch {
+			i := (n + k) % len(sounds)
+			w := plain(i, p.temperature)
+			drafted[p.assistant] += got[k].drafted
+			if errs[k] != nil || !reflect.DeepEqual(got[k].Transcript, w.Transcript) || !reflect.DeepEqual(got[k].Decoded, w.Decoded) {
+				t.Fatalf("%+v, %s %v: %v\n got %+v\nwant %+v", p, sounds[i].name, sounds[i].span, errs[k], got[k], w)
+			}
+		}
+	}
+	if drafted["demo"] == 0 || drafted["self"] == 0 || drafted["ngram"] == 0 || drafted["none"] != 0 {
+		t.Errorf("drafted %v: nothing was put to the test", drafted)
+	}
+	t.Logf("%d points, drafted %v", len(points), drafted)
+}
+
+// demoModels returns the demo model with every assistant.
+func demoModels(t *testing.T, threads int) map[string]*Model {
+	t.Helper()
+	open := func(files fs.FS, name string) *model.Checkpoint {
+		c, err := model.OpenFS(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	m, target, pool := newModel(t, open(demo.Target(), "demo"), threads)
+	o, load := assistant.LoadOptions{Pool: pool, Precision: tensor.I8}, mustAssistant(t)
+	return map[string]*Model{
+		"none":  m,
+		"demo":  m.With(load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, o)), nil),
+		"ngram": m.With(&assistant.Lookup{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
+		"self":  m.With(load(assistant.Self(target, o)), nil),
+	}
+}
