@@ -114,6 +114,25 @@ type modelProposer struct {
 	known   []Token // prompt and committed
 	base    int     // how many of known the session has without doubt
 	policy  Policy  // whether to go on after each token; nil: always
+	tells   bool
+	odds    [][]float32 // of the tokens of the last draft, if it tells
+}
+
+// Tell makes the proposer remember its odds.
+func (p *modelProposer) Tell() { p.tells = true }
+
+// Odds returns the odds of place i of the last draft.
+func (p *modelProposer) Odds(i int) []float32 { return p.odds[i] }
+
+// remember keeps the odds of the token just chosen, the nth of its draft.
+func (p *modelProposer) remember(n int) {
+	if !p.tells {
+		return
+	}
+	if len(p.odds) < n {
+		p.odds = append(p.odds, nil)
+	}
+	p.odds[n-1] = p.session.AppendOdds(p.odds[n-1][:0], 0)
 }
 
 func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
@@ -137,6 +156,7 @@ func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]
 		}
 		c := choices[0]
 		dst = append(dst, c.Token)
+		p.remember(n)
 		if c.Token == p.l.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
 			break
 		}

@@ -38,6 +38,55 @@ func TestChooseFrequencies(t *testing.T) {
 	}
 }
 
+// TestOdds checks that choices come as often as their odds say, with everything
+// that may limit them, and that odds of 0 never come.
+func TestOdds(t *testing.T) {
+	logits := []float32{2, 1.5, 1, 0.5, 0, -1, -2, -3, negInf}
+	const draws, limit = 100_000, 31.0
+	for _, s := range []Sampling{{}, {Temperature: 0.4}, {Temperature: 1}, {Temperature: 1, TopK: 4}, {Temperature: 2, TopP: 0.8}, {Temperature: 2, TopK: 6, TopP: 0.9}} {
+		s.Seed = 3
+		c := s.chooser()
+		counts := make([]float64, len(logits))
+		for p := range draws {
+			counts[c.choose(logits, p)]++
+		}
+		chi := 0.0
+		for i, p := range c.odds(nil, logits) {
+			if p == 0 && counts[i] > 0 {
+				t.Errorf("%+v: token %d came, its odds are 0", s, i)
+			}
+			if want := draws * float64(p); want > 0 {
+				chi += (counts[i] - want) * (counts[i] - want) / want
+			}
+		}
+		if !(chi <= limit) {
+			t.Errorf("%+v: chi-square %.1f, limit %.1f, counts %v", s, chi, limit, counts)
+		}
+	}
+}
+
+// Uniform numbers fill [0, 1) evenly, whatever changes.
+func TestUniform(t *testing.T) {
+	const draws, cells, limit = 100_000, 20, 60.0 // 19 degrees of freedom: once in 300,000 seeds
+	for name, u := range map[string]func(i int) float64{
+		"n":     func(i int) float64 { return Sampling{}.Uniform(i, 0) },
+		"which": func(i int) float64 { return Sampling{}.Uniform(0, i) },
+		"seed":  func(i int) float64 { return Sampling{Seed: uint64(i)}.Uniform(1, 1) },
+	} {
+		var counts [cells]float64
+		for i := range draws {
+			counts[int(u(i)*cells)]++
+		}
+		chi := 0.0
+		for _, n := range counts {
+			chi += (n - draws/cells) * (n - draws/cells) / (draws / cells)
+		}
+		if !(chi <= limit) {
+			t.Errorf("%s: chi-square %.1f, limit %.1f, counts %v", name, chi, limit, counts)
+		}
+	}
+}
+
 // TestGumbelTail checks the noise itself, in the tail that decides among tens of
 // thousands of tokens: P(g > x) = 1 - exp(-exp(-x)).
 func TestGumbelTail(t *testing.T) {

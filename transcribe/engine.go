@@ -62,6 +62,21 @@ func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Mod
 	return &assisted
 }
 
+// Rejecting returns the same model with classic speculative sampling at
+// temperatures above 0, see assistant.Rejection: its text has the distribution of
+// m's, but not its bits. It panics if m was not made by Load.
+func (m *Model) Rejecting() *Model {
+	exact, ok := m.Listener.(*engine)
+	if !ok {
+		panic("transcribe: Rejecting of a model that Load did not make")
+	}
+	e := *exact
+	e.rejecting = true
+	loose := *m
+	loose.Listener = &e
+	return &loose
+}
+
 // Network returns what is behind a model that Load made: both halves of the
 // network, and the assistant, which is assistant.Off without one. It panics if
 // Load did not make m.
@@ -80,6 +95,7 @@ type engine struct {
 	decoder   *decoder.Decoder
 	batch     *decoder.Batch // of all windows that are decoded at the same time
 	assistant assistant.Assistant
+	rejecting bool
 	idle      *idle
 }
 
@@ -161,7 +177,12 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 	if p != nil {
 		defer w.idle.giveBack(p)
 	}
-	g := assistant.Begin(s, w.listener.Begin(o, p), w.tok.EOT, s.Limit(0))
+	proposer := w.listener.Begin(o, p)
+	var verifier assistant.Verifier = s
+	if w.rejecting && o.Sampling.Temperature > 0 {
+		verifier = assistant.Reject(s, proposer, o.Sampling)
+	}
+	g := assistant.Begin(verifier, proposer, w.tok.EOT, s.Limit(0))
 	g.Pace(p)
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type assistantFlags struct {
 	shortlist int
 	tokens    draftTokens
 	policy    string
+	sampler   string
 }
 
 const assistantHelp = `what drafts tokens for the model to verify; it changes the time, never the text:
@@ -32,7 +34,12 @@ const assistantHelp = `what drafts tokens for the model to verify; it changes th
   or the ` + "`directory`" + ` of a distilled decoder or a smaller Whisper of the same family
 `
 
-var policies = []string{"auto", "constant", "heuristic", "confidence"}
+var (
+	policies = []string{"auto", "constant", "heuristic", "confidence"}
+	samplers = []string{"gumbel", rejection}
+)
+
+const rejection = "rejection"
 
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
@@ -40,11 +47,13 @@ func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "`number` of text tokens, the most frequent, that a model may draft: less of it\nis read for each; 0 for all")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
+	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts meet temperatures above 0: gumbel (the text is that of plain\ndecoding), rejection (it is as likely as that, but another: speculative\nsampling; it depends on the lengths of drafts too)")
 }
 
 func (a *assistantFlags) complete(c *cobra.Command) {
 	must(c.MarkFlagDirname("assistant"))
 	must(c.RegisterFlagCompletionFunc("draft-policy", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("sampler", cobra.FixedCompletions(samplers, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // attach gives e the assistant that the flags name.
@@ -53,11 +62,26 @@ func (a *assistantFlags) attach(e *engine) error {
 	if err != nil {
 		return err
 	}
+	if !slices.Contains(samplers, a.sampler) {
+		return usagef("--sampler %s: want one of %v", a.sampler, samplers)
+	}
+	if a.sampler == rejection {
+		e.Model = e.Model.Rejecting()
+	}
 	with, err := a.open(e)
 	if err != nil || with == nil {
 		return err
 	}
 	e.Model = e.Model.With(with, newPolicy)
+	return nil
+}
+
+// bits refuses a sampler that does not keep them, for commands that hold them
+// against each other.
+func (a *assistantFlags) bits() error {
+	if a.sampler == rejection {
+		return usagef("--sampler rejection keeps how likely a text is, not its bits: there is nothing to hold against each other")
+	}
 	return nil
 }
 

@@ -134,6 +134,9 @@ func (v *comparing) check(more []string) error {
 		return usagef("--warmup %d: must be 0 or more", v.warmups)
 	}
 	v.data.audio = append(v.data.audio, more...)
+	if err := v.model.assistant.bits(); err != nil {
+		return err
+	}
 	return v.options()
 }
 

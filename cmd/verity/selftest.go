@@ -70,6 +70,9 @@ type checked struct {
 }
 
 func (t *selfTest) run(ctx context.Context) error {
+	if err := t.model.assistant.bits(); err != nil {
+		return err
+	}
 	m, err := t.model.load()
 	if err != nil {
 		return err

@@ -1,0 +1,135 @@
+package assistant
+
+import (
+	"context"
+
+	"verity/decoder"
+	"verity/tokenizer"
+)
+
+// A Weigher is a Verifier that tells the odds of its choices. *decoder.Session
+// implements it.
+type Weigher interface {
+	Verifier
+
+	// AppendOdds appends to dst the probability [Vocab] with which each token
+	// could have been chosen at place i of the last Choose.
+	AppendOdds(dst []float32, i int) []float32
+
+	// LogProb returns the log-probability of t at place i of the last Choose.
+	LogProb(i int, t Token) float32
+}
+
+// A Teller is a Proposer that tells the odds it drew its drafts with. One that is
+// not is taken to have been sure of each token.
+type Teller interface {
+	Proposer
+
+	// Tell makes the proposer remember its odds from now on.
+	Tell()
+
+	// Odds returns the probability [Vocab] with which each token could have been
+	// drafted at place i of the last draft.
+	Odds(i int) []float32
+}
+
+// A Rejection is the Verifier of classic speculative sampling. A token x that was
+// drafted with probability q(x) is accepted with probability min(1, p(x)/q(x)),
+// p being the target's; in the place of the first that is not comes a draw from
+// norm(max(0, p-q)), and behind the last draft one from p. So tokens have the
+// target's distribution whatever q is. They do not have the bits of plain
+// sampling, and depend on the lengths of drafts.
+//
+// Source: Leviathan et al. 2023, arXiv:2211.17192, algorithm 1.
+type Rejection struct {
+	v       Weigher
+	teller  Teller // nil: q is 1 for what was drafted
+	noise   decoder.Sampling
+	kept    int
+	p       []float32
+	choices []decoder.Choice
+}
+
+// Reject makes a Verifier of v for drafts of p, to begin a Generation with. Its
+// noise is keyed by s.
+func Reject(v Weigher, p Proposer, s decoder.Sampling) *Rejection {
+	r := &Rejection{v: v, noise: s}
+	if t, ok := p.(Teller); ok {
+		t.Tell()
+		r.teller = t
+	}
+	return r
+}
+
+// Choose returns draft as far as it is accepted, then what comes in its place.
+// Choices behind that have no meaning; no round looks at them.
+func (r *Rejection) Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error) {
+	choices, err := r.v.Choose(ctx, draft)
+	if err != nil {
+		return nil, err
+	}
+	r.choices = append(r.choices[:0], choices...)
+	for i, c := range choices {
+		if c.Token == tokenizer.None {
+			break // everything is forbidden there
+		}
+		t := r.decide(draft, i)
+		r.choices[i] = decoder.Choice{Token: t, LogProb: r.v.LogProb(i, t)}
+		if i < len(draft) && t != draft[i] {
+			break
+		}
+	}
+	return r.choices, nil
+}
+
+// Commit keeps tokens.
+func (r *Rejection) Commit(ctx context.Context, kept []Token) error {
+	r.kept += len(kept)
+	return r.v.Commit(ctx, kept)
+}
+
+// decide returns the token of place i.
+func (r *Rejection) decide(draft []Token, i int) Token {
+	accept, other := r.noise.Uniform(r.kept+i, 0), r.noise.Uniform(r.kept+i, 1)
+	r.p = r.v.AppendOdds(r.p[:0], i)
+	if i == len(draft) {
+		return draw(r.p, other, 0)
+	}
+	x, q := draft[i], 1.0
+	var odds []float32
+	if r.teller != nil {
+		odds = r.teller.Odds(i)
+		q = float64(odds[x])
+	}
+	if float64(accept*q) < float64(r.p[x]) {
+		return x
+	}
+	for t := range odds {
+		r.p[t] = max(0, r.p[t]-odds[t])
+	}
+	r.p[x] = 0 // q(x) > p(x)
+	return draw(r.p, other, x)
+}
+
+// draw returns a token with the probability of its weight, at u of [0, 1) of
+// their sum. If that is 0, p and q differ by rounding only, and the draft x stands.
+func draw(weights []float32, u float64, x Token) Token {
+	total := 0.0
+	for _, w := range weights {
+		total += float64(w)
+	}
+	if total == 0 {
+		return x
+	}
+	at, sum := Token(0), 0.0
+	for t, w := range weights {
+		if w == 0 {
+			continue
+		}
+		at, sum = Token(t), sum+float64(w)
+		if sum > float64(u*total) {
+			break
+		}
+	}
+	return at
+}

@@ -1,0 +1,60 @@
+package decoder
+
+import (
+	"verity/internal/kernel"
+	"verity/tokenizer"
+)
+
+// Uniform returns a number in [0, 1) that is a pure function of the key, n and
+// which, independent of the noise of choices. Speculative sampling by rejection
+// needs it.
+func (s Sampling) Uniform(n, which int) float64 {
+	const apart = 0x5bd1e995_9e3779b9 // from the noise of a position
+	bits := mix(mix(mix(s.key()^apart)+uint64(n)) + uint64(which))
+	return float64(bits>>11) / (1 << 53)
+}
+
+// odds appends to dst the probability with which choose picks each token.
+func (c *chooser) odds(dst, logits []float32) []float32 {
+	from := len(dst)
+	dst = append(dst, logits...)
+	p := dst[from:]
+	top, best := kernel.Max(logits)
+	if c.temperature == 0 || top == negInf {
+		clear(p)
+		if top > negInf {
+			p[best] = 1
+		}
+		return dst
+	}
+	last := c.last(logits)
+	for i, l := range logits {
+		if l == negInf || rank(l, i) > last {
+			p[i] = negInf
+		} else {
+			p[i] = l / c.temperature
+		}
+	}
+	kernel.Softmax(p)
+	return dst
+}
+
+// AppendOdds appends to dst the probability with which each token of the
+// vocabulary could have been chosen at place i of the last Choose; zeros if the
+// rules forbid every one.
+func (s *Session) AppendOdds(dst []float32, i int) []float32 {
+	return s.pick.odds(dst, s.judged(i))
+}
+
+// LogProb returns what the log-probability of place i of the last Choose would
+// be, had t been chosen there.
+func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
+	row := s.judged(i)
+	return row[t] - kernel.LogSumExp(row)
+}
+
+// judged returns the logits of place i of the last Choose, after the rules.
+func (s *Session) judged(i int) []float32 {
+	vocab, row := s.d.dims.Vocab, len(s.Logits())/s.d.dims.Vocab-len(s.choices)+i
+	return s.Logits()[row*vocab : (row+1)*vocab]
+}
