@@ -46,9 +46,7 @@ func (t *matmul) quantiseRange(lo, hi int) {
 
 // sumInt8 sets acc to the sums of rows rows from first on, for panel p.
 func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
-	for r := range rows {
-		copy(acc[r*panel:][:panel], t.w.offset[p*panel:])
-	}
+	clear(acc)
 	in := t.w.depth()
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
 	step, ahead := blocks(rows, in, panel, maxInt8Depth)
@@ -65,6 +63,7 @@ func (t *matmul) finishInt8(acc []int32, p, first, rows int) {
 	if t.e == StoreAdd {
 		f = int8s.fn.add
 	}
-	f(dst, acc, t.qScale[first:][:rows], t.w.scale[p*panel:][:len(bias)], bias, t.w.out, rows)
+	o := p * panel
+	f(dst, acc, t.w.offset[o:][:len(bias)], t.qScale[first:][:rows], t.w.scale[o:][:len(bias)], bias, t.w.out, rows)
 	t.activate(dst, len(bias), rows)
 }

@@ -21,17 +21,20 @@ type int8Kernels struct {
 // ahead bytes behind w will be needed next; it may be prefetched.
 //
 // x is unsigned, since VPDPBUSD takes one factor of either kind: it is the rounded
-// value plus 128, and acc starts at Matrix.offset, -128·Σw, which takes that back.
-// int32 sums wrap, so only the final one has to fit. Nothing saturates: AVX2, whose
+// value plus 128, which Matrix.offset, -128·Σw, takes back in the end. int32 sums
+// wrap, so only the final one has to fit. Nothing saturates: AVX2, whose
 // u8×s8 product would, widens both factors to 16 bits.
 type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, ahead int)
 
-// A finishInt8Func writes finished sums. With s = float32(acc[r·64+c]) · (xScale[r]·scale[c]),
+// A finishInt8Func writes finished sums. With
+//
+//	s = float32(acc[r·64+c]+offset[c]) · (xScale[r]·scale[c])
+//
 // each operation rounded, for r < rows and c < len(bias):
 //
 //	dst[r·stride+c]  = s + bias[c]    (store)
 //	dst[r·stride+c] += s + bias[c]    (add)
-type finishInt8Func = func(dst []float32, acc []int32, xScale, scale, bias []float32, stride, rows int)
+type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int)
 
 var (
 	int8s     = pick(int8Impls)
@@ -92,20 +95,20 @@ func tileInt8Ref(acc []int32, x []uint8, stride, rows int, w []int8, _ int) {
 	}
 }
 
-func storeInt8Ref(dst []float32, acc []int32, xScale, scale, bias []float32, stride, rows int) {
+func storeInt8Ref(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
 	for r := range rows {
 		to := dst[r*stride:][:len(bias)]
 		for c, b := range bias {
-			to[c] = float32(float32(acc[r*panel+c])*float32(xScale[r]*scale[c])) + b
+			to[c] = float32(float32(acc[r*panel+c]+offset[c])*float32(xScale[r]*scale[c])) + b
 		}
 	}
 }
 
-func addInt8Ref(dst []float32, acc []int32, xScale, scale, bias []float32, stride, rows int) {
+func addInt8Ref(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
 	for r := range rows {
 		to := dst[r*stride:][:len(bias)]
 		for c, b := range bias {
-			to[c] += float32(float32(acc[r*panel+c])*float32(xScale[r]*scale[c])) + b
+			to[c] += float32(float32(acc[r*panel+c]+offset[c])*float32(xScale[r]*scale[c])) + b
 		}
 	}
 }

@@ -88,9 +88,9 @@ const (
 	maxRows = 192
 
 	// maxDepth is how many k of a panel go through at a time if many rows use
-	// them, and maxInt8Depth the same for int8: 64 KiB of weights.
+	// them, and maxInt8Depth the same for int8: 64 and 96 KiB of weights.
 	maxDepth     = 256
-	maxInt8Depth = 1024
+	maxInt8Depth = 1536
 )
 
 // plan cuts the work into parts and returns their number. The parts get smaller

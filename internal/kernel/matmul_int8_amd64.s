@@ -1246,132 +1246,150 @@ loop:
 	VZEROUPPER
 	RET
 
-// func storeInt8AVX512(dst *float32, acc *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
+// func storeInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
 // Requires: AVX, AVX512F
-TEXT ·storeInt8AVX512(SB), NOSPLIT, $0-64
-	MOVQ      dst+0(FP), AX
-	MOVQ      acc+8(FP), DX
-	MOVQ      xScale+16(FP), BX
-	MOVQ      scale+24(FP), SI
-	MOVQ      bias+32(FP), DI
-	MOVQ      stride+48(FP), R8
-	MOVQ      rows+56(FP), R9
-	MOVQ      cols+40(FP), CX
-	MOVQ      $-1, R10
-	NEGQ      CX
-	SHRQ      CL, R10
-	KMOVW     R10, K1
-	SHRQ      $0x10, R10
-	KMOVW     R10, K2
-	SHRQ      $0x10, R10
-	KMOVW     R10, K3
-	SHRQ      $0x10, R10
-	KMOVW     R10, K4
-	SHRQ      $0x10, R10
-	VMOVUPS.Z (SI), K1, Z0
-	VMOVUPS.Z (DI), K1, Z1
-	VMOVUPS.Z 64(SI), K2, Z2
-	VMOVUPS.Z 64(DI), K2, Z3
-	VMOVUPS.Z 128(SI), K3, Z4
-	VMOVUPS.Z 128(DI), K3, Z5
-	VMOVUPS.Z 192(SI), K4, Z6
-	VMOVUPS.Z 192(DI), K4, Z7
+TEXT ·storeInt8AVX512(SB), NOSPLIT, $0-72
+	MOVQ        dst+0(FP), AX
+	MOVQ        acc+8(FP), DX
+	MOVQ        offset+16(FP), BX
+	MOVQ        xScale+24(FP), SI
+	MOVQ        scale+32(FP), DI
+	MOVQ        bias+40(FP), R8
+	MOVQ        stride+56(FP), R9
+	MOVQ        rows+64(FP), R10
+	MOVQ        cols+48(FP), CX
+	MOVQ        $-1, R11
+	NEGQ        CX
+	SHRQ        CL, R11
+	KMOVW       R11, K1
+	SHRQ        $0x10, R11
+	KMOVW       R11, K2
+	SHRQ        $0x10, R11
+	KMOVW       R11, K3
+	SHRQ        $0x10, R11
+	KMOVW       R11, K4
+	SHRQ        $0x10, R11
+	VMOVDQU32.Z (BX), K1, Z0
+	VMOVUPS.Z   (DI), K1, Z1
+	VMOVUPS.Z   (R8), K1, Z2
+	VMOVDQU32.Z 64(BX), K2, Z3
+	VMOVUPS.Z   64(DI), K2, Z4
+	VMOVUPS.Z   64(R8), K2, Z5
+	VMOVDQU32.Z 128(BX), K3, Z6
+	VMOVUPS.Z   128(DI), K3, Z7
+	VMOVUPS.Z   128(R8), K3, Z8
+	VMOVDQU32.Z 192(BX), K4, Z9
+	VMOVUPS.Z   192(DI), K4, Z10
+	VMOVUPS.Z   192(R8), K4, Z11
 
 loop:
-	VBROADCASTSS (BX), Z8
-	VMULPS       Z8, Z0, Z9
-	VCVTDQ2PS    (DX), Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z1, Z10, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMULPS       Z8, Z2, Z9
-	VCVTDQ2PS    64(DX), Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z3, Z10, Z10
-	VMOVUPS      Z10, K2, 64(AX)
-	VMULPS       Z8, Z4, Z9
-	VCVTDQ2PS    128(DX), Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z5, Z10, Z10
-	VMOVUPS      Z10, K3, 128(AX)
-	VMULPS       Z8, Z6, Z8
-	VCVTDQ2PS    192(DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z7, Z9, Z9
-	VMOVUPS      Z9, K4, 192(AX)
-	ADDQ         R8, AX
+	VBROADCASTSS (SI), Z12
+	VMULPS       Z12, Z1, Z13
+	VPADDD       (DX), Z0, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       Z13, Z14, Z14
+	VADDPS       Z2, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VMULPS       Z12, Z4, Z13
+	VPADDD       64(DX), Z3, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       Z13, Z14, Z14
+	VADDPS       Z5, Z14, Z14
+	VMOVUPS      Z14, K2, 64(AX)
+	VMULPS       Z12, Z7, Z13
+	VPADDD       128(DX), Z6, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       Z13, Z14, Z14
+	VADDPS       Z8, Z14, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMULPS       Z12, Z10, Z12
+	VPADDD       192(DX), Z9, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z11, Z13, Z13
+	VMOVUPS      Z13, K4, 192(AX)
+	ADDQ         R9, AX
 	ADDQ         $0x00000100, DX
-	ADDQ         $0x04, BX
-	DECQ         R9
+	ADDQ         $0x04, SI
+	DECQ         R10
 	JNZ          loop
 	VZEROUPPER
 	RET
 
-// func addInt8AVX512(dst *float32, acc *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
+// func addInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
 // Requires: AVX, AVX512F
-TEXT ·addInt8AVX512(SB), NOSPLIT, $0-64
-	MOVQ      dst+0(FP), AX
-	MOVQ      acc+8(FP), DX
-	MOVQ      xScale+16(FP), BX
-	MOVQ      scale+24(FP), SI
-	MOVQ      bias+32(FP), DI
-	MOVQ      stride+48(FP), R8
-	MOVQ      rows+56(FP), R9
-	MOVQ      cols+40(FP), CX
-	MOVQ      $-1, R10
-	NEGQ      CX
-	SHRQ      CL, R10
-	KMOVW     R10, K1
-	SHRQ      $0x10, R10
-	KMOVW     R10, K2
-	SHRQ      $0x10, R10
-	KMOVW     R10, K3
-	SHRQ      $0x10, R10
-	KMOVW     R10, K4
-	SHRQ      $0x10, R10
-	VMOVUPS.Z (SI), K1, Z0
-	VMOVUPS.Z (DI), K1, Z1
-	VMOVUPS.Z 64(SI), K2, Z2
-	VMOVUPS.Z 64(DI), K2, Z3
-	VMOVUPS.Z 128(SI), K3, Z4
-	VMOVUPS.Z 128(DI), K3, Z5
-	VMOVUPS.Z 192(SI), K4, Z6
-	VMOVUPS.Z 192(DI), K4, Z7
+TEXT ·addInt8AVX512(SB), NOSPLIT, $0-72
+	MOVQ        dst+0(FP), AX
+	MOVQ        acc+8(FP), DX
+	MOVQ        offset+16(FP), BX
+	MOVQ        xScale+24(FP), SI
+	MOVQ        scale+32(FP), DI
+	MOVQ        bias+40(FP), R8
+	MOVQ        stride+56(FP), R9
+	MOVQ        rows+64(FP), R10
+	MOVQ        cols+48(FP), CX
+	MOVQ        $-1, R11
+	NEGQ        CX
+	SHRQ        CL, R11
+	KMOVW       R11, K1
+	SHRQ        $0x10, R11
+	KMOVW       R11, K2
+	SHRQ        $0x10, R11
+	KMOVW       R11, K3
+	SHRQ        $0x10, R11
+	KMOVW       R11, K4
+	SHRQ        $0x10, R11
+	VMOVDQU32.Z (BX), K1, Z0
+	VMOVUPS.Z   (DI), K1, Z1
+	VMOVUPS.Z   (R8), K1, Z2
+	VMOVDQU32.Z 64(BX), K2, Z3
+	VMOVUPS.Z   64(DI), K2, Z4
+	VMOVUPS.Z   64(R8), K2, Z5
+	VMOVDQU32.Z 128(BX), K3, Z6
+	VMOVUPS.Z   128(DI), K3, Z7
+	VMOVUPS.Z   128(R8), K3, Z8
+	VMOVDQU32.Z 192(BX), K4, Z9
+	VMOVUPS.Z   192(DI), K4, Z10
+	VMOVUPS.Z   192(R8), K4, Z11
 
 loop:
-	VBROADCASTSS (BX), Z8
-	VMULPS       Z8, Z0, Z9
-	VCVTDQ2PS    (DX), Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z1, Z10, Z10
-	VMOVUPS.Z    (AX), K1, Z9
-	VADDPS       Z9, Z10, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMULPS       Z8, Z2, Z9
-	VCVTDQ2PS    64(DX), Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z3, Z10, Z10
-	VMOVUPS.Z    64(AX), K2, Z9
-	VADDPS       Z9, Z10, Z10
-	VMOVUPS      Z10, K2, 64(AX)
-	VMULPS       Z8, Z4, Z9
-	VCVTDQ2PS    128(DX), Z10
-	VMULPS       Z9, Z10, Z10
-	VADDPS       Z5, Z10, Z10
-	VMOVUPS.Z    128(AX), K3, Z9
-	VADDPS       Z9, Z10, Z10
-	VMOVUPS      Z10, K3, 128(AX)
-	VMULPS       Z8, Z6, Z8
-	VCVTDQ2PS    192(DX), Z9
-	VMULPS       Z8, Z9, Z9
-	VADDPS       Z7, Z9, Z9
-	VMOVUPS.Z    192(AX), K4, Z8
-	VADDPS       Z8, Z9, Z9
-	VMOVUPS      Z9, K4, 192(AX)
-	ADDQ         R8, AX
+	VBROADCASTSS (SI), Z12
+	VMULPS       Z12, Z1, Z13
+	VPADDD       (DX), Z0, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       Z13, Z14, Z14
+	VADDPS       Z2, Z14, Z14
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z14, Z14
+	VMOVUPS      Z14, K1, (AX)
+	VMULPS       Z12, Z4, Z13
+	VPADDD       64(DX), Z3, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       Z13, Z14, Z14
+	VADDPS       Z5, Z14, Z14
+	VMOVUPS.Z    64(AX), K2, Z13
+	VADDPS       Z13, Z14, Z14
+	VMOVUPS      Z14, K2, 64(AX)
+	VMULPS       Z12, Z7, Z13
+	VPADDD       128(DX), Z6, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       Z13, Z14, Z14
+	VADDPS       Z8, Z14, Z14
+	VMOVUPS.Z    128(AX), K3, Z13
+	VADDPS       Z13, Z14, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	VMULPS       Z12, Z10, Z12
+	VPADDD       192(DX), Z9, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z12, Z13, Z13
+	VADDPS       Z11, Z13, Z13
+	VMOVUPS.Z    192(AX), K4, Z12
+	VADDPS       Z12, Z13, Z13
+	VMOVUPS      Z13, K4, 192(AX)
+	ADDQ         R9, AX
 	ADDQ         $0x00000100, DX
-	ADDQ         $0x04, BX
-	DECQ         R9
+	ADDQ         $0x04, SI
+	DECQ         R10
 	JNZ          loop
 	VZEROUPPER
 	RET
@@ -4137,132 +4155,166 @@ loop:
 	VZEROUPPER
 	RET
 
-// func storeInt8AVX2(dst *float32, acc *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
-// Requires: AVX
-TEXT ·storeInt8AVX2(SB), NOSPLIT, $0-56
+// func storeInt8AVX2(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
+// Requires: AVX, AVX2
+TEXT ·storeInt8AVX2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ acc+8(FP), CX
-	MOVQ xScale+16(FP), DX
-	MOVQ scale+24(FP), BX
-	MOVQ bias+32(FP), SI
-	MOVQ stride+40(FP), DI
-	MOVQ rows+48(FP), R8
+	MOVQ offset+16(FP), DX
+	MOVQ xScale+24(FP), BX
+	MOVQ scale+32(FP), SI
+	MOVQ bias+40(FP), DI
+	MOVQ stride+48(FP), R8
+	MOVQ rows+56(FP), R9
 
 loop:
-	VBROADCASTSS (DX), Y0
-	VMULPS       (BX), Y0, Y1
-	VCVTDQ2PS    (CX), Y2
+	VBROADCASTSS (BX), Y0
+	VMULPS       (SI), Y0, Y1
+	VMOVDQU      (CX), Y2
+	VPADDD       (DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       (SI), Y2, Y2
+	VADDPS       (DI), Y2, Y2
 	VMOVUPS      Y2, (AX)
-	VMULPS       32(BX), Y0, Y1
-	VCVTDQ2PS    32(CX), Y2
+	VMULPS       32(SI), Y0, Y1
+	VMOVDQU      32(CX), Y2
+	VPADDD       32(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       32(SI), Y2, Y2
+	VADDPS       32(DI), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
-	VMULPS       64(BX), Y0, Y1
-	VCVTDQ2PS    64(CX), Y2
+	VMULPS       64(SI), Y0, Y1
+	VMOVDQU      64(CX), Y2
+	VPADDD       64(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       64(SI), Y2, Y2
+	VADDPS       64(DI), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
-	VMULPS       96(BX), Y0, Y1
-	VCVTDQ2PS    96(CX), Y2
+	VMULPS       96(SI), Y0, Y1
+	VMOVDQU      96(CX), Y2
+	VPADDD       96(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       96(SI), Y2, Y2
+	VADDPS       96(DI), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VMULPS       128(BX), Y0, Y1
-	VCVTDQ2PS    128(CX), Y2
+	VMULPS       128(SI), Y0, Y1
+	VMOVDQU      128(CX), Y2
+	VPADDD       128(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       128(SI), Y2, Y2
+	VADDPS       128(DI), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
-	VMULPS       160(BX), Y0, Y1
-	VCVTDQ2PS    160(CX), Y2
+	VMULPS       160(SI), Y0, Y1
+	VMOVDQU      160(CX), Y2
+	VPADDD       160(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       160(SI), Y2, Y2
+	VADDPS       160(DI), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
-	VMULPS       192(BX), Y0, Y1
-	VCVTDQ2PS    192(CX), Y2
+	VMULPS       192(SI), Y0, Y1
+	VMOVDQU      192(CX), Y2
+	VPADDD       192(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       192(SI), Y2, Y2
+	VADDPS       192(DI), Y2, Y2
 	VMOVUPS      Y2, 192(AX)
-	VMULPS       224(BX), Y0, Y0
-	VCVTDQ2PS    224(CX), Y1
+	VMULPS       224(SI), Y0, Y0
+	VMOVDQU      224(CX), Y1
+	VPADDD       224(DX), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VADDPS       224(SI), Y1, Y1
+	VADDPS       224(DI), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	ADDQ         DI, AX
+	ADDQ         R8, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x04, DX
-	DECQ         R8
+	ADDQ         $0x04, BX
+	DECQ         R9
 	JNZ          loop
 	VZEROUPPER
 	RET
 
-// func addInt8AVX2(dst *float32, acc *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
-// Requires: AVX
-TEXT ·addInt8AVX2(SB), NOSPLIT, $0-56
+// func addInt8AVX2(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
+// Requires: AVX, AVX2
+TEXT ·addInt8AVX2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ acc+8(FP), CX
-	MOVQ xScale+16(FP), DX
-	MOVQ scale+24(FP), BX
-	MOVQ bias+32(FP), SI
-	MOVQ stride+40(FP), DI
-	MOVQ rows+48(FP), R8
+	MOVQ offset+16(FP), DX
+	MOVQ xScale+24(FP), BX
+	MOVQ scale+32(FP), SI
+	MOVQ bias+40(FP), DI
+	MOVQ stride+48(FP), R8
+	MOVQ rows+56(FP), R9
 
 loop:
-	VBROADCASTSS (DX), Y0
-	VMULPS       (BX), Y0, Y1
-	VCVTDQ2PS    (CX), Y2
+	VBROADCASTSS (BX), Y0
+	VMULPS       (SI), Y0, Y1
+	VMOVDQU      (CX), Y2
+	VPADDD       (DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       (SI), Y2, Y2
+	VADDPS       (DI), Y2, Y2
 	VADDPS       (AX), Y2, Y2
 	VMOVUPS      Y2, (AX)
-	VMULPS       32(BX), Y0, Y1
-	VCVTDQ2PS    32(CX), Y2
+	VMULPS       32(SI), Y0, Y1
+	VMOVDQU      32(CX), Y2
+	VPADDD       32(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       32(SI), Y2, Y2
+	VADDPS       32(DI), Y2, Y2
 	VADDPS       32(AX), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
-	VMULPS       64(BX), Y0, Y1
-	VCVTDQ2PS    64(CX), Y2
+	VMULPS       64(SI), Y0, Y1
+	VMOVDQU      64(CX), Y2
+	VPADDD       64(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       64(SI), Y2, Y2
+	VADDPS       64(DI), Y2, Y2
 	VADDPS       64(AX), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
-	VMULPS       96(BX), Y0, Y1
-	VCVTDQ2PS    96(CX), Y2
+	VMULPS       96(SI), Y0, Y1
+	VMOVDQU      96(CX), Y2
+	VPADDD       96(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       96(SI), Y2, Y2
+	VADDPS       96(DI), Y2, Y2
 	VADDPS       96(AX), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
-	VMULPS       128(BX), Y0, Y1
-	VCVTDQ2PS    128(CX), Y2
+	VMULPS       128(SI), Y0, Y1
+	VMOVDQU      128(CX), Y2
+	VPADDD       128(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       128(SI), Y2, Y2
+	VADDPS       128(DI), Y2, Y2
 	VADDPS       128(AX), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
-	VMULPS       160(BX), Y0, Y1
-	VCVTDQ2PS    160(CX), Y2
+	VMULPS       160(SI), Y0, Y1
+	VMOVDQU      160(CX), Y2
+	VPADDD       160(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       160(SI), Y2, Y2
+	VADDPS       160(DI), Y2, Y2
 	VADDPS       160(AX), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
-	VMULPS       192(BX), Y0, Y1
-	VCVTDQ2PS    192(CX), Y2
+	VMULPS       192(SI), Y0, Y1
+	VMOVDQU      192(CX), Y2
+	VPADDD       192(DX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VADDPS       192(SI), Y2, Y2
+	VADDPS       192(DI), Y2, Y2
 	VADDPS       192(AX), Y2, Y2
 	VMOVUPS      Y2, 192(AX)
-	VMULPS       224(BX), Y0, Y0
-	VCVTDQ2PS    224(CX), Y1
+	VMULPS       224(SI), Y0, Y0
+	VMOVDQU      224(CX), Y1
+	VPADDD       224(DX), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VADDPS       224(SI), Y1, Y1
+	VADDPS       224(DI), Y1, Y1
 	VADDPS       224(AX), Y1, Y1
 	VMOVUPS      Y1, 224(AX)
-	ADDQ         DI, AX
+	ADDQ         R8, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x04, DX
-	DECQ         R8
+	ADDQ         $0x04, BX
+	DECQ         R9
 	JNZ          loop
 	VZEROUPPER
 	RET

@@ -16,12 +16,14 @@ const few = 6
 // rows do, blocks may be larger, and sums are stored and taken up again less often.
 func blocks(rows, n, size, many int) (step, ahead int) {
 	switch {
-	case rows <= few:
+	case rows <= few || n == 0:
 		return max(n, 1), 0
 	case rows < manyRows:
 		return blockBytes / size, blockBytes
 	}
-	return many, many * size
+	parts := (n + many - 1) / many // of equal length, in steps of four
+	step = ((n+parts-1)/parts + 3) &^ 3
+	return step, step * size
 }
 
 // blockBytes is what some rows go over at a time: little of a second-level cache.

@@ -202,9 +202,10 @@ func sliceInt8256(a args, rows, first, n int) {
 func finishInt8512(name string) {
 	f := loadFinishInt8(name, "AVX512", "cols, ", "for cols ≤ 64 columns")
 	masks := columnMasks()
-	var scales, biases [4]reg.VecVirtual
+	var offsets, scales, biases [4]reg.VecVirtual
 	for v := range masks {
-		scales[v], biases[v] = ZMM(), ZMM()
+		offsets[v], scales[v], biases[v] = ZMM(), ZMM(), ZMM()
+		VMOVDQU32_Z(Mem{Base: f.offset, Disp: 64 * v}, masks[v], offsets[v])
 		VMOVUPS_Z(Mem{Base: f.scale, Disp: 64 * v}, masks[v], scales[v])
 		VMOVUPS_Z(Mem{Base: f.bias, Disp: 64 * v}, masks[v], biases[v])
 	}
@@ -214,7 +215,8 @@ func finishInt8512(name string) {
 	for v := range masks {
 		by, sum, to := ZMM(), ZMM(), Mem{Base: f.dst, Disp: 64 * v}
 		VMULPS(row, scales[v], by)
-		VCVTDQ2PS(Mem{Base: f.acc, Disp: 64 * v}, sum)
+		VPADDD(Mem{Base: f.acc, Disp: 64 * v}, offsets[v], sum)
+		VCVTDQ2PS(sum, sum)
 		VMULPS(by, sum, sum)
 		VADDPS(biases[v], sum, sum)
 		if name == "add" {
@@ -235,7 +237,9 @@ func finishInt8256(name string) {
 	for v := range panel / 8 {
 		by, sum, to := YMM(), YMM(), Mem{Base: f.dst, Disp: 32 * v}
 		VMULPS(Mem{Base: f.scale, Disp: 32 * v}, row, by)
-		VCVTDQ2PS(Mem{Base: f.acc, Disp: 32 * v}, sum)
+		VMOVDQU(Mem{Base: f.acc, Disp: 32 * v}, sum)
+		VPADDD(Mem{Base: f.offset, Disp: 32 * v}, sum, sum)
+		VCVTDQ2PS(sum, sum)
 		VMULPS(by, sum, sum)
 		VADDPS(Mem{Base: f.bias, Disp: 32 * v}, sum, sum)
 		if name == "add" {
@@ -248,15 +252,16 @@ func finishInt8256(name string) {
 
 // finishInt8 are the arguments of an epilogue, in registers.
 type finishInt8 struct {
-	dst, acc, xScale, scale, bias, stride, rows reg.GPVirtual
+	dst, acc, offset, xScale, scale, bias, stride, rows reg.GPVirtual
 }
 
 func loadFinishInt8(name, isa, cols, doc string) finishInt8 {
-	TEXT(name+"Int8"+isa, NOSPLIT, "func(dst *float32, acc *int32, xScale, scale, bias *float32, "+cols+"stride, rows int)")
+	TEXT(name+"Int8"+isa, NOSPLIT, "func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, "+cols+"stride, rows int)")
 	Doc(name + "Int8" + isa + " does " + name + "Int8Ref " + doc + "; stride is in bytes.")
-	f := finishInt8{GP64(), GP64(), GP64(), GP64(), GP64(), GP64(), GP64()}
+	f := finishInt8{GP64(), GP64(), GP64(), GP64(), GP64(), GP64(), GP64(), GP64()}
 	Load(Param("dst"), f.dst)
 	Load(Param("acc"), f.acc)
+	Load(Param("offset"), f.offset)
 	Load(Param("xScale"), f.xScale)
 	Load(Param("scale"), f.scale)
 	Load(Param("bias"), f.bias)
