@@ -17,6 +17,10 @@ import "math"
 type Auto struct {
 	Max int // longest draft; 0 means 16
 
+	// Probing drafts a little in every window even where that does not pay, so
+	// that a comparison has something to compare.
+	Probing bool
+
 	d, open   mean // seconds to draft one token; to begin drafting in a window
 	verify    line
 	perWindow mean // tokens
@@ -29,7 +33,8 @@ type Auto struct {
 	kept     int     // tokens of this window
 	patience int     // rounds until the next probe
 	waited   int
-	decided  int // present draft length
+	owed     bool // the window has seen no draft yet, and is to see one
+	decided  int  // present draft length
 }
 
 // oddsEdges divide confidence into bins, finer towards certainty.
@@ -73,6 +78,11 @@ func (a *Auto) Length() int {
 
 // wait drafts nothing but for a probe now and then, ever more rarely.
 func (a *Auto) wait() int {
+	if a.owed {
+		a.owed = false
+		a.decided = probe
+		return a.decided
+	}
 	a.waited++
 	if a.patience == 0 {
 		a.patience = 32
@@ -140,7 +150,7 @@ func (a *Auto) More(n int, lp float32) bool {
 func (a *Auto) Observe(r Round) {
 	if r.First {
 		a.perWindow.add(float64(max(1, a.kept)))
-		a.kept = 0
+		a.kept, a.owed = 0, a.Probing && r.Drafted == 0
 		if r.Drafted > 0 { // encoding and cross-attention of the assistant are in it
 			a.open.add(max(0, r.Draft.Seconds()-float64(r.Drafted)*a.d.v))
 		}

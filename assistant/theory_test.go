@@ -61,7 +61,7 @@ func TestAuto(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := Plan{Alpha: tt.alpha, Cost: tt.cost, Verify: func(m int) float64 { return 1 + 0.04*float64(m-1) }}
 			_, best := p.Best(16)
-			got := playAuto(p, 4000)
+			got, _ := playAuto(new(Auto), p, 4000)
 			if !(got >= tt.least*best) {
 				t.Errorf("speed-up %.3f, the best plan %.3f: %s", got, best, tt.why)
 			}
@@ -69,13 +69,30 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// playAuto decodes so many tokens, in windows of 100, and returns the speed-up.
-func playAuto(p Plan, tokens int) float64 {
+// A probing policy drafts in every window, even for an assistant that is never
+// right, and that costs little.
+func TestAutoProbing(t *testing.T) {
+	p := Plan{Alpha: 0, Cost: 0.3, Verify: func(m int) float64 { return 1 + 0.04*float64(m-1) }}
+	speed, drafted := playAuto(&Auto{Probing: true}, p, 4000)
+	if drafted < 39 || !(speed >= 0.97) {
+		t.Errorf("%d of 40 windows saw a draft, speed-up %.3f, want all but the first and at least 0.97", drafted, speed)
+	}
+}
+
+// playAuto decodes so many tokens, in windows of 100, and returns the speed-up
+// and how many windows saw a draft.
+func playAuto(a *Auto, p Plan, tokens int) (speed float64, drafted int) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	a, kept, steps := new(Auto), 0, 0.0
+	kept, steps, window, seen := 0, 0.0, 100, false
 	for kept < tokens {
 		n := a.Length()
-		r := Round{First: kept%100 == 0, Drafted: n}
+		r := Round{First: window >= 100, Drafted: n}
+		if r.First {
+			window, seen = 0, false
+		}
+		if n > 0 && !seen {
+			drafted, seen = drafted+1, true
+		}
 		for r.Accepted < n && rng.Float64() < p.Alpha {
 			r.Accepted++
 		}
@@ -87,8 +104,9 @@ func playAuto(p Plan, tokens int) float64 {
 		r.Verify = time.Duration(noise * verify * float64(time.Millisecond))
 		a.Observe(r)
 		kept += r.Kept
+		window += r.Kept
 	}
-	return float64(kept) / steps
+	return float64(kept) / steps, drafted
 }
 
 // TestAcceptance inverts Expected.
