@@ -102,11 +102,11 @@ def rate(refs, hyps):
     errors = np.array([sum(a[0]) for a in aligned])
     words = np.array([len(r) for r in refs])
     draws = np.random.default_rng(0).integers(0, len(refs), (2000, len(refs)))
-    low, high = np.percentile(errors[draws].sum(1) / words[draws].sum(1), [2.5, 97.5])
+    low, high = 100 * np.percentile(errors[draws].sum(1) / words[draws].sum(1), [2.5, 97.5])
     said = np.bincount([d for r in refs for d in r], minlength=10)
     missed = np.bincount([d for a in aligned for d in a[1]], minlength=10)
     s, d, i = (int(x) for x in np.sum([a[0] for a in aligned], 0))
-    return {"strings": len(refs), "words": int(words.sum()), "wer": 100 * errors.sum() / words.sum(), "interval": [100 * low, 100 * high],
+    return {"strings": len(refs), "words": int(words.sum()), "wer": float(100 * errors.sum() / words.sum()), "interval": [float(low), float(high)],
             "substitutions": s, "deletions": d, "insertions": i, "exact": 100 * float((errors == 0).mean()),
             "missed_per_digit": {w: [int(m), int(n)] for w, m, n in zip(V.WORDS, missed, said)}}
 
