@@ -9,5 +9,8 @@
 // computed from them, are those of plain decoding whatever a proposer drafts.
 // Plain decoding is a round with an empty draft: the proposer [None].
 //
+// [Rejection] is a verifier of another kind, classic speculative sampling: it
+// keeps the distribution of the tokens, not the tokens.
+//
 // Source of the idea: Leviathan, Kalman and Matias 2023, arXiv:2211.17192.
 package assistant
