@@ -89,6 +89,7 @@ func (m *modelFlags) load() (*engine, error) {
 		e.close()
 		return nil, err
 	}
+	m.remember(e)
 	return e, nil
 }
 

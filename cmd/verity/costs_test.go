@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Tests leave nothing behind, nor do the programs that scripts run.
+func init() {
+	if os.Getenv("VERITY_CACHE") == "" {
+		os.Setenv("VERITY_CACHE", "off")
+	}
+}
+
+// TestCostsKept: a run leaves a file that the next one begins with; the text is
+// the same with it, without it, and with a spoilt one.
+func TestCostsKept(t *testing.T) {
+	dir := t.TempDir()
+	sound := filepath.Join(dir, "tone.wav")
+	if err := os.WriteFile(sound, wav(2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := modelDir(t)
+	run := func(cache string, more ...string) string {
+		t.Helper()
+		t.Setenv("VERITY_CACHE", cache)
+		code, out, errs := cli(t, nil, append([]string{"transcribe", "-q", "-m", model, "-l", "en", "-a", "self", sound}, more...)...)
+		if code != 0 || errs != "" {
+			t.Fatalf("status %d: %s", code, errs)
+		}
+		return out
+	}
+	want := run("off")
+	cache := filepath.Join(dir, "cache")
+	files := func() []string {
+		list, err := filepath.Glob(filepath.Join(cache, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if run(cache); len(files()) != 1 {
+		t.Fatalf("files %v, want one", files())
+	}
+	name := files()[0]
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r remembered
+	if err := json.Unmarshal(raw, &r); err != nil || r.Schema != costsSchema || !(r.Costs.Verify[2] > 0) {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	for spoilt, content := range map[string]string{"kept": string(raw), "garbage": "{", "empty": ""} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(cache); got != want {
+			t.Errorf("%s: %q, want %q", spoilt, got, want)
+		}
+	}
+	run(cache, "--draft-tokens", "2") // learns nothing
+	if run(cache, "--threads", "1"); len(files()) != 2 {
+		t.Errorf("files %v, want another for one thread", files())
+	}
+	// Where nothing can be written nothing is said.
+	if got := run(sound); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
