@@ -213,11 +213,18 @@ func TestMatMulExact(t *testing.T) {
 }
 
 func TestMatMulAllocates(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool forgetful")
+	}
 	pool := parallel.New(2)
 	defer pool.Close()
 	rng := rand.New(rand.NewPCG(11, 12))
-	for _, rows := range []int{1, 8, 100} {
-		p := newProduct(t, rng, uniform(rng), rows, 64, 300, tensor.F16)
+	for i, rows := range []int{1, 8, 100, 1, 100} {
+		store := tensor.F16
+		if i > 2 {
+			store = tensor.I8
+		}
+		p := newProduct(t, rng, uniform(rng), rows, 64, 300, store)
 		dst := make([]float32, rows*p.out)
 		n := testing.AllocsPerRun(10, func() { MatMul(pool, dst, p.x, rows, p.stride, p.w, p.bias, Store) })
 		if n >= 1 { // a collection may empty the pools of scratch now and then
