@@ -46,13 +46,12 @@ func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bi
 	if rows == 0 || w.out == 0 {
 		return
 	}
-	t := matmuls.Get().(*matmul)
-	t.rows, t.xStride, t.w, t.e = rows, xStride, w, e
-	t.dst = dst[:rows*w.out]
-	t.x = x[:(rows-1)*xStride+w.in]
-	if t.bias = nil; bias != nil {
-		t.bias = bias[:w.out]
+	if len(dst) < rows*w.out || len(x) < (rows-1)*xStride+w.in || bias != nil && len(bias) < w.out {
+		panic("kernel: a slice of MatMul is too short")
 	}
+	t := matmuls.Get().(*matmul)
+	t.dst, t.x, t.rows, t.xStride = dst, x, rows, xStride
+	t.w, t.bias, t.e = w, bias, e
 	if w.store == tensor.I8 {
 		t.quantise(p)
 	}

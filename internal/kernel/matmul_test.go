@@ -212,6 +212,33 @@ func TestMatMulExact(t *testing.T) {
 	}
 }
 
+func TestMatMulTooShort(t *testing.T) {
+	w, err := Pack(tensor.F32, tensor.FromFloat32(make([]float32, 6), 2, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := make([]float32, 20) // slices of it could be extended
+	for _, tt := range []struct {
+		why          string
+		dst, x, bias int
+		panics       bool
+	}{
+		{"all long enough", 4, 7, 2, false},
+		{"dst", 3, 7, 2, true},
+		{"x", 4, 6, 2, true},
+		{"bias", 4, 7, 1, true},
+	} {
+		func() {
+			defer func() {
+				if got := recover() != nil; got != tt.panics {
+					t.Errorf("%s: panics %t, want %t", tt.why, got, tt.panics)
+				}
+			}()
+			MatMul(nil, long[:tt.dst], long[10:10+tt.x], 2, 4, w, make([]float32, 9)[:tt.bias], Store)
+		}()
+	}
+}
+
 func TestMatMulAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes sync.Pool forgetful")
