@@ -29,6 +29,10 @@ name is said on standard error first.
 A file that cannot be transcribed does not stop the others. On an interrupt, what
 was finished stays written.
 
+What drafting costs on this machine is kept for the next run, in the user's cache
+directory, in $VERITY_CACHE, or nowhere if that is off. The text does not depend on
+it.
+
 A threshold is turned off by "none", a switch that is on by --NAME=false.
 
   verity transcribe talk.wav
@@ -260,7 +264,7 @@ func (t *transcription) all(ctx context.Context, files []string, out output) err
 
 // file transcribes one file.
 func (t *transcription) file(ctx context.Context, name string, out output) error {
-	clip, err := t.open(name)
+	clip, err := t.open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -288,12 +292,29 @@ func (t *transcription) file(ctx context.Context, name string, out output) error
 	return out.finish(name, tr)
 }
 
-// open opens a sound file; "-" is standard input.
-func (t *transcription) open(name string) (*audio.Clip, error) {
-	if name == "-" {
-		return audio.OpenReader("standard input", t.in)
+// open opens a sound file; "-" is standard input. A pipe may be silent for ever,
+// so whoever reads it is left behind when ctx ends.
+func (t *transcription) open(ctx context.Context, name string) (*audio.Clip, error) {
+	type opened struct {
+		clip *audio.Clip
+		err  error
 	}
-	return audio.Open(name)
+	done := make(chan opened, 1)
+	go func() {
+		var o opened
+		if name == "-" {
+			o.clip, o.err = audio.OpenReader("standard input", t.in)
+		} else {
+			o.clip, o.err = audio.Open(name)
+		}
+		done <- o
+	}()
+	select {
+	case o := <-done:
+		return o.clip, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // inFile names the file in err, unless err does so itself.
