@@ -38,8 +38,7 @@ func (t *matmul) quantiseRange(lo, hi int) {
 		row := t.x[r*t.xStride:][:t.w.in]
 		inverse, scale := int8Scale(int8s.fn.maxAbs(row))
 		q := t.q[r*depth:][:depth]
-		int8s.fn.quantise(q[:len(row)], row, inverse)
-		clear(q[len(row):]) // their weights are zero
+		int8s.fn.quantise(q[:len(row)], row, inverse) // what is left meets weights of zero
 		t.qScale[r] = scale
 	}
 }

@@ -144,6 +144,26 @@ func TestInt8Exact(t *testing.T) {
 	}
 }
 
+// Both factors are as small as the scale allows, or just below that: zero.
+func TestInt8Small(t *testing.T) {
+	forAllInt8s(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(33, 34))
+		for _, size := range []float32{0x1p-100, 0x1.fffffep-101, 0x1p-63} {
+			p := newProduct(t, rng, func() float32 { return size }, 2, 5, 64, tensor.I8)
+			checkSame(t, p.run(t, nil, 0, p.rows), p.want(), p.String())
+		}
+	})
+	for _, m := range []float32{0x1p-100, 1, math.MaxFloat32} {
+		inverse, scale := int8Scale(math.Float32bits(m))
+		if q := roundInt8(m, inverse); q != 127 || !(math.Abs(float64(scale)*127/float64(m)-1) < 0x1p-23) {
+			t.Errorf("%g becomes %d units of %g", m, q, scale)
+		}
+	}
+	if inverse, scale := int8Scale(math.Float32bits(0x1.fffffep-101)); inverse != 0 || scale != 0 {
+		t.Errorf("just below 2⁻¹⁰⁰: inverse %g, scale %g, want zeros", inverse, scale)
+	}
+}
+
 func TestMaxAbs(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	forAllInt8s(t, func(t *testing.T) {

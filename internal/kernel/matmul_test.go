@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"verity/internal/parallel"
@@ -210,6 +211,24 @@ func TestMatMulExact(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A product that underflows from below is -0, and without a bias stays it.
+func TestMatMulNegativeZero(t *testing.T) {
+	forAllTiles(t, func(t *testing.T) {
+		for _, out := range []int{1, 64} {
+			weights := slices.Repeat([]float32{0x1p-100}, out)
+			w, err := Pack(tensor.F32, tensor.FromFloat32(weights, out, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]float32, out)
+			MatMul(nil, got, []float32{-0x1p-100}, 1, 1, w, nil, Store)
+			checkSame(t, got, slices.Repeat([]float32{negativeZero}, out), "-0x1p-200")
+			MatMul(nil, got, []float32{-0x1p-100}, 1, 1, w, make([]float32, out), Store)
+			checkSame(t, got, make([]float32, out), "-0x1p-200 + 0")
+		}
+	})
 }
 
 func TestMatMulTooShort(t *testing.T) {
