@@ -61,8 +61,8 @@ func Open(name string) (*Clip, error) {
 }
 
 // OpenReader opens a sound file that can be read only once, such as standard
-// input: it is spooled to a temporary file, which Close removes. Name is used in
-// errors.
+// input: it is spooled to a temporary file, which is gone after Close at the latest. Name
+// is used in errors.
 func OpenReader(name string, r io.Reader) (*Clip, error) {
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(r, head)
@@ -76,6 +76,9 @@ func OpenReader(name string, r io.Reader) (*Clip, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
 	}
+	// Where an open file may lose its name it does so now, and then it cannot be
+	// left behind, however this process ends.
+	gone := os.Remove(f.Name()) == nil
 	size, err := io.Copy(f, io.MultiReader(bytes.NewReader(head), r))
 	if err != nil {
 		err = fmt.Errorf("copying it to a temporary file: %w", err)
@@ -86,10 +89,14 @@ func OpenReader(name string, r io.Reader) (*Clip, error) {
 	}
 	if err != nil {
 		f.Close()
-		os.Remove(f.Name())
+		if !gone {
+			os.Remove(f.Name())
+		}
 		return nil, named(name, err)
 	}
-	c.file, c.temp = f, f.Name()
+	if c.file = f; !gone {
+		c.temp = f.Name()
+	}
 	return c, nil
 }
 

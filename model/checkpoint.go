@@ -142,8 +142,29 @@ func (c *Checkpoint) check() error {
 	if err := c.checkAll(c.Dims.DecoderWeights()); err != nil {
 		return err
 	}
+	if err := c.checkLayers(); err != nil {
+		return err
+	}
 	_, err := c.Tensor(headName, c.Dims.Vocab, c.Dims.TextWidth)
 	return err
+}
+
+// checkLayers refuses a config that states fewer layers than there are weights:
+// the network would run, and write nonsense.
+func (c *Checkpoint) checkLayers() error {
+	for _, half := range []struct {
+		field, prefix string
+		layers        int
+	}{
+		{"encoder_layers", "encoder.layers.", c.Dims.AudioLayers},
+		{"decoder_layers", "decoder.layers.", c.Dims.TextLayers},
+	} {
+		if c.Has(fmt.Sprintf("%s%d.", half.prefix, half.layers)) {
+			return &ConfigError{path.Join(c.Name, "config.json"), half.field,
+				fmt.Sprintf("is %d, but there are weights of a layer more", half.layers)}
+		}
+	}
+	return nil
 }
 
 func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {

@@ -522,3 +522,19 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestSurplusLayers states one layer fewer than there are weights.
+func TestSurplusLayers(t *testing.T) {
+	for _, field := range []string{"encoder_layers", "decoder_layers"} {
+		fsys := tiny(t)
+		layers := map[string]string{"encoder_layers": "1", "decoder_layers": "2"}[field]
+		fewer := map[string]string{"encoder_layers": "0", "decoder_layers": "1"}[field]
+		conf := strings.Replace(tinyConfig, `"`+field+`": `+layers, `"`+field+`": `+fewer, 1)
+		fsys["config.json"] = file(conf)
+		_, err := model.OpenFS(fsys, "m")
+		var bad *model.ConfigError
+		if !errors.As(err, &bad) || bad.Field != field {
+			t.Errorf("%s one too few: error %v, want one about the field", field, err)
+		}
+	}
+}

@@ -84,6 +84,7 @@ func newRoot(e env) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "verity",
 		Short:         "Speech to text with Whisper models",
+		Version:       version,
 		Long:          rootHelp + exitHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -287,5 +288,25 @@ func TestTemperatures(t *testing.T) {
 				t.Errorf("temperatures(%v, %v) = %v; want %v (%s)", tt.first, tt.increment, got, tt.want, tt.why)
 			}
 		}
+	}
+}
+
+// An interrupt ends a program that waits for standard input.
+func TestInterruptInput(t *testing.T) {
+	silent, hold := io.Pipe()
+	defer hold.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, env{in: silent, out: io.Discard, err: io.Discard}, []string{"transcribe", "-"})
+	}()
+	time.AfterFunc(50*time.Millisecond, cancel)
+	select {
+	case code := <-done:
+		if code != 1 {
+			t.Errorf("status %d, want 1", code)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("still waiting for a pipe that says nothing")
 	}
 }
