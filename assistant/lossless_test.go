@@ -140,16 +140,20 @@ func (r *rig) assistants() map[string]Assistant {
 // no-speech probability have the same bits with any assistant, draft length,
 // temperature, thread count and precision.
 func TestLossless(t *testing.T) {
+	temperatures, lengths := []float32{0, 0.4, 1}, []int{1, 2, 5, 8}
+	if testing.Short() {
+		temperatures, lengths = []float32{0, 1}, []int{2, 5}
+	}
 	for threads, precision := range map[int]tensor.DType{1: tensor.F32, 2: tensor.F16} {
 		plain := newRig(t, "odd", 1, precision)
 		r := newRig(t, "odd", threads, precision)
-		for _, temperature := range []float32{0, 0.4, 1} {
+		for _, temperature := range temperatures {
 			want, silence, _ := plain.run(t, Off{}, Constant(0), temperature)
 			if len(want) < 5 {
 				t.Fatalf("plain decoding gave %d tokens; the test model is too dull to test with", len(want))
 			}
 			for name, a := range r.assistants() {
-				for _, n := range []int{1, 2, 5, 8} {
+				for _, n := range lengths {
 					got, s, stats := r.run(t, a, Constant(n), temperature)
 					at := fmt.Sprintf("%s, drafts of %d, T=%v, %d threads, %v", name, n, temperature, threads, precision)
 					if !slices.EqualFunc(got, want, sameBits) || math.Float32bits(s) != math.Float32bits(silence) {
