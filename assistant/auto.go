@@ -31,6 +31,7 @@ type Auto struct {
 	reach    float64
 	rate     float64 // tokens a second that one more token must beat
 	kept     int     // tokens of this window
+	opened   bool    // something was drafted in this window
 	patience int     // rounds until the next probe
 	waited   int
 	owed     bool // the window has seen no draft yet, and is to see one
@@ -56,7 +57,7 @@ func (a *Auto) most() int {
 // Length returns how long a draft may be.
 func (a *Auto) Length() int {
 	a.asked, a.reach = a.asked[:0], 1
-	if !a.verify.known() { // one plain round, then short drafts, to learn the costs
+	if !a.priced() { // one plain round, then short drafts, to learn the costs
 		if a.verify.n == 0 {
 			a.decided = 0
 		} else {
@@ -75,6 +76,9 @@ func (a *Auto) Length() int {
 	}
 	return a.wait()
 }
+
+// priced reports whether both costs are known.
+func (a *Auto) priced() bool { return a.verify.known() && a.d.n > 0 }
 
 // wait drafts nothing but for a probe now and then, ever more rarely.
 func (a *Auto) wait() int {
@@ -110,7 +114,7 @@ func (a *Auto) confident() bool {
 func (a *Auto) best() (n int, speedup float64) {
 	plain := a.verify.at(1)
 	alpha, opening := a.all.rate(0.7), 0.0
-	if a.perWindow.n > 0 {
+	if a.perWindow.n > 0 && !a.opened { // afterwards it is spent
 		opening = a.open.v / max(1, a.perWindow.v)
 	}
 	for i := 1; i <= a.most(); i++ {
@@ -133,7 +137,7 @@ func (a *Auto) More(n int, lp float32) bool {
 		bin++
 	}
 	a.asked = append(a.asked, bin)
-	if !a.verify.known() {
+	if !a.priced() {
 		return n < probe
 	}
 	prior := 0.2
@@ -150,15 +154,17 @@ func (a *Auto) More(n int, lp float32) bool {
 func (a *Auto) Observe(r Round) {
 	if r.First {
 		a.perWindow.add(float64(max(1, a.kept)))
-		a.kept, a.owed = 0, a.Probing && r.Drafted == 0
-		if r.Drafted > 0 { // encoding and cross-attention of the assistant are in it
-			a.open.add(max(0, r.Draft.Seconds()-float64(r.Drafted)*a.d.v))
-		}
+		a.kept, a.opened, a.owed = 0, false, a.Probing && r.Drafted == 0
 	} else {
 		a.verify.add(float64(r.Drafted+1), r.Verify.Seconds())
-		if r.Drafted > 0 {
-			a.d.add(r.Draft.Seconds() / float64(r.Drafted))
-		}
+	}
+	switch {
+	case r.Drafted == 0:
+	case a.opened:
+		a.d.add(r.Draft.Seconds() / float64(r.Drafted))
+	default: // encoding and cross-attention of the assistant are in it
+		a.opened = true
+		a.open.add(max(0, r.Draft.Seconds()-float64(r.Drafted)*a.d.v))
 	}
 	a.kept += r.Kept
 	// Tokens behind the first refused one were not judged.

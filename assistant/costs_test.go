@@ -76,3 +76,24 @@ func TestCostsRefused(t *testing.T) {
 		t.Error("a policy that saw nothing has costs to tell")
 	}
 }
+
+// The first draft of a window holds the assistant's encoding, whatever round it
+// comes in. Taken for the cost of drafting, it would end drafting for good.
+func TestCostsOfOpening(t *testing.T) {
+	a := new(Auto)
+	for i := range 12 {
+		n := a.Length()
+		r := Round{First: i == 0, Drafted: n, Accepted: n, Kept: n + 1,
+			Draft: time.Duration(n) * time.Millisecond, Verify: time.Duration(10+n) * time.Millisecond}
+		if n > 0 && !a.opened {
+			r.Draft += time.Second
+		}
+		a.Observe(r)
+	}
+	if got := a.d.v; !(math.Abs(got-0.001) <= 1e-9) {
+		t.Errorf("%v s to draft a token, want 0.001", got)
+	}
+	if !(a.open.v > 0.9) {
+		t.Errorf("%v s to begin drafting, want about 1", a.open.v)
+	}
+}
