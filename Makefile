@@ -12,7 +12,7 @@ CROSS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 SHARED  := ./internal/parallel ./decoder ./assistant ./transcribe
 
-.PHONY: build demo test check format vet arch bits purego race bench fuzz generate cross help
+.PHONY: build demo test check format vet arch bits purego race bench bench-large grid fuzz generate cross help
 
 build: ## the program, ./bin/verity
 	$(GO) build $(LINK) -o $(BIN) ./cmd/verity
@@ -60,6 +60,14 @@ race: ## rooms that share state, under the race detector
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchtime 1s ./...
 
+# An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
+SIZE ?= large-v2
+bench-large: build ## the published table of assisted decoding, planted large-v2, as Markdown
+	tools/bench-large.sh $(BIN) $(SIZE)
+
+grid: ## assisted equals plain on real speech: every point, not a sample
+	VERITY_GRID=all go test -count=1 -timeout 60m -run TestGrid -v ./transcribe
+
 FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do \
@@ -80,4 +88,4 @@ cross: ## programs for every system and processor, in dist
 	done
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
