@@ -2,6 +2,7 @@ package decoder
 
 import (
 	"math"
+	mathbits "math/bits"
 	"slices"
 
 	"verity/internal/kernel"
@@ -82,6 +83,19 @@ type chooser struct {
 	order       []uint64 // ranks, where not every token may be chosen
 }
 
+// mostGumbel bounds gumbel(bits) from above without a logarithm, so that the
+// noise is computed only for the few tokens it could lift to the top:
+//
+//	v ≥ 2^-(z+1), with z the leading zeros of bits
+//	-log(-log(1-v)) ≤ -log(v) ≤ (z+1)·log 2
+//
+// The hundredth more is above the rounding of both sides. Adding a logit to
+// either keeps their order, since rounding is monotone, so no choice changes.
+func mostGumbel(bits uint64) float32 {
+	z := min(mathbits.LeadingZeros64(bits), 53) // what gumbel does not look at
+	return float32(float32(z+1)*math.Ln2) + 0.01
+}
+
 func (s Sampling) chooser() *chooser {
 	return &chooser{temperature: s.Temperature, topK: s.TopK, topP: s.TopP, key: s.key()}
 }
@@ -99,7 +113,11 @@ func (c *chooser) choose(logits []float32, position int) tokenizer.Token {
 		if l == negInf || rank(l, i) > last {
 			continue
 		}
-		if v := l/c.temperature + gumbel(mix(place+uint64(i))); v > best {
+		bits := mix(place + uint64(i))
+		if l/c.temperature+mostGumbel(bits) <= best {
+			continue
+		}
+		if v := l/c.temperature + gumbel(bits); v > best {
 			best, at = v, i
 		}
 	}

@@ -137,3 +137,47 @@ func TestGreedyTie(t *testing.T) {
 		t.Errorf("choice among equals = %d, want 1, the lowest", got)
 	}
 }
+
+// The bound that saves the logarithms is one, and leaves every choice as it is.
+func TestMostGumbel(t *testing.T) {
+	for _, x := range []uint64{0, 1, 1 << 10, 1 << 11, 1<<11 - 1, 1 << 12, 1 << 52, 1 << 63, 1<<63 - 1, math.MaxUint64} {
+		if g, most := gumbel(x), mostGumbel(x); !(g <= most) {
+			t.Errorf("gumbel(%#x) = %v, bounded by %v", x, g, most)
+		}
+	}
+	for i := range uint64(2_000_000) {
+		x := mix(i) >> (i % 60) // small v too
+		if g, most := gumbel(x), mostGumbel(x); !(g <= most) {
+			t.Fatalf("gumbel(%#x) = %v, bounded by %v", x, g, most)
+		}
+	}
+	logits := make([]float32, 5000)
+	for i := range logits {
+		logits[i] = gumbel(mix(uint64(i))) * 3
+	}
+	for p := range 300 {
+		c := Sampling{Temperature: 0.1 + float32(p)/100, Seed: 3}.chooser()
+		place, best, want := mix(c.key+uint64(p)), negInf, 0
+		for i, l := range logits {
+			if v := l/c.temperature + gumbel(mix(place+uint64(i))); v > best {
+				best, want = v, i
+			}
+		}
+		if got := c.choose(logits, p); int(got) != want {
+			t.Fatalf("position %d: choice %d, want %d, that of all noise", p, got, want)
+		}
+	}
+}
+
+func BenchmarkChoose(b *testing.B) {
+	logits := make([]float32, 51865)
+	for i := range logits {
+		logits[i] = gumbel(mix(uint64(i))) * 2
+	}
+	c := Sampling{Temperature: 0.8}.chooser()
+	p := 0
+	for b.Loop() {
+		c.choose(logits, p)
+		p++
+	}
+}
