@@ -45,7 +45,7 @@ func BenchmarkMatMul(b *testing.B) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	for _, s := range shapes {
-		for _, store := range floatTypes {
+		for _, store := range append(floatTypes, tensor.I8) {
 			var ws []*Matrix
 			for _, rows := range s.rows {
 				b.Run(fmt.Sprintf("%v/%dx%dx%d", store, rows, s.in, s.out), func(b *testing.B) {
