@@ -19,7 +19,7 @@ func init() {
 func TestCostsKept(t *testing.T) {
 	dir := t.TempDir()
 	sound := filepath.Join(dir, "tone.wav")
-	if err := os.WriteFile(sound, wav(2), 0o600); err != nil {
+	if err := os.WriteFile(sound, wav(7), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	model := modelDir(t)
