@@ -20,6 +20,12 @@ type Engine interface {
 	Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
 }
 
+// A Marker is an Engine that can tell which words of a segment an assistant
+// foresaw.
+type Marker interface {
+	Pieces(s transcript.Segment, language string) []report.Piece
+}
+
 // An EngineFunc is an Engine.
 type EngineFunc func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
 
@@ -101,6 +107,11 @@ func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, e
 		return r, nil
 	}
 	fill(r, t)
+	if m, ok := e.(Marker); ok {
+		for i, s := range t.Segments {
+			r.Segments[i].Pieces = m.Pieces(s, t.Language)
+		}
+	}
 	if _, err := r.Line(); err != nil {
 		// A number that JSON has no word for.
 		return &report.Record{

@@ -22,19 +22,52 @@ import (
 	"verity/model"
 	"verity/report"
 	"verity/synth"
+	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
 )
 
+// A modelEngine is an eval.Engine that knows which words were drafted.
+type modelEngine struct {
+	*transcribe.Transcriber
+	tok *tokenizer.Tokenizer
+}
+
 // engineOf makes an engine of a model.
 func engineOf(m *transcribe.Model, o transcribe.Options) (eval.Engine, error) {
+	o.MarkDrafts = true
 	t, err := transcribe.New(m, o)
 	if err != nil {
 		return nil, inFlag(err)
 	}
-	return eval.EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
-		return t.Transcribe(ctx, clip, transcribe.Watch{})
-	}), nil
+	return modelEngine{t, m.Tokenizer}, nil
+}
+
+// Transcribe implements eval.Engine.
+func (e modelEngine) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+	return e.Transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+}
+
+// Pieces implements eval.Marker: a word is accepted if all its tokens were
+// drafted. Without any draft there are no pieces.
+func (e modelEngine) Pieces(s transcript.Segment, language string) (pieces []report.Piece) {
+	if !slices.Contains(s.Drafted, true) {
+		return nil
+	}
+	var text []tokenizer.Token
+	var drafted []bool
+	for i, t := range s.Tokens {
+		if e.tok.IsText(t) {
+			text, drafted = append(text, t), append(drafted, s.Drafted[i])
+		}
+	}
+	words, groups := e.tok.SplitToWords(text, language)
+	for i, w := range words {
+		n := len(groups[i])
+		pieces = append(pieces, report.Piece{Text: w, Accepted: !slices.Contains(drafted[:n], false)})
+		drafted = drafted[n:]
+	}
+	return pieces
 }
 
 // identity says what makes records: made are the flags that decide on them.

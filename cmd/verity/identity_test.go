@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"verity/audio"
+	"verity/transcribe"
+)
+
+// TestPieces checks that the words of a record are its text, and that those an
+// assistant foresaw are told from the others.
+func TestPieces(t *testing.T) {
+	flags := modelFlags{name: demoName, assistant: assistantFlags{
+		name: "self", policy: "constant", tokens: draftTokens{3, true}, sampler: "gumbel",
+	}}
+	m, err := flags.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	e, err := engineOf(m.Model, transcribe.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clip, err := audio.Open("../../models/demo/demo.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	tr, err := e.Transcribe(t.Context(), clip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, words := 0, 0
+	for _, s := range tr.Segments {
+		var text strings.Builder
+		for _, p := range e.(modelEngine).Pieces(s, tr.Language) {
+			text.WriteString(p.Text)
+			words++
+			if p.Accepted {
+				accepted++
+			}
+		}
+		if text.Len() > 0 && text.String() != s.Text {
+			t.Errorf("pieces %q, want the text of the segment, %q", text.String(), s.Text)
+		}
+	}
+	// Every fourth token is the model's own, so some words are and most are not.
+	if accepted == 0 || accepted == words {
+		t.Errorf("%d of %d words were drafted, want some and not all", accepted, words)
+	}
+}
