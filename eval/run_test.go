@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestResumeEverywhere cuts a finished file at every byte: the next run must make
+// TestResumeEverywhere cuts a finished file at many places: the next run must make
 // it the same file again.
 func TestResumeEverywhere(t *testing.T) {
 	dir := t.TempDir()
