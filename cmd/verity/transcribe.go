@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"math"
 	"slices"
@@ -177,7 +179,12 @@ func (t *transcription) logger() (*slog.Logger, error) {
 	if t.quiet {
 		level = slog.LevelError
 	}
-	return slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: level})), nil
+	logger := slog.New(slog.NewTextHandler(t.err, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(logger)
+	// Libraries use package log, which SetDefault leads here: mewkiz/flac says something
+	// about every frame of a file at 24 kHz.
+	log.SetOutput(io.Discard)
+	return logger, nil
 }
 
 func (t *transcription) run(ctx context.Context, files []string) error {
