@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"verity/decoder"
@@ -123,7 +124,44 @@ func fits(c *model.Checkpoint, t Target) error {
 		return &MismatchError{c.Name, t.Checkpoint.Name, "width of the audio features", fmt.Sprint(a.AudioWidth), fmt.Sprint(b.AudioWidth),
 			"it has no encoder of its own, so it must be distilled from this target"}
 	}
+	if err := sameIDs(c, t.Checkpoint); err != nil {
+		return err
+	}
 	return sameTokens(c, t)
+}
+
+// sameIDs compares the special ids and languages that both checkpoints state.
+// A vocabulary of the right size does not tell: a fine-tuned one may have moved them.
+func sameIDs(c, target *model.Checkpoint) error {
+	refuse := func(thing string, got, want int32) error {
+		return &MismatchError{c.Name, target.Name, thing, fmt.Sprint(got), fmt.Sprint(want),
+			"its drafts would mean something else to the target; take an assistant of the same family"}
+	}
+	a, b := &c.Generation, &target.Generation
+	for _, x := range []struct {
+		thing     string
+		got, want int32
+	}{
+		{"eos_token_id", a.EOSToken, b.EOSToken},
+		{"decoder_start_token_id", a.DecoderStartToken, b.DecoderStartToken},
+		{"no_timestamps_token_id", a.NoTimestampsToken, b.NoTimestampsToken},
+		{"prev_sot_token_id", a.PrevSOTToken, b.PrevSOTToken},
+	} {
+		if x.got != x.want && x.got != model.NoToken && x.want != model.NoToken {
+			return refuse(x.thing, x.got, x.want)
+		}
+	}
+	for _, ids := range []struct {
+		thing string
+		a, b  map[string]int32
+	}{{"language", a.LangToID, b.LangToID}, {"task", a.TaskToID, b.TaskToID}} {
+		for _, name := range slices.Sorted(maps.Keys(ids.a)) {
+			if want, ok := ids.b[name]; ok && ids.a[name] != want {
+				return refuse("token of the "+ids.thing+" "+name, ids.a[name], want)
+			}
+		}
+	}
+	return nil
 }
 
 // sameTokens compares the vocabularies token by token. A checkpoint without
@@ -161,13 +199,16 @@ func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
 	if !c.Has("encoder.") {
 		return true, nil
 	}
+	if c.Dims.AudioLayers != target.Dims.AudioLayers {
+		return false, nil
+	}
 	for name, shape := range c.Dims.EncoderWeights() {
 		a, err := c.Tensor(name)
 		if err != nil {
 			return false, err
 		}
 		b, err := target.Tensor(name)
-		same := err == nil && slices.Equal(b.Shape, shape) && a.DType == b.DType && bytes.Equal(a.Data, b.Data)
+		same := err == nil && slices.Equal(b.Shape, shape) && sameWeights(a, b)
 		c.Drop(name)
 		target.Drop(name)
 		if !same {
@@ -175,4 +216,38 @@ func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// sameWeights reports whether a and b, of one shape, hold the same numbers as
+// far as the narrower of their types can tell. Published targets are float32 and
+// assistants distilled from them float16: a frozen encoder was rounded when it was
+// saved, and features that differ by that cannot change what the target chooses.
+func sameWeights(a, b tensor.Tensor) bool {
+	if a.DType == b.DType {
+		return bytes.Equal(a.Data, b.Data)
+	}
+	const part = 1 << 12
+	var x, y [part]float32
+	for from, n := 0, a.Len(); from < n; from += part {
+		m := min(part, n-from)
+		a.CopyTo(x[:m], from)
+		b.CopyTo(y[:m], from)
+		for i, v := range x[:m] {
+			if v != y[i] && narrow(narrow(v, a.DType), b.DType) != narrow(narrow(y[i], a.DType), b.DType) {
+				return false // NaN differs from all
+			}
+		}
+	}
+	return true
+}
+
+// narrow rounds v to a type.
+func narrow(v float32, to tensor.DType) float32 {
+	switch to {
+	case tensor.F16:
+		return tensor.F16ToFloat32(tensor.F16Bits(v))
+	case tensor.BF16:
+		return tensor.BF16ToFloat32(tensor.BF16Bits(v))
+	}
+	return v
 }
