@@ -109,21 +109,26 @@ func bf16Column(c int) int { return c&32 | c&15<<1 | c>>4&1 }
 // It is an error if a finite weight is too large for store, or if any is not
 // finite and store is I8.
 func Pack(store tensor.DType, ws ...tensor.Tensor) (*Matrix, error) {
-	m := &Matrix{store: store}
-	if err := m.stack(ws); err != nil {
+	if len(ws) == 0 {
+		return nil, errors.New("kernel: nothing to pack")
+	}
+	out := 0
+	for _, w := range ws {
+		if err := packable(w); err != nil {
+			return nil, err
+		}
+		if w.Shape[1] != ws[0].Shape[1] {
+			return nil, fmt.Errorf("kernel: stacked weights with %d and %d inputs", ws[0].Shape[1], w.Shape[1])
+		}
+		out += w.Shape[0]
+	}
+	m, err := NewMatrix(store, out, ws[0].Shape[1])
+	if err != nil {
 		return nil, err
-	}
-	padded := m.panels() * panel
-	m.data = aligned(padded * m.depth() * store.Size())
-	if store == tensor.I8 {
-		m.scale, m.offset = make([]float32, padded), make([]int32, padded)
-	}
-	if m.in == 0 {
-		return m, nil
 	}
 	o := 0
 	for _, w := range ws {
-		if err := m.fill(o, w); err != nil {
+		if err := m.Fill(nil, o, w); err != nil {
 			return nil, err
 		}
 		o += w.Shape[0]
@@ -134,28 +139,31 @@ func Pack(store tensor.DType, ws ...tensor.Tensor) (*Matrix, error) {
 // maxInt8In is how many products of magnitude 127·127 an int32 holds.
 const maxInt8In = math.MaxInt32 / (127 * 127)
 
-// stack sets the shape of m to that of ws stacked along outputs.
-func (m *Matrix) stack(ws []tensor.Tensor) error {
-	if len(ws) == 0 {
-		return errors.New("kernel: nothing to pack")
+// NewMatrix returns a matrix of zeros [out][in] whose weights are stored as store,
+// for Fill. It takes no memory before it is filled.
+func NewMatrix(store tensor.DType, out, in int) (*Matrix, error) {
+	m := &Matrix{out: out, in: in, store: store}
+	switch {
+	case store.Size() == 0:
+		return nil, fmt.Errorf("kernel: cannot store weights as %v", store)
+	case store == tensor.I8 && in > maxInt8In:
+		return nil, fmt.Errorf("kernel: %d inputs, int8 sums hold at most %d", in, maxInt8In)
 	}
-	if m.store.Size() == 0 {
-		return fmt.Errorf("kernel: cannot store weights as %v", m.store)
+	padded := m.panels() * panel
+	m.data = aligned(padded * m.depth() * store.Size())
+	if store == tensor.I8 {
+		m.scale, m.offset = make([]float32, padded), make([]int32, padded)
 	}
-	for _, w := range ws {
-		switch {
-		case len(w.Shape) != 2:
-			return fmt.Errorf("kernel: weights of shape %v, want two dimensions", w.Shape)
-		case w.DType != tensor.F32 && w.DType != tensor.F16 && w.DType != tensor.BF16:
-			return fmt.Errorf("kernel: cannot pack weights stored as %v", w.DType)
-		case w.Shape[1] != ws[0].Shape[1]:
-			return fmt.Errorf("kernel: stacked weights with %d and %d inputs", ws[0].Shape[1], w.Shape[1])
-		}
-		m.out += w.Shape[0]
-	}
-	m.in = ws[0].Shape[1]
-	if m.store == tensor.I8 && m.in > maxInt8In {
-		return fmt.Errorf("kernel: %d inputs, int8 sums hold at most %d", m.in, maxInt8In)
+	return m, nil
+}
+
+// packable tells what is wrong with w as a matrix of weights.
+func packable(w tensor.Tensor) error {
+	switch {
+	case len(w.Shape) != 2:
+		return fmt.Errorf("kernel: weights of shape %v, want two dimensions", w.Shape)
+	case w.DType != tensor.F32 && w.DType != tensor.F16 && w.DType != tensor.BF16:
+		return fmt.Errorf("kernel: cannot pack weights stored as %v", w.DType)
 	}
 	return nil
 }

@@ -4,48 +4,144 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync"
+	"unsafe"
 
+	"verity/internal/parallel"
 	"verity/internal/tensor"
 )
 
-// fill packs w as outputs first, first+1, … of m. One row at a time is held as
-// float32.
-func (m *Matrix) fill(first int, w tensor.Tensor) error {
-	row, half := make([]float32, m.in), make([]uint16, m.in)
-	for i := range w.Shape[0] {
-		if w.DType == m.store && w.DType != tensor.F32 { // nothing to convert
-			src := w.Data[2*i*m.in:]
-			for k := range half {
-				half[k] = binary.LittleEndian.Uint16(src[2*k:])
+// Fill rounds the rows of w, [rows][In] in f32, f16 or bf16, into outputs first,
+// first+1, … of m, on all threads of p. It is an error if w has another width or
+// more rows than there are outputs, or a weight that the type of m has no room
+// for, see Pack; m is then of no use. Fills of other outputs may run at the same
+// time; nothing may use m before they have ended.
+func (m *Matrix) Fill(p *parallel.Pool, first int, w tensor.Tensor) error {
+	if err := packable(w); err != nil {
+		return err
+	}
+	rows := w.Shape[0]
+	if w.Shape[1] != m.in || first < 0 || rows > m.out-first {
+		return fmt.Errorf("kernel: weights %v for outputs %d … of a matrix [%d %d]", w.Shape, first, m.out, m.in)
+	}
+	if rows == 0 || m.in == 0 {
+		return nil
+	}
+	var once sync.Once
+	var failed error
+	from, to := first/panel, (first+rows+panel-1)/panel
+	p.For(to-from, 1, func(lo, hi int) {
+		f := packers.Get().(*packer)
+		defer packers.Put(f)
+		for i := from + lo; i < from+hi; i++ {
+			o, end := max(i*panel, first), min((i+1)*panel, first+rows)
+			if err := f.fill(m, o, w.Rows(o-first, end-first)); err != nil {
+				once.Do(func() { failed = err })
+				return
 			}
-			scatter(view[uint16](m.data)[m.place(first+i):], half)
-			continue
 		}
-		w.CopyTo(row, i*m.in)
-		if err := m.setRow(first+i, row, half); err != nil {
+	})
+	return failed
+}
+
+// turnBytes is how much of a row is packed at a time: a block of all columns of
+// a panel, and the place it goes to, fit a first-level cache together.
+const turnBytes = 256
+
+// littleEndian tells whether this machine has elements as files have them.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// A packer packs rows into one panel at a time. It holds no more than some rows
+// in another type than they come in.
+//
+// First rows hold elements as the matrix stores them, one column each; then
+// blocks of them are turned, so that columns lie side by side.
+type packer struct {
+	rows   [panel][]byte
+	staged []byte
+	wide   []float32
+}
+
+var packers = sync.Pool{New: func() any { return new(packer) }}
+
+// fill packs w as outputs o, o+1, … of m, all of one panel.
+func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
+	size, n, step := m.store.Size(), w.Shape[0], turnBytes/m.store.Size()
+	if m.store == tensor.I8 { // the scale is known when the whole row has been seen
+		if err := f.round(m, o, w); err != nil {
 			return err
+		}
+		step, size = m.depth(), 1
+	}
+	f.wide = resize(f.wide, m.in)
+	to := m.data[o/panel*panel*m.depth()*size:][:panel*m.depth()*size]
+	for k := 0; k < m.depth(); k += step {
+		count := min(step, m.depth()-k)
+		if m.store != tensor.I8 {
+			if err := f.stage(m, o, w, k, count); err != nil {
+				return err
+			}
+		}
+		f.turn(m, to[k*panel*size:], o%panel, n, count)
+	}
+	return nil
+}
+
+// stage sets rows to elements k … k+count-1 of the rows of w, in the type of m.
+func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
+	n, size := w.Shape[0], m.store.Size()
+	if littleEndian && w.DType == m.store { // nothing to convert
+		for i := range n {
+			f.rows[i] = w.Data[(i*m.in+k)*size:][:count*size]
+		}
+		return nil
+	}
+	f.staged = resize(f.staged, panel*turnBytes)
+	for i := range n {
+		row := f.staged[i*turnBytes:][:count*size]
+		f.rows[i] = row
+		wide := f.wide[:count]
+		if m.store == tensor.F32 {
+			wide = view[float32](row)
+		}
+		widen(wide, w, i*m.in+k)
+		switch m.store {
+		case tensor.F16:
+			vector.scatterHalf(view[uint16](row), 1, wide)
+			if err := m.checkRange(o+i, wide, 65520); err != nil {
+				return err
+			}
+		case tensor.BF16:
+			half := view[uint16](row)
+			for j, v := range wide {
+				half[j] = tensor.BF16Bits(v)
+			}
+			if err := m.checkRange(o+i, wide, 0x1.ffp127); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// setRow packs row as output o. half is as long, for its use.
-func (m *Matrix) setRow(o int, row []float32, half []uint16) error {
-	at := m.place(o)
-	switch m.store {
-	case tensor.F32:
-		scatter(view[float32](m.data)[at:], row)
-	case tensor.F16:
-		vector.scatterHalf(view[uint16](m.data)[at:], panel, row)
-		return m.checkRange(o, row, 65520)
-	case tensor.BF16:
-		for k, v := range row {
-			half[k] = tensor.BF16Bits(v)
+// round sets rows to the rows of w rounded to int8, 128 added and filled up with
+// zeros, and the scales and offsets of m.
+func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
+	depth := m.depth()
+	f.staged, f.wide = resize(f.staged, panel*depth), resize(f.wide, m.in)
+	for i := range w.Shape[0] {
+		widen(f.wide, w, i*m.in)
+		inverse, scale := int8Scale(int8s.fn.maxAbs(f.wide))
+		if scale != scale {
+			return fmt.Errorf("kernel: weights of output %d are not finite, int8 has no room for that", o+i)
 		}
-		scatter(view[uint16](m.data)[at:], half)
-		return m.checkRange(o, row, 0x1.ffp127)
-	case tensor.I8:
-		return m.setInt8(o, row)
+		row := f.staged[i*depth:][:depth]
+		int8s.fn.quantise(row[:m.in], f.wide, inverse)
+		for k := m.in; k < depth; k++ {
+			row[k] = 128
+		}
+		f.rows[i] = row
+		m.scale[o+i], m.offset[o+i] = scale, -128*(sumBytes(row)-128*int32(depth))
 	}
 	return nil
 }
@@ -64,25 +160,147 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 	return nil
 }
 
-// scatter writes row to the first column of a panel.
-func scatter[T any](to, row []T) {
-	for k, v := range row {
-		to[k*panel] = v
+// turn writes count elements of each of the first n rows to columns c, c+1, … of a
+// panel.
+func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
+	const signs = 0x8080808080808080 // takes the 128 back
+	switch m.store {
+	case tensor.F32:
+		f.words(to, c, n, count, 0)
+	case tensor.I8: // four of them are a word; all rows at once are too much for a cache
+		for k := 0; k < count; k += turnBytes {
+			block := min(turnBytes, count-k)
+			f.words(to[k*panel:], c, n, block/4, signs)
+			for i := range n {
+				f.rows[i] = f.rows[i][block:]
+			}
+		}
+	default:
+		f.halves(to, m.place, c, n, count)
 	}
 }
 
-// setInt8 packs row, rounded to int8, as output o.
-func (m *Matrix) setInt8(o int, row []float32) error {
-	inverse, scale := int8Scale(int8s.fn.maxAbs(row))
-	if scale != scale {
-		return fmt.Errorf("kernel: weights of output %d are not finite, int8 has no room for that", o)
+// words turns rows of elements of four bytes. What flip has is inverted.
+func (f *packer) words(to []byte, c, n, count int, flip uint64) {
+	const size, low = 4, 1<<32 - 1
+	le := binary.LittleEndian
+	if n < panel {
+		for i := range n {
+			row := f.rows[i]
+			for k := range count {
+				at := (k*panel + c + i) * size
+				le.PutUint32(to[at:], le.Uint32(row[k*size:])^uint32(flip))
+			}
+		}
+		return
 	}
-	to, sum := view[int8](m.data)[m.place(o):], int32(0)
-	for k, v := range row {
-		q := roundInt8(v, inverse)
-		to[k/4*4*panel+k%4] = int8(q)
-		sum += q
+	for i := 0; i < panel; i += 2 {
+		a, b := f.rows[i][:count*size], f.rows[i+1][:count*size]
+		p := to[i*size:]
+		for len(a) >= 2*size {
+			x, y := le.Uint64(a), le.Uint64(b)
+			le.PutUint64(p, (x&low|y<<32)^flip)
+			le.PutUint64(p[panel*size:], (x>>32|y&^low)^flip)
+			a, b = a[2*size:], b[2*size:]
+			p = p[min(2*panel*size, len(p)):]
+		}
+		if len(a) > 0 { // the last of an odd number
+			le.PutUint64(p, (uint64(le.Uint32(a))|uint64(le.Uint32(b))<<32)^flip)
+		}
 	}
-	m.scale[o], m.offset[o] = scale, -128*sum
-	return nil
+}
+
+// halves turns rows of elements of two bytes. place tells where a column lies.
+func (f *packer) halves(to []byte, place func(int) int, c, n, count int) {
+	const size = 2
+	even := 0 // how many elements are turned four by four
+	if n == panel {
+		even = count &^ 3
+		var source [panel]int // the column that lies at each place
+		for i := range panel {
+			source[place(i)] = i
+		}
+		for i := 0; i < panel; i += 4 {
+			turnHalves(to[i*size:], f.rows[source[i]], f.rows[source[i+1]], f.rows[source[i+2]], f.rows[source[i+3]], even)
+		}
+	}
+	for i := range n {
+		row, at := f.rows[i], place(c+i)
+		for k := even; k < count; k++ {
+			copy(to[(k*panel+at)*size:][:size], row[k*size:])
+		}
+	}
+}
+
+// turnHalves puts element k of each of four rows side by side, for the first
+// count elements, a multiple of four: four rows of four are turned in registers.
+func turnHalves(to, a, b, c, d []byte, count int) {
+	const step = 2 * panel
+	const even, odd, low = 0x0000ffff0000ffff, 0xffff0000ffff0000, 1<<32 - 1
+	le := binary.LittleEndian
+	a, b, c, d = a[:2*count], b[:2*count], c[:2*count], d[:2*count]
+	for k := 0; k < 2*count; k += 8 {
+		a, b, c, d := le.Uint64(a[k:]), le.Uint64(b[k:]), le.Uint64(c[k:]), le.Uint64(d[k:])
+		ab02, ab13 := a&even|b&even<<16, a>>16&even|b&odd
+		cd02, cd13 := c&even|d&even<<16, c>>16&even|d&odd
+		p := to[k/2*step:][:3*step+8]
+		le.PutUint64(p, ab02&low|cd02<<32)
+		le.PutUint64(p[step:], ab13&low|cd13<<32)
+		le.PutUint64(p[2*step:], ab02>>32|cd02&^low)
+		le.PutUint64(p[3*step:], ab13>>32|cd13&^low)
+	}
+}
+
+// widen sets dst to the elements of w from element from on.
+func widen(dst []float32, w tensor.Tensor, from int) {
+	switch {
+	case w.DType == tensor.F16:
+		widenHalf.fn(dst, w.Data[2*from:][:2*len(dst)])
+	case w.DType == tensor.F32 && littleEndian && len(dst) > 0:
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&dst[0])), 4*len(dst)), w.Data[4*from:])
+	default:
+		w.CopyTo(dst, from)
+	}
+}
+
+var (
+	widenHalf      = pick(widenHalfImpls)
+	widenHalfImpls = append(widenHalfArch(), impl[widenHalfFunc]{"ref", true, widenHalfRef})
+)
+
+// A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
+type widenHalfFunc = func(dst []float32, src []byte)
+
+func widenHalfRef(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(src[2*i:]))
+	}
+}
+
+// sumBytes returns the sum of row, whose length is a multiple of four.
+func sumBytes(row []byte) (sum int32) {
+	const even = 0x00ff00ff00ff00ff
+	for len(row) >= 8 {
+		lanes := uint64(0) // four, of 16 bits: room for 128 sums of two bytes
+		n := min(len(row)&^7, 8*128)
+		for k := 0; k < n; k += 8 {
+			x := binary.LittleEndian.Uint64(row[k:])
+			lanes += x&even + x>>8&even
+		}
+		sum += int32(lanes&0xffff + lanes>>16&0xffff + lanes>>32&0xffff + lanes>>48)
+		row = row[n:]
+	}
+	for _, b := range row {
+		sum += int32(b)
+	}
+	return sum
+}
+
+// resize returns s with length n, its content undefined.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		var v T // aligned, for view
+		return view[T](aligned(n * int(unsafe.Sizeof(v))))
+	}
+	return s[:n]
 }

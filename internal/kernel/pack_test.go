@@ -1,11 +1,15 @@
 package kernel
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"verity/internal/parallel"
 	"verity/internal/tensor"
 )
 
@@ -84,14 +88,153 @@ func TestPackErrors(t *testing.T) {
 	}
 }
 
+// A matrix filled in pieces at odd places, on any number of threads, is the matrix
+// packed row by row as the order of its elements says, padding included.
+func TestFill(t *testing.T) {
+	rng := rand.New(rand.NewPCG(45, 46))
+	pool := parallel.New(3)
+	defer pool.Close()
+	for _, store := range append(floatTypes, tensor.I8) {
+		for _, source := range floatTypes {
+			for _, in := range []int{1, 3, 4, 64, 129, 130, 131, 515} {
+				const out = 3*panel + 5
+				w := tensor.Convert(poisoned(out*in, uniform(rng)), source, out, in)
+				want := fillSlowly(t, store, w)
+				for _, cuts := range [][]int{{0, out}, {0, panel, out}, {0, 7, 2 * panel, 2*panel + 1, out}} {
+					m, err := NewMatrix(store, out, in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, lo := range cuts[:len(cuts)-1] {
+						if err := m.Fill(pool, lo, w.Rows(lo, cuts[i+1])); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if !bytes.Equal(m.data, want.data) || !slices.Equal(m.offset, want.offset) || !slices.Equal(m.scale, want.scale) {
+						t.Fatalf("%v as %v, %d inputs, in pieces from %v: other bytes than row by row", source, store, in, cuts)
+					}
+				}
+			}
+		}
+	}
+}
+
+// fillSlowly packs one element at a time, by what place says.
+func fillSlowly(t *testing.T, store tensor.DType, w tensor.Tensor) *Matrix {
+	t.Helper()
+	out, in := w.Shape[0], w.Shape[1]
+	m, err := NewMatrix(store, out, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o := range out {
+		row := w.Rows(o, o+1).Float32()
+		inverse, scale := int8Scale(maxAbsRef(row))
+		if store == tensor.I8 {
+			m.scale[o] = scale
+		}
+		for k, v := range row {
+			at := m.place(o) + k*panel
+			switch store {
+			case tensor.F32:
+				view[float32](m.data)[at] = v
+			case tensor.F16:
+				view[uint16](m.data)[at] = tensor.F16Bits(v)
+			case tensor.BF16:
+				view[uint16](m.data)[at] = tensor.BF16Bits(v)
+			case tensor.I8:
+				q := roundInt8(v, inverse)
+				view[int8](m.data)[m.place(o)+k/4*4*panel+k%4] = int8(q)
+				m.offset[o] -= 128 * q
+			}
+		}
+	}
+	return m
+}
+
+func TestFillRefuses(t *testing.T) {
+	m, err := NewMatrix(tensor.F32, 4, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		first int
+		w     tensor.Tensor
+	}{
+		{0, tensor.FromFloat32(make([]float32, 8), 2, 4)}, {3, tensor.FromFloat32(make([]float32, 6), 2, 3)},
+		{-1, tensor.FromFloat32(make([]float32, 3), 1, 3)}, {0, tensor.FromFloat32(make([]float32, 3), 3)},
+	} {
+		if err := m.Fill(nil, tt.first, tt.w); err == nil {
+			t.Errorf("%v as outputs %d … of [4 3] passes", tt.w, tt.first)
+		}
+	}
+	broken := tensor.FromFloat32([]float32{1, 2, float32(math.NaN())}, 1, 3)
+	m, err = NewMatrix(tensor.I8, 500, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := parallel.New(2)
+	defer pool.Close()
+	if err := m.Fill(pool, 420, broken); err == nil || !strings.Contains(err.Error(), "output 420") {
+		t.Errorf("NaN in output 420: error %v", err)
+	}
+}
+
+func TestWidenHalf(t *testing.T) {
+	all := make([]byte, 2*(1<<16))
+	for i := range 1 << 16 {
+		binary.LittleEndian.PutUint16(all[2*i:], uint16(i))
+	}
+	for _, im := range widenHalfImpls {
+		t.Run(im.name, func(t *testing.T) {
+			if !im.ok {
+				skipOrRequire(t, im.name)
+			}
+			got := make([]float32, 1<<16)
+			im.fn(got, all)
+			for i, v := range got {
+				want := tensor.F16ToFloat32(uint16(i))
+				if math.Float32bits(v) != math.Float32bits(want) && (v == v || want == want) {
+					t.Fatalf("%#04x is %v, want %v", i, v, want)
+				}
+			}
+			for n := range 80 { // all lengths, unaligned, between canaries
+				x, check := canaried(n, func() float32 { return 0 })
+				im.fn(x, all[2*0x3c01-2+1:][:2*n])
+				check(t)
+				ref := make([]float32, n)
+				widenHalfRef(ref, all[2*0x3c01-2+1:][:2*n])
+				checkSame(t, x, ref, im.name)
+			}
+		})
+	}
+}
+
+func TestSumBytes(t *testing.T) {
+	for _, n := range []int{0, 4, 8, 12, 1020, 1024, 1028, 5120, 20480} {
+		row, want := make([]byte, n), int32(0)
+		for i := range row {
+			row[i] = byte(255 - i%7%5)
+			want += int32(row[i])
+		}
+		if got := sumBytes(row); got != want {
+			t.Errorf("%d bytes: sum %d, want %d", n, got, want)
+		}
+	}
+}
+
 func BenchmarkPack(b *testing.B) {
 	const n = 1280
 	for _, source := range floatTypes {
 		w := tensor.Convert(poisoned(n*n, uniform(rand.New(rand.NewPCG(1, 2)))), source, n, n)
 		for _, store := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.I8} {
 			b.Run(source.String()+"/"+store.String(), func(b *testing.B) {
+				m, err := NewMatrix(store, n, n)
+				if err != nil {
+					b.Fatal(err)
+				}
 				for b.Loop() {
-					if _, err := Pack(store, w); err != nil {
+					if err := m.Fill(nil, 0, w); err != nil {
 						b.Fatal(err)
 					}
 				}
