@@ -30,8 +30,8 @@ func readLibriSpeech(d *Dataset, file string, to sink) error {
 		case err != nil:
 		case strings.ContainsAny(id, "/\\\x00"):
 			err = errStrange
-		case u.Text == "":
-			err = errNoText
+		case d.options.spoken(text) != nil:
+			err = errBlank
 		case name == "":
 			u.Audio, err = existing(filepath.Join(folder, id+".flac"))
 		default:
@@ -39,7 +39,7 @@ func readLibriSpeech(d *Dataset, file string, to sink) error {
 		}
 		delete(audio, id)
 		if err != nil {
-			return to(Utterance{}, &RowError{file, n, err})
+			return to(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: id})
 		}
 		return to(u, nil)
 	})
@@ -96,6 +96,9 @@ func readBeside(d *Dataset, file string, to sink) error {
 	u := Utterance{ID: d.relative(file)}
 	var err error
 	if u.Text, err = readText(stem+".txt", d.options.MaxLine); err == nil {
+		err = d.options.spoken(u.Text)
+	}
+	if err == nil {
 		u.Audio, err = existing(file)
 	}
 	if err != nil {

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // An Utterance is a piece of sound and what is said in it.
 type Utterance struct {
 	ID       string // unique within the dataset
-	Text     string // the reference; empty means that nothing is said
+	Text     string // the reference; blank, which only Options.AllowEmpty lets through, means that nothing is said
 	Speaker  string // empty if not stated
 	Lang     string // likewise, as the dataset writes it: "en", "sv-SE"
 	Duration float64
@@ -33,6 +36,10 @@ type Options struct {
 	// Split keeps only rows whose field "split" has this value. Empty means all.
 	// Only jsonl and tsv rows have fields.
 	Split string
+
+	// AllowEmpty takes a blank text for silence: whatever is heard there is wrong.
+	// Without it such a row is broken, as one is whose text is missing either way.
+	AllowEmpty bool
 
 	// MaxLine is the longest line, or text file of a folder, in bytes. 0 means
 	// 1 MiB. A longer one is a broken row.
@@ -67,6 +74,7 @@ type RowError struct {
 	File string
 	Line int // from 1; a row's number for parquet, 0 if the file itself is meant
 	Err  error
+	ID   string // the utterance's, if it were none; empty if that cannot be told
 }
 
 func (e *RowError) Error() string {
@@ -86,6 +94,7 @@ type Dataset struct {
 	Files  []string // manifests, transcripts, parquet files or audio files, in order
 
 	options Options
+	splits  map[string]bool // if not nil, collects those that rows have
 }
 
 // String says what was found.
@@ -126,8 +135,11 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 				yield(Utterance{}, context.Cause(ctx))
 				return false
 			}
+			var row *RowError
 			if err == nil {
 				u.ID = unique(seen, u.ID)
+			} else if errors.As(err, &row) && row.ID != "" {
+				row.ID = unique(seen, row.ID) // so that those behind it keep their names when it is mended
 			}
 			return yield(u, err)
 		}
@@ -157,6 +169,47 @@ func unique(seen map[string]int, id string) string {
 		}
 		seen[id]++
 	}
+}
+
+// A SplitError reports that no row has the split that Options.Split asks for.
+type SplitError struct {
+	Split  string
+	Have   []string // the others, some fifty at most; rows without one do not count
+	Format string   // the dataset's, if its rows have no fields at all
+}
+
+// maxSplits is how many splits a SplitError names.
+const maxSplits = 50
+
+func (e *SplitError) Error() string {
+	if e.Format != "" {
+		return e.Format + " has no field split"
+	}
+	if len(e.Have) == 0 {
+		return fmt.Sprintf("no row is of split %q: none has a field split", e.Split)
+	}
+	return fmt.Sprintf("no row is of split %q: there is %s", e.Split, strings.Join(e.Have, ", "))
+}
+
+// CheckSplit returns a *SplitError if Options.Split keeps no row. It reads rows up
+// to the first that is kept. Any other error is ctx's.
+func (d *Dataset) CheckSplit(ctx context.Context) error {
+	if d.options.Split == "" {
+		return nil
+	}
+	look := *d
+	look.splits = map[string]bool{}
+	for _, err := range look.All(ctx) {
+		if look.splits[d.options.Split] {
+			return nil
+		}
+		var row *RowError
+		if err != nil && !errors.As(err, &row) {
+			return err
+		}
+	}
+	delete(look.splits, "")
+	return &SplitError{Split: d.options.Split, Have: slices.Sorted(maps.Keys(look.splits))}
 }
 
 // Counts says how much a dataset holds.

@@ -78,7 +78,7 @@ func TestFormats(t *testing.T) {
 				"1-2-0|ONE TWO|1|en|0+0|LS/1/2/1-2-0.flac",
 				"1-2-1|THREE|1|en|0+0|LS/1/2/1-2-1.wav",
 				"! LS/1/2/1-2.trans.txt:4: audio file LS/1/2/1-2-3.flac: file does not exist",
-				"! LS/1/2/1-2.trans.txt:5: has no text",
+				"! LS/1/2/1-2.trans.txt:5: has an empty text; --allow-empty-text takes that for silence",
 				"! LS/1/2/1-2.trans.txt:6: audio name holds a path or a zero byte",
 				"! LS/1/2/1-2-9.flac: audio without a transcript"},
 			"lost audio and lost lines are both reported; names order, not numbers",
@@ -86,15 +86,15 @@ func TestFormats(t *testing.T) {
 		{
 			"jsonl",
 			[]string{"d/manifest.jsonl", "\ufeff" + `{"audio_filepath": "a.wav", "duration": 1.5, "text": "x", "offset": 0.25, "lang": "de"}` + "\n" +
-				`{"id": 7, "audio_filepath": "sub/b.wav", "text": "", "speaker": "s"}` + "\r\n\n" +
-				`{"audio_filepath": "a.wav", "text": "again"}` + "\n" + `{"audio_filepath": "a.wav"}` + "\n" + `{"text": "x"}` + "\n" + `{"audio_filepath": "no.wav", "text": ""}` + "\n" +
-				`{"audio_filepath": "sub", "text": ""}` + "\n" + `{"audio_filepath": "a.wav", "text": "x", "duration": -1}` + "\n" + `[1]` + "\n" + `{"audio_filepath": "a.wav", "text": "x"} {}` + "\n" +
+				`{"id": 7, "audio_filepath": "sub/b.wav", "text": "y", "speaker": "s"}` + "\r\n\n" +
+				`{"audio_filepath": "a.wav", "text": "again"}` + "\n" + `{"audio_filepath": "a.wav"}` + "\n" + `{"text": "x"}` + "\n" + `{"audio_filepath": "no.wav", "text": "x"}` + "\n" +
+				`{"audio_filepath": "sub", "text": "x"}` + "\n" + `{"audio_filepath": "a.wav", "text": "x", "duration": -1}` + "\n" + `[1]` + "\n" + `{"audio_filepath": "a.wav", "text": "x"} {}` + "\n" +
 				`{"audio_filepath": "a.wav", "text": ["x"]}` + "\n" + `{"a":` + strings.Repeat("[", 40) + "\n" + "\xff\n" + `{"text": "` + long + `"}` + "\n" + `{"audio_filepath": "a.wav", "text": "x", "offset": 3}` + "\n" + `{"file_name": "a.wav", "sentence": "last"}`,
 				"d/a.wav", "", "d/sub/b.wav", ""},
 			"d", Options{MaxLine: 150},
 			[]string{"jsonl: d/manifest.jsonl",
 				"a.wav|x||de|0.25+1.5|d/a.wav",
-				"7||s||0+0|d/sub/b.wav",
+				"7|y|s||0+0|d/sub/b.wav",
 				"a.wav#2|again|||0+0|d/a.wav",
 				"! d/manifest.jsonl:5: has no text",
 				"! d/manifest.jsonl:6: names no audio file",
@@ -108,7 +108,7 @@ func TestFormats(t *testing.T) {
 				"! d/manifest.jsonl:14: not UTF-8",
 				"! d/manifest.jsonl:15: line of 212 bytes, want at most 150",
 				"! d/manifest.jsonl:16: field offset without duration",
-				"a.wav#3|last|||0+0|d/a.wav"},
+				"a.wav#7|last|||0+0|d/a.wav"},
 			"every way a row can be wrong, and the rows after it still come",
 		},
 		{
@@ -240,7 +240,7 @@ func TestSharedCorpora(t *testing.T) {
 	}{
 		{"digits", "jsonl", 7899, 0, true},
 		{"digits/manifest.jsonl", "jsonl", 7899, 0, true},
-		{"speech", "jsonl", 180, 2, true}, // two rows state "text": null: no transcript is known
+		{"speech", "jsonl", 168, 14, true}, // twelve rows of silence; two state "text": null: no transcript is known
 		{"librispeech", "librispeech", 0, 0, false},
 	}
 	for _, tt := range tests {
@@ -260,6 +260,133 @@ func TestSharedCorpora(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEmptyText gives every kind of dataset a text that is blank and, where it can
+// have one, a row without any: both are broken, and only the blank one can be
+// allowed.
+func TestEmptyText(t *testing.T) {
+	type row struct {
+		Audio []byte  `parquet:"audio"`
+		ID    string  `parquet:"id"`
+		Text  *string `parquet:"text,optional"`
+	}
+	blank, spoken := " \t", "x"
+	pq := filepath.Join(t.TempDir(), "x.parquet")
+	if err := parquet.WriteFile(pq, []row{{[]byte("a"), "blank", &blank}, {[]byte("a"), "none", nil}, {[]byte("a"), "spoken", &spoken}}); err != nil {
+		t.Fatal(err)
+	}
+	inside, err := os.ReadFile(pq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		format string
+		files  []string
+		none   bool // one row has no text at all
+	}{
+		{"jsonl", []string{"m.jsonl", `{"audio":"a.wav","id":"blank","text":" \t"}` + "\n" + `{"audio":"a.wav","id":"none"}` + "\n" + `{"audio":"a.wav","id":"spoken","text":"x"}`, "a.wav", ""}, true},
+		{"tsv", []string{"m.tsv", "path\tsentence\tid\na.wav\t  \tblank\na.wav\tx\tspoken\n", "a.wav", ""}, false},
+		{"parquet", []string{"x.parquet", string(inside)}, true},
+		{"folder", []string{"a.wav", "", "a.txt", "\ufeff \n", "b.wav", "", "c.wav", "", "c.txt", "x"}, true},
+		{"librispeech", []string{"a.trans.txt", "blank \nspoken X", "blank.flac", "", "spoken.flac", ""}, false},
+	}
+	for _, tt := range tests {
+		root := tree(t, tt.files...)
+		for _, allow := range []bool{false, true} {
+			d, err := Open(root, Options{Format: tt.format, AllowEmpty: allow})
+			if err != nil {
+				t.Fatal(err)
+			}
+			silent, broken, hints := 0, 0, 0
+			for u, err := range d.All(t.Context()) {
+				switch {
+				case err == nil && strings.TrimSpace(u.Text) == "":
+					silent++
+				case err != nil:
+					broken++
+					if strings.Contains(err.Error(), "empty text") {
+						hints++
+					}
+				}
+			}
+			want := [3]int{0, 1, 1}
+			if allow {
+				want = [3]int{1, 0, 0}
+			}
+			if tt.none {
+				want[1]++
+			}
+			if got := [3]int{silent, broken, hints}; got != want {
+				t.Errorf("%s, allowed %v: silent, broken, of these empty = %v, want %v", tt.format, allow, got, want)
+			}
+		}
+	}
+}
+
+// TestMended checks that rows keep their names when one of them that was broken is
+// mended.
+func TestMended(t *testing.T) {
+	row := `{"audio":"%s","text":"%s"}` + "\n"
+	list := func(second string) string {
+		return fmt.Sprintf(row, "a.wav", "x") + second + fmt.Sprintf(row, "a.wav", "z")
+	}
+	ids := func(manifest string) string {
+		root := tree(t, "m.jsonl", manifest, "a.wav", "")
+		d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := ""
+		for u := range d.All(t.Context()) {
+			last = u.ID
+		}
+		return last
+	}
+	if got := ids(list(fmt.Sprintf(row, "a.wav", "y"))); got != "a.wav#3" {
+		t.Fatalf("third row is %s, want a.wav#3", got)
+	}
+	if got := ids(list(fmt.Sprintf(row, "a.wav", ""))); got != "a.wav#3" {
+		t.Errorf("behind a row without text the third row is %s, want a.wav#3 still", got)
+	}
+}
+
+// TestCheckSplit checks that a split that is not there is told from one that is,
+// even if all its rows are broken.
+func TestCheckSplit(t *testing.T) {
+	many := ""
+	for i := range 200 {
+		many += fmt.Sprintf("a.wav\tx\t%03d\n", i)
+	}
+	root := tree(t, "a.wav", "",
+		"m.jsonl", "{]\n"+`{"audio":"a.wav","text":"x","split":"train"}`+"\n"+`{"audio":"lost.wav","text":"x","split":"test"}`+"\n"+`{"audio":"a.wav","text":"x","split":7}`+"\n"+`{"audio":"a.wav","text":"x"}`,
+		"m.tsv", "path\tsentence\tsplit\n"+many, "bare.jsonl", `{"audio":"a.wav","text":"x"}`, "empty.jsonl", "")
+	tests := []struct{ file, split, want string }{
+		{"m.jsonl", "", ""}, {"m.jsonl", "train", ""}, {"m.jsonl", "test", ""}, {"m.jsonl", "7", ""}, {"m.tsv", "199", ""},
+		{"m.jsonl", "nosuch", `no row is of split "nosuch": there is 7, test, train`},
+		{"bare.jsonl", "test", `no row is of split "test": none has a field split`},
+		{"empty.jsonl", "test", `no row is of split "test": none has a field split`},
+	}
+	for _, tt := range tests {
+		d, err := Open(filepath.Join(root, tt.file), Options{Split: tt.split})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := d.CheckSplit(t.Context()); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s, split %q: %q, want %q", tt.file, tt.split, got, tt.want)
+		}
+	}
+	var split *SplitError
+	if _, err := Open(root, Options{Format: "folder"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(tree(t, "a.wav", ""), Options{Split: "x"}); !errors.As(err, &split) {
+		t.Errorf("a split of a folder: %v, want a SplitError", err)
 	}
 }
 

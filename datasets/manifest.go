@@ -32,7 +32,7 @@ func (d *Dataset) give(file string, n int, f fields, err error, find func(string
 		u, err = d.utterance(f, find)
 	}
 	if err != nil {
-		return to(Utterance{}, &RowError{file, n, err})
+		return to(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: u.ID})
 	}
 	return to(u, nil)
 }

@@ -46,7 +46,7 @@ func Open(path string, o Options) (*Dataset, error) {
 		return nil, fmt.Errorf("dataset %s: %w", path, err)
 	}
 	if o.Split != "" && d.Format != "jsonl" && d.Format != "tsv" {
-		return nil, fmt.Errorf("dataset %s: %s has no field split", path, d.Format)
+		return nil, fmt.Errorf("dataset %s: %w", path, &SplitError{Split: o.Split, Format: d.Format})
 	}
 	return d, nil
 }

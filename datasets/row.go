@@ -70,10 +70,19 @@ func (f fields) takeSeconds(name string) (float64, error) {
 var (
 	errNoAudio = errors.New("names no audio file")
 	errNoText  = errors.New("has no text")
+	errBlank   = errors.New("has an empty text; --allow-empty-text takes that for silence")
 )
 
+// spoken says what is wrong with a text that is there, nil if nothing is.
+func (o Options) spoken(text string) error {
+	if strings.TrimSpace(text) == "" && !o.AllowEmpty {
+		return errBlank
+	}
+	return nil
+}
+
 // utterance turns a row of the manifest file into an utterance, or says what is
-// wrong with it. Where the audio may be is for find.
+// wrong with it; it may have a name even then. Where the audio may be is for find.
 func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u Utterance, err error) {
 	o := d.options
 	name, ok, err := f.takeString(names(o.Audio, audioNames))
@@ -85,11 +94,6 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 	case strings.ContainsRune(name, 0):
 		return u, errStrange
 	}
-	if u.Text, ok, err = f.takeString(names(o.Text, textNames)); err != nil {
-		return u, err
-	} else if !ok {
-		return u, errNoText
-	}
 	for _, s := range []struct {
 		to    *string
 		names []string
@@ -97,6 +101,17 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 		if *s.to, _, err = f.takeString(s.names); err != nil {
 			return u, err
 		}
+	}
+	if u.ID == "" {
+		u.ID = name
+	}
+	if u.Text, ok, err = f.takeString(names(o.Text, textNames)); err != nil {
+		return u, err
+	} else if !ok {
+		return u, errNoText
+	}
+	if err := o.spoken(u.Text); err != nil {
+		return u, err
 	}
 	if u.Duration, err = f.takeSeconds("duration"); err != nil {
 		return u, err
@@ -106,9 +121,6 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 	}
 	if u.Offset > 0 && u.Duration == 0 {
 		return u, errors.New("field offset without duration")
-	}
-	if u.ID == "" {
-		u.ID = name
 	}
 	if u.Audio, err = find(name); err != nil {
 		return u, err
@@ -121,5 +133,16 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 
 // selected reports whether the option Split keeps the row.
 func (d *Dataset) selected(f fields) bool {
-	return d.options.Split == "" || f["split"] == d.options.Split
+	if d.options.Split == "" {
+		return true
+	}
+	split := ""
+	if v := f["split"]; v != nil {
+		split = fmt.Sprint(v) // a number in its own spelling
+	}
+	kept := split == d.options.Split
+	if d.splits != nil && (kept || len(d.splits) < maxSplits) {
+		d.splits[split] = true
+	}
+	return kept
 }

@@ -11,8 +11,10 @@
 // order of the dataset. A run that was killed leaves at worst a torn last line;
 // the next one over the same folder cuts it off and goes on behind the last whole
 // record, so nothing is lost and nothing is there twice. Utterances that failed are
-// recorded with their error and are not tried again. A folder that holds records of
-// another model or of other options is refused.
+// recorded with their error; the next run takes these records out, in one step, and
+// tries the utterances again, and when it is through, the records stand in the order
+// of the dataset once more. A folder that holds records of another model, dataset or
+// other options is refused.
 //
 // # Failures
 //

@@ -91,7 +91,7 @@ type origin struct {
 // ctx, which leaves none.
 func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, error) {
 	r := &report.Record{
-		ID: it.ID, Audio: it.Audio.Path, Reference: it.Text, NoReference: o.unscored, Duration: it.Duration,
+		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.unscored, Duration: it.Duration,
 		Segments: []report.Segment{}, Run: o.Run,
 	}
 	if it.bad != nil {
@@ -115,7 +115,7 @@ func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, e
 	if _, err := r.Line(); err != nil {
 		// A number that JSON has no word for.
 		return &report.Record{
-			ID: r.ID, Audio: r.Audio, Reference: r.Reference, NoReference: o.unscored,
+			ID: r.ID, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.unscored,
 			Segments: []report.Segment{}, Run: o.Run, Error: "unusable result: " + err.Error(),
 		}, nil
 	}

@@ -71,10 +71,11 @@ func (s Shard) File() string {
 // A Summary says what a run did.
 type Summary struct {
 	Path    string // of the records
-	Resumed int    // records that were there
+	Resumed int    // records that were there, but for failures
+	Retried int    // records of failures that were there: these utterances were run again
 	Torn    bool   // whether a torn line was cut off
-	Done    int    // utterances run
-	Failed  int    // of all records, resumed ones included, those with an error
+	Done    int    // utterances run, those run again included
+	Failed  int    // of these, with an error
 }
 
 // A MismatchError reports records that another run has left in the folder.
@@ -88,18 +89,19 @@ func (e *MismatchError) Error() string {
 }
 
 // Run evaluates an engine and appends a record for every utterance that has none
-// yet. What it had done when ctx ended stays written.
+// yet, or one of a failure. What it had done when ctx ended stays written.
 func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {
 	l, err := openLog(filepath.Join(o.Dir, o.Shard.File()), o.Run, o.Watch)
 	if err != nil {
 		return Summary{}, err
 	}
 	defer l.close()
-	sum := Summary{Path: l.path, Resumed: len(l.done), Torn: l.torn, Failed: l.failed}
+	sum := Summary{Path: l.path, Resumed: len(l.done), Retried: l.failed, Torn: l.torn}
+	pass := &sequence{log: l}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := time.Now()
-	for r := range inOrder(o.Workers, jobs(ctx, e, data, l.done, o)) {
+	for r := range inOrder(o.Workers, jobs(ctx, e, data, pass, o)) {
 		if r.err != nil {
 			cancel() // those under way
 			return sum, r.err
@@ -118,7 +120,10 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 			o.Watch(r.record)
 		}
 	}
-	return sum, l.sync()
+	if err := l.sync(); err != nil {
+		return sum, err
+	}
+	return sum, pass.settle()
 }
 
 // A result is what comes of a job: a record, or the end.
@@ -129,7 +134,7 @@ type result struct {
 
 // jobs yields the work that is left, in order. Those after an error are not to be
 // expected.
-func jobs(ctx context.Context, e Engine, data Dataset, done map[string]bool, o Options) iter.Seq[func() result] {
+func jobs(ctx context.Context, e Engine, data Dataset, pass *sequence, o Options) iter.Seq[func() result] {
 	return func(yield func(func() result) bool) {
 		row := 0
 		for it, err := range items(data, o.Limit) {
@@ -139,7 +144,15 @@ func jobs(ctx context.Context, e Engine, data Dataset, done map[string]bool, o O
 			}
 			mine := o.Shard.has(row)
 			row++
-			if !mine || done[it.ID] {
+			if !mine {
+				continue
+			}
+			done, err := pass.next(it)
+			if err != nil {
+				yield(func() result { return result{nil, err} })
+				return
+			}
+			if done {
 				continue
 			}
 			job := func() result {

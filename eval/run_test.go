@@ -92,8 +92,10 @@ func TestResumeEverywhere(t *testing.T) {
 			t.Fatalf("cut at %d: the file differs:\n%s", cut, cmp.Diff(string(whole), string(raw)))
 		}
 		lines := bytes.Count(whole[:cut], []byte("\n"))
-		if torn := cut > 0 && whole[cut-1] != '\n'; got.Torn != torn || got.Resumed != lines || got.Done != 7-lines || got.Failed != 2 {
-			t.Fatalf("cut at %d: %+v, want torn %v, %d resumed, 2 failed", cut, got, torn, lines)
+		failures := bytes.Count(whole[:bytes.LastIndexByte(whole[:cut], '\n')+1], []byte(`"error":`))
+		good := lines - failures
+		if torn := cut > 0 && whole[cut-1] != '\n'; got.Torn != torn || got.Resumed != good || got.Retried != failures || got.Done != 7-good || got.Failed != 2 {
+			t.Fatalf("cut at %d: %+v, want torn %v, %d resumed, %d tried again, 2 failed", cut, got, torn, good, failures)
 		}
 	}
 }
@@ -139,6 +141,132 @@ func TestKill(t *testing.T) {
 		t.Error("no run was killed: the test tests nothing")
 	}
 	t.Logf("%d kills", kills)
+}
+
+// TestMended mends rows that failed, breaks ones that did not, and stops in between:
+// in the end there is one record of each row, the best there was, in the order of
+// the dataset.
+func TestMended(t *testing.T) {
+	// Rows: sound; what the row is called when it is broken, which JSON that cannot
+	// be read does not say.
+	data := func(state string) Dataset {
+		return func(yield func(datasets.Utterance, error) bool) {
+			for i, c := range state {
+				u := datasets.Utterance{ID: fmt.Sprintf("u%d", i), Text: "word1", Audio: datasets.Bytes(fmt.Sprintf("u%d.wav", i), sound(i, 200))}
+				var err error
+				switch c {
+				case 's': // no sound
+					u.Audio = datasets.Bytes(u.Audio.Path, []byte("RIFF, but no more"))
+				case 'j': // a row that is no JSON
+					u, err = datasets.Utterance{}, &datasets.RowError{File: "m.jsonl", Line: i + 1, Err: errors.New("not JSON")}
+				case 'a': // a row without audio
+					u, err = datasets.Utterance{}, &datasets.RowError{File: "m.jsonl", Line: i + 1, ID: u.ID, Err: errors.New("lost")}
+				}
+				if !yield(u, err) {
+					return
+				}
+			}
+		}
+	}
+	tests := []struct {
+		name, first, second string
+		stop                int // records after which the second run is stopped, 0 for never
+		limit               int // of the second run
+		want                string
+	}{
+		{"all mended", ".sja.s", "......", 0, 0, "u0 u1 u2 u3 u4 u5"},
+		{"still broken", ".sja.s", ".sja.s", 0, 0, "u0 !u1 !m.jsonl:3 !m.jsonl:4 u4 !u5"},
+		{"some mended", ".sja.s", ".s..j.", 0, 0, "u0 u4 !u1 u2 u3 !m.jsonl:5 u5"},
+		{"broken after it was heard", "....", ".a.s", 0, 0, "u0 u1 u2 u3"},
+		{"stopped", ".sja.s", "......", 2, 0, "u0 u4 u1 u2"},
+		{"fewer rows", ".s...", ".....", 0, 3, "u0 u1 u2 u3 u4"},
+		{"torn off at once", "ssss", "....", 1, 0, "u0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := Run(t.Context(), hearer{}, data(tt.first), Options{Dir: dir}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			n := -strings.Count(tt.first, ".") // those that were there come first
+			sum, err := Run(ctx, hearer{}, data(tt.second), Options{Dir: dir, Limit: tt.limit, Watch: func(*report.Record) {
+				if n++; n == tt.stop && n > 0 {
+					cancel()
+				}
+			}})
+			if err != nil && tt.stop == 0 {
+				t.Fatal(err)
+			}
+			raw, err := os.ReadFile(sum.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range records(t, raw) {
+				if r.Error != "" {
+					r.ID = "!" + r.ID
+				}
+				got = append(got, r.ID)
+			}
+			if s := strings.Join(got, " "); s != tt.want {
+				t.Errorf("records %s, want %s", s, tt.want)
+			}
+			if failed := strings.Count(tt.want, "!"); tt.stop == 0 && sum.Failed != failed {
+				t.Errorf("%d failed, want %d", sum.Failed, failed)
+			}
+			if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 {
+				t.Errorf("in the folder are %v, want the records alone", left)
+			}
+			if tt.stop == 0 {
+				return
+			}
+			sum, raw = run2(t, dir, data(tt.second))
+			for i, r := range records(t, raw) {
+				if want := fmt.Sprintf("u%d", i); r.ID != want {
+					t.Errorf("after the third run record %d is %s, want %s", i, r.ID, want)
+				}
+			}
+			if sum.Failed != 0 {
+				t.Errorf("after the third run: %+v", sum)
+			}
+		})
+	}
+}
+
+// run2 is run with a dataset of its own.
+func run2(t *testing.T, dir string, data Dataset) (Summary, []byte) {
+	t.Helper()
+	sum, err := Run(t.Context(), hearer{}, data, Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(sum.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum, raw
+}
+
+// TestOtherRows checks that a record is not taken for that of another row of the
+// same name.
+func TestOtherRows(t *testing.T) {
+	row := func(text, path string, offset float64) Dataset {
+		return func(yield func(datasets.Utterance, error) bool) {
+			yield(datasets.Utterance{ID: "u", Text: text, Offset: offset, Duration: 0.001, Audio: datasets.Bytes(path, sound(1, 200))}, nil)
+		}
+	}
+	dir := t.TempDir()
+	run2(t, dir, row("word1", "a.wav", 0))
+	for _, other := range []Dataset{row("word2", "a.wav", 0), row("word1", "b.wav", 0), row("word1", "a.wav", 0.005)} {
+		if _, err := Run(t.Context(), hearer{}, other, Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "another sound or text") {
+			t.Errorf("another row of the same name: %v", err)
+		}
+	}
+	if sum, _ := run2(t, dir, row("word1", "a.wav", 0)); sum.Resumed != 1 || sum.Done != 0 {
+		t.Errorf("the same row: %+v", sum)
+	}
 }
 
 func TestShards(t *testing.T) {
@@ -263,7 +391,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("Run = %+v, %v, want 4 done and the context's error", sum, err)
 	}
 	got, _ := run(t, dir, 10, Options{})
-	if got.Resumed != 4 || got.Done != 6 {
+	if got.Resumed != 3 || got.Retried != 1 || got.Done != 7 { // the fourth row is broken
 		t.Errorf("resumed: %+v", got)
 	}
 }
@@ -371,8 +499,8 @@ func ExampleRun() {
 	sum, err := Run(context.Background(), hearer{}, shelf(10), Options{Dir: dir})
 	fmt.Println(sum.Done, "done,", sum.Failed, "failed,", err)
 	sum, err = Run(context.Background(), hearer{}, shelf(12), Options{Dir: dir})
-	fmt.Println(sum.Resumed, "resumed,", sum.Done, "done,", err)
+	fmt.Println(sum.Resumed, "resumed,", sum.Done, "done,", sum.Retried, "of them again,", err)
 	// Output:
 	// 10 done, 2 failed, <nil>
-	// 10 resumed, 2 done, <nil>
+	// 8 resumed, 4 done, 2 of them again, <nil>
 }

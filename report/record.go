@@ -1,14 +1,20 @@
 package report
 
+import (
+	"maps"
+	"slices"
+)
+
 // RecordSchema is the schema field of every record.
 const RecordSchema = "verity.record/1"
 
 // A Record is one utterance of one run. It is a line of records.jsonl.
 type Record struct {
-	Schema string `json:"schema"`
-	ID     string `json:"id"`              // unique in its run
-	Audio  string `json:"audio,omitempty"` // where the sound came from
-	Error  string `json:"error,omitempty"` // why there is no hypothesis; empty if there is one
+	Schema string  `json:"schema"`
+	ID     string  `json:"id"`                       // unique in its run
+	Audio  string  `json:"audio,omitempty"`          // where the sound came from
+	Offset float64 `json:"offset_seconds,omitempty"` // where in it the utterance begins
+	Error  string  `json:"error,omitempty"`          // why there is no hypothesis; empty if there is one
 
 	Reference   string  `json:"reference"` // raw
 	NoReference bool    `json:"no_reference,omitempty"`
@@ -131,6 +137,46 @@ type Run struct {
 	Options   map[string]string `json:"options,omitempty"` // flags with their values
 	Machine   string            `json:"machine,omitempty"`
 	Threads   int               `json:"threads,omitempty"`
+}
+
+// Differs returns the first thing that text depends on, or what was drafted, in
+// which r is not want, and both spellings of it; nothing if there is none. Records
+// of such runs do not belong together.
+func (r Run) Differs(want Run) (thing, got, wanted string) {
+	for _, x := range []struct{ thing, got, want string }{
+		{"code", r.Code, want.Code},
+		{"model", r.Model, want.Model},
+		{"model id", r.ModelID, want.ModelID},
+		{"assistant", r.Assistant, want.Assistant},
+		{"dataset", r.Dataset, want.Dataset},
+	} {
+		if x.got != x.want {
+			return x.thing, x.got, x.want
+		}
+	}
+	if maps.Equal(r.Options, want.Options) {
+		return "", "", ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
+		if v, ok := want.Options[name]; !ok || v != r.Options[name] {
+			return "options", spell(r.Options, name), spell(want.Options, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Options)) {
+		if _, ok := r.Options[name]; !ok {
+			return "options", "", spell(want.Options, name)
+		}
+	}
+	return "", "", ""
+}
+
+// spell writes an option as a flag; nothing if it is not there.
+func spell(options map[string]string, name string) string {
+	v, ok := options[name]
+	if !ok {
+		return ""
+	}
+	return "--" + name + "=" + v
 }
 
 // Tokens returns the tokens of all segments.

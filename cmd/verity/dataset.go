@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,7 @@ func (d *datasetFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.opt.Split, "split", "", "take only rows whose field split has this `value`")
 	f.StringVar(&d.opt.Audio, "audio-column", "", "`name` of the field or column with the sound")
 	f.StringVar(&d.opt.Text, "text-column", "", "`name` of the field or column with the text")
+	f.BoolVar(&d.opt.AllowEmpty, "allow-empty-text", false, "take an empty text for silence, in which every word heard is wrong;\nwithout it such a row is broken")
 	f.IntVar(&d.limit, "limit", 0, "run the first `number` of utterances only")
 }
 
@@ -58,14 +60,47 @@ func (d *datasetFlags) open() (*corpus, error) {
 		return nil, usagef("--dataset-format %s: want one of %v", d.opt.Format, datasetFormats)
 	}
 	data, err := datasets.Open(d.path, d.opt)
-	if err != nil {
+	if err == nil {
+		err = data.CheckSplit(context.Background())
+	}
+	switch {
+	case errors.As(err, new(*datasets.SplitError)):
+		return nil, usagef("--split %s: %w", d.opt.Split, err)
+	case err != nil:
 		return nil, err
+	case isEmpty(data):
+		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.path)
 	}
 	return &corpus{
-		name:  filepath.Clean(d.path),
+		name:  d.name(),
 		all:   func(ctx context.Context) eval.Dataset { return eval.Dataset(data.All(ctx)) },
 		count: func(ctx context.Context) int { return d.capped(countRows(ctx, data)) },
 	}, nil
+}
+
+// name is what tells these utterances from others: the path, and the flags that
+// decide on what is taken from it.
+func (d *datasetFlags) name() string {
+	s := filepath.Clean(d.path)
+	for _, f := range []struct{ name, value string }{
+		{"dataset-format", d.opt.Format}, {"split", d.opt.Split}, {"audio-column", d.opt.Audio}, {"text-column", d.opt.Text},
+	} {
+		if f.value != "" {
+			s += " --" + f.name + "=" + f.value
+		}
+	}
+	if d.opt.AllowEmpty {
+		s += " --allow-empty-text"
+	}
+	return s
+}
+
+// isEmpty reports whether a dataset has not even a broken row.
+func isEmpty(data *datasets.Dataset) bool {
+	for range data.All(context.Background()) {
+		return false
+	}
+	return true
 }
 
 // files is the corpus of the files that --audio names.
