@@ -101,7 +101,7 @@ func load(c *model.Checkpoint, o Options) (*bench, error) {
 	began := time.Now()
 	b := &bench{Options: o, dims: c.Dims}
 	o.Watch("loading")
-	store, err := layer.Storage(c, o.Precision)
+	store, err := layer.Storage(c, o.Precision, o.Pool)
 	if err != nil {
 		return nil, err
 	}

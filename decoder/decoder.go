@@ -57,12 +57,12 @@ type block struct {
 
 // New reads the decoder of c.
 func New(c *model.Checkpoint, o Options) (*Decoder, error) {
-	store, err := layer.Storage(c, o.Precision)
+	store, err := layer.Storage(c, o.Precision, o.Pool)
 	if err != nil {
 		return nil, err
 	}
 	const embed, untied = "decoder.embed_tokens.weight", "proj_out.weight"
-	m, l := c.Dims, layer.NewLoader(c, store)
+	m, l := c.Dims, layer.NewLoader(c, store, o.Pool)
 	d := &Decoder{dims: m, pool: o.Pool, store: store, shortlist: o.Shortlist}
 	d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
 	d.head = d.embed
@@ -79,15 +79,13 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	} else if head != embed {
 		d.head = l.Matrix(m.Vocab, m.TextWidth, head)
 	}
-	if t := l.Tensor("decoder.embed_positions.weight", m.TextPositions, m.TextWidth); l.Err() == nil {
-		d.positions = t.Float32()
-	}
+	d.positions = l.Floats("decoder.embed_positions.weight", m.TextPositions, m.TextWidth)
 	d.blocks = make([]block, m.TextLayers)
 	for i := range d.blocks {
 		d.blocks[i] = loadBlock(l, fmt.Sprintf("decoder.layers.%d.", i), m)
 	}
 	d.norm = l.Norm("decoder.layer_norm", m.TextWidth)
-	return d, l.Err()
+	return d, l.Read()
 }
 
 func loadBlock(l *layer.Loader, at string, m model.Dims) block {

@@ -29,6 +29,7 @@ type Options struct {
 type Encoder struct {
 	dims         model.Dims
 	pool         *parallel.Pool
+	store        tensor.DType
 	conv1, conv2 layer.Linear
 	positions    []float32 // [AudioFrames][AudioWidth]
 	blocks       []block
@@ -52,28 +53,29 @@ type Features struct {
 
 // New reads the encoder of c.
 func New(c *model.Checkpoint, o Options) (*Encoder, error) {
-	store, err := layer.Storage(c, o.Precision)
+	store, err := layer.Storage(c, o.Precision, o.Pool)
 	if err != nil {
 		return nil, err
 	}
-	d, l := c.Dims, layer.NewLoader(c, store)
-	e := &Encoder{dims: d, pool: o.Pool}
+	d, l := c.Dims, layer.NewLoader(c, store, o.Pool)
+	e := &Encoder{dims: d, pool: o.Pool, store: store}
 	e.conv1 = l.Conv("encoder.conv1", d.AudioWidth, d.MelBins, 3)
 	e.conv2 = l.Conv("encoder.conv2", d.AudioWidth, d.AudioWidth, 3)
-	if t := l.Tensor("encoder.embed_positions.weight", d.AudioFrames, d.AudioWidth); l.Err() == nil {
-		e.positions = t.Float32()
-	}
+	e.positions = l.Floats("encoder.embed_positions.weight", d.AudioFrames, d.AudioWidth)
 	e.blocks = make([]block, d.AudioLayers)
 	for i := range e.blocks {
 		e.blocks[i] = loadBlock(l, fmt.Sprintf("encoder.layers.%d.", i), d)
 	}
 	e.norm = l.Norm("encoder.layer_norm", d.AudioWidth)
-	if err := l.Err(); err != nil {
+	if err := l.Read(); err != nil {
 		return nil, err
 	}
 	e.spare.New = func() any { return newWork(d) }
 	return e, nil
 }
+
+// Storage returns the type matrices are stored in.
+func (e *Encoder) Storage() tensor.DType { return e.store }
 
 func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 	w := d.AudioWidth

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -191,11 +192,39 @@ func (c *Checkpoint) key(name string) string {
 	return name
 }
 
+// Ahead says that a weight will soon be looked at, so that it is read from disk
+// meanwhile.
+func (c *Checkpoint) Ahead(name string) {
+	if t := c.weights.tensors[c.key(name)]; t.file != nil {
+		t.file.Ahead(t.name, 0, math.MaxInt64)
+	}
+}
+
 // Drop gives back the memory that a mapped weight takes, once its values have
 // been copied elsewhere. It can be read again, from the file.
 func (c *Checkpoint) Drop(name string) {
 	if t := c.weights.tensors[c.key(name)]; t.file != nil {
-		t.file.Drop(t.name)
+		t.file.Drop(t.name, 0, math.MaxInt64)
+	}
+}
+
+// DropRows is Drop for rows lo … hi-1 of a weight.
+func (c *Checkpoint) DropRows(name string, lo, hi int) {
+	t := c.weights.tensors[c.key(name)]
+	if t.file == nil {
+		return
+	}
+	if w, ok := t.file.Tensor(t.name); ok && len(w.Shape) > 0 && w.Shape[0] > 0 {
+		row := int64(len(w.Data) / w.Shape[0])
+		t.file.Drop(t.name, int64(lo)*row, int64(hi)*row)
+	}
+}
+
+// DropAll is Drop for all weights, and for what Drop leaves: the pages at the ends
+// of a weight, which others share.
+func (c *Checkpoint) DropAll() {
+	for _, f := range c.weights.files {
+		f.DropAll()
 	}
 }
 

@@ -1,78 +1,163 @@
 package layer
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"verity/internal/kernel"
+	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
 )
 
-// A Loader reads layers from a checkpoint. It keeps the first error and then
-// returns empty layers, so that a network is read in one run of plain
-// statements and checked once at the end.
+// A Loader reads layers from a checkpoint. Its methods return them with nothing in
+// them yet, and keep the first error, so that a network is described in one run of
+// plain statements; Read then fills all of it.
+//
+// A disk is fastest when it is read from front to back and never waits, and memory
+// is short when a model is large: so Read goes by the order of the files, asks for
+// what comes next while all threads pack what is there, and gives back each piece
+// of the files when it has been packed.
 type Loader struct {
 	from  *model.Checkpoint
 	store tensor.DType
+	pool  *parallel.Pool
+	place map[string]int // of each weight in the files
+	jobs  []job
 	err   error
 }
 
-// NewLoader returns a loader that stores matrices in the given type.
-func NewLoader(c *model.Checkpoint, store tensor.DType) *Loader {
-	return &Loader{from: c, store: store}
+// A job is what is done with one weight.
+type job struct {
+	name string
+	from tensor.Tensor
+	do   func(tensor.Tensor) error
 }
 
-// Err returns the first error met.
-func (l *Loader) Err() error { return l.err }
+const (
+	aheadBytes = 64 << 20 // asked for before it is needed: some 30 ms of a fast disk
+	pieceBytes = 8 << 20  // packed before it is given back
+)
 
-// Tensor returns one weight, checked against its shape.
-func (l *Loader) Tensor(name string, shape ...int) tensor.Tensor {
+// NewLoader returns a loader that stores matrices in the given type, and packs
+// them on all threads of p.
+func NewLoader(c *model.Checkpoint, store tensor.DType, p *parallel.Pool) *Loader {
+	return &Loader{from: c, store: store, pool: p, place: places(c)}
+}
+
+// places returns the order of the weights in the files.
+func places(c *model.Checkpoint) map[string]int {
+	at := map[string]int{}
+	for i, name := range c.Names() {
+		at[name] = i
+	}
+	return at
+}
+
+// Read fills all layers. It returns the first error met; then no layer is of use.
+func (l *Loader) Read() error {
+	slices.SortStableFunc(l.jobs, func(a, b job) int { return cmp.Compare(l.place[a.name], l.place[b.name]) })
+	w := window{from: l.from}
+	for i, j := range l.jobs {
+		if l.err != nil {
+			break
+		}
+		w.advance(l.jobs[i:])
+		l.err = j.do(j.from)
+		w.done(j)
+	}
+	l.jobs = nil
+	l.from.DropAll()
+	return l.err
+}
+
+// A window is what has been asked for of the files and not been read.
+type window struct {
+	from  *model.Checkpoint
+	bytes int
+	count int // of jobs
+}
+
+// advance asks for more weights of jobs, which are to be done next.
+func (w *window) advance(jobs []job) {
+	for w.count < len(jobs) && (w.count == 0 || w.bytes < aheadBytes) {
+		w.from.Ahead(jobs[w.count].name)
+		w.bytes += len(jobs[w.count].from.Data)
+		w.count++
+	}
+}
+
+func (w *window) done(j job) {
+	w.bytes -= len(j.from.Data)
+	w.count--
+}
+
+// add says what to do with a weight, checked against its shape.
+func (l *Loader) add(name string, do func(tensor.Tensor) error, shape ...int) {
 	if l.err != nil {
-		return tensor.Tensor{}
+		return
 	}
 	t, err := l.from.Tensor(name, shape...)
-	l.err = err
-	return t
+	if err != nil {
+		l.err = err
+		return
+	}
+	l.jobs = append(l.jobs, job{name, t, do})
 }
 
-// Vector returns a weight of one dimension as float32.
-func (l *Loader) Vector(name string, n int) []float32 {
-	t := l.Tensor(name, n)
-	if l.err != nil {
-		return nil
+// Floats returns a weight as float32.
+func (l *Loader) Floats(name string, shape ...int) []float32 {
+	n := 1
+	for _, d := range shape {
+		n *= d
 	}
-	defer l.from.Drop(name)
-	return t.Float32()
+	x := make([]float32, n)
+	l.copyTo(x, name, shape...)
+	return x
+}
+
+func (l *Loader) copyTo(x []float32, name string, shape ...int) {
+	l.add(name, func(t tensor.Tensor) error {
+		t.CopyTo(x, 0)
+		return nil
+	}, shape...)
 }
 
 // Norm returns name.weight and name.bias.
 func (l *Loader) Norm(name string, width int) Norm {
-	return Norm{Gain: l.Vector(name+".weight", width), Bias: l.Vector(name+".bias", width)}
+	return Norm{Gain: l.Floats(name+".weight", width), Bias: l.Floats(name+".bias", width)}
 }
 
 // Matrix packs the named weights, each [out][in], one below the other.
 func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
-	ws := make([]tensor.Tensor, len(names))
+	m := l.matrix(out*len(names), in)
 	for i, name := range names {
-		ws[i] = l.Tensor(name, out, in)
-		defer l.from.Drop(name) // packed, it is not to be held twice
+		l.add(name, func(t tensor.Tensor) error { return l.fill(m, i*out, name, t, 0, out) }, out, in)
 	}
-	return l.pack(ws...)
+	return m
 }
 
 // Part packs some rows of the matrix of that name, [out][in]: those from lo to hi
 // of each {lo, hi}, one run below the other.
 func (l *Loader) Part(out, in int, name string, runs [][2]int) *kernel.Matrix {
-	t := l.Tensor(name, out, in)
-	if l.err != nil {
+	rows := 0
+	for _, r := range runs {
+		rows += r[1] - r[0]
+	}
+	m := l.matrix(rows, in)
+	l.add(name, func(t tensor.Tensor) error {
+		first := 0
+		for _, r := range runs {
+			if err := l.fill(m, first, name, t, r[0], r[1]); err != nil {
+				return err
+			}
+			first += r[1] - r[0]
+		}
 		return nil
-	}
-	defer l.from.Drop(name)
-	ws := make([]tensor.Tensor, len(runs))
-	for i, r := range runs {
-		ws[i] = t.Rows(r[0], r[1])
-	}
-	return l.pack(ws...)
+	}, out, in)
+	return m
 }
 
 // Linear reads one product per name, each with name.weight [out][in], and puts
@@ -83,8 +168,8 @@ func (l *Loader) Linear(out, in int, names ...string) Linear {
 	bias := make([]float32, out*len(names))
 	for i, name := range names {
 		weights[i] = name + ".weight"
-		if l.err == nil && l.from.Has(name+".bias") {
-			copy(bias[i*out:], l.Vector(name+".bias", out))
+		if l.from.Has(name + ".bias") {
+			l.copyTo(bias[i*out:][:out], name+".bias", out)
 		}
 	}
 	return Linear{W: l.Matrix(out, in, weights...), Bias: bias}
@@ -97,55 +182,111 @@ func (l *Loader) Linear(out, in int, names ...string) Linear {
 //
 // The file has w as [out][channels][taps].
 func (l *Loader) Conv(name string, out, channels, taps int) Linear {
-	t := l.Tensor(name+".weight", out, channels, taps)
-	bias := l.Vector(name+".bias", out)
-	if l.err != nil {
-		return Linear{}
-	}
-	defer l.from.Drop(name + ".weight")
-	w, turned := t.Float32(), make([]float32, t.Len())
+	m := l.matrix(out, channels*taps)
+	l.add(name+".weight", func(t tensor.Tensor) error {
+		return l.wrap(m.Fill(l.pool, 0, turned(t)))
+	}, out, channels, taps)
+	return Linear{W: m, Bias: l.Floats(name+".bias", out)}
+}
+
+// turned returns t, [out][channels][taps], as [out][taps·channels].
+func turned(t tensor.Tensor) tensor.Tensor {
+	out, channels, taps, size := t.Shape[0], t.Shape[1], t.Shape[2], t.DType.Size()
+	to := tensor.Tensor{DType: t.DType, Shape: []int{out, taps * channels}, Data: make([]byte, len(t.Data))}
 	for o := range out {
-		row, src := turned[o*channels*taps:], w[o*channels*taps:]
+		row := o * channels * taps
 		for c := range channels {
 			for tap := range taps {
-				row[tap*channels+c] = src[c*taps+tap]
+				copy(to.Data[(row+tap*channels+c)*size:][:size], t.Data[(row+c*taps+tap)*size:])
 			}
 		}
 	}
-	return Linear{W: l.pack(tensor.FromFloat32(turned, out, channels*taps)), Bias: bias}
+	return to
 }
 
-func (l *Loader) pack(ws ...tensor.Tensor) *kernel.Matrix {
+// matrix returns one to be filled.
+func (l *Loader) matrix(out, in int) *kernel.Matrix {
 	if l.err != nil {
 		return nil
 	}
-	m, err := kernel.Pack(l.store, ws...)
-	if err != nil {
-		l.err = fmt.Errorf("%s: %w", l.from.Name, err)
-	}
+	m, err := kernel.NewMatrix(l.store, out, in)
+	l.err = l.wrap(err)
 	return m
+}
+
+// fill packs rows lo … hi-1 of t, of that name, into outputs of m from first on,
+// and gives back what it has read.
+func (l *Loader) fill(m *kernel.Matrix, first int, name string, t tensor.Tensor, lo, hi int) error {
+	row := max(1, t.Shape[1]*t.DType.Size())
+	step := max(64, pieceBytes/row&^63)
+	for o := lo; o < hi; o += step {
+		end := min(hi, o+step)
+		if err := m.Fill(l.pool, first+o-lo, t.Rows(o, end)); err != nil {
+			return l.wrap(fmt.Errorf("%s: %w", name, err))
+		}
+		l.from.DropRows(name, o, end)
+	}
+	return nil
+}
+
+// wrap says of an error which checkpoint it is about.
+func (l *Loader) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", l.from.Name, err)
 }
 
 // Storage returns the type that matrices of c are kept in. A given type is taken
 // as it is; the zero type means f16 if every matrix survives the round trip
-// exactly, else the type of the file, so that nothing is lost unasked.
-func Storage(c *model.Checkpoint, want tensor.DType) (tensor.DType, error) {
+// exactly, else the type of the file, so that nothing is lost unasked. A float32
+// file is read through for that, on all threads of p, as far as the first weight
+// that is none of binary16.
+func Storage(c *model.Checkpoint, want tensor.DType, p *parallel.Pool) (tensor.DType, error) {
 	if want != 0 {
 		return want, nil
 	}
 	if c.DType() != tensor.F32 {
 		return c.DType(), nil
 	}
+	var jobs []job
 	for _, name := range c.Names() {
 		t, err := c.Tensor(name)
 		if err != nil {
 			return 0, err
 		}
-		fits := len(t.Shape) < 2 || tensor.FitsF16(t)
-		c.Drop(name)
-		if !fits {
-			return tensor.F32, nil
+		if len(t.Shape) >= 2 {
+			jobs = append(jobs, job{name: name, from: t})
 		}
 	}
+	defer c.DropAll()
+	w := window{from: c}
+	for i, j := range jobs {
+		w.advance(jobs[i:])
+		if !fits(c, j, p) {
+			return tensor.F32, nil
+		}
+		w.done(j)
+	}
 	return tensor.F16, nil
+}
+
+// fits reports whether all of a weight are binary16.
+func fits(c *model.Checkpoint, j job, p *parallel.Pool) bool {
+	rows := j.from.Shape[0]
+	step := max(1, pieceBytes/max(1, len(j.from.Data)/max(1, rows)))
+	for lo := 0; lo < rows; lo += step {
+		var odd atomic.Bool
+		hi := min(rows, lo+step)
+		p.For(hi-lo, 1, func(from, to int) {
+			if !tensor.FitsF16(j.from.Rows(lo+from, lo+to)) {
+				odd.Store(true)
+			}
+		})
+		if odd.Load() {
+			return false
+		}
+		c.DropRows(j.name, lo, hi)
+	}
+	return true
 }

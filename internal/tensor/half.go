@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"encoding/binary"
 	"math"
 	"sync"
 
@@ -44,6 +45,15 @@ func BF16ToFloat32(bits uint16) float32 { return math.Float32frombits(uint32(bit
 func FitsF16(t Tensor) bool {
 	switch t.DType {
 	case F16, I8: // |int8| is below 2¹¹
+		return true
+	case F32: // as they lie: large checkpoints are gone through
+		for data := t.Data; len(data) >= 4; data = data[4:] {
+			if u := binary.LittleEndian.Uint32(data); u&0x1fff != 0 || u>>23&0xff-113 > 142-113 {
+				if !fitsF16(math.Float32frombits(u)) {
+					return false
+				}
+			}
+		}
 		return true
 	}
 	var buf [1024]float32

@@ -10,8 +10,8 @@ import (
 	"verity/internal/tensor"
 )
 
-// A dropped tensor reads as before.
-func TestDrop(t *testing.T) {
+// A tensor that was dropped, or asked for ahead, reads as before.
+func TestAdvice(t *testing.T) {
 	values := make([]float32, 5000) // some pages
 	for i := range values {
 		values[i] = float32(i)
@@ -34,8 +34,14 @@ func TestDrop(t *testing.T) {
 		if !ok || !slices.Equal(got.Float32(), values) {
 			t.Fatal("the tensor changed")
 		}
-		f.Drop("b")
-		f.Drop("a")
-		f.Drop("none")
+		f.Drop("b", 0, 20000)
+		f.Drop("b", 5000, 9000)
+		f.Drop("a", 0, 28)
+		f.Drop("a", 0, 1<<40) // clipped
+		f.Drop("none", 0, 1)
+		f.DropAll()
+		f.Ahead("b", -1, 1<<40)
+		f.Ahead("a", 3, 3)
+		f.Ahead("none", 0, 1)
 	}
 }
