@@ -6,54 +6,78 @@ import "math"
 // assistant, not of the text. Kept from one run to the next, they spare it the
 // rounds it takes to learn them.
 type Costs struct {
-	Draft Mean `json:"draft"` // seconds to draft one token
-	Open  Mean `json:"open"`  // seconds to begin drafting in a window
-
-	// Verify is seconds of a verify pass over its rows, as the sums of a weighted
-	// fit: of weights, rows, seconds, rows² and rows·seconds.
-	Verify [5]float64 `json:"verify"`
+	Draft  []PassCost `json:"draft"`  // passes of the assistant
+	Verify []PassCost `json:"verify"` // passes of the target
+	Hear   Mean       `json:"hear"`   // seconds until the assistant can listen to a window
+	Prompt Mean       `json:"prompt"` // seconds of a window's prompt in the assistant
 }
 
-// A Mean is a mean and the weight of what it was made of.
+// A PassCost is what passes of about so many rows, of so many streams, took.
+type PassCost struct {
+	Rows    float64 `json:"rows"`
+	Streams int     `json:"streams"`
+	Mean
+}
+
+// A Mean is a mean in seconds and the weight of what it was made of.
 type Mean struct {
-	Value  float64 `json:"value"`
+	Value  float64 `json:"seconds"`
 	Weight float64 `json:"weight"`
 }
 
 // Costs returns what the policy has learnt, and whether that is enough to be of
 // use to another.
 func (a *Auto) Costs() (Costs, bool) {
-	l := a.verify
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	return Costs{
-		Draft: Mean{a.d.v, a.d.n}, Open: Mean{a.open.v, a.open.n},
-		Verify: [5]float64{l.n, l.x, l.y, l.xx, l.xy},
-	}, a.d.n > 0 && l.known()
+		Draft: a.draft.table(), Verify: a.verify.table(),
+		Hear: Mean{a.hear.v, a.hear.n}, Prompt: Mean{a.prompt.v, a.prompt.n},
+	}, a.draft.known() && a.verify.known()
 }
 
-// recalled is the most weight of remembered costs, in rounds: a machine that is
+func (c *cost) table() []PassCost {
+	list := make([]PassCost, len(c.cells))
+	for i, x := range c.cells {
+		list[i] = PassCost{x.rows, x.streams, Mean{x.took.v, x.took.n}}
+	}
+	return list
+}
+
+// recalled is the most weight of remembered costs, in passes: a machine that is
 // busier today is believed soon.
 const recalled = 4
 
 // Recall begins with costs that another policy learnt. It reports false, and
 // changes nothing, if they cannot be true.
 func (a *Auto) Recall(c Costs) bool {
-	for _, v := range append(c.Verify[:], c.Draft.Value, c.Draft.Weight, c.Open.Value, c.Open.Weight) {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	v := c.Verify
-	verify := line{v[0], v[1], v[2], v[3], v[4]}
-	if !verify.known() || c.Draft.Weight == 0 {
+	var draft, verify cost
+	if !draft.recall(c.Draft) || !verify.recall(c.Verify) || !c.Hear.sane() || !c.Prompt.sane() {
 		return false
 	}
-	share := min(1, recalled/verify.n)
-	for _, s := range []*float64{&verify.n, &verify.x, &verify.y, &verify.xx, &verify.xy} {
-		*s *= share
-	}
-	a.verify = verify
-	a.d, a.open = c.Draft.mean(), c.Open.mean()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.draft, a.verify, a.hear, a.prompt = draft, verify, c.Hear.mean(), c.Prompt.mean()
 	return true
+}
+
+func (c *cost) recall(list []PassCost) bool {
+	if len(list) == 0 || len(list) > maxCells {
+		return false
+	}
+	for _, p := range list {
+		if !(p.Rows >= 1 && p.Rows < 1e6) || p.Streams < 1 || p.Streams > 1e6 || !p.sane() || !(p.Value > 0 && p.Weight > 0) || c.find(p.Rows, p.Streams) != nil {
+			return false
+		}
+		c.cells = append(c.cells, cell{bucket: bucket(p.Rows), streams: p.Streams, rows: p.Rows, took: p.mean()})
+	}
+	c.unfit = 100
+	return true
+}
+
+// sane reports whether m is a time, or nothing.
+func (m Mean) sane() bool {
+	return m.Value >= 0 && !math.IsInf(m.Value, 0) && m.Weight >= 0 && !math.IsInf(m.Weight, 0)
 }
 
 func (m Mean) mean() mean { return mean{m.Value, min(m.Weight, recalled)} }

@@ -85,7 +85,6 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	if m.Decoder, err = o.decoder(c, m.EOT); err != nil {
 		return nil, err
 	}
-	m.Batch = decoder.NewBatch(m.Decoder)
 	shares, err := sharesEncoder(c, t.Checkpoint)
 	if err != nil || shares {
 		return m, err
@@ -100,7 +99,7 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Decoder: d, EOT: t.Tokenizer.EOT, Batch: decoder.NewBatch(d)}, nil
+	return &Model{Decoder: d, EOT: t.Tokenizer.EOT}, nil
 }
 
 // fits compares everything drafting depends on, cheapest first.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"time"
 
 	"verity/audio"
 	"verity/decoder"
@@ -56,9 +58,7 @@ type Model struct {
 	// EOT is end-of-text; a draft goes no further.
 	EOT Token
 
-	// Batch shares steps among windows that draft at the same time. Nil means
-	// every step alone.
-	Batch *decoder.Batch
+	hearing sync.Mutex
 }
 
 // Listen puts off encoding until the first draft.
@@ -69,13 +69,20 @@ type modelListener struct {
 	m     *Model
 	w     Window
 	cross *decoder.Cross
+	took  time.Duration // to make them
 	open  []*decoder.Session
 }
 
+// hear makes the keys and values, if they are not there. Windows do so one after
+// the other, so that each knows what it took.
 func (l *modelListener) hear(ctx context.Context) (_ *decoder.Cross, err error) {
 	if l.cross != nil {
+		l.took = 0
 		return l.cross, nil
 	}
+	l.m.hearing.Lock()
+	defer l.m.hearing.Unlock()
+	defer func(began time.Time) { l.took = time.Since(began) }(time.Now())
 	f := l.w.Features
 	if l.m.Encoder != nil {
 		if f, err = l.m.Encoder.Encode(ctx, l.w.Mel); err != nil {
@@ -86,10 +93,13 @@ func (l *modelListener) hear(ctx context.Context) (_ *decoder.Cross, err error) 
 	return l.cross, err
 }
 
+// Begin makes a proposer whose steps are shared with those who draft for the same
+// batch.
 func (l *modelListener) Begin(o decoder.SessionOptions, p Policy) Proposer {
+	batch, _ := o.Stepper.(*decoder.Batch)
 	o.NoSpeech, o.Stepper = -1, nil
-	if l.m.Batch != nil {
-		o.Stepper = l.m.Batch
+	if batch != nil {
+		o.Stepper = batch.Beside(l.m.Decoder)
 	}
 	return &modelProposer{l: l, o: o, known: slices.Clone(o.Prompt), policy: p}
 }
@@ -142,10 +152,6 @@ func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]
 	if err := p.catchUp(ctx); err != nil {
 		return dst, err
 	}
-	if b := p.l.m.Batch; b != nil {
-		b.Join()
-		defer b.Leave()
-	}
 	for n := 1; n <= min(limit, p.room()); n++ {
 		choices, err := p.session.Choose(ctx, nil)
 		if errors.Is(err, decoder.ErrForbidden) { // by a shortlist, or where the target does not come
@@ -154,10 +160,16 @@ func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]
 		if err != nil {
 			return dst, err
 		}
-		c := choices[0]
+		c, keep, more := choices[0], true, true
+		if p.policy != nil {
+			keep, more = p.policy.More(n, c.LogProb)
+		}
+		if !keep {
+			break
+		}
 		dst = append(dst, c.Token)
 		p.remember(n)
-		if c.Token == p.l.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
+		if c.Token == p.l.m.EOT || !more {
 			break
 		}
 		if err := p.session.Commit(ctx, dst[len(dst)-1:]); err != nil {
@@ -173,9 +185,15 @@ func (p *modelProposer) room() int { return p.l.m.Decoder.Dims().TextPositions -
 // catchUp makes the session hold exactly the committed tokens.
 func (p *modelProposer) catchUp(ctx context.Context) (err error) {
 	if p.session == nil {
+		if l, ok := p.o.Stepper.(*decoder.Lane); ok {
+			l.Disturb() // the time of the last pass has nothing to do with this
+		}
 		cross, err := p.l.hear(ctx)
 		if err != nil {
 			return err
+		}
+		if o, ok := p.policy.(interface{ Opened(time.Duration) }); ok {
+			o.Opened(p.l.took)
 		}
 		if p.session, err = p.l.m.Decoder.NewSession(cross, p.o); err != nil {
 			return err

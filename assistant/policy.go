@@ -5,13 +5,16 @@ import "math"
 // A Policy decides how long drafts are. It changes time, never text. It serves
 // one sequence at a time.
 type Policy interface {
+	// Begin tells that a window begins.
+	Begin()
+
 	// Length returns the most tokens to draft in the coming round.
 	Length() int
 
-	// More reports whether to go on after n tokens of a draft, the last of which
-	// the assistant gave log-probability lp. Proposers without probabilities do
-	// not ask.
-	More(n int, lp float32) bool
+	// More reports whether the nth token of a draft, which the assistant gave
+	// log-probability lp, is worth verifying, and whether to go on behind it.
+	// Proposers without probabilities do not ask.
+	More(n int, lp float32) (keep, more bool)
 
 	// Observe learns from a finished round.
 	Observe(r Round)
@@ -20,11 +23,14 @@ type Policy interface {
 // Constant drafts the same number of tokens in every round.
 type Constant int
 
+// Begin needs nothing.
+func (Constant) Begin() {}
+
 // Length returns the number.
 func (c Constant) Length() int { return int(c) }
 
 // More always goes on.
-func (Constant) More(int, float32) bool { return true }
+func (Constant) More(int, float32) (keep, more bool) { return true, true }
 
 // Observe learns nothing.
 func (Constant) Observe(Round) {}
@@ -43,11 +49,14 @@ func NewHeuristic(n int) *Heuristic {
 	return &Heuristic{n}
 }
 
+// Begin keeps the length.
+func (*Heuristic) Begin() {}
+
 // Length returns the present length.
 func (h *Heuristic) Length() int { return h.n }
 
 // More always goes on.
-func (*Heuristic) More(int, float32) bool { return true }
+func (*Heuristic) More(int, float32) (keep, more bool) { return true, true }
 
 // Observe moves the length. A draft that was cut short by the end of the window
 // says nothing.
@@ -68,6 +77,9 @@ type Confidence struct {
 	Max       int     // tokens; 0 means 20
 }
 
+// Begin needs nothing.
+func (*Confidence) Begin() {}
+
 // Length returns Max.
 func (c *Confidence) Length() int {
 	if c.Max == 0 {
@@ -77,12 +89,12 @@ func (c *Confidence) Length() int {
 }
 
 // More reports whether the last token was sure enough.
-func (c *Confidence) More(_ int, lp float32) bool {
+func (c *Confidence) More(_ int, lp float32) (keep, more bool) {
 	threshold := c.Threshold
 	if threshold == 0 {
 		threshold = 0.4
 	}
-	return math.Exp(float64(lp)) >= threshold
+	return true, math.Exp(float64(lp)) >= threshold
 }
 
 // Observe learns nothing.

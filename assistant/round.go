@@ -72,7 +72,12 @@ func Begin(v Verifier, p Proposer, eot Token, limit int) *Generation {
 }
 
 // Pace puts drafts under a policy, which may have learnt from other sequences.
-func (g *Generation) Pace(policy Policy) { g.policy = policy }
+func (g *Generation) Pace(policy Policy) {
+	g.policy = policy
+	if policy != nil {
+		policy.Begin()
+	}
+}
 
 // Stats returns what drafting did so far.
 func (g *Generation) Stats() Stats { return g.stats }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 )
 
 // simulate plays rounds with coin flips and returns tokens, rounds and the time
@@ -40,73 +39,6 @@ func TestPlanSimulated(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestAuto lets the policy learn from simulated rounds. It must come close to
-// the best constant length where drafting pays, and cost next to nothing where
-// the assistant is hostile.
-func TestAuto(t *testing.T) {
-	tests := []struct {
-		name        string
-		alpha, cost float64
-		least       float64 // share of the best plan's speed, or of plain decoding's
-		why         string
-	}{
-		{"good", 0.9, 0.05, 0.95, "long drafts pay"},
-		{"fair", 0.6, 0.1, 0.93, "short drafts pay"},
-		{"dear", 0.8, 0.9, 0.97, "drafting costs as much as decoding"},
-		{"hostile", 0, 0.3, 0.97, "nothing is ever accepted"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			p := Plan{Alpha: tt.alpha, Cost: tt.cost, Verify: func(m int) float64 { return 1 + 0.04*float64(m-1) }}
-			_, best := p.Best(16)
-			got, _ := playAuto(new(Auto), p, 4000)
-			if !(got >= tt.least*best) {
-				t.Errorf("speed-up %.3f, the best plan %.3f: %s", got, best, tt.why)
-			}
-		})
-	}
-}
-
-// A probing policy drafts in every window, even for an assistant that is never
-// right, and that costs little.
-func TestAutoProbing(t *testing.T) {
-	p := Plan{Alpha: 0, Cost: 0.3, Verify: func(m int) float64 { return 1 + 0.04*float64(m-1) }}
-	speed, drafted := playAuto(&Auto{Probing: true}, p, 4000)
-	if drafted < 39 || !(speed >= 0.97) {
-		t.Errorf("%d of 40 windows saw a draft, speed-up %.3f, want all but the first and at least 0.97", drafted, speed)
-	}
-}
-
-// playAuto decodes so many tokens, in windows of 100, and returns the speed-up
-// and how many windows saw a draft.
-func playAuto(a *Auto, p Plan, tokens int) (speed float64, drafted int) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	kept, steps, window, seen := 0, 0.0, 100, false
-	for kept < tokens {
-		n := a.Length()
-		r := Round{First: window >= 100, Drafted: n}
-		if r.First {
-			window, seen = 0, false
-		}
-		if n > 0 && !seen {
-			drafted, seen = drafted+1, true
-		}
-		for r.Accepted < n && rng.Float64() < p.Alpha {
-			r.Accepted++
-		}
-		r.Kept = r.Accepted + 1
-		draft, verify := p.Cost*float64(n), p.Verify(n+1)
-		steps += draft + verify
-		noise := 0.9 + 0.2*rng.Float64() // machines are not clocks
-		r.Draft = time.Duration(noise * draft * float64(time.Millisecond))
-		r.Verify = time.Duration(noise * verify * float64(time.Millisecond))
-		a.Observe(r)
-		kept += r.Kept
-		window += r.Kept
-	}
-	return float64(kept) / steps, drafted
 }
 
 // TestAcceptance inverts Expected.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -52,8 +53,8 @@ func TestBatch(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if b.members != 0 || len(b.waiting) != 0 {
-		t.Errorf("%d members and %d calls are left", b.members, len(b.waiting))
+	if b.members != 0 || b.waiting != 0 {
+		t.Errorf("%d members and %d calls are left", b.members, b.waiting)
 	}
 }
 
@@ -89,4 +90,173 @@ func TestBatchErrors(t *testing.T) {
 	if errs[0] == nil || errs[1] != nil || !errors.Is(errs[2], context.Canceled) {
 		t.Errorf("errors %v, want one about NaN, none, and the context's", errs)
 	}
+}
+
+// A log is an Observer that writes down what it is told.
+type passLog struct {
+	began   []Pass
+	took    []Pass
+	members []int
+}
+
+func (l *passLog) Members(n int) { l.members = append(l.members, n) }
+func (l *passLog) Began(p Pass)  { l.began = append(l.began, p) }
+func (l *passLog) Took(p Pass, d time.Duration) {
+	if d <= 0 {
+		p = Pass{}
+	}
+	l.took = append(l.took, p)
+}
+
+// TestBatchBeside: those who draft do so together, each as long as it likes, while
+// the others wait; then all verify in one pass.
+func TestBatchBeside(t *testing.T) {
+	d, small := open(t, "odd", Options{}), open(t, "odd", Options{})
+	b, log := NewBatch(d), new(passLog)
+	b.Watch(log)
+	drafts := []int{3, 0, 1, 2} // of each member, in each of two rounds
+	for range drafts {
+		b.Join()
+	}
+	var wg sync.WaitGroup
+	for i, n := range drafts {
+		wg.Go(func() {
+			lane := b.Beside(small)
+			own, side := d.NewStream(cross(t, d, uint64(i))), small.NewStream(cross(t, small, uint64(i)))
+			logits := make([]float32, d.Dims().Vocab)
+			for round := range 2 {
+				for range n {
+					if err := lane.Step(t.Context(), []Row{{side, side.Len(), 1, false}}, logits); err != nil {
+						t.Error(err)
+					}
+				}
+				// The first pass has a prompt.
+				rows := []Row{{own, own.Len(), 1, round == 0}, {own, own.Len() + 1, 2, false}}
+				if err := b.Step(t.Context(), rows, logits); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for range drafts {
+		b.Leave()
+	}
+	round := []Pass{{true, 3, 3, false}, {true, 2, 2, false}, {true, 1, 1, false}}
+	want := slices.Concat(round, []Pass{{false, 4, 8, true}}, round, []Pass{{false, 4, 8, false}})
+	if !slices.Equal(log.began, want) {
+		t.Errorf("passes %+v\nwant %+v", log.began, want)
+	}
+	if want = want[:len(want)-1]; !slices.Equal(log.took, want) { // behind the last one somebody left
+		t.Errorf("timed %+v\nwant %+v", log.took, want)
+	}
+	if n := []int{1, 2, 3, 4, 3, 2, 1, 0}; !slices.Equal(log.members, n) {
+		t.Errorf("members %v, want %v", log.members, n)
+	}
+}
+
+// TestBatchUntimed: a time in which somebody came, went, or did something else is
+// not told.
+func TestBatchUntimed(t *testing.T) {
+	d := open(t, "odd", Options{})
+	b, log := NewBatch(d), new(passLog)
+	b.Watch(log)
+	b.Join()
+	s, logits := d.NewStream(cross(t, d, 1)), make([]float32, d.Dims().Vocab)
+	for _, between := range []func(){
+		func() {}, func() { b.Join(); b.Leave() }, func() { b.Beside(d).Disturb() }, func() {}, func() {},
+	} {
+		if err := b.Step(t.Context(), []Row{{s, s.Len(), 1, false}}, logits); err != nil {
+			t.Fatal(err)
+		}
+		between()
+	}
+	if len(log.began) != 5 || len(log.took) != 2 {
+		t.Errorf("%d passes, %d timed, want 5 and 2", len(log.began), len(log.took))
+	}
+}
+
+// TestBatchLends: sessions of a batch read the logits of a pass where it left them,
+// and choose as they do alone.
+func TestBatchLends(t *testing.T) {
+	d := open(t, "odd", Options{})
+	tok := multilingual(t)
+	want := make([][]tokenizer.Token, 3)
+	run := func(i int, o Stepper) []tokenizer.Token {
+		s := session(t, d, tok)
+		s.o.Stepper = o
+		var text []tokenizer.Token
+		for n := range 6 {
+			choices, err := s.Choose(t.Context(), slices.Repeat([]tokenizer.Token{tokenizer.Token(50 + i)}, (i+n)%3))
+			if err != nil {
+				t.Error(err)
+				return nil
+			}
+			kept := []tokenizer.Token{choices[0].Token}
+			text = append(text, kept[0], tokenizer.Token(math.Float32bits(s.LogProb(0, 7))))
+			if err := s.Commit(t.Context(), kept); err != nil {
+				t.Error(err)
+			}
+		}
+		return text
+	}
+	for i := range want {
+		want[i] = run(i, d)
+	}
+	b := NewBatch(d)
+	var wg sync.WaitGroup
+	for range want {
+		b.Join()
+	}
+	for i := range want {
+		wg.Go(func() {
+			defer b.Leave()
+			if got := run(i, b); !slices.Equal(got, want[i]) {
+				t.Errorf("session %d: %v, alone %v", i, got, want[i])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A round of several members allocates nothing either.
+func TestBatchAllocates(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates, and empties pools at random")
+	}
+	d := open(t, "odd", Options{})
+	b := NewBatch(d)
+	b.Join()
+	b.Join()
+	var streams [2]*Stream
+	for i := range streams {
+		streams[i] = d.NewStream(cross(t, d, uint64(i)))
+	}
+	again := make(chan bool)
+	done := make(chan error)
+	step := func(i int, rows []Row, logits []float32) error {
+		streams[i].Cut(0)
+		rows[0] = Row{streams[i], 0, 1, false}
+		return b.Step(t.Context(), rows, logits)
+	}
+	go func() {
+		rows, logits := make([]Row, 1), make([]float32, d.Dims().Vocab)
+		for range again {
+			done <- step(1, rows, logits)
+		}
+	}()
+	rows, logits := make([]Row, 1), make([]float32, d.Dims().Vocab)
+	round := func() {
+		again <- true
+		if err := errors.Join(step(0, rows, logits), <-done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		round()
+	}
+	if n := testing.AllocsPerRun(50, round); n >= 1 {
+		t.Errorf("%v allocations a round, want none", n)
+	}
+	close(again)
 }

@@ -55,6 +55,6 @@ func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
 
 // judged returns the logits of place i of the last Choose, after the rules.
 func (s *Session) judged(i int) []float32 {
-	vocab, row := s.d.dims.Vocab, len(s.Logits())/s.d.dims.Vocab-len(s.choices)+i
-	return s.Logits()[row*vocab : (row+1)*vocab]
+	vocab, row := s.d.dims.Vocab, len(s.read)/s.d.dims.Vocab-len(s.choices)+i
+	return s.read[row*vocab : (row+1)*vocab]
 }

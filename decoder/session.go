@@ -56,7 +56,8 @@ type Session struct {
 	tokens   []tokenizer.Token // prompt and committed
 	draft    []tokenizer.Token // of the round under way
 	rows     []Row
-	logits   []float32
+	logits   []float32 // of its own
+	read     []float32 // of the last Choose, its own or lent by a batch
 	choices  []Choice
 	noSpeech float32
 }
@@ -106,11 +107,28 @@ func (s *Session) Limit(sampleLen int) int {
 // one that plain decoding would make at that place. The slice is good until the
 // next call.
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
-	rows := s.Rows(draft)
-	if err := s.o.Stepper.Step(ctx, rows, s.Logits()); err != nil {
+	s.Rows(draft)
+	if err := s.step(ctx); err != nil {
 		return nil, err
 	}
-	return s.Read(s.Logits())
+	return s.Read(s.read)
+}
+
+// A sharer lends the logits of a pass to those whose rows were in it: copying
+// them would cost a small model a tenth of its time.
+type sharer interface {
+	share(ctx context.Context, rows []Row, loud int) (logits []float32, ok bool, err error)
+}
+
+// step runs the rows. Their logits are in s.read then.
+func (s *Session) step(ctx context.Context) (err error) {
+	if b, ok := s.o.Stepper.(sharer); ok {
+		if s.read, ok, err = b.share(ctx, s.rows, loudOf(s.rows)); ok {
+			return err
+		}
+	}
+	s.read = s.Logits()
+	return s.o.Stepper.Step(ctx, s.rows, s.read)
 }
 
 // Rows returns what must go through the network to choose after draft: the
@@ -135,16 +153,11 @@ func (s *Session) Rows(draft []tokenizer.Token) []Row {
 
 // Logits returns room of the session's own for the logits of its rows.
 func (s *Session) Logits() []float32 {
-	loud := 0
-	for _, r := range s.rows {
-		if !r.Silent {
-			loud++
-		}
-	}
-	if n := loud * s.d.dims.Vocab; cap(s.logits) < n {
+	n := loudOf(s.rows) * s.d.dims.Vocab
+	if cap(s.logits) < n {
 		s.logits = make([]float32, n)
 	}
-	return s.logits[:loud*s.d.dims.Vocab]
+	return s.logits[:n]
 }
 
 // Read turns the logits of the rows that Rows returned into choices. It changes

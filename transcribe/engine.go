@@ -32,7 +32,7 @@ func Load(c *model.Checkpoint, o LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{tok: tok, assistant: assistant.Off{}, idle: new(idle)}
+	e := &engine{tok: tok, assistant: assistant.Off{}, idle: new(idle), clock: new(clock)}
 	if e.encoder, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
 		return nil, err
 	}
@@ -44,19 +44,25 @@ func Load(c *model.Checkpoint, o LoadOptions) (*Model, error) {
 }
 
 // With returns the same model with an assistant: it shares all weights with m
-// and writes the same text. policy makes what decides on draft lengths; nil means
-// one Auto policy for each goroutine that decodes. It panics if m was not made by
-// Load.
+// and writes the same text. policy makes what decides on draft lengths, one for
+// each goroutine that decodes; nil means those of an assistant.Auto. It panics if m
+// was not made by Load.
 func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Model {
 	plain, ok := m.Listener.(*engine)
 	if !ok {
 		panic("transcribe: With of a model that Load did not make")
 	}
 	if policy == nil {
-		policy = func() assistant.Policy { return new(assistant.Auto) }
+		policy = new(assistant.Auto).Policy
 	}
 	e := *plain
-	e.assistant, e.idle = a, &idle{make: policy}
+	// A batch of its own, since a policy may learn from the passes.
+	e.assistant, e.idle, e.batch, e.clock = a, &idle{make: policy}, decoder.NewBatch(e.decoder), new(clock)
+	first := policy()
+	if p, ok := first.(interface{ Observer() decoder.Observer }); ok {
+		e.batch.Watch(p.Observer())
+	}
+	e.idle.giveBack(first)
 	assisted := *m
 	assisted.Listener = &e
 	return &assisted
@@ -97,6 +103,7 @@ type engine struct {
 	assistant assistant.Assistant
 	rejecting bool
 	idle      *idle
+	clock     *clock
 }
 
 // idle are the policies no window uses. What they learnt is good for the next.
@@ -126,8 +133,14 @@ func (i *idle) giveBack(p assistant.Policy) {
 	i.mu.Unlock()
 }
 
-// Listen encodes mel and makes the keys and values of every decoder layer.
+// Listen encodes mel and makes the keys and values of every decoder layer. Those
+// who decode meanwhile wait, for the encoder uses every thread, and then share
+// their passes with this window too.
 func (e *engine) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
+	e.batch.Join()
+	defer e.batch.Leave()
+	e.clock.hear(1)
+	defer e.clock.hear(-1)
 	began := time.Now()
 	f, err := e.encoder.Encode(ctx, mel)
 	if err != nil {
@@ -165,6 +178,8 @@ func (w *window) Languages(ctx context.Context) ([]float32, error) {
 
 // Decode shares its steps with the windows that others decode meanwhile.
 func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding, error) {
+	w.clock.decode(1)
+	defer w.clock.decode(-1)
 	w.batch.Join()
 	defer w.batch.Leave()
 	o.Stepper = w.batch

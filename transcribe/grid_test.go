@@ -170,7 +170,9 @@ func TestGrid(t *testing.T) {
 			_, _, a := m.Network()
 			policy := constant(p.draft)
 			if p.draft < 0 {
-				policy = func() assistant.Policy { return &assistant.Auto{Probing: true} }
+				auto := new(assistant.Auto)
+				auto.Try()
+				policy = auto.Policy
 			}
 			m = m.With(a, policy)
 			// What auto drafts is a matter of time, and a lookup needs a repetition.

@@ -22,7 +22,7 @@ type assistantFlags struct {
 	tokens    draftTokens
 	policy    string
 	sampler   string
-	probing   bool // auto drafts a little in every window, so that there is something to compare
+	auto      *assistant.Auto // of the policies last made, if they are auto
 }
 
 const assistantHelp = `what drafts tokens for the model to verify; it changes the time, never the text:
@@ -136,7 +136,8 @@ func (a *assistantFlags) newPolicy() (func() assistant.Policy, error) {
 		if fixed {
 			return func() assistant.Policy { return assistant.Constant(n) }, nil
 		}
-		return func() assistant.Policy { return &assistant.Auto{Probing: a.probing} }, nil
+		a.auto = new(assistant.Auto)
+		return a.auto.Policy, nil
 	case "constant":
 		if !fixed {
 			n = 5

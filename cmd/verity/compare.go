@@ -134,7 +134,6 @@ func (v *comparing) check(more []string) error {
 		return usagef("--warmup %d: must be 0 or more", v.warmups)
 	}
 	v.data.audio = append(v.data.audio, more...)
-	v.model.assistant.probing = true
 	if err := v.model.assistant.bits(); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"verity/assistant"
 )
@@ -19,12 +17,9 @@ import (
 // file for each machine, model and precision. It decides on time alone, never on
 // text, so nothing that goes wrong with it is more than a line of a debug log.
 type memory struct {
-	path  string // "" keeps nothing
-	work  work
-	costs assistant.Costs // of the last run
-
-	mu   sync.Mutex
-	made []*assistant.Auto
+	path string
+	work work
+	auto *assistant.Auto
 }
 
 // A work is what costs depend on.
@@ -42,7 +37,7 @@ type remembered struct {
 	Costs  assistant.Costs `json:"costs"`
 }
 
-const costsSchema = "verity.costs/1"
+const costsSchema = "verity.costs/2"
 
 // remember gives the engine's auto policies a memory. VERITY_CACHE is the
 // directory instead of the user's own; off keeps nothing.
@@ -63,7 +58,7 @@ func (m *modelFlags) remember(e *engine) {
 		}
 		dir = filepath.Join(user, "verity")
 	}
-	k := &memory{work: work{
+	k := &memory{auto: m.assistant.auto, work: work{
 		Machine: machine(), Model: fingerprint(e.checkpoint), Precision: m.precision.String(),
 		Assistant: m.assistant.name, AssistantPrecision: m.assistant.precision.String(),
 		Threads: e.pool.Threads(), Disabled: os.Getenv("VERITY_DISABLE"),
@@ -76,7 +71,6 @@ func (m *modelFlags) remember(e *engine) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", k.work))
 	k.path = filepath.Join(dir, "costs-"+hex.EncodeToString(sum[:8])+".json")
 	k.read()
-	e.Model = e.Model.With(with, k.policy)
 	e.closers = append(e.closers, k)
 }
 
@@ -92,32 +86,16 @@ func (k *memory) read() {
 		slog.Debug("costs of drafting cannot be used", "file", k.path, "error", err)
 		return
 	}
-	k.costs = r.Costs
+	k.auto.Recall(r.Costs) // or not, if they cannot be true: it learns
 }
 
-// policy returns an auto policy that begins with what is known.
-func (k *memory) policy() assistant.Policy {
-	a := new(assistant.Auto)
-	a.Recall(k.costs) // none, or none to be believed: it learns
-	k.mu.Lock()
-	k.made = append(k.made, a)
-	k.mu.Unlock()
-	return a
-}
-
-// Close writes what the policy that saw most has learnt. The policies must be at
-// rest.
+// Close writes what was learnt. Nobody must decode any more.
 func (k *memory) Close() error {
-	best := remembered{Schema: costsSchema, Work: k.work}
-	for _, a := range k.made {
-		if c, enough := a.Costs(); enough && cmp.Compare(c.Verify[0], best.Costs.Verify[0]) > 0 {
-			best.Costs = c
-		}
-	}
-	if best.Costs.Verify[0] == 0 {
+	costs, enough := k.auto.Costs()
+	if !enough {
 		return nil
 	}
-	raw, err := json.MarshalIndent(best, "", "  ")
+	raw, err := json.MarshalIndent(remembered{costsSchema, k.work, costs}, "", "  ")
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(k.path), 0o777)
 	}

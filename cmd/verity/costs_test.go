@@ -50,7 +50,7 @@ func TestCostsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r remembered
-	if err := json.Unmarshal(raw, &r); err != nil || r.Schema != costsSchema || !(r.Costs.Verify[2] > 0) {
+	if err := json.Unmarshal(raw, &r); err != nil || r.Schema != costsSchema || len(r.Costs.Verify) == 0 || len(r.Costs.Draft) == 0 {
 		t.Fatalf("%v: %s", err, raw)
 	}
 	for spoilt, content := range map[string]string{"kept": string(raw), "garbage": "{", "empty": ""} {
