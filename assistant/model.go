@@ -125,11 +125,12 @@ type modelProposer struct {
 	base    int     // how many of known the session has without doubt
 	policy  Policy  // whether to go on after each token; nil: always
 	tells   bool
+	heat    float32     // temperature of the odds
 	odds    [][]float32 // of the tokens of the last draft, if it tells
 }
 
-// Tell makes the proposer remember its odds.
-func (p *modelProposer) Tell() { p.tells = true }
+// Tell makes the proposer remember its odds at a temperature.
+func (p *modelProposer) Tell(temperature float32) { p.tells, p.heat = true, temperature }
 
 // Odds returns the odds of place i of the last draft.
 func (p *modelProposer) Odds(i int) []float32 { return p.odds[i] }
@@ -142,7 +143,7 @@ func (p *modelProposer) remember(n int) {
 	if len(p.odds) < n {
 		p.odds = append(p.odds, nil)
 	}
-	p.odds[n-1] = p.session.AppendOdds(p.odds[n-1][:0], 0)
+	p.odds[n-1] = p.session.AppendOdds(p.odds[n-1][:0], 0, p.heat)
 }
 
 func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
@@ -177,6 +178,14 @@ func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]
 		}
 	}
 	return dst, nil
+}
+
+// Traffic returns what drafting read, and the time of its passes.
+func (p *modelProposer) Traffic() (t decoder.Traffic) {
+	if p.session != nil {
+		t = p.session.Traffic()
+	}
+	return t
 }
 
 // room is how many tokens fit into the assistant's own position table.

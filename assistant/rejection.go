@@ -13,8 +13,8 @@ type Weigher interface {
 	Verifier
 
 	// AppendOdds appends to dst the probability [Vocab] with which each token
-	// could have been chosen at place i of the last Choose.
-	AppendOdds(dst []float32, i int) []float32
+	// would be chosen at place i of the last Choose at a temperature.
+	AppendOdds(dst []float32, i int, temperature float32) []float32
 
 	// LogProb returns the log-probability of t at place i of the last Choose.
 	LogProb(i int, t Token) float32
@@ -25,8 +25,8 @@ type Weigher interface {
 type Teller interface {
 	Proposer
 
-	// Tell makes the proposer remember its odds from now on.
-	Tell()
+	// Tell makes the proposer remember its odds at a temperature from now on.
+	Tell(temperature float32)
 
 	// Odds returns the probability [Vocab] with which each token could have been
 	// drafted at place i of the last draft.
@@ -48,6 +48,7 @@ type Rejection struct {
 	kept    int
 	p       []float32
 	choices []decoder.Choice
+	overlap Overlap
 }
 
 // Reject makes a Verifier of v for drafts of p, to begin a Generation with. Its
@@ -55,7 +56,7 @@ type Rejection struct {
 func Reject(v Weigher, p Proposer, s decoder.Sampling) *Rejection {
 	r := &Rejection{v: v, noise: s}
 	if t, ok := p.(Teller); ok {
-		t.Tell()
+		t.Tell(s.Temperature)
 		r.teller = t
 	}
 	return r
@@ -88,10 +89,13 @@ func (r *Rejection) Commit(ctx context.Context, kept []Token) error {
 	return r.v.Commit(ctx, kept)
 }
 
+// Overlap returns how far the odds of both sides agreed.
+func (r *Rejection) Overlap() Overlap { return r.overlap }
+
 // decide returns the token of place i.
 func (r *Rejection) decide(draft []Token, i int) Token {
 	accept, other := r.noise.Uniform(r.kept+i, 0), r.noise.Uniform(r.kept+i, 1)
-	r.p = r.v.AppendOdds(r.p[:0], i)
+	r.p = r.v.AppendOdds(r.p[:0], i, r.noise.Temperature)
 	if i == len(draft) {
 		return draw(r.p, other, 0)
 	}
@@ -101,6 +105,7 @@ func (r *Rejection) decide(draft []Token, i int) Token {
 		odds = r.teller.Odds(i)
 		q = float64(odds[x])
 	}
+	r.overlap.add(r.p, odds, x)
 	if float64(accept*q) < float64(r.p[x]) {
 		return x
 	}

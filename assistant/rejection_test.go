@@ -41,7 +41,7 @@ func (d *dice) Choose(_ context.Context, draft []Token) ([]decoder.Choice, error
 	return make([]decoder.Choice, len(draft)+1), nil
 }
 
-func (d *dice) AppendOdds(dst []float32, i int) []float32 {
+func (d *dice) AppendOdds(dst []float32, i int, _ float32) []float32 {
 	return append(dst, d.odds(slices.Concat(d.tokens, d.draft[:i]))...)
 }
 
@@ -68,7 +68,7 @@ func (d *dice) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 // A teller is a dice that tells its odds.
 type teller struct{ *dice }
 
-func (teller) Tell()                  {}
+func (teller) Tell(float32)           {}
 func (t teller) Odds(i int) []float32 { return t.drawn[i] }
 
 // TestRejection is the promise of speculative sampling: whatever the odds of the

@@ -82,6 +82,8 @@ type Stream struct {
 	cross  *Cross
 	layers []cache
 	length int // tokens that have been through the network
+
+	traffic Traffic // of its rows
 }
 
 // NewStream returns an empty stream over c.
@@ -91,7 +93,7 @@ func (d *Decoder) NewStream(c *Cross) *Stream {
 		m := d.dims
 		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.TextPositions, d.cacheType())}
 	}
-	s.cross, s.length = c, 0
+	s.cross, s.length, s.traffic = c, 0, Traffic{}
 	return s
 }
 

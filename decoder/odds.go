@@ -14,25 +14,29 @@ func (s Sampling) Uniform(n, which int) float64 {
 	return float64(bits>>11) / (1 << 53)
 }
 
-// odds appends to dst the probability with which choose picks each token.
-func (c *chooser) odds(dst, logits []float32) []float32 {
+// odds appends to dst the probability with which choose would pick each token at a
+// temperature.
+func (c *chooser) odds(dst, logits []float32, temperature float32) []float32 {
 	from := len(dst)
 	dst = append(dst, logits...)
 	p := dst[from:]
 	top, best := kernel.Max(logits)
-	if c.temperature == 0 || top == negInf {
+	if temperature == 0 || top == negInf {
 		clear(p)
 		if top > negInf {
 			p[best] = 1
 		}
 		return dst
 	}
-	last := c.last(logits)
+	at := *c
+	at.temperature = temperature
+	last := at.last(logits)
+	c.order = at.order // its memory
 	for i, l := range logits {
 		if l == negInf || rank(l, i) > last {
 			p[i] = negInf
 		} else {
-			p[i] = l / c.temperature
+			p[i] = l / temperature
 		}
 	}
 	kernel.Softmax(p)
@@ -40,10 +44,10 @@ func (c *chooser) odds(dst, logits []float32) []float32 {
 }
 
 // AppendOdds appends to dst the probability with which each token of the
-// vocabulary could have been chosen at place i of the last Choose; zeros if the
-// rules forbid every one.
-func (s *Session) AppendOdds(dst []float32, i int) []float32 {
-	return s.pick.odds(dst, s.judged(i))
+// vocabulary would have been chosen at place i of the last Choose, had it been at
+// that temperature; zeros if the rules forbid every one.
+func (s *Session) AppendOdds(dst []float32, i int, temperature float32) []float32 {
+	return s.pick.odds(dst, s.judged(i), temperature)
 }
 
 // LogProb returns what the log-probability of place i of the last Choose would

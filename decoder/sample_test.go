@@ -51,7 +51,7 @@ func TestOdds(t *testing.T) {
 			counts[c.choose(logits, p)]++
 		}
 		chi := 0.0
-		for i, p := range c.odds(nil, logits) {
+		for i, p := range c.odds(nil, logits, c.temperature) {
 			if p == 0 && counts[i] > 0 {
 				t.Errorf("%+v: token %d came, its odds are 0", s, i)
 			}

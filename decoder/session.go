@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"verity/internal/kernel"
 	"verity/tokenizer"
@@ -60,6 +61,7 @@ type Session struct {
 	read     []float32 // of the last Choose, its own or lent by a batch
 	choices  []Choice
 	noSpeech float32
+	judging  time.Duration
 }
 
 // NewSession starts decoding over c. Close gives its memory back.
@@ -88,6 +90,13 @@ func (s *Session) Close() { s.stream.Close() }
 // NoSpeechProb returns the probability that the window holds no speech. It is
 // known after the first Choose.
 func (s *Session) NoSpeechProb() float32 { return s.noSpeech }
+
+// Traffic returns what the steps of the session's rows read, and their time. A
+// step that several sessions share is shared out among them.
+func (s *Session) Traffic() Traffic { return s.stream.traffic }
+
+// Judging returns how long rules and choices took so far.
+func (s *Session) Judging() time.Duration { return s.judging }
 
 // Limit returns how many tokens may be chosen in all: sampleLen, or half the
 // text positions if that is 0, and one more than fit behind the prompt, since
@@ -163,6 +172,8 @@ func (s *Session) Logits() []float32 {
 // Read turns the logits of the rows that Rows returned into choices. It changes
 // logits.
 func (s *Session) Read(logits []float32) ([]Choice, error) {
+	began := time.Now()
+	defer func() { s.judging += time.Since(began) }()
 	vocab := s.d.dims.Vocab
 	first := len(s.tokens) - 1 // position of the row whose choice comes first
 	s.choices = s.choices[:0]

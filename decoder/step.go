@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"verity/internal/kernel"
 )
@@ -50,6 +51,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 	if err := d.check(rows, logits); err != nil {
 		return err
 	}
+	began := time.Now()
 	w := d.workFor(len(rows))
 	defer d.work.put(w)
 	d.embedRows(w.x, rows)
@@ -68,6 +70,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 	for _, r := range rows {
 		r.Stream.length = r.Position + 1
 	}
+	d.account(rows, loud, time.Since(began))
 	return nil
 }
 

@@ -1,20 +1,68 @@
 package decoder
 
-import "verity/internal/layer"
+import (
+	"time"
+
+	"verity/internal/layer"
+)
+
+// Traffic is what steps had to read, and how long they took. Bytes over Busy is
+// the bandwidth they reached.
+type Traffic struct {
+	Bytes int64
+	Busy  time.Duration
+}
+
+// Add adds o.
+func (t *Traffic) Add(o Traffic) {
+	t.Bytes += o.Bytes
+	t.Busy += o.Busy
+}
 
 // StepBytes returns how many bytes a step must read whatever its rows are: all
 // matrices once, though of the token embedding only as the vocabulary head, the
 // keys and values of a window of audio, and those of so many positions of text.
 // Over the time of a step this is the bandwidth it reached.
 func (d *Decoder) StepBytes(positions int) int64 {
-	n := d.head.Bytes()
+	return d.weightBytes() + d.head.Bytes() + d.cacheBytes(positions)
+}
+
+// weightBytes are those of the layers.
+func (d *Decoder) weightBytes() (n int64) {
 	for i := range d.blocks {
 		b := &d.blocks[i]
-		for _, l := range []layer.Linear{b.qkv, b.out, b.query, b.crossOut, b.up, b.down} {
+		for _, l := range [...]layer.Linear{b.qkv, b.out, b.query, b.crossOut, b.up, b.down} {
 			n += l.W.Bytes()
 		}
 	}
+	return n
+}
+
+// cacheBytes are those of the keys and values of one stream.
+func (d *Decoder) cacheBytes(positions int) int64 {
 	m := d.dims
 	perPosition := 2 * m.TextLayers * m.TextWidth * d.cacheType().Size()
-	return n + int64(perPosition)*int64(m.AudioFrames+positions)
+	return int64(perPosition) * int64(m.AudioFrames+positions)
+}
+
+// account adds a step to the traffic of its streams: to each its own keys and
+// values, and an equal share of the weights and of the time, so that the sums over
+// streams are those of the steps.
+func (d *Decoder) account(rows []Row, loud int, took time.Duration) {
+	streams := 0
+	for i := 0; i < len(rows); i += runLength(rows[i:]) {
+		streams++
+	}
+	weights := d.weightBytes()
+	if loud > 0 {
+		weights += d.head.Bytes()
+	}
+	for i := 0; i < len(rows); {
+		n := runLength(rows[i:])
+		rows[i].Stream.traffic.Add(Traffic{
+			Bytes: weights/int64(streams) + d.cacheBytes(rows[i+n-1].Position+1),
+			Busy:  took / time.Duration(streams),
+		})
+		i += n
+	}
 }

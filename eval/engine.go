@@ -196,5 +196,6 @@ func fill(r *report.Record, t *transcript.Transcript) {
 	n, d := t.Stats, t.Stats.Drafts
 	r.Seconds = report.Seconds(n.Seconds)
 	r.Work = report.Work{Windows: n.Windows, Silent: n.Silent, Attempts: n.Attempts, Tokens: n.Tokens}
-	r.Drafting = report.Drafting{Rounds: d.Rounds, Drafted: d.Drafted, Accepted: d.Accepted, Kept: n.Tokens, Histogram: d.Histogram}
+	r.Drafting = report.Drafting{Rounds: d.Rounds, Drafted: d.Drafted, Accepted: d.Accepted, Kept: n.Tokens, Refused: d.Refused, Histogram: d.Histogram,
+		Weighed: d.Weighed, Overlap: d.Overlap}
 }

@@ -81,6 +81,7 @@ type Stages struct {
 	Decode  Pair[float64] `json:"decode"`
 	Draft   Pair[float64] `json:"draft"`
 	Verify  Pair[float64] `json:"verify"`
+	Rules   Pair[float64] `json:"rules"` // of verify
 	Total   Pair[float64] `json:"total"`
 }
 
@@ -103,12 +104,14 @@ type Speedup struct {
 
 // Acceptance is what the assistant was worth.
 type Acceptance struct {
-	Drafted   int     `json:"drafted"`
-	Accepted  int     `json:"accepted"`
-	Rate      float64 `json:"rate"`
-	Rounds    int     `json:"rounds"`
-	Histogram []int   `json:"histogram"` // rounds by number of accepted tokens
-	MeanKept  float64 `json:"mean_kept"`
+	Drafted   int      `json:"drafted"`
+	Accepted  int      `json:"accepted"`
+	Rate      float64  `json:"rate"`
+	Agreement float64  `json:"alpha_agreement"` // accepted over judged
+	Overlap   *float64 `json:"alpha_overlap"`   // mean of Σ min(p, q); null if not measured
+	Rounds    int      `json:"rounds"`
+	Histogram []int    `json:"histogram"` // rounds by number of accepted tokens
+	MeanKept  float64  `json:"mean_kept"`
 }
 
 // Pairs takes two sets in, utterance by utterance, and compares them. It must not
@@ -236,7 +239,11 @@ func (p *Pairs) Comparison() *Comparison {
 		c.WER = &Pair[float64]{a.WER, b.WER}
 	}
 	d := b.Drafting
-	c.Acceptance = Acceptance{d.Drafted, d.Accepted, d.Rate(), d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
+	c.Acceptance = Acceptance{d.Drafted, d.Accepted, d.Rate(), d.Agreement(), nil, d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
+	if d.Weighed > 0 {
+		mean := d.MeanOverlap()
+		c.Acceptance.Overlap = &mean
+	}
 	if c.Acceptance.Histogram == nil {
 		c.Acceptance.Histogram = []int{}
 	}
@@ -257,6 +264,7 @@ func stagesOf(a, b Seconds) Stages {
 	return Stages{
 		Mel: Pair[float64]{a.Mel, b.Mel}, Encode: Pair[float64]{a.Encode, b.Encode}, CrossKV: Pair[float64]{a.CrossKV, b.CrossKV},
 		Decode: Pair[float64]{a.Decode, b.Decode}, Draft: Pair[float64]{a.Draft, b.Draft}, Verify: Pair[float64]{a.Verify, b.Verify},
+		Rules: Pair[float64]{a.Rules, b.Rules},
 		Total: Pair[float64]{a.Total, b.Total},
 	}
 }

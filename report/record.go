@@ -60,6 +60,7 @@ type Seconds struct {
 	Decode  float64 `json:"decode"`
 	Draft   float64 `json:"draft"`  // of Decode, spent proposing
 	Verify  float64 `json:"verify"` // of Decode, spent choosing
+	Rules   float64 `json:"rules"`  // of Verify, in rules and choices
 	Total   float64 `json:"total"`
 }
 
@@ -70,6 +71,7 @@ func (s *Seconds) add(o Seconds) {
 	s.Decode += o.Decode
 	s.Draft += o.Draft
 	s.Verify += o.Verify
+	s.Rules += o.Rules
 	s.Total += o.Total
 }
 
@@ -94,8 +96,14 @@ type Drafting struct {
 	Rounds    int   `json:"rounds"`
 	Drafted   int   `json:"drafted"`
 	Accepted  int   `json:"accepted"`
-	Kept      int   `json:"kept"` // tokens that rounds yielded, end-of-text included
+	Kept      int   `json:"kept"`    // tokens that rounds yielded, end-of-text included
+	Refused   int   `json:"refused"` // rounds in which a token was
 	Histogram []int `json:"histogram,omitempty"`
+
+	// Overlap is the sum of Σ min(p, q) over so many Weighed places, p and q being
+	// the odds of model and assistant; none unless that was asked for.
+	Weighed int     `json:"weighed,omitempty"`
+	Overlap float64 `json:"overlap,omitempty"`
 }
 
 func (d *Drafting) add(o Drafting) {
@@ -103,6 +111,9 @@ func (d *Drafting) add(o Drafting) {
 	d.Drafted += o.Drafted
 	d.Accepted += o.Accepted
 	d.Kept += o.Kept
+	d.Refused += o.Refused
+	d.Weighed += o.Weighed
+	d.Overlap += o.Overlap
 	for len(d.Histogram) < len(o.Histogram) {
 		d.Histogram = append(d.Histogram, 0)
 	}
@@ -113,6 +124,15 @@ func (d *Drafting) add(o Drafting) {
 
 // Rate returns the share of drafted tokens that were accepted; 0 without any.
 func (d Drafting) Rate() float64 { return ratio(float64(d.Accepted), float64(d.Drafted)) }
+
+// Agreement returns the share of the judged tokens that were accepted: those up to
+// the first that was refused. It is the α of theory. 0 without any.
+func (d Drafting) Agreement() float64 {
+	return ratio(float64(d.Accepted), float64(d.Accepted+d.Refused))
+}
+
+// MeanOverlap returns the mean of Σ min(p, q); 0 if that was not weighed.
+func (d Drafting) MeanOverlap() float64 { return ratio(d.Overlap, float64(d.Weighed)) }
 
 // MeanKept returns the tokens a round yields; 0 without any round.
 func (d Drafting) MeanKept() float64 { return ratio(float64(d.Kept), float64(d.Rounds)) }

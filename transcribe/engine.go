@@ -1,6 +1,7 @@
 package transcribe
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -83,6 +84,22 @@ func (m *Model) Rejecting() *Model {
 	return &loose
 }
 
+// Weighing returns the same model, which also sums up how far the odds of its
+// assistant overlap with its own, assistant.Overlap: at the temperature that a
+// window is decoded at, at 1 where that is 0. That takes time, and changes nothing
+// else. It panics if m was not made by Load.
+func (m *Model) Weighing() *Model {
+	quick, ok := m.Listener.(*engine)
+	if !ok {
+		panic("transcribe: Weighing of a model that Load did not make")
+	}
+	e := *quick
+	e.weighing = true
+	weighed := *m
+	weighed.Listener = &e
+	return &weighed
+}
+
 // Network returns what is behind a model that Load made: both halves of the
 // network, and the assistant, which is assistant.Off without one. It panics if
 // Load did not make m.
@@ -102,6 +119,7 @@ type engine struct {
 	batch     *decoder.Batch // of all windows that are decoded at the same time
 	assistant assistant.Assistant
 	rejecting bool
+	weighing  bool
 	idle      *idle
 	clock     *clock
 }
@@ -193,10 +211,7 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 		defer w.idle.giveBack(p)
 	}
 	proposer := w.listener.Begin(o, p)
-	var verifier assistant.Verifier = s
-	if w.rejecting && o.Sampling.Temperature > 0 {
-		verifier = assistant.Reject(s, proposer, o.Sampling)
-	}
+	verifier, overlap := w.verifier(s, proposer, o.Sampling)
 	g := assistant.Begin(verifier, proposer, w.tok.EOT, s.Limit(0))
 	g.Pace(p)
 	for !g.Done() {
@@ -204,5 +219,23 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 			return Decoding{}, err
 		}
 	}
-	return Decoding{Choices: g.Choices(), Drafted: g.Foreseen(), NoSpeechProb: s.NoSpeechProb(), Drafts: g.Stats()}, nil
+	stats := g.Stats()
+	stats.Rules, stats.Passes, stats.Overlap = s.Judging(), s.Traffic(), overlap()
+	if p, ok := proposer.(interface{ Traffic() decoder.Traffic }); ok {
+		stats.DraftPasses = p.Traffic()
+	}
+	return Decoding{Choices: g.Choices(), Drafted: g.Foreseen(), NoSpeechProb: s.NoSpeechProb(), Drafts: stats}, nil
+}
+
+// verifier returns what chooses, and what tells how far both sides' odds agreed.
+func (w *window) verifier(s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling) (assistant.Verifier, func() assistant.Overlap) {
+	switch {
+	case w.rejecting && sampling.Temperature > 0:
+		r := assistant.Reject(s, p, sampling)
+		return r, r.Overlap
+	case w.weighing:
+		x := assistant.Weigh(s, p, cmp.Or(sampling.Temperature, 1))
+		return x, x.Overlap
+	}
+	return s, func() assistant.Overlap { return assistant.Overlap{} }
 }

@@ -201,10 +201,14 @@ func (r *reading) count(d Decoding) {
 	r.stats.Attempts++
 	r.stats.Tokens += len(d.Choices)
 	r.drafts.Add(d.Drafts)
-	r.stats.Seconds.Draft, r.stats.Seconds.Verify = r.drafts.Draft.Seconds(), r.drafts.Verify.Seconds()
+	n, s := &r.drafts, &r.stats.Seconds
+	s.Draft, s.Verify, s.Rules = n.Draft.Seconds(), n.Verify.Seconds(), n.Rules.Seconds()
 	r.stats.Drafts = transcript.Drafts{
-		Rounds: r.drafts.Rounds, Drafted: r.drafts.Drafted, Accepted: r.drafts.Accepted, Histogram: r.drafts.Histogram,
+		Rounds: n.Rounds, Drafted: n.Drafted, Accepted: n.Accepted, Refused: n.Refused, Histogram: n.Histogram,
+		Weighed: n.Overlap.Places, Overlap: n.Overlap.Sum,
 	}
+	r.stats.Passes = transcript.Traffic{Bytes: n.Passes.Bytes, Seconds: n.Passes.Busy.Seconds()}
+	r.stats.DraftPasses = transcript.Traffic{Bytes: n.DraftPasses.Bytes, Seconds: n.DraftPasses.Busy.Seconds()}
 }
 
 // session says how to decode the window at the cursor.

@@ -23,6 +23,7 @@ type assistantFlags struct {
 	policy    string
 	sampler   string
 	auto      *assistant.Auto // of the policies last made, if they are auto
+	weigh     bool            // odds of both sides
 }
 
 const assistantHelp = `what drafts tokens for the model to verify; it changes the time, never the text:
@@ -49,6 +50,7 @@ func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
 	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts meet temperatures above 0: gumbel (the text is that of plain\ndecoding), rejection (it is as likely as that, but another: speculative\nsampling; it depends on the lengths of drafts too)")
+	f.BoolVar(&a.weigh, "measure-alpha", false, "compare the odds of model and assistant at every place: the mean of Σ min(p, q),\nthe α of theory, at the temperature of the window, or 1 where that is 0. It\ntakes a little time and is part of the statistics")
 }
 
 func (a *assistantFlags) complete(c *cobra.Command) {
@@ -68,6 +70,9 @@ func (a *assistantFlags) attach(e *engine) error {
 	}
 	if a.sampler == rejection {
 		e.Model = e.Model.Rejecting()
+	}
+	if a.weigh {
+		e.Model = e.Model.Weighing()
 	}
 	with, err := a.open(e)
 	if err != nil || with == nil {

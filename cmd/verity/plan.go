@@ -26,7 +26,9 @@ V is 1 where reading the weights is all that costs. What it is on this machine
 verity bench measures. (Leviathan et al. 2023, arXiv:2211.17192, sections 3.2 to 3.4.)
 
 --from takes what other commands write as JSON: of bench V, of compare α, c and V, of
-transcribe with an assistant α. --assistant-from takes a bench of the assistant; with
+transcribe with an assistant α: the share of judged drafts that were accepted, or with
+--alpha-by overlap the mean of Σ min(p, q), which --measure-alpha measures and which
+is what rejection sampling would accept (corollary 3.6). --assistant-from takes a bench of the assistant; with
 one of the model it gives c, ĉ and b. What is given by a flag is not taken from a file.
 
   verity plan --alpha 0.8 --cost 0.1
@@ -43,6 +45,7 @@ type planning struct {
 	from  []string
 	small string
 	most  int
+	by    string
 	json  bool
 	plot  string
 }
@@ -64,9 +67,11 @@ func planCommand(e env) *cobra.Command {
 	f.Float64Var(&p.given.Bytes, "bytes", 0, "bytes of a draft step over those of a step: b (default c)")
 	f.IntVar(&p.most, "draft-tokens", 12, "longest draft to look at, 1 to 64")
 	f.StringArrayVar(&p.from, "from", nil, "`file` of JSON by bench, compare or transcribe; may be given again")
+	f.StringVar(&p.by, "alpha-by", "agreement", "which α of a file: agreement, or overlap, the mean of Σ min(p, q)")
 	f.StringVar(&p.small, "assistant-from", "", "`file` of JSON by bench of the assistant")
 	f.BoolVar(&p.json, "json", false, "write JSON (verity.plan/1)")
 	f.StringVar(&p.plot, "plot", "", "draw speed-ups to `file`, .svg or .png")
+	must(c.RegisterFlagCompletionFunc("alpha-by", cobra.FixedCompletions([]string{"agreement", "overlap"}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("from", "json"))
 	must(c.MarkFlagFilename("assistant-from", "json"))
 	must(c.MarkFlagFilename("plot", "svg", "png"))
@@ -76,6 +81,9 @@ func planCommand(e env) *cobra.Command {
 func (p *planning) run(c *cobra.Command) error {
 	if p.most < 1 || p.most > 64 {
 		return usagef("--draft-tokens %d: want 1 to 64", p.most)
+	}
+	if p.by != "agreement" && p.by != "overlap" {
+		return usagef("--alpha-by %s: want agreement or overlap", p.by)
 	}
 	if ext := filepath.Ext(p.plot); p.plot != "" && ext != ".svg" && ext != ".png" {
 		return usagef("--plot %s: want a name that ends in .svg or .png", p.plot)
@@ -105,7 +113,7 @@ func (p *planning) run(c *cobra.Command) error {
 
 // assume puts flags and files together.
 func (p *planning) assume(changed func(flag string) bool) (assumptions, error) {
-	a := assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost}
+	a := assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost, byOverlap: p.by == "overlap"}
 	for _, name := range p.from {
 		if err := a.read(name); err != nil {
 			return a, err
@@ -183,6 +191,12 @@ func newForecast(a assumptions, most int) *forecast {
 func (f *forecast) print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "α = %.3g, c = %.3g", f.Alpha, f.Cost)
+	if f.Agreement != nil {
+		fmt.Fprintf(&b, "   agreement %.3f", *f.Agreement)
+	}
+	if f.Overlap != nil {
+		fmt.Fprintf(&b, "   mean of Σ min(p, q) %.3f", *f.Overlap)
+	}
 	if len(f.Sources) > 0 {
 		fmt.Fprintf(&b, "   (%s)", strings.Join(f.Sources, "; "))
 	}

@@ -16,25 +16,34 @@ type assumptions struct {
 	Operations float64   `json:"operations"` // ĉ
 	Bytes      float64   `json:"bytes"`      // b
 	Verify     []float64 `json:"verify"`     // V(1), V(2), …; null if not measured
-	StepBytes  int64     `json:"step_bytes,omitempty"`
-	Sources    []string  `json:"sources,omitempty"` // in words
 
-	step bench.Step // of the model
+	// Of a file: accepted over judged drafts, mean of Σ min(p, q). One of them is Alpha.
+	Agreement *float64 `json:"alpha_agreement"`
+	Overlap   *float64 `json:"alpha_overlap"`
+
+	StepBytes int64    `json:"step_bytes,omitempty"`
+	Sources   []string `json:"sources,omitempty"` // in words
+
+	step      bench.Step // of the model
+	byOverlap bool       // which of the two is α
 }
 
 func (a *assumptions) check() error {
 	switch {
 	case !(a.Alpha >= 0 && a.Alpha <= 1):
 		return usagef("--alpha %v: must be from 0 to 1", a.Alpha)
-	case !(a.Cost >= 0):
-		return usagef("--cost %v: must be 0 or more", a.Cost)
-	case !(a.Operations >= 0):
-		return usagef("--operations %v: must be 0 or more", a.Operations)
-	case !(a.Bytes >= 0):
-		return usagef("--bytes %v: must be 0 or more", a.Bytes)
+	case !(a.Cost >= 0 && a.Cost <= mostCost):
+		return usagef("--cost %v: must be from 0 to %d", a.Cost, mostCost)
+	case !(a.Operations >= 0 && a.Operations <= mostCost):
+		return usagef("--operations %v: must be from 0 to %d", a.Operations, mostCost)
+	case !(a.Bytes >= 0 && a.Bytes <= mostCost):
+		return usagef("--bytes %v: must be from 0 to %d", a.Bytes, mostCost)
 	}
 	return nil
 }
+
+// mostCost is more steps than a drafted token could cost in earnest.
+const mostCost = 1000
 
 // plan returns the theory's view, with V as measured if it is to be.
 func (a *assumptions) plan(measured bool) assistant.Plan {
@@ -69,6 +78,9 @@ type measured struct {
 		Accepted float64 `json:"accepted"`
 		Rounds   float64 `json:"rounds"`
 		MeanKept float64 `json:"mean_kept"`
+
+		Agreement *float64 `json:"alpha_agreement"`
+		Overlap   *float64 `json:"alpha_overlap"`
 	} `json:"acceptance"`
 	Stages struct {
 		Draft  struct{ Baseline, Assisted float64 } `json:"draft"`
@@ -81,6 +93,9 @@ type measured struct {
 			Drafted  float64 `json:"drafted"`
 			Accepted float64 `json:"accepted"`
 		} `json:"drafts"`
+
+		Agreement *float64 `json:"alpha_agreement"`
+		Overlap   *float64 `json:"alpha_overlap"`
 	} `json:"stats"`
 }
 
@@ -100,9 +115,8 @@ func (a *assumptions) read(name string) error {
 		if d.Drafted == 0 || d.Rounds == 0 {
 			return fmt.Errorf("%s: nothing was drafted: transcribe with an assistant", name)
 		}
-		a.accept(d.Drafted, d.Accepted, d.Rounds)
 		a.Sources = append(a.Sources, "α as in "+name)
-		return nil
+		return a.accept(name, m.Stats.Agreement, m.Stats.Overlap, assistant.Acceptance(1+d.Accepted/d.Rounds, d.Drafted/d.Rounds))
 	}
 	return fmt.Errorf("%s: want JSON that verity bench, compare or transcribe wrote, got schema %q", name, m.Schema)
 }
@@ -133,9 +147,21 @@ func readMeasured(name string) (*measured, error) {
 	return m, nil
 }
 
-// accept solves for α: rounds of the mean draft length that kept as many.
-func (a *assumptions) accept(drafted, accepted, rounds float64) {
-	a.Alpha = assistant.Acceptance(1+accepted/rounds, drafted/rounds)
+// accept takes the α of a file, as one of its two measures has it. Older files hold
+// neither: then it is that with which rounds of the mean draft length keep as many.
+func (a *assumptions) accept(name string, agreement, overlap *float64, solved float64) error {
+	a.Agreement, a.Overlap = agreement, overlap
+	switch {
+	case a.byOverlap && overlap == nil:
+		return fmt.Errorf("%s: Σ min(p, q) was not measured: make it with --measure-alpha", name)
+	case a.byOverlap:
+		a.Alpha = *overlap
+	case agreement != nil:
+		a.Alpha = *agreement
+	default:
+		a.Alpha = solved
+	}
+	return nil
 }
 
 func (a *assumptions) fromBench(name string, m *measured) error {
@@ -159,7 +185,9 @@ func (a *assumptions) fromCompare(name string, m *measured) error {
 	if x.Drafted == 0 || !(step > 0) {
 		return fmt.Errorf("%s: nothing was drafted, or not timed", name)
 	}
-	a.accept(x.Drafted, x.Accepted, x.Rounds)
+	if err := a.accept(name, x.Agreement, x.Overlap, assistant.Acceptance(1+x.Accepted/x.Rounds, x.Drafted/x.Rounds)); err != nil {
+		return err
+	}
 	a.Cost = s.Draft.Assisted / x.Drafted / step
 	length := x.Drafted / x.Rounds
 	slope := (s.Verify.Assisted/x.Rounds/step - 1) / length

@@ -69,6 +69,9 @@ func (p *planting) run(c *cobra.Command) error {
 	if p.dir == "" {
 		return usagef("--out DIR is needed")
 	}
+	if p.opt.Tokens == 0 { // which the package takes for its default
+		return usagef("--tokens 0: must be from 4 to 223")
+	}
 	p.opt.Assistant = synth.Shape(p.shape)
 	began := time.Now()
 	target, assistant, err := synth.Write(c.Context(), p.dir, p.opt)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
+	"verity/internal/kernel"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -110,7 +111,7 @@ func (t *transcription) registerOutput(f *pflag.FlagSet) {
 	f.VarP(&t.formats, "output-format", "f", "txt, srt, vtt, tsv, json, several of them between commas, or all")
 	f.BoolVar(&t.json, "json", false, "the same as --output-format json")
 	f.StringVarP(&t.dir, "output-dir", "o", "", "`directory` to write files to instead of standard output")
-	f.BoolVar(&t.stats, "stats", false, "say on standard error what the work of each file was: tokens, drafts, times")
+	f.BoolVar(&t.stats, "stats", false, "say on standard error what the work of each file was: tokens, drafts, times,\nmemory read beside what this machine can read. With JSON of several files on\nstandard output that of all follows as an object of its own")
 	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto, which is what the flag alone\nmeans, on a terminal; always; never. NO_COLOR underlines it")
 	f.Lookup("highlight").NoOptDefVal = "auto"
 	f.BoolVarP(&t.quiet, "quiet", "q", false, "say nothing on standard error but errors")
@@ -210,15 +211,24 @@ func (t *transcription) run(ctx context.Context, files []string) error {
 		fmt.Fprintln(t.err, demoNote)
 	}
 	t.mark = newMarker(model.Tokenizer)
+	total := new(tallied)
 	if t.stats {
-		total := &tallied{output: out, w: t.err, began: time.Now()}
-		defer total.sum()
+		total = &tallied{output: out, w: t.err, bandwidth: kernel.ReadBandwidth(model.pool, bandwidthTime)}
+		if len(files) > 1 && t.dir == "" && out == (document{t.out, transcript.JSON}) {
+			total.json = t.out
+		}
+		total.began = time.Now()
 		out = total
 	}
+	read := t.all
 	if t.batch > 1 && len(files) > 1 {
-		return t.together(ctx, files, out)
+		read = t.together
 	}
-	return t.all(ctx, files, out)
+	err = read(ctx, files, out)
+	if problem := total.sum(); err == nil {
+		err = problem
+	}
+	return err
 }
 
 // flagOf is the flag that sets a field of transcribe.Options.

@@ -1,0 +1,151 @@
+package assistant
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"verity/decoder"
+	"verity/internal/tensor"
+)
+
+// TestOverlap holds the mean of Σ min(p, q) against its closed form where odds are
+// the same at every place, and with it what theory builds on it: the chance that
+// rejection accepts a draft, and the tokens of a round. Shares are held within
+// five standard deviations; the seeds are fixed.
+func TestOverlap(t *testing.T) {
+	const length, sequences, drafts = 200, 150, 3
+	odds := func(w [faces]float32) func([]Token) [faces]float32 {
+		return func([]Token) [faces]float32 { return w }
+	}
+	p := [faces]float32{0.5, 0.25, 0.125, 0.125}
+	for _, tt := range []struct {
+		name  string
+		q     [faces]float32
+		tells bool
+		alpha float64 // Σ min(p, q); untold, each draft x counts p(x): Σ q·p
+	}{
+		{"equal", p, true, 1},
+		{"even", [faces]float32{0.25, 0.25, 0.25, 0.25}, true, 0.75},
+		{"contrary", [faces]float32{0, 0.25, 0.25, 0.5}, true, 0.5},
+		{"apart", [faces]float32{0, 0, 0, 1}, true, 0.125},
+		{"sure of one", [faces]float32{1, 0, 0, 0}, false, 0.5},
+		{"odds untold", [faces]float32{0.5, 0.5, 0, 0}, false, 0.375},
+	} {
+		run := func(begin func(v Weigher, p Proposer, seed uint64) (Verifier, func() Overlap)) (s Stats) {
+			for n := range uint64(sequences) {
+				v := &dice{weights: odds(p)}
+				d := &dice{weights: odds(tt.q), rng: rand.New(rand.NewPCG(n, 5))}
+				proposer := Proposer(d)
+				if tt.tells {
+					proposer = teller{d}
+				}
+				verifier, overlap := begin(v, proposer, n)
+				g := Begin(verifier, proposer, -1, length)
+				g.Pace(Constant(drafts))
+				for !g.Done() {
+					if err := g.Round(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				one := g.Stats()
+				one.Overlap = overlap()
+				s.Add(one)
+			}
+			if s.Overlap.Places != s.Accepted+s.Refused {
+				t.Errorf("%s: weighed %d places, %d were judged", tt.name, s.Overlap.Places, s.Accepted+s.Refused)
+			}
+			return s
+		}
+		classic := run(func(v Weigher, p Proposer, seed uint64) (Verifier, func() Overlap) {
+			r := Reject(v, p, decoder.Sampling{Temperature: 1, Seed: seed})
+			return r, r.Overlap
+		})
+		weighed := run(func(v Weigher, p Proposer, _ uint64) (Verifier, func() Overlap) {
+			w := Weigh(v, p, 1)
+			return w, w.Overlap
+		})
+		// Told, each place is exact; untold, it depends on what was drafted.
+		sigma := func(n int) float64 { return math.Sqrt(tt.alpha * (1 - tt.alpha) / float64(n)) }
+		for name, s := range map[string]Stats{"rejection": classic, "weighing": weighed} {
+			tol := 1e-6
+			if !tt.tells {
+				tol += 5 * sigma(s.Overlap.Places)
+			}
+			if got := s.Overlap.Mean(); !(math.Abs(got-tt.alpha) <= tol) {
+				t.Errorf("%s, %s: mean of Σ min(p, q) = %.6f, want %v", tt.name, name, got, tt.alpha)
+			}
+		}
+		if got := classic.Agreement(); !(math.Abs(got-tt.alpha) <= 5*sigma(classic.Overlap.Places)) {
+			t.Errorf("%s: rejection accepts %.4f of %d, want %v", tt.name, got, classic.Overlap.Places, tt.alpha)
+		}
+		// The last round of a sequence may be cut short by its limit: 1 % of them are.
+		if got, want := classic.MeanKept(), Expected(tt.alpha, drafts); !(math.Abs(got/want-1) <= 0.03) {
+			t.Errorf("%s: %.3f tokens a round, theory %.3f", tt.name, got, want)
+		}
+	}
+}
+
+// On a real network: weighing changes no bit, counts what was judged, and finds
+// the target's odds in its own assistant, at any temperature.
+func TestOverlapSession(t *testing.T) {
+	r := newRig(t, "odd", 2, tensor.F16)
+	for _, temperature := range []float32{0, 0.8} {
+		want, _, _ := r.run(t, Off{}, Constant(0), temperature)
+		for name, a := range r.assistants() {
+			o := r.options(temperature)
+			s, err := r.d.NewSession(r.cross, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			l := a.Listen(r.audio)
+			defer l.Close()
+			p := l.Begin(o, Constant(4))
+			w := Weigh(s, p, max(temperature, 0.5))
+			g := Begin(w, p, r.tok.EOT, s.Limit(24))
+			g.Pace(Constant(4))
+			for !g.Done() {
+				if err := g.Round(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := g.Choices(); !slices.EqualFunc(got, want, sameBits) {
+				t.Errorf("%s, T=%v: %v weighed, want %v", name, temperature, got, want)
+			}
+			stats, overlap := g.Stats(), w.Overlap()
+			if overlap.Places != stats.Accepted+stats.Refused {
+				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Places, stats)
+			}
+			mean := overlap.Mean()
+			if !(mean >= 0 && mean < 1+1e-4) || name == "self" && !(mean > 1-1e-4) || name == "shortlist" && mean > 1-1e-4 {
+				t.Errorf("%s, T=%v: mean of Σ min(p, q) = %v over %d places", name, temperature, mean, overlap.Places)
+			}
+		}
+	}
+}
+
+// TestStatsRefused: what was drafted behind the first refused token was not judged,
+// nor what was behind the end.
+func TestStatsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		round   Round
+		refused int
+		alpha   float64
+	}{
+		{"nothing drafted", Round{Kept: 1}, 0, 0},
+		{"all accepted", Round{Drafted: 4, Accepted: 4, Kept: 5}, 0, 1},
+		{"the third refused", Round{Drafted: 4, Accepted: 2, Kept: 3}, 1, 2. / 3},
+		{"the first refused", Round{Drafted: 4, Kept: 1}, 1, 0},
+		{"an end accepted inside", Round{Drafted: 4, Accepted: 2, Kept: 2}, 0, 1},
+		{"an end accepted last", Round{Drafted: 4, Accepted: 4, Kept: 4}, 0, 1},
+	} {
+		var s Stats
+		s.Count(tt.round)
+		if s.Refused != tt.refused || s.Agreement() != tt.alpha {
+			t.Errorf("%s: %d refused, agreement %v, want %d, %v", tt.name, s.Refused, s.Agreement(), tt.refused, tt.alpha)
+		}
+	}
+}
