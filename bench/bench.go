@@ -13,7 +13,6 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/layer"
 	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
@@ -33,6 +32,9 @@ type Options struct {
 	// Stage is how long each stage is repeated at least, three times as long for
 	// passes. 0 means 2 s; 3 runs are made in any case.
 	Stage time.Duration
+
+	// LoadOnly measures loading, several times, and nothing else.
+	LoadOnly bool
 
 	// Watch, if not nil, is told what is measured next.
 	Watch func(stage string)
@@ -56,9 +58,13 @@ func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
 	if o.Watch == nil {
 		o.Watch = func(string) {}
 	}
-	b, err := load(c, o)
+	b, err := begin(c, o)
 	if err := errors.Join(err, c.Close()); err != nil {
 		return nil, err
+	}
+	if o.LoadOnly {
+		b.head.Seconds = time.Since(began).Seconds()
+		return &b.head, nil
 	}
 	runtime.GC() // what loading left behind
 	for _, stage := range []struct {
@@ -97,26 +103,17 @@ type bench struct {
 	passRuns                       [mostRows]runs
 }
 
-func load(c *model.Checkpoint, o Options) (*bench, error) {
-	began := time.Now()
+// begin loads the model.
+func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	b := &bench{Options: o, dims: c.Dims}
 	o.Watch("loading")
-	store, err := layer.Storage(c, o.Precision, o.Pool)
-	if err != nil {
+	if err := b.loads(c); err != nil {
 		return nil, err
 	}
-	b.Precision = store
-	if b.encoder, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: store}); err != nil {
-		return nil, err
-	}
-	if b.decoder, err = decoder.New(c, decoder.Options{Pool: o.Pool, Precision: store}); err != nil {
-		return nil, err
-	}
-	b.head = Result{
-		Schema: Schema, Model: c.Name, Precision: store.String(), Threads: o.Pool.Threads(),
-		CPU: cpuName(), Kernels: kernel.Implementations()[0], Load: Time{time.Since(began).Seconds()},
-		WindowSeconds: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
-	}
+	h := &b.head
+	h.Schema, h.Model, h.Precision, h.Threads = Schema, c.Name, b.Precision.String(), o.Pool.Threads()
+	h.CPU, h.Kernels = cpuName(), kernel.Implementations()[0]
+	h.WindowSeconds = float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate
 	b.pcm = sweep(c.Dims.WindowFrames() * audio.HopLength)
 	return b, nil
 }

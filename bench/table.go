@@ -13,6 +13,9 @@ func (r *Result) Write(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("%s in %s on %d threads, %s kernels, %s", r.title(), r.Precision, r.Threads, r.Kernels, r.CPU)
 	p.line("")
+	if r.loading(p); r.Encode.Runs == 0 {
+		return p.err
+	}
 	p.line("%-22s %12s", "ceiling", "at best")
 	p.line("%-22s %12s", "float32 arithmetic", si(r.Ceiling.GFLOPS, "GFLOP/s"))
 	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
@@ -40,6 +43,20 @@ func (r *Result) Write(w io.Writer) error {
 		p.line("The ceilings varied by %.2g×: the machine had other work to do.", r.Ceiling.Spread)
 	}
 	return p.err
+}
+
+// loading writes what is known of it.
+func (r *Result) loading(p *printer) {
+	l := r.Load
+	if l.Read == 0 {
+		return
+	}
+	p.line("%-22s %12s   %.2f× the %s that reading %s MB takes", "loading", short(l.Seconds), l.Ratio, short(l.Read), digits(float64(l.Bytes)/1e6))
+	if m := l.Memory; m != nil {
+		p.line("%-22s %9s MB   %s MB resident when loaded, %s MB at most before: %.2f× the weights", "weights in memory",
+			digits(float64(m.Weights)/1e6), digits(float64(m.Loaded)/1e6), digits(float64(m.Peak)/1e6), m.Ratio)
+	}
+	p.line("")
 }
 
 // noisy is the spread of ceilings from which on a result is doubtful.

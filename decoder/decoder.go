@@ -125,5 +125,20 @@ func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	}
 }
 
+// Bytes returns what the weights take in memory.
+func (d *Decoder) Bytes() int64 {
+	n := d.embed.Bytes() + 4*int64(len(d.positions)) + d.norm.Bytes()
+	if d.head != d.embed {
+		n += d.head.Bytes()
+	}
+	for _, b := range d.blocks {
+		n += b.norm1.Bytes() + b.norm2.Bytes() + b.norm3.Bytes()
+		for _, l := range []layer.Linear{b.qkv, b.out, b.query, b.crossOut, b.crossKV, b.up, b.down} {
+			n += l.Bytes()
+		}
+	}
+	return n
+}
+
 // Storage returns the type matrices are stored in.
 func (d *Decoder) Storage() tensor.DType { return d.store }

@@ -246,6 +246,17 @@ func (c *Checkpoint) Names() []string {
 	return slices.DeleteFunc(slices.Clone(c.weights.order), func(n string) bool { return c.key(n) != n })
 }
 
+// Files returns the names of the mapped files that hold the weights; none if they
+// are in memory.
+func (c *Checkpoint) Files() (names []string) {
+	for _, f := range c.weights.files {
+		if f.Mapped() {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
 // FS returns the directory, for the files that other rooms read.
 func (c *Checkpoint) FS() fs.FS { return c.fsys }
 

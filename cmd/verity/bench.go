@@ -19,7 +19,8 @@ and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
 
 With --size a published shape is measured with random weights in memory: nothing is
 downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 takes
-one to three minutes on two cores.
+one to three minutes on two cores. With --model loading is measured, too, beside
+reading the file: the system is told to forget the file before both.
 
 Utilization is the time that the operations take at the ceiling of their arithmetic
 over the time measured; bandwidth is that of the bytes a step must read. The bound
@@ -37,7 +38,7 @@ type benching struct {
 	model, size string
 	precision   precision
 	threads     int
-	json        bool
+	load, json  bool
 }
 
 func benchCommand(e env) *cobra.Command {
@@ -55,6 +56,7 @@ func benchCommand(e env) *cobra.Command {
 	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Var(&b.precision, "precision", "type to hold the weights in: auto, f32, f16, bf16 or int8")
 	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
+	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading the file")
 	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1)")
 	must(c.MarkFlagDirname("model"))
 	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
@@ -73,7 +75,7 @@ func (b *benching) run(ctx context.Context) error {
 	planted := synth.Planted(c.FS()) != nil
 	pool := parallel.New(b.threads)
 	defer pool.Close()
-	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision.DType, Watch: b.watch})
+	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision.DType, LoadOnly: b.load, Watch: b.watch})
 	b.clear()
 	if err != nil {
 		return err

@@ -19,6 +19,9 @@ func (l Linear) Apply(p *parallel.Pool, dst, x []float32, rows, stride int, e ke
 	kernel.MatMul(p, dst, x, rows, stride, l.W, l.Bias, e)
 }
 
+// Bytes returns what the weights take in memory.
+func (l Linear) Bytes() int64 { return l.W.Bytes() + 4*int64(len(l.Bias)) }
+
 // A Norm is a layer normalisation over one row.
 type Norm struct{ Gain, Bias []float32 }
 
@@ -31,6 +34,9 @@ func (n Norm) Apply(p *parallel.Pool, dst, x []float32, rows int) {
 	}
 	p.For(rows, 8, func(lo, hi int) { n.rows(dst, x, lo, hi, w) })
 }
+
+// Bytes returns what the weights take in memory.
+func (n Norm) Bytes() int64 { return 4 * int64(len(n.Gain)+len(n.Bias)) }
 
 func (n Norm) rows(dst, x []float32, lo, hi, w int) {
 	for r := lo; r < hi; r++ {

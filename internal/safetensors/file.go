@@ -69,6 +69,9 @@ func FromBytes(name string, b []byte) (*File, error) {
 // Name returns the name the file was opened by.
 func (f *File) Name() string { return f.name }
 
+// Mapped reports whether the file is mapped into memory, not held by it.
+func (f *File) Mapped() bool { return f.mapped != nil }
+
 // Names returns the names of all tensors in the order of their bytes.
 func (f *File) Names() []string { return slices.Clone(f.names) }
 

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"verity/decoder"
+	"verity/encoder"
+	"verity/model"
+)
+
+// A Load is how long reading a model takes, and what memory. Without files, as for
+// random weights, only Seconds is known.
+type Load struct {
+	Seconds float64 `json:"seconds"` // until the model is ready
+
+	// Read is how long the files take to be read from disk and nothing else, by this
+	// process in large blocks. The system was told before each to forget the files.
+	Read  float64 `json:"read_seconds,omitempty"`
+	Ratio float64 `json:"ratio,omitempty"` // Seconds over Read
+	Bytes int64   `json:"bytes,omitempty"` // of the files
+	Runs  int     `json:"runs,omitempty"`  // of which these are medians
+
+	Memory *Memory `json:"memory,omitempty"`
+}
+
+// A Memory is what a model takes when it is loaded, in bytes, and what loading it
+// takes at most: the growth of what the system counts as resident, mapped pages of
+// the files included.
+type Memory struct {
+	Weights int64   `json:"weights"` // as stored in memory
+	Loaded  int64   `json:"loaded"`
+	Peak    int64   `json:"peak"`
+	Ratio   float64 `json:"ratio"` // Peak over Weights
+}
+
+// loads loads the model, or loads it again and again if that is all there is to
+// do. The first time is also what memory is counted of: later ones find memory
+// that the one before has left.
+func (b *bench) loads(c *model.Checkpoint) error {
+	times, reads := []float64{}, []float64{}
+	l := &b.head.Load
+	rounds := 1
+	if b.LoadOnly {
+		rounds = fewest
+	}
+	for range rounds {
+		b.encoder, b.decoder = nil, nil
+		runtime.GC()
+		if read, n, ok := readFiles(c.Files()); ok {
+			l.Bytes = n
+			reads = append(reads, read.Seconds())
+			forget(c.Files())
+		}
+		before, counted := resetPeak()
+		began := time.Now()
+		if err := b.load(c); err != nil {
+			return err
+		}
+		times = append(times, time.Since(began).Seconds())
+		if counted && l.Memory == nil && len(reads) > 0 {
+			l.Memory = b.memory(before)
+		}
+	}
+	l.Seconds, l.Runs = median(times, same), rounds
+	if len(reads) == rounds {
+		l.Read = median(reads, same)
+		l.Ratio = l.Seconds / l.Read
+	}
+	return nil
+}
+
+func same(x float64) float64 { return x }
+
+// load reads the weights.
+func (b *bench) load(c *model.Checkpoint) (err error) {
+	if b.encoder, err = encoder.New(c, encoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
+		return err
+	}
+	b.Precision = b.encoder.Storage()
+	b.decoder, err = decoder.New(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
+	return err
+}
+
+// memory returns what loading took beyond what was resident before.
+func (b *bench) memory(before int64) *Memory {
+	m := &Memory{Weights: b.encoder.Bytes() + b.decoder.Bytes()}
+	_, peak, ok := resident()
+	runtime.GC()
+	after, _, still := resident()
+	if !ok || !still {
+		return nil
+	}
+	m.Loaded, m.Peak = after-before, peak-before
+	m.Ratio = float64(m.Peak) / float64(m.Weights)
+	return m
+}
+
+// readFiles reads files that the system has forgotten, and throws them away.
+func readFiles(names []string) (took time.Duration, n int64, ok bool) {
+	if len(names) == 0 || !forget(names) {
+		return 0, 0, false
+	}
+	buf, began := make([]byte, 16<<20), time.Now()
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return 0, 0, false
+		}
+		for err == nil {
+			var k int
+			k, err = f.Read(buf)
+			n += int64(k)
+		}
+		f.Close()
+		if err != io.EOF {
+			return 0, 0, false
+		}
+	}
+	return time.Since(began), n, true
+}
