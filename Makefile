@@ -15,7 +15,7 @@ BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers
 SHARED  := ./internal/parallel ./decoder ./assistant ./transcribe ./eval
 
-.PHONY: build demo test check format vet arch bits purego race bench bench-large grid fuzz generate cross help
+.PHONY: build demo test check format vet arch bits purego race bench bench-report bench-large grid fuzz generate cross help
 
 build: ## the program, ./bin/verity
 	$(GO) build $(LINK) -o $(BIN) ./cmd/verity
@@ -62,6 +62,9 @@ race: ## rooms that share state, under the race detector
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchtime 1s ./...
+
+bench-report: ## time and memory of scoring 100,000 utterances
+	go test -run '^$$' -bench Report -benchtime 1x ./report
 
 # An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
 SIZE ?= large-v2

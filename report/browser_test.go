@@ -15,19 +15,15 @@ import (
 )
 
 // TestBrowser opens pages in Chromium at the widths of a desktop and a phone: they
-// load without a word on the console, do not scroll sideways and have a replay that
-// ends. With VERITY_SCREENSHOTS=DIR it leaves pictures there to look at.
+// load without an error or a word on the console, nothing of them is wider than the
+// window, and the replay runs from its beginning to its end. With
+// VERITY_SCREENSHOTS=DIR it leaves pictures there to look at, light and dark.
 func TestBrowser(t *testing.T) {
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("SKIPPED: chromium is not installed (apt-get install chromium): the page is not looked at")
-	}
-	if testing.Short() {
-		t.Skip("a browser takes seconds")
-	}
+	chromium := browser(t)
 	predicted := 2.31
 	identical := compared(t, 120, nil)
 	identical.Comparisons[0].Predicted = &predicted
+	identical.Comparisons[0].Memory = &Pair[int64]{50 << 20, 54 << 20}
 	different := compared(t, 12, func(r []*Record) {
 		r[3].Hypothesis, r[3].Segments[0].Tokens[0] = "seven "+r[3].Hypothesis, 1
 		r[5].Segments[0].AvgLogProb += 1e-16
@@ -37,75 +33,147 @@ func TestBrowser(t *testing.T) {
 	for _, tt := range []struct {
 		name, why string
 		doc       *Document
+		replay    bool
 	}{
-		{"identical", "every part of a comparison", identical},
-		{"different", "the list of differences, a failure", different},
-		{"single", "one set: no comparison", single},
+		{"identical", "every part of a comparison", identical, true},
+		{"different", "the list of differences, a failure", different, true},
+		{"single", "one set: no comparison", single, false},
+		{"partial", "shards are missing", partial(t), false},
 	} {
 		for _, width := range []int{1280, 390} {
 			t.Run(fmt.Sprintf("%s/%d", tt.name, width), func(t *testing.T) {
-				look(t, chromium, tt.doc, tt.name, width)
+				dir := t.TempDir()
+				var b bytes.Buffer
+				if err := tt.doc.HTML(&b); err != nil {
+					t.Fatal(err)
+				}
+				want := "errors 0, overflow 0, replay none"
+				if tt.replay {
+					want = "errors 0, overflow 0, replay ok"
+				}
+				if got := look(t, chromium, dir, b.String(), width); got != want {
+					t.Errorf("%s: the page says %q, want %q", tt.why, got, want)
+				}
+				if pictures := os.Getenv("VERITY_SCREENSHOTS"); pictures != "" {
+					picture(t, chromium, dir, filepath.Join(pictures, fmt.Sprintf("%s-%d", tt.name, width)), width)
+				}
 			})
 		}
 	}
 }
 
-// probe is what the page is asked: it writes its answers into the title, for
-// --dump-dom to show. A frame as wide as a phone has a phone's layout.
-const probe = `<!DOCTYPE html><title>waiting</title><body style="margin:0"><iframe src="page.html#still" style="border:0;width:%dpx;height:900px"></iframe><script>
-let errors = 0;
-frames[0].addEventListener("error", () => errors++);
-onload = () => setTimeout(() => {
-  const w = frames[0], d = w.document, button = d.querySelector(".replay button");
-  const spans = [...d.querySelectorAll(".pane .text span")];
-  let played = "none";
-  if (button) {
-    const all = spans.every((s) => s.classList.contains("on"));
-    button.click();
-    const begun = spans.filter((s) => s.classList.contains("on")).length;
-    played = all && begun < spans.length && button.textContent === "Pause" ? "ok" : "broken";
-  }
-  document.title = ["errors", errors, "overflow", d.documentElement.scrollWidth - d.documentElement.clientWidth, "replay", played, "words", spans.length].join(" ");
-}, 300);
-</script>`
-
-func look(t *testing.T, chromium string, d *Document, name string, width int) {
-	dir := t.TempDir()
+// TestBrowserNotices breaks a page in every way that TestBrowser looks for.
+func TestBrowserNotices(t *testing.T) {
+	chromium := browser(t)
 	var b bytes.Buffer
-	if err := d.HTML(&b); err != nil {
+	if err := compared(t, 30, nil).HTML(&b); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "page.html"), b.Bytes())
-	write(t, filepath.Join(dir, "probe.html"), fmt.Appendf(nil, probe, width))
-	dom, log := browse(t, chromium, dir, "--allow-file-access-from-files", "--virtual-time-budget=3000", "--dump-dom", "file://"+filepath.Join(dir, "probe.html"))
-	title := regexp.MustCompile(`<title>([^<]*)`).FindStringSubmatch(dom)
-	if title == nil || !strings.HasPrefix(title[1], "errors 0 overflow 0 ") {
-		t.Errorf("the page says %q, want no errors and no sideways scrolling", title)
-	} else if want := "replay ok"; len(d.Comparisons) > 0 && !strings.Contains(title[1], want) {
-		t.Errorf("the page says %q, want %s", title[1], want)
-	}
-	if strings.Contains(log, "CONSOLE") {
-		t.Errorf("the console has something to say:\n%s", log)
-	}
-	if pictures := os.Getenv("VERITY_SCREENSHOTS"); pictures != "" {
-		picture(t, chromium, dir, filepath.Join(pictures, fmt.Sprintf("%s-%d.png", name, width)), width)
+	for _, tt := range []struct{ name, old, new, want string }{
+		{"an error", "</main>", `</main><script>throw new Error("planted")</script>`, "errors 1 Uncaught Error: planted, overflow 0, replay ok"},
+		{"something from elsewhere", "</main>", `</main><img src="x.png">`, "errors 1 img-src, overflow 0, replay ok"},
+		{"something wide", "</main>", `</main><div style="width:2000px">x</div>`, "errors 0, overflow 1, replay ok"},
+		{"a replay without end", "if (now >= end) playing = false;", "now = Math.min(now, 0.9 * end);", "errors 0, overflow 0, replay does not end"},
+		{"a replay that jumps", "now = Math.min(end, now +", "now = Math.min(end, end +", "errors 0, overflow 0, replay jumps"},
+		{"a replay that loses words", `p.words[p.shown++].el.classList.add("on")`, `p.words[p.shown++].el.classList.toggle("on", p.shown % 7)`, "errors 0, overflow 0, replay ends without all words"},
+	} {
+		page := strings.Replace(b.String(), tt.old, tt.new, 1)
+		if page == b.String() {
+			t.Fatalf("%s: %q is not in the page", tt.name, tt.old)
+		}
+		if got := look(t, chromium, t.TempDir(), page, 1280); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
-// picture takes a picture of the whole page. Chromium's windows have a least
-// width, so a narrow page is shown in a frame.
+// browser returns the program, or skips the test loudly.
+func browser(t *testing.T) string {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("SKIPPED: chromium is not installed (apt-get install chromium): the page is not looked at")
+	}
+	if testing.Short() {
+		t.Skip("a browser takes seconds")
+	}
+	return chromium
+}
+
+// listener goes into the head of a page: it must be there before anything goes
+// wrong. Frames come by the clock, since a browser without a screen has none.
+const listener = `<head><script>
+window.problems = [];
+addEventListener("error", (e) => problems.push(e.message));
+window.requestAnimationFrame = (f) => setTimeout(() => f(performance.now()), 16);
+addEventListener("securitypolicyviolation", (e) => problems.push(e.effectiveDirective));
+</script>`
+
+// probe is what the page is asked: it writes its answers into the title, for
+// --dump-dom to show. A frame as wide as a phone has a phone's layout.
+const probe = `<!DOCTYPE html><title>waiting</title><body style="margin:0"><iframe src="page.html#still" style="border:0;width:%dpx;height:900px"></iframe><script>
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+const replay = async (d) => {
+  const button = d.querySelector(".replay button");
+  if (!button) return "none";
+  const panes = [...d.querySelectorAll(".pane")];
+  const words = (p) => [...p.querySelectorAll(".text span")];
+  const on = (p) => words(p).filter((s) => s.classList.contains("on")).length;
+  const state = () => panes.map(on).join(" "), whole = panes.map((p) => words(p).length).join(" ");
+  if (state() !== whole) return "does not begin with all words";
+  button.click();
+  if (button.textContent !== "Pause" || state() === whole) return "does not begin";
+  const seen = new Set();
+  for (let i = 0; i < 300 && button.textContent === "Pause"; i++) {
+    await pause(100);
+    seen.add(state());
+  }
+  if (button.textContent !== "Play") return "does not end";
+  if (seen.size < 10) return "jumps";
+  if (state() !== whole) return "ends without all words";
+  return panes.every((p) => Math.abs(parseFloat(p.querySelector("time").textContent) - p.dataset.total) < 0.06) ? "ok" : "ends at another time";
+};
+onload = async () => {
+  await pause(300);
+  const w = frames[0], d = w.document, play = await replay(d);
+  const errors = w.problems ? [w.problems.length, ...w.problems].join(" ") : "not listened to";
+  document.title = "errors " + errors + ", overflow " + (d.documentElement.scrollWidth > d.documentElement.clientWidth ? 1 : 0) + ", replay " + play;
+};
+</script>`
+
+// look opens a page in a window of a width and returns what it says.
+func look(t *testing.T, chromium, dir, page string, width int) string {
+	t.Helper()
+	write(t, filepath.Join(dir, "page.html"), []byte(strings.Replace(page, "<head>", listener, 1)))
+	write(t, filepath.Join(dir, "probe.html"), fmt.Appendf(nil, probe, width))
+	dom, log := browse(t, chromium, dir, "--allow-file-access-from-files", "--virtual-time-budget=60000", "--dump-dom", "file://"+filepath.Join(dir, "probe.html"))
+	title := regexp.MustCompile(`<title>([^<]*)`).FindStringSubmatch(dom)
+	if title == nil {
+		t.Fatalf("no title in %q", dom)
+	}
+	if strings.Contains(log, "CONSOLE") && strings.Contains(title[1], "errors 0") {
+		t.Errorf("the console has something to say:\n%s", log)
+	}
+	return title[1]
+}
+
+// picture takes pictures of the whole page, light and dark. Chromium's windows have
+// a least width, so a narrow page is shown in a frame.
 func picture(t *testing.T, chromium, dir, to string, width int) {
-	height := 3600
+	height := 5200
 	frame := fmt.Sprintf(`<!DOCTYPE html><body style="margin:0"><iframe src="page.html#still" style="border:0;width:%dpx;height:%dpx"></iframe>`, width, height)
 	write(t, filepath.Join(dir, "frame.html"), []byte(frame))
-	browse(t, chromium, dir, "--hide-scrollbars", "--virtual-time-budget=2000", fmt.Sprintf("--window-size=%d,%d", max(width, 500), height), "--screenshot="+to, "file://"+filepath.Join(dir, "frame.html"))
-	f, err := os.Open(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := png.Decode(f); err != nil {
-		t.Error(err)
+	for style, flag := range map[string]string{"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"} {
+		name := to + "-" + style + ".png"
+		browse(t, chromium, dir, flag, "--hide-scrollbars", "--virtual-time-budget=2000", fmt.Sprintf("--window-size=%d,%d", max(width, 500), height), "--screenshot="+name, "file://"+filepath.Join(dir, "frame.html"))
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := png.Decode(f); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

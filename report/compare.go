@@ -28,13 +28,15 @@ type Comparison struct {
 	Verdict      Verdict   `json:"verdict"`
 	Utterances   int       `json:"utterances"` // that both have a hypothesis for
 	Failed       int       `json:"failed"`     // that neither has one for
+	Unpaired     int       `json:"unpaired"`   // that only one has, shards of the other being missing
 	AudioSeconds float64   `json:"audio_seconds"`
 	Identical    Alike     `json:"identical"`
 	Different    int       `json:"different"`   // in any way, failing in one arm included
 	Differences  []Finding `json:"differences"` // at most [maxFindings]
 
-	WER      *Pair[float64] `json:"wer"` // null without references
-	NotWorse int            `json:"not_worse"`
+	WER      *Pair[float64] `json:"wer"`       // null without references
+	Scored   int            `json:"scored"`    // utterances with a hypothesis in both and a reference
+	NotWorse int            `json:"not_worse"` // of these, with no more errors per word than in the baseline
 	Seconds  Stages         `json:"seconds"`
 	Memory   *Pair[int64]   `json:"memory_bytes"` // of the process; null if not measured
 
@@ -234,7 +236,7 @@ func (p *Pairs) Comparison() *Comparison {
 	c.Speedup.Decode = speedup(p.decode, c.Seconds.Decode)
 	c.Speedup.Total = speedup(p.total, c.Seconds.Total)
 	c.decode, c.scenes = slices.Sorted(slices.Values(p.decode)), p.Scenes()
-	c.NotWorse = wer.NotWorse(p.words[1], p.words[0])
+	c.Scored, c.NotWorse = len(p.words[0]), wer.NotWorse(p.words[1], p.words[0])
 	if a.Scored > 0 && b.Scored > 0 {
 		c.WER = &Pair[float64]{a.WER, b.WER}
 	}

@@ -139,7 +139,7 @@ func TestJoin(t *testing.T) {
 	writeRecords(t, filepath.Join(dir, "a.jsonl"), a)
 	slices.Reverse(b)
 	writeRecords(t, filepath.Join(dir, "b1.jsonl"), b[:10])
-	writeRecords(t, filepath.Join(dir, "b2.jsonl"), append(b[10:28:28], &Record{ID: "more", Hypothesis: "x"}))
+	writeRecords(t, filepath.Join(dir, "b2.jsonl"), append(b[10:28:28], &Record{ID: "more", Hypothesis: "x", Run: b[0].Run}))
 
 	x, _ := NewSet("a", Options{Normalizer: "basic"})
 	y, _ := NewSet("b", Options{Normalizer: "basic"})

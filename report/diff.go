@@ -16,7 +16,7 @@ type differ struct {
 }
 
 // maxWords is how many distinct words a differ keeps before it starts anew.
-const maxWords = 1 << 18
+const maxWords = 1 << 16
 
 // words returns the alignment of two normalised texts.
 func (d *differ) words(reference, hypothesis string) []Word {

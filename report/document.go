@@ -47,14 +47,20 @@ func (c *Comparison) JSON(w io.Writer) error {
 	return e.Encode(c)
 }
 
-// note is what a reader must know before the numbers; empty if there is nothing.
-func (d *Document) note() string {
+// notes are what a reader must know before the numbers.
+func (d *Document) notes() (notes []string) {
 	for _, s := range d.Scores {
 		if s.Run.Planted {
-			return "The model is planted: it says the same text whatever it hears. Times and acceptance mean something, error rates do not."
+			notes = append(notes, "The model is planted: it says the same text whatever it hears. Times and acceptance mean something, error rates do not.")
+			break
 		}
 	}
-	return ""
+	for _, s := range d.Scores {
+		if lacking := s.Incomplete(); lacking != "" {
+			notes = append(notes, "Incomplete: of "+s.Name+", "+lacking+". What is said here is of the rest alone.")
+		}
+	}
+	return notes
 }
 
 // percent spells a rate: 4.35 %.
@@ -121,6 +127,9 @@ func some(n int, noun string) string {
 // sentence says what a comparison comes to.
 func (c *Comparison) sentence() string {
 	all := some(c.Utterances, "utterance")
+	if c.Unpaired > 0 {
+		all += " of those that both have"
+	}
 	switch c.Verdict {
 	case Different:
 		return fmt.Sprintf("%s of %s not the same in both arms", count(c.Different), some(c.Identical.All+c.Different, "utterance"))
@@ -163,15 +172,33 @@ func (d *Document) rows() [][]string {
 		}
 		return count(s.Failed)
 	})
+	row("shards", func(s *Score) string {
+		if s.Shards == nil {
+			return ""
+		}
+		text := fmt.Sprintf("%s of %s", count(len(s.Shards.Present)), count(s.Shards.Of))
+		if s.Incomplete() != "" {
+			text += ": INCOMPLETE"
+		}
+		return text
+	})
 	row("WER", scored(func(s *Score) string { return percent(s.WER) }))
 	row("  95 % interval", scored(func(s *Score) string {
 		return fmt.Sprintf("%.2f – %.2f %%", 100*s.WERInterval.Low, 100*s.WERInterval.High)
 	}))
 	row("CER", scored(func(s *Score) string { return percent(s.CER) }))
+	row("MER", scored(func(s *Score) string { return percent(s.MER) }))
+	row("WIL", scored(func(s *Score) string { return percent(s.WIL) }))
 	row("reference words", scored(func(s *Score) string { return count(s.ReferenceWords) }))
 	row("  substitutions", scored(func(s *Score) string { return count(s.Substitutions) }))
 	row("  deletions", scored(func(s *Score) string { return count(s.Deletions) }))
-	row("  insertions", scored(func(s *Score) string { return count(s.Insertions) }))
+	row("  insertions", scored(func(s *Score) string {
+		if s.ReferenceWords == 0 {
+			return count(s.Insertions)
+		}
+		return fmt.Sprintf("%s (%s)", count(s.Insertions), percent(s.InsertionRate))
+	}))
+	row("repeated 5-grams", scored(func(s *Score) string { return count(s.Repeats) }))
 	row("exact utterances", scored(func(s *Score) string {
 		return fmt.Sprintf("%s (%.1f %%)", count(s.Exact), 100*ratio(float64(s.Exact), float64(s.Scored)))
 	}))
@@ -236,7 +263,11 @@ func (c *Comparison) lines() [][2]string {
 		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", count(c.Identical.Tokens), count(c.Identical.LogProbs), count(c.Identical.Segments), count(c.Utterances))},
 	}
 	if c.WER != nil {
-		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted; not worse in %s", percent(c.WER.Baseline), percent(c.WER.Assisted), some(c.NotWorse, "utterance"))})
+		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted", percent(c.WER.Baseline), percent(c.WER.Assisted))})
+		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*ratio(float64(c.NotWorse), float64(c.Scored)), count(c.NotWorse), some(c.Scored, "utterance"))})
+	}
+	if c.Unpaired > 0 {
+		l = append(l, [2]string{"unpaired", some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
 	}
 	l = append(l,
 		[2]string{"decoding", c.Speedup.Decode.line()},

@@ -29,6 +29,60 @@ func documents(t *testing.T) map[string]*Document {
 		"identical": identical,
 		"different": different,
 		"single":    {Title: "One set", Scores: identical.Scores[:1]},
+		"partial":   partial(t),
+	}
+}
+
+// partial is the document of a run that loops and of which shards are missing.
+func partial(t *testing.T) *Document {
+	dir, all := t.TempDir(), made(12, false)
+	all[2].Hypothesis += strings.Repeat(" one two three four five", 4)
+	paths := []string{filepath.Join(dir, "records-1-of-4.jsonl"), filepath.Join(dir, "records-3-of-4.jsonl")}
+	writeRecords(t, paths[0], all[:7])
+	writeRecords(t, paths[1], all[7:])
+	s, err := NewSet("out", Options{Normalizer: "basic"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddAll(Files{"out", paths}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return &Document{Scores: []*Score{s.Score()}}
+}
+
+// TestSignals checks that no form leaves out what says that a set is not whole, or
+// that a model hallucinates.
+func TestSignals(t *testing.T) {
+	pair := compared(t, 20, nil)
+	for name, tt := range map[string]struct {
+		d    *Document
+		want []string
+	}{
+		"partial": {partial(t), []string{"shards 2/4, 4/4 are missing", "2 of 4: INCOMPLETE", "MER", "WIL", "repeated 5-grams"}},
+		"pair":    {pair, []string{"100.0 %", "ot worse"}},
+	} {
+		for form, write := range map[string]func(io.Writer) error{
+			"text": func(w io.Writer) error { return tt.d.Text(w, false) }, "Markdown": tt.d.Markdown, "HTML": tt.d.HTML,
+		} {
+			var b strings.Builder
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(strings.ReplaceAll(b.String(), "\u00a0", " "), want) {
+					t.Errorf("%s, %s: no %q", name, form, want)
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	if err := partial(t).JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"missing":[2,4]`, `"present":[1,3]`, `"insertion_rate":`, `"repeated_5_grams":11`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("JSON has no %s", want)
+		}
 	}
 }
 
@@ -170,6 +224,30 @@ func TestBins(t *testing.T) {
 		low, width, n := bins(values)
 		if n < 1 || n > 25 || low > values[0] && len(values) < 100 || !(width > 0) {
 			t.Errorf("%v: %d bins of %v from %v", values, n, width, low)
+		}
+	}
+}
+
+// TestTicks checks that the labels of a plot are round numbers, spelled alike.
+func TestTicks(t *testing.T) {
+	for _, tt := range []struct {
+		from, to float64
+		want     string
+	}{
+		{1.43, 3.58, "1.5 2.0 2.5 3.0 3.5"}, {0.991, 1.012, "0.99 1.00 1.01"}, {1, 19, "5 10 15"},
+	} {
+		c := new(Comparison)
+		for i := range 99 {
+			c.decode = append(c.decode, tt.from+(tt.to-tt.from)*float64(i)/98)
+		}
+		var got []string
+		for _, m := range regexp.MustCompile(`>([0-9.]+)</text>`).FindAllStringSubmatch(string(speedPlot(c)), -1) {
+			if got = append(got, m[1]); m[1] == "times as fast" {
+				break
+			}
+		}
+		if s := strings.Join(got, " "); !strings.HasPrefix(s, tt.want+" ") {
+			t.Errorf("%v to %v: ticks %s, want %s", tt.from, tt.to, s, tt.want)
 		}
 	}
 }

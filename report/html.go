@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,20 +21,40 @@ var pageCSS string
 var pageJS string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"percent": percent, "times": times, "count": count, "seconds": seconds,
-	"percent1": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
+	"percent": func(v float64) string { return hard(percent(v)) }, "times": times, "count": count,
+	"seconds":  func(v float64) string { return hard(seconds(v)) },
+	"percent1": func(v float64) string { return hard(fmt.Sprintf("%.1f %%", 100*v)) },
 	"fixed2":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
-	"share":    func(a, b int) string { return fmt.Sprintf("%.1f %%", 100*ratio(float64(a), float64(b))) },
+	"share":    func(a, b int) string { return hard(fmt.Sprintf("%.1f %%", 100*ratio(float64(a), float64(b)))) },
 	"deref":    func(v *float64) float64 { return *v },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
 	"runRows":  Run.rows,
 }).Parse(pageHTML))
 
+// soft matches the spaces between a number and its unit, and those in a range.
+var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|MiB|GiB)|(\d) – `)
+
+// hard keeps numbers and their units on one line.
+func hard(s string) string {
+	return soft.ReplaceAllStringFunc(s, func(m string) string { return strings.ReplaceAll(m, " ", "\u00a0") })
+}
+
+// hardRows are the lines of the table for the page.
+func (d *Document) hardRows() [][]string {
+	rows := d.rows()
+	for _, r := range rows {
+		for i := range r[1:] {
+			r[i+1] = hard(r[i+1])
+		}
+	}
+	return rows
+}
+
 // A page is a document as its template sees it.
 type page struct {
 	Title, Subtitle string
-	Note            string
+	Notes           []string
 	CSS             template.CSS
 	JS              template.JS
 	Scores          []*Score
@@ -48,8 +69,8 @@ type page struct {
 // HTML writes d as one page that needs no other file and no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
-		Title: d.title(), Subtitle: d.subtitle(), Note: d.note(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
-		Scores: d.Scores, Names: d.names(), Rows: d.rows(), Bars: d.bars(),
+		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		Scores: d.Scores, Names: d.names(), Rows: d.hardRows(), Bars: d.bars(),
 	}
 	for i, c := range d.Comparisons {
 		p.Comparisons = append(p.Comparisons, viewOf(c, d.heading(i)))
@@ -89,7 +110,7 @@ func (d *Document) subtitle() string {
 }
 
 // Span spells an interval for the page.
-func (i Interval) Span() string { return i.span() }
+func (i Interval) Span() string { return hard(i.span()) }
 
 // Sentence says what a comparison comes to.
 func (c *Comparison) Sentence() string { return c.sentence() }

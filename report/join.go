@@ -9,92 +9,96 @@ import (
 
 // Join compares the record files of two runs by utterance. Sets must be empty. Only
 // digests are kept; what differs is looked up in the files again.
+//
+// An utterance that one run has and the other lacks is a difference, unless shards
+// of the other are missing, where it may be.
 func Join(baseline, assisted Files, a, b *Set) (*Pairs, error) {
-	p := NewPairs(a, b)
-	first := map[string]digest{}
-	var order []string
-	if err := a.AddAll(baseline, func(r *Record, c wer.Counts) {
-		first[r.ID] = digestOf(r, c)
-		order = append(order, r.ID)
-	}); err != nil {
+	j := joint{Pairs: NewPairs(a, b), found: map[key][]string{}}
+	var first []digest // of the records of a, in their order
+	if err := a.AddAll(baseline, func(r *Record, c wer.Counts) { first = append(first, digestOf(r, c)) }); err != nil {
 		return nil, err
 	}
-	second := map[string]digest{}
+	partial := a.shards().incomplete() != ""
+	paired := make([]bool, len(first))
 	if err := b.AddAll(assisted, func(r *Record, c wer.Counts) {
-		second[r.ID] = digestOf(r, c)
-		if !a.ids[r.ID] {
-			order = append(order, r.ID)
+		k, d := keyOf(r.ID), digestOf(r, c)
+		if at, ok := a.ids[k]; ok {
+			paired[at] = true
+			j.note(k, j.add(first[at], d))
+		} else {
+			j.lack(k, d, "not in baseline", partial)
 		}
 	}); err != nil {
 		return nil, err
 	}
-	return p, p.join(order, first, second, baseline, assisted)
-}
-
-// join adds every utterance that one of the sets has a hypothesis for.
-func (p *Pairs) join(order []string, first, second map[string]digest, baseline, assisted Files) error {
-	for id := range p.Assisted.ids {
-		if _, ok := second[id]; !ok && p.Baseline.ids[id] {
-			if _, ok := first[id]; !ok {
-				p.c.Failed++
-			}
+	partial = b.shards().incomplete() != ""
+	alone := make([]key, len(first))
+	for k, at := range a.ids {
+		alone[at] = k
+	}
+	for at, k := range alone {
+		if !paired[at] {
+			j.lack(k, first[at], "not in assisted", partial)
 		}
 	}
-	found := map[string][]string{}
-	for _, id := range order {
-		a, inFirst := first[id]
-		b, inSecond := second[id]
-		var what []string
-		switch {
-		case !inFirst:
-			what = []string{lack("baseline", p.Baseline, id)}
-		case !inSecond:
-			what = []string{lack("assisted", p.Assisted, id)}
-		default:
-			what = p.add(a, b)
-		}
-		switch {
-		case len(what) == 0:
-		case len(found) < maxFindings:
-			found[id] = what
-		default:
-			p.c.Different++
-		}
-	}
-	return p.lookUp(found, baseline, assisted)
+	return j.Pairs, j.lookUp(baseline, assisted)
 }
 
-// lack says why an arm has no hypothesis for an utterance.
-func lack(arm string, s *Set, id string) string {
-	if s.ids[id] {
-		return arm + " failed"
-	}
-	return "not in " + arm
+// A joint is two sets on their way to becoming pairs.
+type joint struct {
+	*Pairs
+	found map[key][]string // what differs, at most maxFindings
 }
 
-// lookUp reads the texts of what differs.
-func (p *Pairs) lookUp(found map[string][]string, baseline, assisted Files) error {
-	if len(found) == 0 {
+// note counts an utterance that differs.
+func (j *joint) note(k key, what []string) {
+	switch {
+	case len(what) == 0:
+	case len(j.found) < maxFindings:
+		j.found[k] = what
+	default:
+		j.c.Different++
+	}
+}
+
+// lack counts an utterance that one set has not.
+func (j *joint) lack(k key, d digest, what string, partial bool) {
+	switch {
+	case d.failed: // there is nothing to be missed
+	case partial:
+		j.c.Unpaired++
+	default:
+		j.note(k, []string{what})
+	}
+}
+
+// lookUp reads the names and texts of what differs.
+func (j *joint) lookUp(baseline, assisted Files) error {
+	if len(j.found) == 0 {
 		return nil
 	}
-	texts := map[string]Pair[string]{}
+	texts, ids := map[key]Pair[string]{}, map[key]string{}
 	for i, f := range []Files{baseline, assisted} {
 		for r, err := range f.Records() {
-			if err != nil || found[r.ID] == nil {
+			if err != nil {
 				continue // AddAll has reported it
 			}
-			t := texts[r.ID]
+			k := keyOf(r.ID)
+			if j.found[k] == nil {
+				continue
+			}
+			t := texts[k]
 			if i == 0 {
 				t.Baseline = words(r)
 			} else {
 				t.Assisted = words(r)
 			}
-			texts[r.ID] = t
+			texts[k], ids[k] = t, r.ID
 		}
 	}
-	for id, what := range found {
-		p.find(id, what, texts[id])
+	for k, what := range j.found {
+		j.find(ids[k], what, texts[k])
 	}
-	slices.SortFunc(p.c.Differences, func(x, y Finding) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(j.c.Differences, func(x, y Finding) int { return cmp.Compare(x.ID, y.ID) })
 	return nil
 }

@@ -14,8 +14,8 @@ var cell = strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`, "_", `\_`, "`", 
 func (d *Document) Markdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# %s\n", cell.Replace(d.title()))
-	if note := d.note(); note != "" {
-		fmt.Fprintf(b, "\n%s\n", note)
+	for _, note := range d.notes() {
+		fmt.Fprintf(b, "\n**%s**\n", cell.Replace(note))
 	}
 	for i, c := range d.Comparisons {
 		fmt.Fprintf(b, "\n## %s\n\n| | |\n|---|---|\n", cell.Replace(d.heading(i)))

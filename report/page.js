@@ -11,6 +11,11 @@ for (const root of document.querySelectorAll(".replay")) {
     words: [...pane.querySelectorAll(".text span")].map((el) => ({ el, at: +el.dataset.t })),
     shown: 0,
   }));
+  for (const p of panes) {
+    p.line = parseFloat(getComputedStyle(p.box).lineHeight);
+    for (const w of p.words) w.el.classList.add("on");
+    p.shown = p.words.length;
+  }
   const end = Math.max(...panes.map((p) => p.total));
   const digits = end < 0.1 ? 4 : end < 1 ? 3 : end < 10 ? 2 : 1;
   // Pace such that the slower pane takes some ten seconds, in steps of 1, 2, 5.
@@ -33,7 +38,8 @@ for (const root of document.querySelectorAll(".replay")) {
       while (p.shown > 0 && p.words[p.shown - 1].at > now) p.words[--p.shown].el.classList.remove("on");
       if (p.shown !== before) {
         const el = p.words[Math.max(0, p.shown - 1)].el;
-        p.box.scrollTop = el.offsetTop - p.box.offsetTop - p.box.clientHeight + 3 * el.offsetHeight;
+        const line = Math.floor((el.offsetTop - p.box.offsetTop) / p.line), fit = Math.floor(p.box.clientHeight / p.line);
+        p.box.scrollTop = Math.max(0, line + 2 - fit) * p.line; // one line ahead, the first one whole
       }
     }
     button.textContent = playing ? "Pause" : now >= end ? "Play" : now > 0 ? "Go on" : "Play";

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -35,22 +36,30 @@ const (
 	letters               = 12.5
 )
 
-// A bar is one of a bar chart.
+// A bar is one of a bar chart. A label stands below its middle, unless it is that of
+// its left edge.
 type bar struct {
 	label string
 	value float64
+	edge  bool
 }
+
+// maxLabels is how many labels there is room for below a chart.
+const maxLabels = 9
 
 // barChart draws bars from left to right, with as many labels as there is room for.
 func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
 	p := newPlot(x, y)
 	values := make(plotter.Values, len(bs))
 	ticks := make([]plot.Tick, len(bs))
-	every := (len(bs) + 8) / 9
+	every := (len(bs) + maxLabels - 1) / maxLabels
 	for i, b := range bs {
 		values[i] = b.value
 		ticks[i].Value = float64(i)
-		if i%every == 0 {
+		if b.edge {
+			ticks[i].Value -= 0.5
+		}
+		if i%every == 0 || b.edge {
 			ticks[i].Label = b.label
 		}
 	}
@@ -139,16 +148,33 @@ func speedPlot(c *Comparison) template.HTML {
 	}
 	low, width, n := bins(c.decode)
 	bs := make([]bar, n)
+	every, first := 1, int(math.Round(low/width))
+	for i := 0; (n+every-1)/every > maxLabels-1; i++ {
+		every = []int{2, 5, 10}[min(i, 2)]
+	}
 	for i := range bs {
-		bs[i].label = fmt.Sprintf("%.4g", low+float64(i)*width)
+		if bs[i].edge = true; (first+i)%every == 0 {
+			bs[i].label = strconv.FormatFloat(low+float64(i)*width, 'f', decimals(float64(every)*width), 64)
+		}
 	}
 	for _, v := range c.decode {
 		i := int((v - low) / width)
 		bs[min(max(i, 0), n-1)].value++
 	}
 	at := (c.Speedup.Decode.Median-low)/width - 0.5
-	return barChart(bs, "times as fast, from ...", "pairs of runs",
-		bar{fmt.Sprintf("median %.2f", c.Speedup.Decode.Median), math.Min(math.Max(at, -0.5), float64(n)-0.5)})
+	return barChart(bs, "times as fast", "pairs of runs",
+		bar{label: fmt.Sprintf("median %.2f", c.Speedup.Decode.Median), value: math.Min(math.Max(at, -0.5), float64(n)-0.5)})
+}
+
+// decimals is how many digits behind the point multiples of a round step need, at
+// most two.
+func decimals(step float64) int {
+	for d, scale := range []float64{1, 10} {
+		if v := step * scale; math.Abs(v-math.Round(v)) < 1e-9 {
+			return d
+		}
+	}
+	return 2
 }
 
 // bins divides values into at most 24 bins of a round width. The outermost values
@@ -170,7 +196,7 @@ func acceptancePlot(c *Comparison) template.HTML {
 	}
 	bs := make([]bar, len(c.Acceptance.Histogram))
 	for i, n := range c.Acceptance.Histogram {
-		bs[i] = bar{fmt.Sprint(i), 100 * ratio(float64(n), float64(c.Acceptance.Rounds))}
+		bs[i] = bar{label: fmt.Sprint(i), value: 100 * ratio(float64(n), float64(c.Acceptance.Rounds))}
 	}
 	return barChart(bs, "drafted tokens accepted in a round", "% of rounds")
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -33,37 +32,26 @@ func (e *LineError) Unwrap() error { return e.Err }
 // of reading does.
 func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
-		b := bufio.NewReaderSize(r, 1<<16)
-		for n := 1; ; n++ {
-			line, err := b.ReadBytes('\n')
-			switch {
-			case err == io.EOF && len(line) == 0:
-				return
-			case err == io.EOF:
-				yield(nil, &LineError{name, n, ErrTorn})
-				return
-			case err != nil:
-				yield(nil, fmt.Errorf("%s: %w", name, err))
-				return
-			}
-			if line = bytes.TrimSpace(line); len(line) == 0 {
-				continue
-			}
-			if rec, err := parse(line); err != nil {
-				if !yield(nil, &LineError{name, n, err}) {
-					return
-				}
-			} else if !yield(rec, nil) {
+		p := new(parser)
+		for l := range lines(r) {
+			if rec, err := p.record(name, l); !yield(rec, err) {
 				return
 			}
 		}
 	}
 }
 
+// fields are a record's but for the methods.
+type fields Record
+
 // parse reads one line.
-func parse(line []byte) (*Record, error) {
+func (p *parser) parse(text []byte) (*Record, error) {
 	r := new(Record)
-	if err := json.Unmarshal(line, r); err != nil {
+	read := struct {
+		*fields
+		Run json.RawMessage `json:"run"` // goes before that of fields
+	}{fields: (*fields)(r)}
+	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("malformed record: %w", err)
 	}
 	if r.Schema != RecordSchema {
@@ -71,6 +59,16 @@ func parse(line []byte) (*Record, error) {
 	}
 	if r.ID == "" {
 		return nil, errors.New("malformed record: it has no id")
+	}
+	if read.Run != nil && !bytes.Equal(read.Run, p.raw) {
+		var run Run
+		if err := json.Unmarshal(read.Run, &run); err != nil {
+			return nil, fmt.Errorf("malformed record: %w", err)
+		}
+		p.raw, p.run = read.Run, run
+	}
+	if read.Run != nil {
+		r.Run = p.run // with the same map: nobody changes it
 	}
 	return r, nil
 }
@@ -85,7 +83,8 @@ func (r *Record) Line() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Files are the record files of one set.
+// Files are the record files of one set, which is one run: a whole, or shards of it
+// by name.
 type Files struct {
 	Name  string
 	Paths []string

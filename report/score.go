@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,7 @@ type Score struct {
 	Substitutions  int      `json:"substitutions"`
 	Deletions      int      `json:"deletions"`
 	Insertions     int      `json:"insertions"`
+	InsertionRate  float64  `json:"insertion_rate"` // of reference words; signal of hallucination
 	WER            float64  `json:"wer"`
 	WERInterval    Interval `json:"wer_interval"`
 	CER            float64  `json:"cer"`
@@ -49,7 +51,8 @@ type Score struct {
 	Seconds        Seconds  `json:"seconds"`
 	Work           Work     `json:"work"`
 	Drafting       Drafting `json:"drafting"`
-	Run            Run      `json:"run"` // of the first record
+	Run            Run      `json:"run"`              // of all records, but for Machine and Threads, which are the first one's
+	Shards         *Shards  `json:"shards,omitempty"` // nil for a whole, or if the names of files do not tell
 
 	Failures   []Failure   `json:"failures"` // at most [maxFailures]
 	Worst      []Utterance `json:"worst,omitempty"`
@@ -86,6 +89,11 @@ type Confusion struct {
 	Reference  string `json:"reference,omitempty"`
 	Hypothesis string `json:"hypothesis,omitempty"`
 	Count      int    `json:"count"`
+
+	// Missed is how many more there may have been, before others crowded this one
+	// out for a while; 0, and Count exact, unless there are very many different
+	// confusions.
+	Missed int `json:"missed,omitempty"`
 }
 
 // maxFailures is how many failures a score names; all are counted.
@@ -93,21 +101,42 @@ const maxFailures = 100
 
 // A Set takes records in and gives their score. It must not be used by two
 // goroutines at once.
+//
+// For each utterance it keeps some sixty bytes, whatever its length and that of its
+// name; besides, the worst utterances, a few for the replay, and at most
+// [maxConfusions] of their kinds of errors.
 type Set struct {
 	name   string
 	opt    Options
-	scorer wer.Scorer
+	marker marker
 	corpus wer.Corpus
 	score  Score
-	ids    map[string]bool
 	worst  []Utterance
-	made   map[Confusion]int // Count is 0 in the keys
+	made   counter
 	rates  []float64
-	differ differ
+
+	ids   map[key]int32 // in the order of their coming, from 0
+	parts []part        // files
+	first string        // id of the first record
 
 	seen   int       // utterances that sample was shown
 	stride int       // it keeps one of so many
 	some   []*Record // what it kept, for the replay
+}
+
+// A key stands for an identifier, whatever its length.
+type key [16]byte
+
+func keyOf(id string) key {
+	h := sha256.Sum256([]byte(id))
+	return key(h[:16])
+}
+
+// A part is a file of a set.
+type part struct {
+	path string
+	from int // index of its first record
+	rows int // lines, those that are no records included
 }
 
 // NewSet returns an empty set. The error says that the normaliser is unknown.
@@ -123,12 +152,12 @@ func NewSet(name string, o Options) (*Set, error) {
 			return nil, fmt.Errorf("normalizer %q: unknown: want auto, %s", o.Normalizer, strings.Join(normalize.Names(), ", "))
 		}
 	}
-	return &Set{name: name, opt: o, ids: map[string]bool{}, made: map[Confusion]int{}}, nil
+	return &Set{name: name, opt: o, ids: map[key]int32{}, made: counter{most: maxConfusions}}, nil
 }
 
 // normalizer returns how to normalise texts of a language.
-func (s *Set) normalizer(language string) func(string) string {
-	name := s.opt.Normalizer
+func (o Options) normalizer(language string) func(string) string {
+	name := o.Normalizer
 	if name == "auto" {
 		name = "english"
 		if language != "" && language != "en" {
@@ -140,41 +169,88 @@ func (s *Set) normalizer(language string) func(string) string {
 }
 
 // AddAll reads all records of f. Lines that are no records are counted as
-// failures. visit, if not nil, gets every record that has not failed.
+// failures; records of another run than the first one's are a *MixedError. visit,
+// if not nil, gets every record, those that have failed included.
 func (s *Set) AddAll(f Files, visit func(*Record, wer.Counts)) error {
-	for r, err := range f.Records() {
+	shards, err := shardsOf(f.Paths)
+	if err != nil {
+		return err
+	}
+	s.score.Shards = shards
+	for _, path := range f.Paths {
+		s.parts = append(s.parts, part{path: path, from: len(s.ids)})
+		if err := s.addFile(path, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Set) addFile(path string, visit func(*Record, wer.Counts)) error {
+	rows := &s.parts[len(s.parts)-1].rows
+	for m, err := range markAll(path, s.opt) {
 		var line *LineError
 		switch {
 		case errors.As(err, &line):
+			*rows++
 			s.fail(fmt.Sprintf("%s:%d", line.File, line.Line), line.Err.Error())
 			continue
 		case err != nil:
 			return err
 		}
-		counts, err := s.Add(r)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
+		*rows++
+		if err := s.take(m); err != nil {
+			return err
 		}
-		if visit != nil && r.Error == "" {
-			visit(r, counts)
+		if visit != nil {
+			visit(m.Record, m.score.Words)
 		}
 	}
 	return nil
 }
 
 // Add scores one record and returns its words. It is an error if the set has one
-// of that id already.
+// of that id already, or if its first one is of another run.
 func (s *Set) Add(r *Record) (wer.Counts, error) {
-	if s.ids[r.ID] {
-		return wer.Counts{}, fmt.Errorf("utterance %s is there twice: a set is one run, or the shards of one", r.ID)
+	m := s.marker.mark(r, s.opt)
+	return m.score.Words, s.take(m)
+}
+
+// A MixedError reports records of different runs in one set.
+type MixedError struct {
+	Files [2]string // the first record's and this one's; empty if they are not from files
+	IDs   [2]string // utterances
+
+	Thing  string // model, options, …
+	Values [2]string
+}
+
+func (e *MixedError) Error() string {
+	name := func(i int) string {
+		if e.Files[i] == "" {
+			return "utterance " + e.IDs[i]
+		}
+		return fmt.Sprintf("%s (utterance %s)", e.Files[i], e.IDs[i])
 	}
+	return fmt.Sprintf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one", name(0), name(1), e.Thing, e.Values[0], e.Values[1])
+}
+
+// take adds what was marked.
+func (s *Set) take(m marked) error {
+	r := m.Record
 	if len(s.ids) == 0 {
-		s.score.Run = r.Run
+		s.score.Run, s.first = r.Run, r.ID
+	} else if thing, got, want := r.Run.Differs(s.score.Run); thing != "" {
+		return &MixedError{[2]string{s.file(0), s.file(len(s.ids))}, [2]string{s.first, r.ID}, thing, [2]string{want, got}}
 	}
-	s.ids[r.ID] = true
+	k := keyOf(r.ID)
+	if at, ok := s.ids[k]; ok {
+		return fmt.Errorf("utterance %s is there twice%s: a set is one run, or the shards of one", r.ID, s.where(int(at)))
+	}
+	s.ids[k] = int32(len(s.ids))
 	if r.Error != "" {
 		s.fail(r.ID, r.Error)
-		return wer.Counts{}, nil
+		return nil
 	}
 	s.score.Utterances++
 	s.score.AudioSeconds += r.Duration
@@ -184,14 +260,31 @@ func (s *Set) Add(r *Record) (wer.Counts, error) {
 	s.score.Drafting.add(r.Drafting)
 	s.sample(r)
 	if r.NoReference {
-		return wer.Counts{}, nil
+		return nil
 	}
-	s.scorer.Normalize = s.normalizer(r.Language)
-	score := s.scorer.Score(r.Reference, r.Hypothesis)
-	s.corpus.Add(score)
-	s.rates = append(s.rates, score.Words.Rate())
-	s.note(r, score.Words)
-	return score.Words, nil
+	s.corpus.Add(m.score)
+	s.rates = append(s.rates, m.score.Words.Rate())
+	s.note(m)
+	return nil
+}
+
+// file returns the file of the record of an index; empty if it came from none.
+func (s *Set) file(at int) string {
+	name := ""
+	for _, p := range s.parts {
+		if p.from <= at {
+			name = p.path
+		}
+	}
+	return name
+}
+
+// where says that a record is in one file and in the last one.
+func (s *Set) where(at int) string {
+	if len(s.parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", in %s and in %s", s.file(at), s.parts[len(s.parts)-1].path)
 }
 
 // sample keeps utterances from all over the set, at even distances, at most
@@ -221,18 +314,19 @@ func (s *Set) fail(id, why string) {
 	}
 }
 
-// note counts the errors of r and keeps it if it is among the worst so far.
-func (s *Set) note(r *Record, c wer.Counts) {
+// note counts the errors of an utterance and keeps it if it is among the worst so
+// far.
+func (s *Set) note(m marked) {
+	c := m.score.Words
 	if c.Errors() == 0 {
 		return
 	}
-	fn := s.normalizer(r.Language)
-	u := Utterance{r.ID, c.Errors(), c.Ref(), c.Rate(), s.differ.words(fn(r.Reference), fn(r.Hypothesis))}
-	for _, w := range u.Diff {
+	for _, w := range m.diff {
 		if w.Op != wer.Hit.String() {
-			s.made[Confusion{w.Reference, w.Hypothesis, 0}]++
+			s.made.add(confused{w.Reference, w.Hypothesis})
 		}
 	}
+	u := Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff}
 	at, _ := slices.BinarySearchFunc(s.worst, u, worse)
 	if at < s.opt.Worst {
 		s.worst = slices.Insert(s.worst, at, u)
@@ -256,12 +350,13 @@ func (s *Set) Score() *Score {
 	r, w := s.score, s.corpus.Words
 	r.Name, r.Scored = s.name, s.corpus.Len()
 	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
-	r.WER, r.CER, r.MER, r.WIL = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL()
+	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
 	i := s.corpus.Interval(s.opt.Bootstrap)
 	r.WERInterval = Interval{i.Low, i.High, cmp.Or(s.opt.Bootstrap.Level, 0.95)}
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
 	r.Normalizer = s.opt.Normalizer + ", " + normalize.Version
-	r.Worst, r.Confusions = s.worst, s.confusions()
+	r.Worst, r.Confusions = s.worst, s.made.top(shownConfusions)
+	r.Shards = s.shards()
 	r.rates = s.rates
 	if r.Failures == nil {
 		r.Failures = []Failure{}
@@ -269,18 +364,5 @@ func (s *Set) Score() *Score {
 	return &r
 }
 
-// maxConfusions is how many confusions a score names.
-const maxConfusions = 30
-
-// confusions returns the errors made most often.
-func (s *Set) confusions() []Confusion {
-	all := make([]Confusion, 0, len(s.made))
-	for c, n := range s.made {
-		c.Count = n
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b Confusion) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Reference, b.Reference), strings.Compare(a.Hypothesis, b.Hypothesis))
-	})
-	return all[:min(len(all), maxConfusions)]
-}
+// shownConfusions is how many confusions a score names.
+const shownConfusions = 30

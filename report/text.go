@@ -13,8 +13,8 @@ import (
 func (d *Document) Text(w io.Writer, color bool) error {
 	b := bufio.NewWriter(w)
 	p := painter{b, color}
-	if note := d.note(); note != "" {
-		fmt.Fprintf(b, "%s\n\n", note)
+	for _, note := range d.notes() {
+		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", note))
 	}
 	for i, c := range d.Comparisons {
 		fmt.Fprintf(b, "%s: %s\n", d.heading(i), p.verdict(c))

@@ -30,7 +30,7 @@ type Scorer struct {
 
 // maxVocabulary is how many distinct words a Scorer keeps before it starts anew.
 // Numbers only have to agree within one utterance.
-const maxVocabulary = 1 << 20
+const maxVocabulary = 1 << 16
 
 // Score compares one utterance.
 func (s *Scorer) Score(ref, hyp string) Score {

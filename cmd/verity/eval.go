@@ -18,8 +18,9 @@ JSON lines, raw text with everything known about each utterance; "verity report"
 scores them again, compares them and makes a page of them.
 
 A run that was stopped, however that came, goes on where it was when it is started
-again with the same flags. Rows that cannot be used and sounds that cannot be read
-are counted and named, and do not stop the others. With --shard 2/4 the second of
+again with the same flags. Rows that cannot be used (no audio, bad JSON, an empty
+text) and sounds that cannot be read are counted and named, and do not stop the
+others; they are tried again when the run is started again. With --shard 2/4 the second of
 four runs the second of every four rows, on another machine for example; reports
 take all shards in a directory together.
 
@@ -159,14 +160,27 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 	if scored != nil {
 		return scored
 	}
-	if sum.Resumed > 0 && !v.quiet {
-		fmt.Fprintf(v.err, "verity eval: %d records were there, %d are new\n", sum.Resumed, sum.Done)
+	if !v.quiet {
+		fmt.Fprint(v.err, told(sum, o.Shard))
 	}
 	d := &report.Document{Scores: []*report.Score{set.Score()}}
 	if err := v.report.write(v.env, d, d.JSON); err != nil {
 		return err
 	}
 	return judged(d)
+}
+
+// told says what a reader of the score would not think of.
+func told(sum eval.Summary, s eval.Shard) string {
+	switch {
+	case sum.Retried > 0:
+		return fmt.Sprintf("verity eval: %d records were there, %d are new; %d that had failed were tried again\n", sum.Resumed, sum.Done, sum.Retried)
+	case sum.Resumed > 0:
+		return fmt.Sprintf("verity eval: %d records were there, %d are new\n", sum.Resumed, sum.Done)
+	case sum.Done == 0: // of the whole, there is at least one row
+		return fmt.Sprintf("verity eval: shard %v is empty: there are fewer rows than shards\n", s)
+	}
+	return ""
 }
 
 // share is how many of n rows a shard has.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,6 +21,10 @@ const reportHelp = `Report scores records and compares them; it needs no model. 
 of records, or a directory that "verity eval" or "verity compare" has written, with
 all its shards. The first one is the baseline that every other is compared with.
 
+All records of a set must be of one run: shards of another model, assistant, dataset,
+code or other options are refused. If shards are missing, or one has not come to its
+end, what is there is scored, the report says so, and the exit status is 1.
+
 Texts are normalised before they are scored, as --normalizer says; auto means
 english for English and basic for every other language. The english one writes
 numbers as digits, so "one two three" is then one word.
@@ -28,8 +33,8 @@ numbers as digits, so "one two three" is then one word.
   verity report --html report.html out/plain out/assisted
   verity report --merge shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
 
-Exit status: 0 done, 1 some utterance has failed, 2 wrong usage, 3 the records of one
-model, dataset and set of options differ.`
+Exit status: 0 done, 1 some utterance has failed or a shard is missing, 2 wrong usage,
+3 the records of one model, dataset and set of options differ.`
 
 // reportFlags say how to score and where to write.
 type reportFlags struct {
@@ -127,6 +132,9 @@ func (r *reporting) run(args []string) error {
 	if err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
+		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
+	}
 	if err := r.report.write(r.env, d, d.JSON); err != nil {
 		return err
 	}
@@ -205,9 +213,12 @@ func mustAgree(p report.Pair[report.Run]) bool {
 // judged turns what a document says into an exit status: 3 before 1. Two runs
 // that drafted nothing may be compared for their scores, so that is not an error.
 func judged(d *report.Document) error {
+	var faults []string
+	differ := false
 	for _, c := range d.Comparisons {
 		if c.Verdict == report.Different && mustAgree(c.Runs) {
-			return differsError{fmt.Errorf("%d utterances differ", c.Different)}
+			faults, differ = append(faults, fmt.Sprintf("%d utterances differ", c.Different)), true
+			break
 		}
 	}
 	failed := 0
@@ -215,7 +226,19 @@ func judged(d *report.Document) error {
 		failed = max(failed, s.Failed)
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d utterances have failed", failed)
+		faults = append(faults, fmt.Sprintf("%d utterances have failed", failed))
 	}
-	return nil
+	for _, s := range d.Scores {
+		if lacking := s.Incomplete(); lacking != "" {
+			faults = append(faults, "INCOMPLETE: of "+s.Name+", "+lacking)
+		}
+	}
+	switch err := errors.New(strings.Join(faults, "; ")); {
+	case len(faults) == 0:
+		return nil
+	case differ:
+		return differsError{err}
+	default:
+		return err
+	}
 }

@@ -1,0 +1,179 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+)
+
+// crowd writes records of as many utterances as one likes, of the size and shape
+// that eval writes: some twenty words of a vocabulary of sixty thousand by Zipf's
+// law, one in twenty of them wrong, half of the wrong ones no word at all, so that
+// the number of distinct confusions grows with that of the utterances.
+func crowd(w io.Writer, n int, assistant string) error {
+	rng := rand.New(rand.NewPCG(9, 9))
+	zipf := rand.NewZipf(rng, 1.1, 3, 60_000)
+	run := Run{Code: "test", Model: "whisper", ModelID: "0b90784b7678f6f5", Assistant: assistant, Dataset: "crowd", Machine: "linux/amd64", Threads: 2, Options: map[string]string{}}
+	for i := range 36 {
+		run.Options[fmt.Sprintf("some-decoding-option-%d", i)] = fmt.Sprint(i)
+	}
+	b := bufio.NewWriter(w)
+	for i := range n {
+		r := &Record{ID: fmt.Sprintf("test-other/%04d/%06d/%04d-%06d-%04d", i/999, i/33, i/999, i/33, i%33), Language: "en", Run: run}
+		var said, heard []string
+		for range 10 + rng.IntN(20) {
+			word := syllables(zipf.Uint64())
+			said = append(said, word)
+			switch x := rng.IntN(40); {
+			case x == 0:
+				word = syllables(zipf.Uint64())
+			case x == 1:
+				word = syllables(rng.Uint64N(1 << 40))
+			}
+			heard = append(heard, word)
+		}
+		r.Reference, r.Hypothesis, r.Duration = strings.Join(said, " "), strings.Join(heard, " "), 0.4*float64(len(said))
+		for from := 0; from < len(heard); from += 10 {
+			words := heard[from:min(from+10, len(heard))]
+			s := Segment{Start: 4 * float64(from), End: 4*float64(from) + 4, Text: " " + strings.Join(words, " "), AvgLogProb: -rng.Float64(), CompressionRatio: 1.1, NoSpeechProb: rng.Float64() / 100}
+			for j, word := range words {
+				s.Tokens = append(s.Tokens, int32(rng.IntN(51866)), int32(rng.IntN(51866)))
+				s.Pieces = append(s.Pieces, Piece{" " + word, j%3 > 0})
+			}
+			r.Segments = append(r.Segments, s)
+		}
+		spend(r, rng, assistant != "")
+		r.Run = run
+		line, err := r.Line()
+		if err != nil {
+			return err
+		}
+		if _, err := b.Write(line); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// syllables returns the word of a number.
+func syllables(n uint64) string {
+	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
+	var b []byte
+	for n++; n > 0; n /= 70 {
+		b = append(b, consonants[n%70/5], vowels[n%5])
+	}
+	return string(b)
+}
+
+// crowded writes a file of n records and returns its name.
+func crowded(tb testing.TB, n int, assistant string) string {
+	tb.Helper()
+	f, err := os.Create(filepath.Join(tb.TempDir(), "records.jsonl"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := crowd(f, n, assistant); err != nil {
+		tb.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return f.Name()
+}
+
+// heap returns the bytes of memory that this process has from the system for its
+// heap, garbage included.
+func heap() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+	metrics.Read(s)
+	sum := uint64(0)
+	for _, v := range s {
+		sum += v.Value.Uint64()
+	}
+	return sum
+}
+
+// peak runs f and returns the largest heap on the way.
+func peak(f func()) uint64 {
+	stop, most := make(chan bool), make(chan uint64)
+	go func() {
+		top := heap()
+		for tick := time.NewTicker(2 * time.Millisecond); ; {
+			select {
+			case <-tick.C:
+				top = max(top, heap())
+			case <-stop:
+				tick.Stop()
+				most <- max(top, heap())
+				return
+			}
+		}
+	}()
+	f()
+	close(stop)
+	return <-most
+}
+
+// BenchmarkReport scores a set, and compares two, of a hundred thousand utterances.
+// With VERITY_CROWD=FILE it leaves the records there.
+func BenchmarkReport(b *testing.B) {
+	const n = 100_000
+	path := crowded(b, n, "")
+	if keep := os.Getenv("VERITY_CROWD"); keep != "" {
+		if err := os.Rename(path, keep); err != nil {
+			b.Fatal(err)
+		}
+		path = keep
+	}
+	one := Files{"crowd", []string{path}}
+	o := Options{}
+	for _, bb := range []struct {
+		name string
+		do   func() error
+	}{
+		{"score", func() error {
+			s, err := NewSet("crowd", o)
+			if err == nil {
+				err = s.AddAll(one, nil)
+			}
+			if err == nil {
+				s.Score()
+			}
+			return err
+		}},
+		{"compare", func() error {
+			x, err := NewSet("a", o)
+			if err != nil {
+				return err
+			}
+			y, err := NewSet("b", o)
+			if err != nil {
+				return err
+			}
+			p, err := Join(one, one, x, y)
+			if err == nil {
+				p.Comparison()
+			}
+			return err
+		}},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			for b.Loop() {
+				top := peak(func() {
+					if err := bb.do(); err != nil {
+						b.Fatal(err)
+					}
+				})
+				b.ReportMetric(float64(top)/(1<<20), "MiB-heap")
+			}
+			b.ReportMetric(n/(b.Elapsed().Seconds()/float64(b.N)), "utterances/s")
+		})
+	}
+}

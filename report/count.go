@@ -1,0 +1,76 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A confused word is a reference word and what was written for it; one of them is
+// empty for an insertion or a deletion.
+type confused struct{ reference, hypothesis string }
+
+// maxConfusions is how many different confusions are counted at a time: some
+// fifteen megabytes.
+const maxConfusions = 1 << 17
+
+// A counter counts things of which there may be more different ones than it can
+// keep. When it is full it drops the rarer half, and remembers how often any of
+// those can have come: what is new from then on may have come that often before.
+// So what is frequent is never dropped, its count is exact, and where one is not,
+// it is known by how much (Space-Saving of Metwally, Agrawal & El Abbadi 2005, with
+// many dropped at once).
+type counter struct {
+	most  int // different things
+	n     map[confused]counted
+	floor int32 // no thing that is not in n has come more often
+}
+
+type counted struct {
+	count  int32
+	missed int32 // at most so many came before
+}
+
+func (c *counter) add(k confused) {
+	v, ok := c.n[k]
+	if !ok {
+		if len(c.n) >= c.most {
+			c.prune()
+		}
+		if c.n == nil {
+			c.n = map[confused]counted{}
+		}
+		v.missed = c.floor
+	}
+	v.count++
+	c.n[k] = v
+}
+
+// prune drops everything up to the median of how often things may have come.
+func (c *counter) prune() {
+	all := make([]int32, 0, len(c.n))
+	for _, v := range c.n {
+		all = append(all, v.count+v.missed)
+	}
+	slices.Sort(all)
+	c.floor = max(c.floor, all[(len(all)-1)/2])
+	kept := make(map[confused]counted, c.most)
+	for k, v := range c.n {
+		if v.count+v.missed > c.floor {
+			kept[k] = v
+		}
+	}
+	c.n = kept
+}
+
+// top returns the n most frequent ones.
+func (c *counter) top(n int) []Confusion {
+	all := make([]Confusion, 0, len(c.n))
+	for k, v := range c.n {
+		all = append(all, Confusion{k.reference, k.hypothesis, int(v.count), int(v.missed)})
+	}
+	slices.SortFunc(all, func(a, b Confusion) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Reference, b.Reference), strings.Compare(a.Hypothesis, b.Hypothesis))
+	})
+	return slices.Clone(all[:min(len(all), n)])
+}

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"runtime"
+
+	"verity/wer"
+)
+
+// A marker scores utterances one by one, with memory that later ones reuse.
+type marker struct {
+	scorer wer.Scorer
+	differ differ
+}
+
+// A marked record is one with what takes time to find out about it.
+type marked struct {
+	*Record
+	score wer.Score
+	diff  []Word // nil if there are no errors
+}
+
+// mark normalises the texts of r and counts what is wrong. A record that has failed
+// or has no reference has nothing to count.
+func (m *marker) mark(r *Record, o Options) marked {
+	if r.Error != "" || r.NoReference {
+		return marked{Record: r}
+	}
+	fn := o.normalizer(r.Language)
+	ref, hyp := fn(r.Reference), fn(r.Hypothesis)
+	out := marked{Record: r, score: m.scorer.Score(ref, hyp)}
+	if !out.score.Exact {
+		out.diff = m.differ.words(ref, hyp)
+	}
+	return out
+}
+
+// batch is how many lines are handed to a goroutine at once.
+const batch = 32
+
+// A line is one of a file, read but not understood.
+type line struct {
+	n    int // from 1
+	text []byte
+	err  error // why it cannot be read
+}
+
+// markAll yields the records of a file, marked, in their order, as Read does. All
+// processors work on it.
+func markAll(path string, o Options) iter.Seq2[marked, error] {
+	type result struct {
+		marked
+		err error
+	}
+	work := func(lines []line, p *parser, m *marker) []result {
+		out := make([]result, 0, len(lines))
+		for _, l := range lines {
+			r, err := p.record(path, l)
+			switch {
+			case err != nil:
+				out = append(out, result{err: err})
+			case r != nil:
+				out = append(out, result{marked: m.mark(r, o)})
+			}
+		}
+		return out
+	}
+	return func(yield func(marked, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(marked{}, err)
+			return
+		}
+		defer f.Close() // was only read
+		type job struct {
+			lines []line
+			out   chan []result
+		}
+		workers := runtime.GOMAXPROCS(0)
+		jobs, queue, stop := make(chan job), make(chan job, 2*workers), make(chan struct{})
+		for range workers {
+			go func() {
+				p, m := new(parser), new(marker)
+				for j := range jobs {
+					j.out <- work(j.lines, p, m)
+				}
+			}()
+		}
+		fed := make(chan struct{})
+		go func() {
+			defer close(fed)
+			defer close(queue)
+			defer close(jobs)
+			for lines := range batches(f) {
+				j := job{lines, make(chan []result, 1)}
+				select {
+				case queue <- j:
+				case <-stop:
+					return
+				}
+				jobs <- j
+			}
+		}()
+		defer func() { <-fed }()
+		defer close(stop)
+		for j := range queue {
+			for _, r := range <-j.out {
+				if !yield(r.marked, r.err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// batches yields the lines of r, some at a time.
+func batches(r io.Reader) iter.Seq[[]line] {
+	return func(yield func([]line) bool) {
+		var some []line
+		for l := range lines(r) {
+			if some = append(some, l); len(some) == batch {
+				if !yield(some) {
+					return
+				}
+				some = nil
+			}
+		}
+		if len(some) > 0 {
+			yield(some)
+		}
+	}
+}
+
+// lines yields the lines of r that are not blank, the last one with ErrTorn if it
+// has no end. An error of reading ends them.
+func lines(r io.Reader) iter.Seq[line] {
+	return func(yield func(line) bool) {
+		b := bufio.NewReaderSize(r, 1<<16)
+		for n := 1; ; n++ {
+			text, err := b.ReadBytes('\n')
+			switch {
+			case err == io.EOF && len(text) == 0:
+				return
+			case err == io.EOF:
+				yield(line{n: n, err: ErrTorn})
+				return
+			case err != nil:
+				yield(line{n: n, err: err})
+				return
+			}
+			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(line{n: n, text: text}) {
+				return
+			}
+		}
+	}
+}
+
+// A parser reads records. What made them is mostly the same in all and is kept.
+type parser struct {
+	raw []byte // of the last one
+	run Run
+}
+
+// record reads a line. A *LineError is of this line alone.
+func (p *parser) record(name string, l line) (*Record, error) {
+	err := l.err
+	if err != nil && !errors.Is(err, ErrTorn) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var r *Record
+	if err == nil {
+		r, err = p.parse(l.text)
+	}
+	if err != nil {
+		return nil, &LineError{name, l.n, err}
+	}
+	return r, nil
+}

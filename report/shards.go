@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Shards says which parts of a run a set holds, as the names of its files tell.
+type Shards struct {
+	Of      int   `json:"of"`
+	Present []int `json:"present"` // from 1
+	Missing []int `json:"missing"`
+	Short   []int `json:"short"` // with fewer records than the others have for as many rows: their runs have not come to an end
+
+	parts map[int]int // index of the file among the set's
+}
+
+var shardName = regexp.MustCompile(`^records-([1-9][0-9]{0,8})-of-([1-9][0-9]{0,8})\.jsonl$`)
+
+// shardsOf returns what files have of a run; nil if none has a shard's name. Shards
+// of different divisions, and one that is there twice, are errors.
+func shardsOf(paths []string) (*Shards, error) {
+	var s *Shards
+	first := ""
+	for at, path := range paths {
+		m := shardName.FindStringSubmatch(filepath.Base(path))
+		if m == nil {
+			continue
+		}
+		i, _ := strconv.Atoi(m[1]) // nine digits
+		of, _ := strconv.Atoi(m[2])
+		if s == nil {
+			s, first = &Shards{Of: of, parts: map[int]int{}}, path
+		}
+		if i > of || of > maxShards {
+			return nil, fmt.Errorf("%s: its name is not that of a shard", path)
+		}
+		if of != s.Of {
+			return nil, fmt.Errorf("%s is one of %d shards, %s one of %d: a set is one run, or all shards of one", first, s.Of, path, of)
+		}
+		if other, twice := s.parts[i]; twice {
+			return nil, fmt.Errorf("shard %d/%d is there twice: %s and %s", i, of, paths[other], path)
+		}
+		s.parts[i] = at
+	}
+	return s, nil
+}
+
+// maxShards is how many shards a run may be divided into to be reported on.
+const maxShards = 1 << 16
+
+// shards completes what the names say by what the files hold: of rows dealt out one
+// by one, no shard has fewer than one behind it, nor two fewer than any.
+func (s *Set) shards() *Shards {
+	if s.score.Shards == nil {
+		return nil
+	}
+	sh := *s.score.Shards
+	sh.Present, sh.Missing, sh.Short = []int{}, []int{}, []int{}
+	before, behind := 0, make([]int, sh.Of+2) // most rows of shards before, of this one and those behind
+	rows := func(i int) int {
+		if at, ok := sh.parts[i]; ok && at < len(s.parts) {
+			return s.parts[at].rows
+		}
+		return 0
+	}
+	for i := sh.Of; i > 0; i-- {
+		behind[i] = max(behind[i+1], rows(i))
+	}
+	for i := 1; i <= sh.Of; i++ {
+		if _, ok := sh.parts[i]; !ok {
+			sh.Missing = append(sh.Missing, i)
+			continue
+		}
+		sh.Present = append(sh.Present, i)
+		if n := rows(i); n < behind[i] || n < before-1 {
+			sh.Short = append(sh.Short, i)
+		}
+		before = max(before, rows(i))
+	}
+	return &sh
+}
+
+// incomplete says what a set lacks; nothing if it is whole as far as is known.
+func (s *Shards) incomplete() string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	if n := len(s.Missing); n > 0 {
+		parts = append(parts, s.list(s.Missing)+" missing")
+	}
+	if n := len(s.Short); n > 0 {
+		parts = append(parts, s.list(s.Short)+" not finished (fewer records than in the others)")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// list spells shards: "shard 2/4 is", "shards 2/4, 4/4 are".
+func (s *Shards) list(is []int) string {
+	const most = 10
+	var names []string
+	for _, i := range is[:min(len(is), most)] {
+		names = append(names, fmt.Sprintf("%d/%d", i, s.Of))
+	}
+	if more := len(is) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	if len(is) == 1 {
+		return "shard " + names[0] + " is"
+	}
+	return "shards " + strings.Join(names, ", ") + " are"
+}
+
+// Incomplete says what is missing from the shards of s; nothing if nothing is known
+// to be.
+func (s *Score) Incomplete() string { return s.Shards.incomplete() }

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMixed changes one thing of the run that made half of the records: they do not
+// make a set with the others, and the error says where and why.
+func TestMixed(t *testing.T) {
+	tests := []struct {
+		thing  string // empty if they do belong together
+		change func(r *Run)
+	}{
+		{"", func(r *Run) { r.Machine, r.Threads = "another", 7 }}, // changes times alone
+		{"code", func(r *Run) { r.Code = "2" }},
+		{"model", func(r *Run) { r.Model = "tiny" }},
+		{"model id", func(r *Run) { r.ModelID = "x" }},
+		{"assistant", func(r *Run) { r.Assistant = "ngram" }},
+		{"dataset", func(r *Run) { r.Dataset = "letters" }},
+		{"options", func(r *Run) { r.Options["beam-size"] = "5" }},
+		{"options", func(r *Run) { r.Options["language"] = "nl" }},
+		{"options", func(r *Run) { delete(r.Options, "language") }},
+	}
+	for _, tt := range tests {
+		for _, failed := range []bool{false, true} {
+			dir := t.TempDir()
+			one, two := filepath.Join(dir, "records-1-of-2.jsonl"), filepath.Join(dir, "records-2-of-2.jsonl")
+			all := made(10, false)
+			for _, r := range all[5:] {
+				r.Run.Options = maps.Clone(r.Run.Options)
+				tt.change(&r.Run)
+				if failed {
+					r.Error = "no sound"
+				}
+			}
+			writeRecords(t, one, all[:5])
+			writeRecords(t, two, all[5:])
+			f, err := Find(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, _ := NewSet("set", Options{})
+			err = s.AddAll(f[0], nil)
+			var mixed *MixedError
+			if tt.thing == "" {
+				if err != nil {
+					t.Errorf("another machine: %v", err)
+				}
+				continue
+			}
+			if !errors.As(err, &mixed) || mixed.Thing != tt.thing || mixed.Files != [2]string{one, two} || mixed.IDs != [2]string{all[0].ID, all[5].ID} {
+				t.Errorf("another %s, failed %v: %v", tt.thing, failed, err)
+				continue
+			}
+			for _, part := range []string{one, two, tt.thing} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not name %s", err, part)
+				}
+			}
+		}
+	}
+	x, y := made(2, false)[0], made(2, true)[1]
+	s, _ := NewSet("set", Options{})
+	if _, err := s.Add(x); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(y); err == nil || !strings.Contains(err.Error(), y.ID) {
+		t.Errorf("without files: %v, want an error that names the utterances", err)
+	}
+}
+
+// TestShards gives shards of so many rows each: which of them are missing, and which
+// cannot be whole.
+func TestShards(t *testing.T) {
+	tests := []struct {
+		name string
+		rows map[string]int // of files
+		want string         // Incomplete, or a part of the error
+	}{
+		{"a whole", map[string]int{"records.jsonl": 5}, ""},
+		{"all of four", map[string]int{"records-1-of-4.jsonl": 3, "records-2-of-4.jsonl": 3, "records-3-of-4.jsonl": 2, "records-4-of-4.jsonl": 2}, ""},
+		{"fewer rows than shards", map[string]int{"records-1-of-3.jsonl": 1, "records-2-of-3.jsonl": 0, "records-3-of-3.jsonl": 0}, ""},
+		{"one missing", map[string]int{"records-1-of-4.jsonl": 3, "records-3-of-4.jsonl": 2, "records-4-of-4.jsonl": 2}, "shard 2/4 is missing"},
+		{"two missing", map[string]int{"records-1-of-4.jsonl": 3, "records-3-of-4.jsonl": 2}, "shards 2/4, 4/4 are missing"},
+		{"one alone", map[string]int{"records-2-of-2.jsonl": 3}, "shard 1/2 is missing"},
+		{"many missing", map[string]int{"records-1-of-20.jsonl": 3}, "shards 2/20, 3/20, 4/20, 5/20, 6/20, 7/20, 8/20, 9/20, 10/20, 11/20, and 9 more are missing"},
+		{"first stopped", map[string]int{"records-1-of-3.jsonl": 1, "records-2-of-3.jsonl": 2, "records-3-of-3.jsonl": 2}, "shard 1/3 is not finished (fewer records than in the others)"},
+		{"last stopped", map[string]int{"records-1-of-3.jsonl": 4, "records-2-of-3.jsonl": 4, "records-3-of-3.jsonl": 2}, "shard 3/3 is not finished (fewer records than in the others)"},
+		{"missing and stopped", map[string]int{"records-2-of-4.jsonl": 4, "records-3-of-4.jsonl": 2, "records-4-of-4.jsonl": 4}, "shard 1/4 is missing, shard 3/4 is not finished (fewer records than in the others)"},
+		{"of two divisions", map[string]int{"records-1-of-2.jsonl": 2, "records-2-of-3.jsonl": 2}, "is one of 2 shards"},
+		{"no such shard", map[string]int{"records-3-of-2.jsonl": 2}, "its name is not that of a shard"},
+		{"too many", map[string]int{"records-1-of-999999999.jsonl": 2}, "its name is not that of a shard"},
+		{"another name", map[string]int{"records-mine.jsonl": 2}, ""},
+	}
+	for _, tt := range tests {
+		dir, all := t.TempDir(), made(40, false)
+		for name, n := range tt.rows {
+			writeRecords(t, filepath.Join(dir, name), all[:n])
+			all = all[n:]
+		}
+		f, err := Find(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ := NewSet("set", Options{})
+		got := ""
+		if err := s.AddAll(f[0], nil); err != nil {
+			got = err.Error()
+			if tt.want != "" && strings.Contains(got, tt.want) {
+				got = tt.want
+			}
+		} else {
+			got = s.Score().Incomplete()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	one, two := t.TempDir(), t.TempDir()
+	for _, dir := range []string{one, two} {
+		writeRecords(t, filepath.Join(dir, "records-1-of-2.jsonl"), made(1, false))
+	}
+	s, _ := NewSet("set", Options{})
+	err := s.AddAll(Files{"both", []string{filepath.Join(one, "records-1-of-2.jsonl"), filepath.Join(two, "records-1-of-2.jsonl")}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "shard 1/2 is there twice") {
+		t.Errorf("one shard of two folders: %v", err)
+	}
+}
+
+// TestTwiceNamesFiles checks that an utterance of two files is told where it is.
+func TestTwiceNamesFiles(t *testing.T) {
+	dir := t.TempDir()
+	a, b, all := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl"), made(4, false)
+	writeRecords(t, a, all[:3])
+	writeRecords(t, b, all[2:])
+	s, _ := NewSet("set", Options{})
+	err := s.AddAll(Files{"both", []string{a, b}}, nil)
+	if want := fmt.Sprintf("utterance %s is there twice, in %s and in %s", all[2].ID, a, b); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestJoinShards compares a whole with a run of which a shard is missing: what that
+// would have is not called different.
+func TestJoinShards(t *testing.T) {
+	dir := t.TempDir()
+	a, b := made(9, false), made(9, true)
+	whole := filepath.Join(dir, "records.jsonl")
+	part := filepath.Join(dir, "records-2-of-3.jsonl")
+	writeRecords(t, whole, a)
+	writeRecords(t, part, []*Record{b[1], b[4], b[7]})
+	for _, swap := range []bool{false, true} {
+		x, _ := NewSet("x", Options{})
+		y, _ := NewSet("y", Options{})
+		f, g := Files{"x", []string{whole}}, Files{"y", []string{part}}
+		if swap {
+			f, g = g, f
+		}
+		p, err := Join(f, g, x, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := p.Comparison(); c.Different != 0 || c.Unpaired != 6 || c.Utterances != 3 || c.Identical.All != 3 {
+			t.Errorf("swapped %v: %d different, %d unpaired, %d of %d identical, want 0, 6, 3 of 3", swap, c.Different, c.Unpaired, c.Identical.All, c.Utterances)
+		}
+	}
+}
+
+// TestCounter counts more different things than there is room for. What it says of
+// each it shows must hold, and what is frequent must be exact.
+func TestCounter(t *testing.T) {
+	for _, room := range []int{40, 100, 5000} {
+		c, truth := counter{most: room}, map[confused]int{}
+		count := func(k confused) {
+			c.add(k)
+			truth[k]++
+			if len(c.n) > room {
+				t.Fatalf("%d are kept, want at most %d", len(c.n), room)
+			}
+		}
+		for i := range 3000 {
+			count(confused{fmt.Sprint("rare", i), ""})
+			for j := range 12 {
+				if i%(j+1) == 0 {
+					count(confused{fmt.Sprint("often", j), "x"})
+				}
+			}
+			if i > 2000 {
+				count(confused{"late", "x"})
+			}
+		}
+		exact := 0
+		top := c.top(10)
+		for _, v := range top {
+			n := truth[confused{v.Reference, v.Hypothesis}]
+			if n < v.Count || n > v.Count+v.Missed {
+				t.Errorf("room for %d: %s came %d times, said to be %d to %d", room, v.Reference, n, v.Count, v.Count+v.Missed)
+			}
+			if v.Missed == 0 {
+				exact++
+			}
+		}
+		if len(top) != 10 || top[0].Reference != "often0" || exact < 9 || room == 5000 && exact < 10 {
+			t.Errorf("room for %d: %d of %d are exact, first %s", room, exact, len(top), top[0].Reference)
+		}
+	}
+}
