@@ -62,7 +62,7 @@ type Pass struct {
 	Draft   bool // by an assistant's decoder
 	Streams int
 	Rows    int
-	Prompt  bool // some rows wanted no logits: a prompt went through
+	Prompt  bool // a stream began: its prompt went through
 }
 
 // An Observer learns what passes cost. It is called by whoever begins one, one
@@ -140,7 +140,7 @@ func (b *Batch) start() {
 	}
 	p := Pass{Draft: l.draft, Streams: len(l.calls)}
 	for _, c := range l.calls {
-		p.count(c.rows, c.loud)
+		p.count(c.rows)
 	}
 	b.begin(p)
 	b.waiting -= len(l.calls)
@@ -149,9 +149,9 @@ func (b *Batch) start() {
 	calls[0].turn <- calls
 }
 
-func (p *Pass) count(rows []Row, loud int) {
+func (p *Pass) count(rows []Row) {
 	p.Rows += len(rows)
-	p.Prompt = p.Prompt || loud < len(rows)
+	p.Prompt = p.Prompt || rows[0].Position == 0
 }
 
 // begin tells the observer. b.mu is held.
@@ -198,7 +198,7 @@ func (l *Lane) share(ctx context.Context, rows []Row, loud int) (logits []float3
 		return nil, false, nil
 	case b.members == 1 && b.waiting == 0: // nobody to wait for
 		p := Pass{Draft: l.draft, Streams: 1}
-		p.count(rows, loud)
+		p.count(rows)
 		b.begin(p)
 		b.mu.Unlock()
 		logits = l.room(loud)
