@@ -29,7 +29,6 @@ func newCaches(layers, heads, size, capacity int, t tensor.DType) []cache {
 type Cross struct {
 	d      *Decoder
 	layers []cache
-	kv     []float32 // [AudioFrames][2·width], while it is being made
 }
 
 // Cross computes the cross-attention keys and values of f for every layer.
@@ -44,17 +43,16 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 	if !ok {
 		c = d.BlankCross()
 	}
-	if c.kv == nil {
-		c.kv = make([]float32, m.AudioFrames*2*m.TextWidth)
-	}
+	places, keep := make([]kernel.Place, f.Positions), new(kernel.Rounded)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
 			c.Close()
 			return nil, err
 		}
-		d.blocks[i].crossKV.Apply(d.pool, c.kv, f.Data, f.Positions, f.Width, kernel.Store)
-		c.layers[i].keys.Set(d.pool, 0, f.Positions, c.kv, 2*m.TextWidth)
-		c.layers[i].values.Set(d.pool, 0, f.Positions, c.kv[m.TextWidth:], 2*m.TextWidth)
+		for p := range places {
+			places[p] = kernel.Place{K: c.layers[i].keys, V: c.layers[i].values, Pos: p}
+		}
+		d.blocks[i].crossKV.ApplyKV(d.pool, nil, places, f.Data, f.Width, keep)
 	}
 	return c, nil
 }

@@ -13,9 +13,9 @@ import (
 type work struct {
 	rows         int
 	x, y, q      []float32 // [rows][width]
-	qkv          []float32 // [rows][3·width]
 	hidden       []float32 // [rows][ffn]
 	short        []float32 // [rows not silent][shortlist]
+	places       []kernel.Place
 	self, across []kernel.Span
 	attend       kernel.Scratch
 }
@@ -30,8 +30,8 @@ func (d *Decoder) workFor(n int) *work {
 	return &work{
 		rows: n,
 		x:    make([]float32, n*width), y: make([]float32, n*width), q: make([]float32, n*width),
-		qkv:    make([]float32, n*3*width),
 		hidden: make([]float32, n*d.dims.TextFFN),
+		places: make([]kernel.Place, n),
 		self:   make([]kernel.Span, n), across: make([]kernel.Span, n),
 	}
 }
@@ -120,22 +120,16 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 	size := width / heads
 	scale := float32(1 / math.Sqrt(float64(size)))
 
-	b.norm1.Apply(d.pool, w.y, w.x, n)
-	b.qkv.Apply(d.pool, w.qkv, w.y, n, width, kernel.Store)
-	// Every row is in its cache, rounded, before any row looks.
-	for i := 0; i < n; {
-		run := runLength(rows[i:])
-		c, at := rows[i].Stream.layers[layer], w.qkv[i*3*width:]
-		c.keys.Set(d.pool, rows[i].Position, run, at[width:], 3*width)
-		c.values.Set(d.pool, rows[i].Position, run, at[2*width:], 3*width)
-		i += run
-	}
 	for i, r := range rows {
 		s, c := r.Stream.layers[layer], r.Stream.cross.layers[layer]
+		w.places[i] = kernel.Place{K: s.keys, V: s.values, Pos: r.Position}
 		w.self[i] = kernel.Span{K: s.keys, V: s.values, N: r.Position + 1}
 		w.across[i] = kernel.Span{K: c.keys, V: c.values, N: d.dims.AudioFrames}
 	}
-	kernel.Attend(d.pool, w.y, w.qkv, 3*width, heads, size, scale, w.self[:n], &w.attend)
+	b.norm1.Apply(d.pool, w.y, w.x, n)
+	// Every row is in its cache, rounded, before any row looks.
+	b.qkv.ApplyKV(d.pool, w.q, w.places[:n], w.y, width, nil)
+	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.self[:n], &w.attend)
 	b.out.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
 
 	b.norm2.Apply(d.pool, w.y, w.x, n)

@@ -115,7 +115,7 @@ func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error)
 	defer e.spare.Put(w)
 
 	f := &Features{Positions: d.AudioFrames, Width: d.AudioWidth}
-	f.Data = make([]float32, f.Positions*f.Width)
+	f.Data = kernel.NewFloats(f.Positions * f.Width)
 	e.stem(w, f.Data, mel)
 	for i := range e.blocks {
 		if err := ctx.Err(); err != nil {
@@ -146,11 +146,9 @@ func (b *block) apply(e *Encoder, w *work, x []float32) {
 	size := width / d.AudioHeads
 
 	b.norm1.Apply(e.pool, w.y, x, n)
-	b.qkv.Apply(e.pool, w.qkv, w.y, n, width, kernel.Store)
-	w.keys.Set(e.pool, 0, n, w.qkv[width:], 3*width)
-	w.values.Set(e.pool, 0, n, w.qkv[2*width:], 3*width)
+	b.qkv.ApplyKV(e.pool, w.q, w.places, w.y, width, nil)
 	scale := float32(1 / math.Sqrt(float64(size)))
-	kernel.Attend(e.pool, w.y, w.qkv, 3*width, d.AudioHeads, size, scale, w.spans, &w.attend)
+	kernel.Attend(e.pool, w.y, w.q, width, d.AudioHeads, size, scale, w.spans, &w.attend)
 	b.out.Apply(e.pool, x, w.y, n, width, kernel.StoreAdd)
 
 	b.norm2.Apply(e.pool, w.y, x, n)

@@ -9,31 +9,31 @@ import (
 
 // A work is the buffers of one Encode call.
 type work struct {
-	mel    []float32 // [1+2n+1][bins], the first and last row zero
-	conv   []float32 // [1+2n+1][width], likewise
-	y      []float32 // [n][width]
-	qkv    []float32 // [n][3·width]
-	hidden []float32 // [n][ffn]
-	keys   *kernel.Keys
-	values *kernel.Values
-	spans  []kernel.Span // every position sees all of them
+	mel    []float32      // [1+2n+1][bins], the first and last row zero
+	conv   []float32      // [1+2n+1][width], likewise
+	y      []float32      // [n][width]
+	q      []float32      // [n][width]
+	hidden []float32      // [n][ffn]
+	places []kernel.Place // one after the other in the same caches
+	spans  []kernel.Span  // every position sees all of them
 	attend kernel.Scratch
 }
 
 func newWork(d model.Dims) *work {
 	n, width, size := d.AudioFrames, d.AudioWidth, d.AudioWidth/d.AudioHeads
 	w := &work{
-		mel:    make([]float32, (2*n+2)*d.MelBins),
-		conv:   make([]float32, (2*n+2)*width),
-		y:      make([]float32, n*width),
-		qkv:    make([]float32, n*3*width),
-		hidden: make([]float32, n*d.AudioFFN),
-		keys:   kernel.NewKeys(d.AudioHeads, size, n, tensor.F32),
-		values: kernel.NewValues(d.AudioHeads, size, n, tensor.F32),
+		mel:    kernel.NewFloats((2*n + 2) * d.MelBins),
+		conv:   kernel.NewFloats((2*n + 2) * width),
+		y:      kernel.NewFloats(n * width),
+		q:      kernel.NewFloats(n * width),
+		hidden: kernel.NewFloats(n * d.AudioFFN),
+		places: make([]kernel.Place, n),
 		spans:  make([]kernel.Span, n),
 	}
+	keys, values := kernel.NewKeys(d.AudioHeads, size, n, tensor.F32), kernel.NewValues(d.AudioHeads, size, n, tensor.F32)
 	for i := range w.spans {
-		w.spans[i] = kernel.Span{K: w.keys, V: w.values, N: n}
+		w.places[i] = kernel.Place{K: keys, V: values, Pos: i}
+		w.spans[i] = kernel.Span{K: keys, V: values, N: n}
 	}
 	return w
 }

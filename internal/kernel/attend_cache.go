@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"unsafe"
-
 	"verity/internal/parallel"
 	"verity/internal/tensor"
 )
@@ -34,8 +32,16 @@ func newStore(n int, d tensor.DType) store {
 // front to back for every token, as weights are.
 func cacheMemory[E float32 | uint16](n int) []E {
 	x := make([]E, n)
-	preferHugePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), n*int(unsafe.Sizeof(E(0)))))
+	preferHugePages(bytesOf(x))
 	return x
+}
+
+// memory returns what lies from offset on, and the size of n numbers in bytes.
+func (s *store) memory(offset, n int) ([]byte, int) {
+	if s.f32 != nil {
+		return bytesOf(s.f32[offset:]), 4 * n
+	}
+	return bytesOf(s.f16[offset:]), 2 * n
 }
 
 func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) }
@@ -49,18 +55,22 @@ func (s *store) copy(to int, src *store, from, n int) {
 	copy(s.f16[to:to+n], src.f16[from:from+n])
 }
 
-// scatter sets the numbers at offset, offset+step, … to x.
-func (s *store) scatter(offset, step int, x []float32) {
-	if len(x) == 0 {
-		return
-	}
+// narrow sets the numbers at offset, offset+1, … to x.
+func (s *store) narrow(offset int, x []float32) {
 	if s.f32 != nil {
-		for i, v := range x {
-			s.f32[offset+i*step] = v
-		}
+		copy(s.f32[offset:], x)
 		return
 	}
-	vector.scatterHalf(s.f16[offset:offset+(len(x)-1)*step+1], step, x)
+	vector.narrow(s.f16[offset:], x)
+}
+
+// turn sets the tile at offset to x transposed, as a turnFunc does.
+func (s *store) turn(offset int, x []float32, stride, rows, cols int) {
+	if s.f32 != nil {
+		vector.turn(s.f32[offset:], x, stride, rows, cols)
+		return
+	}
+	vector.turnHalf(s.f16[offset:], x, stride, rows, cols)
 }
 
 // Keys is a cache of attention keys for the positions 0 … capacity-1, laid out so
@@ -88,22 +98,25 @@ func (k *Keys) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 	checkSet(k.heads*k.dim, k.capacity, pos, n, x, xStride)
 	if n < panelKeys {
 		for h := range k.heads {
-			k.set(h, pos, n, x, xStride)
+			k.put(h, 0, k.dim, pos, n, x[h*k.dim:], xStride)
 		}
 		return
 	}
 	p.For(k.heads, 1, func(lo, hi int) {
 		for h := lo; h < hi; h++ {
-			k.set(h, pos, n, x, xStride)
+			k.put(h, 0, k.dim, pos, n, x[h*k.dim:], xStride)
 		}
 	})
 }
 
-// set is Set for one head.
-func (k *Keys) set(head, pos, n int, x []float32, xStride int) {
-	for i := range n {
-		at := k.at(head, (pos+i)/panelKeys) + (pos+i)%panelKeys
-		k.scatter(at, panelKeys, x[i*xStride+head*k.dim:][:k.dim])
+// put stores numbers d … d+cols-1 of one head of n keys: for position pos+i,
+// x[i·xStride …].
+func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
+	for i := 0; i < n; {
+		at := (pos + i) % panelKeys
+		rows := min(panelKeys-at, n-i)
+		k.turn(k.at(head, (pos+i)/panelKeys)+d*panelKeys+at, x[i*xStride:], xStride, rows, cols)
+		i += rows
 	}
 }
 
@@ -149,21 +162,21 @@ func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 	checkSet(v.heads*v.dim, v.capacity, pos, n, x, xStride)
 	if n < panelKeys {
 		for h := range v.heads {
-			v.set(h, pos, n, x, xStride)
+			v.put(h, 0, v.dim, pos, n, x[h*v.dim:], xStride)
 		}
 		return
 	}
 	p.For(v.heads, 1, func(lo, hi int) {
 		for h := lo; h < hi; h++ {
-			v.set(h, pos, n, x, xStride)
+			v.put(h, 0, v.dim, pos, n, x[h*v.dim:], xStride)
 		}
 	})
 }
 
-// set is Set for one head.
-func (v *Values) set(head, pos, n int, x []float32, xStride int) {
+// put stores what Keys.put does of values.
+func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	for i := range n {
-		v.scatter(v.at(head, pos+i), 1, x[i*xStride+head*v.dim:][:v.dim])
+		v.narrow(v.at(head, pos+i)+d, x[i*xStride:][:cols])
 	}
 }
 

@@ -60,10 +60,7 @@ func (j *attendJob) score(b *attendBuffer, head int, rows block) {
 	b.query = grow(b.query, rows.rows()*j.dim)
 	b.scores = grow(b.scores, rows.rows()*b.stride)
 	for r := range rows.rows() {
-		to := b.query[r*j.dim:][:j.dim]
-		for i, v := range j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim] {
-			to[i] = v * j.scale
-		}
+		vector.scale(b.query[r*j.dim:][:j.dim], j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim], j.scale)
 	}
 	k := j.spans[rows.lo].K
 	t := tileShape{

@@ -5,17 +5,33 @@ import "verity/internal/parallel"
 // quantiseRows is from how many rows on quantising them is worth a job of its own.
 const quantiseRows = 16
 
-// quantise rounds the rows of x to int8, into t.q.
+// Rounded is activations rounded to int8. A caller of MatMulKV that has the same
+// ones for several matrices may keep it between the calls.
+type Rounded struct {
+	q     []uint8 // [rows][depth], plus 128
+	scale []float32
+	full  bool
+}
+
+// quantise rounds the rows of x to int8, into t.rounded, unless it was done.
 func (t *matmul) quantise(p *parallel.Pool) {
-	depth := t.w.depth()
-	if need := t.rows * depth; cap(t.q) < need {
-		t.q = aligned(need)
+	if t.rounded == nil {
+		t.rounded = &t.own
+		t.own.full = false
 	}
-	t.q = t.q[:t.rows*depth]
-	if cap(t.qScale) < t.rows {
-		t.qScale = make([]float32, t.rows)
+	r, need := t.rounded, t.rows*t.w.depth()
+	if r.full {
+		if len(r.q) != need {
+			panic("kernel: Rounded is of other activations")
+		}
+		return
 	}
-	t.qScale = t.qScale[:t.rows]
+	if cap(r.q) < need {
+		r.q = aligned(need)
+	}
+	r.q = r.q[:need]
+	r.scale = grow(r.scale, t.rows)
+	r.full = true
 	if t.rows < quantiseRows {
 		t.quantiseRange(0, t.rows)
 		return
@@ -37,9 +53,9 @@ func (t *matmul) quantiseRange(lo, hi int) {
 	for r := lo; r < hi; r++ {
 		row := t.x[r*t.xStride:][:t.w.in]
 		inverse, scale := int8Scale(int8s.fn.maxAbs(row))
-		q := t.q[r*depth:][:depth]
+		q := t.rounded.q[r*depth:][:depth]
 		int8s.fn.quantise(q[:len(row)], row, inverse) // what is left meets weights of zero
-		t.qScale[r] = scale
+		t.rounded.scale[r] = scale
 	}
 }
 
@@ -48,21 +64,42 @@ func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 	clear(acc)
 	in := t.w.depth()
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
-	step, ahead := blocks(rows, in, panel, maxInt8Depth)
+	step, ahead := blocks(rows, in, panel, blockBytesInt8, maxInt8Depth)
 	for k := 0; k < in; k += step {
-		n := min(step, in-k)
-		int8s.fn.tile(acc, t.q[first*in+k:], in, rows, w[k*panel:][:n*panel], ahead)
+		n, next := min(step, in-k), hint{ahead: ahead}
+		if k+n == in && rows >= manyRows {
+			next.dst, next.stride = t.goal(p, first, rows)
+		}
+		int8s.fn.tile(acc, t.rounded.q[first*in+k:], in, rows, w[k*panel:][:n*panel], next)
 	}
 }
 
-// finishInt8 does the epilogue for the sums of panel p.
-func (t *matmul) finishInt8(acc []int32, p, first, rows int) {
-	dst, bias := t.target(p, first, rows)
+// goal returns the memory that results of panel p are for, row for row, and its
+// stride in bytes; or nil, if it is not so simple. Writing to it would wait for
+// memory. (Of floating-point products it is so small a part that fetching it does
+// more harm than good.)
+func (t *matmul) goal(p, first, rows int) (dst []byte, stride int) {
+	if t.places == nil {
+		return bytesOf(t.target(p, first, rows)), 4 * t.stride
+	}
+	to, head := t.places[first], (p*panel-t.stride)/panel
+	last := t.places[first+rows-1]
+	switch {
+	case to.K.dim != panel || p*panel < t.stride || t.stride%panel != 0:
+		return nil, 0 // a panel is not a head
+	case to.Pos%panelKeys != 0 || last.K != to.K || last.Pos != to.Pos+rows-1:
+		return nil, 0
+	case head < to.K.heads:
+		return to.K.memory(to.K.at(head, to.Pos/panelKeys), panel)
+	}
+	return to.V.memory(to.V.at(head-to.K.heads, to.Pos), panel)
+}
+
+// finishInt8 writes the sums of rows rows from first on, outputs o, o+1, …
+func (t *matmul) finishInt8(dst []float32, acc []int32, o, first, rows, stride int, bias []float32) {
 	f := int8s.fn.store
 	if t.e == StoreAdd {
 		f = int8s.fn.add
 	}
-	o := p * panel
-	f(dst, acc, t.w.offset[o:][:len(bias)], t.qScale[first:][:rows], t.w.scale[o:][:len(bias)], bias, t.w.out, rows)
-	t.activate(dst, len(bias), rows)
+	f(dst, acc, t.w.offset[o:][:len(bias)], t.rounded.scale[first:][:rows], t.w.scale[o:][:len(bias)], bias, stride, rows)
 }

@@ -29,15 +29,16 @@ type asmInt8Tile = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pac
 
 // int8ByRows makes a tileInt8Func of tiles for 1, 2, … rows, as byRows does.
 func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, ahead int) {
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		if n == 0 || rows == 0 {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		g := newGroups(rows, len(tiles), 4*panel, n/4, ahead)
+		g := newGroups(rows, len(tiles), 4*panel, n/4, next)
 		for r := 0; r < rows; {
 			m := g.next()
+			next.fetch(r, m)
 			tiles[m-1](&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), n/4, g.ahead, g.pace)
 			r += m
 		}
@@ -47,9 +48,9 @@ func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
 // int8ByDepth does as byDepth for int8.
 func int8ByDepth(tile tileInt8Func) tileInt8Func {
 	const step = 256
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, ahead int) {
-		for k := 0; k < len(w)/panel; k += step {
-			tile(acc, x[k:], stride, rows, w[k*panel:min((k+step)*panel, len(w))], ahead)
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
+		for k, n := 0, len(w)/panel; k < n; k += step {
+			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel))
 		}
 	}
 }

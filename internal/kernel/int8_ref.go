@@ -17,14 +17,14 @@ type int8Kernels struct {
 //
 //	for k := range n { acc[r·64+c] += int32(x[r·stride+k]) · int32(w[k/4·256+c·4+k%4]) }
 //
-// for every r < rows and c < 64; n and stride are multiples of four. What lies
-// ahead bytes behind w will be needed next; it may be prefetched.
+// for every r < rows and c < 64; n and stride are multiples of four. What
+// next is about may be prefetched.
 //
 // x is unsigned, since VPDPBUSD takes one factor of either kind: it is the rounded
 // value plus 128, which Matrix.offset, -128·Σw, takes back in the end. int32 sums
 // wrap, so only the final one has to fit. Nothing saturates: AVX2, whose
 // u8×s8 product would, widens both factors to 16 bits.
-type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, ahead int)
+type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, next hint)
 
 // A finishInt8Func writes finished sums. With
 //
@@ -83,7 +83,7 @@ func quantiseRef(dst []uint8, x []float32, inverse float32) {
 	}
 }
 
-func tileInt8Ref(acc []int32, x []uint8, stride, rows int, w []int8, _ int) {
+func tileInt8Ref(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
 	for r := range rows {
 		sums := acc[r*panel:][:panel]
 		for k, v := range x[r*stride:][:len(w)/panel] {

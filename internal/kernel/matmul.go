@@ -46,21 +46,29 @@ func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bi
 	if rows == 0 || w.out == 0 {
 		return
 	}
-	if len(dst) < rows*w.out || len(x) < (rows-1)*xStride+w.in || bias != nil && len(bias) < w.out {
+	if len(dst) < rows*w.out {
+		panic("kernel: a slice of MatMul is too short")
+	}
+	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, stride: w.out})
+}
+
+// multiply runs a product, which has all that its caller gave.
+func multiply(p *parallel.Pool, call matmul) {
+	if len(call.x) < (call.rows-1)*call.xStride+call.w.in || call.bias != nil && len(call.bias) < call.w.out {
 		panic("kernel: a slice of MatMul is too short")
 	}
 	t := matmuls.Get().(*matmul)
-	t.dst, t.x, t.rows, t.xStride = dst, x, rows, xStride
-	t.w, t.bias, t.e = w, bias, e
-	if w.store == tensor.I8 {
+	call.starts, call.own = t.starts, t.own
+	*t = call
+	if t.w.store == tensor.I8 {
 		t.quantise(p)
 	}
 	p.Run(t.plan(p.Threads()), t)
-	t.dst, t.x, t.w, t.bias = nil, nil, nil, nil // keep nothing of the caller's alive
+	*t = matmul{starts: t.starts, own: t.own} // keep nothing of the caller's alive
 	matmuls.Put(t)
 }
 
-// A matmul is one call of MatMul: a [parallel.Task].
+// A matmul is one call of MatMul or MatMulKV: a [parallel.Task].
 //
 // Its work is cut into units, one panel by unitRows rows, in the order
 // [rows][panel]. Part i is the units from starts[i] to starts[i+1].
@@ -71,11 +79,13 @@ type matmul struct {
 	w        *Matrix
 	bias     []float32
 	e        Epilogue
+	places   []Place // of MatMulKV
+	stride   int     // of dst
 	unitRows int
 	starts   []int
 
-	q      []uint8 // [rows][w.depth()], for int8: rounded x plus 128
-	qScale []float32
+	rounded *Rounded // x in int8
+	own     Rounded  // for rounded to point to
 }
 
 var matmuls = sync.Pool{New: func() any { return new(matmul) }}
@@ -122,16 +132,17 @@ type scratch struct {
 	acc  [maxRows * panel]float32
 	wide [maxDepth * panel]float32
 	int8 [maxRows * panel]int32
+	tile [panelKeys * panel]float32 // finished keys or values
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // unit computes rows first … first+rows-1 of panel p.
 func (t *matmul) unit(s *scratch, p, first, rows int) {
+	t.fetch(p, first, rows)
 	if t.w.store == tensor.I8 {
-		acc := s.int8[:rows*panel]
-		t.sumInt8(acc, p, first, rows)
-		t.finishInt8(acc, p, first, rows)
+		t.sumInt8(s.int8[:rows*panel], p, first, rows)
+		t.finish(s, p, first, rows)
 		return
 	}
 	clear(s.acc[:rows*panel])
@@ -144,36 +155,71 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 	case tensor.BF16:
 		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.bf16, tiles.fn.widenBF16)
 	}
-	t.finish(s.acc[:rows*panel], p, first, rows)
+	t.finish(s, p, first, rows)
 }
 
-// target returns where the results of panel p go, rows t.w.out apart, and their
-// bias, whose length is the number of columns.
-func (t *matmul) target(p, first, rows int) (dst, bias []float32) {
+// target returns where the results of panel p go, rows t.stride apart.
+func (t *matmul) target(p, first, rows int) []float32 {
 	o := p * panel
-	bias = negativeZeros[:min(panel, t.w.out-o)]
+	return t.dst[first*t.stride+o : (first+rows-1)*t.stride+min(o+panel, t.w.out)]
+}
+
+// finish does the epilogue for the sums of panel p. Keys and values are finished in
+// pieces that stay in the first-level cache until they are where they belong.
+func (t *matmul) finish(s *scratch, p, first, rows int) {
+	if t.places == nil {
+		dst := t.target(p, first, rows)
+		t.finishRows(dst, t.stride, s, 0, p, first, rows)
+		t.activate(dst, min(panel, t.w.out-p*panel), rows)
+		return
+	}
+	for r := 0; r < rows; r += panelKeys {
+		n := min(panelKeys, rows-r)
+		t.finishRows(s.tile[:n*panel], panel, s, r, p, first+r, n)
+		t.spread(s.tile[:], p, first+r, n)
+	}
+}
+
+// fetch prefetches what the epilogue of panel p will touch. A few rows are summed as
+// fast as weights stream from memory, and would wait for these then.
+func (t *matmul) fetch(p, first, rows int) {
+	o := p * panel
+	if t.bias != nil {
+		fetchRows(&bytesOf(t.bias[o:])[0], 0, 1)
+	}
+	if t.w.store == tensor.I8 {
+		fetchRows(&bytesOf(t.w.scale[o:])[0], 0, 1)
+		fetchRows(&bytesOf(t.w.offset[o:])[0], 0, 1)
+	}
+	if rows < manyRows && t.places == nil {
+		fetchRows(&bytesOf(t.target(p, first, rows))[0], 4*t.stride, rows)
+	}
+}
+
+// finishRows finishes rows rows of sums from row at on, which are rows from first on
+// of panel p, into dst.
+func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first, rows int) {
+	o := p * panel
+	bias := negativeZeros[:min(panel, t.w.out-o)]
 	if t.bias != nil {
 		bias = t.bias[o:][:len(bias)]
 	}
-	return t.dst[first*t.w.out+o : (first+rows-1)*t.w.out+o+len(bias)], bias
-}
-
-// finish does the epilogue for the sums of panel p.
-func (t *matmul) finish(acc []float32, p, first, rows int) {
-	dst, bias := t.target(p, first, rows)
+	if t.w.store == tensor.I8 {
+		t.finishInt8(dst, s.int8[at*panel:][:rows*panel], o, first, rows, stride, bias)
+		return
+	}
 	f := tiles.fn.store
 	if t.e == StoreAdd {
 		f = tiles.fn.add
 	}
-	f(dst, acc, bias, t.w.out, rows)
-	t.activate(dst, len(bias), rows)
+	f(dst, s.acc[at*panel:][:rows*panel], bias, stride, rows)
 }
 
 // activate applies the activation, if there is one, to n columns of dst.
 func (t *matmul) activate(dst []float32, n, rows int) {
 	if t.e == StoreGELU {
 		for r := range rows {
-			GELU(dst[r*t.w.out:][:n])
+			GELU(dst[r*t.stride:][:n])
 		}
 	}
 }

@@ -6,7 +6,10 @@ package kernel
 //go:generate sh -c "cd _asm && go run ./matmul -kernels avx2 -out ../matmul_avx2_amd64.s -stubs ../matmul_avx2_stubs_amd64.go -pkg kernel"
 //go:generate sh -c "cd _asm && go run ./matmul -kernels int8 -out ../matmul_int8_amd64.s -stubs ../matmul_int8_stubs_amd64.go -pkg kernel"
 
-import "unsafe"
+import (
+	"cmp"
+	"unsafe"
+)
 
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{
@@ -38,15 +41,16 @@ type asmTile = func(acc, x *float32, stride int, w *byte, n, ahead, pace int)
 
 // byRows makes a tileFunc of tiles for 1, 2, … rows.
 func byRows[T any](tiles ...asmTile) tileFunc[T] {
-	return func(acc, x []float32, stride, rows int, w []T, ahead int) {
+	return func(acc, x []float32, stride, rows int, w []T, next hint) {
 		n := len(w) / panel
 		if n == 0 || rows == 0 {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		g := newGroups(rows, len(tiles), panel*int(unsafe.Sizeof(w[0])), n, ahead)
+		g := newGroups(rows, len(tiles), panel*int(unsafe.Sizeof(w[0])), n, next)
 		for r := 0; r < rows; {
 			m := g.next()
+			next.fetch(r, m)
 			tiles[m-1](&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n, g.ahead, g.pace)
 			r += m
 		}
@@ -67,9 +71,9 @@ type groups struct {
 const farAhead = 8192
 
 // newGroups cuts rows into groups of at most limit, all about as large. Each goes
-// over n times width bytes. The next weights, ahead bytes on, are prefetched in
-// equal shares by all groups, so that memory never waits.
-func newGroups(rows, limit, width, n, ahead int) groups {
+// over n times width bytes. The next weights are prefetched in equal shares by all
+// groups, so that memory never waits.
+func newGroups(rows, limit, width, n int, next hint) groups {
 	g := groups{rows: rows, count: (rows + limit - 1) / limit}
 	if rows <= few {
 		if rows == few {
@@ -78,8 +82,8 @@ func newGroups(rows, limit, width, n, ahead int) groups {
 		g.pace = width
 		return g
 	}
-	g.pace = (width + g.count - 1) / g.count
-	g.ahead, g.share = ahead, n*g.pace
+	g.pace = (cmp.Or(next.width, width) + g.count - 1) / g.count
+	g.ahead, g.share = next.ahead, n*g.pace
 	g.ahead -= g.share
 	return g
 }
@@ -93,13 +97,37 @@ func (g *groups) next() int {
 	return m
 }
 
+// fetch prefetches, for writing, what rows first … first+rows-1 will go to.
+func (h *hint) fetch(first, rows int) {
+	if h.dst != nil {
+		fetchRows(&h.dst[first*h.stride], h.stride, rows)
+	}
+}
+
+// fetchRows prefetches 256 bytes of each row for writing.
+//
+//go:noescape
+func fetchRows(dst *byte, stride, rows int)
+
+// at returns the hint for what begins at step k of weights of width bytes a step. If
+// k is below last, more of them come before dst is written.
+func (h hint) at(k, last, width int) hint {
+	if k < last {
+		h.dst = nil
+	}
+	if h.width > 0 {
+		h.ahead -= k * (width - h.width)
+	}
+	return h
+}
+
 // byDepth makes a tileFunc of one that goes over its weights several times: it is
 // given so few at a time that they stay in the first-level cache.
 func byDepth[T any](tile tileFunc[T]) tileFunc[T] {
 	const step = 64
-	return func(acc, x []float32, stride, rows int, w []T, ahead int) {
-		for k := 0; k < len(w)/panel; k += step {
-			tile(acc, x[k:], stride, rows, w[k*panel:min((k+step)*panel, len(w))], ahead)
+	return func(acc, x []float32, stride, rows int, w []T, next hint) {
+		for k, n := 0, len(w)/panel; k < n; k += step {
+			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel*int(unsafe.Sizeof(w[0]))))
 		}
 	}
 }

@@ -19,8 +19,17 @@ type tileKernels struct {
 //	for k := range n { acc[r·64+c] = fma(x[r·stride+k], w[k·64+c], acc[r·64+c]) }
 //
 // for every r < rows and c < 64. w is a panel, or some of its rows k, as packed.
-// What lies ahead bytes behind w will be needed next; it may be prefetched.
-type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T, ahead int)
+// What next is about may be prefetched.
+type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T, next hint)
+
+// A hint tells a tile what will be needed after it.
+type hint struct {
+	ahead int // how far behind w, in bytes, the weights after it lie
+	width int // how many bytes of them there are for each k, if not as in w
+
+	dst    []byte // where results will be written, rows stride bytes apart, or nil
+	stride int
+}
 
 // A finishFunc writes finished sums: for r < rows and c < len(bias),
 //
@@ -34,7 +43,7 @@ var (
 	tilesRef  = tileKernels{tileF32Ref, tileF16Ref, tileBF16Ref, widenF16Ref, widenBF16Ref, storeSumsRef, addSumsRef}
 )
 
-func tileF32Ref(acc, x []float32, stride, rows int, w []float32, _ int) {
+func tileF32Ref(acc, x []float32, stride, rows int, w []float32, _ hint) {
 	for r := range rows {
 		sums := acc[r*panel:][:panel]
 		for k, v := range x[r*stride:][:len(w)/panel] {
@@ -43,7 +52,7 @@ func tileF32Ref(acc, x []float32, stride, rows int, w []float32, _ int) {
 	}
 }
 
-func tileF16Ref(acc, x []float32, stride, rows int, w []uint16, _ int) {
+func tileF16Ref(acc, x []float32, stride, rows int, w []uint16, _ hint) {
 	var wide [panel]float32
 	for k := range len(w) / panel {
 		widenF16Ref(wide[:], w[k*panel:][:panel])
@@ -53,7 +62,7 @@ func tileF16Ref(acc, x []float32, stride, rows int, w []uint16, _ int) {
 	}
 }
 
-func tileBF16Ref(acc, x []float32, stride, rows int, w []uint16, _ int) {
+func tileBF16Ref(acc, x []float32, stride, rows int, w []uint16, _ hint) {
 	var wide [panel]float32
 	for k := range len(w) / panel {
 		widenBF16Ref(wide[:], w[k*panel:][:panel])

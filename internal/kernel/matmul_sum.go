@@ -1,5 +1,7 @@
 package kernel
 
+import "unsafe"
+
 // manyRows is from how many rows on a panel is used so often that bringing its
 // weights from memory does not matter. Half-precision weights are then widened
 // once, into a scratch, instead of by each group of rows.
@@ -14,41 +16,52 @@ const few = 6
 // Few rows use each weight once, so it is all one block. Some rows go over it
 // twice or more, while the next block arrives in the second-level cache. If many
 // rows do, blocks may be larger, and sums are stored and taken up again less often.
-func blocks(rows, n, size, many int) (step, ahead int) {
+// some is the size of a block for some rows, in bytes, and many its k for many.
+func blocks(rows, n, size, some, many int) (step, ahead int) {
 	switch {
 	case rows <= few || n == 0:
 		return max(n, 1), 0
 	case rows < manyRows:
-		return blockBytes / size, blockBytes
+		return some / size, some
 	}
 	parts := (n + many - 1) / many // of equal length, in steps of four
 	step = ((n+parts-1)/parts + 3) &^ 3
 	return step, step * size
 }
 
-// blockBytes is what some rows go over at a time: little of a second-level cache.
-const blockBytes = 64 << 10
+// What some rows go over at a time: little of a second-level cache, or of a
+// first-level one if products are so fast that the second is too slow for them.
+const (
+	blockBytes     = 64 << 10
+	blockBytesInt8 = 8 << 10
+)
 
 // sum adds the products of rows rows of x with panel w to s.acc.
 func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
-	step, ahead := blocks(rows, t.w.in, 4*panel, maxDepth)
+	step, ahead := blocks(rows, t.w.in, 4*panel, blockBytes, maxDepth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
-		tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], ahead)
+		tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], hint{ahead: ahead})
 	}
 }
 
 // sumHalf does as sum for weights of half precision, of which tile makes sums and
 // which widen converts.
 func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile tileFunc[uint16], widen func([]float32, []uint16)) {
-	step, ahead := blocks(rows, t.w.in, 2*panel, maxDepth)
+	step, ahead := blocks(rows, t.w.in, 2*panel, blockBytes, maxDepth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
 		if block := w[k*panel:][:n*panel]; rows < manyRows {
-			tile(s.acc[:], x[k:], t.xStride, rows, block, ahead)
+			tile(s.acc[:], x[k:], t.xStride, rows, block, hint{ahead: ahead})
 		} else {
 			widen(s.wide[:], block)
-			tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, s.wide[:n*panel], 0)
+			next := hint{ahead: distance(s.wide[:], block) + 2*len(block), width: 2 * panel}
+			tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, s.wide[:n*panel], next)
 		}
 	}
+}
+
+// distance returns how many bytes behind a b lies, for a prefetch.
+func distance(a []float32, b []uint16) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(a))))
 }

@@ -31,9 +31,9 @@ func BenchmarkTile(b *testing.B) {
 					b.ReportMetric(float64(b.N)*2*float64(rows*panel*n)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 				})
 			}
-			run("f32", func() { tiles.fn.f32(acc, x, n, rows, wf, 0) })
-			run("f16", func() { tiles.fn.f16(acc, x, n, rows, wh, 0) })
-			run("bf16", func() { tiles.fn.bf16(acc, x, n, rows, wh, 0) })
+			run("f32", func() { tiles.fn.f32(acc, x, n, rows, wf, hint{}) })
+			run("f16", func() { tiles.fn.f16(acc, x, n, rows, wh, hint{}) })
+			run("bf16", func() { tiles.fn.bf16(acc, x, n, rows, wh, hint{}) })
 		}
 	}
 }

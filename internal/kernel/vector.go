@@ -15,16 +15,28 @@ type vectorOps struct {
 	expSum func(dst, x []float32, m float32) float32
 	sumExp func(x []float32, m float32) float32
 	div    func(x []float32, by float32)
+	scale  func(dst, x []float32, by float32)
 
 	scatterHalf func(dst []uint16, step int, x []float32)
+	narrow      func(dst []uint16, x []float32)
+	turn        turnFunc[float32]
+	turnHalf    turnFunc[uint16]
 }
+
+// A turnFunc transposes a tile, to rows of panelKeys elements. For r < rows and
+// c < cols,
+//
+//	dst[c·64+r] = x[r·stride+c]
+//
+// rounded to binary16 if that is what dst holds.
+type turnFunc[E float32 | uint16] = func(dst []E, x []float32, stride, rows, cols int)
 
 var (
 	vectorImpls = append(vectorArch(), impl[vectorOps]{"ref", true, vectorRef})
 	vector      = pick(vectorImpls).fn
 )
 
-var vectorRef = vectorOps{addRef, geluRef, normRef, maxRef, indexRef, expSumRef, sumExpRef, divRef, scatterHalfRef}
+var vectorRef = vectorOps{addRef, geluRef, normRef, maxRef, indexRef, expSumRef, sumExpRef, divRef, scaleRef, scatterHalfRef, narrowRef, turnRef, turnHalfRef}
 
 // partials are the sixteen running sums of a reduction. Element i belongs to
 // partial i%16. If the length is not a multiple of sixteen, the last partials
@@ -56,9 +68,39 @@ func divRef(x []float32, by float32) {
 	}
 }
 
+// scaleRef sets dst to x times by; dst may be x.
+func scaleRef(dst, x []float32, by float32) {
+	for i, v := range x {
+		dst[i] = v * by
+	}
+}
+
 // scatterHalfRef sets every step-th element of dst to x, rounded to binary16.
 func scatterHalfRef(dst []uint16, step int, x []float32) {
 	for i, v := range x {
 		dst[i*step] = tensor.F16Bits(v)
+	}
+}
+
+// narrowRef sets dst to x, rounded to binary16.
+func narrowRef(dst []uint16, x []float32) {
+	for i, v := range x {
+		dst[i] = tensor.F16Bits(v)
+	}
+}
+
+func turnRef(dst, x []float32, stride, rows, cols int) {
+	for r := range rows {
+		for c, v := range x[r*stride:][:cols] {
+			dst[c*panelKeys+r] = v
+		}
+	}
+}
+
+func turnHalfRef(dst []uint16, x []float32, stride, rows, cols int) {
+	for r := range rows {
+		for c, v := range x[r*stride:][:cols] {
+			dst[c*panelKeys+r] = tensor.F16Bits(v)
+		}
 	}
 }

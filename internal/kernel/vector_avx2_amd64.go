@@ -14,6 +14,11 @@ func vecAddAVX2(dst []float32, x []float32)
 //go:noescape
 func vecDivAVX2(x []float32, by float32)
 
+// vecScaleAVX2 is scaleRef.
+//
+//go:noescape
+func vecScaleAVX2(dst []float32, x []float32, by float32)
+
 // vecGeluAVX2 is geluRef.
 //
 //go:noescape
@@ -48,3 +53,18 @@ func vecSumExpAVX2(x []float32, m float32) float32
 //
 //go:noescape
 func vecScatterHalfAVX2(dst []uint16, step int, x []float32)
+
+// vecNarrowAVX2 is narrowRef for n elements, a multiple of eight above 0.
+//
+//go:noescape
+func vecNarrowAVX2(dst *uint16, x *float32, n int)
+
+// vecTurnAVX2 is turnRef for multiples of eight above 0; stride is in bytes.
+//
+//go:noescape
+func vecTurnAVX2(dst *float32, x *float32, stride int, rows int, cols int)
+
+// vecTurnHalfAVX2 is turnHalfRef for multiples of eight above 0; stride is in bytes.
+//
+//go:noescape
+func vecTurnHalfAVX2(dst *uint16, x *float32, stride int, rows int, cols int)

@@ -86,6 +86,47 @@ loopDone:
 	VZEROUPPER
 	RET
 
+// func vecScaleAVX2(dst []float32, x []float32, by float32)
+// Requires: AVX
+TEXT ·vecScaleAVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS by+48(FP), Y0
+	VMOVAPS      Y0, Y1
+
+loop:
+	CMPQ    DX, $0x10
+	JLT     loopTail
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	VMULPS  Y0, Y2, Y2
+	VMULPS  Y1, Y3, Y3
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
+	JMP     loop
+
+loopTail:
+	TESTQ      DX, DX
+	JE         loopDone
+	LEAQ       vectorMasks<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y2
+	VMOVUPS    32(BX)(DX*4), Y3
+	VMASKMOVPS (CX), Y2, Y4
+	VMASKMOVPS 32(CX), Y3, Y5
+	VMULPS     Y0, Y4, Y4
+	VMULPS     Y1, Y5, Y5
+	VMASKMOVPS Y4, Y2, (AX)
+	VMASKMOVPS Y5, Y3, 32(AX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
 // func vecGeluAVX2(x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·vecGeluAVX2(SB), NOSPLIT, $0-24
@@ -923,6 +964,159 @@ one:
 	JNE       one
 
 done:
+	VZEROUPPER
+	RET
+
+// func vecNarrowAVX2(dst *uint16, x *float32, n int)
+// Requires: AVX, F16C
+TEXT ·vecNarrowAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+eight:
+	VMOVUPS   (CX), Y0
+	VCVTPS2PH $0x00, Y0, (AX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x10, AX
+	SUBQ      $0x08, DX
+	JNE       eight
+	VZEROUPPER
+	RET
+
+// func vecTurnAVX2(dst *float32, x *float32, stride int, rows int, cols int)
+// Requires: AVX
+TEXT ·vecTurnAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ stride+16(FP), BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+
+rows:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ cols+32(FP), R10
+
+square:
+	LEAQ        (R9)(SI*2), R11
+	VMOVUPS     (R9), X0
+	VINSERTF128 $0x01, (R9)(BX*4), Y0, Y0
+	VMOVUPS     (R9)(BX*1), X1
+	VINSERTF128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVUPS     (R9)(BX*2), X2
+	VINSERTF128 $0x01, (R11), Y2, Y2
+	VMOVUPS     (R9)(SI*1), X3
+	VINSERTF128 $0x01, (R11)(BX*1), Y3, Y3
+	VMOVUPS     16(R9), X4
+	VINSERTF128 $0x01, 16(R9)(BX*4), Y4, Y4
+	VMOVUPS     16(R9)(BX*1), X5
+	VINSERTF128 $0x01, 16(R9)(DI*1), Y5, Y5
+	VMOVUPS     16(R9)(BX*2), X6
+	VINSERTF128 $0x01, 16(R11), Y6, Y6
+	VMOVUPS     16(R9)(SI*1), X7
+	VINSERTF128 $0x01, 16(R11)(BX*1), Y7, Y7
+	VUNPCKLPS   Y1, Y0, Y8
+	VUNPCKHPS   Y1, Y0, Y9
+	VUNPCKLPS   Y3, Y2, Y10
+	VUNPCKHPS   Y3, Y2, Y11
+	VUNPCKLPD   Y10, Y8, Y12
+	VUNPCKHPD   Y10, Y8, Y8
+	VMOVUPS     Y12, (R8)
+	VMOVUPS     Y8, 256(R8)
+	VUNPCKLPD   Y11, Y9, Y8
+	VUNPCKHPD   Y11, Y9, Y9
+	VMOVUPS     Y8, 512(R8)
+	VMOVUPS     Y9, 768(R8)
+	VUNPCKLPS   Y5, Y4, Y8
+	VUNPCKHPS   Y5, Y4, Y9
+	VUNPCKLPS   Y7, Y6, Y10
+	VUNPCKHPS   Y7, Y6, Y11
+	VUNPCKLPD   Y10, Y8, Y12
+	VUNPCKHPD   Y10, Y8, Y8
+	VMOVUPS     Y12, 1024(R8)
+	VMOVUPS     Y8, 1280(R8)
+	VUNPCKLPD   Y11, Y9, Y8
+	VUNPCKHPD   Y11, Y9, Y9
+	VMOVUPS     Y8, 1536(R8)
+	VMOVUPS     Y9, 1792(R8)
+	ADDQ        $0x20, R9
+	ADDQ        $0x00000800, R8
+	SUBQ        $0x08, R10
+	JNE         square
+	LEAQ        (CX)(BX*8), CX
+	ADDQ        $0x20, AX
+	SUBQ        $0x08, DX
+	JNE         rows
+	VZEROUPPER
+	RET
+
+// func vecTurnHalfAVX2(dst *uint16, x *float32, stride int, rows int, cols int)
+// Requires: AVX, F16C
+TEXT ·vecTurnHalfAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ stride+16(FP), BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+
+rows:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ cols+32(FP), R10
+
+square:
+	LEAQ        (R9)(SI*2), R11
+	VMOVUPS     (R9), X0
+	VINSERTF128 $0x01, (R9)(BX*4), Y0, Y0
+	VMOVUPS     (R9)(BX*1), X1
+	VINSERTF128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVUPS     (R9)(BX*2), X2
+	VINSERTF128 $0x01, (R11), Y2, Y2
+	VMOVUPS     (R9)(SI*1), X3
+	VINSERTF128 $0x01, (R11)(BX*1), Y3, Y3
+	VMOVUPS     16(R9), X4
+	VINSERTF128 $0x01, 16(R9)(BX*4), Y4, Y4
+	VMOVUPS     16(R9)(BX*1), X5
+	VINSERTF128 $0x01, 16(R9)(DI*1), Y5, Y5
+	VMOVUPS     16(R9)(BX*2), X6
+	VINSERTF128 $0x01, 16(R11), Y6, Y6
+	VMOVUPS     16(R9)(SI*1), X7
+	VINSERTF128 $0x01, 16(R11)(BX*1), Y7, Y7
+	VUNPCKLPS   Y1, Y0, Y8
+	VUNPCKHPS   Y1, Y0, Y9
+	VUNPCKLPS   Y3, Y2, Y10
+	VUNPCKHPS   Y3, Y2, Y11
+	VUNPCKLPD   Y10, Y8, Y12
+	VUNPCKHPD   Y10, Y8, Y8
+	VCVTPS2PH   $0x00, Y12, (R8)
+	VCVTPS2PH   $0x00, Y8, 128(R8)
+	VUNPCKLPD   Y11, Y9, Y8
+	VUNPCKHPD   Y11, Y9, Y9
+	VCVTPS2PH   $0x00, Y8, 256(R8)
+	VCVTPS2PH   $0x00, Y9, 384(R8)
+	VUNPCKLPS   Y5, Y4, Y8
+	VUNPCKHPS   Y5, Y4, Y9
+	VUNPCKLPS   Y7, Y6, Y10
+	VUNPCKHPS   Y7, Y6, Y11
+	VUNPCKLPD   Y10, Y8, Y12
+	VUNPCKHPD   Y10, Y8, Y8
+	VCVTPS2PH   $0x00, Y12, 512(R8)
+	VCVTPS2PH   $0x00, Y8, 640(R8)
+	VUNPCKLPD   Y11, Y9, Y8
+	VUNPCKHPD   Y11, Y9, Y9
+	VCVTPS2PH   $0x00, Y8, 768(R8)
+	VCVTPS2PH   $0x00, Y9, 896(R8)
+	ADDQ        $0x20, R9
+	ADDQ        $0x00000400, R8
+	SUBQ        $0x08, R10
+	JNE         square
+	LEAQ        (CX)(BX*8), CX
+	ADDQ        $0x10, AX
+	SUBQ        $0x08, DX
+	JNE         rows
 	VZEROUPPER
 	RET
 

@@ -14,6 +14,11 @@ func vecAddAVX512(dst []float32, x []float32)
 //go:noescape
 func vecDivAVX512(x []float32, by float32)
 
+// vecScaleAVX512 is scaleRef.
+//
+//go:noescape
+func vecScaleAVX512(dst []float32, x []float32, by float32)
+
 // vecGeluAVX512 is geluRef.
 //
 //go:noescape

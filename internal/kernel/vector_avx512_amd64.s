@@ -71,6 +71,40 @@ loopDone:
 	VZEROUPPER
 	RET
 
+// func vecScaleAVX512(dst []float32, x []float32, by float32)
+// Requires: AVX, AVX512F
+TEXT ·vecScaleAVX512(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         x_len+32(FP), CX
+	VBROADCASTSS by+48(FP), Z0
+
+loop:
+	CMPQ    CX, $0x10
+	JLT     loopTail
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, CX
+	JMP     loop
+
+loopTail:
+	TESTQ     CX, CX
+	JE        loopDone
+	MOVL      $0x00000001, BX
+	SHLL      CL, BX
+	DECL      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
 // func vecGeluAVX512(x []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·vecGeluAVX512(SB), NOSPLIT, $0-24

@@ -138,6 +138,16 @@ func TestDiv(t *testing.T) {
 	})
 }
 
+func TestScale(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		x, by := random(rng, n, f), f.at(rng)
+		got, want := newGuarded(n), newGuarded(n)
+		scaleRef(want.x, x.x, by)
+		ops.scale(got.x, x.x, by)
+		compare(t, f.name, got, want)
+	})
+}
+
 func TestGELU(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
 		got := random(rng, n, f)
@@ -232,6 +242,64 @@ func TestScatterHalf(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	for _, im := range vectorImpls {
+		t.Run(im.name, func(t *testing.T) {
+			if !im.ok {
+				skipOrRequire(t, im.name)
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			for n := range 100 {
+				for _, f := range append(fillers, halfTies) {
+					x := random(rng, n, f)
+					got, want := make([]uint16, n+guard), make([]uint16, n+guard)
+					narrowRef(want, x.x)
+					im.fn.narrow(got, x.x)
+					if !slices.Equal(got, want) {
+						t.Fatalf("%s n=%d: %x, want the bits of ref, %x", f.name, n, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestTurn transposes tiles of all sizes up to a panel, into the middle of memory
+// that must stay as it is.
+func TestTurn(t *testing.T) {
+	for _, im := range vectorImpls {
+		t.Run(im.name, func(t *testing.T) {
+			if !im.ok {
+				skipOrRequire(t, im.name)
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			for rows := range panelKeys + 1 {
+				for _, cols := range []int{0, 1, 7, 8, 9, 16, 27, 64} {
+					stride, f := cols+rng.IntN(3), append(fillers, halfTies)[rng.IntN(len(fillers)+1)]
+					x := random(rng, max(0, (rows-1)*stride+cols), f)
+					testTurn(t, im.fn.turn, turnRef, x.x, stride, rows, cols)
+					testTurn(t, im.fn.turnHalf, turnHalfRef, x.x, stride, rows, cols)
+				}
+			}
+		})
+	}
+}
+
+func testTurn[E float32 | uint16](t *testing.T, turn, ref turnFunc[E], x []float32, stride, rows, cols int) {
+	t.Helper()
+	got, want := make([]E, guard+(cols+1)*panelKeys), make([]E, guard+(cols+1)*panelKeys)
+	for i := range want {
+		got[i], want[i] = E(i%99), E(i%99)
+	}
+	ref(want[guard:], x, stride, rows, cols)
+	turn(got[guard:], x, stride, rows, cols)
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("%T, %d×%d, stride %d: [%d] = %v, want that of ref, %v", want[i], rows, cols, stride, i-guard, got[i], want[i])
+		}
 	}
 }
 

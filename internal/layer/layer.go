@@ -19,6 +19,12 @@ func (l Linear) Apply(p *parallel.Pool, dst, x []float32, rows, stride int, e ke
 	kernel.MatMul(p, dst, x, rows, stride, l.W, l.Bias, e)
 }
 
+// ApplyKV computes one row of outputs for each place and puts the last of them, its
+// keys and values, there: see [kernel.MatMulKV].
+func (l Linear) ApplyKV(p *parallel.Pool, dst []float32, places []kernel.Place, x []float32, stride int, keep *kernel.Rounded) {
+	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
+}
+
 // Bytes returns what the weights take in memory.
 func (l Linear) Bytes() int64 { return l.W.Bytes() + 4*int64(len(l.Bias)) }
 

@@ -290,6 +290,11 @@ func (g *gen) slice(name string) reg.GPVirtual {
 	return g.Load(g.Param(name).Base(), g.GP64()).(reg.GPVirtual)
 }
 
+// pointer loads an argument of eight bytes.
+func (g *gen) pointer(name string) reg.GPVirtual {
+	return g.Load(g.Param(name), g.GP64()).(reg.GPVirtual)
+}
+
 // length loads the length of a slice argument.
 func (g *gen) length(name string) reg.GPVirtual {
 	return g.Load(g.Param(name).Len(), g.GP64()).(reg.GPVirtual)

@@ -1,0 +1,90 @@
+package kernel
+
+import "verity/internal/parallel"
+
+// A Place says where the keys and values of a row belong.
+type Place struct {
+	K   *Keys
+	V   *Values
+	Pos int
+}
+
+// MatMulKV computes x·wᵀ + bias, as [MatMul] does, and puts the last outputs into
+// caches: with width = heads·dim, the last 2·width are the keys and the values of
+// each row, and the others go to dst.
+//
+//	x       [rows][In], row r at x[r·xStride]
+//	dst     [rows][Out-2·width], no part of x; nil if there is nothing for it
+//	places  [rows], in caches of the same heads and dim
+//
+// Numbers are rounded as [Keys.Set] rounds them, and written while they are in a
+// cache near by, which a product and Set after it would go through twice. No two
+// rows may have the same place.
+//
+// With weights in int8, x is rounded into keep, if that is not nil; if it was there
+// before, for the same x, it is taken as it is.
+//
+// It panics if a slice is too short, or a place outside its caches.
+func MatMulKV(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
+	if len(places) == 0 {
+		return
+	}
+	rest := w.out - 2*places[0].K.heads*places[0].K.dim
+	checkPlaces(places, rest)
+	if len(dst) < len(places)*rest {
+		panic("kernel: a slice of MatMulKV is too short")
+	}
+	multiply(p, matmul{dst: dst, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, places: places, stride: rest, rounded: keep})
+}
+
+// checkPlaces panics if a place does not fit, or if there are fewer outputs than
+// keys and values have numbers: if the rest is negative.
+func checkPlaces(places []Place, rest int) {
+	first := places[0].K
+	for _, p := range places {
+		if p.K.heads != first.heads || p.K.dim != first.dim || p.V.heads != first.heads || p.V.dim != first.dim || rest < 0 {
+			panic("kernel: MatMulKV with caches of another shape")
+		}
+		if p.Pos < 0 || p.Pos >= p.K.capacity || p.Pos >= p.V.capacity {
+			panic("kernel: MatMulKV outside the cache")
+		}
+	}
+}
+
+// spread takes finished outputs of panel p for rows rows from first on, tile
+// [rows][64], to where they belong.
+func (t *matmul) spread(tile []float32, p, first, rows int) {
+	for lo := 0; lo < rows; {
+		hi := lo + 1
+		for hi < rows && t.places[first+hi].follows(t.places[first+hi-1]) {
+			hi++
+		}
+		t.spreadRun(tile[lo*panel:], p, first+lo, hi-lo)
+		lo = hi
+	}
+}
+
+// follows reports whether p is the position after q in the same caches.
+func (p Place) follows(q Place) bool { return p.K == q.K && p.V == q.V && p.Pos == q.Pos+1 }
+
+// spreadRun does as spread for rows that follow each other in their caches.
+func (t *matmul) spreadRun(tile []float32, p, first, rows int) {
+	to := t.places[first]
+	dim, width := to.K.dim, to.K.heads*to.K.dim
+	for o, end := p*panel, min((p+1)*panel, t.w.out); o < end; {
+		x, i := tile[o%panel:], o-t.stride // i counts from the first number of the keys
+		n := min(dim-i%dim, end-o)
+		switch {
+		case i < 0:
+			n = min(-i, end-o)
+			for r := range rows {
+				copy(t.dst[(first+r)*t.stride+o:][:n], x[r*panel:])
+			}
+		case i < width:
+			to.K.put(i/dim, i%dim, n, to.Pos, rows, x, panel)
+		default:
+			to.V.put(i/dim-to.K.heads, i%dim, n, to.Pos, rows, x, panel)
+		}
+		o += n
+	}
+}
