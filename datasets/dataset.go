@@ -18,7 +18,8 @@ type Utterance struct {
 	Speaker  string // empty if not stated
 	Lang     string // likewise, as the dataset writes it: "en", "sv-SE"
 	Duration float64
-	Offset   float64 // where in the audio it begins; Duration is then stated
+	Offset   float64 // where in the audio it begins
+	Part     bool    // it is Duration of the audio from Offset on, and not the whole
 	Audio    Source
 	Extra    map[string]any // what else a JSON or TSV row says; numbers are json.Number
 }

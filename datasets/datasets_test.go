@@ -93,9 +93,9 @@ func TestFormats(t *testing.T) {
 				"d/a.wav", "", "d/sub/b.wav", ""},
 			"d", Options{MaxLine: 150},
 			[]string{"jsonl: d/manifest.jsonl",
-				"a.wav|x||de|0.25+1.5|d/a.wav",
+				"a.wav@0.25+1.5|x||de|0.25+1.5|d/a.wav",
 				"7|y|s||0+0|d/sub/b.wav",
-				"a.wav#2|again|||0+0|d/a.wav",
+				"a.wav|again|||0+0|d/a.wav",
 				"! d/manifest.jsonl:5: has no text",
 				"! d/manifest.jsonl:6: names no audio file",
 				"! d/manifest.jsonl:7: audio file d/no.wav: file does not exist",
@@ -108,7 +108,7 @@ func TestFormats(t *testing.T) {
 				"! d/manifest.jsonl:14: not UTF-8",
 				"! d/manifest.jsonl:15: line of 212 bytes, want at most 150",
 				"! d/manifest.jsonl:16: field offset without duration",
-				"a.wav#7|last|||0+0|d/a.wav"},
+				"a.wav#4|last|||0+0|d/a.wav"},
 			"every way a row can be wrong, and the rows after it still come",
 		},
 		{
@@ -349,6 +349,32 @@ func TestMended(t *testing.T) {
 	}
 	if got := ids(list(fmt.Sprintf(row, "a.wav", ""))); got != "a.wav#3" {
 		t.Errorf("behind a row without text the third row is %s, want a.wav#3 still", got)
+	}
+}
+
+// TestParts checks that a row is a part of its audio if it says where it begins,
+// the beginning included, and that parts are named by their place and not by their
+// number, which changes when a row between them is mended.
+func TestParts(t *testing.T) {
+	root := tree(t, "a.wav", "", "m.jsonl", `{"audio_filepath":"a.wav","offset":0.0,"duration":2.5,"text":"x"}
+{"audio_filepath":"a.wav","offset":2.5,"duration":1,"text":"y"}
+{"audio_filepath":"a.wav","offset":null,"duration":9,"text":"z"}
+{"audio_filepath":"a.wav","offset":0,"text":"z"}
+{"audio_filepath":"a.wav","id":"own","offset":1,"duration":1,"text":"z"}`)
+	d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for u, err := range d.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s %v %v+%v", u.ID, u.Part, u.Offset, u.Duration))
+	}
+	want := []string{"a.wav@0+2.5 true 0+2.5", "a.wav@2.5+1 true 2.5+1", "a.wav false 0+9", "a.wav#2 false 0+0", "own true 1+1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -16,7 +16,8 @@
 //
 // # Conventions
 //
-// Paths in a manifest are relative to it. Durations are seconds. Text is as it
+// Paths in a manifest are relative to it. Durations are seconds. A row that states
+// an offset is that part of its audio; a duration alone is only a statement. Text is as it
 // was found; package wer/normalize changes it when scoring. The order is that of
 // the rows in a file and of the bytes in file names, so it is the same on every
 // machine; so are the identifiers, which are unique: a repeated one has "#2",

@@ -102,8 +102,14 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 			return u, err
 		}
 	}
+	if err := u.takePart(f); err != nil {
+		return u, err
+	}
 	if u.ID == "" {
 		u.ID = name
+		if u.Part {
+			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration) // others are likely to follow
+		}
 	}
 	if u.Text, ok, err = f.takeString(names(o.Text, textNames)); err != nil {
 		return u, err
@@ -113,15 +119,6 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 	if err := o.spoken(u.Text); err != nil {
 		return u, err
 	}
-	if u.Duration, err = f.takeSeconds("duration"); err != nil {
-		return u, err
-	}
-	if u.Offset, err = f.takeSeconds("offset"); err != nil {
-		return u, err
-	}
-	if u.Offset > 0 && u.Duration == 0 {
-		return u, errors.New("field offset without duration")
-	}
 	if u.Audio, err = find(name); err != nil {
 		return u, err
 	}
@@ -129,6 +126,23 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 		u.Extra = f
 	}
 	return u, nil
+}
+
+// takePart takes the fields that say which part of the audio is meant: the whole if
+// none says where it begins, whatever its duration is said to be.
+func (u *Utterance) takePart(f fields) (err error) {
+	stated := f["offset"] != nil && f["offset"] != ""
+	if u.Duration, err = f.takeSeconds("duration"); err != nil {
+		return err
+	}
+	if u.Offset, err = f.takeSeconds("offset"); err != nil {
+		return err
+	}
+	if u.Offset > 0 && u.Duration == 0 {
+		return errors.New("field offset without duration")
+	}
+	u.Part = stated && u.Duration > 0
+	return nil
 }
 
 // selected reports whether the option Split keeps the row.

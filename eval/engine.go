@@ -132,10 +132,10 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance) (*transcrip
 	return e.Transcribe(ctx, clip)
 }
 
-// open opens the sound of u, only its part if it has an offset.
+// open opens the sound of u, only its part if it is one.
 func open(u datasets.Utterance) (*audio.Clip, error) {
 	clip, err := openAll(u.Audio)
-	if err != nil || u.Offset == 0 {
+	if err != nil || !u.Part {
 		return clip, err
 	}
 	defer clip.Close()

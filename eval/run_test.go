@@ -254,7 +254,7 @@ func run2(t *testing.T, dir string, data Dataset) (Summary, []byte) {
 func TestOtherRows(t *testing.T) {
 	row := func(text, path string, offset float64) Dataset {
 		return func(yield func(datasets.Utterance, error) bool) {
-			yield(datasets.Utterance{ID: "u", Text: text, Offset: offset, Duration: 0.001, Audio: datasets.Bytes(path, sound(1, 200))}, nil)
+			yield(datasets.Utterance{ID: "u", Text: text, Part: true, Offset: offset, Duration: 0.001, Audio: datasets.Bytes(path, sound(1, 200))}, nil)
 		}
 	}
 	dir := t.TempDir()
@@ -408,13 +408,14 @@ func TestEngineFails(t *testing.T) {
 // TestOffset checks that an utterance with an offset is heard from there to its
 // end.
 func TestOffset(t *testing.T) {
-	u := datasets.Utterance{ID: "part", Offset: 100.0 / 16000, Duration: 200.0 / 16000, Audio: datasets.Bytes("all.wav", sound(0, 1000))}
+	u := datasets.Utterance{ID: "part", Part: true, Offset: 100.0 / 16000, Duration: 200.0 / 16000, Audio: datasets.Bytes("all.wav", sound(0, 1000))}
 	for _, tt := range []struct {
 		u    datasets.Utterance
 		want int
 	}{
 		{u, 200},
-		{datasets.Utterance{Audio: u.Audio, Duration: 200.0 / 16000}, 1000}, // a stated duration alone cuts nothing
+		{datasets.Utterance{Audio: u.Audio, Part: true, Duration: 200.0 / 16000}, 200}, // from the beginning
+		{datasets.Utterance{Audio: u.Audio, Duration: 200.0 / 16000}, 1000},            // a stated duration alone cuts nothing
 	} {
 		clip, err := open(tt.u)
 		if err != nil {

@@ -34,7 +34,7 @@ type Comparison struct {
 	Different    int       `json:"different"`   // in any way, failing in one arm included
 	Differences  []Finding `json:"differences"` // at most [maxFindings]
 
-	WER      *Pair[float64] `json:"wer"`       // null without references
+	WER      *Pair[float64] `json:"wer"`       // of the scored utterances; null if there are none
 	Scored   int            `json:"scored"`    // utterances with a hypothesis in both and a reference
 	NotWorse int            `json:"not_worse"` // of these, with no more errors per word than in the baseline
 	Seconds  Stages         `json:"seconds"`
@@ -75,7 +75,7 @@ type Finding struct {
 // maxFindings is how many differences a comparison names; all are counted.
 const maxFindings = 50
 
-// Stages are seconds by stage, added up over utterances.
+// Stages are seconds by stage, added up over the utterances that both have.
 type Stages struct {
 	Mel     Pair[float64] `json:"mel"`
 	Encode  Pair[float64] `json:"encode"`
@@ -128,6 +128,7 @@ type Pairs struct {
 	c             Comparison
 	decode, total []float64 // speed-ups
 	words         [2][]wer.Counts
+	seconds       Pair[Seconds] // of the utterances that both have
 }
 
 // NewPairs compares two sets that are still empty.
@@ -203,8 +204,10 @@ func (p *Pairs) add(a, b digest) (what []string) {
 		p.c.Identical.All++
 	}
 	if !p.Timed {
-		p.time(a.decode, b.decode, a.total, b.total)
+		p.time(a.seconds, b.seconds)
 	}
+	p.seconds.Baseline.add(a.seconds)
+	p.seconds.Assisted.add(b.seconds)
 	if a.scored && b.scored {
 		p.words[0], p.words[1] = append(p.words[0], a.words), append(p.words[1], b.words)
 	}
@@ -214,16 +217,16 @@ func (p *Pairs) add(a, b digest) (what []string) {
 // Time takes in how long a pair of runs took, as one of several of an utterance.
 func (p *Pairs) Time(a, b *Record) {
 	if a.Error == "" && b.Error == "" {
-		p.time(a.Seconds.Decode, b.Seconds.Decode, a.Seconds.Total, b.Seconds.Total)
+		p.time(a.Seconds, b.Seconds)
 	}
 }
 
-func (p *Pairs) time(decodeA, decodeB, totalA, totalB float64) {
-	if decodeA > 0 && decodeB > 0 {
-		p.decode = append(p.decode, decodeA/decodeB)
+func (p *Pairs) time(a, b Seconds) {
+	if a.Decode > 0 && b.Decode > 0 {
+		p.decode = append(p.decode, a.Decode/b.Decode)
 	}
-	if totalA > 0 && totalB > 0 {
-		p.total = append(p.total, totalA/totalB)
+	if a.Total > 0 && b.Total > 0 {
+		p.total = append(p.total, a.Total/b.Total)
 	}
 }
 
@@ -232,13 +235,13 @@ func (p *Pairs) Comparison() *Comparison {
 	c, a, b := p.c, p.Baseline.Score(), p.Assisted.Score()
 	c.Schema = CompareSchema
 	c.Names, c.Runs = Pair[string]{a.Name, b.Name}, Pair[Run]{a.Run, b.Run}
-	c.Seconds = stagesOf(a.Seconds, b.Seconds)
+	c.Seconds = stagesOf(p.seconds.Baseline, p.seconds.Assisted)
 	c.Speedup.Decode = speedup(p.decode, c.Seconds.Decode)
 	c.Speedup.Total = speedup(p.total, c.Seconds.Total)
 	c.decode, c.scenes = slices.Sorted(slices.Values(p.decode)), p.Scenes()
 	c.Scored, c.NotWorse = len(p.words[0]), wer.NotWorse(p.words[1], p.words[0])
-	if a.Scored > 0 && b.Scored > 0 {
-		c.WER = &Pair[float64]{a.WER, b.WER}
+	if c.Scored > 0 {
+		c.WER = &Pair[float64]{rateOf(p.words[0]), rateOf(p.words[1])}
 	}
 	d := b.Drafting
 	c.Acceptance = Acceptance{d.Drafted, d.Accepted, d.Rate(), d.Agreement(), nil, d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
@@ -260,6 +263,15 @@ func (p *Pairs) Comparison() *Comparison {
 		c.Differences = []Finding{}
 	}
 	return &c
+}
+
+// rateOf returns the word error rate of utterances taken together.
+func rateOf(all []wer.Counts) float64 {
+	var sum wer.Counts
+	for _, c := range all {
+		sum = sum.Plus(c)
+	}
+	return sum.Rate()
 }
 
 func stagesOf(a, b Seconds) Stages {

@@ -14,13 +14,13 @@ type digest struct {
 	failed                     bool
 	tokens, logProbs, segments [16]byte
 	duration                   float64
-	decode, total              float64
+	seconds                    Seconds
 	words                      wer.Counts
 	scored                     bool
 }
 
 func digestOf(r *Record, words wer.Counts) digest {
-	d := digest{failed: r.Error != "", duration: r.Duration, decode: r.Seconds.Decode, total: r.Seconds.Total, words: words, scored: !r.NoReference}
+	d := digest{failed: r.Error != "", duration: r.Duration, seconds: r.Seconds, words: words, scored: !r.NoReference}
 	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
 	for _, s := range r.Segments {
 		number(tokens, uint64(len(s.Tokens)))

@@ -57,7 +57,7 @@ func (d *Document) notes() (notes []string) {
 	}
 	for _, s := range d.Scores {
 		if lacking := s.Incomplete(); lacking != "" {
-			notes = append(notes, "Incomplete: of "+s.Name+", "+lacking+". What is said here is of the rest alone.")
+			notes = append(notes, "Incomplete: "+s.Name+": "+lacking+". What is said here is of the rest alone.")
 		}
 	}
 	return notes
@@ -286,6 +286,9 @@ func (c *Comparison) lines() [][2]string {
 }
 
 func (s Speedup) line() string {
+	if s.Median == 0 {
+		return "not measured: nothing was decoded"
+	}
 	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all", times(s.Median), times(s.Low), times(s.High), times(s.Overall))
 }
 

@@ -35,9 +35,12 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // soft matches the spaces between a number and its unit, and those in a range.
 var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|MiB|GiB)|(\d) – `)
 
+// A line may break behind a dash even if no space follows, but for a word joiner.
+var hardSpaces = strings.NewReplacer("– ", "–\u2060\u00a0", " ", "\u00a0")
+
 // hard keeps numbers and their units on one line.
 func hard(s string) string {
-	return soft.ReplaceAllStringFunc(s, func(m string) string { return strings.ReplaceAll(m, " ", "\u00a0") })
+	return soft.ReplaceAllStringFunc(s, func(m string) string { return hardSpaces.Replace(m) })
 }
 
 // hardRows are the lines of the table for the page.

@@ -165,7 +165,11 @@ func TestJoinShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := p.Comparison(); c.Different != 0 || c.Unpaired != 6 || c.Utterances != 3 || c.Identical.All != 3 {
+		c := p.Comparison()
+		if c.WER.Baseline != c.WER.Assisted || (c.Speedup.Decode.Overall < 1) != swap {
+			t.Errorf("swapped %v: error rates %v, speed-up in all %v: those of the pairs alone are to be compared", swap, *c.WER, c.Speedup.Decode.Overall)
+		}
+		if c.Different != 0 || c.Unpaired != 6 || c.Utterances != 3 || c.Identical.All != 3 {
 			t.Errorf("swapped %v: %d different, %d unpaired, %d of %d identical, want 0, 6, 3 of 3", swap, c.Different, c.Unpaired, c.Identical.All, c.Utterances)
 		}
 	}

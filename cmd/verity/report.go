@@ -230,7 +230,7 @@ func judged(d *report.Document) error {
 	}
 	for _, s := range d.Scores {
 		if lacking := s.Incomplete(); lacking != "" {
-			faults = append(faults, "INCOMPLETE: of "+s.Name+", "+lacking)
+			faults = append(faults, "INCOMPLETE: "+s.Name+": "+lacking)
 		}
 	}
 	switch err := errors.New(strings.Join(faults, "; ")); {
