@@ -21,9 +21,17 @@ type Load struct {
 	Read  float64 `json:"read_seconds,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"` // Seconds over Read
 	Bytes int64   `json:"bytes,omitempty"` // of the files
-	Runs  int     `json:"runs,omitempty"`  // of which these are medians
+
+	// Runs are what these are medians of. In the first one all memory is new.
+	Runs []LoadRun `json:"runs,omitempty"`
 
 	Memory *Memory `json:"memory,omitempty"`
+}
+
+// A LoadRun is one time of reading the files and one of loading, in seconds.
+type LoadRun struct {
+	Seconds float64 `json:"seconds"`
+	Read    float64 `json:"read_seconds,omitempty"`
 }
 
 // A Memory is what a model takes when it is loaded, in bytes, and what loading it
@@ -40,8 +48,7 @@ type Memory struct {
 // do. The first time is also what memory is counted of: later ones find memory
 // that the one before has left.
 func (b *bench) loads(c *model.Checkpoint) error {
-	times, reads := []float64{}, []float64{}
-	l := &b.head.Load
+	l, cold := &b.head.Load, true
 	rounds := 1
 	if b.LoadOnly {
 		rounds = fewest
@@ -49,30 +56,26 @@ func (b *bench) loads(c *model.Checkpoint) error {
 	for range rounds {
 		b.encoder, b.decoder = nil, nil
 		runtime.GC()
-		if read, n, ok := readFiles(c.Files()); ok {
-			l.Bytes = n
-			reads = append(reads, read.Seconds())
-			forget(c.Files())
-		}
+		read, n, ok := readFiles(c.Files())
+		cold = cold && ok && forget(c.Files())
 		before, counted := resetPeak()
 		began := time.Now()
 		if err := b.load(c); err != nil {
 			return err
 		}
-		times = append(times, time.Since(began).Seconds())
-		if counted && l.Memory == nil && len(reads) > 0 {
+		l.Bytes = n
+		l.Runs = append(l.Runs, LoadRun{time.Since(began).Seconds(), read.Seconds()})
+		if counted && l.Memory == nil && cold {
 			l.Memory = b.memory(before)
 		}
 	}
-	l.Seconds, l.Runs = median(times, same), rounds
-	if len(reads) == rounds {
-		l.Read = median(reads, same)
+	l.Seconds = median(l.Runs, func(r LoadRun) float64 { return r.Seconds })
+	if cold {
+		l.Read = median(l.Runs, func(r LoadRun) float64 { return r.Read })
 		l.Ratio = l.Seconds / l.Read
 	}
 	return nil
 }
-
-func same(x float64) float64 { return x }
 
 // load reads the weights.
 func (b *bench) load(c *model.Checkpoint) (err error) {
