@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"time"
 
 	"verity/assistant"
 	"verity/report"
@@ -24,6 +27,13 @@ type CompareOptions struct {
 	// recorded is the run whose decoding took the median time; all of them must be
 	// identical.
 	Repeats int
+
+	// Batch is how many utterances each arm runs at the same time; they are timed
+	// together, by the clock. 0 means 1.
+	Batch int
+
+	// Ready, if not nil, is called when the warm-up is over.
+	Ready func()
 
 	// Limit is the most utterances to run. 0 means all.
 	Limit int
@@ -65,12 +75,15 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 		return nil, err
 	}
 	c := comparison{CompareOptions: o, arms: arms, pairs: report.NewPairs(a, b), files: w}
-	c.pairs.Timed = o.Repeats > 1
-	err = WarmUp(ctx, arms.Baseline, data, cmp.Or(o.Warmups, 1))
+	c.pairs.Timed = true
+	err = WarmUp(ctx, arms.Baseline, data, cmp.Or(o.Warmups, 1), o.Batch)
 	if err == nil {
-		err = WarmUp(ctx, arms.Assisted, data, cmp.Or(o.Warmups, 1))
+		err = WarmUp(ctx, arms.Assisted, data, cmp.Or(o.Warmups, 1), o.Batch)
 	}
 	if err == nil {
+		if o.Ready != nil {
+			o.Ready()
+		}
 		err = c.all(ctx, data)
 	}
 	return c.pairs, errors.Join(err, w.close())
@@ -84,28 +97,52 @@ type comparison struct {
 	files pairWriter
 }
 
-// WarmUp runs the first n utterances and keeps nothing: so no arm pays for pages,
-// caches and clocks that the other finds ready, nor for what a policy has to learn.
-func WarmUp(ctx context.Context, e Engine, data Dataset, n int) error {
-	for it, err := range items(data, 0) {
-		switch {
-		case err != nil || n <= 0:
-			return err
-		case it.bad != nil:
-			continue
+// WarmUp runs the first n utterances, batch at a time (and if any then as many as
+// that), and keeps nothing: so no arm pays for pages, caches and clocks that the
+// other finds ready, nor for what a policy has to learn.
+func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int) error {
+	if n <= 0 {
+		return nil
+	}
+	n = max(n, batch)
+	for group, err := range groups(data, n, max(1, batch)) {
+		if err == nil {
+			_, err = together(ctx, e, group, origin{})
 		}
-		if _, err := record(ctx, e, it, origin{}); err != nil {
+		if err != nil {
 			return err
 		}
-		n--
 	}
 	return nil
+}
+
+// groups yields the rows of a dataset up to a number of utterances, size of them at
+// a time, 0 for 1.
+func groups(data Dataset, limit, size int) iter.Seq2[[]item, error] {
+	return func(yield func([]item, error) bool) {
+		var group []item
+		for it, err := range items(data, limit) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if group = append(group, it); len(group) >= size {
+				if !yield(group, nil) {
+					return
+				}
+				group = nil
+			}
+		}
+		if len(group) > 0 {
+			yield(group, nil)
+		}
+	}
 }
 
 func (c *comparison) all(ctx context.Context, data Dataset) error {
-	for it, err := range items(data, c.Limit) {
+	for group, err := range groups(data, c.Limit, c.Batch) {
 		if err == nil {
-			err = c.pair(ctx, it)
+			err = c.pair(ctx, group)
 		}
 		if err != nil {
 			return err
@@ -114,24 +151,76 @@ func (c *comparison) all(ctx context.Context, data Dataset) error {
 	return nil
 }
 
-// pair runs one utterance A B A B … and adds what came out.
-func (c *comparison) pair(ctx context.Context, it item) error {
-	var a, b []*report.Record
+// pair runs a group of utterances A B A B … and adds what came out.
+func (c *comparison) pair(ctx context.Context, group []item) error {
+	a, b := make([][]*report.Record, len(group)), make([][]*report.Record, len(group))
 	for range cmp.Or(c.Repeats, 1) {
-		x, err := record(ctx, c.arms.Baseline, it, origin{c.Runs.Baseline, c.Unscored})
+		x, err := together(ctx, c.arms.Baseline, group, origin{c.Runs.Baseline, c.Unscored})
 		if err != nil {
 			return err
 		}
-		y, err := record(ctx, c.arms.Assisted, it, origin{c.Runs.Assisted, c.Unscored})
+		y, err := together(ctx, c.arms.Assisted, group, origin{c.Runs.Assisted, c.Unscored})
 		if err != nil {
 			return err
 		}
-		a, b = append(a, x), append(b, y)
-		if c.pairs.Timed {
-			c.pairs.Time(x, y)
+		c.pairs.Time(x.records, y.records, report.Pair[float64]{Baseline: x.decode, Assisted: y.decode}, report.Pair[float64]{Baseline: x.total, Assisted: y.total})
+		for i := range group {
+			a[i], b[i] = append(a[i], x.records[i]), append(b[i], y.records[i])
 		}
 	}
-	return c.add(typical(a, b))
+	for i := range group {
+		if err := c.add(typical(a[i], b[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Clock is an Engine that knows how long it has been decoding in all, by the
+// clock on the wall, however many utterances at a time. One that is none is taken
+// to have decoded as long as the utterance that took longest.
+type Clock interface {
+	Decoding() time.Duration
+}
+
+// An outcome is what came of a group of utterances run at the same time.
+type outcome struct {
+	records       []*report.Record
+	decode, total float64 // s, by the clock; of a single one what its record says
+}
+
+// together runs a group of utterances at the same time.
+func together(ctx context.Context, e Engine, group []item, o origin) (outcome, error) {
+	r := outcome{records: make([]*report.Record, len(group))}
+	errs := make([]error, len(group))
+	began, decoding := time.Now(), time.Duration(0)
+	clock, ok := e.(Clock)
+	if ok {
+		decoding = clock.Decoding()
+	}
+	var wg sync.WaitGroup
+	for i, it := range group {
+		wg.Go(func() { r.records[i], errs[i] = record(ctx, e, it, o) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return r, errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
+	}
+	if len(group) == 1 {
+		r.decode, r.total = r.records[0].Seconds.Decode, r.records[0].Seconds.Total
+		return r, nil
+	}
+	r.total = time.Since(began).Seconds()
+	if ok {
+		r.decode = (clock.Decoding() - decoding).Seconds()
+	}
+	for _, x := range r.records {
+		x.Wall = r.total / float64(len(group))
+		if !ok {
+			r.decode = max(r.decode, x.Seconds.Decode)
+		}
+	}
+	return r, nil
 }
 
 // typical returns the runs of median decoding time, unless any two runs differ:

@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"verity/assistant"
 	"verity/audio"
@@ -105,6 +107,71 @@ func TestOrder(t *testing.T) {
 	compare(t, Arms{spy('A'), spy('B')}, 2, CompareOptions{Warmups: 2, Repeats: 2})
 	if got, want := string(order), "AABB"+"ABAB"+"ABAB"; got != want {
 		t.Errorf("order %s, want %s", got, want)
+	}
+}
+
+// TestBatch runs three at a time: both arms in turn, all of a group at once, timed by
+// the clock and compared one by one.
+func TestBatch(t *testing.T) {
+	var mu sync.Mutex
+	var order []byte
+	under, most := 0, 0
+	spy := func(c byte, wrong func([]float32) bool) Engine {
+		return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+			mu.Lock()
+			order = append(order, c)
+			under++
+			most = max(most, under)
+			mu.Unlock()
+			time.Sleep(20 * time.Millisecond)
+			defer func() { mu.Lock(); under--; mu.Unlock() }()
+			return hearer{drafts: c == 'B', wrong: wrong}.Transcribe(ctx, clip)
+		})
+	}
+	ready := 0
+	o := CompareOptions{Batch: 3, Repeats: 2, Limit: 4, Ready: func() { ready = len(order) }}
+	_, c := compare(t, Arms{spy('A', nil), spy('B', nil)}, 20, o)
+	if got, want := string(order), "AAABBB"+"AAABBBAAABBB"+"ABAB"; got != want || c.Utterances != 4 {
+		t.Errorf("order %s, want %s", got, want)
+	}
+	if most != 3 || ready != 6 {
+		t.Errorf("%d at a time, want 3; ready after %d runs, want 6", most, ready)
+	}
+	// Of the one that took longest: a plain hearer decodes longer.
+	b := c.Batch
+	if b.Size != 3 || b.Pairs != 4 || c.Verdict != report.Identical || !(b.Decode.Baseline > b.Decode.Assisted && b.Decode.Assisted > 0) || !(b.Total.Baseline > 0.08) {
+		t.Errorf("batch %+v, %s", b, c.Verdict)
+	}
+	if s := c.Speedup.Decode; !(s.Interval != nil && s.Interval[0] <= s.Mean && s.Mean <= s.Interval[1]) || math.Abs(s.Overall-b.Decode.Baseline/b.Decode.Assisted) > 1e-9 {
+		t.Errorf("speed-up %+v, of %+v", s, b)
+	}
+	longest := func(pcm []float32) bool { return len(pcm) == 400 }
+	_, c = compare(t, Arms{spy('A', nil), spy('B', longest)}, 4, CompareOptions{Batch: 4})
+	if c.Different != 1 || c.Differences[0].ID != "u002" {
+		t.Errorf("one of a group is wrong: %+v", c.Differences)
+	}
+}
+
+// A clocked engine says how long it decoded.
+type clocked struct {
+	hearer
+	read *time.Duration
+}
+
+func (c clocked) Decoding() time.Duration {
+	*c.read += time.Second
+	return *c.read
+}
+
+// TestClock: a group's decoding is what the engine's clock says, a single
+// utterance's what its record says.
+func TestClock(t *testing.T) {
+	for batch, want := range map[int]float64{1: 2, 2: 1} {
+		var a, b time.Duration
+		_, c := compare(t, Arms{clocked{hearer{}, &a}, clocked{hearer{drafts: true}, &b}}, 2, CompareOptions{Batch: batch})
+		if got := c.Speedup.Decode.Median; math.Abs(got-want) > 1e-9 {
+			t.Errorf("batches of %d: speed-up %v, want %v", batch, got, want)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ type Comparison struct {
 	Seconds  Stages         `json:"seconds"`
 	Memory   *Pair[int64]   `json:"memory_bytes"` // of the process; null if not measured
 
+	Batch      Batch      `json:"batch"`
 	Speedup    Speedups   `json:"speedup"`
 	Acceptance Acceptance `json:"acceptance"`
 	Predicted  *float64   `json:"predicted_speedup"` // of decoding; null if nothing was drafted
@@ -95,13 +96,17 @@ type Speedups struct {
 
 // A Speedup is baseline seconds over assisted seconds. Median, Low and High are
 // the 50th, 5th and 95th percentile over pairs of runs: over utterances, unless
-// they were run several times. Overall is the quotient of the sums, what a whole
-// dataset gains.
+// they were run several times or in groups. Overall is the quotient of the sums,
+// what a whole dataset gains. Mean is the geometric mean over pairs, and Interval
+// holds it with 95 % confidence, by Student's t of the logarithms; null for fewer
+// than three pairs.
 type Speedup struct {
-	Median  float64 `json:"median"`
-	Low     float64 `json:"low"`
-	High    float64 `json:"high"`
-	Overall float64 `json:"overall"`
+	Median   float64     `json:"median"`
+	Low      float64     `json:"low"`
+	High     float64     `json:"high"`
+	Overall  float64     `json:"overall"`
+	Mean     float64     `json:"mean"`
+	Interval *[2]float64 `json:"interval"`
 }
 
 // Acceptance is what the assistant was worth.
@@ -127,6 +132,7 @@ type Pairs struct {
 
 	c             Comparison
 	decode, total []float64 // speed-ups
+	drafted       int       // tokens, in all runs that Time took in
 	words         [2][]wer.Counts
 	seconds       Pair[Seconds] // of the utterances that both have
 }
@@ -214,13 +220,6 @@ func (p *Pairs) add(a, b digest) (what []string) {
 	return what
 }
 
-// Time takes in how long a pair of runs took, as one of several of an utterance.
-func (p *Pairs) Time(a, b *Record) {
-	if a.Error == "" && b.Error == "" {
-		p.time(a.Seconds, b.Seconds)
-	}
-}
-
 func (p *Pairs) time(a, b Seconds) {
 	if a.Decode > 0 && b.Decode > 0 {
 		p.decode = append(p.decode, a.Decode/b.Decode)
@@ -236,8 +235,13 @@ func (p *Pairs) Comparison() *Comparison {
 	c.Schema = CompareSchema
 	c.Names, c.Runs = Pair[string]{a.Name, b.Name}, Pair[Run]{a.Run, b.Run}
 	c.Seconds = stagesOf(p.seconds.Baseline, p.seconds.Assisted)
-	c.Speedup.Decode = speedup(p.decode, c.Seconds.Decode)
-	c.Speedup.Total = speedup(p.total, c.Seconds.Total)
+	decode, total := c.Seconds.Decode, c.Seconds.Total
+	if c.Batch.Pairs > 0 {
+		decode, total = c.Batch.Decode, c.Batch.Total
+	}
+	c.Batch.speeds()
+	c.Speedup.Decode = speedup(p.decode, decode)
+	c.Speedup.Total = speedup(p.total, total)
 	c.decode, c.scenes = slices.Sorted(slices.Values(p.decode)), p.Scenes()
 	c.Scored, c.NotWorse = len(p.words[0]), wer.NotWorse(p.words[1], p.words[0])
 	if c.Scored > 0 {
@@ -256,7 +260,7 @@ func (p *Pairs) Comparison() *Comparison {
 	switch {
 	case c.Different > 0:
 		c.Verdict = Different
-	case d.Drafted == 0: // so it is without any utterance
+	case d.Drafted+p.drafted == 0: // so it is without any utterance
 		c.Verdict = Inconclusive
 	}
 	if c.Differences == nil {
@@ -289,7 +293,8 @@ func speedup(quotients []float64, sum Pair[float64]) Speedup {
 		return Speedup{}
 	}
 	q := slices.Sorted(slices.Values(quotients))
-	return Speedup{quantile(q, 0.5), quantile(q, 0.05), quantile(q, 0.95), ratio(sum.Baseline, sum.Assisted)}
+	mean, interval := meanInterval(q)
+	return Speedup{quantile(q, 0.5), quantile(q, 0.05), quantile(q, 0.95), ratio(sum.Baseline, sum.Assisted), mean, interval}
 }
 
 // quantile returns the value at the place p·(n-1) of n sorted values, between two

@@ -273,6 +273,7 @@ func (c *Comparison) lines() [][2]string {
 		[2]string{"decoding", c.Speedup.Decode.line()},
 		[2]string{"sound to text", c.Speedup.Total.line()},
 	)
+	l = append(l, c.clock()...)
 	if a := c.Acceptance; a.Drafted > 0 {
 		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round", 100*a.Rate, count(a.Drafted), a.MeanKept)})
 	}

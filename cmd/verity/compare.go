@@ -16,12 +16,20 @@ const compareHelp = `Compare runs every utterance with plain decoding and with t
 after a warm-up, and holds the results against each other to the bit: tokens,
 log-probabilities, no-speech probabilities, temperatures, segment times and texts.
 It says what the assistant gained in decoding and on the whole way from sound to
-text, as medians over pairs of runs with the 5th and 95th percentile, how many of its
+text, as medians over pairs of runs with the 5th and 95th percentile, and as the
+geometric mean with its 95 % interval (Student's t of the logarithms); how many of its
 tokens were accepted, and what theory expects of that.
+
+With --batch N each arm runs N utterances at the same time, in groups: they share
+every pass over the weights, those of the assistant too. A pair is then a group, and
+what it took is the clock's: of decoding, the time in which any utterance of the group
+was being decoded and none encoded. Bits are still held against each other utterance
+by utterance. The same --audio may be named several times.
 
 If nothing was drafted, equality proves nothing: that is "inconclusive".
 
-  verity compare --audio talk.wav
+  verity compare --audio talk.wav --repeats 9
+  verity compare --audio talk.wav --audio talk.wav --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant ~/distil-large-v2 --html compare.html
 
@@ -68,7 +76,8 @@ func (v *comparing) command() *cobra.Command {
 	v.data.register(f)
 	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
 	f.IntVar(&v.repeats, "repeats", 1, "`number` of times to run each utterance in each arm")
-	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before, unmeasured")
+	f.IntVar(&v.batch, "batch", 1, "`number` of utterances each arm runs at the same time, timed together")
+	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before, unmeasured: as many as --batch\nif any")
 	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records of both arms; without it they are not kept")
 	v.report.register(f)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
@@ -107,7 +116,7 @@ func (v *comparing) run(ctx context.Context, more []string) error {
 		warmups = -1 // none
 	}
 	pairs, err := eval.Compare(ctx, arms.Arms, data.all(ctx), eval.CompareOptions{
-		Warmups: warmups, Repeats: v.repeats, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored,
+		Warmups: warmups, Repeats: v.repeats, Batch: v.batch, Ready: v.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored,
 		Runs: arms.runs, Score: scoring,
 		Watch: func(_, _ *report.Record, what []string) {
 			if len(what) > 0 {
@@ -121,6 +130,13 @@ func (v *comparing) run(ctx context.Context, more []string) error {
 		return err
 	}
 	return v.conclude(pairs, arms)
+}
+
+// ready sees to it that something is drafted, or there would be nothing to compare.
+func (v *comparing) ready() {
+	if a := v.model.assistant.auto; a != nil {
+		a.Try()
+	}
 }
 
 // check puts the flags into options.
@@ -189,14 +205,14 @@ func (c *contest) open(ctx context.Context, v *comparing, m *engine, data *corpu
 	plain.assistant.name = "none"
 	c.runs.Baseline = identity(m, &plain, v.made, data.name)
 	c.runs.Assisted = identity(m, &v.model, v.made, data.name)
-	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), 1); err != nil {
+	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), 1, v.batch); err != nil {
 		return err
 	}
 	memory := report.Pair[int64]{Baseline: resident()}
 	if c.Assisted, err = c.assisted(v, m); err != nil {
 		return err
 	}
-	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), 1); err != nil {
+	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), 1, v.batch); err != nil {
 		return err
 	}
 	if memory.Assisted = resident(); memory.Baseline > 0 && memory.Assisted > 0 {

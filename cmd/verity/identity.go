@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -30,7 +31,8 @@ import (
 // A modelEngine is an eval.Engine that knows which words were drafted.
 type modelEngine struct {
 	*transcribe.Transcriber
-	tok *tokenizer.Tokenizer
+	tok      *tokenizer.Tokenizer
+	decoding func() time.Duration // so far
 }
 
 // engineOf makes an engine of a model.
@@ -40,8 +42,11 @@ func engineOf(m *transcribe.Model, o transcribe.Options) (eval.Engine, error) {
 	if err != nil {
 		return nil, inFlag(err)
 	}
-	return modelEngine{t, m.Tokenizer}, nil
+	return modelEngine{t, m.Tokenizer, m.Decoding}, nil
 }
+
+// Decoding implements eval.Clock.
+func (e modelEngine) Decoding() time.Duration { return e.decoding() }
 
 // Transcribe implements eval.Engine.
 func (e modelEngine) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {

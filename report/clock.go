@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Batch says how utterances were run and timed: so many at a time, which share
+// every pass over the weights. Its seconds are the clock's on the wall over all
+// pairs of runs; of decoding, those in which any utterance of the group was being
+// decoded and none encoded. (The seconds of records, and their sums in Seconds,
+// are those each utterance saw: a shared pass is in every one of them.)
+type Batch struct {
+	Size   int           `json:"size"`  // utterances at a time, at most
+	Pairs  int           `json:"pairs"` // of runs, each of a group
+	Decode Pair[float64] `json:"decode_seconds"`
+	Total  Pair[float64] `json:"total_seconds"`
+
+	// Tokens over the seconds of decoding; 0 if nothing was decoded.
+	TokensPerSecond Pair[float64] `json:"tokens_per_second"`
+
+	tokens Pair[float64]
+}
+
+// Time takes in a pair of runs of a group of utterances that decoded together:
+// their records in both arms and the seconds that decoding and the whole took by
+// the clock. A group in which an utterance failed in one arm only is not timed.
+func (p *Pairs) Time(baseline, assisted []*Record, decode, total Pair[float64]) {
+	b := &p.c.Batch
+	b.Size = max(b.Size, len(baseline))
+	var tokens Pair[float64]
+	for i, r := range baseline {
+		if (r.Error != "") != (assisted[i].Error != "") {
+			return
+		}
+		tokens.Baseline += float64(r.Work.Tokens)
+		tokens.Assisted += float64(assisted[i].Work.Tokens)
+		p.drafted += assisted[i].Drafting.Drafted
+	}
+	if decode.Baseline <= 0 || decode.Assisted <= 0 {
+		return
+	}
+	b.Pairs++
+	b.Decode, b.Total, b.tokens = plus(b.Decode, decode), plus(b.Total, total), plus(b.tokens, tokens)
+	p.time(Seconds{Decode: decode.Baseline, Total: total.Baseline}, Seconds{Decode: decode.Assisted, Total: total.Assisted})
+}
+
+func plus(a, b Pair[float64]) Pair[float64] {
+	return Pair[float64]{a.Baseline + b.Baseline, a.Assisted + b.Assisted}
+}
+
+// speeds fills in what follows from the sums.
+func (b *Batch) speeds() {
+	b.TokensPerSecond = Pair[float64]{ratio(b.tokens.Baseline, b.Decode.Baseline), ratio(b.tokens.Assisted, b.Decode.Assisted)}
+}
+
+// clock is what pairs of runs come to: lines as label and value.
+func (c *Comparison) clock() (l [][2]string) {
+	if d, t := c.Speedup.Decode, c.Speedup.Total; d.Interval != nil && t.Interval != nil {
+		l = append(l, [2]string{"mean", "decoding " + d.interval() + ", sound to text " + t.interval()})
+	}
+	if b := c.Batch; b.Size > 1 {
+		l = append(l, [2]string{"batch", fmt.Sprintf("%d utterances at a time: %.1f tokens a second baseline, %.1f assisted", b.Size, b.TokensPerSecond.Baseline, b.TokensPerSecond.Assisted)})
+	}
+	return l
+}
+
+func (s Speedup) interval() string {
+	return fmt.Sprintf("%s (95 %% interval %s to %s)", times(s.Mean), times(s.Interval[0]), times(s.Interval[1]))
+}
+
+// meanInterval returns the geometric mean of quotients and its 95 % interval: that
+// of Student's t for the mean of their logarithms. It is nil for fewer than three.
+func meanInterval(quotients []float64) (mean float64, interval *[2]float64) {
+	logs := make([]float64, len(quotients))
+	for i, q := range quotients {
+		logs[i] = math.Log(q)
+	}
+	m, s := stat.MeanStdDev(logs, nil)
+	if len(logs) < 3 {
+		return math.Exp(m), nil
+	}
+	n := float64(len(logs))
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975) * s / math.Sqrt(n)
+	return math.Exp(m), &[2]float64{math.Exp(m - half), math.Exp(m + half)}
+}
