@@ -20,6 +20,10 @@ import (
 type Target struct {
 	Checkpoint *model.Checkpoint
 	Tokenizer  *tokenizer.Tokenizer
+
+	// Decoder is the target's own. Self does not hold again what that holds. Nil
+	// means it is not known.
+	Decoder *decoder.Decoder
 }
 
 // LoadOptions configures Load.
@@ -37,9 +41,10 @@ type LoadOptions struct {
 	Shortlist int
 }
 
-// decoder reads the decoder of c.
-func (o LoadOptions) decoder(c *model.Checkpoint, eot Token) (*decoder.Decoder, error) {
-	return decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision, Shortlist: shortlist(o.Shortlist, eot, c.Dims.Vocab)})
+// decoder reads the decoder of c, which has what like holds already.
+func (o LoadOptions) decoder(c *model.Checkpoint, eot Token, like *decoder.Decoder) (*decoder.Decoder, error) {
+	list := shortlist(o.Shortlist, eot, c.Dims.Vocab)
+	return decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision, Shortlist: list, Like: like})
 }
 
 // shortlist returns the n lowest ids and those from end-of-text on, which is the
@@ -82,7 +87,7 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	}
 	m := &Model{EOT: t.Tokenizer.EOT}
 	var err error
-	if m.Decoder, err = o.decoder(c, m.EOT); err != nil {
+	if m.Decoder, err = o.decoder(c, m.EOT, nil); err != nil {
 		return nil, err
 	}
 	shares, err := sharesEncoder(c, t.Checkpoint)
@@ -93,13 +98,18 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	return m, err
 }
 
-// Self makes the target its own assistant in a cheaper precision.
+// Self makes the target its own assistant in a cheaper precision. In the target's
+// own it shares all weights.
 func Self(t Target, o LoadOptions) (*Model, error) {
-	d, err := o.decoder(t.Checkpoint, t.Tokenizer.EOT)
+	eot := t.Tokenizer.EOT
+	if d := t.Decoder; d != nil && d.Storage() == o.Precision && shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
+		return &Model{Decoder: d.On(o.Pool), EOT: eot}, nil
+	}
+	d, err := o.decoder(t.Checkpoint, eot, t.Decoder)
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Decoder: d, EOT: t.Tokenizer.EOT}, nil
+	return &Model{Decoder: d, EOT: eot}, nil
 }
 
 // fits compares everything drafting depends on, cheapest first.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"verity/decoder"
 	"verity/internal/safetensors"
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
@@ -92,6 +93,32 @@ func TestSharedEncoder(t *testing.T) {
 	}
 }
 
+// TestSelfShares: in the target's own precision nothing is read, in another or with
+// a shortlist it is.
+func TestSelfShares(t *testing.T) {
+	c := checkpoint(t, "f16", false)
+	tok, err := tokenizer.Load(c.FS(), "f16", c.Dims.Vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := decoder.New(c, decoder.Options{Precision: tensor.I8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blind := Target{Tokenizer: tok, Decoder: d} // no checkpoint to read
+	m, err := Self(blind, LoadOptions{Precision: tensor.I8})
+	if err != nil || m.Decoder == d || m.Decoder.StepBytes(1) != d.StepBytes(1) {
+		t.Errorf("in the same precision: %v, %+v, want the same weights in a decoder of its own", err, m)
+	}
+	seeing := Target{Checkpoint: c, Tokenizer: tok, Decoder: d}
+	for _, o := range []LoadOptions{{Precision: tensor.F16}, {Precision: tensor.I8, Shortlist: 100}} {
+		m, err := Self(seeing, o)
+		if err != nil || m.Decoder.Storage() != o.Precision || m.Decoder.StepBytes(1) == d.StepBytes(1) {
+			t.Errorf("%+v: %v, %d bytes a step, want others than %d", o, err, m.Decoder.StepBytes(1), d.StepBytes(1))
+		}
+	}
+}
+
 // TestMismatch: special ids, tasks and languages that mean something else to the
 // target are refused, each by its name and with a remedy.
 func TestMismatch(t *testing.T) {
@@ -118,7 +145,7 @@ func TestMismatch(t *testing.T) {
 		"positions of a window":         checkpoint(t, "odd", false),
 		"vocabulary":                    checkpoint(t, "english", false),
 	} {
-		t.Run(thing, func(t *testing.T) { refused(t, c, Target{f16, words}, thing) })
+		t.Run(thing, func(t *testing.T) { refused(t, c, Target{Checkpoint: f16, Tokenizer: words}, thing) })
 	}
 
 	// Those that the tokenizer's files state: the demo's, with two contents changed.
@@ -182,7 +209,9 @@ func TestMismatch(t *testing.T) {
 			v["a"], v["b"] = v["b"], v["a"]
 		}, fmt.Sprint("token ", min(spoken.Encode("a")[0], spoken.Encode("b")[0]))},
 	} {
-		t.Run(name, func(t *testing.T) { refused(t, files(tt.edit), Target{target, spoken}, tt.thing) })
+		t.Run(name, func(t *testing.T) {
+			refused(t, files(tt.edit), Target{Checkpoint: target, Tokenizer: spoken}, tt.thing)
+		})
 	}
 }
 

@@ -51,7 +51,7 @@ func newRig(t testing.TB, spec string, threads int, precision tensor.DType) *rig
 		f.Data[i] = float32(rng.NormFloat64())
 	}
 	r := &rig{d: d, tok: tok, gen: c.Generation, audio: Window{Features: f}}
-	if r.short, err = (LoadOptions{Pool: pool, Precision: tensor.I8, Shortlist: 2000}).decoder(c, tok.EOT); err != nil {
+	if r.short, err = (LoadOptions{Pool: pool, Precision: tensor.I8, Shortlist: 2000}).decoder(c, tok.EOT, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r.cross, err = d.Cross(t.Context(), f); err != nil {

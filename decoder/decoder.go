@@ -26,6 +26,10 @@ type Options struct {
 	// All others are at -Inf, and their part of the vocabulary head, most of a
 	// small decoder's weights, is never read. Nil means every token.
 	Shortlist []tokenizer.Token
+
+	// Like is a decoder of the same checkpoint, whose tables of tokens and positions
+	// need not be held a second time. Nil means there is none.
+	Like *Decoder
 }
 
 // A Decoder is the text half of the network. Its weights are immutable and it
@@ -64,12 +68,16 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	const embed, untied = "decoder.embed_tokens.weight", "proj_out.weight"
 	m, l := c.Dims, layer.NewLoader(c, store, o.Pool)
 	d := &Decoder{dims: m, pool: o.Pool, store: store, shortlist: o.Shortlist}
-	d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
-	d.head = d.embed
 	head := embed
 	if slices.Contains(c.Names(), untied) {
 		head = untied
 	}
+	if o.Like != nil && (d.shortlist != nil || head != embed) {
+		d.embed = o.Like.embed // it is not the head, so any precision will do
+	} else {
+		d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
+	}
+	d.head = d.embed
 	if d.shortlist != nil {
 		runs, err := runsOf(d.shortlist, m.Vocab)
 		if err != nil {
@@ -79,7 +87,11 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	} else if head != embed {
 		d.head = l.Matrix(m.Vocab, m.TextWidth, head)
 	}
-	d.positions = l.Floats("decoder.embed_positions.weight", m.TextPositions, m.TextWidth)
+	if o.Like != nil {
+		d.positions = o.Like.positions
+	} else {
+		d.positions = l.Floats("decoder.embed_positions.weight", m.TextPositions, m.TextWidth)
+	}
 	d.blocks = make([]block, m.TextLayers)
 	for i := range d.blocks {
 		d.blocks[i] = loadBlock(l, fmt.Sprintf("decoder.layers.%d.", i), m)

@@ -45,6 +45,20 @@ func TestShortlist(t *testing.T) {
 	}
 }
 
+// TestLike: a second decoder of the same checkpoint takes over the tables that it
+// would hold again, and only those.
+func TestLike(t *testing.T) {
+	first := open(t, "odd", Options{Precision: tensor.F16})
+	short := open(t, "odd", Options{Precision: tensor.I8, Like: first, Shortlist: []tokenizer.Token{1, 2, 3}})
+	if short.embed != first.embed || &short.positions[0] != &first.positions[0] || short.head == first.head {
+		t.Error("with a shortlist, the tables of tokens and positions are not those of the first decoder, or the head is")
+	}
+	whole := open(t, "odd", Options{Precision: tensor.I8, Like: first})
+	if whole.embed != whole.head || whole.head == first.head || &whole.positions[0] != &first.positions[0] {
+		t.Error("without one, the table of tokens is not the head in its own precision")
+	}
+}
+
 func TestShortlistErrors(t *testing.T) {
 	for _, list := range [][]tokenizer.Token{{}, {3, 2}, {4, 4}, {-1}, {0, 1 << 20}} {
 		if _, err := runsOf(list, 51865); err == nil {

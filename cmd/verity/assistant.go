@@ -93,7 +93,8 @@ func (a *assistantFlags) bits() error {
 
 // open returns the assistant; nil means plain decoding.
 func (a *assistantFlags) open(e *engine) (assistant.Assistant, error) {
-	target := assistant.Target{Checkpoint: e.checkpoint, Tokenizer: e.Tokenizer}
+	_, d, _ := e.Network()
+	target := assistant.Target{Checkpoint: e.checkpoint, Tokenizer: e.Tokenizer, Decoder: d}
 	o := assistant.LoadOptions{Pool: e.pool, Precision: a.precision.DType, Shortlist: a.shortlist}
 	if a.shortlist < 0 {
 		return nil, usagef("--assistant-shortlist %d: must be 0 or more", a.shortlist)
