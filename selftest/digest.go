@@ -29,16 +29,21 @@ func Full(ctx context.Context, s Subject) (Digest, error) {
 		return Digest{}, err
 	}
 	defer b.cross.Close()
+	return b.digest(), nil
+}
+
+func (b *bench) digest() Digest {
 	d := newDigester()
 	d.add(b.features.Data)
 	for _, logits := range b.alone {
 		d.add(logits)
 	}
-	return d.sum(), nil
+	return d.sum()
 }
 
 // Light hashes what plain Go can compute of a large model in seconds: two decode
-// steps, and two panels of every kind of matrix of the encoder.
+// steps, and two panels of every kind of matrix of the encoder. Of s it needs no
+// encoder.
 func Light(ctx context.Context, s Subject, c *model.Checkpoint, store tensor.DType) (Digest, error) {
 	d := newDigester()
 	cross := s.Decoder.BlankCross()

@@ -55,11 +55,12 @@ type bench struct {
 }
 
 // Run makes all checks that one process can make, in order, and hands each to
-// done. It returns an error if the checks cannot be made at all.
-func Run(ctx context.Context, s Subject, done func(Check)) error {
+// done. It returns the digest that Full makes elsewhere, or an error if the checks
+// cannot be made at all.
+func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
 	b, err := prepare(ctx, s)
 	if err != nil {
-		return err
+		return Digest{}, err
 	}
 	defer b.cross.Close()
 	for _, c := range []struct {
@@ -75,7 +76,7 @@ func Run(ctx context.Context, s Subject, done func(Check)) error {
 		what, values, err := c.run(ctx, b)
 		done(Check{c.name, what, values, time.Since(begin), err})
 	}
-	return ctx.Err()
+	return b.digest(), ctx.Err()
 }
 
 // prepare encodes a window and decodes it plainly, one row at a time: the
@@ -97,7 +98,7 @@ func prepare(ctx context.Context, s Subject) (*bench, error) {
 	b.tokens = append(b.tokens, b.prompt()...)
 	stream := s.Decoder.NewStream(b.cross)
 	defer stream.Close()
-	most := min(len(b.tokens)+s.Positions, s.Dims.TextPositions)
+	most := min(max(mostRows, len(b.tokens)+s.Positions), s.Dims.TextPositions)
 	for p := 0; p < most; p++ {
 		logits := make([]float32, s.Dims.Vocab)
 		if err := s.Decoder.Step(ctx, []decoder.Row{{Stream: stream, Position: p, Token: b.tokens[p]}}, logits); err != nil {

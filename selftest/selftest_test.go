@@ -40,7 +40,7 @@ func subject(t *testing.T, threads int) Subject {
 
 func TestRun(t *testing.T) {
 	seen := map[string]bool{}
-	err := Run(t.Context(), subject(t, 2), func(c Check) {
+	digest, err := Run(t.Context(), subject(t, 2), func(c Check) {
 		seen[c.Name] = true
 		if c.Err != nil || c.Values == 0 || c.What == "" {
 			t.Errorf("%+v: want values compared and no error", c)
@@ -48,6 +48,9 @@ func TestRun(t *testing.T) {
 	})
 	if err != nil || len(seen) != 4 {
 		t.Errorf("checks %v, error %v, want four and none", seen, err)
+	}
+	if full, err := Full(t.Context(), subject(t, 1)); err != nil || digest != full {
+		t.Errorf("digest of the checks %+v, of another run %+v, error %v", digest, full, err)
 	}
 }
 

@@ -14,8 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"verity/decoder"
 	"verity/internal/kernel"
+	"verity/internal/parallel"
 	"verity/selftest"
+	"verity/tokenizer"
 )
 
 const selftestHelp = `Selftest checks on a model what Verity promises of every model: the same bits
@@ -73,6 +76,9 @@ func (t *selfTest) run(ctx context.Context) error {
 	if err := t.model.assistant.bits(); err != nil {
 		return err
 	}
+	if t.digest == light {
+		return t.lightDigest(ctx)
+	}
 	m, err := t.model.load()
 	if err != nil {
 		return err
@@ -80,7 +86,8 @@ func (t *selfTest) run(ctx context.Context) error {
 	defer m.close()
 	s := t.subject(m)
 	if t.digest != "" {
-		return t.printDigest(ctx, m, s)
+		d, err := selftest.Full(ctx, s)
+		return t.printDigest(d, err)
 	}
 	var all []checked
 	var failed []error
@@ -95,10 +102,11 @@ func (t *selfTest) run(ctx context.Context) error {
 			t.print(out)
 		}
 	}
-	if err := selftest.Run(ctx, s, note); err != nil {
+	known, err := selftest.Run(ctx, s, note)
+	if err != nil {
 		return err
 	}
-	note(t.instructionSets(ctx, m, s))
+	note(t.instructionSets(ctx, m, s, known))
 	if t.json {
 		return errors.Join(t.write(all), promise(failed))
 	}
@@ -143,8 +151,12 @@ func (t *selfTest) subject(m *engine) selftest.Subject {
 	return s
 }
 
-// instructionSets compares the digests of every instruction set of the machine.
-func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Subject) selftest.Check {
+// The digests: of everything, and of what plain Go does of a large model.
+const full, light = "full", "light"
+
+// instructionSets compares the digests of every instruction set of the machine
+// with those of the best, of which one is known.
+func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Subject, known selftest.Digest) selftest.Check {
 	begin, names := time.Now(), kernel.Implementations()
 	c := selftest.Check{Name: "instruction sets"}
 	c.What = "one digest of features and logits on " + strings.Join(names, ", ")
@@ -153,14 +165,12 @@ func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Su
 		return c
 	}
 	for i := 1; i < len(names) && c.Err == nil; i++ {
-		kind := "full"
+		kind, here := full, known
 		if names[i] == "ref" && m.checkpoint.Params() > lightFrom {
-			kind = "light"
-		}
-		here, err := makeDigest(ctx, kind, m, s)
-		if err != nil {
-			c.Err = err
-			break
+			kind = light
+			if here, c.Err = selftest.Light(ctx, s, m.checkpoint, s.Decoder.Storage()); c.Err != nil {
+				break
+			}
 		}
 		there, err := t.elsewhere(ctx, kind, names[:i])
 		c.Values += here.Values
@@ -171,13 +181,6 @@ func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Su
 	}
 	c.Took = time.Since(begin)
 	return c
-}
-
-func makeDigest(ctx context.Context, kind string, m *engine, s selftest.Subject) (selftest.Digest, error) {
-	if kind == "light" {
-		return selftest.Light(ctx, s, m.checkpoint, s.Decoder.Storage())
-	}
-	return selftest.Full(ctx, s)
 }
 
 // elsewhere runs this program again without some instruction sets.
@@ -198,8 +201,28 @@ func (t *selfTest) elsewhere(ctx context.Context, kind string, without []string)
 	return d, json.Unmarshal(out.Bytes(), &d)
 }
 
-func (t *selfTest) printDigest(ctx context.Context, m *engine, s selftest.Subject) error {
-	d, err := makeDigest(ctx, t.digest, m, s)
+// lightDigest prints the light digest. It needs half of the model, and loads no
+// more.
+func (t *selfTest) lightDigest(ctx context.Context) error {
+	c, err := openCheckpoint(t.model.name)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	pool := parallel.New(t.model.threads)
+	defer pool.Close()
+	s := selftest.Subject{Dims: c.Dims}
+	if s.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
+		return err
+	}
+	if s.Decoder, err = decoder.New(c, decoder.Options{Pool: pool, Precision: t.model.precision.DType}); err != nil {
+		return err
+	}
+	d, err := selftest.Light(ctx, s, c, s.Decoder.Storage())
+	return t.printDigest(d, err)
+}
+
+func (t *selfTest) printDigest(d selftest.Digest, err error) error {
 	if err != nil {
 		return err
 	}
