@@ -39,9 +39,11 @@ func (o *Overlap) add(p, q []float32, x Token) {
 		o.Sum += float64(p[x])
 		return
 	}
+	sum := 0.0
 	for t, v := range q {
-		o.Sum += float64(min(p[t], v))
+		sum += float64(min(p[t], v))
 	}
+	o.Sum += min(sum, 1) // the odds of one side sum to one but for rounding
 }
 
 // A Weighing is a Verifier that chooses as another, and sums up the overlap of its

@@ -146,11 +146,13 @@ func differs(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDiffers, fmt.Sprintf(format, args...))
 }
 
-// pools are the thread counts to compare: one, the subject's, and one more, so
-// that work splits another way.
+// pools are the thread counts to compare with the subject's: one, and one more than
+// it has, so that work splits another way.
 func (b *bench) pools() []int {
-	n := max(2, b.Threads)
-	return []int{1, n, n + 1}
+	if b.Threads <= 1 {
+		return []int{2, 3}
+	}
+	return []int{1, b.Threads + 1}
 }
 
 // onPool gives f the decoder on so many threads.
