@@ -3,9 +3,13 @@ package kernel
 import "unsafe"
 
 // manyRows is from how many rows on a panel is used so often that bringing its
-// weights from memory does not matter. Half-precision weights are then widened
-// once, into a scratch, instead of by each group of rows.
+// weights from memory does not matter.
 const manyRows = 24
+
+// wideRows is from how many rows on half-precision weights are widened once, into a
+// scratch, instead of by each group of rows. At 24 rows that made a pass of a tiny
+// decoder a third slower, at 48 a sixth (docs/PERFORMANCE.md, batches).
+const wideRows = 64
 
 // few is how many rows go through a panel together.
 const few = 6

@@ -157,7 +157,7 @@ func TestMatMulDeep(t *testing.T) {
 	forAllTiles(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for _, in := range []int{maxDepth - 1, maxDepth, maxDepth + 1, 2*maxDepth + 3} {
-			for _, rows := range []int{1, 6, 7, manyRows - 1, manyRows} {
+			for _, rows := range []int{1, 6, 7, manyRows - 1, manyRows, wideRows - 1, wideRows} {
 				for _, store := range floatTypes {
 					p := newProduct(t, rng, uniform(rng), rows, in, 65, store)
 					checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
