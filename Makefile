@@ -12,8 +12,8 @@ CROSS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 # Of these, the tests in which goroutines meet: statistics take minutes under the race
 # detector.
-SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers
-SHARED  := ./internal/parallel ./decoder ./assistant ./transcribe ./eval
+SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly
+SHARED  := ./internal/parallel ./decoder ./assistant ./transcribe ./eval ./report
 
 .PHONY: build demo test check format vet arch bits purego race bench bench-report bench-large grid fuzz generate cross help
 

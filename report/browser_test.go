@@ -30,35 +30,38 @@ func TestBrowser(t *testing.T) {
 		r[7].Error = "audio file: unexpected end"
 	})
 	single := &Document{Title: "Digits, demo model", Scores: identical.Scores[:1]}
-	for _, tt := range []struct {
+	tests := []struct {
 		name, why string
 		doc       *Document
-		replay    bool
+		replay    string
 	}{
-		{"identical", "every part of a comparison", identical, true},
-		{"different", "the list of differences, a failure", different, true},
-		{"single", "one set: no comparison", single, false},
-		{"partial", "shards are missing", partial(t), false},
-	} {
-		for _, width := range []int{1280, 390} {
-			t.Run(fmt.Sprintf("%s/%d", tt.name, width), func(t *testing.T) {
-				dir := t.TempDir()
-				var b bytes.Buffer
-				if err := tt.doc.HTML(&b); err != nil {
-					t.Fatal(err)
-				}
-				want := "errors 0, overflow 0, replay none"
-				if tt.replay {
-					want = "errors 0, overflow 0, replay ok"
-				}
-				if got := look(t, chromium, dir, b.String(), width); got != want {
-					t.Errorf("%s: the page says %q, want %q", tt.why, got, want)
-				}
-				if pictures := os.Getenv("VERITY_SCREENSHOTS"); pictures != "" {
-					picture(t, chromium, dir, filepath.Join(pictures, fmt.Sprintf("%s-%d", tt.name, width)), width)
-				}
-			})
+		{"identical", "every part of a comparison", identical, "ok"},
+		{"different", "the list of differences, a failure", different, "ok"},
+		{"single", "one set: no comparison", single, "none"},
+		{"partial", "shards are missing", partial(t), "none"},
+	}
+	dir := t.TempDir()
+	var views []view
+	for _, tt := range tests {
+		var b bytes.Buffer
+		if err := tt.doc.HTML(&b); err != nil {
+			t.Fatal(err)
 		}
+		for _, width := range []int{1280, 390} {
+			views = append(views, view{fmt.Sprintf("%s-%d", tt.name, width), b.String(), width})
+		}
+	}
+	said, log := look(t, chromium, dir, views)
+	for i, v := range views {
+		if want := "errors 0, overflow 0, replay " + tests[i/2].replay; said[i] != want {
+			t.Errorf("%s, %s: the page says %q, want %q", v.name, tests[i/2].why, said[i], want)
+		}
+		if pictures := os.Getenv("VERITY_SCREENSHOTS"); pictures != "" {
+			picture(t, chromium, dir, filepath.Join(pictures, v.name), v)
+		}
+	}
+	if strings.Contains(log, "CONSOLE") {
+		t.Errorf("the console has something to say:\n%s", log)
 	}
 }
 
@@ -69,21 +72,30 @@ func TestBrowserNotices(t *testing.T) {
 	if err := compared(t, 30, nil).HTML(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ name, old, new, want string }{
+	tests := []struct{ name, old, new, want string }{
 		{"an error", "</main>", `</main><script>throw new Error("planted")</script>`, "errors 1 Uncaught Error: planted, overflow 0, replay ok"},
 		{"something from elsewhere", "</main>", `</main><img src="x.png">`, "errors 1 img-src, overflow 0, replay ok"},
 		{"something wide", "</main>", `</main><div style="width:2000px">x</div>`, "errors 0, overflow 1, replay ok"},
 		{"a replay without end", "if (now >= end) playing = false;", "now = Math.min(now, 0.9 * end);", "errors 0, overflow 0, replay does not end"},
 		{"a replay that jumps", "now = Math.min(end, now +", "now = Math.min(end, end +", "errors 0, overflow 0, replay jumps"},
 		{"a replay that loses words", `p.words[p.shown++].el.classList.add("on")`, `p.words[p.shown++].el.classList.toggle("on", p.shown % 7)`, "errors 0, overflow 0, replay ends without all words"},
-	} {
+	}
+	var views []view
+	for i, tt := range tests {
 		page := strings.Replace(b.String(), tt.old, tt.new, 1)
 		if page == b.String() {
 			t.Fatalf("%s: %q is not in the page", tt.name, tt.old)
 		}
-		if got := look(t, chromium, t.TempDir(), page, 1280); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		views = append(views, view{fmt.Sprint(i), page, 1280})
+	}
+	said, log := look(t, chromium, t.TempDir(), views)
+	for i, tt := range tests {
+		if said[i] != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, said[i], tt.want)
 		}
+	}
+	if !strings.Contains(log, "CONSOLE") {
+		t.Error("an error is not on the console")
 	}
 }
 
@@ -109,9 +121,9 @@ window.requestAnimationFrame = (f) => setTimeout(() => f(performance.now()), 16)
 addEventListener("securitypolicyviolation", (e) => problems.push(e.effectiveDirective));
 </script>`
 
-// probe is what the page is asked: it writes its answers into the title, for
+// probe is what pages are asked: it writes their answers into its title, for
 // --dump-dom to show. A frame as wide as a phone has a phone's layout.
-const probe = `<!DOCTYPE html><title>waiting</title><body style="margin:0"><iframe src="page.html#still" style="border:0;width:%dpx;height:900px"></iframe><script>
+const probe = `<!DOCTYPE html><title>waiting</title><body style="margin:0">%s<script>
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const replay = async (d) => {
   const button = d.querySelector(".replay button");
@@ -133,39 +145,54 @@ const replay = async (d) => {
   if (state() !== whole) return "ends without all words";
   return panes.every((p) => Math.abs(parseFloat(p.querySelector("time").textContent) - p.dataset.total) < 0.06) ? "ok" : "ends at another time";
 };
+const ask = async (w) => {
+  const d = w.document, play = await replay(d);
+  const errors = w.problems ? [w.problems.length, ...w.problems].join(" ") : "not listened to";
+  return "errors " + errors + ", overflow " + (d.documentElement.scrollWidth > d.documentElement.clientWidth ? 1 : 0) + ", replay " + play;
+};
 onload = async () => {
   await pause(300);
-  const w = frames[0], d = w.document, play = await replay(d);
-  const errors = w.problems ? [w.problems.length, ...w.problems].join(" ") : "not listened to";
-  document.title = "errors " + errors + ", overflow " + (d.documentElement.scrollWidth > d.documentElement.clientWidth ? 1 : 0) + ", replay " + play;
+  const answers = await Promise.all([...document.querySelectorAll("iframe")].map((f) => ask(f.contentWindow)));
+  document.title = answers.join("|");
 };
 </script>`
 
-// look opens a page in a window of a width and returns what it says.
-func look(t *testing.T, chromium, dir, page string, width int) string {
+// A view is a page in a window of a width.
+type view struct {
+	name, page string
+	width      int
+}
+
+// look opens all views in one browser and returns what each says, and what the
+// browser logs.
+func look(t *testing.T, chromium, dir string, views []view) (said []string, log string) {
 	t.Helper()
-	write(t, filepath.Join(dir, "page.html"), []byte(strings.Replace(page, "<head>", listener, 1)))
-	write(t, filepath.Join(dir, "probe.html"), fmt.Appendf(nil, probe, width))
+	frames := ""
+	for _, v := range views {
+		write(t, filepath.Join(dir, v.name+".html"), []byte(strings.Replace(v.page, "<head>", listener, 1)))
+		frames += fmt.Sprintf(`<iframe src="%s.html#still" style="border:0;width:%dpx;height:900px"></iframe>`, v.name, v.width)
+	}
+	write(t, filepath.Join(dir, "probe.html"), fmt.Appendf(nil, probe, frames))
 	dom, log := browse(t, chromium, dir, "--allow-file-access-from-files", "--virtual-time-budget=60000", "--dump-dom", "file://"+filepath.Join(dir, "probe.html"))
 	title := regexp.MustCompile(`<title>([^<]*)`).FindStringSubmatch(dom)
 	if title == nil {
 		t.Fatalf("no title in %q", dom)
 	}
-	if strings.Contains(log, "CONSOLE") && strings.Contains(title[1], "errors 0") {
-		t.Errorf("the console has something to say:\n%s", log)
+	if said = strings.Split(title[1], "|"); len(said) != len(views) {
+		t.Fatalf("%d pages say %q", len(views), title[1])
 	}
-	return title[1]
+	return said, log
 }
 
 // picture takes pictures of the whole page, light and dark. Chromium's windows have
 // a least width, so a narrow page is shown in a frame.
-func picture(t *testing.T, chromium, dir, to string, width int) {
+func picture(t *testing.T, chromium, dir, to string, v view) {
 	height := 5200
-	frame := fmt.Sprintf(`<!DOCTYPE html><body style="margin:0"><iframe src="page.html#still" style="border:0;width:%dpx;height:%dpx"></iframe>`, width, height)
+	frame := fmt.Sprintf(`<!DOCTYPE html><body style="margin:0"><iframe src="%s.html#still" style="border:0;width:%dpx;height:%dpx"></iframe>`, v.name, v.width, height)
 	write(t, filepath.Join(dir, "frame.html"), []byte(frame))
 	for style, flag := range map[string]string{"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"} {
 		name := to + "-" + style + ".png"
-		browse(t, chromium, dir, flag, "--hide-scrollbars", "--virtual-time-budget=2000", fmt.Sprintf("--window-size=%d,%d", max(width, 500), height), "--screenshot="+name, "file://"+filepath.Join(dir, "frame.html"))
+		browse(t, chromium, dir, flag, "--hide-scrollbars", "--virtual-time-budget=2000", fmt.Sprintf("--window-size=%d,%d", max(v.width, 500), height), "--screenshot="+name, "file://"+filepath.Join(dir, "frame.html"))
 		f, err := os.Open(name)
 		if err != nil {
 			t.Fatal(err)

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMixed changes one thing of the run that made half of the records: they do not
@@ -72,6 +74,27 @@ func TestMixed(t *testing.T) {
 	if _, err := s.Add(y); err == nil || !strings.Contains(err.Error(), y.ID) {
 		t.Errorf("without files: %v, want an error that names the utterances", err)
 	}
+}
+
+// TestStopsEarly checks that an error at the beginning of a long file ends the
+// reading of the rest, and those who read.
+func TestStopsEarly(t *testing.T) {
+	path := crowded(t, 3000, "")
+	other := filepath.Join(t.TempDir(), "other.jsonl")
+	writeRecords(t, other, made(1, false))
+	before := runtime.NumGoroutine()
+	s, _ := NewSet("set", Options{})
+	err := s.AddAll(Files{"both", []string{other, path}}, nil)
+	if !errors.As(err, new(*MixedError)) {
+		t.Errorf("%v, want a MixedError", err)
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines are left, %d were there before", runtime.NumGoroutine(), before)
 }
 
 // TestShards gives shards of so many rows each: which of them are missing, and which
@@ -194,8 +217,8 @@ func TestCounter(t *testing.T) {
 					count(confused{fmt.Sprint("often", j), "x"})
 				}
 			}
-			if i > 2000 {
-				count(confused{"late", "x"})
+			if i == 0 || i > 2000 { // once, and then often when it has been dropped
+				count(confused{"again", "x"})
 			}
 		}
 		exact := 0
