@@ -1,23 +1,37 @@
 #!/bin/sh
-# The published table of assisted decoding, as Markdown on standard output.
+# The published tables of assisted decoding, as Markdown on standard output.
 #
-#   tools/bench-large.sh bin/verity [SIZE]     SIZE is large-v2 if not given; tiny tries it out
+#   tools/bench-large.sh bin/verity [SIZE [TABLE…]]
+#
+# SIZE is large-v2 if not given; tiny tries it out. Tables, all if none is named:
+#
+#   single    verity compare: plain and assisted in turn, to the bit
+#   batches   the same with --batch N: N utterances at a time in each arm, f16 and
+#             int8 targets, distilled assistant, alpha 0.8
+#   hostile   assistants that are never right, draft lengths auto: a planted one
+#             (alpha 0) and, on the demo recording, a text that was not said. The
+#             95 % interval of the speed-up is to include or exceed 0.97
 #
 # Nothing is downloaded: the checkpoints are planted (verity synth), 100 tokens in
-# the one window of 30 s, and take the time of real ones. Two tables:
+# the one window of 30 s, and take the time of real ones. Speed-ups are geometric
+# means over pairs of runs, with their 95 % intervals; tokens per second are all
+# tokens over the time in which a group was decoding.
 #
-#   batch 1   verity compare: plain and assisted in turn, to the bit, medians
-#   batches   N files of the same sound at the same time, f16 and int8 targets,
-#             distilled assistant, alpha 0.8: all tokens over the longest decoding
-#
-# REPEATS (5) pairs in the first table. WORK is a directory for the checkpoints
-# (13 GB at large-v2); without it they are removed in the end.
+# REPEATS (5; 9 for hostile) pairs; BATCHES ("1 2 4 8 16"); PRECISIONS ("f16 int8").
+# WORK is a directory for the checkpoints (13 GB at large-v2); without it they are
+# removed in the end. Status 1 if anything was not identical.
 set -eu
-verity=$1 size=${2:-large-v2} repeats=${REPEATS:-5}
+verity=$1 size=${2:-large-v2}
+shift
+[ $# -gt 0 ] && shift
+tables=${*:-single batches hostile}
+batches=${BATCHES:-1 2 4 8 16} precisions=${PRECISIONS:-f16 int8}
 work=${WORK:-$(mktemp -d)}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"
 export VERITY_CACHE=off # every run begins without knowledge
+here=$(dirname "$0")
+bad=0
 
 # A header, and any 480,000 samples: planted text does not hear them.
 sound=$work/sound.wav
@@ -30,58 +44,79 @@ plant() { # shape alpha
 	[ -d "$work/$1-$2" ] || "$verity" synth --size "$size" --assistant-shape "$1" --alpha "$2" --tokens 100 --out "$work/$1-$2" >&2
 }
 
-# median prints the median of a speed-up in compare's JSON.
-median() { # part
-	tr -d ' \n' | sed -n "s/.*\"speedup\":{.*\"$1\":{\"median\":\([0-9.e+-]*\).*/\1/p" | awk '{ printf "%.2f", $1 }'
+# compare runs both arms. Its verdict is in $verdict, its JSON on one line in $json.
+compare() { # flags
+	verdict=identical
+	"$verity" compare --quiet --json --language en "$@" >"$work/compare.json" || verdict="status $?" bad=1
+	json=$(tr -d ' \n' <"$work/compare.json")
 }
 
-field() { # name
-	tr -d ' \n' | sed -n "s/.*\"$1\":\"*\([^,}\"]*\).*/\1/p" | awk '{ printf "%.2f", $1 }'
+# number prints what follows a pattern in $json, with two digits behind the point.
+number() { # pattern
+	echo "$json" | sed -n "s/.*$1\([-0-9.e+]*\).*/\1/p" | awk '{ printf "%.2f", $1 }'
+}
+
+# speedup prints the mean of a speed-up and its interval.
+speedup() { # decode or total
+	of="\"speedup\":{.*\"$1\":{[^}]*"
+	low=$(number "$of\"interval\":\[")
+	printf '%s' "$(number "$of\"mean\":")"
+	[ -z "$low" ] || printf ' (%s to %s)' "$low" "$(number "$of\"interval\":\[[^,]*,")"
+}
+
+planted() { # shape alpha precision more
+	plant "$1" "$2"
+	pair=$work/$1-$2 precision=$3
+	shift 3
+	compare --precision "$precision" --model "$pair/target" --assistant "$pair/assistant" "$@"
+}
+
+single() {
+	echo "| target | assistant | α | decode speed-up | whole | predicted | accepted | verdict |"
+	echo "|---|---|---|---|---|---|---|---|"
+	for precision in $precisions; do
+		for pair in distil:0.8 distil:0.9 tiny:0.8; do
+			shape=${pair%:*} alpha=${pair#*:}
+			planted "$shape" "$alpha" "$precision" --repeats "${REPEATS:-5}" --audio "$sound"
+			echo "| $precision | $shape | $alpha | $(speedup decode) | $(speedup total) | $(number '"predicted_speedup":') | $(number '"rate":') | $verdict |"
+		done
+	done
+}
+
+batches() {
+	echo "| target | batch | plain, tokens/s | assisted, tokens/s | decode speed-up | whole | tokens a round | verdict |"
+	echo "|---|---|---|---|---|---|---|---|"
+	for precision in $precisions; do
+		for batch in $batches; do
+			files=
+			while [ "$(echo "$files" | wc -w)" -lt $((2 * batch)) ]; do files="$files --audio $sound"; done
+			# shellcheck disable=SC2086
+			planted distil 0.8 "$precision" --repeats "${REPEATS:-5}" --batch "$batch" $files
+			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
+		done
+	done
+}
+
+hostile() {
+	echo "| pair | decode speed-up | whole | accepted of drafted | verdict |"
+	echo "|---|---|---|---|---|"
+	row() { # name
+		echo "| $1 | $(speedup decode) | $(speedup total) | $(number '"accepted":') of $(number '"drafted":') | $verdict |"
+	}
+	for shape in distil tiny; do
+		planted $shape 0 f16 --repeats "${REPEATS:-9}" --audio "$sound"
+		row "$size, $shape, α = 0"
+	done
+	# Planted tokens are not the demo's, so what is hostile to it is its own
+	# assistant, made to guess among the first hundred tokens.
+	demo=$here/../models/demo/demo.wav
+	compare --repeats "${REPEATS:-9}" --audio "$demo" --assistant demo --assistant-shortlist 1
+	row "demo, a shortlist of one token"
 }
 
 echo "$size, planted text, $(nproc) threads, $("$verity" version)"
-echo
-echo "| target | assistant | α | decode speed-up | whole | predicted | accepted | verdict |"
-echo "|---|---|---|---|---|---|---|---|"
-for precision in f16 int8; do
-	for pair in distil:0.8 distil:0.9 tiny:0.8; do
-		shape=${pair%:*} alpha=${pair#*:}
-		plant "$shape" "$alpha"
-		if "$verity" compare --quiet --json --language en --precision $precision --repeats "$repeats" \
-			--model "$work/$shape-$alpha/target" --assistant "$work/$shape-$alpha/assistant" --audio "$sound" >"$work/compare.json"; then
-			verdict=identical
-		else
-			verdict="status $?"
-		fi
-		printf '| %s | %s | %s | %s | %s | %s | %s | %s |\n' $precision "$shape" "$alpha" \
-			"$(median decode <"$work/compare.json")" "$(median total <"$work/compare.json")" \
-			"$(field predicted_speedup <"$work/compare.json")" "$(field rate <"$work/compare.json")" "$verdict"
-	done
+for table in $tables; do
+	echo
+	$table
 done
-
-# speed prints tokens per second of decoding: the files decode together, so all
-# tokens over the longest of their times.
-speed() { # precision assistant batch
-	files= i=0
-	while [ $i -lt "$3" ]; do
-		files="$files $work/$i.wav" i=$((i + 1))
-		cp "$sound" "$work/$((i - 1)).wav"
-	done
-	# shellcheck disable=SC2086
-	"$verity" transcribe --quiet --json --language en --precision "$1" --batch "$3" \
-		--model "$work/distil-0.8/target" --assistant "$2" $files |
-		sed -n 's/.*"stats":{.*"tokens":\([0-9]*\),"drafts":.*"decode":\([0-9.e+-]*\),.*/\1 \2/p' |
-		awk '{ tokens += $1; if ($2 > longest) longest = $2 } END { printf "%.1f", tokens / longest }'
-}
-
-echo
-echo "| target | batch | plain, tokens/s | assisted, tokens/s | speed-up |"
-echo "|---|---|---|---|---|"
-for precision in f16 int8; do
-	for batch in 1 2 4 8 16; do
-		plain=$(speed $precision none $batch)
-		assisted=$(speed $precision "$work/distil-0.8/assistant" $batch)
-		printf '| %s | %s | %s | %s | %s |\n' $precision $batch "$plain" "$assisted" \
-			"$(awk "BEGIN { printf \"%.2f\", $assisted / $plain }")"
-	done
-done
+exit $bad
