@@ -131,10 +131,10 @@ type Pairs struct {
 	Timed bool
 
 	c             Comparison
-	decode, total []float64 // speed-ups
-	drafted       int       // tokens, in all runs that Time took in
-	words         [2][]wer.Counts
-	seconds       Pair[Seconds] // of the utterances that both have
+	decode, total []float64        // speed-ups
+	drafted       int              // tokens, in all runs that Time took in
+	words         Pair[wer.Counts] // of utterances with a reference
+	seconds       Pair[Seconds]    // of the utterances that both have
 }
 
 // NewPairs compares two sets that are still empty.
@@ -215,7 +215,9 @@ func (p *Pairs) add(a, b digest) (what []string) {
 	p.seconds.Baseline.add(a.seconds)
 	p.seconds.Assisted.add(b.seconds)
 	if a.scored && b.scored {
-		p.words[0], p.words[1] = append(p.words[0], a.words), append(p.words[1], b.words)
+		p.words.Baseline, p.words.Assisted = p.words.Baseline.Plus(a.words), p.words.Assisted.Plus(b.words)
+		p.c.NotWorse += wer.NotWorse([]wer.Counts{b.words}, []wer.Counts{a.words})
+		p.c.Scored++
 	}
 	return what
 }
@@ -243,9 +245,8 @@ func (p *Pairs) Comparison() *Comparison {
 	c.Speedup.Decode = speedup(p.decode, decode)
 	c.Speedup.Total = speedup(p.total, total)
 	c.decode, c.scenes = slices.Sorted(slices.Values(p.decode)), p.Scenes()
-	c.Scored, c.NotWorse = len(p.words[0]), wer.NotWorse(p.words[1], p.words[0])
 	if c.Scored > 0 {
-		c.WER = &Pair[float64]{rateOf(p.words[0]), rateOf(p.words[1])}
+		c.WER = &Pair[float64]{p.words.Baseline.Rate(), p.words.Assisted.Rate()}
 	}
 	d := b.Drafting
 	c.Acceptance = Acceptance{d.Drafted, d.Accepted, d.Rate(), d.Agreement(), nil, d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
@@ -267,15 +268,6 @@ func (p *Pairs) Comparison() *Comparison {
 		c.Differences = []Finding{}
 	}
 	return &c
-}
-
-// rateOf returns the word error rate of utterances taken together.
-func rateOf(all []wer.Counts) float64 {
-	var sum wer.Counts
-	for _, c := range all {
-		sum = sum.Plus(c)
-	}
-	return sum.Rate()
 }
 
 func stagesOf(a, b Seconds) Stages {

@@ -14,8 +14,9 @@
 // printed. Counts are kept and rates derived from their sums. A record that says
 // an error is counted and named, and left out of every rate and every time.
 //
-// Records are read as a stream; what is kept for each utterance is some two
-// hundred bytes, whatever its length.
+// Records are read as a stream, by all processors; what is kept for each utterance
+// is less than a hundred bytes, in a comparison some three hundred, whatever its
+// length.
 //
 // # Equality
 //

@@ -14,17 +14,19 @@ import (
 // of the other are missing, where it may be.
 func Join(baseline, assisted Files, a, b *Set) (*Pairs, error) {
 	j := joint{Pairs: NewPairs(a, b), found: map[key][]string{}}
-	var first []digest // of the records of a, in their order
-	if err := a.AddAll(baseline, func(r *Record, c wer.Counts) { first = append(first, digestOf(r, c)) }); err != nil {
+	var first []*digest // of the records of a, in their order; nil once paired
+	if err := a.AddAll(baseline, func(r *Record, c wer.Counts) {
+		d := digestOf(r, c)
+		first = append(first, &d)
+	}); err != nil {
 		return nil, err
 	}
 	partial := a.shards().incomplete() != ""
-	paired := make([]bool, len(first))
 	if err := b.AddAll(assisted, func(r *Record, c wer.Counts) {
 		k, d := keyOf(r.ID), digestOf(r, c)
 		if at, ok := a.ids[k]; ok {
-			paired[at] = true
-			j.note(k, j.add(first[at], d))
+			j.note(k, j.add(*first[at], d))
+			first[at] = nil
 		} else {
 			j.lack(k, d, "not in baseline", partial)
 		}
@@ -37,8 +39,8 @@ func Join(baseline, assisted Files, a, b *Set) (*Pairs, error) {
 		alone[at] = k
 	}
 	for at, k := range alone {
-		if !paired[at] {
-			j.lack(k, first[at], "not in assisted", partial)
+		if first[at] != nil {
+			j.lack(k, *first[at], "not in assisted", partial)
 		}
 	}
 	return j.Pairs, j.lookUp(baseline, assisted)
