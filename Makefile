@@ -74,6 +74,9 @@ bench-large: build ## the published table of assisted decoding, planted large-v2
 grid: ## assisted equals plain on real speech: every point, not a sample
 	VERITY_GRID=all go test -count=1 -timeout 60m -run TestGrid -v ./transcribe
 
+snr: ## how far int8 products are from exact ones, for each kind of layer of large-v2
+	go test -count=1 -v -run TestSNR ./internal/layer
+
 FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do \
