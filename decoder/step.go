@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"verity/internal/kernel"
@@ -65,7 +66,7 @@ func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err e
 	d.norm.Apply(d.pool, w.y, w.x, loud)
 	d.project(w, logits, loud)
 	if err := d.finite(logits, rows); err != nil {
-		return err
+		return fmt.Errorf("%w: %s", err, d.blame(w, rows))
 	}
 	for _, r := range rows {
 		r.Stream.length = r.Position + 1
@@ -173,9 +174,25 @@ func (d *Decoder) finite(logits []float32, rows []Row) error {
 		}
 		row := logits[at*d.dims.Vocab : (at+1)*d.dims.Vocab]
 		if v, i := kernel.Max(row); v != v {
-			return fmt.Errorf("decoder: logit of token %d at position %d is not a number; the weights or the audio are broken", i, r.Position)
+			return fmt.Errorf("decoder: logit of token %d at position %d is not a number", i, r.Position)
 		}
 		at++
 	}
 	return nil
+}
+
+// blame goes through a pass again, which no stream has taken in yet, and says where
+// numbers first were not finite.
+func (d *Decoder) blame(w *work, rows []Row) string {
+	x := w.x[:len(rows)*d.dims.TextWidth]
+	finite := func() bool { return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 }) }
+	if d.embedRows(w.x, rows); !finite() {
+		return "the embedding of a token or a position is not finite; the weights are broken"
+	}
+	for layer := range d.blocks {
+		if d.blocks[layer].apply(d, w, layer, rows); !finite() {
+			return fmt.Sprintf("layer %d of %d gave what is not finite; its weights or the audio features are broken", layer, len(d.blocks))
+		}
+	}
+	return "the last norm or the vocabulary head gave it; their weights are broken"
 }

@@ -239,4 +239,28 @@ func TestNotANumber(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "not a number") {
 		t.Errorf("error %v, want one that says what is not a number", err)
 	}
+	if err == nil || !strings.Contains(err.Error(), "layer 0 of") {
+		t.Errorf("error %v, want one that names the first layer", err)
+	}
+}
+
+// TestBlame breaks one weight after the other and wants its place named.
+func TestBlame(t *testing.T) {
+	for _, tt := range []struct {
+		want   string
+		weight func(d *Decoder) *float32
+	}{
+		{"embedding", func(d *Decoder) *float32 { return &d.positions[2] }},
+		{"layer 0 of", func(d *Decoder) *float32 { return &d.blocks[0].norm3.Bias[0] }},
+		{"layer 0 of", func(d *Decoder) *float32 { return &d.blocks[0].crossOut.Bias[5] }},
+		{"the last norm", func(d *Decoder) *float32 { return &d.norm.Gain[1] }},
+	} {
+		d := open(t, "odd", Options{})
+		*tt.weight(d) = float32(math.NaN())
+		c := d.BlankCross()
+		err := d.Step(t.Context(), []Row{{d.NewStream(c), 0, 1, false}}, make([]float32, d.Dims().Vocab))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("error %v, want one that names %q", err, tt.want)
+		}
+	}
 }

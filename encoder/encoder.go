@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"verity/audio"
@@ -125,8 +126,8 @@ func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error)
 	}
 	e.norm.Apply(e.pool, f.Data, f.Data, f.Positions)
 	if i := notNumber(f.Data); i >= 0 {
-		return nil, fmt.Errorf("encoder: feature %d of position %d is not a number; the weights or the audio are broken",
-			i%f.Width, i/f.Width)
+		return nil, fmt.Errorf("encoder: feature %d of position %d is not a number: %s",
+			i%f.Width, i/f.Width, e.blame(w, f.Data, mel))
 	}
 	return f, nil
 }
@@ -155,6 +156,26 @@ func (b *block) apply(e *Encoder, w *work, x []float32) {
 	b.up.Apply(e.pool, w.hidden, w.y, n, width, kernel.StoreGELU)
 	b.down.Apply(e.pool, x, w.hidden, n, d.AudioFFN, kernel.StoreAdd)
 }
+
+// blame goes through a window again, whose features are x, and says where numbers
+// first were not finite.
+func (e *Encoder) blame(w *work, x []float32, mel *audio.Mel) string {
+	if i := notFinite(mel.Data); i >= 0 {
+		return fmt.Sprintf("bin %d of frame %d of the log-mel is not finite; the audio is broken", i/mel.Frames, i%mel.Frames)
+	}
+	if e.stem(w, x, mel); notFinite(x) >= 0 {
+		return "the convolutions gave what is not finite; their weights are broken"
+	}
+	for layer := range e.blocks {
+		if e.blocks[layer].apply(e, w, x); notFinite(x) >= 0 {
+			return fmt.Sprintf("layer %d of %d gave what is not finite; its weights are broken", layer, len(e.blocks))
+		}
+	}
+	return "the last norm gave it; its weights are broken"
+}
+
+// notFinite returns the index of the first NaN or infinity in x, or -1.
+func notFinite(x []float32) int { return slices.IndexFunc(x, func(v float32) bool { return v-v != 0 }) }
 
 // notNumber returns the index of the first NaN in x, or -1.
 func notNumber(x []float32) int {

@@ -66,8 +66,8 @@ type groups struct {
 }
 
 // farAhead is how far ahead weights are prefetched for six rows, which take as long
-// as memory does. Fewer rows wait for memory anyhow, and the hardware, left alone,
-// streams better.
+// as memory does, and for fewer if prefetchFew. These wait for memory anyhow, and on
+// Zen 4 the hardware, left alone, streams better.
 const farAhead = 8192
 
 // newGroups cuts rows into groups of at most limit, all about as large. Each goes
@@ -76,7 +76,7 @@ const farAhead = 8192
 func newGroups(rows, limit, width, n int, next hint) groups {
 	g := groups{rows: rows, count: (rows + limit - 1) / limit}
 	if rows <= few {
-		if rows == few {
+		if rows == few || prefetchFew {
 			g.ahead = farAhead
 		}
 		g.pace = width
