@@ -15,7 +15,7 @@ BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly
 SHARED  := ./internal/parallel ./decoder ./assistant ./transcribe ./eval ./report
 
-.PHONY: build demo test check format vet arch bits purego race bench bench-report bench-large grid fuzz generate cross help
+.PHONY: build demo test check format vet arch bits purego race bench bench-report bench-large bench-hostile grid fuzz generate cross help
 
 build: ## the program, ./bin/verity
 	$(GO) build $(LINK) -o $(BIN) ./cmd/verity
@@ -68,8 +68,11 @@ bench-report: ## time and memory of scoring 100,000 utterances
 
 # An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
 SIZE ?= large-v2
-bench-large: build ## the published table of assisted decoding, planted large-v2, as Markdown
+bench-large: build ## the published tables of assisted decoding, planted large-v2, as Markdown
 	tools/bench-large.sh $(BIN) $(SIZE)
+
+bench-hostile: build ## what assistants cost that are never right; SIZE=base takes a minute or two
+	tools/bench-large.sh $(BIN) $(SIZE) hostile
 
 grid: ## assisted equals plain on real speech: every point, not a sample
 	VERITY_GRID=all go test -count=1 -timeout 60m -run TestGrid -v ./transcribe
