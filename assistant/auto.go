@@ -72,7 +72,7 @@ var oddsEdges = [...]float64{0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995}
 
 const (
 	probe = 2    // length of a draft that only looks whether drafting pays by now
-	worth = 1.02 // speed-up below which plain decoding is preferred
+	worth = 1.05 // speed-up below which plain decoding is preferred: what is expected is not exact
 	tries = 0.01 // share of the time for looking whether drafting pays by now
 )
 

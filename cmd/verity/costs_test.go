@@ -70,3 +70,52 @@ func TestCostsKept(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestCompareBatch: groups are compared to the bit like single utterances, and timed
+// by the clock.
+func TestCompareBatch(t *testing.T) {
+	dir := t.TempDir()
+	var args []string
+	for i := range 3 {
+		sound := filepath.Join(dir, string(rune('a'+i))+".wav")
+		if err := os.WriteFile(sound, wav(float64(3 + 2*i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--audio", sound)
+	}
+	args = append(args, args[0], args[1]) // the same once more
+	model := modelDir(t)
+	code, out, errs := cli(t, nil, append([]string{"compare", "-q", "--json", "-m", model, "-l", "en", "-a", "self", "--batch", "3", "--repeats", "2"}, args...)...)
+	if code != 0 {
+		t.Fatalf("status %d: %s", code, errs)
+	}
+	var c struct {
+		Verdict    string
+		Utterances int
+		Identical  struct{ All int }
+		Batch      struct {
+			Size, Pairs int
+			Decode      struct{ Baseline, Assisted float64 } `json:"decode_seconds"`
+			Speed       struct{ Baseline, Assisted float64 } `json:"tokens_per_second"`
+		}
+		Acceptance struct{ Drafted int }
+	}
+	if err := json.Unmarshal([]byte(out), &c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Verdict != "identical" || c.Utterances != 4 || c.Identical.All != 4 || c.Batch.Size != 3 || c.Batch.Pairs != 4 {
+		t.Errorf("%+v", c)
+	}
+	if !(c.Batch.Decode.Baseline > 0 && c.Batch.Decode.Assisted > 0 && c.Batch.Speed.Baseline > 0 && c.Batch.Speed.Assisted > 0) {
+		t.Errorf("not timed: %+v", c.Batch)
+	}
+	for _, n := range []string{"0", "-1", "x"} {
+		if code, _, _ := cli(t, nil, append([]string{"compare", "-q", "-m", model, "--batch", n}, args...)...); code != 2 {
+			t.Errorf("--batch %s: status %d, want 2", n, code)
+		}
+	}
+	// A batch in which nothing was drafted proves nothing either.
+	if code, _, _ := cli(t, nil, append([]string{"compare", "-q", "-m", model, "-l", "en", "-a", "none", "--batch", "2"}, args...)...); code != 3 {
+		t.Errorf("nothing drafted: status %d, want 3", code)
+	}
+}
