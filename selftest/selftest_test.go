@@ -89,6 +89,11 @@ func TestDigest(t *testing.T) {
 		t.Errorf("digests %+v and %+v, error %v, want the same", a, b, err)
 	}
 	c := testmodel.Open(t, "odd")
+	headless := two
+	headless.Encoder = nil
+	if short, err := Short(t.Context(), headless, c, encoder.Options{}); err != nil || short != a {
+		t.Errorf("digest %+v behind the first layers, which are all of them, %+v behind all, error %v, want the same", short, a, err)
+	}
 	light, err := Light(t.Context(), one, c, tensor.F16)
 	again, err2 := Light(t.Context(), two, c, tensor.F16)
 	if errors.Join(err, err2) != nil || light != again || light.Values == 0 {

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/decoder"
+	"verity/encoder"
 	"verity/internal/kernel"
 	"verity/internal/parallel"
+	"verity/model"
 	"verity/selftest"
 	"verity/tokenizer"
 )
@@ -28,22 +30,26 @@ running itself again without the better ones). It says what it compared, and how
 many values.
 
 Plain Go is slow. With a model of more than 20 million weights it is held against
-the others on two decode steps and on some panels of every kind of matrix.
+the others on two decode steps and on some panels of every kind of matrix. Of a model
+of more than 500 million weights the others run four layers of the encoder.
 
   verity selftest
   verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
 
 Exit status: 0 every promise holds, 1 something failed, 2 wrong usage, 3 bits differ.`
 
-// lightFrom is how many weights are too many for plain Go.
-const lightFrom = 20_000_000
+// So many weights are too many for plain Go, and for all checks within a minute.
+const lightFrom, shortFrom = 20_000_000, 500_000_000
+
+// largePositions is how many tokens the checks run over in a model that large.
+const largePositions = 12
 
 // A selfTest is the selftest command with its flags.
 type selfTest struct {
 	env
 	model  modelFlags
 	json   bool
-	digest string // full or light: print a digest and nothing else
+	digest string // full, short or light: print a digest and nothing else
 }
 
 func selftestCommand(e env) *cobra.Command {
@@ -76,8 +82,8 @@ func (t *selfTest) run(ctx context.Context) error {
 	if err := t.model.assistant.bits(); err != nil {
 		return err
 	}
-	if t.digest == light {
-		return t.lightDigest(ctx)
+	if t.digest == short || t.digest == light {
+		return t.partDigest(ctx)
 	}
 	m, err := t.model.load()
 	if err != nil {
@@ -145,14 +151,15 @@ func (t *selfTest) print(c checked) {
 func (t *selfTest) subject(m *engine) selftest.Subject {
 	s := selftest.Subject{Dims: m.Dims, Generation: m.Generation, Tokenizer: m.Tokenizer, Threads: m.pool.Threads()}
 	s.Encoder, s.Decoder, s.Assistant = m.Network()
-	if m.checkpoint.Params() > 500_000_000 {
-		s.Positions = 12 // a large model is to be done in a minute
+	if m.checkpoint.Params() > shortFrom {
+		s.Positions = largePositions
 	}
 	return s
 }
 
-// The digests: of everything, and of what plain Go does of a large model.
-const full, light = "full", "light"
+// The digests: of everything, of what the better instruction sets do of a large
+// model, and of what plain Go does of it.
+const full, short, light = "full", "short", "light"
 
 // instructionSets compares the digests of every instruction set of the machine
 // with those of the best, of which one is known.
@@ -164,13 +171,15 @@ func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Su
 		c.What = "nothing: this machine has plain Go alone"
 		return c
 	}
+	digests := map[string]selftest.Digest{full: known}
 	for i := 1; i < len(names) && c.Err == nil; i++ {
-		kind, here := full, known
-		if names[i] == "ref" && m.checkpoint.Params() > lightFrom {
-			kind = light
-			if here, c.Err = selftest.Light(ctx, s, m.checkpoint, s.Decoder.Storage()); c.Err != nil {
+		kind := kindOf(names[i], m.checkpoint.Params())
+		here, have := digests[kind]
+		if !have {
+			if here, c.Err = part(ctx, kind, s, m.checkpoint, m.pool); c.Err != nil {
 				break
 			}
+			digests[kind] = here
 		}
 		there, err := t.elsewhere(ctx, kind, names[:i])
 		c.Values += here.Values
@@ -201,9 +210,28 @@ func (t *selfTest) elsewhere(ctx context.Context, kind string, without []string)
 	return d, json.Unmarshal(out.Bytes(), &d)
 }
 
-// lightDigest prints the light digest. It needs half of the model, and loads no
-// more.
-func (t *selfTest) lightDigest(ctx context.Context) error {
+// kindOf returns the digest of a model of so many weights on an instruction set.
+func kindOf(implementation string, weights int64) string {
+	switch {
+	case implementation == "ref" && weights > lightFrom:
+		return light
+	case weights > shortFrom:
+		return short
+	}
+	return full
+}
+
+// part makes a digest of a part of the model.
+func part(ctx context.Context, kind string, s selftest.Subject, c *model.Checkpoint, pool *parallel.Pool) (selftest.Digest, error) {
+	store := s.Decoder.Storage()
+	if kind == light {
+		return selftest.Light(ctx, s, c, store)
+	}
+	return selftest.Short(ctx, s, c, encoder.Options{Pool: pool, Precision: store})
+}
+
+// partDigest prints a digest of a part. It loads no more than that needs.
+func (t *selfTest) partDigest(ctx context.Context) error {
 	c, err := openCheckpoint(t.model.name)
 	if err != nil {
 		return err
@@ -211,14 +239,17 @@ func (t *selfTest) lightDigest(ctx context.Context) error {
 	defer c.Close()
 	pool := parallel.New(t.model.threads)
 	defer pool.Close()
-	s := selftest.Subject{Dims: c.Dims}
+	s := selftest.Subject{Dims: c.Dims, Generation: c.Generation, Threads: pool.Threads()}
+	if c.Params() > shortFrom {
+		s.Positions = largePositions
+	}
 	if s.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
 		return err
 	}
 	if s.Decoder, err = decoder.New(c, decoder.Options{Pool: pool, Precision: t.model.precision.DType}); err != nil {
 		return err
 	}
-	d, err := selftest.Light(ctx, s, c, s.Decoder.Storage())
+	d, err := part(ctx, t.digest, s, c, pool)
 	return t.printDigest(d, err)
 }
 
