@@ -69,3 +69,28 @@ func BenchmarkMatMul(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMatMulKV measures the cross-attention keys and values of a layer of
+// large-v2, from the first rounding of activations on for int8.
+func BenchmarkMatMulKV(b *testing.B) {
+	const rows, width, heads = 1500, 1280, 20
+	pool := parallel.New(0)
+	defer pool.Close()
+	x, places := make([]float32, rows*width), make([]Place, rows)
+	for i := range x {
+		x[i] = float32(i%17) - 8
+	}
+	k, v := NewKeys(heads, width/heads, rows, tensor.F16), NewValues(heads, width/heads, rows, tensor.F16)
+	for i := range places {
+		places[i] = Place{k, v, i}
+	}
+	for _, store := range append(floatTypes, tensor.I8) {
+		b.Run(fmt.Sprint(store), func(b *testing.B) {
+			w := benchMatrix(b, store, 2*width, width)
+			for b.Loop() {
+				MatMulKV(pool, nil, places, x, width, w, nil, nil)
+			}
+			b.ReportMetric(2*rows*width*2*width*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+		})
+	}
+}
