@@ -43,7 +43,10 @@ func TestRunOnce(t *testing.T) {
 // TestRunAfterSleep lets the workers fall asleep between jobs.
 func TestRunAfterSleep(t *testing.T) {
 	p := New(3)
-	defer p.Close()
+	defer func() { // Close has to wake them
+		time.Sleep(5 * spinTime)
+		p.Close()
+	}()
 	for range 20 {
 		time.Sleep(2 * spinTime)
 		c := make(counts, 5)
@@ -218,5 +221,51 @@ func BenchmarkForkJoin(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)-20000, "overhead-ns/op")
 		})
+	}
+}
+
+// crowd is a task that counts how many parts run at the same time.
+type crowd struct{ now, most atomic.Int32 }
+
+func (c *crowd) Part(int) {
+	n := c.now.Add(1)
+	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
+	}
+	time.Sleep(100 * time.Microsecond)
+	c.now.Add(-1)
+}
+
+// TestNeverMoreThreads runs jobs of many parts, from one caller and from several at
+// a time: never more parts run than the pool has threads, and no goroutine is
+// started for a job.
+func TestNeverMoreThreads(t *testing.T) {
+	for _, threads := range []int{1, 2, 3} {
+		before := runtime.NumGoroutine()
+		p := New(threads)
+		if n := runtime.NumGoroutine() - before; n != threads-1 {
+			t.Errorf("%d threads: %d goroutines, want one less than threads", threads, n)
+		}
+		var c crowd
+		p.Run(40, &c)
+		if n := int(c.most.Load()); n > threads {
+			t.Errorf("%d threads: %d parts at the same time", threads, n)
+		}
+		if n := runtime.NumGoroutine() - before; n != threads-1 {
+			t.Errorf("%d threads: %d goroutines behind a job", threads, n)
+		}
+		if threads == 1 {
+			p.Close()
+			continue // each caller is a thread of its own
+		}
+		var callers sync.WaitGroup
+		for range 4 {
+			callers.Go(func() { p.Run(10, &c) })
+		}
+		callers.Wait()
+		if n := int(c.most.Load()); n > threads {
+			t.Errorf("%d threads, four callers: %d parts at the same time", threads, n)
+		}
+		p.Close()
+		goleak.VerifyNone(t) // it waits for those that are about to end
 	}
 }
