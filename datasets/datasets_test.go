@@ -457,11 +457,32 @@ func TestIDsAreUnique(t *testing.T) {
 	}
 }
 
+// TestFooter refuses a footer longer than the file before memory is taken for it.
+func TestFooter(t *testing.T) {
+	for _, content := range []string{"PAR1\x00\x00\xfe\xf9PAR1", "PAR1\x01\x00\x00\x00PAR1", "PAR1", ""} {
+		root := tree(t, "rows", content, "a.wav", "")
+		d, err := Open(filepath.Join(root, "rows"), Options{Format: "parquet"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failed []string
+		for _, err := range d.All(t.Context()) {
+			if err != nil {
+				failed = append(failed, err.Error())
+			}
+		}
+		if len(failed) != 1 || !strings.Contains(failed[0], "malformed Parquet file") {
+			t.Errorf("%q: errors %q, want one of a malformed file", content, failed)
+		}
+	}
+}
+
 func FuzzManifest(f *testing.F) {
 	f.Add("jsonl", []byte(`{"audio_filepath":"a.wav","text":"x","duration":1e400,"offset":"3"}`+"\n{{[[\n\xff"))
 	f.Add("tsv", []byte("path\tsentence\na.wav\tx\n\t\n\x00\tx"))
 	f.Add("librispeech", []byte("a x\r\n/etc/passwd y\nb"))
 	f.Add("parquet", []byte("PAR1\x00\x00\x00\x00PAR1"))
+	f.Add("parquet", []byte("PAR1\x00\x00\xfe\xf9PAR1")) // a footer of 4 GB
 	if b, err := os.ReadFile("testdata/pyarrow.parquet"); err == nil {
 		f.Add("parquet", b)
 	}

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,6 +61,9 @@ func openParquet(d *Dataset, in *os.File) (*parquetTable, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkFooter(in, info.Size()); err != nil {
+		return nil, err
+	}
 	f, err := parquet.OpenFile(in, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
@@ -79,6 +83,23 @@ func openParquet(d *Dataset, in *os.File) (*parquetTable, error) {
 		return nil, fmt.Errorf("no text column %q in %q", text, schema.Columns())
 	}
 	return t, nil
+}
+
+// checkFooter refuses a footer longer than its file: parquet-go takes the memory for
+// it first, up to 4 GB, and reads then.
+func checkFooter(in io.ReaderAt, size int64) error {
+	const ends = 4 + 8 // magic number; length of the footer, magic number
+	var tail [8]byte
+	if size < ends {
+		return fmt.Errorf("malformed Parquet file: %d bytes, want %d at least", size, ends)
+	}
+	if _, err := in.ReadAt(tail[:], size-int64(len(tail))); err != nil {
+		return err
+	}
+	if n := int64(binary.LittleEndian.Uint32(tail[:])); n > size-ends {
+		return fmt.Errorf("malformed Parquet file: footer of %d bytes in a file of %d; is it cut off?", n, size)
+	}
+	return nil
 }
 
 // findAudio takes the first of names that is a group of bytes and path, a column
