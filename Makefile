@@ -85,7 +85,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do \
 		go test -list '^Fuzz' $$dir | grep '^Fuzz' | while read -r name; do \
 			echo "$$dir $$name"; \
-			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$dir || exit 1; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$dir || exit 1; \
 		done || exit 1; \
 	done
 
