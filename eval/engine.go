@@ -193,6 +193,9 @@ func fill(r *report.Record, t *transcript.Transcript) {
 			CompressionRatio: s.CompressionRatio, NoSpeechProb: s.NoSpeechProb,
 		})
 	}
+	if t.Proof != (transcript.Proof{}) {
+		r.Proof = &report.Proof{Tokens: t.Proof.Tokens, LogProbs: t.Proof.LogProbs}
+	}
 	n, d := t.Stats, t.Stats.Drafts
 	r.Seconds = report.Seconds(n.Seconds)
 	r.Work = report.Work{Windows: n.Windows, Silent: n.Silent, Attempts: n.Attempts, Tokens: n.Tokens}

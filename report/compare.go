@@ -191,13 +191,14 @@ func (p *Pairs) add(a, b digest) (what []string) {
 	}
 	p.c.Utterances++
 	p.c.AudioSeconds += a.duration
+	proven := a.proven && b.proven
 	for _, x := range []struct {
 		name  string
 		same  bool
 		count *int
 	}{
-		{"tokens", a.tokens == b.tokens, &p.c.Identical.Tokens},
-		{"logprobs", a.logProbs == b.logProbs, &p.c.Identical.LogProbs},
+		{"tokens", a.tokens == b.tokens && (!proven || a.choices == b.choices), &p.c.Identical.Tokens},
+		{"logprobs", a.logProbs == b.logProbs && (!proven || a.odds == b.odds), &p.c.Identical.LogProbs},
 		{"segments", a.segments == b.segments, &p.c.Identical.Segments},
 	} {
 		if x.same {

@@ -57,9 +57,13 @@ func TestDiffer(t *testing.T) {
 		{"hypothesis", func(r *Record) { r.Hypothesis += " " }, "segments"},
 		{"language", func(r *Record) { r.Language = "nl" }, "segments"},
 		{"failed", func(r *Record) { r.Error = "no" }, "assisted failed"},
+		{"a choice that led to no segment", func(r *Record) { r.Proof.Tokens = "2" }, "tokens"},
+		{"a log-probability inside a mean", func(r *Record) { r.Proof.LogProbs = "2" }, "logprobs"},
+		{"no proof, in a record from before", func(r *Record) { r.Proof = nil }, ""},
 	}
 	for _, tt := range tests {
 		a, b := made(1, false)[0], made(1, false)[0]
+		a.Proof, b.Proof = &Proof{"1", "1"}, &Proof{"1", "1"}
 		tt.change(b)
 		if got := strings.Join(Differ(a, b), ","); got != tt.want {
 			t.Errorf("%s: differs in %q, want %q", tt.name, got, tt.want)

@@ -13,6 +13,8 @@ import (
 type digest struct {
 	failed                     bool
 	tokens, logProbs, segments [16]byte
+	proven                     bool // the record has a proof
+	choices, odds              [16]byte
 	duration                   float64
 	seconds                    Seconds
 	words                      wer.Counts
@@ -33,6 +35,12 @@ func digestOf(r *Record, words wer.Counts) digest {
 		number(segments, math.Float64bits(s.Start))
 		number(segments, math.Float64bits(s.End))
 		text(segments, s.Text)
+	}
+	if p := r.Proof; p != nil {
+		d.proven = true
+		choices, odds := sha256.Sum256([]byte(p.Tokens)), sha256.Sum256([]byte(p.LogProbs))
+		copy(d.choices[:], choices[:])
+		copy(d.odds[:], odds[:])
 	}
 	text(segments, r.Hypothesis)
 	text(segments, r.Language)

@@ -27,7 +27,16 @@ type Record struct {
 	Wall     float64   `json:"wall_seconds,omitempty"` // since the record before; only where several were under way at once
 	Work     Work      `json:"work"`
 	Drafting Drafting  `json:"drafting"`
+	Proof    *Proof    `json:"proof,omitempty"` // nil in records from before there was one
 	Run      Run       `json:"run"`
+}
+
+// A Proof is a hash of all tokens that the decoder chose, in every attempt at every
+// window, and one of their log-probabilities, with no-speech probabilities and
+// temperatures.
+type Proof struct {
+	Tokens   string `json:"tokens"`
+	LogProbs string `json:"logprobs"`
 }
 
 // A Segment is a piece of a transcript. The JSON names are openai/whisper's.

@@ -36,13 +36,14 @@ type reading struct {
 	segments []transcript.Segment
 	stats    transcript.Stats
 	drafts   assistant.Stats
+	proof    proof
 }
 
 func (t *Transcriber) newReading(name string, src source, w Watch) *reading {
 	return &reading{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w,
 		at:      cursor{todo: stretches(t.opt.Clips, src.Frames())},
-		history: newHistory(t.prompt),
+		history: newHistory(t.prompt), proof: newProof(),
 	}
 }
 
@@ -185,6 +186,7 @@ func (r *reading) decode(ctx context.Context, w Window) (result, error) {
 		}
 		r.stats.Seconds.Decode += time.Since(began).Seconds()
 		r.count(d)
+		r.proof.add(r.at.seek, temperature, d)
 		res = judge(r.t.model.Tokenizer, d, temperature)
 		refused := r.t.gates.refuse(res)
 		r.log.Debug("decoded", "seek", r.at.seek, "temperature", temperature, "tokens", len(res.tokens),
@@ -283,6 +285,6 @@ func (r *reading) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: spell(r.t.model.Tokenizer, r.history.text()),
 		Language: r.language.Code, Duration: r.src.Seconds(),
-		Segments: r.segments, Stats: r.stats,
+		Segments: r.segments, Stats: r.stats, Proof: r.proof.sum(),
 	}
 }

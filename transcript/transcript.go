@@ -15,6 +15,14 @@ type Transcript struct {
 	Duration float64 // of the clip
 	Segments []Segment
 	Stats    Stats
+	Proof    Proof
+}
+
+// A Proof tells two transcripts apart that differ in any choice of the decoder, in
+// an attempt that was given up or a window without speech, too.
+type Proof struct {
+	Tokens   string `json:"tokens"`   // hash of all tokens chosen, end-of-text among them
+	LogProbs string `json:"logprobs"` // of their log-probabilities, no-speech probabilities and temperatures
 }
 
 // A Segment is text with a start and an end. The JSON names are upstream's.

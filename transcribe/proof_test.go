@@ -1,0 +1,62 @@
+package transcribe
+
+import (
+	"math"
+	"testing"
+
+	"verity/decoder"
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+// TestProof changes one thing at a time where a transcript does not show it: in
+// windows without speech, and in an attempt that is given up.
+func TestProof(t *testing.T) {
+	tok := multilingual(t)
+	up := func(v *float32) { *v = math.Nextafter32(*v, 2) }
+	hear := func(change func(d *Decoding, hot bool)) *transcript.Transcript {
+		return read(t, scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) Decoding {
+			d := Decoding{Choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3), NoSpeechProb: 0.9}
+			change(&d, o.Sampling.Temperature > 0)
+			return d
+		}}, 7000, 3000, Options{Temperatures: []float64{0, 0.4}})
+	}
+	same := func(*Decoding, bool) {}
+	want := hear(same)
+	if len(want.Segments) != 0 || want.Stats.Silent == 0 || want.Stats.Attempts == 0 {
+		t.Fatalf("want nothing but silence, got %d segments of %+v", len(want.Segments), want.Stats)
+	}
+	if again := hear(same); again.Proof != want.Proof || want.Proof.Tokens == "" {
+		t.Errorf("proof %+v, of the same again %+v", want.Proof, again.Proof)
+	}
+	for name, tt := range map[string]struct {
+		change         func(d *Decoding, hot bool)
+		tokens, logPro bool // are to differ
+	}{
+		"a token":                 {func(d *Decoding, _ bool) { d.Choices[1].Token++ }, true, false},
+		"a token of two":          {func(d *Decoding, _ bool) { d.Choices = append(d.Choices[:1:1], d.Choices[2]) }, true, true},
+		"a log-probability":       {func(d *Decoding, _ bool) { up(&d.Choices[1].LogProb) }, false, true},
+		"a no-speech probability": {func(d *Decoding, _ bool) { up(&d.NoSpeechProb) }, false, true},
+	} {
+		got := hear(tt.change).Proof
+		if (got.Tokens != want.Proof.Tokens) != tt.tokens || (got.LogProbs != want.Proof.LogProbs) != tt.logPro {
+			t.Errorf("%s: proof %+v of %+v, want tokens to differ: %v, log-probabilities: %v", name, got, want.Proof, tt.tokens, tt.logPro)
+		}
+	}
+
+	// Speech, refused at first: the text is that of the second attempt.
+	speak := func(first float32) *transcript.Transcript {
+		return hear(func(d *Decoding, hot bool) {
+			d.NoSpeechProb = 0
+			if hot {
+				d.Choices = choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -0.1)
+			} else {
+				d.Choices[1].LogProb = first
+			}
+		})
+	}
+	a, b := speak(-3), speak(math.Nextafter32(-3, 0))
+	if len(a.Segments) == 0 || a.Stats.Attempts != 2*a.Stats.Windows || a.Proof.Tokens != b.Proof.Tokens || a.Proof.LogProbs == b.Proof.LogProbs {
+		t.Errorf("a first attempt with another log-probability: %d segments, %+v, proofs %+v and %+v", len(a.Segments), a.Stats, a.Proof, b.Proof)
+	}
+}
