@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"strings"
 
 	"verity/audio"
@@ -139,8 +140,8 @@ func open(u datasets.Utterance) (*audio.Clip, error) {
 		return clip, err
 	}
 	defer clip.Close()
-	from := int(u.Offset * audio.SampleRate)
-	pcm, err := samples(clip, from+int(u.Duration*audio.SampleRate))
+	from := count(u.Offset)
+	pcm, err := samples(clip, from+count(u.Duration))
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +150,10 @@ func open(u datasets.Utterance) (*audio.Clip, error) {
 	}
 	return audio.FromSamples(u.ID, pcm[from:]), nil
 }
+
+// count returns the samples in so many seconds. Where a row claims absurdly many it
+// is a number that no sound has and whose double still fits an int.
+func count(seconds float64) int { return int(min(seconds*audio.SampleRate, math.MaxInt/4)) }
 
 func openAll(s datasets.Source) (*audio.Clip, error) {
 	if !s.Embedded() {

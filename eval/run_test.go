@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -416,6 +417,7 @@ func TestOffset(t *testing.T) {
 		{u, 200},
 		{datasets.Utterance{Audio: u.Audio, Part: true, Duration: 200.0 / 16000}, 200}, // from the beginning
 		{datasets.Utterance{Audio: u.Audio, Duration: 200.0 / 16000}, 1000},            // a stated duration alone cuts nothing
+		{datasets.Utterance{Audio: u.Audio, Part: true, Offset: u.Offset, Duration: 1e300}, 900},
 	} {
 		clip, err := open(tt.u)
 		if err != nil {
@@ -429,9 +431,10 @@ func TestOffset(t *testing.T) {
 			t.Errorf("offset %v: begins with sample %v, want %d", tt.u.Offset, pcm[0]*32768, from)
 		}
 	}
-	u.Offset = 1
-	if _, err := open(u); err == nil {
-		t.Error("an offset behind the end: no error")
+	for _, u.Offset = range []float64{1, 1e15, 1e300, math.MaxFloat64} {
+		if _, err := open(u); err == nil {
+			t.Errorf("offset %v, behind the end: no error", u.Offset)
+		}
 	}
 }
 
