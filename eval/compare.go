@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -295,11 +296,13 @@ func (w pairWriter) close() (err error) {
 	return err
 }
 
-// Predict returns the speed-up of decoding that theory expects of the acceptance
-// and the costs measured: α such that a round of the mean draft length yields the
-// mean number of tokens, c the seconds of a drafted token and V the seconds of a
-// verify pass, both over those of a plain step. What decoding does outside its
-// rounds is not in it. It returns nil if nothing was drafted or timed.
+// Predict returns the speed-up of decoding that theory expects of what was measured:
+// α the share of judged drafts that were accepted, c the seconds of a drafted token
+// and V those of a verify pass, both over those of a plain step. Theory takes every
+// draft to be accepted with the same chance, whatever came before: where it is far
+// off, they are not. What decoding does outside its rounds is not in it. It returns
+// nil if nothing was drafted or timed. Times of utterances that were decoded
+// together are shared, and predict nothing.
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Plan.
 func Predict(baseline, assisted *report.Score) *float64 {
@@ -308,27 +311,11 @@ func Predict(baseline, assisted *report.Score) *float64 {
 		return nil
 	}
 	step := baseline.Seconds.Verify / float64(p.Rounds)
-	verify := assisted.Seconds.Verify / float64(q.Rounds) / step
-	length := max(1, int(float64(q.Drafted)/float64(q.Rounds)+0.5))
-	plan := assistant.Plan{
-		Alpha:  alpha(q.MeanKept(), length),
-		Cost:   assisted.Seconds.Draft / float64(q.Drafted) / step,
-		Verify: func(int) float64 { return verify },
-	}
-	s := plan.Speedup(length)
+	took := (assisted.Seconds.Draft + assisted.Seconds.Verify) / float64(q.Rounds)
+	// Drafts differ in length: some are longer by one than others.
+	n, more := math.Modf(float64(q.Drafted) / float64(q.Rounds))
+	alpha := q.Agreement()
+	tokens := (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1)
+	s := tokens * step / took
 	return &s
-}
-
-// alpha returns the chance of acceptance with which drafts of n tokens yield mean
-// tokens a round.
-func alpha(mean float64, n int) float64 {
-	low, high := 0.0, 1.0
-	for range 60 {
-		if mid := (low + high) / 2; assistant.Expected(mid, n) < mean {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
 }

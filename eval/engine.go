@@ -141,14 +141,18 @@ func open(u datasets.Utterance) (*audio.Clip, error) {
 	}
 	defer clip.Close()
 	from := count(u.Offset)
-	pcm, err := samples(clip, from+count(u.Duration))
+	before, err := skip(clip, from)
 	if err != nil {
 		return nil, err
 	}
-	if len(pcm) <= from {
-		return nil, fmt.Errorf("%s: offset %v s: the audio ends at %v s", u.Audio.Path, u.Offset, float64(len(pcm))/audio.SampleRate)
+	pcm, err := samples(clip, count(u.Duration))
+	if err != nil {
+		return nil, err
 	}
-	return audio.FromSamples(u.ID, pcm[from:]), nil
+	if len(pcm) == 0 {
+		return nil, fmt.Errorf("%s: offset %v s: the audio ends at %v s", u.Audio.Path, u.Offset, float64(before)/audio.SampleRate)
+	}
+	return audio.FromSamples(u.ID, pcm), nil
 }
 
 // count returns the samples in so many seconds. Where a row claims absurdly many it
@@ -165,6 +169,23 @@ func openAll(s datasets.Source) (*audio.Clip, error) {
 	}
 	defer f.Close()
 	return audio.OpenReader(s.Path, f)
+}
+
+// skip reads n samples of a clip, or all that are left, keeps none, and returns how
+// many there were.
+func skip(clip *audio.Clip, n int) (skipped int, err error) {
+	buf := make([]float32, 1<<14)
+	for skipped < n {
+		got, err := clip.Read(buf[:min(len(buf), n-skipped)])
+		skipped += got
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return skipped, nil
 }
 
 // samples reads at most limit samples of a clip.

@@ -77,7 +77,7 @@ func (v *comparing) command() *cobra.Command {
 	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
 	f.IntVar(&v.repeats, "repeats", 1, "`number` of times to run each utterance in each arm")
 	f.IntVar(&v.batch, "batch", 1, "`number` of utterances each arm runs at the same time, timed together")
-	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before, unmeasured: as many as --batch\nif any")
+	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before, unmeasured: as many as --batch\nif any. One group goes first in any case, for the memory")
 	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records of both arms; without it they are not kept")
 	v.report.register(f)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
@@ -160,7 +160,10 @@ func (v *comparing) check(more []string) error {
 func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
 	c := pairs.Comparison()
 	a, b := pairs.Baseline.Score(), pairs.Assisted.Score()
-	c.Memory, c.Predicted = arms.memory, eval.Predict(a, b)
+	c.Memory = arms.memory
+	if v.batch <= 1 { // else the times of utterances are shared, and summed up too high
+		c.Predicted = eval.Predict(a, b)
+	}
 	d := &report.Document{Scores: []*report.Score{a, b}, Comparisons: []*report.Comparison{c}}
 	if err := v.report.write(v.env, d, c.JSON); err != nil {
 		return err

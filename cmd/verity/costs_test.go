@@ -78,7 +78,7 @@ func TestCompareBatch(t *testing.T) {
 	var args []string
 	for i := range 3 {
 		sound := filepath.Join(dir, string(rune('a'+i))+".wav")
-		if err := os.WriteFile(sound, wav(float64(3 + 2*i)), 0o600); err != nil {
+		if err := os.WriteFile(sound, wav(float64(3+2*i)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, "--audio", sound)
