@@ -119,8 +119,8 @@ func loadBlock(l *layer.Loader, at string, m model.Dims) block {
 // Dims returns the sizes of the network.
 func (d *Decoder) Dims() model.Dims { return d.dims }
 
-// cacheType is the storage of keys and values: no wider than the weights.
-// bfloat16 weights get f16 caches, which are as narrow and eight times as fine.
+// cacheType is the storage of keys and values: f16 for all but float32 weights.
+// That is as narrow as bfloat16 and eight times as fine, and wider than int8.
 func (d *Decoder) cacheType() tensor.DType {
 	if d.store == tensor.F32 {
 		return tensor.F32
