@@ -126,7 +126,7 @@ func (g *Generation) Draft(ctx context.Context) (_ []Token, err error) {
 	g.draft = g.draft[:0]
 	if room > 0 {
 		if g.draft, err = g.p.Propose(ctx, g.draft, room); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the assistant cannot draft (--assistant none decodes without it): %w", err)
 		}
 		if len(g.draft) > room {
 			return nil, fmt.Errorf("assistant: draft of %d tokens, at most %d were asked for", len(g.draft), room)

@@ -138,6 +138,13 @@ func (r *reporting) run(args []string) error {
 	if err := r.report.write(r.env, d, d.JSON); err != nil {
 		return err
 	}
+	if len(d.Comparisons) > 0 {
+		for _, s := range d.Scores {
+			if overlaps(s) {
+				fmt.Fprintf(r.err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", s.Name)
+			}
+		}
+	}
 	return judged(d)
 }
 
@@ -159,6 +166,10 @@ func findRecords(args []string, merge bool) (all []report.Files, err error) {
 	}
 	return []report.Files{one}, nil
 }
+
+// overlaps reports whether utterances of a run were under way at once: what each
+// took then holds the time of its neighbours.
+func overlaps(s *report.Score) bool { return s.Elapsed < 0.99*s.Seconds.Total }
 
 // documentOf scores all sets and compares the first with every other.
 func documentOf(files []report.Files, o report.Options) (*report.Document, error) {
@@ -191,7 +202,9 @@ func documentOf(files []report.Files, o report.Options) (*report.Document, error
 		}
 		d.Scores = append(d.Scores, b.Score())
 		c := pairs.Comparison()
-		c.Predicted = eval.Predict(d.Scores[0], b.Score())
+		if !overlaps(d.Scores[0]) && !overlaps(b.Score()) {
+			c.Predicted = eval.Predict(d.Scores[0], b.Score())
+		}
 		d.Comparisons = append(d.Comparisons, c)
 	}
 	return d, nil
