@@ -1,6 +1,6 @@
 """Write the goldens of decoder's Repetition, TopK and TopP with transformers' own processors.
 
-    /work/venv/bin/python tools/reference/processor_goldens.py
+    python tools/reference/processor_goldens.py
 
 Pinned: transformers 5.23.0, torch 2.15 (Apache-2.0, BSD). Writes decoder/testdata/processors.jsonl: a header, then
 one case a line: what was asked, the tokens before the place (begin of them the prompt), logits, and what the
