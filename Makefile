@@ -15,7 +15,7 @@ BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly
 SHARED  := ./internal/parallel ./decoder ./assistant ./transcribe ./eval ./report
 
-.PHONY: build demo test check format vet arch bits purego race bench bench-report bench-large bench-hostile grid fuzz generate cross help
+.PHONY: build demo test check format vet arch bits purego race bench bench-report bench-large bench-hostile snr grid fuzz generate cross help
 
 build: ## the program, ./bin/verity
 	$(GO) build $(LINK) -o $(BIN) ./cmd/verity

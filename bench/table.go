@@ -16,7 +16,7 @@ func (r *Result) Write(w io.Writer) error {
 	if r.loading(p); r.Encode.Runs == 0 {
 		return p.err
 	}
-	p.line("%-22s %12s", "ceiling", "at best")
+	p.line("%-22s %12s", "ceiling", "median")
 	p.line("%-22s %12s", "float32 arithmetic", si(r.Ceiling.GFLOPS, "GFLOP/s"))
 	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
 	p.line("%-22s %12s", "reading memory", si(r.Ceiling.GBPS, "GB/s"))

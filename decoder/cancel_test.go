@@ -6,20 +6,8 @@ import (
 	"testing"
 
 	"verity/encoder"
+	"verity/internal/testmodel"
 )
-
-// A countdown is a context that ends when it has been looked at so many times.
-type countdown struct {
-	context.Context
-	left int
-}
-
-func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
 
 // TestCancelBetweenLayers ends the context before each layer in turn, of a step and
 // of the keys and values of a window; a stream is then as it was.
@@ -36,17 +24,17 @@ func TestCancelBetweenLayers(t *testing.T) {
 	logits := make([]float32, m.Vocab)
 	features := &encoder.Features{Positions: m.AudioFrames, Width: m.AudioWidth, Data: make([]float32, m.AudioFrames*m.AudioWidth)}
 	for n := range m.TextLayers {
-		ctx := &countdown{t.Context(), n}
+		ctx := &testmodel.Countdown{Context: t.Context(), Left: n}
 		err := d.Step(ctx, []Row{{s, 0, 1, false}}, logits)
-		if !errors.Is(err, context.Canceled) || ctx.left != -1 || s.Len() != 0 {
-			t.Errorf("step ended before layer %d: error %v, looked at %d times more, stream of %d", n, err, -1-ctx.left, s.Len())
+		if !errors.Is(err, context.Canceled) || ctx.Left != -1 || s.Len() != 0 {
+			t.Errorf("step ended before layer %d: error %v, looked at %d times more, stream of %d", n, err, -1-ctx.Left, s.Len())
 		}
-		ctx = &countdown{t.Context(), n}
-		if _, err := d.Cross(ctx, features); !errors.Is(err, context.Canceled) || ctx.left != -1 {
-			t.Errorf("keys and values ended before layer %d: error %v, looked at %d times more", n, err, -1-ctx.left)
+		ctx = &testmodel.Countdown{Context: t.Context(), Left: n}
+		if _, err := d.Cross(ctx, features); !errors.Is(err, context.Canceled) || ctx.Left != -1 {
+			t.Errorf("keys and values ended before layer %d: error %v, looked at %d times more", n, err, -1-ctx.Left)
 		}
 	}
-	if err := d.Step(&countdown{t.Context(), m.TextLayers}, []Row{{s, 0, 1, false}}, logits); err != nil || s.Len() != 1 {
+	if err := d.Step(&testmodel.Countdown{Context: t.Context(), Left: m.TextLayers}, []Row{{s, 0, 1, false}}, logits); err != nil || s.Len() != 1 {
 		t.Errorf("step ended behind the last layer: error %v, stream of %d, want none and 1", err, s.Len())
 	}
 }

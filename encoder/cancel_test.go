@@ -9,19 +9,6 @@ import (
 	"verity/internal/testmodel"
 )
 
-// A countdown is a context that ends when it has been looked at so many times.
-type countdown struct {
-	context.Context
-	left int
-}
-
-func (c *countdown) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 // TestCancelBetweenLayers ends the context before each layer in turn.
 func TestCancelBetweenLayers(t *testing.T) {
 	spec := testmodel.Named("odd")
@@ -34,12 +21,12 @@ func TestCancelBetweenLayers(t *testing.T) {
 		t.Fatal("one layer has nothing between")
 	}
 	for n := range layers {
-		ctx := &countdown{t.Context(), n}
-		if _, err := e.Encode(ctx, mel(spec)); !errors.Is(err, context.Canceled) || ctx.left != -1 {
-			t.Errorf("ended before layer %d of %d: error %v, looked at %d times more", n, layers, err, -1-ctx.left)
+		ctx := &testmodel.Countdown{Context: t.Context(), Left: n}
+		if _, err := e.Encode(ctx, mel(spec)); !errors.Is(err, context.Canceled) || ctx.Left != -1 {
+			t.Errorf("ended before layer %d of %d: error %v, looked at %d times more", n, layers, err, -1-ctx.Left)
 		}
 	}
-	if _, err := e.Encode(&countdown{t.Context(), layers}, mel(spec)); err != nil {
+	if _, err := e.Encode(&testmodel.Countdown{Context: t.Context(), Left: layers}, mel(spec)); err != nil {
 		t.Errorf("ended behind the last layer: error %v, want none", err)
 	}
 }

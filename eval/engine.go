@@ -220,7 +220,8 @@ func fill(r *report.Record, t *transcript.Transcript) {
 		})
 	}
 	if t.Proof != (transcript.Proof{}) {
-		r.Proof = &report.Proof{Tokens: t.Proof.Tokens, LogProbs: t.Proof.LogProbs}
+		p := report.Proof(t.Proof)
+		r.Proof = &p
 	}
 	n, d := t.Stats, t.Stats.Drafts
 	r.Seconds = report.Seconds(n.Seconds)

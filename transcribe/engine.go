@@ -73,15 +73,7 @@ func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Mod
 // temperatures above 0, see assistant.Rejection: its text has the distribution of
 // m's, but not its bits. It panics if m was not made by Load.
 func (m *Model) Rejecting() *Model {
-	exact, ok := m.Listener.(*engine)
-	if !ok {
-		panic("transcribe: Rejecting of a model that Load did not make")
-	}
-	e := *exact
-	e.rejecting = true
-	loose := *m
-	loose.Listener = &e
-	return &loose
+	return m.with("Rejecting", func(e *engine) { e.rejecting = true })
 }
 
 // Weighing returns the same model, which also sums up how far the odds of its
@@ -89,15 +81,20 @@ func (m *Model) Rejecting() *Model {
 // window is decoded at, at 1 where that is 0. That takes time, and changes nothing
 // else. It panics if m was not made by Load.
 func (m *Model) Weighing() *Model {
-	quick, ok := m.Listener.(*engine)
+	return m.with("Weighing", func(e *engine) { e.weighing = true })
+}
+
+// with returns m on a changed copy of its engine, for the method of that name.
+func (m *Model) with(name string, change func(*engine)) *Model {
+	old, ok := m.Listener.(*engine)
 	if !ok {
-		panic("transcribe: Weighing of a model that Load did not make")
+		panic("transcribe: " + name + " of a model that Load did not make")
 	}
-	e := *quick
-	e.weighing = true
-	weighed := *m
-	weighed.Listener = &e
-	return &weighed
+	e := *old
+	change(&e)
+	other := *m
+	other.Listener = &e
+	return &other
 }
 
 // Network returns what is behind a model that Load made: both halves of the

@@ -68,6 +68,9 @@ func (b *benching) run(ctx context.Context) error {
 	if b.threads < 0 {
 		return usagef("--threads %d: must be 0 or more", b.threads)
 	}
+	if b.load && (b.model == "" || b.model == "demo") {
+		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
+	}
 	c, err := b.open()
 	if err != nil {
 		return err

@@ -124,6 +124,8 @@ func TestExitStatus(t *testing.T) {
 		{"level", with("--log-level", "loud", good), 2, "--log-level"},
 		{"threads", with("--threads", "-1", good), 2, "--threads"},
 		{"precision", with("--precision", "f8", good), 2, "precision"},
+		{"load of random weights", []string{"bench", "--load", "--size", "tiny"}, 2, "--model DIR"},
+		{"load of the demo", []string{"bench", "--load"}, 2, "--model DIR"},
 		{"rejection compared", []string{"compare", "-m", model, "--sampler", "rejection", "--audio", good}, 2, "not its bits"},
 		{"rejection tested", []string{"selftest", "-m", model, "--sampler", "rejection"}, 2, "not its bits"},
 		{"top-k", with("--top-k", "-2", good), 2, "--top-k -2"},

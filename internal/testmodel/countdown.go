@@ -1,0 +1,17 @@
+package testmodel
+
+import "context"
+
+// A Countdown is a context that ends when it has been looked at so many times.
+type Countdown struct {
+	context.Context
+	Left int
+}
+
+// Err takes one from Left, and returns context.Canceled below zero.
+func (c *Countdown) Err() error {
+	if c.Left--; c.Left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
