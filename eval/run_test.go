@@ -101,8 +101,8 @@ func TestResumeEverywhere(t *testing.T) {
 	}
 }
 
-// TestKill kills a run of another process again and again until one comes to its
-// end.
+// TestKill kills a run in another process several times, each when it has written a
+// little more, and then lets it come to its end.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
 		slow := EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
@@ -115,31 +115,59 @@ func TestKill(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	rng := rand.New(rand.NewPCG(5, 6))
-	kills := 0
-	for range 100 {
+	path := filepath.Join(dir, "records.jsonl")
+	start := func() *exec.Cmd {
 		c := exec.Command(os.Args[0], "-test.run=^TestKill$")
 		c.Env = append(os.Environ(), "EVAL_KILL_TEST="+dir)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(time.Duration(50+rng.IntN(150))*time.Millisecond, func() { c.Process.Kill() })
-		err := c.Wait()
-		timer.Stop()
-		if err == nil {
-			break
-		}
-		kills++
+		return c
 	}
-	got, err := os.ReadFile(filepath.Join(dir, "records.jsonl"))
+	size := func() int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	kills := 0
+	for range 10 {
+		before, more := size(), 1+rng.Int64N(4000) // a record is some 500 bytes
+		c := start()
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		var err error
+		for running := true; running; {
+			select {
+			case err = <-ended:
+				running = false
+			case <-time.After(time.Millisecond):
+				// A run begins by taking failures out of the file.
+				if now := size(); now < before {
+					before = now
+				} else if now >= before+more {
+					c.Process.Kill()
+				}
+			}
+		}
+		if err != nil {
+			kills++
+		}
+	}
+	if err := start().Wait(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, want := run(t, t.TempDir(), 60, Options{}); untimed(got) != string(want) {
 		t.Errorf("after %d kills the records differ from those of one run:\n%s", kills, cmp.Diff(string(want), untimed(got)))
 	}
-	if kills == 0 {
-		t.Error("no run was killed: the test tests nothing")
+	if kills < 3 {
+		t.Errorf("%d runs were killed: the test tests too little", kills)
 	}
 	t.Logf("%d kills", kills)
 }
