@@ -6,6 +6,33 @@ import (
 	"verity/internal/tensor"
 )
 
+// TestStepBytes: what a step must read of the test model "odd", worked out from its
+// specs.json: one layer of width 72, feed-forward of 100, 51865 tokens, 150 positions
+// of audio. Outputs are filled up to panels of 64.
+func TestStepBytes(t *testing.T) {
+	const (
+		// Query, key and value; output, and query and output of cross-attention; feed-forward.
+		layer   = 256*72 + 3*128*72 + 128*72 + 128*100
+		outputs = 256 + 3*128 + 128 + 128
+		head    = 51904 * 72
+		cached  = 2 * 72 // numbers of a position
+	)
+	for precision, want := range map[tensor.DType]struct{ weights, position int64 }{
+		tensor.F32:  {4 * (layer + head), 4 * cached},
+		tensor.F16:  {2 * (layer + head), 2 * cached},
+		tensor.BF16: {2 * (layer + head), 2 * cached},
+		// An output has a scale and an offset. Keys and values are f16.
+		tensor.I8: {layer + head + 8*(outputs+51904), 2 * cached},
+	} {
+		d := open(t, "odd", Options{Precision: precision})
+		for _, positions := range []int{0, 1, 61} {
+			if got, want := d.StepBytes(positions), want.weights+want.position*int64(150+positions); got != want {
+				t.Errorf("%v, %d positions: %d bytes, want %d", precision, positions, got, want)
+			}
+		}
+	}
+}
+
 // TestTraffic: alone, a stream's step reads what StepBytes says; shared, weights
 // and time are shared out, and the sums are those of the step.
 func TestTraffic(t *testing.T) {

@@ -1,6 +1,10 @@
 package kernel
 
 import (
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,5 +31,67 @@ func TestCeilings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCeilingCounts measures kernels that only count how often they are called: what
+// is reported is their work, two operations for each product, over the time.
+func TestCeilingCounts(t *testing.T) {
+	var work atomic.Int64
+	count := func(n int) {
+		work.Add(int64(n))
+		time.Sleep(time.Millisecond)
+	}
+	defer func(saved impl[ceilingKernels]) { ceilings = saved }(ceilings)
+	ceilings.fn = ceilingKernels{fma: count, fmaPerRound: 3, dot: count, dotPerRound: 5, read: func(b []byte) { count(len(b)) }}
+	for name, tt := range map[string]struct {
+		measure func(*parallel.Pool, time.Duration) float64
+		each    float64 // of what the kernel was asked for
+	}{"PeakFMA": {PeakFMA, 2 * 3}, "PeakVNNI": {PeakVNNI, 2 * 5}, "ReadBandwidth": {ReadBandwidth, 1}} {
+		const d = 30 * time.Millisecond // the calls take so long at least
+		work.Store(0)
+		began := time.Now()
+		got := tt.measure(nil, d)
+		took := time.Since(began)
+		n := tt.each * float64(work.Load())
+		if most, least := n/d.Seconds(), n/took.Seconds(); !(got <= most) || !(got >= least) {
+			t.Errorf("%s: %g a second; want %g to %g, for %g in %v to %v", name, got, least, most, n, d, took)
+		}
+	}
+}
+
+// TestCeilingRounds counts the products of a round in the assembly: multiplying
+// instructions, times the lanes of their vectors.
+func TestCeilingRounds(t *testing.T) {
+	source, err := os.ReadFile("ceiling_amd64.s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	products := map[string]float64{}
+	step := regexp.MustCompile(`(?m)^\t(VFMADD231PS|VPDPBUSD|VPMADDWD) +([YZ])`)
+	for _, f := range strings.Split(string(source), "\nTEXT ·")[1:] {
+		name, body, _ := strings.Cut(f, "(SB)")
+		for _, m := range step.FindAllStringSubmatch(body, -1) {
+			n := map[string]float64{"VFMADD231PS": 8, "VPDPBUSD": 32, "VPMADDWD": 16}[m[1]] // of 256 bits
+			if m[2] == "Z" {
+				n *= 2
+			}
+			products[name] += n
+		}
+	}
+	for i, im := range ceilingImpls {
+		fma, dot := "fmaPeakAVX512", "dotPeakAVX512"
+		switch {
+		case im.name == "ref":
+			continue
+		case im.name == "avx2":
+			fma, dot = "fmaPeakAVX2", "dotPeakAVX2"
+		case i > 0 && ceilingImpls[i-1].name == im.name: // without VNNI
+			dot = "dotPeakAVX2"
+		}
+		if im.fn.fmaPerRound != products[fma] || im.fn.dotPerRound != products[dot] {
+			t.Errorf("%s: a round counts as %v and %v products, the assembly has %v and %v",
+				im.name, im.fn.fmaPerRound, im.fn.dotPerRound, products[fma], products[dot])
+		}
 	}
 }

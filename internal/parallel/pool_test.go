@@ -59,6 +59,42 @@ func TestRunAfterSleep(t *testing.T) {
 	}
 }
 
+// A meeting is a task whose parts wait for one another.
+type meeting struct {
+	absent atomic.Int32
+	all    chan struct{} // closed by the last to come
+	missed atomic.Int32  // parts that gave up
+}
+
+func (m *meeting) Part(int) {
+	if m.absent.Add(-1) == 0 {
+		close(m.all)
+	}
+	select {
+	case <-m.all:
+	case <-time.After(20 * time.Second):
+		m.missed.Add(1)
+	}
+}
+
+// TestRunMeets: every thread of the pool works on a job, those that slept too. A pool
+// that wakes nobody does all parts one after the other, with the right results.
+func TestRunMeets(t *testing.T) {
+	for _, threads := range []int{2, 3} {
+		p := New(threads)
+		for range 3 {
+			time.Sleep(20 * spinTime) // they lie down
+			m := &meeting{all: make(chan struct{})}
+			m.absent.Store(int32(threads))
+			p.Run(threads, m)
+			if m.missed.Load() > 0 {
+				t.Fatalf("%d threads: %d parts waited in vain for another", threads, m.missed.Load())
+			}
+		}
+		p.Close()
+	}
+}
+
 // slow is a task whose first part outlasts the caller's patience.
 type slow struct{ done atomic.Int32 }
 
