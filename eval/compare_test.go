@@ -126,6 +126,14 @@ func TestBatch(t *testing.T) {
 			under++
 			most = max(most, under)
 			mu.Unlock()
+			for late := time.Now().Add(10 * time.Second); time.Now().Before(late); time.Sleep(time.Millisecond) {
+				mu.Lock()
+				met := most >= 3
+				mu.Unlock()
+				if met {
+					break
+				}
+			}
 			time.Sleep(20 * time.Millisecond)
 			defer func() { mu.Lock(); under--; mu.Unlock() }()
 			return hearer{drafts: c == 'B', wrong: wrong}.Transcribe(ctx, clip)

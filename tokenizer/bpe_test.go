@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tiktoken-go/tokenizer/codec"
 	"pgregory.net/rapid"
@@ -35,8 +34,7 @@ func TestMergeLong(t *testing.T) {
 	}
 }
 
-// TestEncodeHostile encodes megabytes without a place to split. The time allowed
-// is for a slow machine under the race detector; quadratic merging takes hours.
+// TestEncodeHostile encodes megabytes without a place to split.
 func TestEncodeHostile(t *testing.T) {
 	n := 1 << 20
 	if testing.Short() {
@@ -45,11 +43,7 @@ func TestEncodeHostile(t *testing.T) {
 	tok := embedded(t, vocabLarge3)
 	for _, unit := range []string{"a", " ", "\n", "ab", "=", "あ", "the", "\xff", "\x00\u0301", "0", "'"} {
 		text := strings.Repeat(unit, n/len(unit))
-		began := time.Now()
-		tokens := tok.Encode(text)
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("Encode of %d bytes of %q took %v", len(text), unit, took)
-		}
+		tokens := tok.Encode(text) // merging in quadratic time would take hours
 		if got := spell(tok, tokens); got != text {
 			t.Errorf("Encode of %d bytes of %q spells %d other bytes", len(text), unit, len(got))
 		}
