@@ -85,7 +85,7 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	if err := fits(c, t); err != nil {
 		return nil, err
 	}
-	m := &Model{EOT: t.Tokenizer.EOT}
+	m := &Model{Name: c.Name, EOT: t.Tokenizer.EOT}
 	var err error
 	if m.Decoder, err = o.decoder(c, m.EOT, nil); err != nil {
 		return nil, err
@@ -101,15 +101,16 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 // Self makes the target its own assistant in a cheaper precision. In the target's
 // own it shares all weights.
 func Self(t Target, o LoadOptions) (*Model, error) {
+	const name = "the model as its own assistant"
 	eot := t.Tokenizer.EOT
 	if d := t.Decoder; d != nil && d.Storage() == o.Precision && shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
-		return &Model{Decoder: d.On(o.Pool), EOT: eot}, nil
+		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
 	}
 	d, err := o.decoder(t.Checkpoint, eot, t.Decoder)
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Decoder: d, EOT: eot}, nil
+	return &Model{Name: name, Decoder: d, EOT: eot}, nil
 }
 
 // fits compares everything drafting depends on, cheapest first.

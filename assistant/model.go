@@ -3,6 +3,7 @@ package assistant
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -49,6 +50,9 @@ func (Off) Close() {}
 
 // A Model is an Assistant with a decoder of its own.
 type Model struct {
+	// Name is what an error calls it.
+	Name string
+
 	Decoder *decoder.Decoder
 
 	// Encoder makes the features Decoder attends to. Nil means it shares the
@@ -146,7 +150,16 @@ func (p *modelProposer) remember(n int) {
 	p.odds[n-1] = p.session.AppendOdds(p.odds[n-1][:0], 0, p.heat)
 }
 
+// Propose drafts. An error names the assistant.
 func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
+	dst, err := p.propose(ctx, dst, limit)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", p.l.m.Name, err)
+	}
+	return dst, err
+}
+
+func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
 	if limit <= 0 || p.room() <= 0 {
 		return dst, nil
 	}

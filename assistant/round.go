@@ -2,7 +2,6 @@ package assistant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -59,6 +58,7 @@ type Generation struct {
 	choices  []decoder.Choice
 	foreseen []bool // of each choice: it was an accepted draft
 	done     bool
+	broken   *BrokenError // since when there is no proposer
 
 	policy Policy // nil: as long as the proposer likes
 	stats  Stats
@@ -81,6 +81,25 @@ func (g *Generation) Pace(policy Policy) {
 
 // Stats returns what drafting did so far.
 func (g *Generation) Stats() Stats { return g.stats }
+
+// Broken returns why the proposer is asked no more; nil if it still is.
+func (g *Generation) Broken() *BrokenError { return g.broken }
+
+// A BrokenError reports an assistant that could not draft, as one with broken weights
+// cannot. The choices are the target's, so decoding goes on without it.
+type BrokenError struct{ Err error }
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("the assistant cannot draft, decoding goes on without it: %v; get its files anew, or leave it out (--assistant none)", e.Err)
+}
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// abandon goes on without the proposer.
+func (g *Generation) abandon(err error) {
+	g.broken = &BrokenError{err}
+	g.p, g.policy, g.draft = None{}, nil, g.draft[:0]
+}
 
 // Generate runs a generation to its end.
 func Generate(ctx context.Context, v Verifier, p Proposer, eot Token, limit int) ([]decoder.Choice, error) {
@@ -117,7 +136,8 @@ func (g *Generation) Round(ctx context.Context) error {
 }
 
 // Draft asks the proposer. A round yields the accepted drafts and one token
-// more, so a draft is one shorter than what may still come.
+// more, so a draft is one shorter than what may still come. A proposer that fails is
+// asked no more, unless it was ctx that ended.
 func (g *Generation) Draft(ctx context.Context) (_ []Token, err error) {
 	begin, room := time.Now(), g.limit-len(g.choices)-1
 	if g.policy != nil {
@@ -125,8 +145,12 @@ func (g *Generation) Draft(ctx context.Context) (_ []Token, err error) {
 	}
 	g.draft = g.draft[:0]
 	if room > 0 {
-		if g.draft, err = g.p.Propose(ctx, g.draft, room); err != nil {
-			return nil, fmt.Errorf("the assistant cannot draft (--assistant none decodes without it): %w", err)
+		g.draft, err = g.p.Propose(ctx, g.draft, room)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, err
+		case err != nil:
+			g.abandon(err)
 		}
 		if len(g.draft) > room {
 			return nil, fmt.Errorf("assistant: draft of %d tokens, at most %d were asked for", len(g.draft), room)
@@ -156,9 +180,14 @@ func (g *Generation) Accept(ctx context.Context, choices []decoder.Choice) error
 		g.kept = append(g.kept, c.Token)
 	}
 	g.done = g.done || len(g.choices) >= g.limit
-	err := errors.Join(g.v.Commit(ctx, g.kept), g.p.Commit(ctx, g.kept))
+	if err := g.v.Commit(ctx, g.kept); err != nil {
+		return err
+	}
 	g.count(min(same, g.round.Kept))
-	return err
+	if err := g.p.Commit(ctx, g.kept); err != nil {
+		g.abandon(err)
+	}
+	return nil
 }
 
 // count closes the books of a round.

@@ -219,6 +219,9 @@ func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temper
 			return nil, assistant.Stats{}, err
 		}
 	}
+	if err := g.Broken(); err != nil {
+		return nil, assistant.Stats{}, err
+	}
 	return g.Choices(), g.Stats(), nil
 }
 

@@ -33,7 +33,7 @@ func Load(c *model.Checkpoint, o LoadOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{tok: tok, assistant: assistant.Off{}, idle: new(idle), clock: new(clock)}
+	e := &engine{tok: tok, assistant: assistant.Off{}, idle: new(idle), trust: new(trust), clock: new(clock)}
 	if e.encoder, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,8 @@ func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Mod
 	}
 	e := *plain
 	// A batch of its own, since a policy may learn from the passes.
-	e.assistant, e.idle, e.batch, e.clock = a, &idle{make: policy}, decoder.NewBatch(e.decoder), new(clock)
+	e.assistant, e.idle, e.trust = a, &idle{make: policy}, new(trust)
+	e.batch, e.clock = decoder.NewBatch(e.decoder), new(clock)
 	first := policy()
 	if p, ok := first.(interface{ Observer() decoder.Observer }); ok {
 		e.batch.Watch(p.Observer())
@@ -118,7 +119,51 @@ type engine struct {
 	rejecting bool
 	weighing  bool
 	idle      *idle
+	trust     *trust
 	clock     *clock
+}
+
+// A trust is what is left of it after an assistant could not draft: the window in
+// which it could not goes on without it, and after so many windows all others do.
+type trust struct {
+	mu     sync.Mutex
+	broken *assistant.BrokenError // the first
+	times  int
+}
+
+const mostBroken = 3
+
+// lost returns why the assistant is no longer asked; nil if it is.
+func (t *trust) lost() *assistant.BrokenError {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.times < mostBroken {
+		return nil
+	}
+	return t.broken
+}
+
+// loses notes that the assistant could not draft in a window, and reports whether that
+// is news.
+func (t *trust) loses(err *assistant.BrokenError) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.times++; t.times == 1 {
+		t.broken = err
+	}
+	return t.times == 1
+}
+
+// Broken returns why the assistant of m could not draft; nil if it always could. It
+// panics if Load did not make m.
+func (m *Model) Broken() *assistant.BrokenError {
+	e, ok := m.Listener.(*engine)
+	if !ok {
+		panic("transcribe: Broken of a model that Load did not make")
+	}
+	e.trust.mu.Lock()
+	defer e.trust.mu.Unlock()
+	return e.trust.broken
 }
 
 // idle are the policies no window uses. What they learnt is good for the next.
@@ -178,6 +223,7 @@ type window struct {
 	cross           *decoder.Cross
 	listener        assistant.Listener
 	encode, crossKV time.Duration
+	broken          *assistant.BrokenError // the assistant in this window
 }
 
 func (w *window) Took() (encode, crossKV time.Duration) { return w.encode, w.crossKV }
@@ -203,11 +249,17 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 		return Decoding{}, err
 	}
 	defer s.Close()
-	p := w.idle.borrow()
-	if p != nil {
-		defer w.idle.giveBack(p)
+	var p assistant.Policy
+	var proposer assistant.Proposer = assistant.None{}
+	if w.broken == nil {
+		w.broken = w.trust.lost()
 	}
-	proposer := w.listener.Begin(o, p)
+	if w.broken == nil {
+		if p = w.idle.borrow(); p != nil {
+			defer w.idle.giveBack(p)
+		}
+		proposer = w.listener.Begin(o, p)
+	}
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
 	g := assistant.Begin(verifier, proposer, w.tok.EOT, s.Limit(0))
 	g.Pace(p)
@@ -221,7 +273,12 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 	if p, ok := proposer.(interface{ Traffic() decoder.Traffic }); ok {
 		stats.DraftPasses = p.Traffic()
 	}
-	return Decoding{Choices: g.Choices(), Drafted: g.Foreseen(), NoSpeechProb: s.NoSpeechProb(), Drafts: stats}, nil
+	d := Decoding{Choices: g.Choices(), Drafted: g.Foreseen(), NoSpeechProb: s.NoSpeechProb(), Drafts: stats}
+	if err := g.Broken(); err != nil {
+		w.broken, d.Warn = err, w.trust.loses(err)
+	}
+	d.Broken = w.broken
+	return d, nil
 }
 
 // verifier returns what chooses, and what tells how far both sides' odds agreed.

@@ -58,4 +58,11 @@ type Decoding struct {
 
 	// Drafts says what drafting did, and in how many rounds.
 	Drafts assistant.Stats
+
+	// Broken says why the assistant did not draft, or not to the end; nil if it was
+	// able to.
+	Broken *assistant.BrokenError
+
+	// Warn says that Broken is news: no decoding of this model has told it.
+	Warn bool
 }

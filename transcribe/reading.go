@@ -203,6 +203,12 @@ func (r *reading) count(d Decoding) {
 	r.stats.Attempts++
 	r.stats.Tokens += len(d.Choices)
 	r.drafts.Add(d.Drafts)
+	if d.Broken != nil && r.stats.Broken == "" {
+		r.stats.Broken = d.Broken.Error()
+	}
+	if d.Warn {
+		r.log.Warn(d.Broken.Error())
+	}
 	n, s := &r.drafts, &r.stats.Seconds
 	s.Draft, s.Verify, s.Rules = n.Draft.Seconds(), n.Verify.Seconds(), n.Rules.Seconds()
 	r.stats.Drafts = transcript.Drafts{

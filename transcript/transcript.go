@@ -57,6 +57,10 @@ type Stats struct {
 	Drafts  Drafts  `json:"drafts"`
 	Seconds Seconds `json:"seconds"`
 
+	// Broken says why the assistant could not draft everywhere; empty if it could.
+	// The text is the same.
+	Broken string `json:"assistant_broken,omitempty"`
+
 	Passes      Traffic `json:"passes"`       // of the model
 	DraftPasses Traffic `json:"draft_passes"` // of the assistant's decoder, if it has one
 
@@ -100,6 +104,7 @@ func (s *Stats) Add(o Stats) {
 	s.Passes.add(o.Passes)
 	s.DraftPasses.add(o.DraftPasses)
 	s.Bandwidth = cmp.Or(o.Bandwidth, s.Bandwidth)
+	s.Broken = cmp.Or(s.Broken, o.Broken)
 }
 
 // TokensPerRound returns how many tokens a pass of the model yields; 0 without

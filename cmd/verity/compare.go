@@ -55,6 +55,7 @@ type contest struct {
 	eval.Arms
 	runs   report.Pair[report.Run]
 	memory *report.Pair[int64] // nil if not measured
+	broken func() error        // why the assistant could not draft; nil: not known
 	close  func()
 }
 
@@ -176,11 +177,21 @@ func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
 		}
 		return differsError{fmt.Errorf("%d utterances differ: %s", c.Different, strings.Join(ids, ", "))}
 	case c.Verdict == report.Inconclusive && c.Failed == 0:
-		return differsError{fmt.Errorf("inconclusive: nothing was drafted")}
+		return differsError{fmt.Errorf("inconclusive: nothing was drafted%s", arms.why())}
 	case c.Verdict == report.Inconclusive && c.Utterances > 0:
-		return differsError{fmt.Errorf("inconclusive: nothing was drafted, and %d utterances failed", c.Failed)}
+		return differsError{fmt.Errorf("inconclusive: nothing was drafted, and %d utterances failed%s", c.Failed, arms.why())}
 	}
 	return judged(d)
+}
+
+// why says why nothing was drafted, if that is known.
+func (c *contest) why() string {
+	if c.broken != nil {
+		if err := c.broken(); err != nil {
+			return ": " + err.Error()
+		}
+	}
+	return ""
 }
 
 // openArms opens the model plain, warms it up and measures it, then gives it its
@@ -231,6 +242,13 @@ func (c *contest) assisted(v *comparing, m *engine) (eval.Engine, error) {
 	defer func() { m.Model = plain }()
 	if err := v.model.assistant.attach(m); err != nil {
 		return nil, err
+	}
+	with := m.Model
+	c.broken = func() error {
+		if err := with.Broken(); err != nil {
+			return err
+		}
+		return nil
 	}
 	return engineOf(m.Model, v.opt)
 }

@@ -72,8 +72,11 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 		{"seconds", fmt.Sprintf("mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
 			took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
 		{"memory", reading(s)},
+		{"broken", s.Broken},
 	} {
-		fmt.Fprintf(w, "  %-9s %s\n", row[0], row[1])
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %-9s %s\n", row[0], row[1])
+		}
 	}
 }
 

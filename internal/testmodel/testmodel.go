@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -141,6 +142,38 @@ func Write(t testing.TB, s Spec) (dir string) {
 	dir = t.TempDir()
 	WriteFS(t, dir, FS(s))
 	return dir
+}
+
+// Changed returns a flat checkpoint in memory with the bytes of one tensor changed.
+func Changed(t testing.TB, files fs.FS, tensor string, change func(data []byte)) fstest.MapFS {
+	t.Helper()
+	names, err := fs.Glob(files, "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, found := fstest.MapFS{}, false
+	for _, name := range names {
+		b, err := fs.ReadFile(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed[name] = &fstest.MapFile{Data: slices.Clone(b)}
+		if filepath.Ext(name) != ".safetensors" {
+			continue
+		}
+		f, err := safetensors.FromBytes(name, changed[name].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, ok := f.Tensor(tensor); ok {
+			change(x.Data)
+			found = true
+		}
+	}
+	if !found {
+		t.Fatalf("there is no tensor %s", tensor)
+	}
+	return changed
 }
 
 // WriteFS writes a flat file system to a directory.

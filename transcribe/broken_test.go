@@ -1,0 +1,200 @@
+package transcribe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/decoder"
+	"verity/internal/tensor"
+	"verity/internal/testmodel"
+	"verity/model"
+	"verity/models/demo"
+)
+
+// notANumber makes the first weight of a float16 tensor one.
+func notANumber(data []byte) { data[0], data[1] = 0, 0x7e }
+
+// TestBroken: an assistant whose weights are broken costs time, not the text: the
+// target goes on plainly, says so once, and names assistant, place and remedy. Streams
+// beside it do not notice.
+func TestBroken(t *testing.T) {
+	open := func(files fs.FS, name string) *model.Checkpoint {
+		c, err := model.OpenFS(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	m, target, pool := newModel(t, open(demo.Target(), "demo"), 2)
+	// As stored: int8 has no NaN, and a broken scale is another test of the same.
+	o, load := assistant.LoadOptions{Pool: pool, Precision: tensor.F16}, mustAssistant(t)
+	sick := testmodel.Changed(t, demo.Target(), "model.encoder.layers.1.fc1.weight", notANumber)
+	selfless := target // the target as somebody else holds it, whose decoder has gone bad
+	selfless.Checkpoint = open(testmodel.Changed(t, demo.Target(), "model.decoder.layers.2.fc1.bias", notANumber), "twin")
+	sounds := recordings(t)
+	for _, tt := range []struct {
+		name, thing, place string
+		a                  assistant.Assistant
+	}{
+		{"distilled", "worn out", "layer 0 of 1", load(assistant.Load(open(testmodel.Changed(t, demo.Assistant(), "model.decoder.layers.0.fc2.weight", notANumber), "worn out"), target, o))},
+		{"separate", "deaf", "layer 1 of 4", load(assistant.Load(open(sick, "deaf"), target, o))},
+		{"self", "the model as its own assistant", "layer 2 of 4", load(assistant.Self(selfless, o))},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			assisted := m.With(tt.a, constant(3))
+			var log bytes.Buffer
+			opt := Options{Language: "en", Temperatures: []float64{0.4}, Clips: []Span{{0, 9}}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+			tr, err := New(assisted, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for _, s := range sounds[:3] {
+				wg.Go(func() {
+					got, err := tr.Transcribe(t.Context(), s.open(t), Watch{})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for _, part := range []string{tt.thing + ":", tt.place, "not a number", "--assistant none"} {
+						if !strings.Contains(got.Stats.Broken, part) {
+							t.Errorf("stats say %q, want %q in it", got.Stats.Broken, part)
+						}
+					}
+					opt := opt
+					opt.Log = nil
+					if want := transcribeClip(t, m, opt, s.open(t)); !sameText(got, want) || got.Stats.Drafts.Drafted != 0 {
+						t.Errorf("%+v\nwant %+v", got, want)
+					}
+				})
+			}
+			wg.Wait()
+			if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), tt.thing) {
+				t.Errorf("%d warnings, want one of %s:\n%s", n, tt.thing, &log)
+			}
+			if err := assisted.Broken(); err == nil || m.Broken() != nil {
+				t.Errorf("Broken = %v, without assistant %v", err, m.Broken())
+			}
+		})
+	}
+}
+
+// open returns the recording.
+func (s spoken) open(t *testing.T) *audio.Clip {
+	clip, err := audio.OpenReader(s.name, bytes.NewReader(s.wav))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { clip.Close() })
+	return clip
+}
+
+// A moody Assistant fails in some of its windows, in a round of each attempt.
+type moody struct {
+	assistant.Assistant
+	fails  func(window int) bool
+	round  int
+	cancel context.CancelFunc
+	heard  int
+	asked  int
+}
+
+func (a *moody) Listen(w assistant.Window) assistant.Listener {
+	a.heard++
+	return moodyListener{a.Assistant.Listen(w), a, a.fails(a.heard)}
+}
+
+type moodyListener struct {
+	assistant.Listener
+	a    *moody
+	fail bool
+}
+
+func (l moodyListener) Begin(o decoder.SessionOptions, p assistant.Policy) assistant.Proposer {
+	return &moodyProposer{l.Listener.Begin(o, p), l, 0}
+}
+
+type moodyProposer struct {
+	assistant.Proposer
+	l     moodyListener
+	round int
+}
+
+var errMood = errors.New("not now")
+
+func (p *moodyProposer) Propose(ctx context.Context, dst []assistant.Token, limit int) ([]assistant.Token, error) {
+	p.round++
+	p.l.a.asked++
+	if p.l.fail && p.round == p.l.a.round {
+		if p.l.a.cancel != nil {
+			p.l.a.cancel()
+		}
+		return append(dst, 1, 2), errMood
+	}
+	return p.Proposer.Propose(ctx, dst, limit)
+}
+
+// TestBrokenOnce: a window that the assistant fails in goes on without it from there, at
+// every temperature; the next has it again, until it has failed in several.
+func TestBrokenOnce(t *testing.T) {
+	m := demoModels(t, 1)["demo"]
+	_, _, a := m.Network()
+	clip := func() *audio.Clip { return recordings(t)[0].open(t) }
+	// Every window fails the gates: four attempts each, of windows of one second.
+	opt := Options{Language: "en", Temperatures: []float64{0, 0.2, 0.4, 0.6}, MinLogProb: -1e-9, MaxNoSpeech: 2}
+	for i := range 8 {
+		opt.Clips = append(opt.Clips, Span{float64(i), float64(i + 1)})
+	}
+	want := transcribeClip(t, m.With(assistant.Off{}, constant(0)), opt, clip())
+	whole := &moody{Assistant: a, fails: func(int) bool { return false }}
+	drafted := transcribeClip(t, m.With(whole, constant(1)), opt, clip()).Stats.Drafts.Drafted
+	for name, tt := range map[string]struct {
+		fails  func(window int) bool
+		round  int
+		asked  func(n int) bool
+		broken bool
+	}{
+		"never":  {func(int) bool { return false }, 1, func(n int) bool { return n == whole.asked }, false},
+		"once":   {func(w int) bool { return w == 2 }, 2, func(n int) bool { return n < whole.asked && n > whole.asked/2 }, true},
+		"always": {func(int) bool { return true }, 1, func(n int) bool { return n == mostBroken }, true},
+	} {
+		once := &moody{Assistant: a, fails: tt.fails, round: tt.round}
+		got := transcribeClip(t, m.With(once, constant(1)), opt, clip())
+		if !sameText(got, want) {
+			t.Errorf("%s: %+v\nwant %+v", name, got, want)
+		}
+		if !tt.asked(once.asked) || got.Stats.Broken != "" != tt.broken {
+			t.Errorf("%s: asked %d times (%d if it never fails, of %d drafted), broken %q", name, once.asked, whole.asked, drafted, got.Stats.Broken)
+		}
+	}
+}
+
+// TestBrokenCancelled: the end of the context ends decoding, whoever notices it first.
+func TestBrokenCancelled(t *testing.T) {
+	m := demoModels(t, 1)["demo"]
+	_, _, a := m.Network()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m = m.With(&moody{Assistant: a, fails: func(int) bool { return true }, round: 2, cancel: cancel}, constant(1))
+	tr, err := New(m, Options{Language: "en"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tr.Transcribe(ctx, recordings(t)[0].open(t), Watch{})
+	if err == nil || ctx.Err() == nil || got.Stats.Broken != "" || m.Broken() != nil {
+		t.Errorf("error %v, broken %q: want the end of the context", err, got.Stats.Broken)
+	}
+	if !reflect.DeepEqual(got.Segments, got.Segments[:0]) {
+		t.Errorf("%+v: want no text", got.Segments)
+	}
+}
