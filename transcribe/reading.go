@@ -207,7 +207,7 @@ func (r *reading) count(d Decoding) {
 		r.stats.Broken = d.Broken.Error()
 	}
 	if d.Warn {
-		r.log.Warn(d.Broken.Error())
+		r.log.Warn("decoding goes on without an assistant; the text is the same", "error", d.Broken)
 	}
 	n, s := &r.drafts, &r.stats.Seconds
 	s.Draft, s.Verify, s.Rules = n.Draft.Seconds(), n.Verify.Seconds(), n.Rules.Seconds()
