@@ -32,25 +32,27 @@ func TestRoundAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
-	for _, precision := range []tensor.DType{tensor.F32, tensor.F16} {
+	for _, precision := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.I8} {
 		pool := parallel.New(2)
 		defer pool.Close()
 		d := open(t, "odd", Options{Pool: pool, Precision: precision})
-		s := session(t, d, multilingual(t))
-		draft := []tokenizer.Token{5, 6, 7}
-		round := func() {
-			choices, err := s.Choose(t.Context(), draft)
-			if err != nil {
-				t.Fatal(err)
+		for name, draft := range map[string][]tokenizer.Token{"no draft": nil, "a draft": {5, 6, 7}} {
+			s := session(t, d, multilingual(t))
+			round := func() {
+				choices, err := s.Choose(t.Context(), draft)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept := [1]tokenizer.Token{choices[0].Token}
+				if err := s.Commit(t.Context(), kept[:]); err != nil {
+					t.Fatal(err)
+				}
 			}
-			kept := [1]tokenizer.Token{choices[0].Token}
-			if err := s.Commit(t.Context(), kept[:]); err != nil {
-				t.Fatal(err)
+			round() // the first one makes the buffers
+			if n := testing.AllocsPerRun(20, round); n >= 1 {
+				t.Errorf("%v, %s: %v allocations a round, want none", precision, name, n)
 			}
-		}
-		round() // the first one makes the buffers
-		if n := testing.AllocsPerRun(20, round); n >= 1 {
-			t.Errorf("%v: %v allocations a round, want none", precision, n)
+			s.Close()
 		}
 	}
 }

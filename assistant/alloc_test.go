@@ -1,0 +1,54 @@
+package assistant
+
+import (
+	"testing"
+
+	"verity/decoder"
+	"verity/internal/tensor"
+	"verity/internal/testmodel"
+)
+
+// TestAssistedAllocates: rounds in which an int8 assistant drafts for a wider target,
+// by way of a batch as transcribing does it, allocate nothing in the steady state.
+func TestAssistedAllocates(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates, and empties pools at random")
+	}
+	r := newRig(t, "multi", 2, tensor.F16)
+	light, err := decoder.New(testmodel.Open(t, "multi"), decoder.Options{Precision: tensor.I8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range map[string]Assistant{
+		"int8":           &Model{Decoder: light, EOT: -1},
+		"int8 shortlist": &Model{Decoder: r.short, EOT: -1},
+	} {
+		b := decoder.NewBatch(r.d)
+		b.Join()
+		o := r.options(0)
+		o.Stepper = b
+		s, err := r.d.NewSession(r.cross, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := a.Listen(r.audio)
+		g := Begin(s, l.Begin(o, Constant(3)), -1, 400) // no token ends it
+		g.Pace(Constant(3))
+		round := func() {
+			if err := g.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 { // buffers are made, and the list of choices has room for a while
+			round()
+		}
+		if n := testing.AllocsPerRun(40, round); n >= 1 {
+			t.Errorf("%s: %v allocations a round, want none", name, n)
+		}
+		if s := g.Stats(); s.Drafted < 100 || g.Done() {
+			t.Errorf("%s: %+v: want rounds of drafts that go on", name, s)
+		}
+		l.Close()
+		s.Close()
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package assistant
+
+const raceDetector = false
