@@ -91,7 +91,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 
 generate: ## write the generated files again; the tree must stay clean
 	go generate ./...
-	git diff --exit-code
+	@new=$$(git status --porcelain); if [ -n "$$new" ]; then \
+		git --no-pager diff; echo "the tree is not clean:"; echo "$$new"; exit 1; \
+	fi
 
 cross: ## programs for every system and processor, in dist
 	@for p in $(CROSS); do \

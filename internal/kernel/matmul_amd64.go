@@ -5,6 +5,7 @@ package kernel
 //go:generate sh -c "cd _asm && go run ./matmul -kernels avx512 -out ../matmul_avx512_amd64.s -stubs ../matmul_avx512_stubs_amd64.go -pkg kernel"
 //go:generate sh -c "cd _asm && go run ./matmul -kernels avx2 -out ../matmul_avx2_amd64.s -stubs ../matmul_avx2_stubs_amd64.go -pkg kernel"
 //go:generate sh -c "cd _asm && go run ./matmul -kernels int8 -out ../matmul_int8_amd64.s -stubs ../matmul_int8_stubs_amd64.go -pkg kernel"
+//go:generate sh -c "cd _asm && go run ./memory -kernels fetch -out ../fetch_amd64.s -stubs ../fetch_stubs_amd64.go -pkg kernel"
 
 import (
 	"cmp"
@@ -103,11 +104,6 @@ func (h *hint) fetch(first, rows int) {
 		fetchRows(&h.dst[first*h.stride], h.stride, rows)
 	}
 }
-
-// fetchRows prefetches 256 bytes of each row for writing.
-//
-//go:noescape
-func fetchRows(dst *byte, stride, rows int)
 
 // at returns the hint for what begins at step k of weights of width bytes a step. If
 // k is below last, more of them come before dst is written.

@@ -2,6 +2,8 @@
 
 package kernel
 
+//go:generate sh -c "cd _asm && go run ./memory -kernels pack -out ../pack_amd64.s -stubs ../pack_stubs_amd64.go -pkg kernel"
+
 func widenHalfArch() []impl[widenHalfFunc] {
 	return []impl[widenHalfFunc]{{"avx2", hasAVX2, func(dst []float32, src []byte) {
 		n := len(dst) &^ 15
@@ -12,8 +14,3 @@ func widenHalfArch() []impl[widenHalfFunc] {
 		}
 	}}}
 }
-
-// widenHalfAVX2 is widenHalfRef for n elements, a multiple of sixteen and not 0.
-//
-//go:noescape
-func widenHalfAVX2(dst *float32, src *byte, n int)
