@@ -33,7 +33,7 @@ func TestCompare(t *testing.T) {
 	if c.Speedup.Decode.Median != 2 || c.Speedup.Total.Median != 1/0.875 {
 		t.Errorf("speed-up = %+v, want 2 and 1/0.875", c.Speedup)
 	}
-	if c.Acceptance.Drafted == 0 || c.Acceptance.Accepted != c.Acceptance.Drafted-8 || c.Acceptance.Rounds != 8 {
+	if c.Acceptance.Drafted == 0 || c.Acceptance.Accepted != c.Acceptance.Drafted-16 || c.Acceptance.Rounds != 16 || c.Acceptance.Runs != 16 {
 		t.Errorf("acceptance = %+v", c.Acceptance)
 	}
 	// A plain step takes 0.25 s over the words and one; a round drafts and verifies

@@ -27,10 +27,17 @@ type Batch struct {
 
 // Time takes in a pair of runs of a group of utterances that decoded together:
 // their records in both arms and the seconds that decoding and the whole took by
-// the clock. A group in which an utterance failed in one arm only is not timed.
+// the clock. A group in which an utterance failed in one arm only is not timed; its
+// drafts count.
 func (p *Pairs) Time(baseline, assisted []*Record, decode, total Pair[float64]) {
 	b := &p.c.Batch
 	b.Size = max(b.Size, len(baseline))
+	for _, r := range assisted {
+		if r.Error == "" {
+			p.runs++
+			p.drafting.add(r.Drafting)
+		}
+	}
 	var tokens Pair[float64]
 	for i, r := range baseline {
 		if (r.Error != "") != (assisted[i].Error != "") {
@@ -38,7 +45,6 @@ func (p *Pairs) Time(baseline, assisted []*Record, decode, total Pair[float64]) 
 		}
 		tokens.Baseline += float64(r.Work.Tokens)
 		tokens.Assisted += float64(assisted[i].Work.Tokens)
-		p.drafted += assisted[i].Drafting.Drafted
 	}
 	if decode.Baseline <= 0 || decode.Assisted <= 0 {
 		return

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"reflect"
 	"testing"
 )
 
@@ -20,7 +21,7 @@ func TestMeanInterval(t *testing.T) {
 }
 
 // TestDraftedInARepetition: the record kept of an utterance may be a run without a
-// draft; equality is proven by the others too.
+// draft; equality is proven by the others too, and what they accepted is shown.
 func TestDraftedInARepetition(t *testing.T) {
 	a, _ := NewSet("a", Options{Normalizer: "basic"})
 	b, _ := NewSet("b", Options{Normalizer: "basic"})
@@ -28,7 +29,7 @@ func TestDraftedInARepetition(t *testing.T) {
 	p.Timed = true
 	x, y := &Record{ID: "x", Hypothesis: "x", Work: Work{Tokens: 6}}, &Record{ID: "x", Hypothesis: "x", Work: Work{Tokens: 6}}
 	drafting := *y
-	drafting.Drafting.Drafted = 2
+	drafting.Drafting = Drafting{Rounds: 2, Drafted: 2, Accepted: 1, Refused: 1, Kept: 3, Histogram: []int{1, 1}}
 	second := Pair[float64]{2, 1}
 	p.Time([]*Record{x}, []*Record{y}, second, second)
 	p.Time([]*Record{x}, []*Record{&drafting}, second, second)
@@ -38,5 +39,9 @@ func TestDraftedInARepetition(t *testing.T) {
 	c := p.Comparison()
 	if c.Verdict != Identical || c.Batch.TokensPerSecond != (Pair[float64]{3, 6}) || c.Batch.Pairs != 2 {
 		t.Errorf("%s, %+v", c.Verdict, c.Batch)
+	}
+	want := Acceptance{Runs: 2, Drafted: 2, Accepted: 1, Rate: 0.5, Agreement: 0.5, Rounds: 2, Histogram: []int{1, 1}, MeanKept: 1.5}
+	if !reflect.DeepEqual(c.Acceptance, want) {
+		t.Errorf("acceptance %+v, want %+v", c.Acceptance, want)
 	}
 }

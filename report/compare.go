@@ -109,8 +109,10 @@ type Speedup struct {
 	Interval *[2]float64 `json:"interval"`
 }
 
-// Acceptance is what the assistant was worth.
+// Acceptance is what the assistant was worth, in all runs that were measured: those of
+// Time if the comparison is Timed, else those recorded.
 type Acceptance struct {
+	Runs      int      `json:"runs"` // of utterances
 	Drafted   int      `json:"drafted"`
 	Accepted  int      `json:"accepted"`
 	Rate      float64  `json:"rate"`
@@ -132,7 +134,8 @@ type Pairs struct {
 
 	c             Comparison
 	decode, total []float64        // speed-ups
-	drafted       int              // tokens, in all runs that Time took in
+	runs          int              // of utterances that Time took in
+	drafting      Drafting         // of the assisted arm in all of them
 	words         Pair[wer.Counts] // of utterances with a reference
 	seconds       Pair[Seconds]    // of the utterances that both have
 }
@@ -249,8 +252,11 @@ func (p *Pairs) Comparison() *Comparison {
 	if c.Scored > 0 {
 		c.WER = &Pair[float64]{p.words.Baseline.Rate(), p.words.Assisted.Rate()}
 	}
-	d := b.Drafting
-	c.Acceptance = Acceptance{d.Drafted, d.Accepted, d.Rate(), d.Agreement(), nil, d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
+	d, runs := b.Drafting, c.Utterances
+	if p.Timed {
+		d, runs = p.drafting, p.runs
+	}
+	c.Acceptance = Acceptance{runs, d.Drafted, d.Accepted, d.Rate(), d.Agreement(), nil, d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
 	if d.Weighed > 0 {
 		mean := d.MeanOverlap()
 		c.Acceptance.Overlap = &mean
@@ -262,7 +268,7 @@ func (p *Pairs) Comparison() *Comparison {
 	switch {
 	case c.Different > 0:
 		c.Verdict = Different
-	case d.Drafted+p.drafted == 0: // so it is without any utterance
+	case d.Drafted == 0: // so it is without any utterance
 		c.Verdict = Inconclusive
 	}
 	if c.Differences == nil {

@@ -275,7 +275,7 @@ func (c *Comparison) lines() [][2]string {
 	)
 	l = append(l, c.clock()...)
 	if a := c.Acceptance; a.Drafted > 0 {
-		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round", 100*a.Rate, count(a.Drafted), a.MeanKept)})
+		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round%s", 100*a.Rate, count(a.Drafted), a.MeanKept, c.repeated())})
 	}
 	if c.Predicted != nil {
 		l = append(l, [2]string{"theory", times(*c.Predicted) + " in decoding, of the acceptance and costs measured"})
@@ -284,6 +284,15 @@ func (c *Comparison) lines() [][2]string {
 		l = append(l, [2]string{"memory", bytesOf(c.Memory.Baseline) + " baseline, " + bytesOf(c.Memory.Assisted) + " assisted"})
 	}
 	return l
+}
+
+// repeated says how many runs acceptance is of, if utterances ran several times: the
+// scores are those of one of them.
+func (c *Comparison) repeated() string {
+	if c.Acceptance.Runs == c.Utterances {
+		return ""
+	}
+	return ", in " + some(c.Acceptance.Runs, "run")
 }
 
 func (s Speedup) line() string {
