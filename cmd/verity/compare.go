@@ -78,7 +78,7 @@ func (v *comparing) command() *cobra.Command {
 	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
 	f.IntVar(&v.repeats, "repeats", 1, "`number` of times to run each utterance in each arm")
 	f.IntVar(&v.batch, "batch", 1, "`number` of utterances each arm runs at the same time, timed together")
-	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before, unmeasured: as many as --batch\nif any. One group goes first in any case, for the memory")
+	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before in each arm, unmeasured: as many as\n--batch if any. One runs in any case, for the memory")
 	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records of both arms; without it they are not kept")
 	v.report.register(f)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
@@ -112,12 +112,9 @@ func (v *comparing) run(ctx context.Context, more []string) error {
 	defer arms.close()
 	bar := newTally(v.env, v.quiet, func() int { return data.count(ctx) })
 	different := 0
-	warmups := v.warmups
-	if warmups == 0 {
-		warmups = -1 // none
-	}
 	pairs, err := eval.Compare(ctx, arms.Arms, data.all(ctx), eval.CompareOptions{
-		Warmups: warmups, Repeats: v.repeats, Batch: v.batch, Ready: v.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored,
+		Warmups: -1, // openArms warmed up
+		Repeats: v.repeats, Batch: v.batch, Ready: v.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored,
 		Runs: arms.runs, Score: scoring,
 		Watch: func(_, _ *report.Record, what []string) {
 			if len(what) > 0 {
@@ -219,14 +216,14 @@ func (c *contest) open(ctx context.Context, v *comparing, m *engine, data *corpu
 	plain.assistant.name = "none"
 	c.runs.Baseline = identity(m, &plain, v.made, data.name)
 	c.runs.Assisted = identity(m, &v.model, v.made, data.name)
-	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), 1, v.batch); err != nil {
+	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), max(1, v.warmups), v.batch); err != nil {
 		return err
 	}
 	memory := report.Pair[int64]{Baseline: resident()}
 	if c.Assisted, err = c.assisted(v, m); err != nil {
 		return err
 	}
-	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), 1, v.batch); err != nil {
+	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), max(1, v.warmups), v.batch); err != nil {
 		return err
 	}
 	if memory.Assisted = resident(); memory.Baseline > 0 && memory.Assisted > 0 {
