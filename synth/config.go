@@ -14,8 +14,8 @@ type Plant struct {
 	Tokens   int    `json:"tokens"` // in a window
 	TextSeed uint64 `json:"text_seed"`
 
-	// Of an assistant: the probability with which it was to agree at a place, and
-	// the share of the first window's places where it does.
+	// Of an assistant: the share of places where it was to agree, and that of the first
+	// window's places where it does.
 	Alpha     float64 `json:"alpha,omitempty"`
 	Agreement float64 `json:"agreement,omitempty"`
 }

@@ -15,7 +15,7 @@
 // last norm leaves about E[next(p)], and the token whose embedding has the
 // largest product with that is next(p) itself: the choice at a position does not
 // depend on the audio, nor on the tokens before. The assistant has another next,
-// which is the target's with probability α at each position.
+// which is the target's in a share α of the places of a window, chosen at random.
 //
 // The second summand never wins where next(p) is allowed. It is there for the
 // first place of a window, where nothing but a timestamp is: see [Options.Tokens].

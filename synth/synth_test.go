@@ -3,6 +3,7 @@ package synth
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,20 +116,30 @@ func TestPlanted(t *testing.T) {
 			if !slices.Equal(assisted, plain) {
 				t.Errorf("assisted: %v, want as plain: %v", assisted, plain)
 			}
-			if d, a := s.play(4); drafted != d || accepted != a {
+			if d, a, _ := play(s.agrees(), 4); drafted != d || accepted != a {
 				t.Errorf("%d of %d accepted, planted were %d of %d", accepted, drafted, a, d)
 			}
 		})
 	}
 }
 
-// play returns how much is drafted and accepted in the first window with drafts of
-// n tokens.
-func (s *script) play(n int) (drafted, accepted int) {
-	for at, end := s.first, s.first+len(s.text); at <= end; at++ {
+// agrees returns where both say the same in the first window, end-of-text included.
+func (s *script) agrees() []bool {
+	agrees := make([]bool, len(s.text)+1)
+	for i := range agrees {
+		agrees[i] = s.target[s.first+i] == s.drafts[s.first+i]
+	}
+	return agrees
+}
+
+// play returns how much is drafted and accepted in a window with drafts of n tokens, and
+// in how many rounds.
+func play(agrees []bool, n int) (drafted, accepted, rounds int) {
+	for at, end := 0, len(agrees)-1; at <= end; at++ {
+		rounds++
 		for i := 0; i < n && at <= end; i++ {
 			drafted++
-			if s.drafts[at] != s.target[at] {
+			if !agrees[at] {
 				drafted += min(n-1-i, max(0, end-at)) // the rest of the draft is lost
 				break
 			}
@@ -136,7 +147,7 @@ func (s *script) play(n int) (drafted, accepted int) {
 			at++
 		}
 	}
-	return drafted, accepted
+	return drafted, accepted, rounds
 }
 
 // TestLongFile follows the text over windows whose prompts hold the text before.
@@ -159,20 +170,76 @@ func TestLongFile(t *testing.T) {
 	}
 }
 
-// TestAgreement holds α against the binomial distribution: within five standard
-// deviations over all positions.
+// TestAgreement: in every window a share of α of the places agrees, as near as whole
+// places come to it; the next window's lie elsewhere.
 func TestAgreement(t *testing.T) {
+	const n = 101 // places
 	for _, alpha := range []float64{0, 0.5, 0.8, 0.95, 1} {
-		for seed := range uint64(4) {
-			s := newTestScript(t, 51865, Options{Alpha: alpha, Tokens: 100, TextSeed: seed})
-			same, n := 0, len(s.target)-s.first
-			for p := s.first; p < len(s.target); p++ {
-				if s.target[p] == s.drafts[p] {
+		s := newTestScript(t, 51865, Options{Alpha: alpha, Tokens: n - 1, TextSeed: 7})
+		var last []bool
+		for at := s.first; at+n <= len(s.target); at += n { // window by window
+			same := 0
+			window := make([]bool, n)
+			for i := range window {
+				if window[i] = s.target[at+i] == s.drafts[at+i]; window[i] {
 					same++
 				}
 			}
-			if bound := 5 * math.Sqrt(float64(n)*alpha*(1-alpha)); !(math.Abs(float64(same)-alpha*float64(n)) <= bound) {
-				t.Errorf("α = %v, seed %d: %d of %d agree, want %.0f ± %.0f", alpha, seed, same, n, alpha*float64(n), bound)
+			if want := alpha * n; !(math.Abs(float64(same)-want) <= 0.5) {
+				t.Errorf("α = %v, position %d: %d places agree, want %.1f", alpha, at, same, want)
+			}
+			if alpha > 0 && alpha < 1 && slices.Equal(window, last) {
+				t.Errorf("α = %v: two windows agree at the same places", alpha)
+			}
+			last = window
+		}
+	}
+}
+
+// TestDraw: every place agrees as often as any other, within five standard deviations,
+// and what errs at one α errs at every lower one, so that speeds differ by α and not by
+// luck.
+func TestDraw(t *testing.T) {
+	const n, seeds = 50, 2000
+	higher := make([][]bool, seeds)
+	for _, alpha := range []float64{0.9, 0.8, 0.3} {
+		often := make([]int, n)
+		for seed := range uint64(seeds) {
+			agrees := draw(rand.New(rand.NewPCG(seed, 2)), n, alpha)
+			for i, same := range agrees {
+				if same {
+					often[i]++
+				}
+				if same && higher[seed] != nil && !higher[seed][i] {
+					t.Fatalf("seed %d: place %d agrees at α = %v, and not at a higher one", seed, i, alpha)
+				}
+			}
+			higher[seed] = agrees
+		}
+		bound := 5 * math.Sqrt(seeds*alpha*(1-alpha))
+		for i, same := range often {
+			if !(math.Abs(float64(same)-seeds*alpha) <= bound) {
+				t.Errorf("α = %v: place %d agrees %d times, want %.0f ± %.0f", alpha, i, same, seeds*alpha, bound)
+			}
+		}
+	}
+}
+
+// TestTheory: over many seeds the tokens a round are those that theory has for
+// independent coins, but for the 1 or 2 % that a window's end and places drawn without
+// replacement cost.
+func TestTheory(t *testing.T) {
+	const places, seeds = 101, 2000
+	for _, alpha := range []float64{0.7, 0.8, 0.9} {
+		for _, n := range []int{1, 3, 5, 8} {
+			rounds := 0
+			for seed := range uint64(seeds) {
+				_, _, r := play(draw(rand.New(rand.NewPCG(seed, 2)), places, alpha), n)
+				rounds += r
+			}
+			got, want := places*seeds/float64(rounds), assistant.Expected(alpha, n)
+			if !(got < want*1.005 && got > want*0.97) {
+				t.Errorf("α = %v, drafts of %d: %.3f tokens a round, want about %.3f", alpha, n, got, want)
 			}
 		}
 	}

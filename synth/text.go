@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -45,15 +46,31 @@ func newScript(tok *tokenizer.Tokenizer, positions int, o Options) (*script, err
 	for len(s.target) < positions {
 		s.target = append(s.target, period[(len(s.target)-s.first)%len(period)])
 	}
-	// One coin for each position: what errs at one α errs at every lower one.
-	coin, other := rand.New(rand.NewPCG(o.TextSeed, 2)), rand.New(rand.NewPCG(o.TextSeed, 3))
+	order, other := rand.New(rand.NewPCG(o.TextSeed, 2)), rand.New(rand.NewPCG(o.TextSeed, 3))
 	s.drafts = slices.Clone(s.target)
+	var agrees []bool
 	for p := s.first; p < positions; p++ {
-		if coin.Float64() >= o.Alpha {
-			s.drafts[p] = w.instead(other, period, (p-s.first)%len(period))
+		at := (p - s.first) % len(period)
+		if at == 0 {
+			agrees = draw(order, len(period), o.Alpha)
+		}
+		if !agrees[at] {
+			s.drafts[p] = w.instead(other, period, at)
 		}
 	}
 	return s, nil
+}
+
+// draw returns where an assistant agrees in n places: in a share of alpha, as near as
+// whole places come to it, chosen at random. Coins would say alpha only on average:
+// those of 101 places are off by 0.04 as often as not. What errs at one alpha errs at
+// every lower one.
+func draw(rng *rand.Rand, n int, alpha float64) []bool {
+	agrees := make([]bool, n)
+	for rank, at := range rng.Perm(n) {
+		agrees[at] = rank < int(math.Round(alpha*float64(n)))
+	}
+	return agrees
 }
 
 // agreement returns the share of the places of the first window, end-of-text

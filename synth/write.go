@@ -21,7 +21,8 @@ type Options struct {
 	// Size is a name of [Sizes]. Empty means tiny.
 	Size string
 
-	// Alpha is the probability with which the assistant agrees at each position.
+	// Alpha is the share of a window's places, chosen at random, where the assistant
+	// agrees, rounded to whole places.
 	Alpha float64
 
 	// Assistant is the shape of the assistant. Empty means Distil.
@@ -33,7 +34,10 @@ type Options struct {
 	// the text, at <|0.00|>, since their prompts do not fit the model.
 	Tokens int
 
-	// TextSeed chooses the words, and where the assistant errs.
+	// TextSeed chooses the words, and where the assistant errs. Where errors fall
+	// decides what drafts gain: with drafts of 3 to 8 and 100 tokens, tokens a round
+	// differ by some 4 % from seed to seed (standard deviation), and lie 1 % below
+	// those of independent coins.
 	TextSeed uint64
 }
 

@@ -13,8 +13,8 @@ import (
 
 const synthHelp = `Synth writes two Whisper checkpoints of real shape, OUT/target and OUT/assistant,
 that were never trained: their text is planted. The target says the same words
-whatever it hears; the assistant agrees with it at each place with a chance that
-you choose. All matrices hold random numbers, so that each takes the time and the
+whatever it hears; the assistant agrees with it in a share of the places that you
+choose, which lie at random. All matrices hold random numbers, so that each takes the time and the
 memory of the real model: measure with them on your own machine, with nothing to
 download. They load in transformers, too.
 
@@ -49,21 +49,16 @@ func synthCommand(e env) *cobra.Command {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&p.opt.Size, "size", "tiny", "published `name` of the target's shape: tiny, base, small, medium,\nlarge-v2, large-v3, large-v3-turbo, …")
-	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`chance` that the assistant agrees at a place, 0 to 1")
+	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
 	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
 	f.StringVar(&p.shape, "assistant-shape", string(synth.Distil), "distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
-	f.Uint64Var(&p.opt.TextSeed, "text-seed", typicalSeed, "`number` that chooses the words, and where the assistant errs.\nWith the default a window of 100 tokens agrees in about a share of alpha")
+	f.Uint64Var(&p.opt.TextSeed, "text-seed", 1, "`number` that chooses the words, and where the assistant errs")
 	must(c.MarkFlagDirname("out"))
 	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("assistant-shape", cobra.FixedCompletions([]string{"distil", "tiny"}, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
-
-// typicalSeed gives windows of 100 tokens that are as the theory has them at
-// α = 0.7, 0.8 and 0.9: agreement within 0.01, and tokens a round with drafts of
-// 3, 5 and 8 within 4 %. It is the best of the first six hundred.
-const typicalSeed = 135
 
 func (p *planting) run(c *cobra.Command) error {
 	if p.dir == "" {
