@@ -58,20 +58,19 @@ func multiply(p *parallel.Pool, call matmul) {
 		panic("kernel: a slice of MatMul is too short")
 	}
 	t := matmuls.Get().(*matmul)
-	call.starts, call.own = t.starts, t.own
+	call.own = t.own
 	*t = call
 	if t.w.store == tensor.I8 {
 		t.quantise(p)
 	}
 	p.Run(t.plan(p.Threads()), t)
-	*t = matmul{starts: t.starts, own: t.own} // keep nothing of the caller's alive
+	*t = matmul{own: t.own} // keep nothing of the caller's alive
 	matmuls.Put(t)
 }
 
 // A matmul is one call of MatMul or MatMulKV: a [parallel.Task].
 //
-// Its work is cut into units, one panel by unitRows rows, in the order
-// [rows][panel]. Part i is the units from starts[i] to starts[i+1].
+// Its parts are units, one panel by unitRows rows, in the order [rows][panel].
 type matmul struct {
 	dst, x   []float32
 	rows     int
@@ -82,7 +81,6 @@ type matmul struct {
 	places   []Place // of MatMulKV
 	stride   int     // of dst
 	unitRows int
-	starts   []int
 
 	rounded *Rounded // x in int8
 	own     Rounded  // for rounded to point to
@@ -102,28 +100,19 @@ const (
 	maxInt8Depth = 1536
 )
 
-// plan cuts the work into parts and returns their number. The parts get smaller
-// towards the end: large ones stream through memory, and small ones let a thread
-// that was held up finish with the others.
-func (t *matmul) plan(threads int) (parts int) {
+// plan cuts the work into units and returns their number.
+func (t *matmul) plan(threads int) int {
 	units := func() int { return t.w.panels() * ((t.rows + t.unitRows - 1) / t.unitRows) }
 	for t.unitRows = maxRows; t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
 	}
-	t.starts = append(t.starts[:0], 0)
-	for at, n := 0, units(); at < n; parts++ {
-		at += (n - at + 2*threads - 1) / (2 * threads)
-		t.starts = append(t.starts, at)
-	}
-	return parts
+	return units()
 }
 
-// Part does the units of part i.
+// Part does unit i.
 func (t *matmul) Part(i int) {
 	s := scratches.Get().(*scratch)
-	for u := t.starts[i]; u < t.starts[i+1]; u++ {
-		p, first := u%t.w.panels(), u/t.w.panels()*t.unitRows
-		t.unit(s, p, first, min(t.unitRows, t.rows-first))
-	}
+	first := i / t.w.panels() * t.unitRows
+	t.unit(s, i%t.w.panels(), first, min(t.unitRows, t.rows-first))
 	scratches.Put(s)
 }
 

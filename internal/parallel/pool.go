@@ -22,29 +22,69 @@ type Task interface {
 
 // A Pool runs tasks on its threads. The nil *Pool runs them in the caller.
 //
-// A running job is the counter left. Whoever lowers it from n to n-1 owns part
-// parts-n, and the job cannot end before that owner has lowered unfinished too;
-// so task and parts are stable for an owner, and a worker that comes late finds
-// no part left and touches nothing.
+// Each thread has a share of a job's parts, a range of its own that it goes through
+// from the front: what lies side by side in memory stays one stream. Who is done
+// takes parts of the others, from the back.
+//
+// Whoever takes a part out of a share owns it, and the job cannot end before that
+// owner has lowered unfinished; so task is stable for an owner, and a worker that
+// comes late finds no part left and touches nothing.
 type Pool struct {
 	run     sync.Mutex // held by the caller whose job it is
-	workers []*worker
+	workers []*worker  // threads 1, 2, …; the caller is thread 0
+	shares  []share    // of each thread
 	ended   sync.WaitGroup
 	closed  atomic.Bool
 	spin    time.Duration
 
-	task  Task
-	parts int
+	task Task
 
-	_          [64]byte // the counters are written by all threads
-	left       atomic.Int64
-	_          [56]byte
+	_          [64]byte // written by all threads
 	unfinished atomic.Int64
 	_          [56]byte
 
 	sleeping atomic.Bool   // the caller waits for finished
 	finished chan struct{} // at most one token: only who resets sleeping sends
 	failure  atomic.Pointer[failure]
+}
+
+// A share is the parts lo … hi-1 that a thread still has, as hi<<32 | lo.
+type share struct {
+	parts atomic.Uint64
+	_     [120]byte // two cache lines: the hardware fetches pairs
+}
+
+func (s *share) set(lo, hi int) { s.parts.Store(uint64(hi)<<32 | uint64(lo)) }
+
+func (s *share) left() bool {
+	v := s.parts.Load()
+	return uint32(v) < uint32(v>>32)
+}
+
+// first takes the first part, or returns -1 if there is none.
+func (s *share) first() int {
+	for {
+		v := s.parts.Load()
+		if uint32(v) >= uint32(v>>32) {
+			return -1
+		}
+		if s.parts.CompareAndSwap(v, v+1) {
+			return int(uint32(v))
+		}
+	}
+}
+
+// last takes the last part, or returns -1 if there is none.
+func (s *share) last() int {
+	for {
+		v := s.parts.Load()
+		if uint32(v) >= uint32(v>>32) {
+			return -1
+		}
+		if s.parts.CompareAndSwap(v, v-1<<32) {
+			return int(v>>32) - 1
+		}
+	}
 }
 
 // A worker is one thread besides the caller's.
@@ -69,10 +109,12 @@ func New(threads int) *Pool {
 	if threads <= procs { // else a spinning thread would keep a working one off
 		p.spin = spinTime
 	}
+	p.shares = make([]share, threads)
 	for range threads - 1 {
 		w := &worker{wake: make(chan struct{}, 1)}
 		p.workers = append(p.workers, w)
-		p.ended.Go(func() { p.work(w) })
+		me := len(p.workers)
+		p.ended.Go(func() { p.work(w, me) })
 	}
 	return p
 }
@@ -108,14 +150,16 @@ func (p *Pool) Run(parts int, t Task) {
 	}
 	p.run.Lock()
 	defer p.run.Unlock()
-	p.task, p.parts = t, parts
+	p.task = t
 	p.unfinished.Store(int64(parts))
-	p.left.Store(int64(parts))
-	for _, w := range p.workers[:min(parts-1, len(p.workers))] {
-		w.rouse()
+	for i, w := range p.workers {
+		if i+1 < parts {
+			p.shares[i+1].set(Split(parts, len(p.shares), i+1))
+			w.rouse()
+		}
 	}
-	for p.step() {
-	}
+	p.shares[0].set(Split(parts, len(p.shares), 0))
+	p.share(0)
 	p.join()
 	p.task = nil
 	if f := p.failure.Swap(nil); f != nil {
@@ -123,28 +167,30 @@ func (p *Pool) Run(parts int, t Task) {
 	}
 }
 
-// step does one part, if one is left, and reports whether it did.
-func (p *Pool) step() bool {
-	for {
-		n := p.left.Load()
-		if n <= 0 {
-			return false
+// share does the parts of thread me, and then what others have left.
+func (p *Pool) share(me int) {
+	done := 0
+	for i := p.shares[me].first(); i >= 0; i = p.shares[me].first() {
+		p.do(i)
+		done++
+	}
+	for n := 1; n < len(p.shares); n++ {
+		other := &p.shares[(me+n)%len(p.shares)]
+		for i := other.last(); i >= 0; i = other.last() {
+			p.do(i)
+			done++
 		}
-		if p.left.CompareAndSwap(n, n-1) {
-			p.do(p.parts - int(n))
-			return true
-		}
+	}
+	if done > 0 && p.unfinished.Add(-int64(done)) == 0 && p.sleeping.CompareAndSwap(true, false) {
+		p.finished <- struct{}{}
 	}
 }
 
-// do runs part i, keeps the value it may panic with, and counts it.
+// do runs part i and keeps the value it may panic with.
 func (p *Pool) do(i int) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.failure.CompareAndSwap(nil, &failure{v})
-		}
-		if p.unfinished.Add(-1) == 0 && p.sleeping.CompareAndSwap(true, false) {
-			p.finished <- struct{}{}
 		}
 	}()
 	p.task.Part(i)
@@ -165,19 +211,19 @@ func (p *Pool) join() {
 	}
 }
 
-// work is the life of a worker: do parts, spin, sleep.
-func (p *Pool) work(w *worker) {
+// work is the life of a worker, thread me: do parts, spin, sleep.
+func (p *Pool) work(w *worker, me int) {
+	mine := &p.shares[me]
 	for !p.closed.Load() {
-		for p.step() {
-		}
-		for start := time.Now(); p.left.Load() <= 0 && time.Since(start) < p.spin; {
+		p.share(me)
+		for start := time.Now(); !mine.left() && time.Since(start) < p.spin; {
 			pause()
 		}
-		if p.left.Load() > 0 {
+		if mine.left() {
 			continue
 		}
 		w.asleep.Store(true)
-		if p.left.Load() > 0 || p.closed.Load() { // it came while we lay down
+		if mine.left() || p.closed.Load() { // it came while we lay down
 			w.rouse()
 		}
 		<-w.wake

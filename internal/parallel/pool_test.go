@@ -115,6 +115,33 @@ func TestRunWaits(t *testing.T) {
 	}
 }
 
+// A held task's first part waits for all the others.
+type held struct{ left atomic.Int32 }
+
+func (h *held) Part(i int) {
+	if i > 0 {
+		h.left.Add(-1)
+		return
+	}
+	for begin := time.Now(); h.left.Load() > 0 && time.Since(begin) < 10*time.Second; {
+		runtime.Gosched()
+	}
+}
+
+// TestRunHelps holds up one thread: the others must do all of its parts.
+func TestRunHelps(t *testing.T) {
+	p := New(2)
+	defer p.Close()
+	for range 20 {
+		var h held
+		h.left.Store(7)
+		p.Run(8, &h)
+		if n := h.left.Load(); n != 0 {
+			t.Fatalf("%d of 7 parts waited for the thread that was held up", n)
+		}
+	}
+}
+
 func TestNilPool(t *testing.T) {
 	var p *Pool
 	defer p.Close()

@@ -70,7 +70,7 @@ func slice256(a args, w width, rows int, lanes []lane, first bool) {
 	}
 	loop(b, w, unroll, fmt.Sprint("At", lanes[0].column), func(u int) {
 		if first {
-			b.prefetch(w)
+			b.prefetch(w, false)
 		}
 		step256(b, w, rows, lanes, acc, u)
 	})

@@ -9,7 +9,7 @@ import (
 func avx512() {
 	for _, w := range floats {
 		for rows := 1; rows <= 6; rows++ {
-			tile512(w, rows)
+			tile512(w, rows, "")
 		}
 	}
 	widen512(floats[1])
@@ -18,10 +18,11 @@ func avx512() {
 	finish512("addSums")
 }
 
-// tile512 generates a tile: rows by four vectors of sums, up to 24.
-func tile512(w width, rows int) {
+// tile512 generates a tile: rows by four vectors of sums, up to 24. If near is
+// "Near", it prefetches into the first-level cache.
+func tile512(w width, rows int, near string) {
 	const vectors, unroll = panel / 16, 4
-	a := load("AVX512", w, rows)
+	a := load(near+"AVX512", w, rows)
 	acc := make([]reg.VecVirtual, rows*vectors)
 	at := func(i int) Mem { return Mem{Base: a.acc, Disp: 64 * i} }
 	for i := range acc {
@@ -35,7 +36,7 @@ func tile512(w width, rows int) {
 			wide[v] = ZMM()
 			load512(w, Mem{Base: a.w, Disp: u * panel * w.size}, v, wide[v], mask)
 		}
-		a.prefetch(w)
+		a.prefetch(w, near != "")
 		for r := range rows {
 			factor := ZMM()
 			if w.name == "Int8" {

@@ -10,7 +10,8 @@ import (
 
 func int8512() {
 	for rows := 1; rows <= 6; rows++ {
-		tile512(int8s, rows)
+		tile512(int8s, rows, "")
+		tile512(int8s, rows, "Near")
 	}
 	maxAbs("AVX512", ZMM, 16)
 	quantise512()
@@ -169,7 +170,7 @@ func sliceInt8256(a args, rows, first, n int) {
 	}
 	loop(b, int8s, 2, fmt.Sprint("At", 4*first), func(u int) {
 		if first == 0 {
-			b.prefetch(int8s)
+			b.prefetch(int8s, false)
 		}
 		factors := make([]reg.VecVirtual, rows)
 		for r := range factors {

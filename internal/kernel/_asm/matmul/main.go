@@ -105,10 +105,14 @@ func (a args) row(r, u int) Mem {
 }
 
 // prefetch asks for as many weights as one k has, further on: by a.pace for each k,
-// which may be less.
-func (a args) prefetch(w width) {
+// which may be less. Near is the first-level cache, else it is the second.
+func (a args) prefetch(w width, near bool) {
 	for at := 0; at < panel*w.size; at += 64 {
-		PREFETCHT1(Mem{Base: a.ahead, Disp: at})
+		if m := (Mem{Base: a.ahead, Disp: at}); near {
+			PREFETCHT0(m)
+		} else {
+			PREFETCHT1(m)
+		}
 	}
 	ADDQ(a.pace, a.ahead)
 }
