@@ -33,6 +33,7 @@ type attendBuffer struct {
 	scores []float32 // [rows][stride]
 	out    []float32 // [rows][cols]
 	sums   [tileRows]float32
+	int8   int8Buffer
 }
 
 // Attend computes attention of every query row, in every head:
@@ -43,6 +44,17 @@ type attendBuffer struct {
 //	out[c] = (fma chain over j = 0 … N-1 of e[j]·V[j][c]) / t
 //
 // The chains start at +0.
+//
+// Over caches in I8, whose keys and values are integers k[j], v[j] times scales ks[j],
+// vs[j], q is rounded to int8 as well, q8 of scale qs, and so are the weights, to
+// unsigned bytes. Integers are summed exactly, and every other operation rounds:
+//
+//	s[j] = float32(Σ_d q8[d]·k[j][d])·((qs·scale)·ks[j])
+//	m, e[j] and t as before
+//	w[j] = e[j]·vs[j];  M = max w;  u[j] = w[j]·(255/M), to the nearest integer
+//	out[c] = float32(Σ_j u[j]·v[j][c])·((M/255)/t)
+//
+// What is not finite in q, or in a key or value that a row sees, makes its output NaN.
 //
 //	dst    [len(spans)][heads·dim]
 //	q      [len(spans)][qStride], of which the first heads·dim are used
@@ -84,6 +96,7 @@ func AttendWeights(dst, q []float32, qStride, head, dim int, scale float32, span
 			panic("kernel: AttendWeights with spans that do not fit")
 		}
 		j.score(b, head, block{r, r + 1})
+		j.exponents(b, block{r, r + 1})
 		row := dst[r*n:][:n]
 		copy(row, b.scores)
 		vector.div(row, b.sums[0])
@@ -102,6 +115,9 @@ func checkSpans(dst, q []float32, qStride, heads, dim int, spans []Span) {
 	for _, s := range spans {
 		if s.K.heads != heads || s.K.dim != dim || s.V.heads != heads || s.V.dim != dim {
 			panic("kernel: Attend with caches of another shape")
+		}
+		if (s.K.i8 == nil) != (s.V.i8 == nil) {
+			panic("kernel: Attend with caches of which one is int8")
 		}
 		if s.N < 1 || s.N > s.K.capacity || s.N > s.V.capacity {
 			panic("kernel: Attend beyond the cache")

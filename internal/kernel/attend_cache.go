@@ -12,10 +12,11 @@ const panelKeys = 64
 // rounded up to: sixteen float32, one AVX-512 register.
 const lanes = 16
 
-// A store holds the numbers of a cache, in f32 or, as binary16, in f16.
+// A store holds the numbers of a cache, in f32, as binary16 in f16, or as bytes in i8.
 type store struct {
 	f32 []float32
 	f16 []uint16
+	i8  []byte
 }
 
 func newStore(n int, d tensor.DType) store {
@@ -24,8 +25,10 @@ func newStore(n int, d tensor.DType) store {
 		return store{f32: cacheMemory[float32](n)}
 	case tensor.F16:
 		return store{f16: cacheMemory[uint16](n)}
+	case tensor.I8:
+		return store{i8: aligned(n)}
 	}
-	panic("kernel: attention caches are f32 or f16")
+	panic("kernel: attention caches are f32, f16 or int8")
 }
 
 // cacheMemory returns zeros, in large pages if there are many: a cache is read from
@@ -38,21 +41,32 @@ func cacheMemory[E float32 | uint16](n int) []E {
 
 // memory returns what lies from offset on, and the size of n numbers in bytes.
 func (s *store) memory(offset, n int) ([]byte, int) {
-	if s.f32 != nil {
+	switch {
+	case s.f32 != nil:
 		return bytesOf(s.f32[offset:]), 4 * n
+	case s.f16 != nil:
+		return bytesOf(s.f16[offset:]), 2 * n
 	}
-	return bytesOf(s.f16[offset:]), 2 * n
+	return s.i8[offset:], n
 }
 
-func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) }
+func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) + int64(len(s.i8)) }
+
+// like reports whether two caches are of one type.
+func (s *store) like(t *store) bool {
+	return (s.f32 == nil) == (t.f32 == nil) && (s.f16 == nil) == (t.f16 == nil)
+}
 
 // copy copies n numbers at offset from of src to offset to.
 func (s *store) copy(to int, src *store, from, n int) {
-	if s.f32 != nil {
+	switch {
+	case s.f32 != nil:
 		copy(s.f32[to:to+n], src.f32[from:from+n])
-		return
+	case s.f16 != nil:
+		copy(s.f16[to:to+n], src.f16[from:from+n])
+	default:
+		copy(s.i8[to:to+n], src.i8[from:from+n])
 	}
-	copy(s.f16[to:to+n], src.f16[from:from+n])
 }
 
 // narrow sets the numbers at offset, offset+1, … to x.
@@ -75,21 +89,32 @@ func (s *store) turn(offset int, x []float32, stride, rows, cols int) {
 
 // Keys is a cache of attention keys for the positions 0 … capacity-1, laid out so
 // that a vector lane is a key: [head][panel of 64 keys][dim][64].
+//
+// I8 lies as [head][panel][dim/4][64][4], dim filled up to fours, a key plus 128, as
+// what multiplies it is signed. Each head of a key has a scale of its own: as [Pack]
+// says of a row of weights, or NaN if a number is not finite.
 type Keys struct {
 	heads, dim, capacity int
 	panels               int // per head
+	depth                int // dim, of I8 a multiple of four
 	store
+	scale []float32 // of I8: [head][panel][64]
 }
 
-// NewKeys returns a cache of zeros, stored as d: F32 or F16. It panics on another
+// NewKeys returns a cache of zeros, stored as d: F32, F16 or I8. It panics on another
 // type.
 func NewKeys(heads, dim, capacity int, d tensor.DType) *Keys {
-	panels := (capacity + panelKeys - 1) / panelKeys
-	return &Keys{heads, dim, capacity, panels, newStore(heads*panels*dim*panelKeys, d)}
+	k := &Keys{heads: heads, dim: dim, capacity: capacity, panels: (capacity + panelKeys - 1) / panelKeys, depth: dim}
+	if d == tensor.I8 {
+		k.depth = (dim + 3) &^ 3
+		k.scale = make([]float32, heads*k.panels*panelKeys)
+	}
+	k.store = newStore(heads*k.panels*k.depth*panelKeys, d)
+	return k
 }
 
 // at returns the offset of a panel.
-func (k *Keys) at(head, panel int) int { return (head*k.panels + panel) * k.dim * panelKeys }
+func (k *Keys) at(head, panel int) int { return (head*k.panels + panel) * k.depth * panelKeys }
 
 // Set stores n keys at positions pos … pos+n-1, rounded to nearest: for position
 // pos+i and head h the numbers x[i·xStride+h·dim …], dim of them. It panics if
@@ -110,8 +135,12 @@ func (k *Keys) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 }
 
 // put stores numbers d … d+cols-1 of one head of n keys: for position pos+i,
-// x[i·xStride …].
+// x[i·xStride …]. Of int8 it has to be the whole head.
 func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
+	if k.i8 != nil {
+		k.putInt8(head, pos, n, x, xStride)
+		return
+	}
 	for i := 0; i < n; {
 		at := (pos + i) % panelKeys
 		rows := min(panelKeys-at, n-i)
@@ -123,7 +152,7 @@ func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
 // CopyPrefix copies the keys at positions 0 … n-1 of another cache, which must
 // have the same heads, dim and type. It panics if either is too small.
 func (k *Keys) CopyPrefix(from *Keys, n int) {
-	if k.heads != from.heads || k.dim != from.dim || (k.f32 == nil) != (from.f32 == nil) {
+	if k.heads != from.heads || k.dim != from.dim || !k.like(&from.store) {
 		panic("kernel: CopyPrefix between caches of different kinds")
 	}
 	if n < 0 || n > k.capacity || n > from.capacity {
@@ -131,31 +160,55 @@ func (k *Keys) CopyPrefix(from *Keys, n int) {
 	}
 	panels := (n + panelKeys - 1) / panelKeys
 	for h := range k.heads {
-		k.copy(k.at(h, 0), &from.store, from.at(h, 0), panels*k.dim*panelKeys)
+		k.copy(k.at(h, 0), &from.store, from.at(h, 0), panels*k.depth*panelKeys)
+		if k.i8 != nil {
+			copy(k.scale[h*k.panels*panelKeys:][:n], from.scale[h*from.panels*panelKeys:])
+		}
 	}
 }
 
 // Bytes returns the size of the cache.
-func (k *Keys) Bytes() int64 { return k.bytes() }
+func (k *Keys) Bytes() int64 { return k.bytes() + 4*int64(len(k.scale)) }
 
 // Values is a cache of attention values for the positions 0 … capacity-1, laid
 // out so that a vector lane is a column: [head][position][dim rounded up to 16].
 // The columns beyond dim are zero.
+//
+// I8 lies as [head][panel of 64 columns][position/4][64][4], the last of each filled
+// up. Each head of a position has a scale, as of [Keys].
 type Values struct {
 	heads, dim, capacity int
-	cols                 int // dim rounded up to lanes
+	cols                 int // dim rounded up to lanes, of I8 to panels
+	quads                int // positions, in fours
 	store
+	scale []float32 // of I8: [head][quad][4]
 }
 
-// NewValues returns a cache of zeros, stored as d: F32 or F16. It panics on
-// another type.
+// NewValues returns a cache of zeros, stored as d: F32, F16 or I8. It panics on
+// another type, and on more than 66,311 positions in I8: sums would not fit.
 func NewValues(heads, dim, capacity int, d tensor.DType) *Values {
-	cols := (dim + lanes - 1) / lanes * lanes
-	return &Values{heads, dim, capacity, cols, newStore(heads*capacity*cols, d)}
+	v := &Values{heads: heads, dim: dim, capacity: capacity, quads: (capacity + 3) / 4}
+	if d != tensor.I8 {
+		v.cols = (dim + lanes - 1) / lanes * lanes
+		v.store = newStore(heads*capacity*v.cols, d)
+		return v
+	}
+	if capacity > maxInt8Keys {
+		panic("kernel: too many positions for values in int8")
+	}
+	v.cols = (dim + panel - 1) / panel * panel
+	v.store = newStore(heads*4*v.quads*v.cols, d)
+	v.scale = make([]float32, heads*4*v.quads)
+	return v
 }
 
 // at returns the offset of a position.
-func (v *Values) at(head, pos int) int { return (head*v.capacity + pos) * v.cols }
+func (v *Values) at(head, pos int) int {
+	if v.i8 != nil {
+		return head*4*v.quads*v.cols + pos/4*4*panel + pos%4
+	}
+	return (head*v.capacity + pos) * v.cols
+}
 
 // Set stores n values, as [Keys.Set] does keys.
 func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
@@ -175,6 +228,10 @@ func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 
 // put stores what Keys.put does of values.
 func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
+	if v.i8 != nil {
+		v.putInt8(head, pos, n, x, xStride)
+		return
+	}
 	for i := range n {
 		v.narrow(v.at(head, pos+i)+d, x[i*xStride:][:cols])
 	}
@@ -183,19 +240,26 @@ func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
 // CopyPrefix copies the values at positions 0 … n-1 of another cache, which must
 // have the same heads, dim and type. It panics if either is too small.
 func (v *Values) CopyPrefix(from *Values, n int) {
-	if v.heads != from.heads || v.dim != from.dim || (v.f32 == nil) != (from.f32 == nil) {
+	if v.heads != from.heads || v.dim != from.dim || !v.like(&from.store) {
 		panic("kernel: CopyPrefix between caches of different kinds")
 	}
 	if n < 0 || n > v.capacity || n > from.capacity {
 		panic("kernel: CopyPrefix beyond the capacity")
 	}
 	for h := range v.heads {
-		v.copy(v.at(h, 0), &from.store, from.at(h, 0), n*v.cols)
+		if v.i8 == nil {
+			v.copy(v.at(h, 0), &from.store, from.at(h, 0), n*v.cols)
+			continue
+		}
+		for p := 0; p < v.cols; p += panel { // 4·panel bytes a quad
+			v.copy(v.at(h, 0)+p*4*v.quads, &from.store, from.at(h, 0)+p*4*from.quads, (n+3)/4*4*panel)
+		}
+		copy(v.scale[h*4*v.quads:][:n], from.scale[h*4*from.quads:])
 	}
 }
 
 // Bytes returns the size of the cache.
-func (v *Values) Bytes() int64 { return v.bytes() }
+func (v *Values) Bytes() int64 { return v.bytes() + 4*int64(len(v.scale)) }
 
 // checkSet panics unless n rows of width numbers fit a cache at pos.
 func checkSet(width, capacity, pos, n int, x []float32, xStride int) {

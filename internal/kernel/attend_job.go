@@ -37,6 +37,11 @@ func (j *attendJob) Part(i int) {
 	for lo := rows.lo; lo < rows.hi; lo += tileRows {
 		tile := block{lo, min(lo+tileRows, rows.hi)}
 		j.score(b, head, tile)
+		if j.spans[tile.lo].V.i8 != nil {
+			j.mixInt8(b, head, tile)
+			continue
+		}
+		j.exponents(b, tile)
 		j.mix(b, head, tile)
 	}
 	j.scratch.give(b)
@@ -51,14 +56,18 @@ func (j *attendJob) lengths(rows block) (shortest, longest int) {
 	return shortest, longest
 }
 
-// score fills b with the scaled queries of a tile of rows, with e[j] for all its
-// keys, and with the sums. Scores beyond a row's N are undefined.
+// score fills b with the scores of a tile of rows with all its keys. Those beyond a
+// row's N are undefined.
 func (j *attendJob) score(b *attendBuffer, head int, rows block) {
 	_, n := j.lengths(rows)
 	panels := (n + panelKeys - 1) / panelKeys
 	b.stride = panels*panelKeys + lanes // the lanes keep rows out of each other's cache sets
-	b.query = grow(b.query, rows.rows()*j.dim)
 	b.scores = grow(b.scores, rows.rows()*b.stride)
+	if j.spans[rows.lo].K.i8 != nil {
+		j.scoreInt8(b, head, rows, panels)
+		return
+	}
+	b.query = grow(b.query, rows.rows()*j.dim)
 	for r := range rows.rows() {
 		vector.scale(b.query[r*j.dim:][:j.dim], j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim], j.scale)
 	}
@@ -74,14 +83,18 @@ func (j *attendJob) score(b *attendBuffer, head int, rows block) {
 		t.panels, t.vectors = 1, (n-whole+lanes-1)/lanes
 		attend.run(t, b.query, &k.store, k.at(head, panels-1), b.scores[whole:])
 	}
+}
+
+// exponents turns the scores of a tile of rows into e[j], and sums them.
+func (j *attendJob) exponents(b *attendBuffer, rows block) {
 	for r := range rows.rows() {
 		x := b.scores[r*b.stride:][:j.spans[rows.lo+r].N]
 		b.sums[r] = vector.expSum(x, x, vector.max(x))
 	}
 }
 
-// mix sets dst of a tile of rows to the weighted values, given the buffer that
-// score filled. Up to the shortest N the rows go together, then each alone: a
+// mix sets dst of a tile of rows to the weighted values, given e[j] and
+// their sums. Up to the shortest N the rows go together, then each alone: a
 // weight of zero for a key that a row does not see would not do, since 0·Inf is
 // NaN and -0+0 is +0.
 func (j *attendJob) mix(b *attendBuffer, head int, rows block) {

@@ -11,6 +11,9 @@ import (
 	"verity/internal/tensor"
 )
 
+// cacheTypes are those that keys and values are stored as.
+var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.I8}
+
 // attention is a problem to attend to.
 type attention struct {
 	heads, dim int
@@ -95,6 +98,9 @@ func (a *attention) stored(x float32) float32 {
 // plain is the definition in the doc of Attend, line by line, for one row and
 // head.
 func (a *attention) plain(r, h int) []float32 {
+	if a.dtype == tensor.I8 {
+		return a.plainInt8(r, h)
+	}
 	n, width := a.n[r], a.heads*a.dim
 	k, v := a.k[a.cache[r]], a.v[a.cache[r]]
 	e := make([]float32, n)
@@ -171,9 +177,12 @@ func withImpl(t *testing.T, name string, f func(t *testing.T)) {
 			if !im.ok {
 				skipOrRequire(t, name)
 			}
-			oldAttend, oldVector := attend, vector
-			defer func() { attend, vector = oldAttend, oldVector }()
+			oldAttend, oldVector, oldInt8, oldInt8s := attend, vector, attendInt8, int8s
+			defer func() { attend, vector, attendInt8, int8s = oldAttend, oldVector, oldInt8, oldInt8s }()
 			attend, vector = im.fn, vectorImpls[i].fn
+			if attendInt8Impls[i].ok {
+				attendInt8, int8s = attendInt8Impls[i].fn, int8Impls[i]
+			}
 			f(t)
 		})
 	}
@@ -191,10 +200,10 @@ func TestAttend(t *testing.T) {
 		withImpl(t, im.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			for _, tt := range tests {
-				for _, d := range []tensor.DType{tensor.F32, tensor.F16} {
+				for _, d := range cacheTypes {
 					for _, ragged := range []bool{false, true} {
 						a := newAttention(rng, tt.heads, tt.dim, tt.rows, tt.n, d, ragged, 1+rng.IntN(2))
-						checkAttention(t, a, im.name == "ref")
+						checkAttention(t, a, im.name == "ref" && d != tensor.I8)
 					}
 				}
 			}
@@ -237,8 +246,8 @@ func TestAttendEveryLength(t *testing.T) {
 		withImpl(t, im.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 8))
 			for n := 1; n <= 200; n++ {
-				d := []tensor.DType{tensor.F32, tensor.F16}[n%2]
-				a := newAttention(rng, 1, 8, 1+n%9, n, d, n%3 == 0, 1)
+				d := cacheTypes[n%3]
+				a := newAttention(rng, 1, 8, 1+n%7, n, d, n%5 == 0, 1)
 				var s Scratch
 				got := a.run(nil, &s)
 				for r := range a.n {
@@ -279,7 +288,7 @@ func TestAttendWeights(t *testing.T) {
 // TestCopyPrefix attends to a copy, of another capacity.
 func TestCopyPrefix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	for _, d := range []tensor.DType{tensor.F32, tensor.F16} {
+	for _, d := range cacheTypes {
 		a := newAttention(rng, 2, 24, 3, 90, d, false, 1)
 		spans := a.spans(nil)
 		k, v := NewKeys(2, 24, 300, d), NewValues(2, 24, 300, d)
@@ -302,16 +311,22 @@ func TestCopyPrefix(t *testing.T) {
 
 func TestAttendAllocatesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	a := newAttention(rng, 4, 64, 6, 100, tensor.F16, true, 1)
 	p := parallel.New(2)
 	defer p.Close()
-	spans, dst := a.spans(p), make([]float32, 6*256)
-	var s Scratch
-	run := func() { Attend(p, dst, a.q, a.qStride, 4, 64, a.scale, spans, &s) }
-	for range 20 { // until both threads have met
-		run()
-	}
-	if n := testing.AllocsPerRun(50, run); n != 0 {
-		t.Errorf("Attend allocates %v times", n)
+	for _, d := range cacheTypes {
+		a := newAttention(rng, 4, 64, 6, 100, d, true, 1)
+		spans, dst := a.spans(p), make([]float32, 6*256)
+		var s Scratch
+		run := func() {
+			spans[0].K.Set(p, 7, 1, a.q, a.qStride)
+			spans[0].V.Set(p, 7, 1, a.q, a.qStride)
+			Attend(p, dst, a.q, a.qStride, 4, 64, a.scale, spans, &s)
+		}
+		for range 20 { // until both threads have met
+			run()
+		}
+		if n := testing.AllocsPerRun(50, run); n != 0 {
+			t.Errorf("%v: Attend allocates %v times", d, n)
+		}
 	}
 }

@@ -34,7 +34,30 @@ func MatMulKV(p *parallel.Pool, dst []float32, places []Place, x []float32, xStr
 	if len(dst) < len(places)*rest {
 		panic("kernel: a slice of MatMulKV is too short")
 	}
+	if places[0].K.i8 != nil && !headsInPanels(rest, places[0].K.dim) {
+		multiplySet(p, dst, places, x, xStride, w, bias, keep)
+		return
+	}
 	multiply(p, matmul{dst: dst, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, places: places, stride: rest, rounded: keep})
+}
+
+// headsInPanels reports whether no panel of outputs has only a part of a head, which
+// could not be rounded to int8. With heads of 64, as all published models have, there
+// is one in each.
+func headsInPanels(rest, dim int) bool { return panel%dim == 0 && rest%dim == 0 }
+
+// multiplySet does what MatMulKV does where a product cannot go into the caches by
+// panels: it is finished first.
+func multiplySet(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
+	k := places[0].K
+	width, all := k.heads*k.dim, NewFloats(len(places)*w.out)
+	multiply(p, matmul{dst: all, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, stride: w.out, rounded: keep})
+	for r, to := range places {
+		row := all[r*w.out:][:w.out]
+		rest := copy(dst[r*(w.out-2*width):], row[:w.out-2*width])
+		to.K.Set(nil, to.Pos, 1, row[rest:], width)
+		to.V.Set(nil, to.Pos, 1, row[rest+width:], width)
+	}
 }
 
 // checkPlaces panics if a place does not fit, or if there are fewer outputs than
@@ -44,6 +67,9 @@ func checkPlaces(places []Place, rest int) {
 	for _, p := range places {
 		if p.K.heads != first.heads || p.K.dim != first.dim || p.V.heads != first.heads || p.V.dim != first.dim || rest < 0 {
 			panic("kernel: MatMulKV with caches of another shape")
+		}
+		if (p.K.i8 == nil) != (first.i8 == nil) || (p.V.i8 == nil) != (first.i8 == nil) {
+			panic("kernel: MatMulKV with caches of which some are int8")
 		}
 		if p.Pos < 0 || p.Pos >= p.K.capacity || p.Pos >= p.V.capacity {
 			panic("kernel: MatMulKV outside the cache")

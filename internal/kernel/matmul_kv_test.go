@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -20,7 +21,7 @@ func TestMatMulKV(t *testing.T) {
 			{0, 1, 1, 1, 1}, {0, 2, 64, 20, 200}, {64, 2, 64, 8, 193}, {128, 2, 64, 9, 7}, {24, 3, 8, 24, 70}, {5, 5, 27, 30, 33}, {70, 1, 100, 8, 193}, {0, 2, 24, 5, 6},
 		} {
 			for _, store := range append(floatTypes, tensor.I8) {
-				for _, cache := range []tensor.DType{tensor.F32, tensor.F16} {
+				for _, cache := range cacheTypes {
 					out := shape.rest + 2*shape.heads*shape.dim
 					p := newProduct(t, rng, uniform(rng), shape.rows, shape.in, out, store)
 					name := fmt.Sprintf("%+v %v into %v", shape, store, cache)
@@ -66,6 +67,8 @@ func testMatMulKV(t *testing.T, pool *parallel.Pool, rng *rand.Rand, p *product,
 	for i := range caches {
 		sameStore(t, &got[i].K.store, &want[i].K.store, name+" keys")
 		sameStore(t, &got[i].V.store, &want[i].V.store, name+" values")
+		checkSame(t, got[i].K.scale, want[i].K.scale, name+" scales of keys")
+		checkSame(t, got[i].V.scale, want[i].V.scale, name+" scales of values")
 	}
 }
 
@@ -89,6 +92,9 @@ func freePlace(places []Place, k *Keys) int {
 func sameStore(t *testing.T, got, want *store, name string) {
 	t.Helper()
 	checkSame(t, got.f32, want.f32, name)
+	if !bytes.Equal(got.i8, want.i8) {
+		t.Fatalf("%s: other bytes", name)
+	}
 	for i := range want.f16 {
 		if got.f16[i] != want.f16[i] {
 			t.Fatalf("%s: [%d] = %x, want %x", name, i, got.f16[i], want.f16[i])

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// int8s writes the functions of attendInt8Ops.
+func int8s(g *gen) {
+	most := 6
+	if !g.wide {
+		most = 4
+	}
+	for rows := 1; rows <= most; rows++ {
+		s := &score{gen: g, rows: rows}
+		s.write()
+	}
+	weigh(g)
+	level(g)
+	quads(g)
+}
+
+// A score is one function: scores of so many rows with panels of 64 keys.
+type score struct {
+	*gen
+	rows int
+
+	q, q3, qStride     reg.GPVirtual
+	k                  reg.GPVirtual
+	dst, dst3, dStride reg.GPVirtual
+	start, scale       reg.GPVirtual
+	kScale             reg.GPVirtual
+}
+
+func (s *score) write() {
+	s.function(fmt.Sprintf("scoreInt8R%d", s.rows),
+		"func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)",
+		fmt.Sprintf("is scoreInt8Ref for %d rows of quads·4 numbers. Strides are in bytes.", s.rows))
+	s.dst, s.dStride, s.qStride = s.pointer("dst"), s.pointer("dstStride"), s.pointer("qStride")
+	s.start, s.scale = s.pointer("start"), s.pointer("qScale")
+	s.k, s.kScale = s.pointer("k"), s.pointer("kScale")
+	s.q, s.q3, s.dst3 = s.GP64(), s.GP64(), s.GP64()
+	panels := s.pointer("panels")
+	s.Label("panel")
+	if s.wide {
+		s.panel512()
+	} else {
+		s.panel256()
+	}
+	s.ADDQ(operand.U32(4*panelKeys), s.dst)
+	s.ADDQ(operand.U32(4*panelKeys), s.kScale)
+	s.DECQ(panels)
+	s.JNE(operand.LabelRef("panel"))
+	s.ret()
+}
+
+// third sets to = from + 3·stride, where rows 3 … 5 start.
+func (s *score) third(from, stride, to reg.GPVirtual) {
+	if s.rows > 3 {
+		s.LEAQ(operand.Mem{Base: from, Index: stride, Scale: 2}, to)
+		s.ADDQ(stride, to)
+	}
+}
+
+// factors runs step along the depth, unroll quads at a time while so many are left.
+func (s *score) factors(name string, unroll int, step func(u int)) {
+	n := s.pointer("quads")
+	s.Load(s.Param("q"), s.q)
+	s.third(s.q, s.qStride, s.q3)
+	turn := func(steps int) {
+		for u := range steps {
+			step(u)
+		}
+		s.ADDQ(operand.U32(256*steps), s.k)
+		s.ADDQ(operand.U8(4*steps), s.q)
+		if s.rows > 3 {
+			s.ADDQ(operand.U8(4*steps), s.q3)
+		}
+		s.SUBQ(operand.U8(steps), n)
+	}
+	s.SUBQ(operand.U8(unroll), n)
+	s.JLT(operand.LabelRef(name + "few"))
+	s.Label(name + "many")
+	turn(unroll)
+	s.JGE(operand.LabelRef(name + "many"))
+	s.Label(name + "few")
+	s.ADDQ(operand.U8(unroll), n)
+	s.JE(operand.LabelRef(name + "done"))
+	s.Label(name + "one")
+	turn(1)
+	s.JNE(operand.LabelRef(name + "one"))
+	s.Label(name + "done")
+}
+
+func (s *score) panel512() {
+	sums := make([][4]reg.VecVirtual, s.rows)
+	for r := range sums {
+		for v := range sums[r] {
+			sums[r][v] = s.ZMM()
+			s.VPBROADCASTD(operand.Mem{Base: s.start, Disp: 4 * r}, sums[r][v])
+		}
+	}
+	s.factors("", 4, func(u int) {
+		var keys [4]reg.VecVirtual
+		for v := range keys {
+			keys[v] = s.ZMM()
+			s.VMOVDQU32(operand.Mem{Base: s.k, Disp: 256*u + 64*v}, keys[v])
+		}
+		for r := range sums {
+			q := s.ZMM()
+			s.VPBROADCASTD(row(r, s.q, s.q3, s.qStride).Offset(4*u), q)
+			for v := range keys {
+				s.VPDPBUSD(q, keys[v], sums[r][v])
+			}
+		}
+	})
+	var scales [4]reg.VecVirtual
+	for v := range scales {
+		scales[v] = s.ZMM()
+		s.VMOVUPS(operand.Mem{Base: s.kScale, Disp: 64 * v}, scales[v])
+	}
+	s.third(s.dst, s.dStride, s.dst3)
+	for r := range sums {
+		q := s.ZMM()
+		s.VBROADCASTSS(operand.Mem{Base: s.scale, Disp: 4 * r}, q)
+		for v, sum := range sums[r] {
+			by := s.ZMM()
+			s.VMULPS(scales[v], q, by)
+			s.VCVTDQ2PS(sum, sum)
+			s.VMULPS(by, sum, sum)
+			s.VMOVUPS(sum, row(r, s.dst, s.dst3, s.dStride).Offset(64*v))
+		}
+	}
+}
+
+// panel256 goes through the keys in slices, each over all quads. Both factors are
+// widened to 16 bits. A vector of sums has two for each of four keys.
+func (s *score) panel256() {
+	n := []int{8, 4, 2, 2}[s.rows-1] // vectors of a slice
+	s.third(s.dst, s.dStride, s.dst3)
+	keys := s.GP64()
+	for first := 0; first < panelKeys/4; first += n {
+		sums := make([][]reg.VecVirtual, s.rows)
+		for r := range sums {
+			for range n {
+				v := s.YMM()
+				s.VPXOR(v, v, v)
+				sums[r] = append(sums[r], v)
+			}
+		}
+		s.MOVQ(s.k, keys)
+		s.factors(fmt.Sprintf("at%d", first), 2, func(u int) {
+			factors := make([]reg.VecVirtual, s.rows)
+			for r := range factors {
+				four := s.XMM()
+				factors[r] = s.YMM()
+				s.VPBROADCASTD(row(r, s.q, s.q3, s.qStride).Offset(4*u), four)
+				s.VPMOVSXBW(four, factors[r])
+			}
+			for v := range n {
+				wide := s.YMM()
+				s.VPMOVZXBW(operand.Mem{Base: s.k, Disp: 256*u + 16*(first+v)}, wide)
+				for r := range sums {
+					products := s.YMM()
+					s.VPMADDWD(wide, factors[r], products)
+					s.VPADDD(products, sums[r][v], sums[r][v])
+				}
+			}
+		})
+		if first+n < panelKeys/4 {
+			s.MOVQ(keys, s.k)
+		}
+		for r := range sums {
+			for v := 0; v < n; v += 2 {
+				at, sum, by, start := 16*(first+v), sums[r][v], s.YMM(), s.YMM()
+				s.VPHADDD(sums[r][v+1], sum, sum)
+				s.VPERMQ(operand.U8(0xd8), sum, sum)
+				s.VPBROADCASTD(operand.Mem{Base: s.start, Disp: 4 * r}, start)
+				s.VPADDD(start, sum, sum)
+				s.VBROADCASTSS(operand.Mem{Base: s.scale, Disp: 4 * r}, by)
+				s.VMULPS(operand.Mem{Base: s.kScale, Disp: at}, by, by)
+				s.VCVTDQ2PS(sum, sum)
+				s.VMULPS(by, sum, sum)
+				s.VMOVUPS(sum, row(r, s.dst, s.dst3, s.dStride).Offset(at))
+			}
+		}
+	}
+}
+
+func weigh(g *gen) {
+	g.function("vecWeigh", "func(x, scale []float32, m float32) (sum float32, most uint32)", "is weighRef for m ≥ x.")
+	x, scale, n, max := g.slice("x"), g.slice("scale"), g.length("x"), g.broadcast("m")
+	sum, most, low := g.zero(), g.zero(), g.loadConst(expMin)
+	g.keep(log2e, roundShift, -ln2Hi, -ln2Lo, 1)
+	g.keep(expPoly...)
+	g.loop("loop", n, []reg.GPVirtual{x, scale}, func(m mask) {
+		v := g.load(at(x), m)
+		for i := range v {
+			g.VSUBPS(max[i], v[i], v[i])
+			g.VMAXPS(v[i], low[i], v[i]) // low > v ? low : v, so NaN stays
+		}
+		g.exp(v, nil)
+		g.add(v, sum, m)
+		by := g.load(at(scale), m)
+		for i := range v {
+			g.VMULPS(by[i], v[i], v[i])
+		}
+		g.store(v, at(x), m)
+		for i := range v { // weights are not negative, so they order as integers
+			switch {
+			case !m.some:
+				g.VPMAXUD(v[i], most[i], most[i])
+			case g.wide:
+				g.VPMAXUD(v[i], most[i], m.k, most[i])
+			default:
+				g.VPAND(m.m[i], v[i], v[i])
+				g.VPMAXUD(v[i], most[i], most[i])
+			}
+		}
+	})
+	largest := g.fold(most, func(ops ...operand.Op) { g.VPMAXUD(ops[0], ops[1], ops[2]) })
+	result := g.GP32()
+	g.VMOVD(largest.AsX(), result)
+	g.Store(result, g.ReturnIndex(1))
+	g.retFloat(g.fold(sum, g.VADDPS))
+}
+
+// level rounds a multiple of sixteen weights to unsigned bytes.
+func level(g *gen) {
+	g.function("vecLevel", "func(dst *byte, w *float32, n int, inverse float32)", "is levelRef for n elements, a multiple of sixteen above 0.")
+	dst, w, n, by := g.pointer("dst"), g.pointer("w"), g.pointer("n"), g.broadcast("inverse")
+	round := g.loadConst(roundShift)
+	low := g.vec()
+	if !g.wide {
+		g.each(func(i, at int) { g.VMOVUPS(g.constantBits(0xff).Offset(at), low[i]) })
+	}
+	g.Label("loop")
+	v := g.load(at(w), mask{})
+	for i := range v {
+		g.VMULPS(by[i], v[i], v[i])
+		g.VADDPS(round[i], v[i], v[i])
+	}
+	if g.wide {
+		g.VPMOVDB(v[0], at(dst))
+	} else {
+		for i := range v {
+			g.VPAND(low[i], v[i], v[i])
+		}
+		g.bytes(v, at(dst))
+	}
+	g.ADDQ(operand.U8(64), w)
+	g.ADDQ(operand.U8(16), dst)
+	g.SUBQ(operand.U8(16), n)
+	g.JNE(operand.LabelRef("loop"))
+	g.ret()
+}
+
+// bytes stores sixteen 32-bit elements below 256 as bytes.
+func (g *gen) bytes(v vec, to operand.Mem) {
+	words, bytes := g.YMM(), g.XMM()
+	g.VPACKUSDW(v[1], v[0], words)
+	g.VPERMQ(operand.U8(0xd8), words, words)
+	g.VEXTRACTI128(operand.U8(1), words, bytes)
+	g.VPACKUSWB(bytes, words.AsX(), bytes)
+	g.VMOVDQU(bytes, to)
+}
+
+// quads puts four rows of 64 bytes side by side, column by column, less 128 each.
+func quads(g *gen) {
+	if g.wide { // AVX-512 has nothing to add
+		return
+	}
+	g.function("vecQuads", "func(dst, x *byte)", "is quadsRef.")
+	dst, x := g.pointer("dst"), g.pointer("x")
+	centre := g.YMM()
+	g.VMOVDQU(g.constantBits(0x80808080), centre)
+	for half := range 2 {
+		var rows [4]reg.VecVirtual
+		for r := range rows {
+			rows[r] = g.YMM()
+			g.VPXOR(operand.Mem{Base: x, Disp: 64*r + 32*half}, centre, rows[r])
+		}
+		words := func(unpack func(...operand.Op), a, b int) reg.VecVirtual {
+			v := g.YMM()
+			unpack(rows[b], rows[a], v)
+			return v
+		}
+		low01, high01 := words(func(o ...operand.Op) { g.VPUNPCKLBW(o[0], o[1], o[2]) }, 0, 1), words(func(o ...operand.Op) { g.VPUNPCKHBW(o[0], o[1], o[2]) }, 0, 1)
+		low23, high23 := words(func(o ...operand.Op) { g.VPUNPCKLBW(o[0], o[1], o[2]) }, 2, 3), words(func(o ...operand.Op) { g.VPUNPCKHBW(o[0], o[1], o[2]) }, 2, 3)
+		// Columns 0 … 3 and 16 … 19, then 4 … 7 and 20 … 23, and so on.
+		var fours [4]reg.VecVirtual
+		for i := range fours {
+			fours[i] = g.YMM()
+		}
+		g.VPUNPCKLWD(low23, low01, fours[0])
+		g.VPUNPCKHWD(low23, low01, fours[1])
+		g.VPUNPCKLWD(high23, high01, fours[2])
+		g.VPUNPCKHWD(high23, high01, fours[3])
+		for i, v := range fours {
+			g.VMOVDQU(v.AsX(), operand.Mem{Base: dst, Disp: 128*half + 16*i})
+			g.VEXTRACTI128(operand.U8(1), v, operand.Mem{Base: dst, Disp: 128*half + 64 + 16*i})
+		}
+	}
+	g.ret()
+}

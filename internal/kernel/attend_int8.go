@@ -1,0 +1,168 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+	"sync"
+)
+
+// maxInt8Keys is how many products of a weight and a value, 255·127 at most, an int32
+// holds. Models have 2¹⁶ positions at most.
+const maxInt8Keys = math.MaxInt32 / (255 * 127)
+
+// An int8Buffer is what attention in int8 needs besides the scores.
+type int8Buffer struct {
+	query   []byte // [rows][depth], as int8
+	start   [tileRows]int32
+	scale   [tileRows]float32 // of the queries, then of the outputs
+	weights []byte            // [rows][stride of the scores]
+	acc     [tileRows * panel]int32
+}
+
+// scoreInt8 fills b with the scores of a tile of rows with the keys of some panels.
+func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows block, panels int) {
+	k, n := j.spans[rows.lo].K, rows.rows()
+	i8 := &b.int8
+	i8.query = growBytes(i8.query, n*k.depth)
+	for r := range n {
+		x := j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim]
+		inverse, scale := int8Scale(int8s.fn.maxAbs(x))
+		q := i8.query[r*k.depth:][:k.depth]
+		int8s.fn.quantise(q[:j.dim], x, inverse)
+		for d := j.dim; d < k.depth; d++ {
+			q[d] = 128
+		}
+		i8.scale[r], i8.start[r] = scale*j.scale, centre(q)
+	}
+	attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.i8[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
+}
+
+// centre takes 128 off every byte of q, and returns -128 times their sum. The length is
+// a multiple of four.
+func centre(q []byte) int32 {
+	sum := uint32(0)
+	for i := 0; i < len(q); i += 4 {
+		v := binary.LittleEndian.Uint32(q[i:])
+		pairs := v&0x00ff00ff + v>>8&0x00ff00ff
+		sum += pairs&0xffff + pairs>>16
+		binary.LittleEndian.PutUint32(q[i:], v^0x80808080)
+	}
+	return -128 * (int32(sum) - 128*int32(len(q)))
+}
+
+// mixInt8 sets dst of a tile of rows to the weighted values, given their scores. What a
+// row does not see has a weight of zero: of integers, that adds nothing.
+func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
+	v, n := j.spans[rows.lo].V, rows.rows()
+	i8 := &b.int8
+	_, longest := j.lengths(rows)
+	depth := (longest + 3) &^ 3
+	i8.weights = growBytes(i8.weights, n*b.stride)
+	scale := v.scale[head*v.quads*4:]
+	for r := range n {
+		all := b.scores[r*b.stride:][:(longest+lanes-1)&^(lanes-1)]
+		x := all[:j.spans[rows.lo+r].N]
+		clear(all[len(x):])
+		sum, most := attendInt8.weigh(x, scale, vector.max(x))
+		inverse, unit := levelScale(most)
+		attendInt8.level(i8.weights[r*b.stride:], all, inverse)
+		i8.scale[r] = unit / sum
+	}
+	for c := 0; c < j.dim; c += panel {
+		acc := i8.acc[:n*panel]
+		clear(acc)
+		at := v.at(head, 0) + c*4*v.quads
+		int8s.fn.tile(acc, i8.weights, b.stride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
+		cols, stride := min(panel, j.dim-c), j.heads*j.dim
+		int8s.fn.store(j.dst[rows.lo*stride+head*j.dim+c:], acc, noOffsets[:cols], i8.scale[:n], ones[:cols], negativeZeros[:cols], stride, n)
+	}
+}
+
+var (
+	noOffsets [panel]int32
+	ones      = func() (x [panel]float32) {
+		for i := range x {
+			x[i] = 1
+		}
+		return x
+	}()
+)
+
+// A rounder is where rows are rounded before they are put in a cache. (A slice that is
+// passed to one of several implementations cannot lie on the stack.)
+type rounder struct {
+	words   [panelKeys * panel / 4]float32 // [keys][64] bytes, in fours: they move as float32 do
+	inverse [panelKeys]float32
+	quad    [4 * panel]byte // [positions][64]
+}
+
+var rounders = sync.Pool{New: func() any { return new(rounder) }}
+
+// putInt8 is put for int8, whole heads only.
+func (k *Keys) putInt8(head, pos, n int, x []float32, xStride int) {
+	t := rounders.Get().(*rounder)
+	defer rounders.Put(t)
+	for i := 0; i < n; {
+		at := (pos + i) % panelKeys
+		rows := min(panelKeys-at, n-i)
+		to := head*k.panels*panelKeys + pos + i
+		for r := range rows {
+			t.inverse[r], k.scale[to+r] = int8Scale(int8s.fn.maxAbs(x[(i+r)*xStride:][:k.dim]))
+		}
+		for d := 0; d < k.dim; d += panel {
+			cols := min(panel, k.dim-d)
+			quads := (cols + 3) / 4
+			for r := range rows {
+				row := bytesOf(t.words[:])[r*panel:][:panel]
+				clear(row[cols:])
+				int8s.fn.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
+			}
+			at := k.at(head, (pos+i)/panelKeys) + d*panelKeys + 4*at
+			vector.turn(view[float32](k.i8[at:]), t.words[:], panel/4, rows, quads)
+		}
+		i += rows
+	}
+}
+
+// putInt8 is put for int8, whole heads only. Neighbours of a place in a four may be
+// written to at the same time, so no byte is touched that is not this call's.
+func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
+	t := rounders.Get().(*rounder)
+	defer rounders.Put(t)
+	for i := 0; i < n; {
+		p, many := pos+i, 1
+		if p%4 == 0 && n-i >= 4 {
+			many = 4
+		}
+		for r := range many {
+			t.inverse[r], v.scale[head*4*v.quads+p+r] = int8Scale(int8s.fn.maxAbs(x[(i+r)*xStride:][:v.dim]))
+		}
+		for d := 0; d < v.dim; d += panel {
+			cols := min(panel, v.dim-d)
+			for r := range many {
+				row := t.quad[r*panel:][:panel]
+				int8s.fn.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
+				for c := cols; c < panel; c++ {
+					row[c] = 128 // zero
+				}
+			}
+			to := v.i8[v.at(head, p)+d*4*v.quads:]
+			if many == 4 {
+				attendInt8.quads((*[4 * panel]byte)(to), &t.quad)
+				continue
+			}
+			for c, q := range t.quad[:panel] {
+				to[4*c] = q ^ 0x80
+			}
+		}
+		i += many
+	}
+}
+
+// growBytes is grow for bytes.
+func growBytes(x []byte, n int) []byte {
+	if cap(x) < n {
+		return aligned(n)
+	}
+	return x[:n]
+}

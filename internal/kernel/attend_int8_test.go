@@ -1,0 +1,234 @@
+package kernel
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"verity/internal/tensor"
+)
+
+// plainInt8 is the definition for int8 in the doc of Attend, line by line, for one row
+// and head.
+func (a *attention) plainInt8(r, h int) []float32 {
+	n, width := a.n[r], a.heads*a.dim
+	head := func(x []float32, j int) ([]int64, float32) { return int8Exact(x[j*width+h*a.dim:][:a.dim]) }
+	q, qs := int8Exact(a.q[r*a.qStride+h*a.dim:][:a.dim])
+	qs = float32(qs * a.scale)
+	e := make([]float32, n)
+	for j := range e {
+		k, ks := head(a.k[a.cache[r]], j)
+		dot := int64(0)
+		for d := range q {
+			dot += q[d] * k[d]
+		}
+		e[j] = float32(dot) * float32(qs*ks)
+	}
+	m := slices.Max(e)
+	var sum partials
+	for j := range e {
+		e[j] = Exp(e[j] - m)
+		sum[j%16] += e[j]
+	}
+	total := sum.sum()
+	largest, values := float32(0), make([][]int64, n)
+	for j := range e {
+		var vs float32
+		values[j], vs = head(a.v[a.cache[r]], j)
+		e[j] *= vs
+		largest = max(largest, e[j])
+	}
+	inverse, unit := 255/largest, largest/255
+	if largest < 0x1p-100 {
+		inverse, unit = 0, 0
+	}
+	by := unit / total
+	out := make([]float32, a.dim)
+	for c := range out {
+		dot := int64(0)
+		for j := range e {
+			dot += int64(math.RoundToEven(float64(e[j]*inverse))) * values[j][c]
+		}
+		out[c] = float32(dot) * by
+	}
+	return out
+}
+
+func forAttendInt8s(t *testing.T, f func(t *testing.T, ops attendInt8Ops, rng *rand.Rand)) {
+	for _, im := range attendInt8Impls {
+		t.Run(im.name, func(t *testing.T) {
+			if !im.ok {
+				skipOrRequire(t, im.name)
+			}
+			f(t, im.fn, rand.New(rand.NewPCG(41, 42)))
+		})
+	}
+}
+
+func randomBytes(rng *rand.Rand, n int) []byte {
+	x := make([]byte, n)
+	for i := range x {
+		x[i] = byte(rng.Uint32())
+	}
+	return x
+}
+
+func TestScoreInt8(t *testing.T) {
+	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
+		for rows := range tileRows + 3 {
+			for _, depth := range []int{4, 8, 12, 16, 20, 24, 36, 64, 100} {
+				for _, panels := range []int{0, 1, 2, 5} {
+					q, k := randomBytes(rng, rows*depth), randomBytes(rng, panels*panelKeys*depth)
+					start := make([]int32, rows)
+					for r := range start {
+						start[r] = rng.Int32() - 1<<30
+					}
+					stride := panels*panelKeys + rng.IntN(20)
+					qScale, kScale := random(rng, rows, fillers[0]), random(rng, panels*panelKeys, fillers[0])
+					got := newGuarded(rows * stride)
+					want := got.clone()
+					scoreInt8Ref(want.x, stride, q, start, qScale.x, k, kScale.x, depth, rows, panels)
+					ops.score(got.x, stride, q, start, qScale.x, k, kScale.x, depth, rows, panels)
+					compare(t, fmt.Sprintf("%d rows of %d, %d panels, %d apart", rows, depth, panels, stride), got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestWeigh(t *testing.T) {
+	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
+		for _, f := range fillers {
+			for n := range 310 {
+				x, scale := random(rng, n, f), random(rng, n, fillers[0])
+				for i, v := range scale.x {
+					scale.x[i] = max(v, -v)
+				}
+				if n > 0 {
+					switch rng.IntN(8) {
+					case 0:
+						scale.x[rng.IntN(n)] = nan
+					case 1:
+						x.x[rng.IntN(n)] = nan
+					}
+				}
+				want := x.clone()
+				m := vectorRef.max(x.x)
+				sum, most := ops.weigh(x.x, scale.x, m)
+				wantSum, wantMost := weighRef(want.x, scale.x, m)
+				compare(t, f.name, x, want)
+				if !sameBits(sum, wantSum) || !sameBits(math.Float32frombits(most), math.Float32frombits(wantMost)) {
+					t.Fatalf("%s: %d weights: sum %v, most %#x, want %v, %#x", f.name, n, sum, most, wantSum, wantMost)
+				}
+			}
+		}
+	})
+}
+
+// Every half between two integers, and its neighbours, in every length.
+func TestLevel(t *testing.T) {
+	var w []float32
+	for i := range 255 {
+		half := float32(i) + 0.5
+		w = append(w, float32(i), half, math.Nextafter32(half, -1), math.Nextafter32(half, 300))
+	}
+	w = append(w, 255, math.Nextafter32(255.5, 0))
+	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
+		for n := range 70 {
+			for _, part := range [][]float32{w[:n], w[len(w)-n:], w[n:]} {
+				got := bytes.Repeat([]byte{0xa5}, len(part)+2)
+				ops.level(got[1:len(part)+1], part, 1)
+				for i, v := range part {
+					if want := math.RoundToEven(float64(v)); float64(got[i+1]) != want {
+						t.Fatalf("%v of %d weights becomes %d, want %v", v, len(part), got[i+1], want)
+					}
+				}
+				if got[0] != 0xa5 || got[len(got)-1] != 0xa5 {
+					t.Fatalf("level of %d weights wrote outside", len(part))
+				}
+			}
+		}
+	})
+	for _, m := range []float32{0x1p-100, 1, 0.3, math.MaxFloat32} {
+		inverse, scale := levelScale(math.Float32bits(m))
+		if u := roundInt8(m, inverse); u != 255 || !(math.Abs(float64(scale)*255/float64(m)-1) < 0x1p-23) {
+			t.Errorf("%g becomes %d units of %g", m, u, scale)
+		}
+	}
+}
+
+func TestQuads(t *testing.T) {
+	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
+		x := [4 * panel]byte(randomBytes(rng, 4*panel))
+		var got [3][4 * panel]byte // the first and the last are canaries
+		ops.quads(&got[1], &x)
+		for i, v := range got[1] {
+			if want := x[i%4*panel+i/4] - 128; v != want {
+				t.Fatalf("[%d][%d] = %d, want %d", i/4, i%4, v, want)
+			}
+		}
+		if empty := [4 * panel]byte{}; got[0] != empty || got[2] != empty {
+			t.Fatal("wrote outside")
+		}
+	})
+}
+
+func TestCentre(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	for n := 0; n < 300; n += 4 {
+		x := randomBytes(rng, n)
+		for _, q := range [][]byte{x, bytes.Repeat([]byte{255}, n), make([]byte, n)} {
+			want, sum := slices.Clone(q), int32(0)
+			for i := range want {
+				want[i] -= 128
+				sum += int32(int8(want[i]))
+			}
+			if start := centre(q); start != -128*sum || !bytes.Equal(q, want) {
+				t.Fatalf("centre of %d: start %d, want %d", n, start, -128*sum)
+			}
+		}
+	}
+}
+
+// What is not finite in what a row sees makes that row and head NaN, and nothing else;
+// in what it does not see, nothing. Zeros have no scale, and give zeros.
+func TestAttendInt8NotFinite(t *testing.T) {
+	const heads, dim, rows, n = 3, 24, 4, 70
+	inf := float32(math.Inf(1))
+	for _, im := range attendImpls {
+		withImpl(t, im.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(45, 46))
+			a := newAttention(rng, heads, dim, rows, n, tensor.I8, false, 1)
+			a.n = []int{n - 3, n - 2, n - 1, n}
+			want := a.run(nil, nil)
+			for _, v := range []float32{nan, inf, -inf} {
+				for _, x := range [][]float32{a.q, a.k[0], a.v[0]} {
+					at := (n-2)*heads*dim + dim + rng.IntN(dim) // the position before the last, head 1
+					first := 2                                  // row that sees it
+					if &x[0] == &a.q[0] {
+						at, first = 3*a.qStride+dim+rng.IntN(dim), 3
+					}
+					saved := x[at]
+					x[at] = v
+					got := a.run(nil, nil)
+					x[at] = saved
+					for i := range got.x {
+						bad := i/dim%heads == 1 && i/(dim*heads) >= first
+						if isNaN := got.x[i] != got.x[i]; isNaN != bad || !bad && !sameBits(got.x[i], want.x[i]) {
+							t.Fatalf("with %v at %d: row %d head %d [%d] = %v, before %v", v, at, i/(dim*heads), i/dim%heads, i%dim, got.x[i], want.x[i])
+						}
+					}
+				}
+			}
+			clear(a.v[0])
+			for i, v := range a.run(nil, nil).x {
+				if v != 0 {
+					t.Fatalf("of values of zero, [%d] = %v", i, v)
+				}
+			}
+		})
+	}
+}
