@@ -119,13 +119,13 @@ func loadBlock(l *layer.Loader, at string, m model.Dims) block {
 // Dims returns the sizes of the network.
 func (d *Decoder) Dims() model.Dims { return d.dims }
 
-// cacheType is the storage of keys and values: f16 for all but float32 weights.
-// That is as narrow as bfloat16 and eight times as fine, and wider than int8.
+// cacheType is the storage of keys and values: that of the weights, but f16 for
+// bfloat16, which is as narrow and eight times as fine.
 func (d *Decoder) cacheType() tensor.DType {
-	if d.store == tensor.F32 {
-		return tensor.F32
+	if d.store == tensor.BF16 {
+		return tensor.F16
 	}
-	return tensor.F16
+	return d.store
 }
 
 // On returns the same decoder on another pool: it shares the weights, and has

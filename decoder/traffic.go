@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"verity/internal/layer"
+	"verity/internal/tensor"
 )
 
 // Traffic is what steps had to read, and how long they took. Bytes over Busy is
@@ -38,10 +39,14 @@ func (d *Decoder) weightBytes() (n int64) {
 	return n
 }
 
-// cacheBytes are those of the keys and values of one stream.
+// cacheBytes are those of the keys and values of one stream, with their scales if they
+// are int8: one for each head of a key and of a value.
 func (d *Decoder) cacheBytes(positions int) int64 {
-	m := d.dims
-	perPosition := 2 * m.TextLayers * m.TextWidth * d.cacheType().Size()
+	m, scales := d.dims, 0
+	if d.cacheType() == tensor.I8 {
+		scales = 4 * m.TextHeads
+	}
+	perPosition := 2 * m.TextLayers * (m.TextWidth*d.cacheType().Size() + scales)
 	return int64(perPosition) * int64(m.AudioFrames+positions)
 }
 

@@ -71,7 +71,7 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 	if err := l.Read(); err != nil {
 		return nil, err
 	}
-	e.spare.New = func() any { return newWork(d) }
+	e.spare.New = func() any { return newWork(d, store) }
 	return e, nil
 }
 

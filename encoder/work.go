@@ -19,7 +19,7 @@ type work struct {
 	attend kernel.Scratch
 }
 
-func newWork(d model.Dims) *work {
+func newWork(d model.Dims, store tensor.DType) *work {
 	n, width, size := d.AudioFrames, d.AudioWidth, d.AudioWidth/d.AudioHeads
 	w := &work{
 		mel:    kernel.NewFloats((2*n + 2) * d.MelBins),
@@ -30,7 +30,10 @@ func newWork(d model.Dims) *work {
 		places: make([]kernel.Place, n),
 		spans:  make([]kernel.Span, n),
 	}
-	keys, values := kernel.NewKeys(d.AudioHeads, size, n, tensor.F32), kernel.NewValues(d.AudioHeads, size, n, tensor.F32)
+	if store != tensor.I8 {
+		store = tensor.F32 // keys and values stay in the cache, so there is nothing to gain
+	}
+	keys, values := kernel.NewKeys(d.AudioHeads, size, n, store), kernel.NewValues(d.AudioHeads, size, n, store)
 	for i := range w.spans {
 		w.places[i] = kernel.Place{K: keys, V: values, Pos: i}
 		w.spans[i] = kernel.Span{K: keys, V: values, N: n}
