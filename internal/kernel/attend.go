@@ -47,12 +47,16 @@ type attendBuffer struct {
 //
 // Over caches in I8, whose keys and values are integers k[j], v[j] times scales ks[j],
 // vs[j], q is rounded to int8 as well, q8 of scale qs, and so are the weights, to
-// unsigned bytes. Integers are summed exactly, and every other operation rounds:
+// unsigned bytes, 256 keys at a time. Integers are summed exactly, and every other
+// operation rounds:
 //
 //	s[j] = float32(Σ_d q8[d]·k[j][d])·((qs·scale)·ks[j])
-//	m, e[j] and t as before
-//	w[j] = e[j]·vs[j];  M = max w;  u[j] = w[j]·(255/M), to the nearest integer
-//	out[c] = float32(Σ_j u[j]·v[j][c])·((M/255)/t)
+//	m = max s;  e[j] = Exp(s[j]-m)
+//	for each block B of the keys 0 … 255, 256 … 511, …, up to N-1:
+//	    t += Σ e (sixteen partials)
+//	    w[j] = e[j]·vs[j];  M = max w;  u[j] = w[j]·(255/M), to the nearest integer
+//	    out[c] += float32(Σ u[j]·v[j][c])·(M/255)
+//	out[c] = out[c] / t
 //
 // What is not finite in q, or in a key or value that a row sees, makes its output NaN.
 //

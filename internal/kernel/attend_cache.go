@@ -185,16 +185,13 @@ type Values struct {
 }
 
 // NewValues returns a cache of zeros, stored as d: F32, F16 or I8. It panics on
-// another type, and on more than 66,311 positions in I8: sums would not fit.
+// another type.
 func NewValues(heads, dim, capacity int, d tensor.DType) *Values {
 	v := &Values{heads: heads, dim: dim, capacity: capacity, quads: (capacity + 3) / 4}
 	if d != tensor.I8 {
 		v.cols = (dim + lanes - 1) / lanes * lanes
 		v.store = newStore(heads*capacity*v.cols, d)
 		return v
-	}
-	if capacity > maxInt8Keys {
-		panic("kernel: too many positions for values in int8")
 	}
 	v.cols = (dim + panel - 1) / panel * panel
 	v.store = newStore(heads*4*v.quads*v.cols, d)

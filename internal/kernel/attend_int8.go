@@ -2,20 +2,24 @@ package kernel
 
 import (
 	"encoding/binary"
-	"math"
 	"sync"
 )
 
-// maxInt8Keys is how many products of a weight and a value, 255·127 at most, an int32
-// holds. Models have 2¹⁶ positions at most.
-const maxInt8Keys = math.MaxInt32 / (255 * 127)
+// weightBlock is how many keys' weights are rounded with one scale. Where a row attends
+// to a few keys much more than to others, all others are zero in eight bits, though many
+// of them weigh as much: blocks without such a key keep theirs.
+const weightBlock = 256
+
+// weightStride is how far rows of weights are apart: not in the same cache set.
+const weightStride = weightBlock + 64
 
 // An int8Buffer is what attention in int8 needs besides the scores.
 type int8Buffer struct {
 	query   []byte // [rows][depth], as int8
 	start   [tileRows]int32
-	scale   [tileRows]float32 // of the queries, then of the outputs
-	weights []byte            // [rows][stride of the scores]
+	scale   [tileRows]float32 // of the queries, then of the weights
+	most    [tileRows]float32 // score of a row
+	weights []byte            // [rows][weightStride]
 	acc     [tileRows * panel]int32
 }
 
@@ -50,32 +54,53 @@ func centre(q []byte) int32 {
 	return -128 * (int32(sum) - 128*int32(len(q)))
 }
 
-// mixInt8 sets dst of a tile of rows to the weighted values, given their scores. What a
-// row does not see has a weight of zero: of integers, that adds nothing.
+// mixInt8 sets dst of a tile of rows to the weighted values, given their scores, a block
+// of keys after the other. What a row does not see has a weight of zero, and adds zero
+// to a sum that is no negative zero: nothing.
 func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 	v, n := j.spans[rows.lo].V, rows.rows()
 	i8 := &b.int8
 	_, longest := j.lengths(rows)
-	depth := (longest + 3) &^ 3
-	i8.weights = growBytes(i8.weights, n*b.stride)
-	scale := v.scale[head*v.quads*4:]
+	i8.weights = growBytes(i8.weights, n*weightStride)
 	for r := range n {
-		all := b.scores[r*b.stride:][:(longest+lanes-1)&^(lanes-1)]
-		x := all[:j.spans[rows.lo+r].N]
-		clear(all[len(x):])
-		sum, most := attendInt8.weigh(x, scale, vector.max(x))
-		inverse, unit := levelScale(most)
-		attendInt8.level(i8.weights[r*b.stride:], all, inverse)
-		i8.scale[r] = unit / sum
+		i8.most[r] = vector.max(b.scores[r*b.stride:][:j.spans[rows.lo+r].N])
+		b.sums[r] = 0
 	}
-	for c := 0; c < j.dim; c += panel {
-		acc := i8.acc[:n*panel]
-		clear(acc)
-		at := v.at(head, 0) + c*4*v.quads
-		int8s.fn.tile(acc, i8.weights, b.stride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
-		cols, stride := min(panel, j.dim-c), j.heads*j.dim
-		int8s.fn.store(j.dst[rows.lo*stride+head*j.dim+c:], acc, noOffsets[:cols], i8.scale[:n], ones[:cols], negativeZeros[:cols], stride, n)
+	stride := j.heads * j.dim
+	dst := j.dst[rows.lo*stride+head*j.dim:]
+	for from := 0; from < longest; from += weightBlock {
+		keys := min(weightBlock, longest-from)
+		for r := range n {
+			j.level(b, v, head, rows.lo+r, r, from, keys)
+		}
+		depth, finish := (keys+3)&^3, int8s.fn.add
+		if from == 0 {
+			finish = int8s.fn.store
+		}
+		for c := 0; c < j.dim; c += panel {
+			acc, cols := i8.acc[:n*panel], min(panel, j.dim-c)
+			clear(acc)
+			at := v.at(head, from) + c*4*v.quads
+			int8s.fn.tile(acc, i8.weights, weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
+			finish(dst[c:], acc, noOffsets[:cols], i8.scale[:n], ones[:cols], negativeZeros[:cols], stride, n)
+		}
 	}
+	for r := range n {
+		vector.div(dst[r*stride:][:j.dim], b.sums[r])
+	}
+}
+
+// level fills row r of the weights with those of a block of keys from one on, and adds
+// to the row's sum.
+func (j *attendJob) level(b *attendBuffer, v *Values, head, span, r, from, keys int) {
+	all := b.scores[r*b.stride+from:][:(keys+lanes-1)&^(lanes-1)]
+	x := all[:min(keys, max(0, j.spans[span].N-from))]
+	sum, most := attendInt8.weigh(x, v.scale[head*4*v.quads+from:], b.int8.most[r])
+	inverse, unit := levelScale(most)
+	clear(all[len(x):])
+	attendInt8.level(b.int8.weights[r*weightStride:], all, inverse)
+	b.int8.scale[r] = unit
+	b.sums[r] += sum
 }
 
 var (

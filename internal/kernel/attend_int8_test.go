@@ -28,31 +28,34 @@ func (a *attention) plainInt8(r, h int) []float32 {
 		e[j] = float32(dot) * float32(qs*ks)
 	}
 	m := slices.Max(e)
-	var sum partials
-	for j := range e {
-		e[j] = Exp(e[j] - m)
-		sum[j%16] += e[j]
-	}
-	total := sum.sum()
-	largest, values := float32(0), make([][]int64, n)
-	for j := range e {
-		var vs float32
-		values[j], vs = head(a.v[a.cache[r]], j)
-		e[j] *= vs
-		largest = max(largest, e[j])
-	}
-	inverse, unit := 255/largest, largest/255
-	if largest < 0x1p-100 {
-		inverse, unit = 0, 0
-	}
-	by := unit / total
-	out := make([]float32, a.dim)
-	for c := range out {
-		dot := int64(0)
-		for j := range e {
-			dot += int64(math.RoundToEven(float64(e[j]*inverse))) * values[j][c]
+	out, total := make([]float32, a.dim), float32(0)
+	for from := 0; from < n; from += 256 {
+		block := e[from:min(from+256, n)]
+		var sum partials
+		largest, values := float32(0), make([][]int64, len(block))
+		for j := range block {
+			e := Exp(block[j] - m)
+			sum[j%16] += e
+			var vs float32
+			values[j], vs = head(a.v[a.cache[r]], from+j)
+			block[j] = e * vs
+			largest = max(largest, block[j])
 		}
-		out[c] = float32(dot) * by
+		total += sum.sum()
+		inverse, unit := 255/largest, largest/255
+		if largest < 0x1p-100 {
+			inverse, unit = 0, 0
+		}
+		for c := range out {
+			dot := int64(0)
+			for j := range block {
+				dot += int64(math.RoundToEven(float64(block[j]*inverse))) * values[j][c]
+			}
+			out[c] += float32(float32(dot) * unit)
+		}
+	}
+	for c := range out {
+		out[c] /= total
 	}
 	return out
 }

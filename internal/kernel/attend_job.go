@@ -89,7 +89,15 @@ func (j *attendJob) score(b *attendBuffer, head int, rows block) {
 func (j *attendJob) exponents(b *attendBuffer, rows block) {
 	for r := range rows.rows() {
 		x := b.scores[r*b.stride:][:j.spans[rows.lo+r].N]
-		b.sums[r] = vector.expSum(x, x, vector.max(x))
+		m, block := vector.max(x), len(x)
+		if j.spans[rows.lo+r].K.i8 != nil {
+			block = weightBlock
+		}
+		b.sums[r] = 0
+		for ; len(x) > 0; x = x[min(block, len(x)):] {
+			part := x[:min(block, len(x))]
+			b.sums[r] += vector.expSum(part, part, m)
+		}
 	}
 }
 
