@@ -37,13 +37,13 @@ func passWork(d model.Dims, rows, positions int) work {
 	}
 }
 
-// ideal returns the seconds that a work takes at the ceilings.
+// ideal returns the seconds that a work takes at the ceilings. An int8 model computes
+// both kinds of products in int8.
 func (w work) ideal(c Ceiling, precision tensor.DType) float64 {
-	products := c.GFLOPS
 	if precision == tensor.I8 {
-		products = c.GOPSInt8
+		return w.all() / (1e9 * c.GOPSInt8)
 	}
-	return (w.products/products + w.attend/c.GFLOPS) / 1e9
+	return w.all() / (1e9 * c.GFLOPS)
 }
 
 // all returns all operations.

@@ -80,11 +80,15 @@ func BenchmarkMatMulKV(b *testing.B) {
 	for i := range x {
 		x[i] = float32(i%17) - 8
 	}
-	k, v := NewKeys(heads, width/heads, rows, tensor.F16), NewValues(heads, width/heads, rows, tensor.F16)
-	for i := range places {
-		places[i] = Place{k, v, i}
-	}
 	for _, store := range append(floatTypes, tensor.I8) {
+		cache := store
+		if cache == tensor.BF16 {
+			cache = tensor.F16
+		}
+		k, v := NewKeys(heads, width/heads, rows, cache), NewValues(heads, width/heads, rows, cache)
+		for i := range places {
+			places[i] = Place{k, v, i}
+		}
 		b.Run(fmt.Sprint(store), func(b *testing.B) {
 			w := benchMatrix(b, store, 2*width, width)
 			for b.Loop() {

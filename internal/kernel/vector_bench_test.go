@@ -56,11 +56,14 @@ func BenchmarkAttend(b *testing.B) {
 		d            tensor.DType
 	}{
 		{"encoder", n, 1, tensor.F32},
+		{"encoderInt8", n, 1, tensor.I8},
 		{"cross1", 1, 32, tensor.F16},
 		{"cross2", 2, 32, tensor.F16},
 		{"cross4", 4, 32, tensor.F16},
 		{"cross6", 6, 32, tensor.F16},
 		{"cross1f32", 1, 16, tensor.F32},
+		{"cross1int8", 1, 32, tensor.I8},
+		{"cross6int8", 6, 32, tensor.I8},
 	} {
 		for threads := 1; threads <= runtime.GOMAXPROCS(0); threads++ {
 			b.Run(fmt.Sprintf("%s/%d", bb.name, threads), func(b *testing.B) {
