@@ -21,8 +21,8 @@ func TestStepBytes(t *testing.T) {
 		tensor.F32:  {4 * (layer + head), 4 * cached},
 		tensor.F16:  {2 * (layer + head), 2 * cached},
 		tensor.BF16: {2 * (layer + head), 2 * cached},
-		// An output has a scale and an offset. Keys and values are f16.
-		tensor.I8: {layer + head + 8*(outputs+51904), 2 * cached},
+		// An output has a scale and an offset; a key and a value have a scale in each of two heads.
+		tensor.I8: {layer + head + 8*(outputs+51904), cached + 2*2*4},
 	} {
 		d := open(t, "odd", Options{Precision: precision})
 		for _, positions := range []int{0, 1, 61} {
