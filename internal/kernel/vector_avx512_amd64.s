@@ -111,50 +111,72 @@ TEXT ·vecGeluAVX512(SB), NOSPLIT, $0-24
 	MOVQ    x_base+0(FP), AX
 	MOVQ    x_len+8(FP), CX
 	VMOVUPS vectorConstsAVX512<>+0(SB), Z0
+	VMOVUPS vectorConstsAVX512<>+64(SB), Z1
+	VMOVUPS vectorConstsAVX512<>+128(SB), Z2
+	VMOVUPS vectorConstsAVX512<>+192(SB), Z3
+	VMOVUPS vectorConstsAVX512<>+256(SB), Z4
+	VMOVUPS vectorConstsAVX512<>+320(SB), Z5
+	VMOVUPS vectorConstsAVX512<>+384(SB), Z6
+	VMOVUPS vectorConstsAVX512<>+448(SB), Z7
+	VMOVUPS vectorConstsAVX512<>+512(SB), Z8
+	VMOVUPS vectorConstsAVX512<>+576(SB), Z9
+	VMOVUPS vectorConstsAVX512<>+640(SB), Z10
+	VMOVUPS vectorConstsAVX512<>+704(SB), Z11
+	VMOVUPS vectorConstsAVX512<>+768(SB), Z12
+	VMOVUPS vectorConstsAVX512<>+832(SB), Z13
+	VMOVUPS vectorConstsAVX512<>+896(SB), Z14
+	VMOVUPS vectorConstsAVX512<>+960(SB), Z15
+	VMOVUPS vectorConstsAVX512<>+1024(SB), Z16
+	VMOVUPS vectorConstsAVX512<>+1088(SB), Z17
+	VMOVUPS vectorConstsAVX512<>+1152(SB), Z18
+	VMOVUPS vectorConstsAVX512<>+1216(SB), Z19
+	VMOVUPS vectorConstsAVX512<>+1280(SB), Z20
+	VMOVUPS vectorConstsAVX512<>+1344(SB), Z21
+	VMOVUPS vectorConstsAVX512<>+1408(SB), Z22
 
 loop:
 	CMPQ        CX, $0x10
 	JLT         loopTail
-	VMOVUPS     (AX), Z1
-	VANDPS      vectorConstsAVX512<>+64(SB), Z1, Z3
-	VMINPS      Z3, Z0, Z3
-	VADDPS      vectorConstsAVX512<>+128(SB), Z3, Z2
-	VDIVPS      Z2, Z3, Z2
-	VMOVUPS     vectorConstsAVX512<>+192(SB), Z4
-	VFMADD213PS vectorConstsAVX512<>+256(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+320(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+384(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+448(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+512(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+576(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+640(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+704(SB), Z2, Z4
-	VFMADD213PS vectorConstsAVX512<>+768(SB), Z2, Z4
-	VMULPS      Z3, Z3, Z2
-	VFMSUB213PS Z2, Z3, Z3
-	VMULPS      vectorConstsAVX512<>+832(SB), Z2, Z2
-	VMULPS      vectorConstsAVX512<>+832(SB), Z3, Z3
-	VMOVUPS     vectorConstsAVX512<>+896(SB), Z5
-	VFMADD231PS vectorConstsAVX512<>+960(SB), Z2, Z5
-	VSUBPS      vectorConstsAVX512<>+896(SB), Z5, Z5
-	VFMADD231PS vectorConstsAVX512<>+1024(SB), Z5, Z2
-	VFMADD231PS vectorConstsAVX512<>+1088(SB), Z5, Z2
-	VADDPS      Z3, Z2, Z2
-	VMOVUPS     vectorConstsAVX512<>+1152(SB), Z3
-	VFMADD213PS vectorConstsAVX512<>+1216(SB), Z2, Z3
-	VFMADD213PS vectorConstsAVX512<>+1280(SB), Z2, Z3
-	VFMADD213PS vectorConstsAVX512<>+1344(SB), Z2, Z3
-	VFMADD213PS vectorConstsAVX512<>+1408(SB), Z2, Z3
-	VFMADD213PS vectorConstsAVX512<>+1472(SB), Z2, Z3
-	VFMADD213PS vectorConstsAVX512<>+1472(SB), Z2, Z3
-	VSCALEFPS   Z5, Z3, Z2
-	VMULPS      Z4, Z2, Z2
-	VMOVUPS     vectorConstsAVX512<>+1472(SB), Z3
-	VSUBPS      Z2, Z3, Z3
-	VPMOVD2M    Z1, K2
-	VMOVAPS     Z2, K2, Z3
-	VMULPS      Z3, Z1, Z1
-	VMOVUPS     Z1, (AX)
+	VMOVUPS     (AX), Z23
+	VANDPS      vectorConstsAVX512<>+1472(SB), Z23, Z25
+	VMINPS      Z25, Z0, Z25
+	VADDPS      Z1, Z25, Z24
+	VDIVPS      Z24, Z25, Z24
+	VMOVUPS     Z8, Z26
+	VFMADD213PS Z9, Z24, Z26
+	VFMADD213PS Z10, Z24, Z26
+	VFMADD213PS Z11, Z24, Z26
+	VFMADD213PS Z12, Z24, Z26
+	VFMADD213PS Z13, Z24, Z26
+	VFMADD213PS Z14, Z24, Z26
+	VFMADD213PS Z15, Z24, Z26
+	VFMADD213PS Z16, Z24, Z26
+	VFMADD213PS Z17, Z24, Z26
+	VMULPS      Z25, Z25, Z24
+	VFMSUB213PS Z24, Z25, Z25
+	VMULPS      Z2, Z24, Z24
+	VMULPS      Z2, Z25, Z25
+	VMOVUPS     Z4, Z27
+	VFMADD231PS Z3, Z24, Z27
+	VSUBPS      Z4, Z27, Z27
+	VFMADD231PS Z5, Z27, Z24
+	VFMADD231PS Z6, Z27, Z24
+	VADDPS      Z25, Z24, Z24
+	VMOVUPS     Z18, Z25
+	VFMADD213PS Z19, Z24, Z25
+	VFMADD213PS Z20, Z24, Z25
+	VFMADD213PS Z21, Z24, Z25
+	VFMADD213PS Z22, Z24, Z25
+	VFMADD213PS Z7, Z24, Z25
+	VFMADD213PS Z7, Z24, Z25
+	VSCALEFPS   Z27, Z25, Z24
+	VMULPS      Z26, Z24, Z24
+	VMOVUPS     Z7, Z25
+	VSUBPS      Z24, Z25, Z25
+	VPMOVD2M    Z23, K2
+	VMOVAPS     Z24, K2, Z25
+	VMULPS      Z25, Z23, Z23
+	VMOVUPS     Z23, (AX)
 	ADDQ        $0x40, AX
 	SUBQ        $0x10, CX
 	JMP         loop
@@ -166,46 +188,46 @@ loopTail:
 	SHLL        CL, DX
 	DECL        DX
 	KMOVW       DX, K1
-	VMOVUPS.Z   (AX), K1, Z1
-	VANDPS      vectorConstsAVX512<>+64(SB), Z1, Z2
-	VMINPS      Z2, Z0, Z2
-	VADDPS      vectorConstsAVX512<>+128(SB), Z2, Z0
-	VDIVPS      Z0, Z2, Z0
-	VMOVUPS     vectorConstsAVX512<>+192(SB), Z3
-	VFMADD213PS vectorConstsAVX512<>+256(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+320(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+384(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+448(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+512(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+576(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+640(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+704(SB), Z0, Z3
-	VFMADD213PS vectorConstsAVX512<>+768(SB), Z0, Z3
-	VMULPS      Z2, Z2, Z0
-	VFMSUB213PS Z0, Z2, Z2
-	VMULPS      vectorConstsAVX512<>+832(SB), Z0, Z0
-	VMULPS      vectorConstsAVX512<>+832(SB), Z2, Z2
-	VMOVUPS     vectorConstsAVX512<>+896(SB), Z4
-	VFMADD231PS vectorConstsAVX512<>+960(SB), Z0, Z4
-	VSUBPS      vectorConstsAVX512<>+896(SB), Z4, Z4
-	VFMADD231PS vectorConstsAVX512<>+1024(SB), Z4, Z0
-	VFMADD231PS vectorConstsAVX512<>+1088(SB), Z4, Z0
+	VMOVUPS.Z   (AX), K1, Z23
+	VANDPS      vectorConstsAVX512<>+1472(SB), Z23, Z24
+	VMINPS      Z24, Z0, Z24
+	VADDPS      Z1, Z24, Z0
+	VDIVPS      Z0, Z24, Z0
+	VMOVUPS     Z8, Z1
+	VFMADD213PS Z9, Z0, Z1
+	VFMADD213PS Z10, Z0, Z1
+	VFMADD213PS Z11, Z0, Z1
+	VFMADD213PS Z12, Z0, Z1
+	VFMADD213PS Z13, Z0, Z1
+	VFMADD213PS Z14, Z0, Z1
+	VFMADD213PS Z15, Z0, Z1
+	VFMADD213PS Z16, Z0, Z1
+	VFMADD213PS Z17, Z0, Z1
+	VMULPS      Z24, Z24, Z0
+	VFMSUB213PS Z0, Z24, Z24
+	VMULPS      Z2, Z0, Z0
+	VMULPS      Z2, Z24, Z2
+	VMOVUPS     Z4, Z8
+	VFMADD231PS Z3, Z0, Z8
+	VSUBPS      Z4, Z8, Z3
+	VFMADD231PS Z5, Z3, Z0
+	VFMADD231PS Z6, Z3, Z0
 	VADDPS      Z2, Z0, Z0
-	VMOVUPS     vectorConstsAVX512<>+1152(SB), Z2
-	VFMADD213PS vectorConstsAVX512<>+1216(SB), Z0, Z2
-	VFMADD213PS vectorConstsAVX512<>+1280(SB), Z0, Z2
-	VFMADD213PS vectorConstsAVX512<>+1344(SB), Z0, Z2
-	VFMADD213PS vectorConstsAVX512<>+1408(SB), Z0, Z2
-	VFMADD213PS vectorConstsAVX512<>+1472(SB), Z0, Z2
-	VFMADD213PS vectorConstsAVX512<>+1472(SB), Z0, Z2
-	VSCALEFPS   Z4, Z2, Z0
-	VMULPS      Z3, Z0, Z0
-	VMOVUPS     vectorConstsAVX512<>+1472(SB), Z2
-	VSUBPS      Z0, Z2, Z2
-	VPMOVD2M    Z1, K2
-	VMOVAPS     Z0, K2, Z2
-	VMULPS      Z2, Z1, Z1
-	VMOVUPS     Z1, K1, (AX)
+	VMOVUPS     Z18, Z2
+	VFMADD213PS Z19, Z0, Z2
+	VFMADD213PS Z20, Z0, Z2
+	VFMADD213PS Z21, Z0, Z2
+	VFMADD213PS Z22, Z0, Z2
+	VFMADD213PS Z7, Z0, Z2
+	VFMADD213PS Z7, Z0, Z2
+	VSCALEFPS   Z3, Z2, Z0
+	VMULPS      Z1, Z0, Z0
+	VMOVUPS     Z7, Z1
+	VSUBPS      Z0, Z1, Z1
+	VPMOVD2M    Z23, K2
+	VMOVAPS     Z0, K2, Z1
+	VMULPS      Z1, Z23, Z23
+	VMOVUPS     Z23, K1, (AX)
 
 loopDone:
 	VZEROUPPER
@@ -292,7 +314,7 @@ squaresDone:
 	VDIVSS        X0, X2, X1
 	VADDSS        eps+96(FP), X1, X1
 	VSQRTSS       X1, X1, X1
-	VMOVSS        vectorConstsAVX512<>+1472(SB), X0
+	VMOVSS        vectorConstsAVX512<>+448(SB), X0
 	VDIVSS        X1, X0, X1
 	VBROADCASTSS  X1, Z0
 	MOVQ          DX, R8
@@ -443,11 +465,11 @@ TEXT ·vecExpSumAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS m+48(FP), Z0
 	VPXORD       Z1, Z1, Z1
 	VMOVUPS      vectorConstsAVX512<>+1600(SB), Z2
-	VMOVUPS      vectorConstsAVX512<>+960(SB), Z3
-	VMOVUPS      vectorConstsAVX512<>+896(SB), Z4
-	VMOVUPS      vectorConstsAVX512<>+1024(SB), Z5
-	VMOVUPS      vectorConstsAVX512<>+1088(SB), Z6
-	VMOVUPS      vectorConstsAVX512<>+1472(SB), Z7
+	VMOVUPS      vectorConstsAVX512<>+192(SB), Z3
+	VMOVUPS      vectorConstsAVX512<>+256(SB), Z4
+	VMOVUPS      vectorConstsAVX512<>+320(SB), Z5
+	VMOVUPS      vectorConstsAVX512<>+384(SB), Z6
+	VMOVUPS      vectorConstsAVX512<>+448(SB), Z7
 	VMOVUPS      vectorConstsAVX512<>+1152(SB), Z8
 	VMOVUPS      vectorConstsAVX512<>+1216(SB), Z9
 	VMOVUPS      vectorConstsAVX512<>+1280(SB), Z10
@@ -527,11 +549,11 @@ TEXT ·vecSumExpAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS m+24(FP), Z0
 	VPXORD       Z1, Z1, Z1
 	VMOVUPS      vectorConstsAVX512<>+1600(SB), Z2
-	VMOVUPS      vectorConstsAVX512<>+960(SB), Z3
-	VMOVUPS      vectorConstsAVX512<>+896(SB), Z4
-	VMOVUPS      vectorConstsAVX512<>+1024(SB), Z5
-	VMOVUPS      vectorConstsAVX512<>+1088(SB), Z6
-	VMOVUPS      vectorConstsAVX512<>+1472(SB), Z7
+	VMOVUPS      vectorConstsAVX512<>+192(SB), Z3
+	VMOVUPS      vectorConstsAVX512<>+256(SB), Z4
+	VMOVUPS      vectorConstsAVX512<>+320(SB), Z5
+	VMOVUPS      vectorConstsAVX512<>+384(SB), Z6
+	VMOVUPS      vectorConstsAVX512<>+448(SB), Z7
 	VMOVUPS      vectorConstsAVX512<>+1152(SB), Z8
 	VMOVUPS      vectorConstsAVX512<>+1216(SB), Z9
 	VMOVUPS      vectorConstsAVX512<>+1280(SB), Z10
@@ -616,278 +638,278 @@ DATA vectorConstsAVX512<>+48(SB)/4, $0x41680000
 DATA vectorConstsAVX512<>+52(SB)/4, $0x41680000
 DATA vectorConstsAVX512<>+56(SB)/4, $0x41680000
 DATA vectorConstsAVX512<>+60(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+64(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+68(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+72(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+76(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+80(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+84(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+88(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+92(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+96(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+100(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+104(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+108(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+112(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+116(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+120(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+124(SB)/4, $0x7fffffff
-DATA vectorConstsAVX512<>+128(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+132(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+136(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+140(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+144(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+148(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+152(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+156(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+160(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+164(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+168(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+172(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+176(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+180(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+184(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+188(SB)/4, $0x40400000
-DATA vectorConstsAVX512<>+192(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+196(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+200(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+204(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+208(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+212(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+216(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+220(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+224(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+228(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+232(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+236(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+240(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+244(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+248(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+252(SB)/4, $0x3cdede10
-DATA vectorConstsAVX512<>+256(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+260(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+264(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+268(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+272(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+276(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+280(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+284(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+288(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+292(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+296(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+300(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+304(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+308(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+312(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+316(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX512<>+320(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+324(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+328(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+332(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+336(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+340(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+344(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+348(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+352(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+356(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+360(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+364(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+368(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+372(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+376(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+380(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX512<>+384(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+388(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+392(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+396(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+400(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+404(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+408(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+412(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+416(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+420(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+424(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+428(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+432(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+436(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+440(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+444(SB)/4, $0x3c18c518
-DATA vectorConstsAVX512<>+448(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+452(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+456(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+460(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+464(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+468(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+472(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+476(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+480(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+484(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+488(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+492(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+496(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+500(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+504(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+508(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX512<>+512(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+516(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+520(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+524(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+528(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+532(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+536(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+540(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+544(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+548(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+552(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+556(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+560(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+564(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+568(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+572(SB)/4, $0xbe228c61
-DATA vectorConstsAVX512<>+576(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+580(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+584(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+588(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+592(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+596(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+600(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+604(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+608(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+612(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+616(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+620(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+624(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+628(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+632(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+636(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX512<>+640(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+644(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+648(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+652(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+656(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+660(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+664(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+668(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+672(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+676(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+680(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+684(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+688(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+692(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+696(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+700(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX512<>+704(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+708(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+712(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+716(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+720(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+724(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+728(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+732(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+736(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+740(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+744(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+748(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+752(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+756(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+760(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+764(SB)/4, $0xbf99319d
-DATA vectorConstsAVX512<>+768(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+772(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+776(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+780(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+784(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+788(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+792(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+796(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+800(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+804(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+808(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+812(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+816(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+820(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+824(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+828(SB)/4, $0x3f000000
-DATA vectorConstsAVX512<>+832(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+836(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+840(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+844(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+848(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+852(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+856(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+860(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+864(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+868(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+872(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+876(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+880(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+884(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+888(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+892(SB)/4, $0xbf000000
-DATA vectorConstsAVX512<>+896(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+900(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+904(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+908(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+912(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+916(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+920(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+924(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+928(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+932(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+936(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+940(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+944(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+948(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+952(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+956(SB)/4, $0x4b400000
-DATA vectorConstsAVX512<>+960(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+964(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+968(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+972(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+976(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+980(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+984(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+988(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+992(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+996(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+1000(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+1004(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+1008(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+1012(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+1016(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+1020(SB)/4, $0x3fb8aa3b
-DATA vectorConstsAVX512<>+1024(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1028(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1032(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1036(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1040(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1044(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1048(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1052(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1056(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1060(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1064(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1068(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1072(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1076(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1080(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1084(SB)/4, $0xbf318000
-DATA vectorConstsAVX512<>+1088(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1092(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1096(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1100(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1104(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1108(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1112(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1116(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1120(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1124(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1128(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1132(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1136(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1140(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1144(SB)/4, $0x395e8083
-DATA vectorConstsAVX512<>+1148(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+64(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+68(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+72(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+76(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+80(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+84(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+88(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+92(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+96(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+100(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+104(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+108(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+112(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+116(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+120(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+124(SB)/4, $0x40400000
+DATA vectorConstsAVX512<>+128(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+132(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+136(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+140(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+144(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+148(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+152(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+156(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+160(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+164(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+168(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+172(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+176(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+180(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+184(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+188(SB)/4, $0xbf000000
+DATA vectorConstsAVX512<>+192(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+196(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+200(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+204(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+208(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+212(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+216(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+220(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+224(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+228(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+232(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+236(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+240(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+244(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+248(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+252(SB)/4, $0x3fb8aa3b
+DATA vectorConstsAVX512<>+256(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+260(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+264(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+268(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+272(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+276(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+280(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+284(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+288(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+292(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+296(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+300(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+304(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+308(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+312(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+316(SB)/4, $0x4b400000
+DATA vectorConstsAVX512<>+320(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+324(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+328(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+332(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+336(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+340(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+344(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+348(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+352(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+356(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+360(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+364(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+368(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+372(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+376(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+380(SB)/4, $0xbf318000
+DATA vectorConstsAVX512<>+384(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+388(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+392(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+396(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+400(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+404(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+408(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+412(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+416(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+420(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+424(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+428(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+432(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+436(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+440(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+444(SB)/4, $0x395e8083
+DATA vectorConstsAVX512<>+448(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+452(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+456(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+460(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+464(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+468(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+472(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+476(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+480(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+484(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+488(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+492(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+496(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+500(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+504(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+508(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+512(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+516(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+520(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+524(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+528(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+532(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+536(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+540(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+544(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+548(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+552(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+556(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+560(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+564(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+568(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+572(SB)/4, $0x3cdede10
+DATA vectorConstsAVX512<>+576(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+580(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+584(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+588(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+592(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+596(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+600(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+604(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+608(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+612(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+616(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+620(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+624(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+628(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+632(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+636(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX512<>+640(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+644(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+648(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+652(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+656(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+660(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+664(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+668(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+672(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+676(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+680(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+684(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+688(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+692(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+696(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+700(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX512<>+704(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+708(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+712(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+716(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+720(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+724(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+728(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+732(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+736(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+740(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+744(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+748(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+752(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+756(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+760(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+764(SB)/4, $0x3c18c518
+DATA vectorConstsAVX512<>+768(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+772(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+776(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+780(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+784(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+788(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+792(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+796(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+800(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+804(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+808(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+812(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+816(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+820(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+824(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+828(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX512<>+832(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+836(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+840(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+844(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+848(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+852(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+856(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+860(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+864(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+868(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+872(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+876(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+880(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+884(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+888(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+892(SB)/4, $0xbe228c61
+DATA vectorConstsAVX512<>+896(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+900(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+904(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+908(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+912(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+916(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+920(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+924(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+928(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+932(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+936(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+940(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+944(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+948(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+952(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+956(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX512<>+960(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+964(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+968(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+972(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+976(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+980(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+984(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+988(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+992(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+996(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+1000(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+1004(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+1008(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+1012(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+1016(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+1020(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX512<>+1024(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1028(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1032(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1036(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1040(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1044(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1048(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1052(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1056(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1060(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1064(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1068(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1072(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1076(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1080(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1084(SB)/4, $0xbf99319d
+DATA vectorConstsAVX512<>+1088(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1092(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1096(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1100(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1104(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1108(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1112(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1116(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1120(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1124(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1128(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1132(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1136(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1140(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1144(SB)/4, $0x3f000000
+DATA vectorConstsAVX512<>+1148(SB)/4, $0x3f000000
 DATA vectorConstsAVX512<>+1152(SB)/4, $0x3ab52919
 DATA vectorConstsAVX512<>+1156(SB)/4, $0x3ab52919
 DATA vectorConstsAVX512<>+1160(SB)/4, $0x3ab52919
@@ -968,22 +990,22 @@ DATA vectorConstsAVX512<>+1456(SB)/4, $0x3efffffe
 DATA vectorConstsAVX512<>+1460(SB)/4, $0x3efffffe
 DATA vectorConstsAVX512<>+1464(SB)/4, $0x3efffffe
 DATA vectorConstsAVX512<>+1468(SB)/4, $0x3efffffe
-DATA vectorConstsAVX512<>+1472(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1476(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1480(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1484(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1488(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1492(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1496(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1500(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1504(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1508(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1512(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1516(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1520(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1524(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1528(SB)/4, $0x3f800000
-DATA vectorConstsAVX512<>+1532(SB)/4, $0x3f800000
+DATA vectorConstsAVX512<>+1472(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1476(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1480(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1484(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1488(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1492(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1496(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1500(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1504(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1508(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1512(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1516(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1520(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1524(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1528(SB)/4, $0x7fffffff
+DATA vectorConstsAVX512<>+1532(SB)/4, $0x7fffffff
 DATA vectorConstsAVX512<>+1536(SB)/4, $0xff800000
 DATA vectorConstsAVX512<>+1540(SB)/4, $0xff800000
 DATA vectorConstsAVX512<>+1544(SB)/4, $0xff800000

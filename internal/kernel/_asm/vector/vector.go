@@ -145,11 +145,16 @@ func gelu(g *gen) {
 	g.function("vecGelu", "func(x []float32)", "is geluRef.")
 	p, n := g.slice("x"), g.length("x")
 	limit := g.loadConst(geluMax)[0]
+	// The table of constants lies at a multiple of 32 bytes: half of the time each
+	// would be loaded from two cache lines.
+	g.keep(3, -0.5, log2e, roundShift, -ln2Hi, -ln2Lo, 1)
+	g.keep(geluPoly...)
+	g.keep(expPoly...)
 	g.loop("loop", n, []reg.GPVirtual{p}, func(m mask) {
 		x := g.load(at(p), m)
 		y, low, poly := g.vec(), g.vec(), g.vec()
 		g.each(func(i, at int) {
-			c := func(v float32) operand.Mem { return g.constant(v).Offset(at) }
+			c := func(v float32) operand.Op { return g.operand(v, i) }
 			t, v := g.like(x[i]), g.like(x[i])
 			g.VANDPS(g.constantBits(1<<31-1).Offset(at), x[i], t)
 			g.VMINPS(t, limit, t) // limit < t ? limit : t, so NaN stays
@@ -168,7 +173,7 @@ func gelu(g *gen) {
 		g.each(func(i, at int) {
 			g.VMULPS(poly[i], y[i], y[i])
 			one := g.like(y[i])
-			g.VMOVUPS(g.constant(1).Offset(at), one)
+			g.VMOVUPS(g.operand(1, i), one)
 			g.VSUBPS(y[i], one, one)
 			// By the sign bit: at -0 both are ½.
 			if g.wide {
