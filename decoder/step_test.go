@@ -97,7 +97,7 @@ func TestStepRows(t *testing.T) {
 	for _, tt := range []struct {
 		spec      string
 		precision tensor.DType
-	}{{"odd", tensor.F32}, {"odd", tensor.F16}, {"odd", tensor.BF16}, {"multi", 0}} {
+	}{{"odd", tensor.F32}, {"odd", tensor.F16}, {"odd", tensor.BF16}, {"odd", tensor.I8}, {"multi", 0}} {
 		for _, threads := range []int{1, 2, 3} {
 			t.Run(fmt.Sprintf("%s/%v/%d", tt.spec, tt.precision, threads), func(t *testing.T) {
 				if testing.Short() && tt.spec == "multi" && threads > 1 {
