@@ -1,6 +1,10 @@
 package kernel
 
-import "verity/internal/parallel"
+import (
+	"sync"
+
+	"verity/internal/parallel"
+)
 
 // A Place says where the keys and values of a row belong.
 type Place struct {
@@ -46,11 +50,16 @@ func MatMulKV(p *parallel.Pool, dst []float32, places []Place, x []float32, xStr
 // is one in each.
 func headsInPanels(rest, dim int) bool { return panel%dim == 0 && rest%dim == 0 }
 
+// outputs are for products that cannot go into caches at once.
+var outputs = sync.Pool{New: func() any { return new([]float32) }}
+
 // multiplySet does what MatMulKV does where a product cannot go into the caches by
 // panels: it is finished first.
 func multiplySet(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
-	k := places[0].K
-	width, all := k.heads*k.dim, NewFloats(len(places)*w.out)
+	scratch := outputs.Get().(*[]float32)
+	defer outputs.Put(scratch)
+	*scratch = grow(*scratch, len(places)*w.out)
+	width, all := places[0].K.heads*places[0].K.dim, *scratch
 	multiply(p, matmul{dst: all, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, stride: w.out, rounded: keep})
 	for r, to := range places {
 		row := all[r*w.out:][:w.out]
