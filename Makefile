@@ -47,8 +47,8 @@ vet: ## go vet here, without assembly, and for other systems and processors
 arch: ## the import plan and the package comments
 	go test -vet=off -count=1 .
 
-# -count=1: the test cache does not see a variable that is read before main. -p 1: in
-# plain Go, two packages whose threads keep each other waiting take three times as long.
+# -count=1: the test cache does not see a variable that is read before main. -p 1: the
+# threads of these packages spin for one another, and are not to do so for two at a time.
 bits: ## the same bits from every instruction set
 	@for off in avx512 avx512,avx2; do \
 		echo "VERITY_DISABLE=$$off"; \
