@@ -88,6 +88,9 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 			t.Fatal(err)
 		}
 	}
+	if err := g.Broken(); err != nil {
+		t.Errorf("%T: %v", a, err)
+	}
 	return g.Choices(), s.NoSpeechProb(), g.Stats()
 }
 

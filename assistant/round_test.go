@@ -159,6 +159,97 @@ func TestRoundsSaved(t *testing.T) {
 	}
 }
 
+// TestForeseen: only accepted drafts were foreseen, not the choice behind them.
+func TestForeseen(t *testing.T) {
+	v := &script{kind: 2} // 2, 3, …, none of them 9
+	want := tokensOf(v.plain(6))
+	g := Begin(v, &listed{[][]Token{{want[0], want[1], 9}, nil, {want[4], 9}}}, eot, 6)
+	for !g.Done() {
+		if err := g.Round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := g.Foreseen(); !slices.Equal(got, []bool{true, true, false, false, true, false}) {
+		t.Errorf("foreseen %v", got)
+	}
+}
+
+// listed drafts what it is told, a round after the other.
+type listed struct{ drafts [][]Token }
+
+func (l *listed) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	d := l.drafts[0]
+	l.drafts = l.drafts[1:]
+	return append(dst, d[:min(limit, len(d))]...), nil
+}
+
+func (*listed) Commit(context.Context, []Token) error { return nil }
+
+// frail fails in its third draft, or third commit, and ends ctx before if cancel is set.
+type frail struct {
+	script
+	commits bool
+	cancel  context.CancelFunc
+	n       int
+}
+
+func (f *frail) fail() error {
+	if f.n++; f.n < 3 {
+		return nil
+	}
+	if f.cancel != nil {
+		f.cancel()
+	}
+	return fmt.Errorf("worn out after %d", f.n)
+}
+
+func (f *frail) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
+	dst, _ = f.script.Propose(ctx, dst, limit)
+	if f.commits {
+		return dst, nil
+	}
+	return dst, f.fail()
+}
+
+func (f *frail) Commit(ctx context.Context, kept []Token) error {
+	f.script.Commit(ctx, kept)
+	if f.commits {
+		return f.fail()
+	}
+	return nil
+}
+
+// TestFrail: a proposer that fails is left alone, and its last draft unread; the text is
+// that of plain decoding. The end of the context is no failure of its.
+func TestFrail(t *testing.T) {
+	for _, commits := range []bool{false, true} {
+		v := &script{seed: 2, kind: 2}
+		p := &frail{script: script{seed: 2, kind: 2, same: true}, commits: commits}
+		g := Begin(v, p, eot, 40)
+		g.Pace(Constant(4))
+		for !g.Done() {
+			if err := g.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := v.plain(40); !slices.Equal(g.Choices(), want) {
+			t.Errorf("commits %v: %v, want %v", commits, g.Choices(), want)
+		}
+		if err := g.Broken(); err == nil || p.n != 3 || g.Stats().Accepted < 8 {
+			t.Errorf("commits %v: broken %v after %d, %+v", commits, err, p.n, g.Stats())
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	g := Begin(&script{seed: 2, kind: 2}, &frail{cancel: cancel}, eot, 40)
+	var err error
+	for !g.Done() && err == nil {
+		err = g.Round(ctx)
+	}
+	if err == nil || g.Broken() != nil {
+		t.Errorf("error %v, broken %v; want the end of the context alone", err, g.Broken())
+	}
+}
+
 func ExampleGeneration() {
 	model := &script{seed: 2, kind: 2}
 	copyist := &script{seed: 2, kind: 2, same: true} // drafts four tokens and is always right

@@ -52,6 +52,9 @@ func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Poli
 			t.Fatal(err)
 		}
 	}
+	if err := g.Broken(); err != nil {
+		t.Errorf("%T: %v", a, err)
+	}
 	return g.Choices(), g.Stats()
 }
 

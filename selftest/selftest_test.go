@@ -12,6 +12,7 @@ import (
 	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
+	"verity/model"
 	"verity/tokenizer"
 )
 
@@ -74,6 +75,33 @@ func TestFault(t *testing.T) {
 		if sameChoices(got, want) {
 			t.Errorf("choices %v pass for %v", got, want)
 		}
+	}
+}
+
+// TestBrokenAssistant: transcribing goes on without an assistant whose weights are
+// broken; the check of drafts must not.
+func TestBrokenAssistant(t *testing.T) {
+	s := subject(t, 1)
+	files := testmodel.Changed(t, testmodel.FS(testmodel.Named("odd")), "model.decoder.layer_norm.bias", func(data []byte) {
+		copy(data, "\xff\xff\xff\xff") // not a number in any type
+	})
+	c, err := model.OpenFS(files, "odd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	d, err := decoder.New(c, decoder.Options{Precision: tensor.F16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Assistant = &assistant.Model{Name: "worn out", Decoder: d, EOT: s.Tokenizer.EOT}
+	b, err := prepare(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken *assistant.BrokenError
+	if _, _, err := checkDrafts(t.Context(), b); !errors.As(err, &broken) {
+		t.Errorf("error %v, want the assistant's", err)
 	}
 }
 

@@ -26,6 +26,7 @@ type memory struct {
 type work struct {
 	Machine, Model, Precision     string
 	Assistant, AssistantPrecision string
+	Shortlist                     int
 	Threads                       int
 	Disabled                      string // instruction sets, by VERITY_DISABLE
 }
@@ -61,7 +62,8 @@ func (m *modelFlags) remember(e *engine) {
 	k := &memory{auto: m.assistant.auto, work: work{
 		Machine: machine(), Model: fingerprint(e.checkpoint), Precision: m.precision.String(),
 		Assistant: m.assistant.name, AssistantPrecision: m.assistant.precision.String(),
-		Threads: e.pool.Threads(), Disabled: os.Getenv("VERITY_DISABLE"),
+		Shortlist: m.assistant.shortlist,
+		Threads:   e.pool.Threads(), Disabled: os.Getenv("VERITY_DISABLE"),
 	}}
 	if full, err := filepath.Abs(m.assistant.name); err == nil && m.assistant.name != demoName {
 		if _, err := os.Stat(full); err == nil {
