@@ -35,9 +35,9 @@ type LoadOptions struct {
 	// exact as the file. Output does not depend on it.
 	Precision tensor.DType
 
-	// Shortlist is how many text tokens the assistant may draft, the lowest ids,
-	// which are about the most frequent; special tokens and timestamps come on
-	// top. 0 means all. Output does not depend on it.
+	// Shortlist is how many text tokens the assistant may draft, the lowest ids;
+	// special tokens and timestamps come on top. 0 means all. Output does not depend
+	// on it. Of what Whisper writes in English, 20,000 are 92 %, 30,000 are 96 %.
 	Shortlist int
 }
 
