@@ -180,6 +180,8 @@ func (a *assumptions) fromBench(name string, m *measured) error {
 // fromCompare takes α, c and, as a straight line, V. A plain step is the time of the
 // baseline's passes over the tokens of both.
 func (a *assumptions) fromCompare(name string, m *measured) error {
+	// What was accepted is counted in all runs, seconds are those of the recorded: how
+	// many runs there were cancels in the quotients below.
 	x, s := m.Acceptance, m.Stages
 	step := s.Verify.Baseline / (x.MeanKept * x.Rounds)
 	if x.Drafted == 0 || !(step > 0) {
