@@ -51,9 +51,8 @@ type attendBuffer struct {
 // operation rounds:
 //
 //	s[j] = float32(Σ_d q8[d]·k[j][d])·((qs·scale)·ks[j])
-//	m = max s;  e[j] = Exp(s[j]-m)
-//	for each block B of the keys 0 … 255, 256 … 511, …, up to N-1:
-//	    t += Σ e (sixteen partials)
+//	m, e[j] and t as before
+//	for each block of the keys 0 … 255, 256 … 511, …, up to N-1:
 //	    w[j] = e[j]·vs[j];  M = max w;  u[j] = w[j]·(255/M), to the nearest integer
 //	    out[c] += float32(Σ u[j]·v[j][c])·(M/255)
 //	out[c] = out[c] / t

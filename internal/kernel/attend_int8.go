@@ -5,21 +5,13 @@ import (
 	"sync"
 )
 
-// weightBlock is how many keys' weights are rounded with one scale. Where a row attends
-// to a few keys much more than to others, all others are zero in eight bits, though many
-// of them weigh as much: blocks without such a key keep theirs.
-const weightBlock = 256
-
-// weightStride is how far rows of weights are apart: not in the same cache set.
-const weightStride = weightBlock + 64
-
 // An int8Buffer is what attention in int8 needs besides the scores.
 type int8Buffer struct {
 	query   []byte // [rows][depth], as int8
 	start   [tileRows]int32
-	scale   [tileRows]float32 // of the queries, then of the weights
-	most    [tileRows]float32 // score of a row
-	weights []byte            // [rows][weightStride]
+	scale   [tileRows]float32 // of the queries
+	weights []byte            // [block][tileRows][weightStride]
+	units   []float32         // [block][tileRows], of the weights
 	acc     [tileRows * panel]int32
 }
 
@@ -58,49 +50,45 @@ func centre(q []byte) int32 {
 // of keys after the other. What a row does not see has a weight of zero, and adds zero
 // to a sum that is no negative zero: nothing.
 func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
-	v, n := j.spans[rows.lo].V, rows.rows()
-	i8 := &b.int8
+	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.int8
 	_, longest := j.lengths(rows)
-	i8.weights = growBytes(i8.weights, n*weightStride)
+	blocks := (longest + weightBlock - 1) / weightBlock
+	i8.weights = growBytes(i8.weights, blocks*weightStep)
+	i8.units = grow(i8.units, blocks*tileRows)
 	for r := range n {
-		i8.most[r] = vector.max(b.scores[r*b.stride:][:j.spans[rows.lo+r].N])
-		b.sums[r] = 0
+		seen := j.spans[rows.lo+r].N
+		if (seen+lanes-1)&^(lanes-1) < longest {
+			i8.blank(r, seen, blocks)
+		}
+		x := b.scores[r*b.stride:][:seen]
+		b.sums[r] = attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.quads:], vector.max(x))
 	}
 	stride := j.heads * j.dim
 	dst := j.dst[rows.lo*stride+head*j.dim:]
-	for from := 0; from < longest; from += weightBlock {
-		keys := min(weightBlock, longest-from)
-		for r := range n {
-			j.level(b, v, head, rows.lo+r, r, from, keys)
-		}
-		depth, finish := (keys+3)&^3, int8s.fn.add
-		if from == 0 {
-			finish = int8s.fn.store
-		}
+	finish := int8s.fn.store
+	for block := range blocks {
+		from := block * weightBlock
+		depth := (min(weightBlock, longest-from) + 3) &^ 3
 		for c := 0; c < j.dim; c += panel {
 			acc, cols := i8.acc[:n*panel], min(panel, j.dim-c)
 			clear(acc)
 			at := v.at(head, from) + c*4*v.quads
-			int8s.fn.tile(acc, i8.weights, weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
-			finish(dst[c:], acc, noOffsets[:cols], i8.scale[:n], ones[:cols], negativeZeros[:cols], stride, n)
+			int8s.fn.tile(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
+			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*tileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
 		}
+		finish = int8s.fn.add
 	}
 	for r := range n {
 		vector.div(dst[r*stride:][:j.dim], b.sums[r])
 	}
 }
 
-// level fills row r of the weights with those of a block of keys from one on, and adds
-// to the row's sum.
-func (j *attendJob) level(b *attendBuffer, v *Values, head, span, r, from, keys int) {
-	all := b.scores[r*b.stride+from:][:(keys+lanes-1)&^(lanes-1)]
-	x := all[:min(keys, max(0, j.spans[span].N-from))]
-	sum, most := attendInt8.weigh(x, v.scale[head*4*v.quads+from:], b.int8.most[r])
-	inverse, unit := levelScale(most)
-	clear(all[len(x):])
-	attendInt8.level(b.int8.weights[r*weightStride:], all, inverse)
-	b.int8.scale[r] = unit
-	b.sums[r] += sum
+// blank sets the weights of row r to zero from its last block on.
+func (i *int8Buffer) blank(r, seen, blocks int) {
+	for block := (seen - 1) / weightBlock; block < blocks; block++ {
+		clear(i.weights[block*weightStep+r*weightStride:][:weightBlock])
+		i.units[block*tileRows+r] = 0
+	}
 }
 
 var (

@@ -5,16 +5,14 @@ package kernel
 func attendInt8Arch() []impl[attendInt8Ops] {
 	return []impl[attendInt8Ops]{
 		{"avx512", hasVNNI, attendInt8Ops{
-			score: scoreInt8With(scoreInt8R1AVX512, scoreInt8R2AVX512, scoreInt8R3AVX512, scoreInt8R4AVX512, scoreInt8R5AVX512, scoreInt8R6AVX512),
-			weigh: weighWith(vecWeighAVX512),
-			level: levelWith(vecLevelAVX512),
-			quads: quadsAVX2,
+			score:   scoreInt8With(scoreInt8R1AVX512, scoreInt8R2AVX512, scoreInt8R3AVX512, scoreInt8R4AVX512, scoreInt8R5AVX512, scoreInt8R6AVX512),
+			weights: weightsWith(vecWeightsAVX512),
+			quads:   quadsAVX2,
 		}},
 		{"avx2", hasAVX2, attendInt8Ops{
-			score: scoreInt8With(scoreInt8R1AVX2, scoreInt8R2AVX2, scoreInt8R3AVX2, scoreInt8R4AVX2),
-			weigh: weighWith(vecWeighAVX2),
-			level: levelWith(vecLevelAVX2),
-			quads: quadsAVX2,
+			score:   scoreInt8With(scoreInt8R1AVX2, scoreInt8R2AVX2, scoreInt8R3AVX2, scoreInt8R4AVX2),
+			weights: weightsWith(vecWeightsAVX2),
+			quads:   quadsAVX2,
 		}},
 	}
 }
@@ -39,18 +37,16 @@ func scoreInt8With(tiles ...asmScoreInt8) scoreInt8Func {
 	}
 }
 
-func weighWith(f func(x, scale []float32, m float32) (float32, uint32)) func(x, scale []float32, m float32) (float32, uint32) {
-	return func(x, scale []float32, m float32) (float32, uint32) { return f(x, scale[:len(x)], m) }
-}
-
-func levelWith(f func(dst *byte, w *float32, n int, inverse float32)) func(dst []byte, w []float32, inverse float32) {
-	return func(dst []byte, w []float32, inverse float32) {
-		dst = dst[:len(w)]
-		n := len(w) &^ 15
-		if n > 0 {
-			f(&dst[0], &w[0], n, inverse)
+func weightsWith(f func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32) float32) func(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
+	return func(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
+		n := len(x)
+		if n == 0 {
+			return 0
 		}
-		levelRef(dst[n:], w[n:], inverse)
+		last := (n - 1) / weightBlock
+		full := (n + lanes - 1) &^ (lanes - 1)
+		_, _, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*tileRows], x[:full], scale[n-1]
+		return f(&dst[0], weightStep, &unit[0], 4*tileRows, &x[0], &scale[0], n, m)
 	}
 }
 

@@ -24,15 +24,10 @@ func scoreInt8R3AVX2(dst *float32, dstStride int, q *byte, qStride int, start *i
 //go:noescape
 func scoreInt8R4AVX2(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// vecWeighAVX2 is weighRef for m ≥ x.
+// vecWeightsAVX2 is weightsRef for m ≥ x and n above 0. Steps are in bytes.
 //
 //go:noescape
-func vecWeighAVX2(x []float32, scale []float32, m float32) (sum float32, most uint32)
-
-// vecLevelAVX2 is levelRef for n elements, a multiple of sixteen above 0.
-//
-//go:noescape
-func vecLevelAVX2(dst *byte, w *float32, n int, inverse float32)
+func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32) float32
 
 // vecQuadsAVX2 is quadsRef.
 //

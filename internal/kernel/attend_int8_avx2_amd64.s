@@ -3070,30 +3070,41 @@ at14done:
 	VZEROUPPER
 	RET
 
-// func vecWeighAVX2(x []float32, scale []float32, m float32) (sum float32, most uint32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·vecWeighAVX2(SB), NOSPLIT, $0-64
-	MOVQ         x_base+0(FP), AX
-	MOVQ         scale_base+24(FP), CX
-	MOVQ         x_len+8(FP), DX
-	VBROADCASTSS m+48(FP), Y0
+// func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32) float32
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·vecWeightsAVX2(SB), NOSPLIT, $0-68
+	MOVQ         dst+0(FP), AX
+	MOVQ         unit+16(FP), CX
+	MOVQ         x+32(FP), DX
+	MOVQ         scale+40(FP), BX
+	MOVQ         n+48(FP), SI
+	VBROADCASTSS m+56(FP), Y0
 	VMOVAPS      Y0, Y1
-	VXORPS       Y2, Y2, Y2
-	VXORPS       Y3, Y3, Y3
+	VMOVUPS      vectorConstsAVX2<>+0(SB), Y2
+	VMOVUPS      vectorConstsAVX2<>+32(SB), Y3
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
-	VMOVUPS      vectorConstsAVX2<>+0(SB), Y6
-	VMOVUPS      vectorConstsAVX2<>+32(SB), Y7
+
+block:
+	MOVQ    $0x00000100, DI
+	CMPQ    SI, DI
+	CMOVQLT SI, DI
+	SUBQ    DI, SI
+	LEAQ    15(DI), R8
+	MOVQ    DX, R9
+	MOVQ    AX, R10
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
 
 loop:
-	CMPQ        DX, $0x10
+	CMPQ        DI, $0x10
 	JLT         loopTail
-	VMOVUPS     (AX), Y8
-	VMOVUPS     32(AX), Y9
+	VMOVUPS     (DX), Y8
+	VMOVUPS     32(DX), Y9
 	VSUBPS      Y0, Y8, Y8
-	VMAXPS      Y8, Y6, Y8
+	VMAXPS      Y8, Y2, Y8
 	VSUBPS      Y1, Y9, Y9
-	VMAXPS      Y9, Y7, Y9
+	VMAXPS      Y9, Y3, Y9
 	VMOVUPS     vectorConstsAVX2<>+64(SB), Y10
 	VFMADD231PS vectorConstsAVX2<>+128(SB), Y8, Y10
 	VSUBPS      vectorConstsAVX2<>+64(SB), Y10, Y11
@@ -3138,145 +3149,151 @@ loop:
 	VPSLLD      $0x17, Y10, Y10
 	VMULPS      Y10, Y11, Y11
 	VMOVAPS     Y11, Y9
-	VADDPS      Y8, Y2, Y2
-	VADDPS      Y9, Y3, Y3
-	VMOVUPS     (CX), Y10
-	VMOVUPS     32(CX), Y11
+	VADDPS      Y8, Y4, Y4
+	VADDPS      Y9, Y5, Y5
+	VMOVUPS     (BX), Y10
+	VMOVUPS     32(BX), Y11
 	VMULPS      Y10, Y8, Y8
+	VPMAXUD     Y8, Y6, Y6
 	VMULPS      Y11, Y9, Y9
-	VMOVUPS     Y8, (AX)
-	VMOVUPS     Y9, 32(AX)
-	VPMAXUD     Y8, Y4, Y4
-	VPMAXUD     Y9, Y5, Y5
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, CX
-	SUBQ        $0x10, DX
+	VPMAXUD     Y9, Y7, Y7
+	VMOVUPS     Y8, (DX)
+	VMOVUPS     Y9, 32(DX)
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	SUBQ        $0x10, DI
 	JMP         loop
 
 loopTail:
-	TESTQ       DX, DX
+	TESTQ       DI, DI
 	JE          loopDone
-	LEAQ        vectorMasks<>+64(SB), BX
-	NEGQ        DX
-	VMOVUPS     (BX)(DX*4), Y8
-	VMOVUPS     32(BX)(DX*4), Y9
-	VMASKMOVPS  (AX), Y8, Y10
-	VMASKMOVPS  32(AX), Y9, Y11
+	LEAQ        vectorMasks<>+64(SB), R11
+	NEGQ        DI
+	VMOVUPS     (R11)(DI*4), Y8
+	VMOVUPS     32(R11)(DI*4), Y9
+	VMASKMOVPS  (DX), Y8, Y10
+	VMASKMOVPS  32(DX), Y9, Y11
 	VSUBPS      Y0, Y10, Y10
-	VMAXPS      Y10, Y6, Y10
+	VMAXPS      Y10, Y2, Y10
 	VSUBPS      Y1, Y11, Y11
-	VMAXPS      Y11, Y7, Y11
-	VMOVUPS     vectorConstsAVX2<>+64(SB), Y0
-	VFMADD231PS vectorConstsAVX2<>+128(SB), Y10, Y0
-	VSUBPS      vectorConstsAVX2<>+64(SB), Y0, Y1
-	VFMADD231PS vectorConstsAVX2<>+192(SB), Y1, Y10
-	VFMADD231PS vectorConstsAVX2<>+256(SB), Y1, Y10
-	VMOVUPS     vectorConstsAVX2<>+320(SB), Y1
-	VFMADD213PS vectorConstsAVX2<>+384(SB), Y10, Y1
-	VFMADD213PS vectorConstsAVX2<>+448(SB), Y10, Y1
-	VFMADD213PS vectorConstsAVX2<>+512(SB), Y10, Y1
-	VFMADD213PS vectorConstsAVX2<>+576(SB), Y10, Y1
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y1
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y1
-	VPSUBD      vectorConstsAVX2<>+64(SB), Y0, Y0
-	VPSRAD      $0x01, Y0, Y6
-	VPSUBD      Y6, Y0, Y0
-	VPADDD      vectorConstsAVX2<>+704(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y1, Y1
-	VPADDD      vectorConstsAVX2<>+704(SB), Y0, Y0
-	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y1, Y1
-	VMOVAPS     Y1, Y10
-	VMOVUPS     vectorConstsAVX2<>+96(SB), Y0
-	VFMADD231PS vectorConstsAVX2<>+160(SB), Y11, Y0
-	VSUBPS      vectorConstsAVX2<>+96(SB), Y0, Y1
-	VFMADD231PS vectorConstsAVX2<>+224(SB), Y1, Y11
-	VFMADD231PS vectorConstsAVX2<>+288(SB), Y1, Y11
-	VMOVUPS     vectorConstsAVX2<>+352(SB), Y1
-	VFMADD213PS vectorConstsAVX2<>+416(SB), Y11, Y1
-	VFMADD213PS vectorConstsAVX2<>+480(SB), Y11, Y1
-	VFMADD213PS vectorConstsAVX2<>+544(SB), Y11, Y1
-	VFMADD213PS vectorConstsAVX2<>+608(SB), Y11, Y1
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y11, Y1
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y11, Y1
-	VPSUBD      vectorConstsAVX2<>+96(SB), Y0, Y0
-	VPSRAD      $0x01, Y0, Y6
-	VPSUBD      Y6, Y0, Y0
-	VPADDD      vectorConstsAVX2<>+736(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y1, Y1
-	VPADDD      vectorConstsAVX2<>+736(SB), Y0, Y0
-	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y1, Y1
-	VMOVAPS     Y1, Y11
-	VADDPS      Y10, Y2, Y0
-	VBLENDVPS   Y8, Y0, Y2, Y2
-	VADDPS      Y11, Y3, Y0
-	VBLENDVPS   Y9, Y0, Y3, Y3
-	VMASKMOVPS  (CX), Y8, Y0
-	VMASKMOVPS  32(CX), Y9, Y1
-	VMULPS      Y0, Y10, Y10
-	VMULPS      Y1, Y11, Y11
-	VMASKMOVPS  Y10, Y8, (AX)
-	VMASKMOVPS  Y11, Y9, 32(AX)
-	VPAND       Y8, Y10, Y10
-	VPMAXUD     Y10, Y4, Y4
-	VPAND       Y9, Y11, Y11
-	VPMAXUD     Y11, Y5, Y5
+	VMAXPS      Y11, Y3, Y11
+	VMOVUPS     vectorConstsAVX2<>+64(SB), Y12
+	VFMADD231PS vectorConstsAVX2<>+128(SB), Y10, Y12
+	VSUBPS      vectorConstsAVX2<>+64(SB), Y12, Y13
+	VFMADD231PS vectorConstsAVX2<>+192(SB), Y13, Y10
+	VFMADD231PS vectorConstsAVX2<>+256(SB), Y13, Y10
+	VMOVUPS     vectorConstsAVX2<>+320(SB), Y13
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y10, Y13
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y10, Y13
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y10, Y13
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y10, Y13
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y13
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y13
+	VPSUBD      vectorConstsAVX2<>+64(SB), Y12, Y12
+	VPSRAD      $0x01, Y12, Y10
+	VPSUBD      Y10, Y12, Y12
+	VPADDD      vectorConstsAVX2<>+704(SB), Y10, Y10
+	VPSLLD      $0x17, Y10, Y10
+	VMULPS      Y10, Y13, Y13
+	VPADDD      vectorConstsAVX2<>+704(SB), Y12, Y12
+	VPSLLD      $0x17, Y12, Y12
+	VMULPS      Y12, Y13, Y13
+	VMOVAPS     Y13, Y10
+	VMOVUPS     vectorConstsAVX2<>+96(SB), Y12
+	VFMADD231PS vectorConstsAVX2<>+160(SB), Y11, Y12
+	VSUBPS      vectorConstsAVX2<>+96(SB), Y12, Y13
+	VFMADD231PS vectorConstsAVX2<>+224(SB), Y13, Y11
+	VFMADD231PS vectorConstsAVX2<>+288(SB), Y13, Y11
+	VMOVUPS     vectorConstsAVX2<>+352(SB), Y13
+	VFMADD213PS vectorConstsAVX2<>+416(SB), Y11, Y13
+	VFMADD213PS vectorConstsAVX2<>+480(SB), Y11, Y13
+	VFMADD213PS vectorConstsAVX2<>+544(SB), Y11, Y13
+	VFMADD213PS vectorConstsAVX2<>+608(SB), Y11, Y13
+	VFMADD213PS vectorConstsAVX2<>+672(SB), Y11, Y13
+	VFMADD213PS vectorConstsAVX2<>+672(SB), Y11, Y13
+	VPSUBD      vectorConstsAVX2<>+96(SB), Y12, Y12
+	VPSRAD      $0x01, Y12, Y11
+	VPSUBD      Y11, Y12, Y12
+	VPADDD      vectorConstsAVX2<>+736(SB), Y11, Y11
+	VPSLLD      $0x17, Y11, Y11
+	VMULPS      Y11, Y13, Y13
+	VPADDD      vectorConstsAVX2<>+736(SB), Y12, Y12
+	VPSLLD      $0x17, Y12, Y12
+	VMULPS      Y12, Y13, Y13
+	VMOVAPS     Y13, Y11
+	VADDPS      Y10, Y4, Y12
+	VBLENDVPS   Y8, Y12, Y4, Y4
+	VADDPS      Y11, Y5, Y12
+	VBLENDVPS   Y9, Y12, Y5, Y5
+	VMASKMOVPS  (BX), Y8, Y12
+	VMASKMOVPS  32(BX), Y9, Y13
+	VMULPS      Y12, Y10, Y10
+	VANDPS      Y8, Y10, Y10
+	VPMAXUD     Y10, Y6, Y6
+	VMULPS      Y13, Y11, Y11
+	VANDPS      Y9, Y11, Y11
+	VPMAXUD     Y11, Y7, Y7
+	VMOVUPS     Y10, (DX)
+	VMOVUPS     Y11, 32(DX)
 
 loopDone:
-	VPMAXUD      Y5, Y4, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VPMAXUD      X1, X0, X1
-	VMOVHLPS     X1, X1, X0
-	VPMAXUD      X0, X1, X1
-	VMOVSHDUP    X1, X0
-	VPMAXUD      X0, X1, X1
-	VMOVD        X1, AX
-	MOVL         AX, most+60(FP)
-	VADDPS       Y3, Y2, Y0
+	VPMAXUD      Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X7
+	VPMAXUD      X7, X6, X7
+	VMOVHLPS     X7, X7, X6
+	VPMAXUD      X6, X7, X7
+	VMOVSHDUP    X7, X6
+	VPMAXUD      X6, X7, X7
+	VMOVD        X7, DI
+	VXORPS       X6, X6, X6
+	VMOVSS       vectorConstsAVX2<>+768(SB), X8
+	CMPL         DI, $0x7f800000
+	JGE          scaled
+	VXORPS       X8, X8, X8
+	CMPL         DI, $0x0d800000
+	JLT          scaled
+	VMOVSS       vectorConstsAVX2<>+832(SB), X8
+	VDIVSS       X7, X8, X6
+	VDIVSS       X8, X7, X8
+
+scaled:
+	VMOVSS       X8, (CX)
+	VBROADCASTSS X6, Y6
+	VMOVAPS      Y6, Y7
+	VMOVUPS      vectorConstsAVX2<>+64(SB), Y8
+	VMOVUPS      vectorConstsAVX2<>+96(SB), Y9
+	SHRQ         $0x04, R8
+
+round:
+	VMOVUPS      (R9), Y10
+	VMOVUPS      32(R9), Y11
+	VMULPS       Y6, Y10, Y10
+	VADDPS       Y8, Y10, Y10
+	VMULPS       Y7, Y11, Y11
+	VADDPS       Y9, Y11, Y11
+	VPAND        vectorConstsAVX2<>+896(SB), Y10, Y10
+	VPAND        vectorConstsAVX2<>+928(SB), Y11, Y11
+	VPACKUSDW    Y11, Y10, Y10
+	VPERMQ       $0xd8, Y10, Y10
+	VEXTRACTI128 $0x01, Y10, X11
+	VPACKUSWB    X11, X10, X11
+	VMOVDQU      X11, (R10)
+	ADDQ         $0x40, R9
+	ADDQ         $0x10, R10
+	DECQ         R8
+	JNE          round
+	ADDQ         step+8(FP), AX
+	ADDQ         unitStep+24(FP), CX
+	TESTQ        SI, SI
+	JNE          block
+	VADDPS       Y5, Y4, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X1
 	VMOVHLPS     X1, X1, X0
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, sum+56(FP)
-	VZEROUPPER
-	RET
-
-// func vecLevelAVX2(dst *byte, w *float32, n int, inverse float32)
-// Requires: AVX, AVX2
-TEXT ·vecLevelAVX2(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS inverse+24(FP), Y0
-	VMOVAPS      Y0, Y1
-	VMOVUPS      vectorConstsAVX2<>+64(SB), Y2
-	VMOVUPS      vectorConstsAVX2<>+96(SB), Y3
-	VMOVUPS      vectorConstsAVX2<>+768(SB), Y4
-	VMOVUPS      vectorConstsAVX2<>+800(SB), Y5
-
-loop:
-	VMOVUPS      (CX), Y6
-	VMOVUPS      32(CX), Y7
-	VMULPS       Y0, Y6, Y6
-	VADDPS       Y2, Y6, Y6
-	VMULPS       Y1, Y7, Y7
-	VADDPS       Y3, Y7, Y7
-	VPAND        Y4, Y6, Y6
-	VPAND        Y5, Y7, Y7
-	VPACKUSDW    Y7, Y6, Y6
-	VPERMQ       $0xd8, Y6, Y6
-	VEXTRACTI128 $0x01, Y6, X7
-	VPACKUSWB    X7, X6, X7
-	VMOVDQU      X7, (AX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x10, AX
-	SUBQ         $0x10, DX
-	JNE          loop
+	VMOVSS       X1, ret+64(FP)
 	VZEROUPPER
 	RET
 
@@ -3285,7 +3302,7 @@ loop:
 TEXT ·vecQuadsAVX2(SB), NOSPLIT, $0-16
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VMOVDQU      vectorConstsAVX2<>+832(SB), Y0
+	VMOVDQU      vectorConstsAVX2<>+960(SB), Y0
 	VPXOR        (CX), Y0, Y1
 	VPXOR        64(CX), Y0, Y2
 	VPXOR        128(CX), Y0, Y3
@@ -3521,39 +3538,71 @@ DATA vectorConstsAVX2<>+752(SB)/4, $0x0000007f
 DATA vectorConstsAVX2<>+756(SB)/4, $0x0000007f
 DATA vectorConstsAVX2<>+760(SB)/4, $0x0000007f
 DATA vectorConstsAVX2<>+764(SB)/4, $0x0000007f
-DATA vectorConstsAVX2<>+768(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+772(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+776(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+780(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+784(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+788(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+792(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+796(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+800(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+804(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+808(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+812(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+816(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+820(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+824(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+828(SB)/4, $0x000000ff
-DATA vectorConstsAVX2<>+832(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+836(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+840(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+844(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+848(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+852(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+856(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+860(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+864(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+868(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+872(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+876(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+880(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+884(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+888(SB)/4, $0x80808080
-DATA vectorConstsAVX2<>+892(SB)/4, $0x80808080
-GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $896
+DATA vectorConstsAVX2<>+768(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+772(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+776(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+780(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+784(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+788(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+792(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+796(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+800(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+804(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+808(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+812(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+816(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+820(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+824(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+828(SB)/4, $0x7fc00000
+DATA vectorConstsAVX2<>+832(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+836(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+840(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+844(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+848(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+852(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+856(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+860(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+864(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+868(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+872(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+876(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+880(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+884(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+888(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+892(SB)/4, $0x437f0000
+DATA vectorConstsAVX2<>+896(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+900(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+904(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+908(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+912(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+916(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+920(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+924(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+928(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+932(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+936(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+940(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+944(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+948(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+952(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+956(SB)/4, $0x000000ff
+DATA vectorConstsAVX2<>+960(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+964(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+968(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+972(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+976(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+980(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+984(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+988(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+992(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+996(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+1000(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+1004(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+1008(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+1012(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+1016(SB)/4, $0x80808080
+DATA vectorConstsAVX2<>+1020(SB)/4, $0x80808080
+GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $1024
 
 DATA vectorMasks<>+0(SB)/4, $0xffffffff
 DATA vectorMasks<>+4(SB)/4, $0xffffffff

@@ -34,12 +34,7 @@ func scoreInt8R5AVX512(dst *float32, dstStride int, q *byte, qStride int, start 
 //go:noescape
 func scoreInt8R6AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// vecWeighAVX512 is weighRef for m ≥ x.
+// vecWeightsAVX512 is weightsRef for m ≥ x and n above 0. Steps are in bytes.
 //
 //go:noescape
-func vecWeighAVX512(x []float32, scale []float32, m float32) (sum float32, most uint32)
-
-// vecLevelAVX512 is levelRef for n elements, a multiple of sixteen above 0.
-//
-//go:noescape
-func vecLevelAVX512(dst *byte, w *float32, n int, inverse float32)
+func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32) float32

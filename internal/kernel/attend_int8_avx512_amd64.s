@@ -1384,126 +1384,146 @@ done:
 	VZEROUPPER
 	RET
 
-// func vecWeighAVX512(x []float32, scale []float32, m float32) (sum float32, most uint32)
-// Requires: AVX, AVX2, AVX512F
-TEXT ·vecWeighAVX512(SB), NOSPLIT, $0-64
-	MOVQ         x_base+0(FP), AX
-	MOVQ         scale_base+24(FP), DX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSS m+48(FP), Z0
-	VPXORD       Z1, Z1, Z1
+// func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32) float32
+// Requires: AVX, AVX2, AVX512F, CMOV
+TEXT ·vecWeightsAVX512(SB), NOSPLIT, $0-68
+	MOVQ         dst+0(FP), AX
+	MOVQ         unit+16(FP), DX
+	MOVQ         x+32(FP), BX
+	MOVQ         scale+40(FP), SI
+	MOVQ         n+48(FP), DI
+	VBROADCASTSS m+56(FP), Z0
+	VMOVUPS      vectorConstsAVX512<>+0(SB), Z1
 	VPXORD       Z2, Z2, Z2
-	VMOVUPS      vectorConstsAVX512<>+0(SB), Z3
-	VMOVUPS      vectorConstsAVX512<>+64(SB), Z4
-	VMOVUPS      vectorConstsAVX512<>+128(SB), Z5
-	VMOVUPS      vectorConstsAVX512<>+192(SB), Z6
-	VMOVUPS      vectorConstsAVX512<>+256(SB), Z7
-	VMOVUPS      vectorConstsAVX512<>+320(SB), Z8
-	VMOVUPS      vectorConstsAVX512<>+384(SB), Z9
-	VMOVUPS      vectorConstsAVX512<>+448(SB), Z10
-	VMOVUPS      vectorConstsAVX512<>+512(SB), Z11
-	VMOVUPS      vectorConstsAVX512<>+576(SB), Z12
-	VMOVUPS      vectorConstsAVX512<>+640(SB), Z13
+	VMOVUPS      vectorConstsAVX512<>+64(SB), Z3
+	VMOVUPS      vectorConstsAVX512<>+128(SB), Z4
+	VMOVUPS      vectorConstsAVX512<>+192(SB), Z5
+	VMOVUPS      vectorConstsAVX512<>+256(SB), Z6
+	VMOVUPS      vectorConstsAVX512<>+320(SB), Z7
+	VMOVUPS      vectorConstsAVX512<>+384(SB), Z8
+	VMOVUPS      vectorConstsAVX512<>+448(SB), Z9
+	VMOVUPS      vectorConstsAVX512<>+512(SB), Z10
+	VMOVUPS      vectorConstsAVX512<>+576(SB), Z11
+	VMOVUPS      vectorConstsAVX512<>+640(SB), Z12
+
+block:
+	MOVQ    $0x00000100, CX
+	CMPQ    DI, CX
+	CMOVQLT DI, CX
+	SUBQ    CX, DI
+	LEAQ    15(CX), R8
+	MOVQ    BX, R9
+	MOVQ    AX, R10
+	VPXORD  Z13, Z13, Z13
 
 loop:
 	CMPQ        CX, $0x10
 	JLT         loopTail
-	VMOVUPS     (AX), Z14
+	VMOVUPS     (BX), Z14
 	VSUBPS      Z0, Z14, Z14
-	VMAXPS      Z14, Z3, Z14
-	VMOVUPS     Z5, Z15
-	VFMADD231PS Z4, Z14, Z15
-	VSUBPS      Z5, Z15, Z16
+	VMAXPS      Z14, Z1, Z14
+	VMOVUPS     Z4, Z15
+	VFMADD231PS Z3, Z14, Z15
+	VSUBPS      Z4, Z15, Z16
+	VFMADD231PS Z5, Z16, Z14
 	VFMADD231PS Z6, Z16, Z14
-	VFMADD231PS Z7, Z16, Z14
-	VMOVUPS     Z9, Z15
+	VMOVUPS     Z8, Z15
+	VFMADD213PS Z9, Z14, Z15
 	VFMADD213PS Z10, Z14, Z15
 	VFMADD213PS Z11, Z14, Z15
 	VFMADD213PS Z12, Z14, Z15
-	VFMADD213PS Z13, Z14, Z15
-	VFMADD213PS Z8, Z14, Z15
-	VFMADD213PS Z8, Z14, Z15
+	VFMADD213PS Z7, Z14, Z15
+	VFMADD213PS Z7, Z14, Z15
 	VSCALEFPS   Z16, Z15, Z14
-	VADDPS      Z14, Z1, Z1
-	VMOVUPS     (DX), Z15
+	VADDPS      Z14, Z2, Z2
+	VMOVUPS     (SI), Z15
 	VMULPS      Z15, Z14, Z14
-	VMOVUPS     Z14, (AX)
-	VPMAXUD     Z14, Z2, Z2
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, DX
+	VPMAXUD     Z14, Z13, Z13
+	VMOVUPS     Z14, (BX)
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
 	SUBQ        $0x10, CX
 	JMP         loop
 
 loopTail:
 	TESTQ       CX, CX
 	JE          loopDone
-	MOVL        $0x00000001, BX
-	SHLL        CL, BX
-	DECL        BX
-	KMOVW       BX, K1
-	VMOVUPS.Z   (AX), K1, Z14
+	MOVL        $0x00000001, R11
+	SHLL        CL, R11
+	DECL        R11
+	KMOVW       R11, K1
+	VMOVUPS.Z   (BX), K1, Z14
 	VSUBPS      Z0, Z14, Z14
-	VMAXPS      Z14, Z3, Z14
-	VMOVUPS     Z5, Z0
-	VFMADD231PS Z4, Z14, Z0
-	VSUBPS      Z5, Z0, Z0
-	VFMADD231PS Z6, Z0, Z14
-	VFMADD231PS Z7, Z0, Z14
-	VMOVUPS     Z9, Z3
-	VFMADD213PS Z10, Z14, Z3
-	VFMADD213PS Z11, Z14, Z3
-	VFMADD213PS Z12, Z14, Z3
-	VFMADD213PS Z13, Z14, Z3
-	VFMADD213PS Z8, Z14, Z3
-	VFMADD213PS Z8, Z14, Z3
-	VSCALEFPS   Z0, Z3, Z14
-	VADDPS      Z14, Z1, K1, Z1
-	VMOVUPS.Z   (DX), K1, Z0
-	VMULPS      Z0, Z14, Z14
-	VMOVUPS     Z14, K1, (AX)
-	VPMAXUD     Z14, Z2, K1, Z2
+	VMAXPS      Z14, Z1, Z14
+	VMOVUPS     Z4, Z15
+	VFMADD231PS Z3, Z14, Z15
+	VSUBPS      Z4, Z15, Z16
+	VFMADD231PS Z5, Z16, Z14
+	VFMADD231PS Z6, Z16, Z14
+	VMOVUPS     Z8, Z15
+	VFMADD213PS Z9, Z14, Z15
+	VFMADD213PS Z10, Z14, Z15
+	VFMADD213PS Z11, Z14, Z15
+	VFMADD213PS Z12, Z14, Z15
+	VFMADD213PS Z7, Z14, Z15
+	VFMADD213PS Z7, Z14, Z15
+	VSCALEFPS   Z16, Z15, Z14
+	VADDPS      Z14, Z2, K1, Z2
+	VMOVUPS.Z   (SI), K1, Z15
+	VMULPS      Z15, Z14, Z14
+	VMOVAPS.Z   Z14, K1, Z14
+	VPMAXUD     Z14, Z13, Z13
+	VMOVUPS     Z14, (BX)
 
 loopDone:
+	VEXTRACTF64X4 $0x01, Z13, Y14
+	VPMAXUD       Y14, Y13, Y14
+	VEXTRACTF128  $0x01, Y14, X15
+	VPMAXUD       X15, X14, X15
+	VMOVHLPS      X15, X15, X14
+	VPMAXUD       X14, X15, X15
+	VMOVSHDUP     X15, X14
+	VPMAXUD       X14, X15, X15
+	VMOVD         X15, CX
+	VXORPS        X14, X14, X14
+	VMOVSS        vectorConstsAVX512<>+704(SB), X16
+	CMPL          CX, $0x7f800000
+	JGE           scaled
+	VXORPS        X16, X16, X16
+	CMPL          CX, $0x0d800000
+	JLT           scaled
+	VMOVSS        vectorConstsAVX512<>+768(SB), X16
+	VDIVSS        X15, X16, X14
+	VDIVSS        X16, X15, X16
+
+scaled:
+	VMOVSS       X16, (DX)
+	VBROADCASTSS X14, Z14
+	VMOVUPS      Z4, Z15
+	SHRQ         $0x04, R8
+
+round:
+	VMOVUPS       (R9), Z16
+	VMULPS        Z14, Z16, Z16
+	VADDPS        Z15, Z16, Z16
+	VPMOVDB       Z16, (R10)
+	ADDQ          $0x40, R9
+	ADDQ          $0x10, R10
+	DECQ          R8
+	JNE           round
+	ADDQ          step+8(FP), AX
+	ADDQ          unitStep+24(FP), DX
+	TESTQ         DI, DI
+	JNE           block
 	VEXTRACTF64X4 $0x01, Z2, Y0
-	VPMAXUD       Y0, Y2, Y0
-	VEXTRACTF128  $0x01, Y0, X2
-	VPMAXUD       X2, X0, X2
-	VMOVHLPS      X2, X2, X0
-	VPMAXUD       X0, X2, X2
-	VMOVSHDUP     X2, X0
-	VPMAXUD       X0, X2, X2
-	VMOVD         X2, AX
-	MOVL          AX, most+60(FP)
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y0, Y1, Y0
+	VADDPS        Y0, Y2, Y0
 	VEXTRACTF128  $0x01, Y0, X1
 	VADDPS        X1, X0, X1
 	VMOVHLPS      X1, X1, X0
 	VADDPS        X0, X1, X1
 	VMOVSHDUP     X1, X0
 	VADDPS        X0, X1, X1
-	VMOVSS        X1, sum+56(FP)
-	VZEROUPPER
-	RET
-
-// func vecLevelAVX512(dst *byte, w *float32, n int, inverse float32)
-// Requires: AVX, AVX512F
-TEXT ·vecLevelAVX512(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS inverse+24(FP), Z0
-	VMOVUPS      vectorConstsAVX512<>+128(SB), Z1
-
-loop:
-	VMOVUPS (CX), Z2
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z1, Z2, Z2
-	VPMOVDB Z2, (AX)
-	ADDQ    $0x40, CX
-	ADDQ    $0x10, AX
-	SUBQ    $0x10, DX
-	JNE     loop
+	VMOVSS        X1, ret+64(FP)
 	VZEROUPPER
 	RET
 
@@ -1683,4 +1703,36 @@ DATA vectorConstsAVX512<>+688(SB)/4, $0x3efffffe
 DATA vectorConstsAVX512<>+692(SB)/4, $0x3efffffe
 DATA vectorConstsAVX512<>+696(SB)/4, $0x3efffffe
 DATA vectorConstsAVX512<>+700(SB)/4, $0x3efffffe
-GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $704
+DATA vectorConstsAVX512<>+704(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+708(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+712(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+716(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+720(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+724(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+728(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+732(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+736(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+740(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+744(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+748(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+752(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+756(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+760(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+764(SB)/4, $0x7fc00000
+DATA vectorConstsAVX512<>+768(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+772(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+776(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+780(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+784(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+788(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+792(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+796(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+800(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+804(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+808(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+812(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+816(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+820(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+824(SB)/4, $0x437f0000
+DATA vectorConstsAVX512<>+828(SB)/4, $0x437f0000
+GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $832

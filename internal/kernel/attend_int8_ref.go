@@ -5,10 +5,9 @@ import "math"
 // attendInt8Ops are the kernels of attention over caches in int8, those that other
 // products do not have.
 type attendInt8Ops struct {
-	score scoreInt8Func
-	weigh func(x, scale []float32, m float32) (sum float32, most uint32)
-	level func(dst []byte, w []float32, inverse float32)
-	quads func(dst *[4 * panel]byte, x *[4 * panel]byte)
+	score   scoreInt8Func
+	weights func(dst []byte, unit []float32, x, scale []float32, m float32) float32
+	quads   func(dst *[4 * panel]byte, x *[4 * panel]byte)
 }
 
 // A scoreInt8Func computes scores of some rows with whole panels of keys. For
@@ -26,7 +25,7 @@ type scoreInt8Func = func(dst []float32, stride int, q []byte, start []int32, qS
 var (
 	attendInt8Impls = append(attendInt8Arch(), impl[attendInt8Ops]{"ref", true, attendInt8Ref})
 	attendInt8      = pick(attendInt8Impls).fn
-	attendInt8Ref   = attendInt8Ops{scoreInt8Ref, weighRef, levelRef, quadsRef}
+	attendInt8Ref   = attendInt8Ops{scoreInt8Ref, weightsRef, quadsRef}
 )
 
 func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
@@ -50,18 +49,47 @@ func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []f
 	}
 }
 
-// weighRef sets x to Exp(x-m)·scale. It returns the sum of Exp(x-m), in sixteen
-// partials, and the bits of the largest of the new x, NaN above all numbers. No x is
-// above m, and no scale is negative.
-func weighRef(x, scale []float32, m float32) (sum float32, most uint32) {
+// weightBlock is how many keys' weights are rounded with one scale. Where a row attends
+// to a few keys much more than to others, all others are zero in eight bits, though many
+// of them weigh as much: blocks without such a key keep theirs.
+const weightBlock = 256
+
+// weightStride is how far rows of a block of weights are apart, not in the same cache
+// set, and weightStep how far blocks are.
+const (
+	weightStride = weightBlock + 64
+	weightStep   = tileRows * weightStride
+)
+
+// weightsRef turns the scores x of one row, none above m, into weights as unsigned bytes.
+// For each block b of 256 of them, and i in it,
+//
+//	e = Exp(x[i]-m);  w[i] = e·scale[i];  M = max w
+//	dst[b·weightStep+i%256] = w[i]·(255/M), to the nearest integer, ties to even
+//	unit[b·tileRows] = M/255
+//
+// It returns Σ e, in sixteen partials. Where M is below 2⁻¹⁰⁰, weights and unit are zero;
+// where a w is not finite, unit is NaN. Zeros fill up dst to a multiple of sixteen. x is
+// used up, and so is what follows it up to a multiple of sixteen. No scale is negative.
+func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
 	var p partials
-	for i, v := range x {
-		e := Exp(v - m)
-		p[i%16] += e
-		x[i] = e * scale[i]
-		most = max(most, math.Float32bits(x[i])&0x7fffffff)
+	for b := 0; b*weightBlock < len(x); b++ {
+		block, by, most := x[b*weightBlock:min((b+1)*weightBlock, len(x))], scale[b*weightBlock:], uint32(0)
+		for i, v := range block {
+			e := Exp(v - m)
+			p[i%16] += e
+			block[i] = float32(e * by[i])
+			most = max(most, math.Float32bits(block[i])&0x7fffffff)
+		}
+		inverse, worth := levelScale(most)
+		unit[b*tileRows] = worth
+		to := dst[b*weightStep:][:(len(block)+lanes-1)&^(lanes-1)]
+		clear(to)
+		for i, w := range block {
+			to[i] = byte(roundInt8(w, inverse))
+		}
 	}
-	return p.sum(), most
+	return p.sum()
 }
 
 // levelScale returns how weights of which the largest has bits m become unsigned bytes
@@ -74,14 +102,6 @@ func levelScale(m uint32) (inverse, scale float32) {
 		return 0, 0
 	default:
 		return 255 / v, v / 255
-	}
-}
-
-// levelRef sets dst to w·inverse rounded to an integer, ties to even: at most 255, if
-// inverse is 255 over the largest.
-func levelRef(dst []byte, w []float32, inverse float32) {
-	for i, v := range w {
-		dst[i] = byte(roundInt8(v, inverse))
 	}
 }
 

@@ -28,10 +28,10 @@ func (a *attention) plainInt8(r, h int) []float32 {
 		e[j] = float32(dot) * float32(qs*ks)
 	}
 	m := slices.Max(e)
-	out, total := make([]float32, a.dim), float32(0)
+	var sum partials
+	out := make([]float32, a.dim)
 	for from := 0; from < n; from += 256 {
 		block := e[from:min(from+256, n)]
-		var sum partials
 		largest, values := float32(0), make([][]int64, len(block))
 		for j := range block {
 			e := Exp(block[j] - m)
@@ -41,7 +41,6 @@ func (a *attention) plainInt8(r, h int) []float32 {
 			block[j] = e * vs
 			largest = max(largest, block[j])
 		}
-		total += sum.sum()
 		inverse, unit := 255/largest, largest/255
 		if largest < 0x1p-100 {
 			inverse, unit = 0, 0
@@ -54,6 +53,7 @@ func (a *attention) plainInt8(r, h int) []float32 {
 			out[c] += float32(float32(dot) * unit)
 		}
 	}
+	total := sum.sum()
 	for c := range out {
 		out[c] /= total
 	}
@@ -102,57 +102,70 @@ func TestScoreInt8(t *testing.T) {
 	})
 }
 
-func TestWeigh(t *testing.T) {
+func TestWeights(t *testing.T) {
 	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
 		for _, f := range fillers {
-			for n := range 310 {
-				x, scale := random(rng, n, f), random(rng, n, fillers[0])
-				for i, v := range scale.x {
-					scale.x[i] = max(v, -v)
+			for n := 0; n < 800; n += 1 + n/60 {
+				blocks := (n + weightBlock - 1) / weightBlock
+				x, scale := newGuarded((n+lanes-1)&^(lanes-1)), random(rng, n, fillers[0])
+				for i := range n {
+					x.x[i] = f.at(rng)
+					scale.x[i] = max(scale.x[i], -scale.x[i])
 				}
 				if n > 0 {
-					switch rng.IntN(8) {
+					switch rng.IntN(6) {
 					case 0:
 						scale.x[rng.IntN(n)] = nan
 					case 1:
 						x.x[rng.IntN(n)] = nan
+					case 2:
+						clear(scale.x)
 					}
 				}
-				want := x.clone()
-				m := vectorRef.max(x.x)
-				sum, most := ops.weigh(x.x, scale.x, m)
-				wantSum, wantMost := weighRef(want.x, scale.x, m)
-				compare(t, f.name, x, want)
-				if !sameBits(sum, wantSum) || !sameBits(math.Float32frombits(most), math.Float32frombits(wantMost)) {
-					t.Fatalf("%s: %d weights: sum %v, most %#x, want %v, %#x", f.name, n, sum, most, wantSum, wantMost)
+				y, m := x.clone(), vectorRef.max(x.x[:n])
+				dst, unit := randomBytes(rng, blocks*weightStep), random(rng, blocks*tileRows, fillers[0])
+				wantDst, wantUnit := bytes.Clone(dst), unit.clone()
+				sum, want := ops.weights(dst, unit.x, x.x[:n], scale.x, m), weightsRef(wantDst, wantUnit.x, y.x[:n], scale.x, m)
+				what := fmt.Sprintf("%s: %d weights", f.name, n)
+				compare(t, what, unit, wantUnit)
+				for b := range blocks {
+					if u := wantUnit.x[b*tileRows]; u != u { // nobody reads these
+						clear(dst[b*weightStep:][:weightBlock])
+						clear(wantDst[b*weightStep:][:weightBlock])
+					}
+				}
+				if !sameBits(sum, want) || !bytes.Equal(dst, wantDst) || !x.intact() {
+					t.Fatalf("%s: sum %v, want %v, or other bytes, or written outside", what, sum, want)
 				}
 			}
 		}
 	})
 }
 
-// Every half between two integers, and its neighbours, in every length.
-func TestLevel(t *testing.T) {
-	var w []float32
-	for i := range 255 {
-		half := float32(i) + 0.5
-		w = append(w, float32(i), half, math.Nextafter32(half, -1), math.Nextafter32(half, 300))
-	}
-	w = append(w, 255, math.Nextafter32(255.5, 0))
+// The largest weight is 255, and every other is off by half a unit at most, as are
+// halves between two integers. Those of the next block do not matter.
+func TestWeightsRound(t *testing.T) {
 	forAttendInt8s(t, func(t *testing.T, ops attendInt8Ops, rng *rand.Rand) {
-		for n := range 70 {
-			for _, part := range [][]float32{w[:n], w[len(w)-n:], w[n:]} {
-				got := bytes.Repeat([]byte{0xa5}, len(part)+2)
-				ops.level(got[1:len(part)+1], part, 1)
-				for i, v := range part {
-					if want := math.RoundToEven(float64(v)); float64(got[i+1]) != want {
-						t.Fatalf("%v of %d weights becomes %d, want %v", v, len(part), got[i+1], want)
-					}
-				}
-				if got[0] != 0xa5 || got[len(got)-1] != 0xa5 {
-					t.Fatalf("level of %d weights wrote outside", len(part))
-				}
+		scale := make([]float32, 2*weightBlock) // Exp(0) is 1, so these are the weights
+		for i := range weightBlock {
+			scale[i] = float32(i)
+			scale[weightBlock+i] = float32(i) * 1000
+		}
+		for i := 0; i < 255; i += 2 {
+			scale[i] += 0.5
+		}
+		dst, unit := make([]byte, 2*weightStep), make([]float32, 2*tileRows)
+		if sum := ops.weights(dst, unit, make([]float32, 2*weightBlock), scale, 0); sum != 2*weightBlock {
+			t.Fatalf("sum %v, want %d", sum, 2*weightBlock)
+		}
+		for i, w := range scale {
+			b := i / weightBlock
+			if want := math.RoundToEven(float64(w) / math.Pow(1000, float64(b))); float64(dst[b*weightStep+i%weightBlock]) != want {
+				t.Errorf("weight %v of block %d becomes %d, want %v", w, b, dst[b*weightStep+i%weightBlock], want)
 			}
+		}
+		if unit[0] != 1 || unit[tileRows] != 1000 {
+			t.Errorf("units %v and %v, want 1 and 1000", unit[0], unit[tileRows])
 		}
 	})
 	for _, m := range []float32{0x1p-100, 1, 0.3, math.MaxFloat32} {

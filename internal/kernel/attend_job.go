@@ -36,6 +36,9 @@ func (j *attendJob) Part(i int) {
 	b := j.scratch.take()
 	for lo := rows.lo; lo < rows.hi; lo += tileRows {
 		tile := block{lo, min(lo+tileRows, rows.hi)}
+		if next := min(tileRows, rows.hi-tile.hi); next > 0 { // its queries are far apart, and far away
+			fetchRows(&bytesOf(j.q[tile.hi*j.qStride+head*j.dim:])[0], 4*j.qStride, next)
+		}
 		j.score(b, head, tile)
 		if j.spans[tile.lo].V.i8 != nil {
 			j.mixInt8(b, head, tile)
@@ -89,15 +92,7 @@ func (j *attendJob) score(b *attendBuffer, head int, rows block) {
 func (j *attendJob) exponents(b *attendBuffer, rows block) {
 	for r := range rows.rows() {
 		x := b.scores[r*b.stride:][:j.spans[rows.lo+r].N]
-		m, block := vector.max(x), len(x)
-		if j.spans[rows.lo+r].K.i8 != nil {
-			block = weightBlock
-		}
-		b.sums[r] = 0
-		for ; len(x) > 0; x = x[min(block, len(x)):] {
-			part := x[:min(block, len(x))]
-			b.sums[r] += vector.expSum(part, part, m)
-		}
+		b.sums[r] = vector.expSum(x, x, vector.max(x))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"verity/internal/parallel"
-	"verity/internal/tensor"
 )
 
 // floats reads a guarded vector out of fuzz input.
@@ -71,20 +70,19 @@ func fuzzVector(t *testing.T, name string, ops vectorOps, x guarded, by float32)
 
 // FuzzAttend checks Attend, for any shape, against its definition row by row.
 func FuzzAttend(f *testing.F) {
-	f.Add(uint64(1), uint8(1), uint8(64), uint8(1), uint8(70), true, false, uint8(1))
-	f.Add(uint64(2), uint8(2), uint8(24), uint8(9), uint8(33), false, true, uint8(2))
-	f.Add(uint64(3), uint8(3), uint8(1), uint8(30), uint8(200), true, true, uint8(3))
+	f.Add(uint64(1), uint8(1), uint8(64), uint8(1), uint8(70), uint8(1), false, uint8(1))
+	f.Add(uint64(2), uint8(2), uint8(24), uint8(9), uint8(33), uint8(0), true, uint8(2))
+	f.Add(uint64(3), uint8(3), uint8(1), uint8(30), uint8(200), uint8(1), true, uint8(3))
+	f.Add(uint64(4), uint8(2), uint8(64), uint8(7), uint8(255), uint8(2), true, uint8(2))
+	f.Add(uint64(5), uint8(1), uint8(70), uint8(3), uint8(66), uint8(2), false, uint8(1))
 	pool := parallel.New(2)
 	f.Cleanup(pool.Close)
-	f.Fuzz(func(t *testing.T, seed uint64, heads, dim, rows, n uint8, half, ragged bool, caches uint8) {
+	f.Fuzz(func(t *testing.T, seed uint64, heads, dim, rows, n, store uint8, ragged bool, caches uint8) {
 		if heads == 0 || dim == 0 || rows == 0 || n == 0 || caches == 0 ||
 			heads > 4 || dim > 100 || rows > 40 || caches > 4 || int(dim)*int(rows)*int(n) > 50000 {
 			t.Skip("too much or nothing")
 		}
-		d := tensor.F32
-		if half {
-			d = tensor.F16
-		}
+		d := cacheTypes[int(store)%len(cacheTypes)]
 		rng := rand.New(rand.NewPCG(seed, 1))
 		a := newAttention(rng, int(heads), int(dim), int(rows), int(n), d, ragged, min(int(caches), int(rows)))
 		got := a.run(pool, nil)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -17,8 +18,7 @@ func int8s(g *gen) {
 		s := &score{gen: g, rows: rows}
 		s.write()
 	}
-	weigh(g)
-	level(g)
+	weights(g)
 	quads(g)
 }
 
@@ -189,12 +189,25 @@ func (s *score) panel256() {
 	}
 }
 
-func weigh(g *gen) {
-	g.function("vecWeigh", "func(x, scale []float32, m float32) (sum float32, most uint32)", "is weighRef for m ≥ x.")
-	x, scale, n, max := g.slice("x"), g.slice("scale"), g.length("x"), g.broadcast("m")
-	sum, most, low := g.zero(), g.zero(), g.loadConst(expMin)
+// weights does a block of 256 keys twice: once for the weights and their largest, and
+// once to round them.
+func weights(g *gen) {
+	g.function("vecWeights", "func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32) float32",
+		"is weightsRef for m ≥ x and n above 0. Steps are in bytes.")
+	dst, unit, x, scale, left := g.pointer("dst"), g.pointer("unit"), g.pointer("x"), g.pointer("scale"), g.pointer("n")
+	max, low, sum := g.broadcast("m"), g.loadConst(expMin), g.zero()
 	g.keep(log2e, roundShift, -ln2Hi, -ln2Lo, 1)
 	g.keep(expPoly...)
+	n, again, from, to := g.GP64(), g.GP64(), g.GP64(), g.GP64()
+	g.Label("block")
+	g.MOVQ(operand.U32(256), n)
+	g.CMPQ(left, n)
+	g.CMOVQLT(left, n)
+	g.SUBQ(n, left)
+	g.LEAQ(operand.Mem{Base: n, Disp: 15}, again)
+	g.MOVQ(x, from)
+	g.MOVQ(dst, to)
+	most := g.zero()
 	g.loop("loop", n, []reg.GPVirtual{x, scale}, func(m mask) {
 		v := g.load(at(x), m)
 		for i := range v {
@@ -206,55 +219,66 @@ func weigh(g *gen) {
 		by := g.load(at(scale), m)
 		for i := range v {
 			g.VMULPS(by[i], v[i], v[i])
-		}
-		g.store(v, at(x), m)
-		for i := range v { // weights are not negative, so they order as integers
 			switch {
 			case !m.some:
-				g.VPMAXUD(v[i], most[i], most[i])
 			case g.wide:
-				g.VPMAXUD(v[i], most[i], m.k, most[i])
+				g.VMOVAPS_Z(v[i], m.k, v[i])
 			default:
-				g.VPAND(m.m[i], v[i], v[i])
-				g.VPMAXUD(v[i], most[i], most[i])
+				g.VANDPS(m.m[i], v[i], v[i])
 			}
+			g.VPMAXUD(v[i], most[i], most[i]) // not negative, so they order as integers
 		}
+		g.store(v, at(x), mask{})
 	})
-	largest := g.fold(most, func(ops ...operand.Op) { g.VPMAXUD(ops[0], ops[1], ops[2]) })
-	result := g.GP32()
-	g.VMOVD(largest.AsX(), result)
-	g.Store(result, g.ReturnIndex(1))
-	g.retFloat(g.fold(sum, g.VADDPS))
-}
-
-// level rounds a multiple of sixteen weights to unsigned bytes.
-func level(g *gen) {
-	g.function("vecLevel", "func(dst *byte, w *float32, n int, inverse float32)", "is levelRef for n elements, a multiple of sixteen above 0.")
-	dst, w, n, by := g.pointer("dst"), g.pointer("w"), g.pointer("n"), g.broadcast("inverse")
-	round := g.loadConst(roundShift)
-	low := g.vec()
-	if !g.wide {
-		g.each(func(i, at int) { g.VMOVUPS(g.constantBits(0xff).Offset(at), low[i]) })
-	}
-	g.Label("loop")
-	v := g.load(at(w), mask{})
+	largest, bits := g.fold(most, func(ops ...operand.Op) { g.VPMAXUD(ops[0], ops[1], ops[2]) }), g.GP32()
+	g.VMOVD(largest.AsX(), bits)
+	inverse, worth := g.XMM(), g.XMM()
+	g.VXORPS(inverse, inverse, inverse)
+	g.VMOVSS(g.constantBits(0x7fc00000), worth) // NaN
+	g.CMPL(bits, operand.U32(0x7f800000))
+	g.JGE(operand.LabelRef("scaled"))
+	g.VXORPS(worth, worth, worth)
+	g.CMPL(bits, operand.U32(math.Float32bits(0x1p-100)))
+	g.JLT(operand.LabelRef("scaled"))
+	full := g.XMM()
+	g.VMOVSS(g.constant(255), full)
+	g.VDIVSS(largest.AsX(), full, inverse)
+	g.VDIVSS(full, largest.AsX(), worth)
+	g.Label("scaled")
+	g.VMOVSS(worth, at(unit))
+	by, round := g.spread(inverse), g.vec()
+	g.each(func(i, at int) { g.VMOVUPS(g.operand(roundShift, i), round[i]) })
+	g.SHRQ(operand.U8(4), again)
+	g.Label("round")
+	v := g.load(at(from), mask{})
 	for i := range v {
 		g.VMULPS(by[i], v[i], v[i])
 		g.VADDPS(round[i], v[i], v[i])
 	}
 	if g.wide {
-		g.VPMOVDB(v[0], at(dst))
+		g.VPMOVDB(v[0], at(to))
 	} else {
-		for i := range v {
-			g.VPAND(low[i], v[i], v[i])
-		}
-		g.bytes(v, at(dst))
+		g.each(func(i, at int) { g.VPAND(g.constantBits(0xff).Offset(at), v[i], v[i]) })
+		g.bytes(v, at(to))
 	}
-	g.ADDQ(operand.U8(64), w)
-	g.ADDQ(operand.U8(16), dst)
-	g.SUBQ(operand.U8(16), n)
-	g.JNE(operand.LabelRef("loop"))
-	g.ret()
+	g.ADDQ(operand.U8(64), from)
+	g.ADDQ(operand.U8(16), to)
+	g.DECQ(again)
+	g.JNE(operand.LabelRef("round"))
+	g.addArg("step", dst)
+	g.addArg("unitStep", unit)
+	g.TESTQ(left, left)
+	g.JNE(operand.LabelRef("block"))
+	g.retFloat(g.fold(sum, g.VADDPS))
+}
+
+// addArg adds an argument to a pointer.
+func (g *gen) addArg(name string, p reg.GPVirtual) {
+	addr, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.ADDQ(addr.Addr, p)
 }
 
 // bytes stores sixteen 32-bit elements below 256 as bytes.
