@@ -33,6 +33,11 @@ type CompareOptions struct {
 	// together, by the clock. 0 means 1.
 	Batch int
 
+	// Group is how many utterances make a pair of runs, Batch of them at a time: when
+	// one ends the next begins, beside those under way. 0, and anything below Batch,
+	// means Batch.
+	Group int
+
 	// Ready, if not nil, is called when the warm-up is over.
 	Ready func()
 
@@ -108,7 +113,7 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int) error {
 	n = max(n, batch)
 	for group, err := range groups(data, n, max(1, batch)) {
 		if err == nil {
-			_, err = together(ctx, e, group, origin{})
+			_, err = together(ctx, e, group, batch, origin{})
 		}
 		if err != nil {
 			return err
@@ -141,7 +146,7 @@ func groups(data Dataset, limit, size int) iter.Seq2[[]item, error] {
 }
 
 func (c *comparison) all(ctx context.Context, data Dataset) error {
-	for group, err := range groups(data, c.Limit, c.Batch) {
+	for group, err := range groups(data, c.Limit, max(c.Batch, c.Group)) {
 		if err == nil {
 			err = c.pair(ctx, group)
 		}
@@ -156,15 +161,15 @@ func (c *comparison) all(ctx context.Context, data Dataset) error {
 func (c *comparison) pair(ctx context.Context, group []item) error {
 	a, b := make([][]*report.Record, len(group)), make([][]*report.Record, len(group))
 	for range cmp.Or(c.Repeats, 1) {
-		x, err := together(ctx, c.arms.Baseline, group, origin{c.Runs.Baseline, c.Unscored})
+		x, err := together(ctx, c.arms.Baseline, group, c.Batch, origin{c.Runs.Baseline, c.Unscored})
 		if err != nil {
 			return err
 		}
-		y, err := together(ctx, c.arms.Assisted, group, origin{c.Runs.Assisted, c.Unscored})
+		y, err := together(ctx, c.arms.Assisted, group, c.Batch, origin{c.Runs.Assisted, c.Unscored})
 		if err != nil {
 			return err
 		}
-		c.pairs.Time(x.records, y.records, report.Pair[float64]{Baseline: x.decode, Assisted: y.decode}, report.Pair[float64]{Baseline: x.total, Assisted: y.total})
+		c.pairs.Time(min(max(1, c.Batch), len(group)), x.records, y.records, report.Pair[float64]{Baseline: x.decode, Assisted: y.decode}, report.Pair[float64]{Baseline: x.total, Assisted: y.total})
 		for i := range group {
 			a[i], b[i] = append(a[i], x.records[i]), append(b[i], y.records[i])
 		}
@@ -184,14 +189,14 @@ type Clock interface {
 	Decoding() time.Duration
 }
 
-// An outcome is what came of a group of utterances run at the same time.
+// An outcome is what came of a group of utterances.
 type outcome struct {
 	records       []*report.Record
-	decode, total float64 // s, by the clock; of a single one what its record says
+	decode, total float64 // s, by the clock; one after the other, what their records say
 }
 
-// together runs a group of utterances at the same time.
-func together(ctx context.Context, e Engine, group []item, o origin) (outcome, error) {
+// together runs a group of utterances, batch at the same time.
+func together(ctx context.Context, e Engine, group []item, batch int, o origin) (outcome, error) {
 	r := outcome{records: make([]*report.Record, len(group))}
 	errs := make([]error, len(group))
 	began, decoding := time.Now(), time.Duration(0)
@@ -200,15 +205,23 @@ func together(ctx context.Context, e Engine, group []item, o origin) (outcome, e
 		decoding = clock.Decoding()
 	}
 	var wg sync.WaitGroup
+	free := make(chan struct{}, max(1, batch))
 	for i, it := range group {
-		wg.Go(func() { r.records[i], errs[i] = record(ctx, e, it, o) })
+		free <- struct{}{}
+		wg.Go(func() {
+			r.records[i], errs[i] = record(ctx, e, it, o)
+			<-free
+		})
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return r, errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
 	}
-	if len(group) == 1 {
-		r.decode, r.total = r.records[0].Seconds.Decode, r.records[0].Seconds.Total
+	if batch <= 1 || len(group) == 1 {
+		for _, x := range r.records {
+			r.decode += x.Seconds.Decode
+			r.total += x.Seconds.Total
+		}
 		return r, nil
 	}
 	r.total = time.Since(began).Seconds()

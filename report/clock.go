@@ -15,6 +15,7 @@ import (
 // are those each utterance saw: a shared pass is in every one of them.)
 type Batch struct {
 	Size   int           `json:"size"`  // utterances at a time, at most
+	Group  int           `json:"group"` // utterances that were timed together, at most
 	Pairs  int           `json:"pairs"` // of runs, each of a group
 	Decode Pair[float64] `json:"decode_seconds"`
 	Total  Pair[float64] `json:"total_seconds"`
@@ -25,13 +26,13 @@ type Batch struct {
 	tokens Pair[float64]
 }
 
-// Time takes in a pair of runs of a group of utterances that decoded together:
+// Time takes in a pair of runs of a group of utterances, size of them at a time:
 // their records in both arms and the seconds that decoding and the whole took by
 // the clock. A group in which an utterance failed in one arm only is not timed; its
 // drafts count.
-func (p *Pairs) Time(baseline, assisted []*Record, decode, total Pair[float64]) {
+func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[float64]) {
 	b := &p.c.Batch
-	b.Size = max(b.Size, len(baseline))
+	b.Size, b.Group = max(b.Size, size), max(b.Group, len(baseline))
 	for _, r := range assisted {
 		if r.Error == "" {
 			p.runs++

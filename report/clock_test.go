@@ -31,8 +31,8 @@ func TestDraftedInARepetition(t *testing.T) {
 	drafting := *y
 	drafting.Drafting = Drafting{Rounds: 2, Drafted: 2, Accepted: 1, Refused: 1, Kept: 3, Histogram: []int{1, 1}}
 	second := Pair[float64]{2, 1}
-	p.Time([]*Record{x}, []*Record{y}, second, second)
-	p.Time([]*Record{x}, []*Record{&drafting}, second, second)
+	p.Time(1, []*Record{x}, []*Record{y}, second, second)
+	p.Time(1, []*Record{x}, []*Record{&drafting}, second, second)
 	if _, err := p.Add(x, y); err != nil {
 		t.Fatal(err)
 	}
