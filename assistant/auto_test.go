@@ -26,7 +26,7 @@ type band struct {
 	since   float64
 	steady  bool
 
-	tokens, rows, drafted, opened, rounds int // rows and drafted of the target's and the assistant's passes
+	tokens, rows, drafted, opened, rounds, plain int // rows and drafted of the target's and the assistant's passes
 }
 
 // A player is one stream.
@@ -112,13 +112,17 @@ func (b *band) round() {
 		rows += 1 + len(p.draft)
 	}
 	b.rows += rows
+	if rows == len(b.streams) {
+		b.plain++
+	}
 	b.pass(decoder.Pass{Streams: len(b.streams), Rows: rows}, b.verify(rows, len(b.streams)))
 	for _, p := range b.streams {
 		r := Round{First: p.first, Drafted: len(p.draft)}
 		for r.Accepted < r.Drafted && p.rng.Float64() < p.draft[r.Accepted] {
 			r.Accepted++
 		}
-		r.Kept = r.Accepted + 1
+		r.Kept = min(r.Accepted+1, b.window-p.kept)
+		r.Accepted = min(r.Accepted, r.Kept)
 		p.first = false
 		p.policy.Observe(r)
 		p.kept += r.Kept
@@ -132,7 +136,7 @@ func (b *band) round() {
 
 // play runs until so many tokens are there, and returns tokens a second.
 func (b *band) play(tokens int) float64 {
-	b.tokens, b.clock, b.rows, b.drafted, b.opened, b.rounds = 0, 0, 0, 0, 0, 0
+	b.tokens, b.clock, b.rows, b.drafted, b.opened, b.rounds, b.plain = 0, 0, 0, 0, 0, 0, 0
 	b.steady = false
 	for b.tokens < tokens {
 		b.round()
@@ -147,7 +151,9 @@ func (b *band) best(streams int) (best, plain float64) {
 	best = plain
 	for n := 1; n <= 16; n++ {
 		took := float64(n)*b.draft(streams) + b.verify(streams*(n+1), streams)
-		best = max(best, float64(streams)*Expected(b.alpha, n)/took)
+		e, w := Expected(b.alpha, n), float64(b.window)
+		e = w / (w/e + (1-1/e)/2) // half of the last draft is behind the window's end
+		best = max(best, float64(streams)*e/took)
 	}
 	return best, plain
 }
@@ -242,6 +248,125 @@ func TestAutoGivesUp(t *testing.T) {
 			if b.drafted == 0 {
 				t.Errorf("%d streams, α=%v: it was never tried again", streams, alpha)
 			}
+		}
+	}
+}
+
+// assume begins like Assume, with models that read so many bytes in any case and for
+// each stream.
+func assume(target, assistant [2]float64) *Auto {
+	a := &Auto{pace: pace{late: true}}
+	a.verify.assume(target[0], target[1])
+	a.draft.assume(assistant[0], assistant[1])
+	return a
+}
+
+// TestAutoFirstWindow: what follows from the bytes of both models is enough to begin
+// with, whatever a byte costs on this machine. The first window gains, or loses little.
+func TestAutoFirstWindow(t *testing.T) {
+	target, small := [2]float64{1.6e9, 0.25e9}, [2]float64{0.16e9, 0.016e9}
+	for _, tt := range []struct {
+		name    string
+		streams int
+		band    band
+		slower  float64 // than assumed
+		least   float64 // of plain decoding's speed
+	}{
+		{"large", 1, band{alpha: 0.8, verify: large, draft: distilled}, 1, 1.9},
+		{"large, a slow machine", 1, band{alpha: 0.8, verify: large, draft: distilled, open: 0.1}, 10, 1.9},
+		{"large, 8", 8, band{alpha: 0.8, verify: large, draft: distilled}, 1, 1.02},
+		{"hostile", 1, band{verify: large, draft: distilled}, 1, 0.93},
+		{"hostile, 8", 8, band{verify: large, draft: distilled}, 1, 0.93},
+		{"dear drafts", 1, band{alpha: 0.8, verify: large, draft: func(int) float64 { return 0.056 }}, 1, 0.93},
+	} {
+		mean := 0.0
+		const runs = 20
+		for i := range runs {
+			b := tt.band
+			b.verify = func(m, k int) float64 { return tt.slower * tt.band.verify(m, k) }
+			b.draft = func(k int) float64 { return tt.slower * tt.band.draft(k) }
+			b.open *= tt.slower
+			x := newBand(assume(target, small), tt.streams, b)
+			for j, p := range x.streams {
+				p.kept, p.rng = 0, rand.New(rand.NewPCG(uint64(i), uint64(j)))
+			}
+			plain := float64(tt.streams) / b.verify(tt.streams, tt.streams)
+			mean += x.play(100*tt.streams) / plain / runs
+		}
+		t.Logf("%s: %.3f of plain", tt.name, mean)
+		if !(mean >= tt.least) {
+			t.Errorf("%s: %.3f of plain decoding's speed in the first window, want %.2f", tt.name, mean, tt.least)
+		}
+	}
+}
+
+// TestAutoShortWindows: where windows are a few words long, opening them and drafting
+// beyond their end may cost what the theory of endless text would gain.
+func TestAutoShortWindows(t *testing.T) {
+	for _, streams := range []int{1, 4, 8} {
+		b := newBand(new(Auto), streams, band{alpha: 0.9, window: 4, open: 0.020,
+			verify: func(m, _ int) float64 { return 0.010 + 0.0004*float64(m-1) }, draft: func(int) float64 { return 0.003 }})
+		b.play(1000 * streams)
+		got, plain := b.play(4000*streams), float64(streams)/b.verify(streams, streams)
+		t.Logf("%d streams: %.3f of plain", streams, got/plain)
+		if !(got >= 0.98*plain) {
+			t.Errorf("%d streams: %.3f of plain decoding's speed", streams, got/plain)
+		}
+	}
+}
+
+// TestAutoYield: drafting is held to what comes of it. Rounds that yield half of what
+// was expected halve what is expected next, and plain ones let it be tried again.
+func TestAutoYield(t *testing.T) {
+	a := practised()
+	a.Policy().Length()
+	for range 40 {
+		a.turn = turn{pass: decoder.Pass{Rows: 5, Streams: 1}, spent: 0.004, took: 0.016, expected: 2, drafted: 4, kept: 2}
+		a.settle()
+	}
+	if got := a.trust(); !(got > 0.5 && got < 0.7) { // 11 ms expected of 20, and some belief
+		t.Errorf("trust of %.2f in what half came of", got)
+	}
+	for range 1000 {
+		a.turn = turn{pass: decoder.Pass{Rows: 1, Streams: 1}, took: 0.011, kept: 1}
+		a.settle()
+	}
+	if got := a.trust(); !(got > 0.95) {
+		t.Errorf("trust of %.2f after a thousand plain rounds", got)
+	}
+}
+
+// TestAutoRests: while drafting pays, plain passes show now and then what they take.
+func TestAutoRests(t *testing.T) {
+	for _, streams := range []int{1, 4} {
+		b := newBand(new(Auto), streams, band{alpha: 0.8, verify: large, draft: distilled})
+		b.play(1000 * streams)
+		b.play(8000 * streams)
+		if share := float64(b.plain) / float64(b.rounds); !(share > 0.002 && share < 0.1) {
+			t.Errorf("%d streams: %d of %d rounds are plain", streams, b.plain, b.rounds)
+		}
+	}
+}
+
+// TestAutoDrift: while all draft nobody sees what plain decoding takes. If the machine
+// gets slower or faster meanwhile, that must not be taken for a loss or a gain.
+func TestAutoDrift(t *testing.T) {
+	for _, factor := range []float64{0.5, 2} {
+		slow := 1.0
+		b := newBand(new(Auto), 8, band{alpha: 0.8,
+			verify: func(m, k int) float64 { return slow * large(m, k) }, draft: func(k int) float64 { return slow * distilled(k) }})
+		b.play(16000)
+		slow = factor
+		got := b.play(4000)
+		best, plain := b.best(8)
+		t.Logf("%v times as slow: %.3f of the best, %.3f of plain", factor, got/best, got/plain)
+		if !(got >= 0.9*best && got >= 0.98*plain) {
+			t.Errorf("%v times as slow: %.3f of the best", factor, got/best)
+		}
+		b.alpha = 0.4
+		b.play(2000)
+		if got = b.play(8000); !(got >= 0.97*plain) {
+			t.Errorf("%v times as slow, and text that is hard to foresee: %.3f of plain decoding's speed", factor, got/plain)
 		}
 	}
 }

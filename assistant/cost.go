@@ -10,7 +10,7 @@ import (
 //
 //	t(m, k) = β0 + β1·k + β2·m + Σ βi·max(0, m - bend_i),  β ≥ 0
 //
-// fitted to all it has seen: weights are read once for all, the keys and values of
+// fitted to all it has seen, and to what was assumed before: weights are read once for all, the keys and values of
 // a window once for each of k streams, and arithmetic is done for each of m rows,
 // dearer from where it takes longer than reading. A coefficient of which nothing
 // is known is 0: what was never tried looks cheap, and is known once it is tried.
@@ -18,6 +18,7 @@ import (
 // The zero value is ready.
 type cost struct {
 	cells []cell
+	prior []cell
 	beta  [terms]float64
 	unfit int // observations since the last fit
 	clock int
@@ -73,14 +74,34 @@ func (c *cost) add(rows, streams int, seconds float64) {
 	if old := x.took.v; !(seconds > old*0.8 && seconds < old*1.25) {
 		c.unfit += 8 // news
 	}
-	x.took.add(seconds)
+	x.took.over(seconds, 64)
 	x.rows += (float64(rows) - x.rows) / x.took.n
 	x.last = c.clock
 	c.unfit++
 }
 
-// known reports whether anything was seen.
-func (c *cost) known() bool { return len(c.cells) > 0 }
+// known reports whether anything was seen or assumed.
+func (c *cost) known() bool { return len(c.cells)+len(c.prior) > 0 }
+
+// assume begins with the time it takes to read so many bytes in any case and so many
+// for each stream, and a little for the arithmetic of each row, more from where that
+// takes longer than reading. What is seen soon weighs more.
+func (c *cost) assume(all, stream float64) {
+	const (
+		rate   = 40e9 // bytes a second: any number will do
+		row    = 0.03 // of reading all
+		beyond = 0.05 // more, from the eighth on
+		weight = 0.25 // passes
+	)
+	for _, k := range []int{1, 2, 4, 8, 16} {
+		for _, n := range []int{1, 2, 4, 8} {
+			m := float64(k * n)
+			t := (all*(1+row*(m-1)+beyond*max(0, m-8)) + stream*float64(k)) / rate
+			c.prior = append(c.prior, cell{streams: k, rows: m, took: mean{t, weight}})
+		}
+	}
+	c.unfit = 100
+}
 
 // at returns the seconds of a pass.
 func (c *cost) at(rows float64, streams int) float64 {
@@ -130,13 +151,15 @@ func (c *cost) fit() {
 	c.unfit = 0
 	var gram [terms][terms]float64
 	var right [terms]float64
-	for _, cell := range c.cells {
-		x, y := features(cell.rows, cell.streams), max(cell.took.v, 1e-9)
-		w := cell.took.n / (y * y)
-		for i := range x {
-			right[i] += w * x[i] * y
-			for j := range x {
-				gram[i][j] += w * x[i] * x[j]
+	for _, cells := range [...][]cell{c.prior, c.cells} {
+		for _, cell := range cells {
+			x, y := features(cell.rows, cell.streams), max(cell.took.v, 1e-9)
+			w := cell.took.n / (y * y)
+			for i := range x {
+				right[i] += w * x[i] * y
+				for j := range x {
+					gram[i][j] += w * x[i] * x[j]
+				}
 			}
 		}
 	}
@@ -160,11 +183,16 @@ func (c *cost) fit() {
 // hiccuped.
 type mean struct{ v, n float64 }
 
-func (m *mean) add(x float64) {
+const hiccup = 4
+
+func (m *mean) add(x float64) { m.over(x, 16) }
+
+// over adds x to a mean in which it weighs at least one in memory.
+func (m *mean) over(x, memory float64) {
 	if m.n > 4 {
-		x = min(x, 4*m.v)
+		x = min(x, hiccup*m.v)
 	}
-	m.n = min(m.n+1, 16)
+	m.n = min(m.n+1, memory)
 	m.v += (x - m.v) / m.n
 }
 

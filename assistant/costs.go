@@ -30,16 +30,18 @@ type Mean struct {
 func (a *Auto) Costs() (Costs, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	f := a.pace.factor()
 	return Costs{
-		Draft: a.draft.table(), Verify: a.verify.table(),
-		Hear: Mean{a.hear.v, a.hear.n}, Prompt: Mean{a.prompt.v, a.prompt.n},
-	}, a.draft.known() && a.verify.known()
+		Draft: a.draft.table(f), Verify: a.verify.table(f),
+		Hear: Mean{a.hear.v * f, a.hear.n}, Prompt: Mean{a.prompt.v * f, a.prompt.n},
+	}, len(a.draft.cells) > 0 && len(a.verify.cells) > 0
 }
 
-func (c *cost) table() []PassCost {
+// table returns what was seen, in seconds at a pace of that factor.
+func (c *cost) table(factor float64) []PassCost {
 	list := make([]PassCost, len(c.cells))
 	for i, x := range c.cells {
-		list[i] = PassCost{x.rows, x.streams, Mean{x.took.v, x.took.n}}
+		list[i] = PassCost{x.rows, x.streams, Mean{x.took.v * factor, x.took.n}}
 	}
 	return list
 }
@@ -58,6 +60,7 @@ func (a *Auto) Recall(c Costs) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.draft, a.verify, a.hear, a.prompt = draft, verify, c.Hear.mean(), c.Prompt.mean()
+	a.pace, a.free = pace{late: true}, false
 	return true
 }
 

@@ -64,6 +64,13 @@ func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Mod
 	if p, ok := first.(interface{ Observer() decoder.Observer }); ok {
 		e.batch.Watch(p.Observer())
 	}
+	if p, ok := first.(interface{ Assume(_, _ *decoder.Decoder) }); ok {
+		var drafts *decoder.Decoder
+		if model, ok := a.(*assistant.Model); ok {
+			drafts = model.Decoder
+		}
+		p.Assume(e.decoder, drafts)
+	}
 	e.idle.giveBack(first)
 	assisted := *m
 	assisted.Listener = &e
