@@ -8,6 +8,10 @@
 #   single    verity compare: plain and assisted in turn, to the bit
 #   batches   the same with --batch N: N utterances at a time in each arm, f16 and
 #             int8 targets, distilled assistant, alpha 0.8
+#   ragged    groups of utterances of one, two and three windows, N at a time: when one
+#             ends the next begins, beside others half way. Drafts of a file's first,
+#             second and later windows are refused at different places, so the streams
+#             fall out of step as those of real speech do
 #   hostile   assistants that are never right, draft lengths auto: a planted one
 #             (alpha 0) and, on the demo recording, a text that was not said. The
 #             95 % interval of the speed-up is to include or exceed 0.97
@@ -15,9 +19,8 @@
 # Nothing is downloaded: the checkpoints are planted (verity synth), 100 tokens in
 # the one window of 30 s, and take the time of real ones. Speed-ups are geometric
 # means over pairs of runs, with their 95 % intervals; tokens per second are all
-# tokens over the time in which a group was decoding. All utterances of a batch say
-# the same here, so their drafts are refused at the same places: real ones differ,
-# and share a little less. Auto has learnt in the warm-up, before times are taken.
+# tokens over the time in which a group was decoding. In batches all utterances say
+# the same, so their drafts are refused at the same places; in ragged they do not. Auto has learnt in the warm-up, before times are taken.
 #
 # REPEATS (5; 9 for hostile) pairs; BATCHES ("1 2 4 8 16"); PRECISIONS ("f16 int8").
 # WORK is a directory for the checkpoints (13 GB at large-v2); without it they are
@@ -26,7 +29,7 @@ set -eu
 verity=$1 size=${2:-large-v2}
 shift
 [ $# -gt 0 ] && shift
-tables=${*:-single batches hostile}
+tables=${*:-single batches ragged hostile}
 batches=${BATCHES:-1 2 4 8 16} precisions=${PRECISIONS:-f16 int8}
 work=${WORK:-$(mktemp -d)}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
@@ -94,6 +97,33 @@ batches() {
 			while [ "$(echo "$files" | wc -w)" -lt $((2 * batch)) ]; do files="$files --audio $sound"; done
 			# shellcheck disable=SC2086
 			planted distil 0.8 "$precision" --repeats "${REPEATS:-5}" --batch "$batch" $files
+			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
+		done
+	done
+}
+
+# long repeats the sound: so many windows.
+long() { # windows
+	name=$work/sound$1.wav
+	[ -f "$name" ] || {
+		bytes=$(($1 * 960000))
+		le() { printf "\\$(printf %o $(($1 % 256)))\\$(printf %o $(($1 / 256 % 256)))\\$(printf %o $(($1 / 65536 % 256)))\\$(printf %o $(($1 / 16777216)))"; }
+		printf RIFF; le $((bytes + 36))
+		printf 'WAVEfmt \020\000\000\000\001\000\001\000\200\076\000\000\000\175\000\000\002\000\020\000data'; le $bytes
+		yes verity | head -c $bytes
+	} >"$name"
+	echo "$name"
+}
+
+ragged() {
+	echo "| target | batch | plain, tokens/s | assisted, tokens/s | decode speed-up | whole | tokens a round | verdict |"
+	echo "|---|---|---|---|---|---|---|---|"
+	for precision in $precisions; do
+		for batch in $batches; do
+			files= group=$((batch + (batch + 1) / 2)) n=0
+			while [ $n -lt $group ]; do files="$files --audio $(long $((n % 3 + 1)))" n=$((n + 1)); done
+			# shellcheck disable=SC2086
+			planted distil 0.8 "$precision" --repeats "${REPEATS:-3}" --batch "$batch" --group "$group" $files
 			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
 		done
 	done
