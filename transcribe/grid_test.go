@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -175,8 +176,9 @@ func TestGrid(t *testing.T) {
 	points := grid()
 	if os.Getenv("VERITY_GRID") != "all" {
 		n := 4
-		if testing.Short() {
+		if testing.Short() { // slow, under the race detector: two streams meet as eight do
 			n = 1
+			points = slices.DeleteFunc(points, func(p point) bool { return p.batch != 2 || p.threads != 2 || p.assistant == "none" })
 		}
 		points = sample(points, n)
 	}
@@ -240,6 +242,9 @@ func TestGrid(t *testing.T) {
 // TestGridNotices: what TestGrid compares differs where decoding does: rejection
 // sampling keeps no bits, so compare and selftest refuse it.
 func TestGridNotices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is shared")
+	}
 	m, s := demoModels(t, 1)["demo"], recordings(t)[1]
 	_, _, a := m.Network()
 	m = m.With(a, constant(3))
