@@ -39,15 +39,13 @@ func cacheMemory[E float32 | uint16](n int) []E {
 	return x
 }
 
-// memory returns what lies from offset on, and the size of n numbers in bytes.
+// memory returns what lies from offset on, and the size of n numbers in bytes. It is not
+// for int8.
 func (s *store) memory(offset, n int) ([]byte, int) {
-	switch {
-	case s.f32 != nil:
+	if s.f32 != nil {
 		return bytesOf(s.f32[offset:]), 4 * n
-	case s.f16 != nil:
-		return bytesOf(s.f16[offset:]), 2 * n
 	}
-	return s.i8[offset:], n
+	return bytesOf(s.f16[offset:]), 2 * n
 }
 
 func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) + int64(len(s.i8)) }

@@ -85,6 +85,8 @@ func (t *matmul) goal(p, first, rows int) (dst []byte, stride int) {
 	to, head := t.places[first], (p*panel-t.stride)/panel
 	last := t.places[first+rows-1]
 	switch {
+	case to.K.i8 != nil:
+		return nil, 0 // 64 bytes a row, of which every line would be fetched four times
 	case to.K.dim != panel || p*panel < t.stride || t.stride%panel != 0:
 		return nil, 0 // a panel is not a head
 	case to.Pos%panelKeys != 0 || last.K != to.K || last.Pos != to.Pos+rows-1:
