@@ -10,10 +10,11 @@ import (
 //
 //	t(m, k) = β0 + β1·k + β2·m + Σ βi·max(0, m - bend_i),  β ≥ 0
 //
-// fitted to all it has seen, and to what was assumed before: weights are read once for all, the keys and values of
-// a window once for each of k streams, and arithmetic is done for each of m rows,
-// dearer from where it takes longer than reading. A coefficient of which nothing
-// is known is 0: what was never tried looks cheap, and is known once it is tried.
+// fitted to all it has seen, and to what was assumed before: weights are read once
+// for all, the keys and values of a window once for each of k streams, and arithmetic
+// is done for each of m rows, dearer from where it takes longer than reading. A
+// coefficient of which nothing is known is 0: what was never tried looks cheap, and is
+// known once it is tried.
 //
 // The zero value is ready.
 type cost struct {

@@ -20,7 +20,8 @@
 # the one window of 30 s, and take the time of real ones. Speed-ups are geometric
 # means over pairs of runs, with their 95 % intervals; tokens per second are all
 # tokens over the time in which a group was decoding. In batches all utterances say
-# the same, so their drafts are refused at the same places; in ragged they do not. Auto has learnt in the warm-up, before times are taken.
+# the same, so their drafts are refused at the same places; in ragged they do not.
+# Auto has learnt in the warm-up, before times are taken.
 #
 # REPEATS (5; 9 for hostile) pairs; BATCHES ("1 2 4 8 16"); PRECISIONS ("f16 int8").
 # WORK is a directory for the checkpoints (13 GB at large-v2); without it they are
