@@ -178,7 +178,9 @@ func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]
 		if p.policy != nil {
 			keep, more = p.policy.More(n, c.LogProb)
 		}
-		if !keep {
+		// Where odds are told the draw stands: speculative sampling is right for drafts
+		// that come as often as q says, not for those the assistant is sure of.
+		if !keep && !p.tells {
 			break
 		}
 		dst = append(dst, c.Token)
