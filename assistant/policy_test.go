@@ -1,0 +1,50 @@
+package assistant
+
+import (
+	"math"
+	"testing"
+)
+
+// TestHeuristic: two tokens more after a draft that was accepted whole, one less, but
+// at least one, after any other; a round without a draft says nothing.
+func TestHeuristic(t *testing.T) {
+	h := NewHeuristic(0)
+	for i, step := range []struct{ drafted, accepted, want int }{
+		{5, 5, 7}, {7, 6, 6}, {6, 0, 5}, {0, 0, 5}, {5, 4, 4}, {4, 0, 3}, {3, 0, 2}, {2, 0, 1}, {1, 0, 1}, {1, 1, 3},
+	} {
+		if h.Observe(Round{Drafted: step.drafted, Accepted: step.accepted}); h.Length() != step.want {
+			t.Fatalf("round %d, %+v: drafts of %d", i, step, h.Length())
+		}
+	}
+	for range 20 {
+		h.Observe(Round{Drafted: 1, Accepted: 1})
+	}
+	if h.Length() != 20 {
+		t.Errorf("always right: drafts of %d, want 20 at most", h.Length())
+	}
+}
+
+// TestConfidence: a token below the threshold is still drafted, none behind it.
+func TestConfidence(t *testing.T) {
+	lp := func(p float64) float32 { return float32(math.Log(p)) }
+	for _, tt := range []struct {
+		c    Confidence
+		p    float64
+		more bool
+	}{
+		{Confidence{}, 0.41, true},
+		{Confidence{}, 0.39, false},
+		{Confidence{Threshold: 0.8}, 0.79, false},
+		{Confidence{Threshold: 0.8}, 0.81, true},
+	} {
+		if keep, more := tt.c.More(3, lp(tt.p)); !keep || more != tt.more {
+			t.Errorf("%+v, a token of %v: keep %t, more %t", tt.c, tt.p, keep, more)
+		}
+	}
+	if n := new(Confidence).Length(); n != 20 {
+		t.Errorf("drafts of %d at most, want 20", n)
+	}
+	if n := (&Confidence{Max: 3}).Length(); n != 3 {
+		t.Errorf("drafts of %d at most, want 3", n)
+	}
+}
