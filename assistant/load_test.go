@@ -2,10 +2,12 @@ package assistant
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -225,5 +227,24 @@ func refused(t *testing.T, c *model.Checkpoint, target Target, thing string) {
 		t.Errorf("refused: %v", err)
 	case thing != "" && (!errors.As(err, &e) || e.Thing != thing || e.Remedy == "" || e.Got == e.Want):
 		t.Errorf("got %v, want a mismatch of %q with a remedy", err, thing)
+	}
+}
+
+// TestSameWeights compares types of which one is narrower, to the last weight.
+func TestSameWeights(t *testing.T) {
+	const n = 10_000
+	wide := tensor.Tensor{DType: tensor.F32, Shape: []int{n}, Data: make([]byte, 4*n)}
+	half := tensor.Tensor{DType: tensor.F16, Shape: []int{n}, Data: make([]byte, 2*n)}
+	for i := range n {
+		v := 1 + float32(i)/(2*n)
+		binary.LittleEndian.PutUint32(wide.Data[4*i:], math.Float32bits(v))
+		binary.LittleEndian.PutUint16(half.Data[2*i:], tensor.F16Bits(v))
+	}
+	if !sameWeights(wide, half) || !sameWeights(half, wide) {
+		t.Error("weights rounded to f16 are not taken for the same")
+	}
+	half.Data[2*n-2] ^= 1
+	if sameWeights(wide, half) || sameWeights(half, wide) {
+		t.Error("the last weight is another, and goes unseen")
 	}
 }

@@ -56,8 +56,8 @@ func Short(ctx context.Context, s Subject, c *model.Checkpoint, o encoder.Option
 }
 
 // Light hashes what plain Go can compute of a large model in seconds: two decode
-// steps, and two panels of every kind of matrix of the encoder. Of s it needs no
-// encoder.
+// steps, two panels of every kind of matrix of the encoder, and attention as its
+// layers have it, of a few rows. Of s it needs no encoder.
 func Light(ctx context.Context, s Subject, c *model.Checkpoint, store tensor.DType) (Digest, error) {
 	d := newDigester()
 	cross := s.Decoder.BlankCross()
@@ -78,13 +78,18 @@ func Light(ctx context.Context, s Subject, c *model.Checkpoint, store tensor.DTy
 			return Digest{}, err
 		}
 	}
+	d.attention(c.Dims, store)
 	return d.sum(), nil
 }
 
-// encoderKinds yields one matrix of every kind: those of the last layer.
+// encoderKinds yields one matrix of every kind: the convolutions, and those of the
+// last layer.
 func encoderKinds(c *model.Checkpoint) func(yield func(string) bool) {
 	at := fmt.Sprintf("encoder.layers.%d.", c.Dims.AudioLayers-1)
 	return func(yield func(string) bool) {
+		if !yield("encoder.conv1.weight") || !yield("encoder.conv2.weight") {
+			return
+		}
 		for _, name := range []string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj", "fc1", "fc2"} {
 			if !yield(at + name + ".weight") {
 				return
@@ -93,18 +98,19 @@ func encoderKinds(c *model.Checkpoint) func(yield func(string) bool) {
 	}
 }
 
-// panels hashes products of three rows with the first and the last outputs.
+// panels hashes products of three rows with the first and the last outputs. Of a
+// convolution, [out][channels][taps], all that is behind an output is its row: the
+// order within it is no other arithmetic.
 func (d *digester) panels(c *model.Checkpoint, name string, store tensor.DType) error {
 	t, err := c.Tensor(name)
 	if err != nil {
 		return err
 	}
-	out, in := t.Shape[0], t.Shape[1]
+	out := t.Shape[0]
+	in := t.Len() / out
+	t.Shape = []int{out, in}
 	n := min(64, out)
-	x := make([]float32, 3*in)
-	for i := range x {
-		x[i] = float32(i%17)/16 - 0.5
-	}
+	x := pattern(3 * in)
 	for _, rows := range []tensor.Tensor{t.Rows(0, n), t.Rows(out-n, out)} {
 		m, err := kernel.Pack(store, rows)
 		if err != nil {
@@ -115,6 +121,36 @@ func (d *digester) panels(c *model.Checkpoint, name string, store tensor.DType) 
 		d.add(dst)
 	}
 	return nil
+}
+
+// attention hashes what seven rows, a tile and one more, attend to in a window of an
+// encoder whose weights are stored so.
+func (d *digester) attention(m model.Dims, store tensor.DType) {
+	const rows = 7
+	heads, size, n := m.AudioHeads, m.AudioWidth/m.AudioHeads, m.AudioFrames
+	if store != tensor.I8 {
+		store = tensor.F32
+	}
+	keys, values := kernel.NewKeys(heads, size, n, store), kernel.NewValues(heads, size, n, store)
+	x := pattern((n + rows) * m.AudioWidth)
+	keys.Set(nil, 0, n, x, m.AudioWidth)
+	values.Set(nil, 0, n, x[m.AudioWidth:], m.AudioWidth)
+	spans := make([]kernel.Span, rows)
+	for i := range spans {
+		spans[i] = kernel.Span{K: keys, V: values, N: n}
+	}
+	dst := make([]float32, rows*m.AudioWidth)
+	kernel.Attend(nil, dst, x[n*m.AudioWidth:], m.AudioWidth, heads, size, 0.125, spans, nil)
+	d.add(dst)
+}
+
+// pattern returns n numbers from -0.5 to 0.5 that are in no step with any width.
+func pattern(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(i*i%97)/96 - 0.5
+	}
+	return x
 }
 
 type digester struct {
