@@ -167,23 +167,41 @@ func (a *attention) exact(r, h int) (out, bound []float64) {
 	return out, bound
 }
 
-// withImpl runs f with one implementation of attention and vectors in place.
+// withImpl runs f with one implementation of attention, of vectors and of int8 in place.
+// Of int8 it stays what it is if that takes more than this CPU has.
 func withImpl(t *testing.T, name string, f func(t *testing.T)) {
-	for i, im := range attendImpls {
-		if im.name != name {
-			continue
+	t.Run(name, func(t *testing.T) {
+		im := named(t, attendImpls, name)
+		if !im.ok {
+			skipOrRequire(t, name)
 		}
-		t.Run(name, func(t *testing.T) {
-			if !im.ok {
-				skipOrRequire(t, name)
+		oldAttend, oldVector, oldInt8, oldInt8s := attend, vector, attendInt8, int8s
+		defer func() { attend, vector, attendInt8, int8s = oldAttend, oldVector, oldInt8, oldInt8s }()
+		attend, vector = im.fn, named(t, vectorImpls, name).fn
+		if of := named(t, int8Impls, name); of.ok {
+			attendInt8, int8s = named(t, attendInt8Impls, name).fn, of
+		}
+		f(t)
+	})
+}
+
+// named returns the first implementation of a name, of which there may be several.
+func named[F any](t *testing.T, impls []impl[F], name string) impl[F] {
+	t.Helper()
+	i := slices.IndexFunc(impls, func(im impl[F]) bool { return im.name == name })
+	if i < 0 {
+		t.Fatalf("no implementation %s", name)
+	}
+	return impls[i]
+}
+
+// TestWithImpl: what one name stands for is of that name, whatever the tables hold.
+func TestWithImpl(t *testing.T) {
+	for _, im := range attendImpls {
+		withImpl(t, im.name, func(t *testing.T) {
+			if named(t, int8Impls, im.name).ok && int8s.name != im.name {
+				t.Errorf("int8 products are those of %s", int8s.name)
 			}
-			oldAttend, oldVector, oldInt8, oldInt8s := attend, vector, attendInt8, int8s
-			defer func() { attend, vector, attendInt8, int8s = oldAttend, oldVector, oldInt8, oldInt8s }()
-			attend, vector = im.fn, vectorImpls[i].fn
-			if attendInt8Impls[i].ok {
-				attendInt8, int8s = attendInt8Impls[i].fn, int8Impls[i]
-			}
-			f(t)
 		})
 	}
 }
