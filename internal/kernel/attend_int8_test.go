@@ -248,3 +248,23 @@ func TestAttendInt8NotFinite(t *testing.T) {
 		})
 	}
 }
+
+// What is left of another call, a unit that is NaN among it, is nothing to a row that sees
+// fewer blocks of keys than its neighbours.
+func TestAttendInt8Left(t *testing.T) {
+	for _, im := range attendImpls {
+		withImpl(t, im.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(47, 48))
+			a := newAttention(rng, 1, 8, 2, 600, tensor.I8, false, 1)
+			a.n[0] = 100
+			want := a.run(nil, nil)
+			var s Scratch
+			b := newAttention(rng, 1, 8, 2, 600, tensor.I8, false, 1)
+			for i := range b.v[0] {
+				b.v[0][i] = nan
+			}
+			b.run(nil, &s)
+			compare(t, "after a call that gave NaN", a.run(nil, &s), want)
+		})
+	}
+}
