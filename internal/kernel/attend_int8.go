@@ -36,12 +36,18 @@ func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows block, panels int)
 // centre takes 128 off every byte of q, and returns -128 times their sum. The length is
 // a multiple of four.
 func centre(q []byte) int32 {
-	sum := uint32(0)
-	for i := 0; i < len(q); i += 4 {
-		v := binary.LittleEndian.Uint32(q[i:])
-		pairs := v&0x00ff00ff + v>>8&0x00ff00ff
-		sum += pairs&0xffff + pairs>>16
-		binary.LittleEndian.PutUint32(q[i:], v^0x80808080)
+	const low = 0x00ff00ff00ff00ff
+	sum, n := uint64(0), len(q)&^7
+	for i := 0; i < n; i += 8 {
+		v := binary.LittleEndian.Uint64(q[i:])
+		pairs := v&low + v>>8&low
+		pairs += pairs >> 16
+		sum += pairs&0xffff + pairs>>32&0xffff
+		binary.LittleEndian.PutUint64(q[i:], v^0x8080808080808080)
+	}
+	for i := n; i < len(q); i++ {
+		sum += uint64(q[i])
+		q[i] ^= 0x80
 	}
 	return -128 * (int32(sum) - 128*int32(len(q)))
 }

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func scoreInt8R1AVX2(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·scoreInt8R1AVX2(SB), NOSPLIT, $0-80
 	MOVQ dst+0(FP), AX
 	MOVQ dstStride+8(FP), CX
@@ -34,15 +34,19 @@ panel:
 at0many:
 	VPBROADCASTD (DI), X8
 	VPMOVSXBW    X8, Y8
+	PREFETCHT0   8192(BX)
 	VPMOVZXBW    (BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y0, Y0
+	PREFETCHT0   8256(BX)
 	VPMOVZXBW    16(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y1, Y1
+	PREFETCHT0   8320(BX)
 	VPMOVZXBW    32(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y2, Y2
+	PREFETCHT0   8384(BX)
 	VPMOVZXBW    48(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y3, Y3
@@ -60,15 +64,19 @@ at0many:
 	VPADDD       Y8, Y7, Y7
 	VPBROADCASTD 4(DI), X8
 	VPMOVSXBW    X8, Y8
+	PREFETCHT0   8448(BX)
 	VPMOVZXBW    256(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y0, Y0
+	PREFETCHT0   8512(BX)
 	VPMOVZXBW    272(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y1, Y1
+	PREFETCHT0   8576(BX)
 	VPMOVZXBW    288(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y2, Y2
+	PREFETCHT0   8640(BX)
 	VPMOVZXBW    304(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y3, Y3
@@ -96,15 +104,19 @@ at0few:
 at0one:
 	VPBROADCASTD (DI), X8
 	VPMOVSXBW    X8, Y8
+	PREFETCHT0   8192(BX)
 	VPMOVZXBW    (BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y0, Y0
+	PREFETCHT0   8256(BX)
 	VPMOVZXBW    16(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y1, Y1
+	PREFETCHT0   8320(BX)
 	VPMOVZXBW    32(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y2, Y2
+	PREFETCHT0   8384(BX)
 	VPMOVZXBW    48(BX), Y9
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y3, Y3
@@ -316,7 +328,7 @@ at8done:
 	RET
 
 // func scoreInt8R2AVX2(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·scoreInt8R2AVX2(SB), NOSPLIT, $0-80
 	MOVQ dst+0(FP), AX
 	MOVQ dstStride+8(FP), CX
@@ -347,21 +359,25 @@ at0many:
 	VPMOVSXBW    X8, Y8
 	VPBROADCASTD (R9)(DX*1), X9
 	VPMOVSXBW    X9, Y9
+	PREFETCHT0   8192(DI)
 	VPMOVZXBW    (DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y0, Y0
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y4, Y4
+	PREFETCHT0   8256(DI)
 	VPMOVZXBW    16(DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y1, Y1
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y5, Y5
+	PREFETCHT0   8320(DI)
 	VPMOVZXBW    32(DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y2, Y2
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y6, Y6
+	PREFETCHT0   8384(DI)
 	VPMOVZXBW    48(DI), Y10
 	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y3, Y3
@@ -371,21 +387,25 @@ at0many:
 	VPMOVSXBW    X8, Y8
 	VPBROADCASTD 4(R9)(DX*1), X9
 	VPMOVSXBW    X9, Y9
+	PREFETCHT0   8448(DI)
 	VPMOVZXBW    256(DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y0, Y0
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y4, Y4
+	PREFETCHT0   8512(DI)
 	VPMOVZXBW    272(DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y1, Y1
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y5, Y5
+	PREFETCHT0   8576(DI)
 	VPMOVZXBW    288(DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y2, Y2
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y6, Y6
+	PREFETCHT0   8640(DI)
 	VPMOVZXBW    304(DI), Y10
 	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y3, Y3
@@ -405,21 +425,25 @@ at0one:
 	VPMOVSXBW    X8, Y8
 	VPBROADCASTD (R9)(DX*1), X9
 	VPMOVSXBW    X9, Y9
+	PREFETCHT0   8192(DI)
 	VPMOVZXBW    (DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y0, Y0
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y4, Y4
+	PREFETCHT0   8256(DI)
 	VPMOVZXBW    16(DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y1, Y1
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y5, Y5
+	PREFETCHT0   8320(DI)
 	VPMOVZXBW    32(DI), Y10
 	VPMADDWD     Y10, Y8, Y11
 	VPADDD       Y11, Y2, Y2
 	VPMADDWD     Y10, Y9, Y10
 	VPADDD       Y10, Y6, Y6
+	PREFETCHT0   8384(DI)
 	VPMOVZXBW    48(DI), Y10
 	VPMADDWD     Y10, Y8, Y8
 	VPADDD       Y8, Y3, Y3
@@ -895,7 +919,7 @@ at12done:
 	RET
 
 // func scoreInt8R3AVX2(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·scoreInt8R3AVX2(SB), NOSPLIT, $0-80
 	MOVQ dst+0(FP), AX
 	MOVQ dstStride+8(FP), CX
@@ -926,6 +950,7 @@ at0many:
 	VPMOVSXBW    X7, Y7
 	VPBROADCASTD (R9)(DX*2), X8
 	VPMOVSXBW    X8, Y8
+	PREFETCHT0   8192(DI)
 	VPMOVZXBW    (DI), Y9
 	VPMADDWD     Y9, Y6, Y10
 	VPADDD       Y10, Y0, Y0
@@ -933,6 +958,7 @@ at0many:
 	VPADDD       Y10, Y2, Y2
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y4, Y4
+	PREFETCHT0   8256(DI)
 	VPMOVZXBW    16(DI), Y9
 	VPMADDWD     Y9, Y6, Y6
 	VPADDD       Y6, Y1, Y1
@@ -946,6 +972,7 @@ at0many:
 	VPMOVSXBW    X7, Y7
 	VPBROADCASTD 4(R9)(DX*2), X8
 	VPMOVSXBW    X8, Y8
+	PREFETCHT0   8448(DI)
 	VPMOVZXBW    256(DI), Y9
 	VPMADDWD     Y9, Y6, Y10
 	VPADDD       Y10, Y0, Y0
@@ -953,6 +980,7 @@ at0many:
 	VPADDD       Y10, Y2, Y2
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y4, Y4
+	PREFETCHT0   8512(DI)
 	VPMOVZXBW    272(DI), Y9
 	VPMADDWD     Y9, Y6, Y6
 	VPADDD       Y6, Y1, Y1
@@ -976,6 +1004,7 @@ at0one:
 	VPMOVSXBW    X7, Y7
 	VPBROADCASTD (R9)(DX*2), X8
 	VPMOVSXBW    X8, Y8
+	PREFETCHT0   8192(DI)
 	VPMOVZXBW    (DI), Y9
 	VPMADDWD     Y9, Y6, Y10
 	VPADDD       Y10, Y0, Y0
@@ -983,6 +1012,7 @@ at0one:
 	VPADDD       Y10, Y2, Y2
 	VPMADDWD     Y9, Y8, Y9
 	VPADDD       Y9, Y4, Y4
+	PREFETCHT0   8256(DI)
 	VPMOVZXBW    16(DI), Y9
 	VPMADDWD     Y9, Y6, Y6
 	VPADDD       Y6, Y1, Y1
@@ -1850,7 +1880,7 @@ at14done:
 	RET
 
 // func scoreInt8R4AVX2(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·scoreInt8R4AVX2(SB), NOSPLIT, $0-80
 	MOVQ dst+0(FP), AX
 	MOVQ dstStride+8(FP), CX
@@ -1889,6 +1919,7 @@ at0many:
 	VPMOVSXBW    X10, Y10
 	VPBROADCASTD (R10), X11
 	VPMOVSXBW    X11, Y11
+	PREFETCHT0   8192(DI)
 	VPMOVZXBW    (DI), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
@@ -1898,6 +1929,7 @@ at0many:
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y6, Y6
+	PREFETCHT0   8256(DI)
 	VPMOVZXBW    16(DI), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y1, Y1
@@ -1915,6 +1947,7 @@ at0many:
 	VPMOVSXBW    X10, Y10
 	VPBROADCASTD 4(R10), X11
 	VPMOVSXBW    X11, Y11
+	PREFETCHT0   8448(DI)
 	VPMOVZXBW    256(DI), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
@@ -1924,6 +1957,7 @@ at0many:
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y6, Y6
+	PREFETCHT0   8512(DI)
 	VPMOVZXBW    272(DI), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y1, Y1
@@ -1952,6 +1986,7 @@ at0one:
 	VPMOVSXBW    X10, Y10
 	VPBROADCASTD (R10), X11
 	VPMOVSXBW    X11, Y11
+	PREFETCHT0   8192(DI)
 	VPMOVZXBW    (DI), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
@@ -1961,6 +1996,7 @@ at0one:
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y6, Y6
+	PREFETCHT0   8256(DI)
 	VPMOVZXBW    16(DI), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y1, Y1

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,14 +50,14 @@ func BenchmarkAdd1280(b *testing.B) {
 // is 1500 rows over 1500 f32 keys; cross is a decode step or a verify pass over
 // 1500 f16 keys, going through the caches of 32 layers as a token does.
 func BenchmarkAttend(b *testing.B) {
-	const heads, dim, n = 20, 64, 1500
+	const heads, dim = 20, 64
 	for _, bb := range []struct {
 		name         string
 		rows, layers int
 		d            tensor.DType
 	}{
-		{"encoder", n, 1, tensor.F32},
-		{"encoderInt8", n, 1, tensor.I8},
+		{"encoder", 1500, 1, tensor.F32},
+		{"encoderInt8", 1500, 1, tensor.I8},
 		{"cross1", 1, 32, tensor.F16},
 		{"cross2", 2, 32, tensor.F16},
 		{"cross4", 4, 32, tensor.F16},
@@ -64,9 +65,14 @@ func BenchmarkAttend(b *testing.B) {
 		{"cross1f32", 1, 16, tensor.F32},
 		{"cross1int8", 1, 32, tensor.I8},
 		{"cross6int8", 6, 32, tensor.I8},
+		{"self6int8", 6, 32, tensor.I8},
 	} {
 		for threads := 1; threads <= runtime.GOMAXPROCS(0); threads++ {
 			b.Run(fmt.Sprintf("%s/%d", bb.name, threads), func(b *testing.B) {
+				n := 1500
+				if strings.HasPrefix(bb.name, "self") {
+					n = 100
+				}
 				benchAttend(b, heads, dim, n, bb.rows, bb.layers, threads, bb.d)
 			})
 		}

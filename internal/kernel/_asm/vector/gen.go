@@ -20,6 +20,7 @@ type gen struct {
 	consts  []uint32       // the constants used, each stored sixteen times
 	offsets map[uint32]int // where, in bytes
 	masked  bool           // whether the table of AVX2 masks is used
+	packed  bool           // whether the order after packing is used
 	kept    map[uint32]vec // constants that the present function has in registers
 }
 
@@ -98,6 +99,14 @@ func (g *gen) tables() {
 			for range lanes {
 				g.AppendDatum(operand.U32(bits))
 			}
+		}
+	}
+	if g.packed {
+		// Packing four registers to bytes leaves in lane l four bytes of each.
+		g.StaticGlobal("vectorPacked")
+		g.DataAttributes(attr.RODATA | attr.NOPTR)
+		for i := range lanes {
+			g.AppendDatum(operand.U32(i%4*4 + i/4))
 		}
 	}
 	if g.masked {

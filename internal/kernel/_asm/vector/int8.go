@@ -22,6 +22,10 @@ func int8s(g *gen) {
 	quads(g)
 }
 
+// scoreAhead is how far ahead keys are prefetched: what an int8 matrix of few rows wants
+// too. Processors do not follow a stream across pages, and a panel is one.
+const scoreAhead = 8 << 10
+
 // A score is one function: scores of so many rows with panels of 64 keys.
 type score struct {
 	*gen
@@ -107,6 +111,7 @@ func (s *score) panel512() {
 		for v := range keys {
 			keys[v] = s.ZMM()
 			s.VMOVDQU32(operand.Mem{Base: s.k, Disp: 256*u + 64*v}, keys[v])
+			s.PREFETCHT0(operand.Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
 		}
 		for r := range sums {
 			q := s.ZMM()
@@ -160,6 +165,9 @@ func (s *score) panel256() {
 				s.VPMOVSXBW(four, factors[r])
 			}
 			for v := range n {
+				if first == 0 && v < 4 {
+					s.PREFETCHT0(operand.Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
+				}
 				wide := s.YMM()
 				s.VPMOVZXBW(operand.Mem{Base: s.k, Disp: 256*u + 16*(first+v)}, wide)
 				for r := range sums {
@@ -208,6 +216,9 @@ func weights(g *gen) {
 	g.MOVQ(x, from)
 	g.MOVQ(dst, to)
 	most := g.zero()
+	if g.wide {
+		g.weights4(n, x, scale, max[0], low[0], sum[0], most[0])
+	}
 	g.loop("loop", n, []reg.GPVirtual{x, scale}, func(m mask) {
 		v := g.load(at(x), m)
 		for i := range v {
@@ -249,6 +260,9 @@ func weights(g *gen) {
 	by, round := g.spread(inverse), g.vec()
 	g.each(func(i, at int) { g.VMOVUPS(g.operand(roundShift, i), round[i]) })
 	g.SHRQ(operand.U8(4), again)
+	if g.wide {
+		g.round4(again, from, to, by[0])
+	}
 	g.Label("round")
 	v := g.load(at(from), mask{})
 	for i := range v {
@@ -265,11 +279,100 @@ func weights(g *gen) {
 	g.ADDQ(operand.U8(16), to)
 	g.DECQ(again)
 	g.JNE(operand.LabelRef("round"))
+	g.Label("rounded")
 	g.addArg("step", dst)
 	g.addArg("unitStep", unit)
 	g.TESTQ(left, left)
 	g.JNE(operand.LabelRef("block"))
 	g.retFloat(g.fold(sum, g.VADDPS))
+}
+
+// weights4 does the first pass of weights while 64 elements are left, four vectors side
+// by side: one after the other they would fill the scheduler with what waits for
+// the one before.
+func (g *gen) weights4(n, x, scale reg.GPVirtual, max, low, sum, most reg.VecVirtual) {
+	var v [4]reg.VecVirtual
+	each := func(f func(v reg.VecVirtual, at int)) {
+		for i := range v {
+			f(v[i], 64*i)
+		}
+	}
+	g.Label("four")
+	g.CMPQ(n, operand.U8(4*lanes))
+	g.JLT(operand.LabelRef("fourDone"))
+	for i := range v {
+		v[i] = g.ZMM()
+	}
+	each(func(v reg.VecVirtual, at int) { g.VMOVUPS(operand.Mem{Base: x, Disp: at}, v) })
+	each(func(v reg.VecVirtual, _ int) { g.VSUBPS(max, v, v) })
+	each(func(v reg.VecVirtual, _ int) { g.VMAXPS(v, low, v) })
+	g.exp4(v)
+	each(func(v reg.VecVirtual, _ int) { g.VADDPS(v, sum, sum) })
+	each(func(v reg.VecVirtual, at int) { g.VMULPS(operand.Mem{Base: scale, Disp: at}, v, v) })
+	each(func(v reg.VecVirtual, at int) {
+		g.VPMAXUD(v, most, most)
+		g.VMOVUPS(v, operand.Mem{Base: x, Disp: at})
+	})
+	g.ADDQ(operand.U32(4*64), x)
+	g.ADDQ(operand.U32(4*64), scale)
+	g.SUBQ(operand.U8(4*lanes), n)
+	g.JMP(operand.LabelRef("four"))
+	g.Label("fourDone")
+}
+
+// exp4 is exp of four registers in step. The constants have to be kept.
+func (g *gen) exp4(x [4]reg.VecVirtual) {
+	c := func(v float32) operand.Op { return g.operand(v, 0) }
+	var n, p [4]reg.VecVirtual
+	each := func(f func(i int)) {
+		for i := range x {
+			f(i)
+		}
+	}
+	each(func(i int) {
+		n[i], p[i] = g.ZMM(), g.ZMM()
+		g.VMOVUPS(c(roundShift), n[i])
+		g.VFMADD231PS(c(log2e), x[i], n[i])
+	})
+	each(func(i int) { g.VSUBPS(c(roundShift), n[i], n[i]) })
+	each(func(i int) { g.VFMADD231PS(c(-ln2Hi), n[i], x[i]) })
+	each(func(i int) { g.VFMADD231PS(c(-ln2Lo), n[i], x[i]) })
+	each(func(i int) { g.VMOVUPS(c(expPoly[0]), p[i]) })
+	for _, coef := range append(expPoly[1:], 1, 1) {
+		each(func(i int) { g.VFMADD213PS(c(coef), x[i], p[i]) })
+	}
+	each(func(i int) { g.VSCALEFPS(n[i], p[i], x[i]) })
+}
+
+// round4 does the second pass of weights while there are four vectors, n counting
+// vectors. If none is left it goes to the label rounded.
+func (g *gen) round4(n, from, to reg.GPVirtual, by reg.VecVirtual) {
+	g.packed = true
+	order := g.ZMM()
+	g.VMOVDQU32(operand.NewDataAddr(operand.NewStaticSymbol("vectorPacked"), 0), order)
+	g.SUBQ(operand.U8(4), n)
+	g.JLT(operand.LabelRef("roundFew"))
+	g.Label("roundFour")
+	var v [4]reg.VecVirtual
+	for i := range v {
+		v[i] = g.ZMM()
+		g.VMULPS(operand.Mem{Base: from, Disp: 64 * i}, by, v[i])
+	}
+	for _, r := range v {
+		g.VCVTPS2DQ(r, r) // to the nearest, ties to even, as adding roundShift does
+	}
+	g.VPACKUSDW(v[1], v[0], v[0])
+	g.VPACKUSDW(v[3], v[2], v[2])
+	g.VPACKUSWB(v[2], v[0], v[0])
+	g.VPERMD(v[0], order, v[0])
+	g.VMOVDQU32(v[0], at(to))
+	g.ADDQ(operand.U32(4*64), from)
+	g.ADDQ(operand.U8(64), to)
+	g.SUBQ(operand.U8(4), n)
+	g.JGE(operand.LabelRef("roundFour"))
+	g.Label("roundFew")
+	g.ADDQ(operand.U8(4), n)
+	g.JE(operand.LabelRef("rounded"))
 }
 
 // addArg adds an argument to a pointer.
