@@ -288,8 +288,8 @@ func weights(g *gen) {
 }
 
 // weights4 does the first pass of weights while 64 elements are left, four vectors side
-// by side: one after the other they would fill the scheduler with what waits for
-// the one before.
+// by side: one after the other, most of what the processor looks ahead at waits for the
+// step before.
 func (g *gen) weights4(n, x, scale reg.GPVirtual, max, low, sum, most reg.VecVirtual) {
 	var v [4]reg.VecVirtual
 	each := func(f func(v reg.VecVirtual, at int)) {
