@@ -45,7 +45,7 @@ func (b *bench) digest() Digest {
 // Short hashes what Full does behind an encoder of the first few layers: all are
 // alike, and a second pass of a large one takes too long. Of s it needs no encoder.
 func Short(ctx context.Context, s Subject, c *model.Checkpoint, o encoder.Options) (Digest, error) {
-	const layers = 4
+	const layers = 3
 	first := *c
 	first.Dims.AudioLayers = min(layers, c.Dims.AudioLayers)
 	var err error
