@@ -116,8 +116,8 @@ func count(n int) string {
 	return s
 }
 
-// some spells a number with its noun.
-func some(n int, noun string) string {
+// Some spells a number with its noun: 1 word, 2,000 words.
+func Some(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -126,13 +126,13 @@ func some(n int, noun string) string {
 
 // sentence says what a comparison comes to.
 func (c *Comparison) sentence() string {
-	all := some(c.Utterances, "utterance")
+	all := Some(c.Utterances, "utterance")
 	if c.Unpaired > 0 {
 		all += " of those that both have"
 	}
 	switch c.Verdict {
 	case Different:
-		return fmt.Sprintf("%s of %s not the same in both arms", count(c.Different), some(c.Identical.All+c.Different, "utterance"))
+		return fmt.Sprintf("%s of %s not the same in both arms", count(c.Different), Some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
 		if c.Utterances == 0 {
 			return "Inconclusive: no utterance has text in both"
@@ -264,10 +264,10 @@ func (c *Comparison) lines() [][2]string {
 	}
 	if c.WER != nil {
 		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted", percent(c.WER.Baseline), percent(c.WER.Assisted))})
-		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*ratio(float64(c.NotWorse), float64(c.Scored)), count(c.NotWorse), some(c.Scored, "utterance"))})
+		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*ratio(float64(c.NotWorse), float64(c.Scored)), count(c.NotWorse), Some(c.Scored, "utterance"))})
 	}
 	if c.Unpaired > 0 {
-		l = append(l, [2]string{"unpaired", some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
+		l = append(l, [2]string{"unpaired", Some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
 	}
 	l = append(l,
 		[2]string{"decoding", c.Speedup.Decode.line()},
@@ -292,7 +292,7 @@ func (c *Comparison) repeated() string {
 	if c.Acceptance.Runs == c.Utterances {
 		return ""
 	}
-	return ", in " + some(c.Acceptance.Runs, "run")
+	return ", in " + Some(c.Acceptance.Runs, "run")
 }
 
 func (s Speedup) line() string {

@@ -93,7 +93,7 @@ func (d *Document) HTML(w io.Writer) error {
 // subtitle says what was run.
 func (d *Document) subtitle() string {
 	s := d.Scores[0]
-	parts := []string{some(s.Utterances, "utterance") + ", " + seconds(s.AudioSeconds) + " of audio"}
+	parts := []string{Some(s.Utterances, "utterance") + ", " + seconds(s.AudioSeconds) + " of audio"}
 	if s.Run.Model != "" {
 		parts = append(parts, "model "+s.Run.Model)
 	}

@@ -60,7 +60,7 @@ func replayOf(c *Comparison) *replayView {
 	}
 	v := &replayView{Panes: []paneView{a, b}}
 	if n := len(c.scenes); n > 1 {
-		v.Count = some(n, "utterance")
+		v.Count = Some(n, "utterance")
 	}
 	for _, line := range b.Lines {
 		for _, w := range line {

@@ -141,7 +141,7 @@ func TestSpelling(t *testing.T) {
 		{seconds(12.34), "12.3 s"}, {seconds(99.96), "1 min 39 s"}, {seconds(3725), "62 min 05 s"}, {seconds(7384), "2 h 03 min"},
 		{times(2.314), "2.31×"}, {times(12.34), "12.3×"}, {times(123.4), "123×"},
 		{count(0), "0"}, {count(999), "999"}, {count(1000), "1,000"}, {count(1234567), "1,234,567"},
-		{some(1, "word"), "1 word"}, {some(0, "word"), "0 words"},
+		{Some(1, "word"), "1 word"}, {Some(0, "word"), "0 words"},
 		{bytesOf(3 << 20), "3.0 MiB"}, {bytesOf(3 << 30), "3.00 GiB"}, {percent(0.04351), "4.35 %"},
 	} {
 		if tt.got != tt.want {

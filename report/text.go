@@ -102,7 +102,7 @@ func (p painter) worst(s *Score) {
 	}
 	fmt.Fprintf(p, "\nworst utterances of %s\n", s.Name)
 	for _, u := range s.Worst[:min(len(s.Worst), shownWorst)] {
-		fmt.Fprintf(p, "  %s: %s in %s\n    ", u.ID, some(u.Errors, "error"), some(u.Words, "word"))
+		fmt.Fprintf(p, "  %s: %s in %s\n    ", u.ID, Some(u.Errors, "error"), Some(u.Words, "word"))
 		for i, w := range u.Diff {
 			if i > 0 {
 				fmt.Fprint(p, " ")

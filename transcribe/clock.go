@@ -47,9 +47,5 @@ func (c *clock) read() time.Duration {
 // Decoding returns how long any window was being decoded and none encoded, by the
 // clock on the wall, since m was made. It panics if Load did not make m.
 func (m *Model) Decoding() time.Duration {
-	e, ok := m.Listener.(*engine)
-	if !ok {
-		panic("transcribe: Decoding of a model that Load did not make")
-	}
-	return e.clock.read()
+	return m.engine("Decoding").clock.read()
 }

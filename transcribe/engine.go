@@ -49,10 +49,7 @@ func Load(c *model.Checkpoint, o LoadOptions) (*Model, error) {
 // each goroutine that decodes; nil means those of an assistant.Auto. It panics if m
 // was not made by Load.
 func (m *Model) With(a assistant.Assistant, policy func() assistant.Policy) *Model {
-	plain, ok := m.Listener.(*engine)
-	if !ok {
-		panic("transcribe: With of a model that Load did not make")
-	}
+	plain := m.engine("With")
 	if policy == nil {
 		policy = new(assistant.Auto).Policy
 	}
@@ -94,25 +91,27 @@ func (m *Model) Weighing() *Model {
 
 // with returns m on a changed copy of its engine, for the method of that name.
 func (m *Model) with(name string, change func(*engine)) *Model {
-	old, ok := m.Listener.(*engine)
-	if !ok {
-		panic("transcribe: " + name + " of a model that Load did not make")
-	}
-	e := *old
+	e := *m.engine(name)
 	change(&e)
 	other := *m
 	other.Listener = &e
 	return &other
 }
 
+// engine returns what Load made, for the method of that name.
+func (m *Model) engine(name string) *engine {
+	e, ok := m.Listener.(*engine)
+	if !ok {
+		panic("transcribe: " + name + " of a model that Load did not make")
+	}
+	return e
+}
+
 // Network returns what is behind a model that Load made: both halves of the
 // network, and the assistant, which is assistant.Off without one. It panics if
 // Load did not make m.
 func (m *Model) Network() (*encoder.Encoder, *decoder.Decoder, assistant.Assistant) {
-	e, ok := m.Listener.(*engine)
-	if !ok {
-		panic("transcribe: Network of a model that Load did not make")
-	}
+	e := m.engine("Network")
 	return e.encoder, e.decoder, e.assistant
 }
 
@@ -164,13 +163,10 @@ func (t *trust) loses(err *assistant.BrokenError) bool {
 // Broken returns why the assistant of m could not draft; nil if it always could. It
 // panics if Load did not make m.
 func (m *Model) Broken() *assistant.BrokenError {
-	e, ok := m.Listener.(*engine)
-	if !ok {
-		panic("transcribe: Broken of a model that Load did not make")
-	}
-	e.trust.mu.Lock()
-	defer e.trust.mu.Unlock()
-	return e.trust.broken
+	t := m.engine("Broken").trust
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.broken
 }
 
 // idle are the policies no window uses. What they learnt is good for the next.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"verity/report"
 	"verity/transcript"
 )
 
@@ -65,8 +66,8 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	d, took := s.Drafts, s.Seconds
 	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", name, audio, took.Total, over(audio, took.Total))
 	for _, row := range [][2]string{
-		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, some(s.Attempts, "decoding"))},
-		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
+		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, report.Some(s.Attempts, "decoding"))},
+		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, report.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
 		{"drafted", fmt.Sprintf("%d, %d accepted (%.1f %%)%s", d.Drafted, d.Accepted, 100*d.Rate(), alphas(d))},
 		{"accepted", histogram(d)},
 		{"seconds", fmt.Sprintf("mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
@@ -88,18 +89,10 @@ func histogram(d transcript.Drafts) string {
 	var parts []string
 	for accepted, rounds := range d.Histogram {
 		if rounds > 0 {
-			parts = append(parts, fmt.Sprintf("%d in %s", accepted, some(rounds, "round")))
+			parts = append(parts, fmt.Sprintf("%d in %s", accepted, report.Some(rounds, "round")))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// some says how many.
-func some(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // alphas says how often a judged token was accepted, and how far odds overlap.
