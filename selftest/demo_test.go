@@ -24,7 +24,7 @@ import (
 // recording, little-endian, in the order of positions: one for each type
 // that weights are stored in. Every instruction set, number of threads and
 // number of rows must come to them; make bits and make purego ask the others. They
-// change only with the model or with the order of arithmetic (docs/ARCHITECTURE.md).
+// change only with the model or with the order of arithmetic (docs/dev/ARCHITECTURE.md).
 var demoHashes = map[tensor.DType]string{
 	tensor.F16: "f6b0ae7a65b91874c2df0c41e1d15885e9929904c7ca6259a33578f458e1685c",
 	tensor.I8:  "a5602bc06bc2f0f94cc95af3ae30b2e3041324a6a6c65ffc428baa06dd80d9b8",

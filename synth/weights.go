@@ -91,7 +91,7 @@ func (n *network) writePositions(w io.Writer) error {
 	return nil
 }
 
-// sinusoids returns what an encoder adds to its positions: docs/MODEL.md §4.
+// sinusoids returns what an encoder adds to its positions: docs/dev/MODEL.md §4.
 func sinusoids(positions, width int) []uint16 {
 	x, half := make([]uint16, positions*width), width/2
 	for t := range positions {

@@ -46,7 +46,7 @@ const rejection = "rejection"
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
 	f.Var(&a.precision, "assistant-precision", "type to hold the assistant's weights in: auto, f32, f16, bf16 or int8. auto is int8")
-	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "`number` of text tokens, those of lowest id, that a model may draft: less\nof it is read for each, but speech needs most of them (docs/PERFORMANCE.md);\n0 for all")
+	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "`number` of text tokens, those of lowest id, that a model may draft: less\nof it is read for each, but speech needs most of them (docs/SPECULATIVE.md);\n0 for all")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
 	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts meet temperatures above 0: gumbel (the text is that of plain\ndecoding), rejection (it is as likely as that, but another: speculative\nsampling; it depends on the lengths of drafts too)")

@@ -8,7 +8,7 @@ const manyRows = 24
 
 // wideRows is from how many rows on half-precision weights are widened once, into a
 // scratch, instead of by each group of rows. At 24 rows that made a pass of a tiny
-// decoder a third slower, at 48 a sixth (docs/PERFORMANCE.md, batches).
+// decoder a third slower, at 48 a sixth (docs/log/2026-11-21-drafting.md).
 const wideRows = 64
 
 // few is how many rows go through a panel together.
