@@ -16,7 +16,7 @@ BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 # Of these, the tests in which goroutines meet: statistics take minutes under the race
 # detector.
 SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly
-SHARED  := ./internal/parallel ./decoder ./assistant ./transcribe ./eval ./report
+SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report
 
 .PHONY: build demo test check format vet arch bits purego race bench benchstat bench-report bench-large bench-hostile snr grid fuzz generate cross help
 
@@ -40,9 +40,9 @@ format: ## gofmt
 # compiled for others is not run: -N -l saves a quarter. make cross has them all.
 vet: ## go vet here, without assembly, and for other systems and processors
 	go vet ./...
-	go vet -tags purego ./internal/kernel ./internal/parallel
+	go vet -tags purego ./internal/kernel ./parallel
 	GOOS=windows GOARCH=arm64 go vet -gcflags='all=-N -l' ./...
-	GOOS=darwin GOARCH=arm64 go vet -gcflags='all=-N -l' ./bench ./internal/kernel ./internal/parallel ./internal/safetensors
+	GOOS=darwin GOARCH=arm64 go vet -gcflags='all=-N -l' ./bench ./internal/kernel ./parallel ./internal/safetensors
 
 arch: ## the import plan and the package comments
 	go test -vet=off -count=1 .
@@ -58,7 +58,7 @@ bits: ## the same bits from every instruction set
 # The reference is what VERITY_DISABLE=avx512,avx2 runs, so of the whole model one test
 # is enough.
 purego: ## the same without any assembly
-	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./internal/parallel
+	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
 	go test -vet=off -count=1 -short -timeout 10m -tags purego -run TestDemoHash ./selftest
 
 race: ## rooms that share state, under the race detector

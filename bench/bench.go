@@ -13,9 +13,9 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"verity/internal/parallel"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"verity/internal/kernel"
 	"verity/internal/layer"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

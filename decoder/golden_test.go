@@ -9,10 +9,10 @@ import (
 	"verity/encoder"
 	"verity/internal/golden"
 	"verity/internal/kernel"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

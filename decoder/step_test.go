@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"verity/encoder"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

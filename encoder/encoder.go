@@ -10,9 +10,9 @@ import (
 	"verity/audio"
 	"verity/internal/kernel"
 	"verity/internal/layer"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/parallel"
 )
 
 // Options configures an Encoder. The zero value runs on one thread and keeps

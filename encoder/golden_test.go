@@ -8,8 +8,8 @@ import (
 	"verity/audio"
 	"verity/encoder"
 	"verity/internal/golden"
-	"verity/internal/parallel"
 	"verity/internal/testmodel"
+	"verity/parallel"
 )
 
 func mel(s testmodel.Spec) *audio.Mel {

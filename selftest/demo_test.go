@@ -13,10 +13,10 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
 	"verity/models/demo"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

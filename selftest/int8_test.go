@@ -14,10 +14,10 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
 	"verity/models/demo"
+	"verity/parallel"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/wer"

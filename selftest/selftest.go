@@ -10,8 +10,8 @@ import (
 	"verity/assistant"
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/parallel"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

@@ -9,10 +9,10 @@ import (
 	"verity/assistant"
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

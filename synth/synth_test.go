@@ -12,9 +12,9 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/internal/parallel"
 	"verity/internal/zlibsize"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 	"verity/transcribe"
 )

@@ -10,10 +10,10 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
+	"verity/parallel"
 	"verity/transcript"
 )
 

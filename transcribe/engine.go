@@ -10,9 +10,9 @@ import (
 	"verity/audio"
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 )
 

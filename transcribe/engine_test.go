@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/internal/parallel"
 	"verity/internal/testmodel"
+	"verity/parallel"
 	"verity/transcript"
 )
 

@@ -6,8 +6,8 @@ import (
 	"log"
 
 	"verity/audio"
-	"verity/internal/parallel"
 	"verity/model"
+	"verity/parallel"
 	"verity/transcribe"
 	"verity/transcript"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/bench"
-	"verity/internal/parallel"
 	"verity/model"
+	"verity/parallel"
 	"verity/synth"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/parallel"
 	"verity/transcribe"
 )
 

@@ -17,8 +17,8 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/parallel"
 	"verity/model"
+	"verity/parallel"
 	"verity/selftest"
 	"verity/tokenizer"
 )

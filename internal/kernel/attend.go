@@ -3,7 +3,7 @@ package kernel
 import (
 	"sync"
 
-	"verity/internal/parallel"
+	"verity/parallel"
 )
 
 // blockRows is the most query rows of one part of the work. They are done a tile

@@ -1,8 +1,8 @@
 package kernel
 
 import (
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // panelKeys is how many keys share a panel of Keys.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // cacheTypes are those that keys and values are stored as.

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"verity/internal/parallel"
+	"verity/parallel"
 )
 
 // What this machine can do at best, measured: the ceilings that times of kernels

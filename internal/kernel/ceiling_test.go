@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"verity/internal/parallel"
+	"verity/parallel"
 )
 
 func TestCeilings(t *testing.T) {

@@ -1,6 +1,6 @@
 package kernel
 
-import "verity/internal/parallel"
+import "verity/parallel"
 
 // quantiseRows is from how many rows on quantising them is worth a job of its own.
 const quantiseRows = 16

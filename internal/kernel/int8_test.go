@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 func forAllInt8s(t *testing.T, f func(t *testing.T)) {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // An Epilogue says what MatMul does with a finished sum.

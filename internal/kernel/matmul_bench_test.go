@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // benchMatrix packs random weights, all of which are binary16.

@@ -3,7 +3,7 @@ package kernel
 import (
 	"sync"
 
-	"verity/internal/parallel"
+	"verity/parallel"
 )
 
 // A Place says where the keys and values of a row belong.

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // TestMatMulKV compares with a product, and Set of what it gave: several caches,

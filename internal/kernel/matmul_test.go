@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 var floatTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}

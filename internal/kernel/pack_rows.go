@@ -7,8 +7,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // Fill rounds the rows of w, [rows][In] in f32, f16 or bf16, into outputs first,

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // Packing and reading a row back rounds each weight once, whatever lies beside it.

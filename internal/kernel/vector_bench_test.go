@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"verity/internal/parallel"
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // Benchmarks of one thread unless said otherwise. GB/s counts every float32 read

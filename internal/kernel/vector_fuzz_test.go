@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"verity/internal/parallel"
+	"verity/parallel"
 )
 
 // floats reads a guarded vector out of fuzz input.

@@ -2,7 +2,7 @@ package layer
 
 import (
 	"verity/internal/kernel"
-	"verity/internal/parallel"
+	"verity/parallel"
 )
 
 // eps is added to the variance in every norm. Source: torch.nn.LayerNorm.

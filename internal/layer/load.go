@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 
 	"verity/internal/kernel"
-	"verity/internal/parallel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/parallel"
 )
 
 // A Loader reads layers from a checkpoint. Its methods return them with nothing in
