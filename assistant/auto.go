@@ -193,7 +193,7 @@ func (a *Auto) Assume(target, assistant *decoder.Decoder) {
 // bytesOf returns what a pass of d reads: in any case, and of each stream.
 func bytesOf(d *decoder.Decoder) (all, stream float64) {
 	position := d.StepBytes(1) - d.StepBytes(0)
-	stream = float64(position * int64(d.Dims().AudioFrames))
+	stream = float64(position * int64(d.Dims().AudioPositions))
 	return float64(d.StepBytes(0)) - stream, stream
 }
 

@@ -124,7 +124,7 @@ func fits(c *model.Checkpoint, t Target) error {
 	}{
 		{"vocabulary", a.Vocab, b.Vocab, "English-only, multilingual and large-v3 models have vocabularies of their own; " + another},
 		{"mel bins", a.MelBins, b.MelBins, "large-v3 models hear 128 bins, all others 80; " + another},
-		{"positions of a window", a.AudioFrames, b.AudioFrames, "their windows differ in length; " + another},
+		{"positions of a window", a.AudioPositions, b.AudioPositions, "their windows differ in length; " + another},
 	} {
 		if x.got != x.want {
 			return &MismatchError{c.Name, t.Checkpoint.Name, x.thing, fmt.Sprint(x.got), fmt.Sprint(x.want), x.remedy}

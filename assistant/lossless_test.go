@@ -46,7 +46,7 @@ func newRig(t testing.TB, spec string, threads int, precision tensor.DType) *rig
 		t.Fatal(err)
 	}
 	m, rng := c.Dims, rand.New(rand.NewPCG(8, 9))
-	f := &encoder.Features{Positions: m.AudioFrames, Width: m.AudioWidth, Data: make([]float32, m.AudioFrames*m.AudioWidth)}
+	f := &encoder.Features{Positions: m.AudioPositions, Width: m.AudioWidth, Data: make([]float32, m.AudioPositions*m.AudioWidth)}
 	for i := range f.Data {
 		f.Data[i] = float32(rng.NormFloat64())
 	}

@@ -55,9 +55,9 @@ func products(name string, shape []int, d model.Dims) float64 {
 	}
 	switch {
 	case name == "encoder.conv1.weight":
-		return n * float64(2*d.AudioFrames)
+		return n * float64(2*d.AudioPositions)
 	case strings.HasPrefix(name, "encoder."), strings.Contains(name, "encoder_attn.k"), strings.Contains(name, "encoder_attn.v"):
-		return n * float64(d.AudioFrames)
+		return n * float64(d.AudioPositions)
 	}
 	return n
 }

@@ -13,7 +13,7 @@ type work struct {
 
 // encoderWork returns the operations of a window.
 func encoderWork(d model.Dims) work {
-	n, w, ffn := float64(d.AudioFrames), float64(d.AudioWidth), float64(d.AudioFFN)
+	n, w, ffn := float64(d.AudioPositions), float64(d.AudioWidth), float64(d.AudioFFN)
 	stem := 2*n*w*3*float64(d.MelBins) + n*w*3*w // the first convolution runs on twice the positions
 	layer := n * (4*w*w + 2*w*ffn)
 	return work{
@@ -24,13 +24,13 @@ func encoderWork(d model.Dims) work {
 
 // crossWork returns the operations of a window's keys and values.
 func crossWork(d model.Dims) work {
-	return work{products: 2 * float64(d.TextLayers) * float64(d.AudioFrames) * float64(d.AudioWidth) * 2 * float64(d.TextWidth)}
+	return work{products: 2 * float64(d.TextLayers) * float64(d.AudioPositions) * float64(d.AudioWidth) * 2 * float64(d.TextWidth)}
 }
 
 // passWork returns the operations of a pass of rows rows behind so many positions.
 func passWork(d model.Dims, rows, positions int) work {
 	w, ffn, layers := float64(d.TextWidth), float64(d.TextFFN), float64(d.TextLayers)
-	keys := float64(d.AudioFrames+positions) + float64(rows+1)/2
+	keys := float64(d.AudioPositions+positions) + float64(rows+1)/2
 	return work{
 		products: 2 * float64(rows) * (layers*(6*w*w+2*w*ffn) + w*float64(d.Vocab)),
 		attend:   2 * float64(rows) * layers * 2 * keys * w,

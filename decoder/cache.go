@@ -35,9 +35,9 @@ type Cross struct {
 // Close gives its memory back for the next window.
 func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error) {
 	m := d.dims
-	if f.Positions != m.AudioFrames || f.Width != m.AudioWidth {
+	if f.Positions != m.AudioPositions || f.Width != m.AudioWidth {
 		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want %d × %d; they are of another model",
-			f.Positions, f.Width, m.AudioFrames, m.AudioWidth)
+			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
 	c, ok := d.crosses.get()
 	if !ok {
@@ -61,7 +61,7 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 // that cannot afford the audio.
 func (d *Decoder) BlankCross() *Cross {
 	m := d.dims
-	return &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioFrames, d.cacheType())}
+	return &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioPositions, d.cacheType())}
 }
 
 // Close returns the memory of c to its decoder. c and every stream over it must

@@ -22,7 +22,7 @@ func TestCancelBetweenLayers(t *testing.T) {
 	s := d.NewStream(c)
 	defer s.Close()
 	logits := make([]float32, m.Vocab)
-	features := &encoder.Features{Positions: m.AudioFrames, Width: m.AudioWidth, Data: make([]float32, m.AudioFrames*m.AudioWidth)}
+	features := &encoder.Features{Positions: m.AudioPositions, Width: m.AudioWidth, Data: make([]float32, m.AudioPositions*m.AudioWidth)}
 	for n := range m.TextLayers {
 		ctx := &testmodel.Countdown{Context: t.Context(), Left: n}
 		err := d.Step(ctx, []Row{{s, 0, 1, false}}, logits)

@@ -151,7 +151,7 @@ func TestGreedyGolden(t *testing.T) {
 func slow() bool { return testing.Short() && kernel.Implementations()[0] == "ref" }
 
 func (s setting) skipSlow(t *testing.T) {
-	if slow() && testmodel.Named(s.name).Dims().AudioFrames == 1500 {
+	if slow() && testmodel.Named(s.name).Dims().AudioPositions == 1500 {
 		t.Skip("windows of 30 s take a minute in plain Go; TestLogitsGolden holds their logits")
 	}
 }

@@ -34,7 +34,7 @@ func open(t testing.TB, spec string, o Options) *Decoder {
 // features are random but the same for a seed.
 func features(d *Decoder, seed uint64) *encoder.Features {
 	m := d.Dims()
-	f := &encoder.Features{Positions: m.AudioFrames, Width: m.AudioWidth, Data: make([]float32, m.AudioFrames*m.AudioWidth)}
+	f := &encoder.Features{Positions: m.AudioPositions, Width: m.AudioWidth, Data: make([]float32, m.AudioPositions*m.AudioWidth)}
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range f.Data {
 		f.Data[i] = float32(rng.NormFloat64())

@@ -47,7 +47,7 @@ func (d *Decoder) cacheBytes(positions int) int64 {
 		scales = 4 * m.TextHeads
 	}
 	perPosition := 2 * m.TextLayers * (m.TextWidth*d.cacheType().Size() + scales)
-	return int64(perPosition) * int64(m.AudioFrames+positions)
+	return int64(perPosition) * int64(m.AudioPositions+positions)
 }
 
 // account adds a step to the traffic of its streams: to each its own keys and

@@ -5,7 +5,7 @@
 //
 // # Conventions
 //
-// A window has 2·AudioFrames frames of mel and gives AudioFrames feature
+// A window has 2·AudioPositions frames of mel and gives AudioPositions feature
 // positions: the second convolution halves the rate, so a position is 20 ms.
 // Features are row-major [position][width]. Weights are immutable and an
 // Encoder is safe for concurrent use; each call borrows its own buffers.

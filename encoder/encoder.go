@@ -32,7 +32,7 @@ type Encoder struct {
 	pool         *parallel.Pool
 	store        tensor.DType
 	conv1, conv2 layer.Linear
-	positions    []float32 // [AudioFrames][AudioWidth]
+	positions    []float32 // [AudioPositions][AudioWidth]
 	blocks       []block
 	norm         layer.Norm
 	spare        sync.Pool // of *work
@@ -62,7 +62,7 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 	e := &Encoder{dims: d, pool: o.Pool, store: store}
 	e.conv1 = l.Conv("encoder.conv1", d.AudioWidth, d.MelBins, 3)
 	e.conv2 = l.Conv("encoder.conv2", d.AudioWidth, d.AudioWidth, 3)
-	e.positions = l.Floats("encoder.embed_positions.weight", d.AudioFrames, d.AudioWidth)
+	e.positions = l.Floats("encoder.embed_positions.weight", d.AudioPositions, d.AudioWidth)
 	e.blocks = make([]block, d.AudioLayers)
 	for i := range e.blocks {
 		e.blocks[i] = loadBlock(l, fmt.Sprintf("encoder.layers.%d.", i), d)
@@ -101,21 +101,21 @@ func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 
 // Encode computes the features of one window.
 //
-//	mel  [MelBins][2·AudioFrames]; not modified
-//	out  [AudioFrames][AudioWidth]
+//	mel  [MelBins][2·AudioPositions]; not modified
+//	out  [AudioPositions][AudioWidth]
 //
 // It returns an error if mel has another shape, if ctx ends (it is looked at
 // between layers), or if a feature is not a number.
 func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error) {
 	d := e.dims
-	if mel.Bins != d.MelBins || mel.Frames != 2*d.AudioFrames {
+	if mel.Bins != d.MelBins || mel.Frames != 2*d.AudioPositions {
 		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d",
-			mel.Bins, mel.Frames, d.MelBins, 2*d.AudioFrames)
+			mel.Bins, mel.Frames, d.MelBins, 2*d.AudioPositions)
 	}
 	w := e.spare.Get().(*work)
 	defer e.spare.Put(w)
 
-	f := &Features{Positions: d.AudioFrames, Width: d.AudioWidth}
+	f := &Features{Positions: d.AudioPositions, Width: d.AudioWidth}
 	f.Data = kernel.NewFloats(f.Positions * f.Width)
 	e.stem(w, f.Data, mel)
 	for i := range e.blocks {
@@ -138,12 +138,12 @@ func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
 	w.turn(mel)
 	// Both buffers have a row of zeros before and after: the padding.
 	e.conv1.Apply(e.pool, w.conv[width:], w.mel, mel.Frames, mel.Bins, kernel.StoreGELU)
-	e.conv2.Apply(e.pool, x, w.conv, d.AudioFrames, 2*width, kernel.StoreGELU)
+	e.conv2.Apply(e.pool, x, w.conv, d.AudioPositions, 2*width, kernel.StoreGELU)
 	kernel.Add(x, e.positions)
 }
 
 func (b *block) apply(e *Encoder, w *work, x []float32) {
-	d, n, width := e.dims, e.dims.AudioFrames, e.dims.AudioWidth
+	d, n, width := e.dims, e.dims.AudioPositions, e.dims.AudioWidth
 	size := width / d.AudioHeads
 
 	b.norm1.Apply(e.pool, w.y, x, n)

@@ -20,7 +20,7 @@ type work struct {
 }
 
 func newWork(d model.Dims, store tensor.DType) *work {
-	n, width, size := d.AudioFrames, d.AudioWidth, d.AudioWidth/d.AudioHeads
+	n, width, size := d.AudioPositions, d.AudioWidth, d.AudioWidth/d.AudioHeads
 	w := &work{
 		mel:    kernel.NewFloats((2*n + 2) * d.MelBins),
 		conv:   kernel.NewFloats((2*n + 2) * width),

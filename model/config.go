@@ -82,7 +82,7 @@ func parseConfig(file string, b []byte) (*config, Dims, error) {
 		to   []*int
 	}{
 		{"num_mel_bins", c.NumMelBins, 1 << 10, []*int{&d.MelBins}},
-		{"max_source_positions", c.MaxSource, 1 << 16, []*int{&d.AudioFrames}},
+		{"max_source_positions", c.MaxSource, 1 << 16, []*int{&d.AudioPositions}},
 		{"d_model", c.DModel, 1 << 16, []*int{&d.AudioWidth, &d.TextWidth}},
 		{"encoder_attention_heads", c.EncoderHeads, 1 << 10, []*int{&d.AudioHeads}},
 		{"encoder_layers", c.EncoderLayers, 1 << 10, []*int{&d.AudioLayers}},

@@ -9,12 +9,12 @@ import (
 // openai/whisper (ModelDimensions) and of Hugging Face (WhisperConfig).
 // Heads divide the widths; a head is Width/Heads wide.
 type Dims struct {
-	MelBins     int // n_mels; num_mel_bins
-	AudioFrames int // n_audio_ctx; max_source_positions. A window is 2·AudioFrames frames of mel
-	AudioWidth  int // n_audio_state; d_model
-	AudioHeads  int // n_audio_head; encoder_attention_heads
-	AudioLayers int // n_audio_layer; encoder_layers
-	AudioFFN    int // 4·n_audio_state; encoder_ffn_dim
+	MelBins        int // n_mels; num_mel_bins
+	AudioPositions int // n_audio_ctx; max_source_positions. A window is 2·AudioPositions frames of mel
+	AudioWidth     int // n_audio_state; d_model
+	AudioHeads     int // n_audio_head; encoder_attention_heads
+	AudioLayers    int // n_audio_layer; encoder_layers
+	AudioFFN       int // 4·n_audio_state; encoder_ffn_dim
 
 	Vocab         int // n_vocab; vocab_size
 	TextPositions int // n_text_ctx; max_target_positions
@@ -26,7 +26,7 @@ type Dims struct {
 
 // WindowFrames returns the frames of mel in one window: the second convolution
 // halves their number.
-func (d Dims) WindowFrames() int { return 2 * d.AudioFrames }
+func (d Dims) WindowFrames() int { return 2 * d.AudioPositions }
 
 // EncoderWeights yields the name and shape of every weight of the encoder.
 // Matrices are [out][in], convolutions [out][in][tap].
@@ -38,7 +38,7 @@ func (d Dims) EncoderWeights() iter.Seq2[string, []int] {
 		y.put("encoder.conv1.bias", w)
 		y.put("encoder.conv2.weight", w, w, 3)
 		y.put("encoder.conv2.bias", w)
-		y.put("encoder.embed_positions.weight", d.AudioFrames, w)
+		y.put("encoder.embed_positions.weight", d.AudioPositions, w)
 		for i := 0; i < d.AudioLayers && !y.done; i++ {
 			at := fmt.Sprintf("encoder.layers.%d.", i)
 			y.attention(at+"self_attn", w)

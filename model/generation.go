@@ -27,15 +27,8 @@ type Generation struct {
 	EOSToken          int32 // eos_token_id, <|endoftext|>; the first, of a list; or NoToken
 	NoTimestampsToken int32 // no_timestamps_token_id, <|notimestamps|>; or NoToken
 	PrevSOTToken      int32 // prev_sot_token_id, <|startofprev|>; or NoToken
-	PadToken          int32 // pad_token_id; or NoToken
 
-	// MaxInitialTimestampIndex is the latest first timestamp in steps of 0.02 s
-	// (max_initial_timestamp_index), -1 if not stated.
-	MaxInitialTimestampIndex int
-
-	AlignmentHeads   [][2]int   // alignment_heads: layer and head whose attention follows the speech
-	ForcedDecoderIDs [][2]int32 // forced_decoder_ids: position and token, NoToken for one to be predicted
-	MaxLength        int        // max_length, prompt included; 0 if not stated
+	AlignmentHeads [][2]int // alignment_heads: layer and head whose attention follows the speech
 
 	// Multilingual is is_multilingual; where it is not stated, whether there are
 	// languages or, as in openai/whisper, at least 51,865 tokens.
@@ -48,14 +41,10 @@ type generationFields struct {
 	BeginSuppress []int             `json:"begin_suppress_tokens"`
 	Start         token             `json:"decoder_start_token_id"`
 	EOS           token             `json:"eos_token_id"`
-	Pad           token             `json:"pad_token_id"`
-	Forced        []pair            `json:"forced_decoder_ids"`
-	MaxLength     number            `json:"max_length"`
 	LangToID      map[string]number `json:"lang_to_id"`
 	TaskToID      map[string]number `json:"task_to_id"`
 	NoTimestamps  token             `json:"no_timestamps_token_id"`
 	PrevSOT       token             `json:"prev_sot_token_id"`
-	MaxInitial    number            `json:"max_initial_timestamp_index"`
 	Alignment     []pair            `json:"alignment_heads"`
 	Multilingual  *bool             `json:"is_multilingual"`
 }
@@ -75,7 +64,7 @@ func (t *token) UnmarshalJSON(b []byte) error {
 	return t.number.UnmarshalJSON(b)
 }
 
-// A pair is [1, 50259] or [1, null].
+// A pair is [3, 1].
 type pair [2]number
 
 // UnmarshalJSON refuses any other length, which Go's own decoding would not.
@@ -101,27 +90,20 @@ func parseGeneration(file string, b []byte, c *config, d Dims) (Generation, erro
 		if err := parseJSON(file, b, &f); err != nil {
 			return Generation{}, err
 		}
-		f.Start, f.EOS, f.Pad = f.Start.or(c.Start), f.EOS.or(c.EOS), f.Pad.or(c.Pad)
+		f.Start, f.EOS = f.Start.or(c.Start), f.EOS.or(c.EOS)
 	}
 	p := &generationParser{file: file, dims: d}
 	g := Generation{
-		SuppressTokens:           p.list(f.Suppress),
-		BeginSuppressTokens:      p.list(f.BeginSuppress),
-		LangToID:                 p.ids("lang_to_id", f.LangToID),
-		TaskToID:                 p.ids("task_to_id", f.TaskToID),
-		DecoderStartToken:        p.id("decoder_start_token_id", f.Start.number),
-		EOSToken:                 p.id("eos_token_id", f.EOS.number),
-		NoTimestampsToken:        p.id("no_timestamps_token_id", f.NoTimestamps.number),
-		PrevSOTToken:             p.id("prev_sot_token_id", f.PrevSOT.number),
-		PadToken:                 p.id("pad_token_id", f.Pad.number),
-		MaxInitialTimestampIndex: -1,
-		AlignmentHeads:           p.heads(f.Alignment),
-		ForcedDecoderIDs:         p.forced(f.Forced),
-		MaxLength:                max(0, f.MaxLength.v),
-		Multilingual:             len(f.LangToID) > 0 || d.Vocab >= 51865,
-	}
-	if f.MaxInitial.ok && f.MaxInitial.v >= 0 {
-		g.MaxInitialTimestampIndex = f.MaxInitial.v
+		SuppressTokens:      p.list(f.Suppress),
+		BeginSuppressTokens: p.list(f.BeginSuppress),
+		LangToID:            p.ids("lang_to_id", f.LangToID),
+		TaskToID:            p.ids("task_to_id", f.TaskToID),
+		DecoderStartToken:   p.id("decoder_start_token_id", f.Start.number),
+		EOSToken:            p.id("eos_token_id", f.EOS.number),
+		NoTimestampsToken:   p.id("no_timestamps_token_id", f.NoTimestamps.number),
+		PrevSOTToken:        p.id("prev_sot_token_id", f.PrevSOT.number),
+		AlignmentHeads:      p.heads(f.Alignment),
+		Multilingual:        len(f.LangToID) > 0 || d.Vocab >= 51865,
 	}
 	if f.Multilingual != nil {
 		g.Multilingual = *f.Multilingual
@@ -199,16 +181,4 @@ func (p *generationParser) heads(pairs []pair) (heads [][2]int) {
 		heads = append(heads, [2]int{layer, head})
 	}
 	return heads
-}
-
-func (p *generationParser) forced(pairs []pair) (ids [][2]int32) {
-	for _, f := range pairs {
-		at := f[0].v
-		if at < 0 || at >= p.dims.TextPositions {
-			p.fail("forced_decoder_ids", "names position %d, the decoder has %d", at, p.dims.TextPositions)
-			return nil
-		}
-		ids = append(ids, [2]int32{int32(at), p.id("forced_decoder_ids", f[1])})
-	}
-	return ids
 }

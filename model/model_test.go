@@ -36,7 +36,7 @@ const tinyConfig = `{"model_type": "whisper", "activation_function": "gelu", "vo
 	"begin_suppress_tokens": [], "forced_decoder_ids": [[1, null], [2, 7]], "max_length": 8.0}`
 
 var tinyDims = model.Dims{
-	MelBins: 4, AudioFrames: 50, AudioWidth: 6, AudioHeads: 2, AudioLayers: 1, AudioFFN: 5,
+	MelBins: 4, AudioPositions: 50, AudioWidth: 6, AudioHeads: 2, AudioLayers: 1, AudioFFN: 5,
 	Vocab: 20, TextPositions: 8, TextWidth: 6, TextHeads: 3, TextLayers: 2, TextFFN: 7,
 }
 
@@ -73,16 +73,12 @@ func TestOldSettings(t *testing.T) {
 		t.Errorf("Dims (-want +got):\n%s", diff)
 	}
 	want := model.Generation{
-		SuppressTokens:           []int32{1, 2},
-		BeginSuppressTokens:      []int32{},
-		DecoderStartToken:        18,
-		EOSToken:                 17,
-		NoTimestampsToken:        model.NoToken,
-		PrevSOTToken:             model.NoToken,
-		PadToken:                 model.NoToken,
-		MaxInitialTimestampIndex: -1,
-		ForcedDecoderIDs:         [][2]int32{{1, model.NoToken}, {2, 7}},
-		MaxLength:                8,
+		SuppressTokens:      []int32{1, 2},
+		BeginSuppressTokens: []int32{},
+		DecoderStartToken:   18,
+		EOSToken:            17,
+		NoTimestampsToken:   model.NoToken,
+		PrevSOTToken:        model.NoToken,
 	}
 	if diff := cmp.Diff(want, c.Generation); diff != "" {
 		t.Errorf("Generation (-want +got):\n%s", diff)
@@ -102,17 +98,15 @@ func TestNewSettings(t *testing.T) {
 		"begin_suppress_tokens": [3], "eos_token_id": 16, "forced_decoder_ids": null, "max_length": null, "transformers_version": "4.31"}`)
 	fsys["preprocessor_config.json"] = file(`{"feature_size": 4, "chunk_length": 1.0, "nb_max_frames": 100, "padding_side": "right"}`)
 	want := model.Generation{
-		BeginSuppressTokens:      []int32{3},
-		LangToID:                 map[string]int32{"<|en|>": 10},
-		TaskToID:                 map[string]int32{"transcribe": 11},
-		DecoderStartToken:        18,
-		EOSToken:                 16,
-		NoTimestampsToken:        12,
-		PrevSOTToken:             13,
-		PadToken:                 model.NoToken,
-		MaxInitialTimestampIndex: 50,
-		AlignmentHeads:           [][2]int{{1, 2}, {0, 0}},
-		Multilingual:             true,
+		BeginSuppressTokens: []int32{3},
+		LangToID:            map[string]int32{"<|en|>": 10},
+		TaskToID:            map[string]int32{"transcribe": 11},
+		DecoderStartToken:   18,
+		EOSToken:            16,
+		NoTimestampsToken:   12,
+		PrevSOTToken:        13,
+		AlignmentHeads:      [][2]int{{1, 2}, {0, 0}},
+		Multilingual:        true,
 	}
 	if diff := cmp.Diff(want, open(t, fsys).Generation); diff != "" {
 		t.Errorf("Generation (-want +got):\n%s", diff)
@@ -146,7 +140,6 @@ func TestSettings(t *testing.T) {
 		{"language outside the vocabulary", "generation_config.json", `{"lang_to_id": {"<|en|>": 20}}`, `dir/generation_config.json: lang_to_id is token 20, the vocabulary has 20`},
 		{"no such alignment head", "generation_config.json", `{"alignment_heads": [[2, 0]]}`, `dir/generation_config.json: alignment_heads names layer 2, head 0; the decoder has 2 layers of 3 heads`},
 		{"half an alignment head", "generation_config.json", `{"alignment_heads": [[1]]}`, `dir/generation_config.json: reading JSON: got [1], want a pair`},
-		{"forced position", "generation_config.json", `{"forced_decoder_ids": [[8, 1]]}`, `dir/generation_config.json: forced_decoder_ids names position 8, the decoder has 8`},
 		{"empty generation config", "generation_config.json", ``, `dir/generation_config.json: reading JSON: unexpected end of JSON input`},
 		{"stated to be English", "generation_config.json", `{"is_multilingual": false, "eos_token_id": []}`, ""},
 		{"other bins", "preprocessor_config.json", `{"feature_size": 80}`, `dir/preprocessor_config.json: feature_size is 80, the network needs 4`},
@@ -510,7 +503,7 @@ func FuzzConfig(f *testing.F) {
 				continue
 			}
 			d, g := c.Dims, c.Generation
-			if d.AudioWidth%d.AudioHeads != 0 || d.TextWidth%d.TextHeads != 0 || c.Features.WindowFrames != 2*d.AudioFrames {
+			if d.AudioWidth%d.AudioHeads != 0 || d.TextWidth%d.TextHeads != 0 || c.Features.WindowFrames != 2*d.AudioPositions {
 				t.Fatalf("opened with %+v", d)
 			}
 			for _, id := range slices.Concat(g.SuppressTokens, g.BeginSuppressTokens, slices.Collect(maps.Values(g.LangToID))) {

@@ -127,7 +127,7 @@ func (d *digester) panels(c *model.Checkpoint, name string, store tensor.DType) 
 // encoder whose weights are stored so.
 func (d *digester) attention(m model.Dims, store tensor.DType) {
 	const rows = 7
-	heads, size, n := m.AudioHeads, m.AudioWidth/m.AudioHeads, m.AudioFrames
+	heads, size, n := m.AudioHeads, m.AudioWidth/m.AudioHeads, m.AudioPositions
 	if store != tensor.I8 {
 		store = tensor.F32
 	}

@@ -67,7 +67,7 @@ func config(d model.Dims, tok *tokenizer.Tokenizer, p *Plant) map[string]any {
 		"vocab_size": d.Vocab, "num_mel_bins": d.MelBins, "d_model": d.AudioWidth,
 		"encoder_layers": d.AudioLayers, "encoder_attention_heads": d.AudioHeads, "encoder_ffn_dim": d.AudioFFN,
 		"decoder_layers": d.TextLayers, "decoder_attention_heads": d.TextHeads, "decoder_ffn_dim": d.TextFFN,
-		"num_hidden_layers": d.AudioLayers, "max_source_positions": d.AudioFrames, "max_target_positions": d.TextPositions,
+		"num_hidden_layers": d.AudioLayers, "max_source_positions": d.AudioPositions, "max_target_positions": d.TextPositions,
 		"activation_function": "gelu", "scale_embedding": false, "tie_word_embeddings": true, "use_cache": true, "init_std": 0.02,
 		"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
 		"bos_token_id": tok.EOT, "eos_token_id": tok.EOT, "pad_token_id": tok.EOT, "decoder_start_token_id": tok.SOT,

@@ -57,7 +57,7 @@ func Dims(name string) (model.Dims, error) {
 
 func (s size) dims() model.Dims {
 	return model.Dims{
-		MelBins: s.melBins, AudioFrames: 1500,
+		MelBins: s.melBins, AudioPositions: 1500,
 		AudioWidth: s.width, AudioHeads: s.heads, AudioLayers: s.encoder, AudioFFN: 4 * s.width,
 		Vocab: s.vocabAll, TextPositions: 448,
 		TextWidth: s.width, TextHeads: s.heads, TextLayers: s.decoder, TextFFN: 4 * s.width,
@@ -82,7 +82,7 @@ func (s Shape) assistant(target model.Dims) (model.Dims, error) {
 	case Tiny:
 		d, err := Dims("tiny")
 		d.MelBins, d.Vocab = target.MelBins, target.Vocab
-		d.AudioFrames, d.TextPositions = target.AudioFrames, target.TextPositions
+		d.AudioPositions, d.TextPositions = target.AudioPositions, target.TextPositions
 		return d, err
 	}
 	return model.Dims{}, fmt.Errorf("there is no shape %q: want %s or %s", s, Distil, Tiny)

@@ -13,8 +13,9 @@ import (
 // token's id is the rank (tiktoken). With a list of merges the pair itself must
 // be listed, and its place in the list is the rank (Hugging Face).
 type bpe struct {
-	text   []string         // the bytes of each token; specials have ""
-	ids    map[string]Token // the other way round
+	text   []string         // the bytes of each token; "" where known is false
+	known  []bool           // which ids are text tokens; nil for all
+	ids    map[string]Token // the token of these bytes
 	single [256]Token       // the token of a byte, None if there is none
 	pairs  map[pair]merge   // nil for a rank table
 	whole  bool             // a piece that is a token as it stands is not merged
@@ -32,16 +33,15 @@ type merge struct {
 // noRank is the rank of a pair that cannot be merged.
 const noRank = math.MaxInt32
 
-// newBPE indexes the tokens of text; of equal ones the first counts. An empty
-// string is no token, except the last of openai's multilingual table, which has
-// an empty one: hence empty, None or that token's id.
-func newBPE(text []string, empty Token) *bpe {
-	b := &bpe{text: text, ids: make(map[string]Token, len(text))}
+// newBPE indexes the text tokens; of two with equal bytes the first counts. A
+// known token may be empty: the last one of openai's multilingual table is.
+func newBPE(text []string, known []bool) *bpe {
+	b := &bpe{text: text, known: known, ids: make(map[string]Token, len(text))}
 	for i := range b.single {
 		b.single[i] = None
 	}
 	for i, s := range text {
-		if s == "" {
+		if !b.has(Token(i)) {
 			continue
 		}
 		if _, taken := b.ids[s]; taken {
@@ -52,22 +52,12 @@ func newBPE(text []string, empty Token) *bpe {
 			b.single[s[0]] = Token(i)
 		}
 	}
-	if empty != None {
-		b.ids[""] = empty
-	}
 	return b
 }
 
 // has reports whether tok is one of the text tokens.
 func (b *bpe) has(tok Token) bool {
-	if tok < 0 || int(tok) >= len(b.text) {
-		return false
-	}
-	if b.text[tok] != "" {
-		return true
-	}
-	empty, ok := b.ids[""]
-	return ok && tok == empty
+	return tok >= 0 && int(tok) < len(b.text) && (b.known == nil || b.known[tok])
 }
 
 // encode returns the tokens of s and the place of the first byte that had to be

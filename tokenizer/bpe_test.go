@@ -106,7 +106,7 @@ func TestEncodeTiktokenGo(t *testing.T) {
 }
 
 func TestEncodeStrict(t *testing.T) {
-	b := newBPE([]string{" zero", " one", "a", "b"}, None)
+	b := newBPE([]string{" zero", " one", "a", "b"}, nil)
 	b.pairs = map[pair]merge{}
 	tok := &Tokenizer{bpe: b}
 	for _, tt := range []struct {

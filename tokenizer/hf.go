@@ -178,16 +178,13 @@ func hfTable(file string, vocab map[string]int64, added []addedToken, merges []m
 	if err != nil {
 		return table{}, err
 	}
-	text, empty := make([]string, len(names)), None
+	text, known := make([]string, len(names)), make([]bool, len(names))
 	for id, name := range names {
-		if name.text && name.spelling == "" {
-			empty = Token(id)
-		}
-		if name.text {
+		if known[id] = name.text; name.text {
 			text[id] = name.bytes()
 		}
 	}
-	b := newBPE(text, empty)
+	b := newBPE(text, known)
 	b.whole = whole
 	b.pairs, err = hfMerges(file, vocab, merges)
 	return table{b, special}, err

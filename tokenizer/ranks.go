@@ -91,15 +91,12 @@ func unpack(raw string) *bpe {
 	if _, err := fmt.Sscanf(raw, "%06d\n", &n); err != nil || len(raw) < 7+n {
 		panic("tokenizer: embedded table damaged")
 	}
-	lengths, rest, empty := raw[7:7+n], raw[7+n:], None
+	lengths, rest := raw[7:7+n], raw[7+n:]
 	text := make([]string, n)
 	for i := range text {
-		if lengths[i] == 0 {
-			empty = Token(i)
-		}
 		text[i], rest = rest[:lengths[i]], rest[lengths[i]:]
 	}
-	b := newBPE(text, empty)
+	b := newBPE(text, nil)
 	b.whole = true
 	return b
 }

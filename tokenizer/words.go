@@ -70,10 +70,13 @@ func (t *Tokenizer) joinSubwords(subwords []string, parts [][]Token) (words []st
 // Python's string.punctuation: one ASCII sign, a few in that order, or nothing.
 func isPunctuation(sub string) bool {
 	const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-	return strings.Contains(punctuation, strings.TrimFunc(sub, isPythonSpace))
+	return strings.Contains(punctuation, Strip(sub))
 }
 
-// isPythonSpace reports whether Python's str.strip takes r away.
-func isPythonSpace(r rune) bool {
-	return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
+// Strip removes white space from both ends of s, as Python's str.strip does: its
+// white space is Unicode's and the separators U+001C … U+001F.
+func Strip(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"verity/decoder"
 	"verity/internal/zlibsize"
 	"verity/tokenizer"
-	"verity/transcript"
 )
 
 // A result is a window decoded once, and what the gates judge it by.
@@ -35,7 +34,7 @@ func judge(t *tokenizer.Tokenizer, d Decoding, temperature float64) result {
 		}
 	}
 	r.logProb = meanLogProb(d.Choices, len(r.tokens))
-	r.compression = compressionRatio(transcript.Strip(spell(t, r.tokens)))
+	r.compression = compressionRatio(tokenizer.Strip(spell(t, r.tokens)))
 	return r
 }
 

@@ -183,7 +183,7 @@ func scriptedModel(s scripted, window, positions int) *Model {
 	return &Model{
 		Listener:   s,
 		Tokenizer:  s.tok,
-		Dims:       model.Dims{MelBins: 1, AudioFrames: window / 2, TextPositions: positions, Vocab: s.tok.Size()},
+		Dims:       model.Dims{MelBins: 1, AudioPositions: window / 2, TextPositions: positions, Vocab: s.tok.Size()},
 		Generation: model.Generation{Multilingual: s.tok.Multilingual()},
 	}
 }

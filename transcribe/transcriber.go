@@ -85,7 +85,7 @@ func codes(known []tokenizer.Language) string {
 
 // setPrompt encodes the initial prompt.
 func (t *Transcriber) setPrompt() (err error) {
-	text := transcript.Strip(t.opt.InitialPrompt)
+	text := tokenizer.Strip(t.opt.InitialPrompt)
 	if text == "" {
 		return nil
 	}

@@ -3,8 +3,8 @@ package transcript
 import (
 	"fmt"
 	"io"
-	"strings"
-	"unicode"
+
+	"verity/tokenizer"
 )
 
 // A Format is one way to write a transcript. Its value is also the extension of
@@ -40,13 +40,5 @@ func Write(w io.Writer, f Format, t *Transcript) error {
 	return fmt.Errorf("transcript: format %q: unsupported, want one of %v", f, Formats())
 }
 
-// Strip removes white space from both ends of s, as Python's str.strip does: its
-// white space is Unicode's and the separators U+001C … U+001F.
-func Strip(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
-	})
-}
-
 // Line returns the text of s as a line of the TXT format, without its end.
-func (s Segment) Line() string { return Strip(s.Text) }
+func (s Segment) Line() string { return tokenizer.Strip(s.Text) }

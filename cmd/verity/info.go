@@ -107,7 +107,7 @@ func inspect(name string) (*info, error) {
 func (i *info) assists() string {
 	d := i.Dims
 	same := fmt.Sprintf("targets with this vocabulary of %d tokens", d.Vocab)
-	shared := fmt.Sprintf("an encoder of width %d and %d positions", d.AudioWidth, d.AudioFrames)
+	shared := fmt.Sprintf("an encoder of width %d and %d positions", d.AudioWidth, d.AudioPositions)
 	if !i.HasEncoder {
 		return fmt.Sprintf("%s and %s, which it shares", same, shared)
 	}
@@ -122,7 +122,7 @@ func (i *info) print(w io.Writer) error {
 	row("parameters", "%s, stored as %s in %s", count(i.Params), i.DType, bytesOf(i.Bytes))
 	row("window", "%g s: %d frames of %d mel bins", i.Window, d.WindowFrames(), d.MelBins)
 	if i.HasEncoder {
-		row("encoder", "%d layers, width %d, %d heads, %d positions", d.AudioLayers, d.AudioWidth, d.AudioHeads, d.AudioFrames)
+		row("encoder", "%d layers, width %d, %d heads, %d positions", d.AudioLayers, d.AudioWidth, d.AudioHeads, d.AudioPositions)
 	} else {
 		row("encoder", "none: this model can only assist")
 	}

@@ -72,7 +72,7 @@ func needs(t *testing.T, dir string, size int64) need {
 	}
 	defer c.Close()
 	d := c.Dims
-	n, w, ffn := int64(d.AudioFrames), int64(d.AudioWidth), int64(d.AudioFFN)
+	n, w, ffn := int64(d.AudioPositions), int64(d.AudioWidth), int64(d.AudioFFN)
 	cache := max(size, 2) // keys and values of int8 models are f16
 	return need{
 		weights: c.Params() * size,

@@ -74,7 +74,7 @@ func (s Spec) Dims() model.Dims {
 		panic(err)
 	}
 	return model.Dims{
-		MelBins: c.Bins, AudioFrames: c.Frames, AudioWidth: c.Width, AudioHeads: c.EncHead, AudioLayers: c.Enc, AudioFFN: c.EncFFN,
+		MelBins: c.Bins, AudioPositions: c.Frames, AudioWidth: c.Width, AudioHeads: c.EncHead, AudioLayers: c.Enc, AudioFFN: c.EncFFN,
 		Vocab: c.Vocab, TextPositions: c.Text, TextWidth: c.Width, TextHeads: c.DecHead, TextLayers: c.Dec, TextFFN: c.DecFFN,
 	}
 }
