@@ -27,7 +27,7 @@ var plan = map[string]room{
 	"model":      {"a directory becomes named weights; no arithmetic", []string{"internal/safetensors", "internal/tensor"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model", "tokenizer"}},
-	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "parallel", "internal/tensor", "model", "tokenizer"}},
+	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "tokenizer", "transcript"}},
 	"transcribe": {"a clip → a transcript; the one place where all of the engine meets", []string{"assistant", "audio", "decoder", "encoder", "parallel", "internal/tensor", "internal/zlibsize", "model", "tokenizer", "transcript"}},
 	"parallel":   {"the worker pool; public, since options of public packages name it", nil},
 	"transcript": {"what came out, and its file formats; needs no engine", []string{"tokenizer"}},
@@ -36,10 +36,10 @@ var plan = map[string]room{
 	"wer/normalize": {"text normalisers; need no engine", nil},
 	"datasets":      {"utterances from folders and manifests; no decoding", nil},
 
-	"selftest": {"the promises of the design, on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "parallel", "internal/tensor", "model", "tokenizer"}},
+	"selftest": {"the promises of the design, on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "tokenizer", "transcript"}},
 
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "report", "transcript"}},
-	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"wer", "wer/normalize"}},
+	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"transcript", "wer", "wer/normalize"}},
 
 	"bench": {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model", "tokenizer"}},
 	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/safetensors", "internal/tensor", "model", "tokenizer"}},

@@ -45,7 +45,7 @@ func TestAssistedAllocates(t *testing.T) {
 		if n := testing.AllocsPerRun(40, round); n >= 1 {
 			t.Errorf("%s: %v allocations a round, want none", name, n)
 		}
-		if s := g.Stats(); s.Drafted < 100 || g.Done() {
+		if s := g.Stats().Drafts; s.Drafted < 100 || g.Done() {
 			t.Errorf("%s: %+v: want rounds of drafts that go on", name, s)
 		}
 		l.Close()

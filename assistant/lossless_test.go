@@ -15,6 +15,7 @@ import (
 	"verity/model"
 	"verity/parallel"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // A rig is a decoder over one window, with everything a session needs.
@@ -71,7 +72,7 @@ func (r *rig) options(temperature float32) decoder.SessionOptions {
 }
 
 // run decodes the window and returns the choices and the no-speech probability.
-func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]decoder.Choice, float32, Stats) {
+func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]decoder.Choice, float32, transcript.Drafts) {
 	t.Helper()
 	o := r.options(temperature)
 	s, err := r.d.NewSession(r.cross, o)
@@ -91,7 +92,7 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 	if err := g.Broken(); err != nil {
 		t.Errorf("%T: %v", a, err)
 	}
-	return g.Choices(), s.NoSpeechProb(), g.Stats()
+	return g.Choices(), s.NoSpeechProb(), g.Stats().Drafts
 }
 
 // A babbler drafts anything: text, timestamps, end-of-text, out of order.
@@ -208,7 +209,7 @@ func TestLosslessProcessors(t *testing.T) {
 }
 
 // checkStats makes sure that something was put to the test.
-func checkStats(t *testing.T, at, name string, s Stats, kept int) {
+func checkStats(t *testing.T, at, name string, s transcript.Drafts, kept int) {
 	t.Helper()
 	if s.Kept != kept || name != "lookup" && name != "bigram" && s.Drafted == 0 {
 		t.Errorf("%s: stats %+v, want %d kept and something drafted", at, s, kept)

@@ -15,8 +15,8 @@ import (
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, corollary 3.6.
 type Overlap struct {
-	Places int     `json:"places"`
-	Sum    float64 `json:"sum"`
+	Places int
+	Sum    float64
 }
 
 // Mean returns the mean over places; 0 without any.
@@ -25,11 +25,6 @@ func (o Overlap) Mean() float64 {
 		return 0
 	}
 	return o.Sum / float64(o.Places)
-}
-
-func (o *Overlap) join(other Overlap) {
-	o.Places += other.Places
-	o.Sum += other.Sum
 }
 
 // add counts a place. If q is nil, the assistant was sure of x.

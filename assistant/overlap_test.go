@@ -8,6 +8,7 @@ import (
 
 	"verity/decoder"
 	"verity/internal/tensor"
+	"verity/transcript"
 )
 
 // TestOverlap holds the mean of Σ min(p, q) against its closed form where odds are
@@ -33,7 +34,7 @@ func TestOverlap(t *testing.T) {
 		{"sure of one", [faces]float32{1, 0, 0, 0}, false, 0.5},
 		{"odds untold", [faces]float32{0.5, 0.5, 0, 0}, false, 0.375},
 	} {
-		run := func(begin func(v Weigher, p Proposer, seed uint64) (Verifier, func() Overlap)) (s Stats) {
+		run := func(begin func(v Weigher, p Proposer, seed uint64) (Verifier, func() Overlap)) (s transcript.Drafts) {
 			for n := range uint64(sequences) {
 				v := &dice{weights: odds(p)}
 				d := &dice{weights: odds(tt.q), rng: rand.New(rand.NewPCG(n, 5))}
@@ -49,12 +50,13 @@ func TestOverlap(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				one := g.Stats()
-				one.Overlap = overlap()
+				one := g.Stats().Drafts
+				o := overlap()
+				one.Weighed, one.Overlap = o.Places, o.Sum
 				s.Add(one)
 			}
-			if s.Overlap.Places != s.Accepted+s.Refused {
-				t.Errorf("%s: weighed %d places, %d were judged", tt.name, s.Overlap.Places, s.Accepted+s.Refused)
+			if s.Weighed != s.Accepted+s.Refused {
+				t.Errorf("%s: weighed %d places, %d were judged", tt.name, s.Weighed, s.Accepted+s.Refused)
 			}
 			return s
 		}
@@ -68,17 +70,17 @@ func TestOverlap(t *testing.T) {
 		})
 		// Told, each place is exact; untold, it depends on what was drafted.
 		sigma := func(n int) float64 { return math.Sqrt(tt.alpha * (1 - tt.alpha) / float64(n)) }
-		for name, s := range map[string]Stats{"rejection": classic, "weighing": weighed} {
+		for name, s := range map[string]transcript.Drafts{"rejection": classic, "weighing": weighed} {
 			tol := 1e-6
 			if !tt.tells {
-				tol += 5 * sigma(s.Overlap.Places)
+				tol += 5 * sigma(s.Weighed)
 			}
-			if got := s.Overlap.Mean(); !(math.Abs(got-tt.alpha) <= tol) {
+			if got := s.MeanOverlap(); !(math.Abs(got-tt.alpha) <= tol) {
 				t.Errorf("%s, %s: mean of Σ min(p, q) = %.6f, want %v", tt.name, name, got, tt.alpha)
 			}
 		}
-		if got := classic.Agreement(); !(math.Abs(got-tt.alpha) <= 5*sigma(classic.Overlap.Places)) {
-			t.Errorf("%s: rejection accepts %.4f of %d, want %v", tt.name, got, classic.Overlap.Places, tt.alpha)
+		if got := classic.Agreement(); !(math.Abs(got-tt.alpha) <= 5*sigma(classic.Weighed)) {
+			t.Errorf("%s: rejection accepts %.4f of %d, want %v", tt.name, got, classic.Weighed, tt.alpha)
 		}
 		// The last round of a sequence may be cut short by its limit: 1 % of them are.
 		if got, want := classic.MeanKept(), Expected(tt.alpha, drafts); !(math.Abs(got/want-1) <= 0.03) {
@@ -114,7 +116,7 @@ func TestOverlapSession(t *testing.T) {
 			if got := g.Choices(); !slices.EqualFunc(got, want, sameBits) {
 				t.Errorf("%s, T=%v: %v weighed, want %v", name, temperature, got, want)
 			}
-			stats, overlap := g.Stats(), w.Overlap()
+			stats, overlap := g.Stats().Drafts, w.Overlap()
 			if overlap.Places != stats.Accepted+stats.Refused {
 				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Places, stats)
 			}
@@ -142,8 +144,8 @@ func TestStatsRefused(t *testing.T) {
 		{"an end accepted inside", Round{Drafted: 4, Accepted: 2, Kept: 2}, 0, 1},
 		{"an end accepted last", Round{Drafted: 4, Accepted: 4, Kept: 4}, 0, 1},
 	} {
-		var s Stats
-		s.Count(tt.round)
+		var s transcript.Drafts
+		s.Count(tt.round.Drafted, tt.round.Accepted, tt.round.Kept)
 		if s.Refused != tt.refused || s.Agreement() != tt.alpha {
 			t.Errorf("%s: %d refused, agreement %v, want %d, %v", tt.name, s.Refused, s.Agreement(), tt.refused, tt.alpha)
 		}

@@ -9,6 +9,7 @@ import (
 	"verity/decoder"
 	"verity/internal/tensor"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // faces is the vocabulary of dice.
@@ -122,7 +123,7 @@ func TestRejection(t *testing.T) {
 					seq[i] = c.Token
 				}
 				counts[seq]++
-				accepted, drafted = accepted+g.Stats().Accepted, drafted+g.Stats().Drafted
+				accepted, drafted = accepted+g.Stats().Drafts.Accepted, drafted+g.Stats().Drafts.Drafted
 			}
 			chi, of := 0.0, &dice{weights: target}
 			for s := range Token(faces * faces * faces) {
@@ -147,7 +148,7 @@ func TestRejection(t *testing.T) {
 // accepted, at temperature 0 rejection is greedy, and others end as they should.
 func TestRejectionSession(t *testing.T) {
 	r := newRig(t, "odd", 2, tensor.F16)
-	run := func(a Assistant, temperature float32) ([]decoder.Choice, Stats) {
+	run := func(a Assistant, temperature float32) ([]decoder.Choice, transcript.Drafts) {
 		o := r.options(temperature)
 		s, err := r.d.NewSession(r.cross, o)
 		if err != nil {
@@ -164,7 +165,7 @@ func TestRejectionSession(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return g.Choices(), g.Stats()
+		return g.Choices(), g.Stats().Drafts
 	}
 	greedy, _, _ := r.run(t, Off{}, Constant(0), 0)
 	for name, a := range r.assistants() {

@@ -7,6 +7,7 @@ import (
 
 	"verity/decoder"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // Token is a token of the model's vocabulary.
@@ -56,12 +57,12 @@ type Generation struct {
 	draft    []Token
 	kept     []Token
 	choices  []decoder.Choice
-	foreseen []bool // of each choice: it was an accepted draft
+	accepted []bool // of each choice: it is an accepted draft
 	done     bool
 	broken   *BrokenError // since when there is no proposer
 
 	policy Policy // nil: as long as the proposer likes
-	stats  Stats
+	stats  transcript.Stats
 	round  Round
 	since  time.Time // end of the last Draft
 }
@@ -79,8 +80,8 @@ func (g *Generation) Pace(policy Policy) {
 	}
 }
 
-// Stats returns what drafting did so far.
-func (g *Generation) Stats() Stats { return g.stats }
+// Stats returns the counts and times of all rounds so far.
+func (g *Generation) Stats() transcript.Stats { return g.stats }
 
 // Broken returns why the proposer is asked no more; nil if it still is.
 func (g *Generation) Broken() *BrokenError { return g.broken }
@@ -119,8 +120,8 @@ func (g *Generation) Done() bool { return g.done }
 // sequence ended by itself.
 func (g *Generation) Choices() []decoder.Choice { return g.choices }
 
-// Foreseen tells of each choice whether it was an accepted draft.
-func (g *Generation) Foreseen() []bool { return g.foreseen }
+// Accepted says for each choice whether it is an accepted draft.
+func (g *Generation) Accepted() []bool { return g.accepted }
 
 // Round drafts, verifies and commits once.
 func (g *Generation) Round(ctx context.Context) error {
@@ -161,8 +162,8 @@ func (g *Generation) Draft(ctx context.Context) (_ []Token, err error) {
 	return g.draft, nil
 }
 
-// Accept keeps the choices up to and with the first that the draft did not
-// foresee, but none behind an end-of-text, and commits them on both sides.
+// Accept keeps the choices up to and including the first that differs from the
+// draft, but none after an end-of-text, and commits them on both sides.
 func (g *Generation) Accept(ctx context.Context, choices []decoder.Choice) error {
 	if len(choices) != len(g.draft)+1 {
 		return fmt.Errorf("assistant: got %d choices for a draft of %d tokens, want one more", len(choices), len(g.draft))
@@ -171,7 +172,7 @@ func (g *Generation) Accept(ctx context.Context, choices []decoder.Choice) error
 	g.kept = g.kept[:0]
 	for i, c := range choices[:same+1] {
 		g.choices = append(g.choices, c)
-		g.foreseen = append(g.foreseen, i < same)
+		g.accepted = append(g.accepted, i < same)
 		g.round.Kept++
 		if c.Token == g.eot {
 			g.done = true
@@ -190,10 +191,12 @@ func (g *Generation) Accept(ctx context.Context, choices []decoder.Choice) error
 	return nil
 }
 
-// count closes the books of a round.
+// count counts the round that ends here.
 func (g *Generation) count(accepted int) {
 	g.round.Accepted, g.round.Verify = accepted, time.Since(g.since)
-	g.stats.Count(g.round)
+	g.stats.Drafts.Count(g.round.Drafted, accepted, g.round.Kept)
+	g.stats.Seconds.Draft += g.round.Draft.Seconds()
+	g.stats.Seconds.Verify += g.round.Verify.Seconds()
 	if g.policy != nil {
 		g.policy.Observe(g.round)
 	}

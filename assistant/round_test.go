@@ -169,7 +169,7 @@ func TestForeseen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := g.Foreseen(); !slices.Equal(got, []bool{true, true, false, false, true, false}) {
+	if got := g.Accepted(); !slices.Equal(got, []bool{true, true, false, false, true, false}) {
 		t.Errorf("foreseen %v", got)
 	}
 }
@@ -235,8 +235,8 @@ func TestFrail(t *testing.T) {
 		if want := v.plain(40); !slices.Equal(g.Choices(), want) {
 			t.Errorf("commits %v: %v, want %v", commits, g.Choices(), want)
 		}
-		if err := g.Broken(); err == nil || p.n != 3 || g.Stats().Accepted < 8 {
-			t.Errorf("commits %v: broken %v after %d, %+v", commits, err, p.n, g.Stats())
+		if err := g.Broken(); err == nil || p.n != 3 || g.Stats().Drafts.Accepted < 8 {
+			t.Errorf("commits %v: broken %v after %d, %+v", commits, err, p.n, g.Stats().Drafts)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -260,6 +260,6 @@ func ExampleGeneration() {
 			return
 		}
 	}
-	fmt.Println(len(g.Choices()), "tokens in", g.Stats().Rounds, "rounds")
+	fmt.Println(len(g.Choices()), "tokens in", g.Stats().Drafts.Rounds, "rounds")
 	// Output: 40 tokens in 8 rounds
 }

@@ -16,6 +16,7 @@ import (
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // A reader drafts from a text, from the place that decoding has come to. Put
@@ -36,7 +37,7 @@ func (r *reader) Propose(_ context.Context, dst []Token, limit int) ([]Token, er
 }
 
 // decode decodes the window until end, at most limit tokens.
-func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Policy, end Token, limit int) ([]decoder.Choice, Stats) {
+func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Policy, end Token, limit int) ([]decoder.Choice, transcript.Drafts) {
 	t.Helper()
 	s, err := r.d.NewSession(r.cross, o)
 	if err != nil {
@@ -55,7 +56,7 @@ func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Poli
 	if err := g.Broken(); err != nil {
 		t.Errorf("%T: %v", a, err)
 	}
-	return g.Choices(), g.Stats()
+	return g.Choices(), g.Stats().Drafts
 }
 
 // never is no token of any vocabulary: decoding does not end before its limit.
@@ -112,7 +113,7 @@ func TestUpstreamBlocks(t *testing.T) {
 		f(c)
 		return &reader{text: c}
 	}
-	run := func(name string, a Assistant, block int, judge func(t *testing.T, s Stats)) {
+	run := func(name string, a Assistant, block int, judge func(t *testing.T, s transcript.Drafts)) {
 		t.Run(name, func(t *testing.T) {
 			got, s := r.decode(t, o, a, Constant(block), end, 24)
 			wantSame(t, name, got, ended)
@@ -126,7 +127,7 @@ func TestUpstreamBlocks(t *testing.T) {
 	}
 
 	for name, place := range map[string]int{"first": 0, "middle": 2, "last": 4} {
-		run("EOS drafted at the "+name+" place of a block", edit(func(c []Token) { c[place] = end }), 5, func(t *testing.T, s Stats) {
+		run("EOS drafted at the "+name+" place of a block", edit(func(c []Token) { c[place] = end }), 5, func(t *testing.T, s transcript.Drafts) {
 			if s.Accepted == s.Drafted {
 				t.Error("a draft of the end was accepted where the target goes on")
 			}
@@ -135,12 +136,12 @@ func TestUpstreamBlocks(t *testing.T) {
 	run("EOS of the target where the draft has none", edit(func(c []Token) { c[k]++ }), k+3, nil)
 	// transformers#47912: the block was appended before the search for the end, which
 	// looked at its last token only. Worst where the target would choose the rest too.
-	run("EOS inside an accepted block cuts it (transformers#47912)", edit(func([]Token) {}), k+5, func(t *testing.T, s Stats) {
+	run("EOS inside an accepted block cuts it (transformers#47912)", edit(func([]Token) {}), k+5, func(t *testing.T, s transcript.Drafts) {
 		if s.Rounds != 1 || s.Accepted != k+1 {
 			t.Errorf("%+v, want one round that accepts %d", s, k+1)
 		}
 	})
-	run("EOS as the token behind a full block", edit(func([]Token) {}), k, func(t *testing.T, s Stats) {
+	run("EOS as the token behind a full block", edit(func([]Token) {}), k, func(t *testing.T, s transcript.Drafts) {
 		if s.Rounds != 1 || s.Accepted != k {
 			t.Errorf("%+v, want one round that accepts %d", s, k)
 		}

@@ -222,10 +222,10 @@ func TestPredict(t *testing.T) {
 		for _, alpha := range []float64{0, 0.3, 0.9, 1} {
 			const rounds, step, draft, pass = 1000, 0.1, 0.02, 0.12
 			mean := assistant.Expected(alpha, n)
-			a := &report.Score{Seconds: report.Seconds{Verify: rounds * mean * step}, Drafting: report.Drafting{Rounds: int(math.Round(rounds * mean))}}
+			a := &report.Score{Seconds: transcript.Seconds{Verify: rounds * mean * step}, Drafting: transcript.Drafts{Rounds: int(math.Round(rounds * mean))}}
 			b := &report.Score{
-				Seconds: report.Seconds{Verify: rounds * pass, Draft: rounds * draft * float64(n)},
-				Drafting: report.Drafting{Rounds: rounds, Drafted: rounds * n, Accepted: int(math.Round(rounds * (mean - 1))), Kept: int(math.Round(rounds * mean)),
+				Seconds: transcript.Seconds{Verify: rounds * pass, Draft: rounds * draft * float64(n)},
+				Drafting: transcript.Drafts{Rounds: rounds, Drafted: rounds * n, Accepted: int(math.Round(rounds * (mean - 1))), Kept: int(math.Round(rounds * mean)),
 					Refused: int(math.Round(rounds * (1 - math.Pow(alpha, float64(n)))))},
 			}
 			want := mean * step / (draft*float64(n) + pass)
@@ -313,7 +313,7 @@ func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
 			sum += float64(c.LogProb)
 		}
 		seg.AvgLogProb = sum / float64(len(g.Choices()))
-		n := g.Stats()
+		n := g.Stats().Drafts
 		t.Stats.Drafts.Rounds, t.Stats.Drafts.Drafted, t.Stats.Drafts.Accepted = n.Rounds, n.Drafted, n.Accepted
 		return t, nil
 	})

@@ -220,12 +220,7 @@ func fill(r *report.Record, t *transcript.Transcript) {
 		})
 	}
 	if t.Proof != (transcript.Proof{}) {
-		p := report.Proof(t.Proof)
-		r.Proof = &p
+		r.Proof = &t.Proof
 	}
-	n, d := t.Stats, t.Stats.Drafts
-	r.Seconds = report.Seconds(n.Seconds)
-	r.Work = report.Work{Windows: n.Windows, Silent: n.Silent, Attempts: n.Attempts, Tokens: n.Tokens}
-	r.Drafting = report.Drafting{Rounds: d.Rounds, Drafted: d.Drafted, Accepted: d.Accepted, Kept: n.Tokens, Refused: d.Refused, Histogram: d.Histogram,
-		Weighed: d.Weighed, Overlap: d.Overlap}
+	r.Seconds, r.Work, r.Drafting = t.Stats.Seconds, t.Stats.Work, t.Stats.Drafts
 }

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"verity/transcript"
 )
 
 // A Batch says how utterances were run and timed: so many at a time, which share
@@ -36,7 +38,7 @@ func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[
 	for _, r := range assisted {
 		if r.Error == "" {
 			p.runs++
-			p.drafting.add(r.Drafting)
+			p.drafting.Add(r.Drafting)
 		}
 	}
 	var tokens Pair[float64]
@@ -52,7 +54,7 @@ func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[
 	}
 	b.Pairs++
 	b.Decode, b.Total, b.tokens = plus(b.Decode, decode), plus(b.Total, total), plus(b.tokens, tokens)
-	p.time(Seconds{Decode: decode.Baseline, Total: total.Baseline}, Seconds{Decode: decode.Assisted, Total: total.Assisted})
+	p.time(transcript.Seconds{Decode: decode.Baseline, Total: total.Baseline}, transcript.Seconds{Decode: decode.Assisted, Total: total.Assisted})
 }
 
 func plus(a, b Pair[float64]) Pair[float64] {
@@ -61,7 +63,7 @@ func plus(a, b Pair[float64]) Pair[float64] {
 
 // speeds fills in what follows from the sums.
 func (b *Batch) speeds() {
-	b.TokensPerSecond = Pair[float64]{ratio(b.tokens.Baseline, b.Decode.Baseline), ratio(b.tokens.Assisted, b.Decode.Assisted)}
+	b.TokensPerSecond = Pair[float64]{transcript.Ratio(b.tokens.Baseline, b.Decode.Baseline), transcript.Ratio(b.tokens.Assisted, b.Decode.Assisted)}
 }
 
 // clock is what pairs of runs come to: lines as label and value.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"verity/transcript"
 )
 
 // TestMeanInterval: by hand, with t = 3.182446 of the tables for three degrees of
@@ -27,9 +29,9 @@ func TestDraftedInARepetition(t *testing.T) {
 	b, _ := NewSet("b", Options{Normalizer: "basic"})
 	p := NewPairs(a, b)
 	p.Timed = true
-	x, y := &Record{ID: "x", Hypothesis: "x", Work: Work{Tokens: 6}}, &Record{ID: "x", Hypothesis: "x", Work: Work{Tokens: 6}}
+	x, y := &Record{ID: "x", Hypothesis: "x", Work: transcript.Work{Tokens: 6}}, &Record{ID: "x", Hypothesis: "x", Work: transcript.Work{Tokens: 6}}
 	drafting := *y
-	drafting.Drafting = Drafting{Rounds: 2, Drafted: 2, Accepted: 1, Refused: 1, Kept: 3, Histogram: []int{1, 1}}
+	drafting.Drafting = transcript.Drafts{Rounds: 2, Drafted: 2, Accepted: 1, Refused: 1, Kept: 3, Histogram: []int{1, 1}}
 	second := Pair[float64]{2, 1}
 	p.Time(1, []*Record{x}, []*Record{y}, second, second)
 	p.Time(1, []*Record{x}, []*Record{&drafting}, second, second)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"verity/transcript"
 	"verity/wer"
 )
 
@@ -133,11 +134,11 @@ type Pairs struct {
 	Timed bool
 
 	c             Comparison
-	decode, total []float64        // speed-ups
-	runs          int              // of utterances that Time took in
-	drafting      Drafting         // of the assisted arm in all of them
-	words         Pair[wer.Counts] // of utterances with a reference
-	seconds       Pair[Seconds]    // of the utterances that both have
+	decode, total []float64                // speed-ups
+	runs          int                      // of utterances that Time took in
+	drafting      transcript.Drafts        // of the assisted arm in all of them
+	words         Pair[wer.Counts]         // of utterances with a reference
+	seconds       Pair[transcript.Seconds] // of the utterances that both have
 }
 
 // NewPairs compares two sets that are still empty.
@@ -216,8 +217,8 @@ func (p *Pairs) add(a, b digest) (what []string) {
 	if !p.Timed {
 		p.time(a.seconds, b.seconds)
 	}
-	p.seconds.Baseline.add(a.seconds)
-	p.seconds.Assisted.add(b.seconds)
+	p.seconds.Baseline.Add(a.seconds)
+	p.seconds.Assisted.Add(b.seconds)
 	if a.scored && b.scored {
 		p.words.Baseline, p.words.Assisted = p.words.Baseline.Plus(a.words), p.words.Assisted.Plus(b.words)
 		p.c.NotWorse += wer.NotWorse([]wer.Counts{b.words}, []wer.Counts{a.words})
@@ -226,7 +227,7 @@ func (p *Pairs) add(a, b digest) (what []string) {
 	return what
 }
 
-func (p *Pairs) time(a, b Seconds) {
+func (p *Pairs) time(a, b transcript.Seconds) {
 	if a.Decode > 0 && b.Decode > 0 {
 		p.decode = append(p.decode, a.Decode/b.Decode)
 	}
@@ -277,7 +278,7 @@ func (p *Pairs) Comparison() *Comparison {
 	return &c
 }
 
-func stagesOf(a, b Seconds) Stages {
+func stagesOf(a, b transcript.Seconds) Stages {
 	return Stages{
 		Mel: Pair[float64]{a.Mel, b.Mel}, Encode: Pair[float64]{a.Encode, b.Encode}, CrossKV: Pair[float64]{a.CrossKV, b.CrossKV},
 		Decode: Pair[float64]{a.Decode, b.Decode}, Draft: Pair[float64]{a.Draft, b.Draft}, Verify: Pair[float64]{a.Verify, b.Verify},
@@ -293,7 +294,7 @@ func speedup(quotients []float64, sum Pair[float64]) Speedup {
 	}
 	q := slices.Sorted(slices.Values(quotients))
 	mean, interval := meanInterval(q)
-	return Speedup{quantile(q, 0.5), quantile(q, 0.05), quantile(q, 0.95), ratio(sum.Baseline, sum.Assisted), mean, interval}
+	return Speedup{quantile(q, 0.5), quantile(q, 0.05), quantile(q, 0.95), transcript.Ratio(sum.Baseline, sum.Assisted), mean, interval}
 }
 
 // quantile returns the value at the place p·(n-1) of n sorted values, between two

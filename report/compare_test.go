@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"verity/transcript"
 )
 
 func writeRecords(t testing.TB, path string, all []*Record) {
@@ -63,7 +65,7 @@ func TestDiffer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		a, b := made(1, false)[0], made(1, false)[0]
-		a.Proof, b.Proof = &Proof{"1", "1"}, &Proof{"1", "1"}
+		a.Proof, b.Proof = &transcript.Proof{Tokens: "1", LogProbs: "1"}, &transcript.Proof{Tokens: "1", LogProbs: "1"}
 		tt.change(b)
 		if got := strings.Join(Differ(a, b), ","); got != tt.want {
 			t.Errorf("%s: differs in %q, want %q", tt.name, got, tt.want)

@@ -6,6 +6,7 @@ import (
 	"hash"
 	"math"
 
+	"verity/transcript"
 	"verity/wer"
 )
 
@@ -16,7 +17,7 @@ type digest struct {
 	proven                     bool // the record has a proof
 	choices, odds              [16]byte
 	duration                   float64
-	seconds                    Seconds
+	seconds                    transcript.Seconds
 	words                      wer.Counts
 	scored                     bool
 }

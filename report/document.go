@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"verity/transcript"
 )
 
 // Schema is the schema field of a report's JSON.
@@ -200,7 +202,7 @@ func (d *Document) rows() [][]string {
 	}))
 	row("repeated 5-grams", scored(func(s *Score) string { return count(s.Repeats) }))
 	row("exact utterances", scored(func(s *Score) string {
-		return fmt.Sprintf("%s (%.1f %%)", count(s.Exact), 100*ratio(float64(s.Exact), float64(s.Scored)))
+		return fmt.Sprintf("%s (%.1f %%)", count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
 	}))
 	row("audio", func(s *Score) string { return seconds(s.AudioSeconds) })
 	row("elapsed", func(s *Score) string {
@@ -214,7 +216,7 @@ func (d *Document) rows() [][]string {
 	for _, stage := range stageNames {
 		row("  "+stage.label, func(s *Score) string {
 			if v := stage.of(s); v > 0 {
-				return fmt.Sprintf("%s (%.0f %%)", seconds(v), 100*ratio(v, s.Seconds.Total))
+				return fmt.Sprintf("%s (%.0f %%)", seconds(v), 100*transcript.Ratio(v, s.Seconds.Total))
 			}
 			return ""
 		})
@@ -264,7 +266,7 @@ func (c *Comparison) lines() [][2]string {
 	}
 	if c.WER != nil {
 		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted", percent(c.WER.Baseline), percent(c.WER.Assisted))})
-		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*ratio(float64(c.NotWorse), float64(c.Scored)), count(c.NotWorse), Some(c.Scored, "utterance"))})
+		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*transcript.Ratio(float64(c.NotWorse), float64(c.Scored)), count(c.NotWorse), Some(c.Scored, "utterance"))})
 	}
 	if c.Unpaired > 0 {
 		l = append(l, [2]string{"unpaired", Some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"verity/transcript"
 )
 
 //go:embed page.html
@@ -25,7 +27,9 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"seconds":  func(v float64) string { return hard(seconds(v)) },
 	"percent1": func(v float64) string { return hard(fmt.Sprintf("%.1f %%", 100*v)) },
 	"fixed2":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
-	"share":    func(a, b int) string { return hard(fmt.Sprintf("%.1f %%", 100*ratio(float64(a), float64(b)))) },
+	"share": func(a, b int) string {
+		return hard(fmt.Sprintf("%.1f %%", 100*transcript.Ratio(float64(a), float64(b))))
+	},
 	"deref":    func(v *float64) float64 { return *v },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
@@ -151,10 +155,10 @@ func (d *Document) bars() []barView {
 	}
 	var out []barView
 	for i, s := range d.Scores {
-		b := barView{Name: d.names()[i], Value: seconds(s.Seconds.Total), Width: 100 * ratio(s.Seconds.Total, longest)}
+		b := barView{Name: d.names()[i], Value: seconds(s.Seconds.Total), Width: 100 * transcript.Ratio(s.Seconds.Total, longest)}
 		for _, st := range stageNames {
 			if v := st.of(s); v > 0 {
-				b.Parts = append(b.Parts, partView{st.label, st.class, seconds(v), 100 * ratio(v, s.Seconds.Total)})
+				b.Parts = append(b.Parts, partView{st.label, st.class, seconds(v), 100 * transcript.Ratio(v, s.Seconds.Total)})
 			}
 		}
 		out = append(out, b)
@@ -210,7 +214,7 @@ func errorsOf(s *Score) errorView {
 		n            int
 	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}, {"inserted", "inss", s.Insertions}} {
 		if x.n > 0 {
-			v.Parts = append(v.Parts, partView{x.label, x.class, count(x.n), 100 * ratio(float64(x.n), all)})
+			v.Parts = append(v.Parts, partView{x.label, x.class, count(x.n), 100 * transcript.Ratio(float64(x.n), all)})
 		}
 	}
 	v.Confusions = s.Confusions[:min(len(s.Confusions), pageConfusions)]

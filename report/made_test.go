@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"verity/transcript"
 )
 
 var digits = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
@@ -51,15 +53,15 @@ func spend(r *Record, rng *rand.Rand, assisted bool) {
 	steps := len(r.Segments[0].Tokens) + 1
 	s := &r.Seconds
 	s.Mel, s.Encode, s.CrossKV = 0.002, 0.012+0.002*rng.Float64(), 0.003
-	r.Work = Work{Windows: 1, Attempts: 1, Tokens: steps}
+	r.Work = transcript.Work{Windows: 1, Attempts: 1, Tokens: steps}
 	step := 0.004 * (1 + 0.1*rng.Float64())
 	jitter, share := rng.Float64(), rng.Float64()
 	if !assisted {
-		r.Drafting = Drafting{Rounds: steps, Kept: steps, Histogram: []int{steps}}
+		r.Drafting = transcript.Drafts{Rounds: steps, Kept: steps, Histogram: []int{steps}}
 		s.Verify = step * float64(steps)
 	} else {
 		r.Run.Assistant = "demo"
-		d := Drafting{Kept: steps, Histogram: make([]int, 6)}
+		d := transcript.Drafts{Kept: steps, Histogram: make([]int, 6)}
 		for left := steps; left > 0; {
 			n := min(left-1, int(3.3+2*share)-rng.IntN(3))
 			n = max(n, 0)

@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"verity/transcript"
 )
 
 // Colours that stand for the page's own, so that a plot follows its light and dark
@@ -196,7 +198,7 @@ func acceptancePlot(c *Comparison) template.HTML {
 	}
 	bs := make([]bar, len(c.Acceptance.Histogram))
 	for i, n := range c.Acceptance.Histogram {
-		bs[i] = bar{label: fmt.Sprint(i), value: 100 * ratio(float64(n), float64(c.Acceptance.Rounds))}
+		bs[i] = bar{label: fmt.Sprint(i), value: 100 * transcript.Ratio(float64(n), float64(c.Acceptance.Rounds))}
 	}
 	return barChart(bs, "drafted tokens accepted in a round", "% of rounds")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity/transcript"
 	"verity/wer"
 	"verity/wer/normalize"
 )
@@ -27,32 +28,32 @@ type Options struct {
 
 // A Score is what is said of one set. Its JSON is that of verity.report/1.
 type Score struct {
-	Name           string   `json:"name"`
-	Utterances     int      `json:"utterances"` // with a hypothesis
-	Failed         int      `json:"failed"`     // without
-	ReferenceWords int      `json:"reference_words"`
-	Hits           int      `json:"hits"`
-	Substitutions  int      `json:"substitutions"`
-	Deletions      int      `json:"deletions"`
-	Insertions     int      `json:"insertions"`
-	InsertionRate  float64  `json:"insertion_rate"` // of reference words; signal of hallucination
-	WER            float64  `json:"wer"`
-	WERInterval    Interval `json:"wer_interval"`
-	CER            float64  `json:"cer"`
-	MER            float64  `json:"mer"`
-	WIL            float64  `json:"wil"`
-	Exact          int      `json:"exact"`            // utterances without a word error
-	Repeats        int      `json:"repeated_5_grams"` // signal of hallucination
-	AudioSeconds   float64  `json:"audio_seconds"`
-	Elapsed        float64  `json:"elapsed_seconds"` // of work; less than Seconds.Total where utterances were under way at once
-	RTFx           float64  `json:"rtfx"`            // AudioSeconds over Elapsed
-	Scored         int      `json:"scored"`          // utterances with a reference
-	Normalizer     string   `json:"normalizer"`
-	Seconds        Seconds  `json:"seconds"`
-	Work           Work     `json:"work"`
-	Drafting       Drafting `json:"drafting"`
-	Run            Run      `json:"run"`              // of all records, but for Machine and Threads, which are the first one's
-	Shards         *Shards  `json:"shards,omitempty"` // nil for a whole, or if the names of files do not tell
+	Name           string             `json:"name"`
+	Utterances     int                `json:"utterances"` // with a hypothesis
+	Failed         int                `json:"failed"`     // without
+	ReferenceWords int                `json:"reference_words"`
+	Hits           int                `json:"hits"`
+	Substitutions  int                `json:"substitutions"`
+	Deletions      int                `json:"deletions"`
+	Insertions     int                `json:"insertions"`
+	InsertionRate  float64            `json:"insertion_rate"` // of reference words; signal of hallucination
+	WER            float64            `json:"wer"`
+	WERInterval    Interval           `json:"wer_interval"`
+	CER            float64            `json:"cer"`
+	MER            float64            `json:"mer"`
+	WIL            float64            `json:"wil"`
+	Exact          int                `json:"exact"`            // utterances without a word error
+	Repeats        int                `json:"repeated_5_grams"` // signal of hallucination
+	AudioSeconds   float64            `json:"audio_seconds"`
+	Elapsed        float64            `json:"elapsed_seconds"` // of work; less than Seconds.Total where utterances were under way at once
+	RTFx           float64            `json:"rtfx"`            // AudioSeconds over Elapsed
+	Scored         int                `json:"scored"`          // utterances with a reference
+	Normalizer     string             `json:"normalizer"`
+	Seconds        transcript.Seconds `json:"seconds"`
+	Work           transcript.Work    `json:"work"`
+	Drafting       transcript.Drafts  `json:"drafting"`
+	Run            Run                `json:"run"`              // of all records, but for Machine and Threads, which are the first one's
+	Shards         *Shards            `json:"shards,omitempty"` // nil for a whole, or if the names of files do not tell
 
 	Failures   []Failure   `json:"failures"` // at most [maxFailures]
 	Worst      []Utterance `json:"worst,omitempty"`
@@ -254,10 +255,10 @@ func (s *Set) take(m marked) error {
 	}
 	s.score.Utterances++
 	s.score.AudioSeconds += r.Duration
-	s.score.Seconds.add(r.Seconds)
+	s.score.Seconds.Add(r.Seconds)
 	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
-	s.score.Work.add(r.Work)
-	s.score.Drafting.add(r.Drafting)
+	s.score.Work.Add(r.Work)
+	s.score.Drafting.Add(r.Drafting)
 	s.sample(r)
 	if r.NoReference {
 		return nil
@@ -343,7 +344,7 @@ func worse(a, b Utterance) int {
 func (s *Set) Rate() float64 { return s.corpus.Words.Rate() }
 
 // RTFx returns seconds of audio per second of work so far.
-func (s *Set) RTFx() float64 { return ratio(s.score.AudioSeconds, s.score.Elapsed) }
+func (s *Set) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.score.Elapsed) }
 
 // Score returns what there is to say.
 func (s *Set) Score() *Score {

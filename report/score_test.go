@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"verity/transcript"
 )
 
 // scored returns the score of pairs of reference and hypothesis.
@@ -19,7 +21,7 @@ func scored(t *testing.T, o Options, language string, pairs ...[2]string) *Score
 		t.Fatal(err)
 	}
 	for i, p := range pairs {
-		r := &Record{ID: fmt.Sprint(i), Language: language, Reference: p[0], Hypothesis: p[1], Duration: 2, Seconds: Seconds{Total: 0.5}}
+		r := &Record{ID: fmt.Sprint(i), Language: language, Reference: p[0], Hypothesis: p[1], Duration: 2, Seconds: transcript.Seconds{Total: 0.5}}
 		if _, err := s.Add(r); err != nil {
 			t.Fatal(err)
 		}

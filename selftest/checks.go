@@ -10,6 +10,7 @@ import (
 	"verity/decoder"
 	"verity/model"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // signal is a window of log-mel that a counter rule makes: rising tones under
@@ -198,7 +199,7 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 	return fmt.Sprintf("tokens and log-probabilities of assisted with plain decoding; %d tokens drafted", drafted), values, nil
 }
 
-func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temperature float32) ([]decoder.Choice, assistant.Stats, error) {
+func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temperature float32) ([]decoder.Choice, transcript.Drafts, error) {
 	o := decoder.SessionOptions{
 		Prompt: b.prompt(), NoSpeech: b.Tokenizer.NoSpeech,
 		Rules:    decoder.Rules(b.Tokenizer, b.Generation, decoder.RuleOptions{}),
@@ -206,7 +207,7 @@ func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temper
 	}
 	s, err := b.Decoder.NewSession(b.cross, o)
 	if err != nil {
-		return nil, assistant.Stats{}, err
+		return nil, transcript.Drafts{}, err
 	}
 	defer s.Close()
 	l := a.Listen(b.window)
@@ -216,13 +217,13 @@ func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temper
 	g.Pace(p)
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {
-			return nil, assistant.Stats{}, err
+			return nil, transcript.Drafts{}, err
 		}
 	}
 	if err := g.Broken(); err != nil {
-		return nil, assistant.Stats{}, err
+		return nil, transcript.Drafts{}, err
 	}
-	return g.Choices(), g.Stats(), nil
+	return g.Choices(), g.Stats().Drafts, nil
 }
 
 func sameChoices(got, want []decoder.Choice) bool {

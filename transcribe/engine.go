@@ -14,6 +14,7 @@ import (
 	"verity/model"
 	"verity/parallel"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // LoadOptions configures Load. The zero value runs on one thread, without an
@@ -272,16 +273,22 @@ func (w *window) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding
 		}
 	}
 	stats := g.Stats()
-	stats.Rules, stats.Passes, stats.Overlap = s.Judging(), s.Traffic(), overlap()
+	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
+	weighed := overlap()
+	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
 	if p, ok := proposer.(interface{ Traffic() decoder.Traffic }); ok {
-		stats.DraftPasses = p.Traffic()
+		stats.DraftPasses = traffic(p.Traffic())
 	}
-	d := Decoding{Choices: g.Choices(), Drafted: g.Foreseen(), NoSpeechProb: s.NoSpeechProb(), Drafts: stats}
+	d := Decoding{Choices: g.Choices(), Accepted: g.Accepted(), NoSpeechProb: s.NoSpeechProb(), Stats: stats}
 	if err := g.Broken(); err != nil {
 		w.broken, d.Warn = err, w.trust.loses(err)
 	}
 	d.Broken = w.broken
 	return d, nil
+}
+
+func traffic(t decoder.Traffic) transcript.Traffic {
+	return transcript.Traffic{Bytes: t.Bytes, Seconds: t.Busy.Seconds()}
 }
 
 // verifier returns what chooses, and what tells how far both sides' odds agreed.

@@ -11,7 +11,7 @@ import (
 // A result is a window decoded once, and what the gates judge it by.
 type result struct {
 	tokens      []tokenizer.Token // without end-of-text
-	drafted     []bool            // of each token: it was an accepted draft; empty if not known
+	accepted    []bool            // of each token: it is an accepted draft; empty if not known
 	temperature float64
 	logProb     float64 // mean of all tokens and end-of-text
 	compression float64
@@ -29,8 +29,8 @@ func judge(t *tokenizer.Tokenizer, d Decoding, temperature float64) result {
 			continue
 		}
 		r.tokens = append(r.tokens, c.Token)
-		if d.Drafted != nil {
-			r.drafted = append(r.drafted, d.Drafted[i])
+		if d.Accepted != nil {
+			r.accepted = append(r.accepted, d.Accepted[i])
 		}
 	}
 	r.logProb = meanLogProb(d.Choices, len(r.tokens))

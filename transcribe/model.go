@@ -9,6 +9,7 @@ import (
 	"verity/decoder"
 	"verity/model"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // A Model is what a Transcriber works with. [Load] makes the real one.
@@ -49,15 +50,15 @@ type Decoding struct {
 	// ended by itself.
 	Choices []decoder.Choice
 
-	// Drafted tells of each choice whether it was an accepted draft.
-	Drafted []bool
+	// Accepted says for each choice whether it is an accepted draft.
+	Accepted []bool
 
 	// NoSpeechProb is the probability that the window holds no speech, 0 if the
 	// vocabulary has no token for it.
 	NoSpeechProb float32
 
-	// Drafts says what drafting did, and in how many rounds.
-	Drafts assistant.Stats
+	// Stats counts the rounds of this attempt and their time.
+	Stats transcript.Stats
 
 	// Broken says why the assistant did not draft, or not to the end; nil if it was
 	// able to.

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
@@ -35,7 +34,6 @@ type reading struct {
 	history  history
 	segments []transcript.Segment
 	stats    transcript.Stats
-	drafts   assistant.Stats
 	proof    proof
 }
 
@@ -198,25 +196,17 @@ func (r *reading) decode(ctx context.Context, w Window) (result, error) {
 	return res, nil
 }
 
-// count adds a decoding to the statistics.
+// count adds an attempt to the statistics.
 func (r *reading) count(d Decoding) {
+	if d.Broken != nil {
+		d.Stats.Broken = d.Broken.Error()
+	}
+	r.stats.Add(d.Stats)
 	r.stats.Attempts++
 	r.stats.Tokens += len(d.Choices)
-	r.drafts.Add(d.Drafts)
-	if d.Broken != nil && r.stats.Broken == "" {
-		r.stats.Broken = d.Broken.Error()
-	}
 	if d.Warn {
 		r.log.Warn("decoding goes on without an assistant; the text is the same", "error", d.Broken)
 	}
-	n, s := &r.drafts, &r.stats.Seconds
-	s.Draft, s.Verify, s.Rules = n.Draft.Seconds(), n.Verify.Seconds(), n.Rules.Seconds()
-	r.stats.Drafts = transcript.Drafts{
-		Rounds: n.Rounds, Drafted: n.Drafted, Accepted: n.Accepted, Refused: n.Refused, Histogram: n.Histogram,
-		Weighed: n.Overlap.Places, Overlap: n.Overlap.Sum,
-	}
-	r.stats.Passes = transcript.Traffic{Bytes: n.Passes.Bytes, Seconds: n.Passes.Busy.Seconds()}
-	r.stats.DraftPasses = transcript.Traffic{Bytes: n.DraftPasses.Bytes, Seconds: n.DraftPasses.Busy.Seconds()}
 }
 
 // session says how to decode the window at the cursor.
@@ -239,9 +229,9 @@ func (r *reading) session() decoder.SessionOptions {
 func (r *reading) clear(pieces []piece, res result) []transcript.Segment {
 	offset := seconds(r.at.seek)
 	segments := make([]transcript.Segment, len(pieces))
-	drafted := res.drafted
+	accepted := res.accepted
 	if !r.t.opt.MarkDrafts {
-		drafted = nil
+		accepted = nil
 	}
 	for i, p := range pieces {
 		s := transcript.Segment{
@@ -251,11 +241,11 @@ func (r *reading) clear(pieces []piece, res result) []transcript.Segment {
 			Temperature: res.temperature, AvgLogProb: res.logProb,
 			CompressionRatio: res.compression, NoSpeechProb: res.noSpeech,
 		}
-		if len(drafted) > 0 {
-			s.Drafted, drafted = drafted[:len(p.tokens)], drafted[len(p.tokens):]
+		if len(accepted) > 0 {
+			s.Accepted, accepted = accepted[:len(p.tokens)], accepted[len(p.tokens):]
 		}
 		if s.Start == s.End || s.Line() == "" {
-			s.Text, s.Tokens, s.Drafted = "", []tokenizer.Token{}, nil
+			s.Text, s.Tokens, s.Accepted = "", []tokenizer.Token{}, nil
 		}
 		segments[i] = s
 	}

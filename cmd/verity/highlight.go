@@ -24,7 +24,7 @@ func (t *transcription) marks(out output) (bool, error) {
 
 // line is how a segment is shown.
 func (t *transcription) line(s transcript.Segment) string {
-	if len(s.Drafted) == 0 {
+	if len(s.Accepted) == 0 {
 		return s.Line()
 	}
 	return t.mark.line(s)
@@ -72,7 +72,7 @@ func (m marker) line(s transcript.Segment) string {
 	}
 	stream := m.tok.Stream()
 	for i, t := range s.Tokens {
-		put(stream.Push(t), s.Drafted[i])
+		put(stream.Push(t), s.Accepted[i])
 	}
 	put(stream.Flush(), false)
 	if marked {

@@ -56,14 +56,14 @@ func (e modelEngine) Transcribe(ctx context.Context, clip *audio.Clip) (*transcr
 // Pieces implements eval.Marker: a word is accepted if all its tokens were
 // drafted. Without any draft there are no pieces.
 func (e modelEngine) Pieces(s transcript.Segment, language string) (pieces []report.Piece) {
-	if !slices.Contains(s.Drafted, true) {
+	if !slices.Contains(s.Accepted, true) {
 		return nil
 	}
 	var text []tokenizer.Token
 	var drafted []bool
 	for i, t := range s.Tokens {
 		if e.tok.IsText(t) {
-			text, drafted = append(text, t), append(drafted, s.Drafted[i])
+			text, drafted = append(text, t), append(drafted, s.Accepted[i])
 		}
 	}
 	words, groups := e.tok.SplitToWords(text, language)

@@ -64,7 +64,7 @@ const totalSchema = "verity.transcribe.total/1"
 // writeStats writes a table of what the work on some seconds of audio was.
 func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	d, took := s.Drafts, s.Seconds
-	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", name, audio, took.Total, over(audio, took.Total))
+	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", name, audio, took.Total, transcript.Ratio(audio, took.Total))
 	for _, row := range [][2]string{
 		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, report.Some(s.Attempts, "decoding"))},
 		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, report.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
@@ -119,12 +119,4 @@ func reading(s transcript.Stats) string {
 		text += "; drafts " + rate(s.DraftPasses)
 	}
 	return text
-}
-
-// over divides; by nothing it is nothing.
-func over(a, b float64) float64 {
-	if b == 0 {
-		return 0
-	}
-	return a / b
 }
