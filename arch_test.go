@@ -49,6 +49,7 @@ var plan = map[string]room{
 
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "internal/tensor", "model"}},
+	"internal/quant":       {"the codec of weights in few bits, which kernels, model and quantize share", []string{"internal/tensor"}},
 	"internal/safetensors": {"a file format", []string{"internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
 	"internal/zlibsize":    {"zlib's own byte counts, which a gate compares with a threshold; Go's differ", nil},

@@ -1,0 +1,155 @@
+package quant
+
+import (
+	"math"
+
+	"verity/internal/tensor"
+)
+
+// A Grid is the scale of a group, and its zero: the values that its weights can
+// have.
+type Grid struct {
+	format Format
+	bits   uint16 // the scale as stored
+	zero   uint8
+	scale  float32 // with the unit of the format
+}
+
+// largest is the magnitude that a weight may have: the largest binary16.
+const largest = 65504
+
+// grid returns the grid of a scale, rounded to what the format stores.
+func (f Format) grid(scale float32, zero uint8) Grid {
+	bits := tensor.F16Bits(significant(scale, forms[f].digits))
+	return Grid{f, bits, zero, tensor.F16ToFloat32(bits)}
+}
+
+// power returns the grid of an E8M0 scale.
+func (f Format) power(e int) Grid {
+	return Grid{f, uint16(e), 0, exp2(e-127) * forms[f].unit}
+}
+
+// significant rounds x to so many significant bits, ties to even.
+func significant(x float32, digits int) float32 {
+	u := math.Float32bits(x)
+	drop := uint(24 - digits)
+	u += 1<<(drop-1) - 1 + u>>drop&1
+	return math.Float32frombits(u &^ (1<<drop - 1))
+}
+
+// Value returns the weight of a code.
+func (g Grid) Value(code uint8) float32 {
+	return g.scale * float32(int(forms[g.format].table[code])-int(g.zero))
+}
+
+// Code returns the code whose value is nearest to x; outside the range, the last.
+// Halves go to the even integer, or mantissa.
+func (g Grid) Code(x float32) uint8 {
+	if g.scale == 0 {
+		return g.nothing()
+	}
+	u := x / g.scale
+	switch g.format {
+	case Int8:
+		return uint8(int8(clamp(u, -127, 127)))
+	case Int4:
+		return uint8(clamp(u, -8, 7) + 8)
+	case Int4Zero:
+		return uint8(clamp(u, -float32(g.zero), float32(15-g.zero)) + int(g.zero))
+	}
+	return element(u, forms[g.format].mantissa)
+}
+
+// nothing is the code of zero.
+func (g Grid) nothing() uint8 {
+	switch g.format {
+	case Int4:
+		return 8
+	case Int4Zero:
+		return g.zero
+	}
+	return 0
+}
+
+// clamp rounds u to an integer from lo to hi.
+func clamp(u, lo, hi float32) int {
+	return int(math.RoundToEven(float64(min(max(u, lo), hi))))
+}
+
+// element returns the code of u, counted in the smallest steps of a float with m
+// bits of mantissa. Steps are 1, then 2, then 4 wide.
+func element(u float32, m int) uint8 {
+	sign := 0
+	if u < 0 {
+		sign, u = 1<<(2+m), -u
+	}
+	shift := 0
+	for shift < 2 && u >= float32(int(2)<<m<<shift) {
+		shift++
+	}
+	v := int(math.RoundToEven(float64(min(u, 1e6) / float32(int(1)<<shift))))
+	if v == 2<<m && shift < 2 { // up into the next binade
+		v, shift = v/2, shift+1
+	}
+	v = min(v, 2<<m-1)
+	return uint8(sign | v + shift<<m)
+}
+
+// Fit returns the grid for a group: for MX the one of the specification, for
+// integers that with the smallest squared error of all tried. Weights must be
+// finite and not above the largest binary16.
+func (f Format) Fit(w []float32) Grid {
+	var lo, hi float32
+	for _, x := range w {
+		lo, hi = min(lo, x), max(hi, x)
+	}
+	most := max(-lo, hi)
+	switch {
+	case f.ScaleBytes() == 1:
+		return f.power(exponent(most, forms[f].least))
+	case most == 0:
+		return f.grid(0, 0)
+	}
+	best, least := f.grid(0, 0), float32(math.Inf(1))
+	try := func(g Grid) {
+		if e := g.Error(w); e < least && g.scale != 0 {
+			best, least = g, e
+		}
+	}
+	switch f {
+	case Int8: // four bits: the scales around the one that just does not clip
+		for i := range 4 {
+			try(f.grid(most/127*(0.94+0.06*float32(i)), 0))
+		}
+	case Int4: // a negative scale turns the range -8 … 7 around
+		for _, reach := range []float32{6.5, 7, 7.35, 7.7, 8.1, 8.6, 9.2} {
+			try(f.grid(most/reach, 0))
+			try(f.grid(-most/reach, 0))
+		}
+	case Int4Zero:
+		for _, reach := range []float32{15, 15.7, 16.5, 17.5, 19} {
+			s := (hi - lo) / reach
+			try(f.grid(s, uint8(clamp(-lo/s, 0, 15))))
+		}
+	}
+	return best
+}
+
+// exponent returns the shared exponent of the MX specification, section 6.3: that
+// of the largest weight, less the largest of an element, which is 2 in both formats.
+func exponent(most float32, least int) int {
+	_, e := math.Frexp(float64(most)) // most = m·2ᵉ, m in [½, 1)
+	if most == 0 {
+		return least
+	}
+	return max(e-1-2+127, least)
+}
+
+// Error returns the squared error of the nearest codes.
+func (g Grid) Error(w []float32) (sum float32) {
+	for _, x := range w {
+		d := g.Value(g.Code(x)) - x
+		sum += float32(d * d)
+	}
+	return sum
+}

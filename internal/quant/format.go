@@ -1,0 +1,124 @@
+package quant
+
+import (
+	"fmt"
+	"math"
+)
+
+// Group is how many weights share a scale.
+const Group = 32
+
+// A Format says how weights are coded. The zero Format is none.
+type Format uint8
+
+// The formats, as package documentation describes them.
+const (
+	Int8 Format = iota + 1
+	Int4
+	Int4Zero
+	MXFP6
+	MXFP4
+)
+
+// A form is what a format consists of.
+type form struct {
+	name     string
+	bits     int
+	mantissa int     // of an MX element; 0 for integers
+	unit     float32 // what one step of the table is worth
+	digits   int     // significant bits of a scale; 1 is E8M0
+	least    int     // lowest E8M0 whose smallest step is a binary16
+	table    []int8
+}
+
+var forms = [...]form{
+	Int8:     {name: "int8g32", bits: 8, unit: 1, digits: 4, table: integers(256, -256)},
+	Int4:     {name: "int4", bits: 4, unit: 1, digits: 7, table: integers(16, -8)},
+	Int4Zero: {name: "int4z", bits: 4, unit: 1, digits: 7, table: integers(16, 0)},
+	MXFP6:    {name: "mxfp6", bits: 6, mantissa: 3, unit: 1. / 8, digits: 1, least: 127 - 24 + 3, table: elements(3)},
+	MXFP4:    {name: "mxfp4", bits: 4, mantissa: 1, unit: 1. / 2, digits: 1, least: 127 - 24 + 1, table: elements(1)},
+}
+
+// integers returns the table of n codes that begins at first. Int8 is two's
+// complement: its upper half wraps.
+func integers(n, first int) []int8 {
+	t := make([]int8, n)
+	for c := range t {
+		t[c] = int8(c + first)
+	}
+	return t
+}
+
+// elements returns the table of a float with a sign, two bits of exponent with
+// bias 1, and m of mantissa, in units of the smallest step.
+func elements(m int) []int8 {
+	t := make([]int8, 1<<(3+m))
+	for c := range t {
+		exponent, mantissa := c>>m&3, c&(1<<m-1)
+		v := mantissa // subnormal
+		if exponent > 0 {
+			v = (1<<m + mantissa) << (exponent - 1)
+		}
+		if c>>(2+m) == 1 {
+			v = -v
+		}
+		t[c] = int8(v)
+	}
+	return t
+}
+
+// Formats returns all formats.
+func Formats() []Format { return []Format{Int8, Int4, Int4Zero, MXFP6, MXFP4} }
+
+// Parse returns the format of a name.
+func Parse(name string) (Format, error) {
+	for _, f := range Formats() {
+		if f.String() == name {
+			return f, nil
+		}
+	}
+	return 0, fmt.Errorf("quant: unknown format %.40q, want one of %v", name, Formats())
+}
+
+// String returns "int8g32", "int4", "int4z", "mxfp6" or "mxfp4".
+func (f Format) String() string {
+	if !f.valid() {
+		return fmt.Sprintf("Format(%d)", uint8(f))
+	}
+	return forms[f].name
+}
+
+func (f Format) valid() bool { return f >= Int8 && f <= MXFP4 }
+
+// Bits returns the width of a code.
+func (f Format) Bits() int { return forms[f].bits }
+
+// Table returns the integer of each code, to be read only. With [Int4Zero] the
+// zero of the group is subtracted from it.
+func (f Format) Table() []int8 { return forms[f].table }
+
+// Unit returns what a step of the table is worth.
+func (f Format) Unit() float32 { return forms[f].unit }
+
+// ScaleBytes returns the width of a scale: 2 for binary16, 1 for E8M0.
+func (f Format) ScaleBytes() int {
+	if forms[f].digits == 1 {
+		return 1
+	}
+	return 2
+}
+
+// groups returns how many groups hold k weights.
+func groups(k int) int { return (k + Group - 1) / Group }
+
+// Sizes returns the bytes that the codes, scales and zeros of a row of k weights take.
+func (f Format) Sizes(k int) (codes, scales, zeros int) {
+	g := groups(k)
+	if f == Int4Zero {
+		zeros = (g + 1) / 2
+	}
+	return g * Group / 8 * f.Bits(), g * f.ScaleBytes(), zeros
+}
+
+// exp2 returns 2ⁿ for a normal float32.
+func exp2(n int) float32 { return math.Float32frombits(uint32(n+127) << 23) }
