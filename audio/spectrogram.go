@@ -171,6 +171,14 @@ func (s *Spectrogram) SilentWindow(ctx context.Context, frame int) (*Mel, error)
 	return s.window(ctx, frame, PadAudio)
 }
 
+// Silence returns what every cell of a window holds behind the end of the clip with
+// PadAudio.
+func (s *Spectrogram) Silence() float32 {
+	m := Mel{Bins: 1, Frames: 1, Data: make([]float32, 1)}
+	m.put(0, silence(1), s.top)
+	return m.Data[0]
+}
+
 func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if frame < 0 {
 		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", s.in.clip.name, frame)

@@ -34,7 +34,7 @@ type RuleOptions struct {
 	KeepBlank bool
 
 	// MaxInitialTimestamp is the latest first timestamp, in seconds. 0 means 1;
-	// negative turns it off.
+	// +Inf turns it off.
 	MaxInitialTimestamp float64
 
 	Repetition
@@ -104,7 +104,7 @@ func specials(t *tokenizer.Tokenizer) []tokenizer.Token {
 // maxFirst is the largest first timestamp as a count of steps, or -1 for any.
 func maxFirst(t *tokenizer.Tokenizer, seconds float64) int {
 	switch {
-	case seconds < 0 || math.IsInf(seconds, 1):
+	case math.IsInf(seconds, 1):
 		return -1
 	case seconds == 0:
 		seconds = 1

@@ -184,7 +184,7 @@ func words(t *testing.T, store tensor.DType, clips []spoken) (sum wer.Counts) {
 	}
 	pool := parallel.New(2)
 	defer pool.Close()
-	m, err := transcribe.Load(c, transcribe.LoadOptions{Pool: pool, Precision: store})
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Pool: pool, Precision: store})
 	if err != nil {
 		t.Fatal(err)
 	}

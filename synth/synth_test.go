@@ -95,7 +95,7 @@ func TestPlanted(t *testing.T) {
 		t.Run(string(shape), func(t *testing.T) {
 			dir, s := write(t, Options{Alpha: 0.8, Assistant: shape, TextSeed: 3})
 			c := open(t, filepath.Join(dir, "target"))
-			m, err := transcribe.Load(c, transcribe.LoadOptions{Pool: pool})
+			m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Pool: pool})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,15 +103,17 @@ func TestPlanted(t *testing.T) {
 			if !slices.Equal(plain, s.text) {
 				t.Fatalf("said %q\nwant %q", text, m.Tokenizer.Decode(s.text))
 			}
-			small, err := assistant.Load(open(t, filepath.Join(dir, "assistant")),
-				assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer}, assistant.LoadOptions{Pool: pool})
+			m, err = transcribe.Load(t.Context(), c, transcribe.LoadOptions{
+				Like:      m,
+				Assistant: transcribe.Assistant{Checkpoint: open(t, filepath.Join(dir, "assistant"))},
+				Policy:    func() assistant.Policy { return assistant.Constant(4) },
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if shares := small.Encoder == nil; shares != (shape == Distil) {
+			if shares := m.Assistant().(*assistant.Model).Encoder == nil; shares != (shape == Distil) {
 				t.Errorf("shares the target's encoder: %v", shares)
 			}
-			m = m.With(small, func() assistant.Policy { return assistant.Constant(4) })
 			assisted, _, drafted, accepted := spoken(t, m, 10)
 			if !slices.Equal(assisted, plain) {
 				t.Errorf("assisted: %v, want as plain: %v", assisted, plain)
@@ -159,7 +161,7 @@ func TestLongFile(t *testing.T) {
 	defer pool.Close()
 	for _, size := range []string{"tiny", "tiny.en"} {
 		dir, s := write(t, Options{Size: size, Tokens: 40})
-		m, err := transcribe.Load(open(t, filepath.Join(dir, "target")), transcribe.LoadOptions{Pool: pool})
+		m, err := transcribe.Load(t.Context(), open(t, filepath.Join(dir, "target")), transcribe.LoadOptions{Pool: pool})
 		if err != nil {
 			t.Fatal(err)
 		}

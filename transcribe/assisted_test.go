@@ -1,6 +1,7 @@
 package transcribe
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -22,11 +23,26 @@ func newModel(t testing.TB, c *model.Checkpoint, threads int) (*Model, assistant
 	t.Helper()
 	pool := parallel.New(threads)
 	t.Cleanup(pool.Close)
-	m, err := Load(c, LoadOptions{Pool: pool})
+	m, err := Load(t.Context(), c, LoadOptions{Pool: pool})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m, assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer}, pool
+}
+
+// with returns m with an assistant: it shares all weights with m. A nil policy is auto.
+func with(m *Model, a assistant.Assistant, policy func() assistant.Policy) *Model {
+	return withOptions(m, a, LoadOptions{Policy: policy})
+}
+
+func withOptions(m *Model, a assistant.Assistant, o LoadOptions) *Model {
+	o.Like = m
+	n, err := o.weights(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	n.wire(a, o)
+	return n
 }
 
 // constant drafts n tokens in every round.
@@ -73,7 +89,7 @@ func TestUpstreamLadder(t *testing.T) {
 		"self":   load(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})),
 		"lookup": &assistant.Lookup{EOT: m.Tokenizer.EOT, Shortest: 1},
 	}
-	o := Options{Language: "en", Temperatures: []float64{0, 0.4, 1}, Seed: 5, MinLogProb: -1e-3, MaxCompression: math.Inf(1), MaxNoSpeech: math.Inf(1)}
+	o := Options{Language: "en", Temperatures: []float64{0, 0.4, 1}, Seed: 5, MinLogProb: -1e-3, MaxCompressionRatio: math.Inf(1), MaxNoSpeech: math.Inf(1)}
 	clip := audio.FromSamples("sound", sound(50000))
 	want := transcribeClip(t, m, o, clip)
 	if want.Stats.Attempts != 3*want.Stats.Windows || len(want.Segments) == 0 || want.Segments[0].Temperature != 1 {
@@ -81,7 +97,7 @@ func TestUpstreamLadder(t *testing.T) {
 	}
 	for name, a := range assistants {
 		t.Run("fallback ladder with "+name+" equals plain with the same seed", func(t *testing.T) {
-			got := transcribeClip(t, m.With(a, constant(4)), o, clip)
+			got := transcribeClip(t, with(m, a, constant(4)), o, clip)
 			if !sameText(got, want) || got.Stats.Attempts != want.Stats.Attempts {
 				t.Errorf("%+v\nwant %+v", got, want)
 			}
@@ -100,7 +116,7 @@ func TestUpstreamLadder(t *testing.T) {
 // TestUpstreamOddSounds: what others crashed on or looped over.
 func TestUpstreamOddSounds(t *testing.T) {
 	m, target, pool := newModel(t, testmodel.Open(t, "odd"), 1)
-	assisted := m.With(mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})), constant(4))
+	assisted := with(m, mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})), constant(4))
 	noise, rng := make([]float32, 16000), rand.New(rand.NewPCG(1, 2))
 	for i := range noise {
 		noise[i] = float32(rng.NormFloat64()) / 10
@@ -135,7 +151,7 @@ func TestUpstreamLanguage(t *testing.T) {
 		if want == other {
 			continue
 		}
-		if got := transcribeClip(t, m.With(a, constant(2)), o, clip).Language; got != want {
+		if got := transcribeClip(t, with(m, a, constant(2)), o, clip).Language; got != want {
 			t.Errorf("assisted %s, want %s as the target has it; the assistant has %s", got, want, other)
 		}
 		return
@@ -153,12 +169,12 @@ func language(t *testing.T, m *Model, clip *audio.Clip) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := m.Listener.Listen(t.Context(), mel)
+	w, err := m.encode(t.Context(), mel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
-	probs, err := w.Languages(t.Context())
+	defer w.close()
+	probs, err := w.languages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +193,7 @@ func language(t *testing.T, m *Model, clip *audio.Clip) string {
 // own, ends when it ends, and says what it says alone, in any order.
 func TestUpstreamBatch(t *testing.T) {
 	m, target, pool := newModel(t, testmodel.Open(t, "odd"), 2)
-	assisted := m.With(mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})), constant(3))
+	assisted := with(m, mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})), constant(3))
 	type clip struct {
 		*Transcriber
 		sound *audio.Clip

@@ -18,9 +18,9 @@ const framesPerStep = 2
 
 // cut divides a window's tokens into segments where two timestamps stand side by
 // side, the end of one and the start of the next. size is how many frames of the
-// window are to be read; advance is how many of them the segments account for.
+// window count; advance is how many of them the segments cover.
 //
-//	<|0.00|> a <|1.00|><|1.20|> b <|2.00|><|2.40|> c    → a, b; advance to 2.00: c is heard again
+//	<|0.00|> a <|1.00|><|1.20|> b <|2.00|><|2.40|> c    → a, b; advance to 2.00: c is decoded again
 //	<|0.00|> a <|1.00|><|1.20|> b <|2.00|>              → a, b; advance by size, nothing follows
 //	<|0.00|> a <|1.00|>, or no timestamps               → a; advance by size
 //
@@ -76,7 +76,7 @@ func endsInSingle(t *tokenizer.Tokenizer, tokens []tokenizer.Token) bool {
 }
 
 // wholeEnd returns the end of a window that is one segment: its last timestamp,
-// or the end of what was to be read if there is none but the first.
+// or the end of its frames if it has none but the first.
 func wholeEnd(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) float64 {
 	for i := len(tokens) - 1; i >= 0; i-- {
 		if t.IsTimestamp(tokens[i]) {

@@ -55,13 +55,13 @@ func TestEngineGolden(t *testing.T) {
 	defer pool.Close()
 	for i, c := range file.Cases {
 		t.Run(fmt.Sprint(i, c.Spec), func(t *testing.T) {
-			m, err := Load(testmodel.Open(t, c.Spec), LoadOptions{Pool: pool})
+			m, err := Load(t.Context(), testmodel.Open(t, c.Spec), LoadOptions{Pool: pool})
 			if err != nil {
 				t.Fatal(err)
 			}
 			o := loopCase{Options: c.Options}.options()
 			o.Temperatures = []float64{0}
-			o.MaxCompression, o.MinLogProb, o.MaxNoSpeech = math.Inf(1), math.Inf(-1), math.Inf(1)
+			o.MaxCompressionRatio, o.MinLogProb, o.MaxNoSpeech = math.Inf(1), math.Inf(-1), math.Inf(1)
 			tr, err := New(m, o)
 			if err != nil {
 				t.Fatal(err)

@@ -1,46 +1,58 @@
 package transcribe_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
 
 	"verity/audio"
 	"verity/model"
-	"verity/parallel"
+	"verity/models/demo"
 	"verity/transcribe"
 	"verity/transcript"
 )
 
-// From a directory and a sound file to lines of text, printed as they come.
+// From a model and a sound file to lines of text, printed as they come. The demo
+// model and its recording are inside the program; model.Open and audio.Open read
+// those of a directory and of a file.
 func Example() {
 	ctx := context.Background()
-	checkpoint, err := model.Open("whisper-small")
+	checkpoint, err := model.OpenFS(demo.Target(), "demo")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer checkpoint.Close()
-	pool := parallel.New(0)
-	defer pool.Close()
-
-	m, err := transcribe.Load(checkpoint, transcribe.LoadOptions{Pool: pool})
+	m, err := transcribe.Load(ctx, checkpoint, transcribe.LoadOptions{
+		Assistant: transcribe.Assistant{Method: transcribe.Self},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer m.Close()
 	t, err := transcribe.New(m, transcribe.Options{Language: "en"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	clip, err := audio.Open("talk.wav")
+	clip, err := audio.OpenReader("demo.wav", bytes.NewReader(demo.Sample()))
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer clip.Close()
 	result, err := t.Transcribe(ctx, clip, transcribe.Watch{
-		Segment: func(s transcript.Segment) { fmt.Printf("%7.2f %s\n", s.Start, s.Line()) },
+		Segment: func(s transcript.Segment) { fmt.Printf("%.2f %s\n", s.Start, s.Line()) },
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(result.Language, result.Duration)
+	// Output:
+	// 0.10 one
+	// 1.20 nine seven
+	// 3.50 six
+	// 4.30 eight
+	// 5.60 three
+	// 6.60 five seven
+	// 8.00 seven four
+	// en 9.981375
 }

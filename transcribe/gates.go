@@ -21,19 +21,19 @@ type result struct {
 // judge measures a decoding.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask.run.
-func judge(t *tokenizer.Tokenizer, d Decoding, temperature float64) result {
-	r := result{temperature: temperature, noSpeech: float64(d.NoSpeechProb)}
-	r.tokens = make([]tokenizer.Token, 0, len(d.Choices))
-	for i, c := range d.Choices {
+func judge(t *tokenizer.Tokenizer, d decoding, temperature float64) result {
+	r := result{temperature: temperature, noSpeech: float64(d.noSpeechProb)}
+	r.tokens = make([]tokenizer.Token, 0, len(d.choices))
+	for i, c := range d.choices {
 		if c.Token == t.EOT {
 			continue
 		}
 		r.tokens = append(r.tokens, c.Token)
-		if d.Accepted != nil {
-			r.accepted = append(r.accepted, d.Accepted[i])
+		if d.accepted != nil {
+			r.accepted = append(r.accepted, d.accepted[i])
 		}
 	}
-	r.logProb = meanLogProb(d.Choices, len(r.tokens))
+	r.logProb = meanLogProb(d.choices, len(r.tokens))
 	r.compression = compressionRatio(tokenizer.Strip(spell(t, r.tokens)))
 	return r
 }
@@ -48,7 +48,7 @@ func meanLogProb(choices []decoder.Choice, tokens int) float64 {
 	return sum / float64(tokens+1)
 }
 
-// compressionRatio returns the bytes of text over those that zlib makes of it.
+// compressionRatio returns the bytes of text divided by their size after zlib.
 //
 // Source: openai/whisper@c0d2f62 whisper/utils.py, compression_ratio.
 func compressionRatio(text string) float64 {
@@ -77,8 +77,8 @@ func (g gates) repetitive(r result) bool { return r.compression > g.maxCompressi
 func (g gates) unlikely(r result) bool   { return r.logProb < g.minLogProb }
 func (g gates) speechless(r result) bool { return r.noSpeech > g.maxNoSpeech }
 
-// refuse reports whether r must be decoded again at the next temperature. An
-// unlikely text where there is no speech is not worth it.
+// refuse reports whether r must be decoded again at the next temperature. Unlikely
+// text in a window without speech is not decoded again.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
 func (g gates) refuse(r result) bool {
@@ -88,9 +88,9 @@ func (g gates) refuse(r result) bool {
 	return g.repetitive(r) || g.unlikely(r)
 }
 
-// silent reports whether the window is to be passed over: there is no speech,
-// and no text so likely that there must be. With the log-probability gate off
-// nothing can speak against it.
+// silent reports whether the window is to be skipped: its no-speech probability is
+// high, and its text is not likely enough to overrule that. With the log-probability
+// gate off, no text is.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "no voice activity check".
 func (g gates) silent(r result) bool {

@@ -22,12 +22,12 @@ func multilingual(t *testing.T) *tokenizer.Tokenizer {
 
 // said returns a decoding of text between timestamps in steps of 0.02 s, with
 // the same log-probability for every token.
-func said(tok *tokenizer.Tokenizer, start int, text string, end int, logProb, noSpeech float32) Decoding {
+func said(tok *tokenizer.Tokenizer, start int, text string, end int, logProb, noSpeech float32) decoding {
 	tokens := slices.Concat(
 		[]tokenizer.Token{tok.TimestampBegin + tokenizer.Token(start)},
 		tok.Encode(text),
 		[]tokenizer.Token{tok.TimestampBegin + tokenizer.Token(end), tok.EOT})
-	return Decoding{Choices: choices(tokens, logProb), NoSpeechProb: noSpeech}
+	return decoding{choices: choices(tokens, logProb), noSpeechProb: noSpeech}
 }
 
 func choices(tokens []tokenizer.Token, logProb float32) (out []decoder.Choice) {
@@ -43,12 +43,12 @@ func read(t *testing.T, s scripted, frames, window int, o Options) *transcript.T
 	if o.Language == "" {
 		o.Language = "en"
 	}
-	tr, err := New(scriptedModel(s, window, 448), o)
+	tr, err := newScripted(s, window, 448, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newReading("ramp", ramp{frames, window}, Watch{})
-	if err := r.run(t.Context(), nil); err != nil {
+	r := tr.newTranscription("ramp", ramp{frames, window}, Watch{})
+	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r.transcript()
@@ -70,7 +70,7 @@ func TestGates(t *testing.T) {
 	}{
 		{"pass", " Hello.", -0.5, 0.1, Options{}, 1, 0, "nothing is wrong"},
 		{"repetitive", loop, -0.5, 0.1, Options{}, 6, 0, "zlib shrinks it tenfold: all six temperatures are tried"},
-		{"repetitive off", loop, -0.5, 0.1, Options{MaxCompression: inf}, 1, 0, "the gate can be turned off"},
+		{"repetitive off", loop, -0.5, 0.1, Options{MaxCompressionRatio: inf}, 1, 0, "the gate can be turned off"},
 		{"unlikely", " Hello.", -1.5, 0.1, Options{}, 6, 0, "below -1"},
 		{"unlikely off", " Hello.", -1.5, 0.1, Options{MinLogProb: -inf}, 1, 0, "the gate can be turned off"},
 		{"silent", " Hello.", -1.5, 0.7, Options{}, 1, 1, "no speech excuses the low probability, then skips the window"},
@@ -83,7 +83,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) Decoding {
+			s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
 				return said(tok, 0, tt.text, 100, tt.logProb, tt.noSpeech)
 			}}
 			got := read(t, s, 3000, 3000, tt.opt)
@@ -106,7 +106,7 @@ func TestFallback(t *testing.T) {
 		want   float64
 	}{{0, 0}, {0.4, 0.4}, {2, 1}} {
 		var seen []decoder.Sampling
-		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) Decoding {
+		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
 			seen = append(seen, o.Sampling)
 			if o.Sampling.Temperature >= tt.passes {
 				return said(tok, 0, " Hello.", 100, -0.5, 0)
@@ -141,7 +141,7 @@ func TestJudge(t *testing.T) {
 		{"cut off", choices([]tokenizer.Token{word, word, word}, -1), 3, -0.75, "three choices over four, as upstream"},
 	}
 	for _, tt := range tests {
-		r := judge(tok, Decoding{Choices: tt.choices}, 0)
+		r := judge(tok, decoding{choices: tt.choices}, 0)
 		if len(r.tokens) != tt.tokens || r.logProb != tt.logProb {
 			t.Errorf("%s: %d tokens of %v, want %d of %v (%s)", tt.name, len(r.tokens), r.logProb, tt.tokens, tt.logProb, tt.why)
 		}

@@ -65,13 +65,12 @@ func (c loopCase) run(t *testing.T) *transcript.Transcript {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := scriptedModel(scripted{seed: c.Seed, tok: tok}, c.Window, c.Positions)
-	tr, err := New(m, c.options())
+	tr, err := newScripted(scripted{seed: c.Seed, tok: tok}, c.Window, c.Positions, c.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newReading("", ramp{c.Frames, c.Window}, Watch{})
-	if err := r.run(t.Context(), nil); err != nil {
+	r := tr.newTranscription("", ramp{c.Frames, c.Window}, Watch{})
+	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r.transcript()
@@ -95,13 +94,13 @@ func (c loopCase) options() Options {
 	case []any:
 		o.Temperatures = floats(t)
 	}
-	o.MaxCompression = threshold(c.Options, "compression_ratio_threshold", math.Inf(1))
+	o.MaxCompressionRatio = threshold(c.Options, "compression_ratio_threshold", math.Inf(1))
 	o.MinLogProb = threshold(c.Options, "logprob_threshold", math.Inf(-1))
 	o.MaxNoSpeech = threshold(c.Options, "no_speech_threshold", math.Inf(1))
 	if clips, ok := c.Options["clip_timestamps"].([]any); ok {
 		times := append(floats(clips), math.Inf(1))
 		for i := 0; i+1 < len(times); i += 2 {
-			o.Clips = append(o.Clips, Span{times[i], times[i+1]})
+			o.Spans = append(o.Spans, Span{times[i], times[i+1]})
 		}
 	}
 	return o

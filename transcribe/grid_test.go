@@ -23,25 +23,25 @@ import (
 	"verity/transcript"
 )
 
-// A tape is a Listener that keeps what its windows decoded, token by token.
+// A tape is a network that keeps what its windows decoded, token by token.
 type tape struct {
-	Listener
-	decoded []Decoding
+	network
+	decoded []decoding
 }
 
 type tapedWindow struct {
-	Window
+	window
 	tape *tape
 }
 
-func (l *tape) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
-	w, err := l.Listener.Listen(ctx, mel)
+func (l *tape) encode(ctx context.Context, mel *audio.Mel) (window, error) {
+	w, err := l.network.encode(ctx, mel)
 	return tapedWindow{w, l}, err
 }
 
-func (w tapedWindow) Decode(ctx context.Context, o decoder.SessionOptions) (Decoding, error) {
-	d, err := w.Window.Decode(ctx, o)
-	w.tape.decoded = append(w.tape.decoded, Decoding{Choices: d.Choices, NoSpeechProb: d.NoSpeechProb})
+func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error) {
+	d, err := w.window.decode(ctx, o, plain)
+	w.tape.decoded = append(w.tape.decoded, decoding{choices: d.choices, noSpeechProb: d.noSpeechProb})
 	return d, err
 }
 
@@ -74,33 +74,31 @@ func recordings(t *testing.T) []spoken {
 	return list
 }
 
-// A heard is all that must not differ.
-type heard struct {
+// An outcome is all that must not differ.
+type outcome struct {
 	Transcript transcript.Transcript // but for statistics
-	Decoded    []Decoding            // every attempt at every window
+	Decoded    []decoding            // every attempt at every window
 	drafted    int
 }
 
-func (s spoken) hear(ctx context.Context, m *Model, temperature float64) (heard, error) {
-	taped := *m
-	keep := &tape{Listener: m.Listener}
-	taped.Listener = keep
+func (s spoken) transcribe(ctx context.Context, m *Model, temperature float64) (outcome, error) {
+	keep := &tape{network: m}
 	// One temperature: what fails the gates is kept, so that babble is compared too.
-	o := Options{Language: "en", Temperatures: []float64{temperature}, Seed: 3, Clips: []Span{s.span}}
-	tr, err := New(&taped, o)
+	o := Options{Language: "en", Temperatures: []float64{temperature}, Seed: 3, Spans: []Span{s.span}}
+	tr, err := newTranscriber(m, keep, o)
 	if err != nil {
-		return heard{}, err
+		return outcome{}, err
 	}
 	clip, err := audio.OpenReader(s.name, bytes.NewReader(s.wav))
 	if err != nil {
-		return heard{}, err
+		return outcome{}, err
 	}
 	defer clip.Close()
 	got, err := tr.Transcribe(ctx, clip, Watch{})
 	if err != nil {
-		return heard{}, err
+		return outcome{}, err
 	}
-	h := heard{Transcript: *got, Decoded: keep.decoded, drafted: got.Stats.Drafts.Drafted}
+	h := outcome{Transcript: *got, Decoded: keep.decoded, drafted: got.Stats.Drafts.Drafted}
 	h.Transcript.Stats = transcript.Stats{}
 	return h, nil
 }
@@ -189,11 +187,11 @@ func TestGrid(t *testing.T) {
 			models[fmt.Sprint(name, threads)] = m
 		}
 	}
-	want := map[string]heard{}
-	plain := func(i int, temperature float64) heard {
+	want := map[string]outcome{}
+	plain := func(i int, temperature float64) outcome {
 		key := fmt.Sprint(i, temperature)
 		if _, ok := want[key]; !ok {
-			h, err := sounds[i].hear(t.Context(), models["none1"], temperature)
+			h, err := sounds[i].transcribe(t.Context(), models["none1"], temperature)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,15 +206,14 @@ func TestGrid(t *testing.T) {
 	for n, p := range points {
 		m := models[fmt.Sprint(p.assistant, p.threads)]
 		if p.assistant != "none" {
-			_, _, a := m.Network()
-			m = m.With(a, p.policy())
+			m = with(m, m.assistant, p.policy())
 			// What auto drafts is a matter of time, and a table needs a repetition.
 			asked[p.assistant] = asked[p.assistant] || p.draft > 0 && p.assistant != "ngram" && p.assistant != "bigram"
 		}
 		var wg sync.WaitGroup
-		got, errs := make([]heard, p.batch), make([]error, p.batch)
+		got, errs := make([]outcome, p.batch), make([]error, p.batch)
 		for k := range p.batch {
-			wg.Go(func() { got[k], errs[k] = sounds[(n+k)%len(sounds)].hear(t.Context(), m, p.temperature) })
+			wg.Go(func() { got[k], errs[k] = sounds[(n+k)%len(sounds)].transcribe(t.Context(), m, p.temperature) })
 		}
 		wg.Wait()
 		for k := range p.batch {
@@ -246,24 +243,24 @@ func TestGridNotices(t *testing.T) {
 		t.Skip("nothing in it is shared")
 	}
 	m, s := demoModels(t, 1)["demo"], recordings(t)[1]
-	_, _, a := m.Network()
-	m = m.With(a, constant(3))
-	want, err := s.hear(t.Context(), m, 1)
+	m = with(m, m.assistant, constant(3))
+	rejecting := withOptions(m, m.assistant, LoadOptions{Policy: constant(3), Sampler: Rejection})
+	want, err := s.transcribe(t.Context(), m, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.hear(t.Context(), m.Rejecting(), 1)
+	got, err := s.transcribe(t.Context(), rejecting, 1)
 	if err != nil || reflect.DeepEqual(got.Transcript, want.Transcript) || reflect.DeepEqual(got.Decoded, want.Decoded) {
 		t.Errorf("rejection, %v: it was not noticed:\n got %+v\nwant %+v", err, got, want)
 	}
-	if got, err = s.hear(t.Context(), m.Rejecting(), 0); err != nil || !reflect.DeepEqual(got.Decoded, greedy(t, s, m)) {
+	if got, err = s.transcribe(t.Context(), rejecting, 0); err != nil || !reflect.DeepEqual(got.Decoded, greedy(t, s, m)) {
 		t.Errorf("rejection at temperature 0, %v: %+v, want greedy decoding", err, got)
 	}
 }
 
-func greedy(t *testing.T, s spoken, m *Model) []Decoding {
+func greedy(t *testing.T, s spoken, m *Model) []decoding {
 	t.Helper()
-	h, err := s.hear(t.Context(), m.With(assistant.Off{}, constant(0)), 0)
+	h, err := s.transcribe(t.Context(), with(m, assistant.Off{}, constant(0)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,11 +291,11 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 	}
 	return map[string]*Model{
 		"none":      m,
-		"demo":      m.With(load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, o)), nil),
-		"separate":  m.With(separate, nil),
-		"self":      m.With(load(assistant.Self(target, o)), nil),
-		"shortlist": m.With(load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, short)), nil),
-		"ngram":     m.With(&assistant.Lookup{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
-		"bigram":    m.With(&assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
+		"demo":      with(m, load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, o)), nil),
+		"separate":  with(m, separate, nil),
+		"self":      with(m, load(assistant.Self(target, o)), nil),
+		"shortlist": with(m, load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, short)), nil),
+		"ngram":     with(m, &assistant.Lookup{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
+		"bigram":    with(m, &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
 	}
 }

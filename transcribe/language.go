@@ -8,38 +8,37 @@ import (
 	"verity/tokenizer"
 )
 
-// setLanguage settles the language of the clip and how its prompts start. If it
-// has to be detected, that is done on first, or on the window at frame 0: not
-// where the first span begins, and on a whole window, as in upstream.
+// setLanguage fixes the language of the clip and with it the start of its prompts.
+// Detection uses the window at frame 0, as upstream does, even if the first span
+// begins later.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
-func (r *reading) setLanguage(ctx context.Context, first *audio.Mel) (err error) {
+func (r *transcription) setLanguage(ctx context.Context) (err error) {
 	if r.t.lang != nil {
 		r.language = *r.t.lang
-	} else if r.language, err = r.detect(ctx, first); err != nil {
+	} else if r.language, err = r.detect(ctx); err != nil {
 		return fmt.Errorf("detecting the language: %w", err)
 	}
 	r.start = r.t.startSequence(r.language)
 	return nil
 }
 
-func (r *reading) detect(ctx context.Context, mel *audio.Mel) (lang tokenizer.Language, err error) {
-	own := mel == nil
-	if own {
-		if mel, err = r.src.Window(ctx, 0); err != nil {
-			return lang, err
-		}
-	}
-	w, err := r.hear(ctx, mel)
+func (r *transcription) detect(ctx context.Context) (lang tokenizer.Language, err error) {
+	// Upstream detects with silence behind the audio, whatever its decoding sees there.
+	mel, err := r.src.SilentWindow(ctx, 0)
 	if err != nil {
 		return lang, err
 	}
-	if own {
-		r.heard = w // likely the first to be decoded
-	} else {
-		defer w.Close()
+	w, err := r.encode(ctx, mel)
+	if err != nil {
+		return lang, err
 	}
-	probs, err := w.Languages(ctx)
+	if r.t.opt.Pad == audio.PadAudio {
+		r.first = w // likely the first to be decoded
+	} else {
+		defer w.close()
+	}
+	probs, err := w.languages(ctx)
 	if err != nil {
 		return lang, err
 	}

@@ -7,63 +7,101 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
+	"verity/encoder"
 	"verity/model"
+	"verity/parallel"
 	"verity/tokenizer"
 	"verity/transcript"
 )
 
-// A Model is what a Transcriber works with. [Load] makes the real one.
+// A Model is a loaded checkpoint, with its assistant if it has one. [Load] makes
+// it. It is immutable and safe for concurrent use: clips that are transcribed at the
+// same time share every pass over the weights.
 type Model struct {
-	Listener   Listener
 	Tokenizer  *tokenizer.Tokenizer
 	Dims       model.Dims
 	Generation model.Generation
+
+	pool      *parallel.Pool
+	ownPool   bool
+	encoder   *encoder.Encoder
+	decoder   *decoder.Decoder
+	batch     *decoder.Batch // of all windows that are decoded at the same time
+	assistant assistant.Assistant
+	policies  *policies
+	sampler   Sampler
+	overlap   bool // measure it
+	timer     *timer
 }
 
-// A Listener hears windows of log-mel. It must be safe for concurrent use.
-type Listener interface {
-	// Listen prepares a window for decoding. mel has as many bins and frames as
-	// the checkpoint wants, and is the listener's to keep.
-	Listen(ctx context.Context, mel *audio.Mel) (Window, error)
+// Encoder returns the audio half of the network.
+func (m *Model) Encoder() *encoder.Encoder { return m.encoder }
+
+// Decoder returns the text half of the network.
+func (m *Model) Decoder() *decoder.Decoder { return m.decoder }
+
+// Assistant returns what drafts tokens: assistant.Off for plain decoding.
+func (m *Model) Assistant() assistant.Assistant { return m.assistant }
+
+// Threads returns how many threads run the arithmetic.
+func (m *Model) Threads() int { return m.pool.Threads() }
+
+// Pool returns the threads that run the arithmetic.
+func (m *Model) Pool() *parallel.Pool { return m.pool }
+
+// DecodeTime returns the wall time since Load in which some window was being decoded
+// and none was being encoded.
+func (m *Model) DecodeTime() time.Duration { return m.timer.read() }
+
+// Close ends the model's own threads. Nothing may use the model after. A pool that
+// LoadOptions named stays open, and so does the checkpoint.
+func (m *Model) Close() {
+	if m.ownPool {
+		m.pool.Close()
+	}
 }
 
-// A Window is a stretch of audio as a model heard it.
-type Window interface {
-	// Languages returns the probability of each language, in the order of
+// A network is a Model as a Transcriber uses it. The tests have others.
+type network interface {
+	// encode prepares a window for decoding. mel has as many bins and frames as
+	// the checkpoint wants, and is the network's to keep.
+	encode(ctx context.Context, mel *audio.Mel) (window, error)
+}
+
+// A window is a stretch of audio that has been encoded.
+type window interface {
+	// languages returns the probability of each language, in the order of
 	// Tokenizer.Languages.
-	Languages(ctx context.Context) ([]float32, error)
+	languages(ctx context.Context) ([]float32, error)
 
-	// Decode writes the window down once.
-	Decode(ctx context.Context, o decoder.SessionOptions) (Decoding, error)
+	// decode decodes the window once, without the assistant if plain.
+	decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error)
 
-	// Took returns how long Listen took to encode the audio and to make the
-	// keys and values that decoding attends to.
-	Took() (encode, crossKV time.Duration)
+	// timing returns how long encode took for the audio features and for the keys and
+	// values that decoding attends to.
+	timing() (encode, crossKV time.Duration)
 
-	// Close gives the window's memory back.
-	Close()
+	// close gives the window's memory back.
+	close()
 }
 
-// A Decoding is what came of decoding a window once.
-type Decoding struct {
-	// Choices are the decoder's. The last one is end-of-text if the sequence
+// A decoding is the result of decoding a window once.
+type decoding struct {
+	// choices are the decoder's. The last one is end-of-text if the sequence
 	// ended by itself.
-	Choices []decoder.Choice
+	choices []decoder.Choice
 
-	// Accepted says for each choice whether it is an accepted draft.
-	Accepted []bool
+	// accepted says for each choice whether it is an accepted draft.
+	accepted []bool
 
-	// NoSpeechProb is the probability that the window holds no speech, 0 if the
+	// noSpeechProb is the probability that the window holds no speech, 0 if the
 	// vocabulary has no token for it.
-	NoSpeechProb float32
+	noSpeechProb float32
 
-	// Stats counts the rounds of this attempt and their time.
-	Stats transcript.Stats
+	// stats counts the rounds and their time.
+	stats transcript.Stats
 
-	// Broken says why the assistant did not draft, or not to the end; nil if it was
-	// able to.
-	Broken *assistant.BrokenError
-
-	// Warn says that Broken is news: no decoding of this model has told it.
-	Warn bool
+	// broken says why the assistant stopped drafting in this decoding; nil if it did
+	// not, or was not asked.
+	broken *assistant.BrokenError
 }

@@ -10,12 +10,12 @@ import (
 	"verity/tokenizer"
 )
 
-// A Task is what to write down.
+// A Task is what to write.
 type Task string
 
 // The tasks.
 const (
-	Transcribe Task = "transcribe" // what is said, in its own language
+	Transcribe Task = "transcribe" // the words spoken, in their own language
 	Translate  Task = "translate"  // the same in English
 )
 
@@ -23,36 +23,36 @@ const (
 // transcribes with timestamps and falls back the way upstream does.
 type Options struct {
 	// Language is a code such as "en" or a name such as "English". Empty means
-	// detect it from the first window and keep it.
+	// detect it in the first window and keep it.
 	Language string
 
-	// Task is what to write down. Empty means Transcribe.
+	// Task is what to write. Empty means Transcribe.
 	Task Task
 
-	// WithoutTimestamps asks for text alone. A window is then one segment.
+	// WithoutTimestamps decodes text only. A window is then one segment.
 	WithoutTimestamps bool
 
 	// Temperatures are tried in order until a window passes the gates. Nil means
 	// 0, 0.2, 0.4, 0.6, 0.8, 1.
 	Temperatures []float64
 
-	// Seed is where the noise of temperatures above 0 comes from.
+	// Seed is the seed of sampling at temperatures above 0.
 	Seed uint64
 
-	// MaxCompression refuses a window whose text zlib shrinks by more than this
-	// factor, the mark of a repetition loop. 0 means 2.4; +Inf turns it off.
-	MaxCompression float64
+	// MaxCompressionRatio refuses a window whose text has more bytes than this times
+	// its size after zlib: the sign of a repetition loop. 0 means 2.4; +Inf turns it
+	// off.
+	MaxCompressionRatio float64
 
 	// MinLogProb refuses a window whose mean token log-probability (natural log)
 	// is lower. 0 means -1; -Inf turns it off.
 	MinLogProb float64
 
-	// MaxNoSpeech passes over a window whose probability of holding no speech is
-	// higher, unless its mean log-probability is above MinLogProb. 0 means 0.6;
-	// +Inf turns it off.
+	// MaxNoSpeech skips a window whose no-speech probability is higher, unless its
+	// mean log-probability is above MinLogProb. 0 means 0.6; +Inf turns it off.
 	MaxNoSpeech float64
 
-	// InitialPrompt is text that the first window is to continue: names, spelling.
+	// InitialPrompt is text that the first window continues: names, spelling, style.
 	InitialPrompt string
 
 	// CarryInitialPrompt puts InitialPrompt before every window's prompt.
@@ -63,43 +63,46 @@ type Options struct {
 	ForgetPrevious bool
 
 	// SuppressTokens are never chosen. Nil means the checkpoint's own list, else
-	// openai's. -1 stands for the marks that are not speech. Empty but not nil
-	// allows everything, special tokens included.
+	// openai's. -1 stands for the punctuation and symbols that are not spoken. Empty
+	// but not nil allows every token, special tokens included.
 	SuppressTokens []tokenizer.Token
 
-	// Repetition holds the rules against going round in circles that transformers
-	// has and openai does not.
+	// Repetition holds the rules against repetition that transformers has and openai
+	// has not.
 	Repetition decoder.Repetition
 
-	// TopK and TopP leave the choice at temperatures above 0 among the likeliest
+	// TopK and TopP restrict the choice at temperatures above 0 to the likeliest
 	// tokens; see decoder.Sampling. 0 turns either off.
 	TopK int
 	TopP float64
 
-	// MaxInitialTimestamp is the latest a window's first segment may begin, in
+	// MaxInitialTimestamp is the latest start of a window's first segment, in
 	// seconds. 0 means 1; +Inf turns it off.
 	MaxInitialTimestamp float64
 
-	// Clips are the parts of the audio to read, in the order given. Nil means
+	// Spans are the parts of the audio to transcribe, in the order given. Nil means
 	// all of it.
-	Clips []Span
+	Spans []Span
 
 	// Pad says what a window that reaches beyond the end of the audio holds
 	// there. A window cut short by the end of a span holds zeros in the mel
 	// with PadMel, and the mel of silence with PadAudio.
 	Pad audio.Pad
 
-	// MarkDrafts fills Drafted of every segment. Without it a transcript is the
-	// same, but for Stats, whatever the assistant.
-	MarkDrafts bool
+	// MarkAccepted fills Accepted of every segment. Without it a transcript is the
+	// same, apart from Stats, whatever the assistant.
+	MarkAccepted bool
 
-	// Log is told of every decision at level debug, and at level warn of what a
-	// user should know. Nil means nobody.
+	// Log gets every decision at level debug, and warnings for the user. Nil discards
+	// them.
 	Log *slog.Logger
 }
 
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.
 type Span struct{ Start, End float64 }
+
+// Defaults returns what the zero value of Options means, field by field.
+func Defaults() Options { return Options{}.defaults() }
 
 // defaults returns o with zero fields replaced. Source: openai/whisper@c0d2f62
 // whisper/transcribe.py, the parameters of transcribe.
@@ -110,8 +113,8 @@ func (o Options) defaults() Options {
 	if o.Temperatures == nil {
 		o.Temperatures = []float64{0, 0.2, 0.4, 0.6, 0.8, 1}
 	}
-	if o.MaxCompression == 0 {
-		o.MaxCompression = 2.4
+	if o.MaxCompressionRatio == 0 {
+		o.MaxCompressionRatio = 2.4
 	}
 	if o.MinLogProb == 0 {
 		o.MinLogProb = -1
@@ -122,8 +125,8 @@ func (o Options) defaults() Options {
 	if o.MaxInitialTimestamp == 0 {
 		o.MaxInitialTimestamp = 1
 	}
-	if o.Clips == nil {
-		o.Clips = []Span{{0, math.Inf(1)}}
+	if o.Spans == nil {
+		o.Spans = []Span{{0, math.Inf(1)}}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -131,7 +134,7 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// An OptionError reports an Options field with a value that cannot be used.
+// An OptionError reports a field of Options with an unusable value.
 type OptionError struct {
 	Field  string
 	Value  any
@@ -154,16 +157,16 @@ func (o Options) check() error {
 			return &OptionError{"Temperatures", o.Temperatures, "must be 0 or more"}
 		}
 	}
-	for _, s := range o.Clips {
+	for _, s := range o.Spans {
 		if !(s.Start >= 0 && s.End >= s.Start) {
-			return &OptionError{"Clips", s, "must start at 0 or later and not end before it starts"}
+			return &OptionError{"Spans", s, "must start at 0 or later and not end before it starts"}
 		}
 	}
 	switch {
 	case o.Task != Transcribe && o.Task != Translate:
 		return &OptionError{"Task", o.Task, "must be transcribe or translate"}
-	case !(o.MaxCompression > 0):
-		return &OptionError{"MaxCompression", o.MaxCompression, "must be positive"}
+	case !(o.MaxCompressionRatio > 0):
+		return &OptionError{"MaxCompressionRatio", o.MaxCompressionRatio, "must be positive"}
 	case math.IsNaN(o.MinLogProb) || o.MinLogProb > 0:
 		return &OptionError{"MinLogProb", o.MinLogProb, "must not be positive"}
 	case !(o.MaxNoSpeech > 0):

@@ -14,31 +14,31 @@ import (
 func TestProof(t *testing.T) {
 	tok := multilingual(t)
 	up := func(v *float32) { *v = math.Nextafter32(*v, 2) }
-	hear := func(change func(d *Decoding, hot bool)) *transcript.Transcript {
-		return read(t, scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) Decoding {
-			d := Decoding{Choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3), NoSpeechProb: 0.9}
+	decode := func(change func(d *decoding, hot bool)) *transcript.Transcript {
+		return read(t, scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
+			d := decoding{choices: choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -3), noSpeechProb: 0.9}
 			change(&d, o.Sampling.Temperature > 0)
 			return d
 		}}, 7000, 3000, Options{Temperatures: []float64{0, 0.4}})
 	}
-	same := func(*Decoding, bool) {}
-	want := hear(same)
+	same := func(*decoding, bool) {}
+	want := decode(same)
 	if len(want.Segments) != 0 || want.Stats.Silent == 0 || want.Stats.Attempts == 0 {
 		t.Fatalf("want nothing but silence, got %d segments of %+v", len(want.Segments), want.Stats)
 	}
-	if again := hear(same); again.Proof != want.Proof || want.Proof.Tokens == "" {
+	if again := decode(same); again.Proof != want.Proof || want.Proof.Tokens == "" {
 		t.Errorf("proof %+v, of the same again %+v", want.Proof, again.Proof)
 	}
 	for name, tt := range map[string]struct {
-		change         func(d *Decoding, hot bool)
+		change         func(d *decoding, hot bool)
 		tokens, logPro bool // are to differ
 	}{
-		"a token":                 {func(d *Decoding, _ bool) { d.Choices[1].Token++ }, true, false},
-		"a token of two":          {func(d *Decoding, _ bool) { d.Choices = append(d.Choices[:1:1], d.Choices[2]) }, true, true},
-		"a log-probability":       {func(d *Decoding, _ bool) { up(&d.Choices[1].LogProb) }, false, true},
-		"a no-speech probability": {func(d *Decoding, _ bool) { up(&d.NoSpeechProb) }, false, true},
+		"a token":                 {func(d *decoding, _ bool) { d.choices[1].Token++ }, true, false},
+		"a token of two":          {func(d *decoding, _ bool) { d.choices = append(d.choices[:1:1], d.choices[2]) }, true, true},
+		"a log-probability":       {func(d *decoding, _ bool) { up(&d.choices[1].LogProb) }, false, true},
+		"a no-speech probability": {func(d *decoding, _ bool) { up(&d.noSpeechProb) }, false, true},
 	} {
-		got := hear(tt.change).Proof
+		got := decode(tt.change).Proof
 		if (got.Tokens != want.Proof.Tokens) != tt.tokens || (got.LogProbs != want.Proof.LogProbs) != tt.logPro {
 			t.Errorf("%s: proof %+v of %+v, want tokens to differ: %v, log-probabilities: %v", name, got, want.Proof, tt.tokens, tt.logPro)
 		}
@@ -46,12 +46,12 @@ func TestProof(t *testing.T) {
 
 	// Speech, refused at first: the text is that of the second attempt.
 	speak := func(first float32) *transcript.Transcript {
-		return hear(func(d *Decoding, hot bool) {
-			d.NoSpeechProb = 0
+		return decode(func(d *decoding, hot bool) {
+			d.noSpeechProb = 0
 			if hot {
-				d.Choices = choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -0.1)
+				d.choices = choices([]tokenizer.Token{tok.TimestampBegin, 300, tok.EOT}, -0.1)
 			} else {
-				d.Choices[1].LogProb = first
+				d.choices[1].LogProb = first
 			}
 		})
 	}

@@ -42,6 +42,11 @@ type ramp struct{ frames, window int }
 func (r ramp) Frames() int      { return r.frames }
 func (r ramp) Seconds() float64 { return float64(r.frames) / 100 }
 func (r ramp) Hash() uint64     { return 7 }
+func (r ramp) Silence() float32 { return 0 }
+
+func (r ramp) SilentWindow(ctx context.Context, frame int) (*audio.Mel, error) {
+	return r.Window(ctx, frame)
+}
 
 func (r ramp) Window(_ context.Context, frame int) (*audio.Mel, error) {
 	m := &audio.Mel{Bins: 1, Frames: r.window, Data: make([]float32, r.window)}
@@ -56,10 +61,10 @@ func (r ramp) Window(_ context.Context, frame int) (*audio.Mel, error) {
 // A scripted model decodes by a pure function of what it is handed: the frames
 // of the ramp, the prompt and the temperature.
 type scripted struct {
-	seed  int
-	tok   *tokenizer.Tokenizer
-	tell  func(seek, size int, o decoder.SessionOptions) Decoding // nil: the goldens' rule
-	heard func(seek, size int)                                    // may be nil
+	seed    int
+	tok     *tokenizer.Tokenizer
+	tell    func(seek, size int, o decoder.SessionOptions) decoding // nil: the goldens' rule
+	encoded func(seek, size int)                                    // may be nil
 }
 
 // A scriptedWindow is a window of a ramp.
@@ -68,7 +73,7 @@ type scriptedWindow struct {
 	seek, size, frames int
 }
 
-func (s scripted) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
+func (s scripted) encode(ctx context.Context, mel *audio.Mel) (window, error) {
 	size := 0
 	for _, v := range mel.Data[:mel.Frames] {
 		if v != 0 {
@@ -76,16 +81,16 @@ func (s scripted) Listen(ctx context.Context, mel *audio.Mel) (Window, error) {
 		}
 	}
 	w := scriptedWindow{s, int(mel.Data[0]) - 1, size, mel.Frames}
-	if s.heard != nil {
-		s.heard(w.seek, size)
+	if s.encoded != nil {
+		s.encoded(w.seek, size)
 	}
 	return w, ctx.Err()
 }
 
-func (w scriptedWindow) Took() (encode, crossKV time.Duration) { return 0, 0 }
-func (w scriptedWindow) Close()                                {}
+func (w scriptedWindow) timing() (encode, crossKV time.Duration) { return 0, 0 }
+func (w scriptedWindow) close()                                  {}
 
-func (w scriptedWindow) Languages(context.Context) ([]float32, error) {
+func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	r := newRule(w.seed, w.size)
 	probs := make([]float32, len(w.tok.Languages()))
 	for i := range probs {
@@ -94,7 +99,7 @@ func (w scriptedWindow) Languages(context.Context) ([]float32, error) {
 	return probs, nil
 }
 
-func (w scriptedWindow) Decode(_ context.Context, o decoder.SessionOptions) (Decoding, error) {
+func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ bool) (decoding, error) {
 	if w.tell != nil {
 		return w.tell(w.seek, w.size, o), nil
 	}
@@ -108,11 +113,11 @@ func (w scriptedWindow) Decode(_ context.Context, o decoder.SessionOptions) (Dec
 	if r.next(8) != 0 {
 		tokens = append(tokens, w.tok.EOT)
 	}
-	var d Decoding
+	var d decoding
 	for _, t := range tokens {
-		d.Choices = append(d.Choices, decoder.Choice{Token: t, LogProb: -float32(r.next(scale)) / 256})
+		d.choices = append(d.choices, decoder.Choice{Token: t, LogProb: -float32(r.next(scale)) / 256})
 	}
-	d.NoSpeechProb = float32(r.next(256)) / 256
+	d.noSpeechProb = float32(r.next(256)) / 256
 	return d, nil
 }
 
@@ -178,12 +183,11 @@ func (r *rule) script(t *tokenizer.Tokenizer, last int) []tokenizer.Token {
 	return append(begin, 220, begin[0]+1+tokenizer.Token(r.next(last)))
 }
 
-// scriptedModel returns a Model over a script.
-func scriptedModel(s scripted, window, positions int) *Model {
-	return &Model{
-		Listener:   s,
+// newScripted returns a Transcriber over a script.
+func newScripted(s scripted, window, positions int, o Options) (*Transcriber, error) {
+	return newTranscriber(&Model{
 		Tokenizer:  s.tok,
 		Dims:       model.Dims{MelBins: 1, AudioPositions: window / 2, TextPositions: positions, Vocab: s.tok.Size()},
 		Generation: model.Generation{Multilingual: s.tok.Multilingual()},
-	}
+	}, s, o)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -17,22 +16,25 @@ import (
 // A Transcriber turns clips into transcripts. It is immutable and safe for
 // concurrent use.
 type Transcriber struct {
-	model  *Model
-	opt    Options
-	gates  gates
-	rules  []decoder.Rule
-	prompt []tokenizer.Token   // InitialPrompt
-	lang   *tokenizer.Language // nil: detect
+	model   *Model // for its tokenizer and dimensions
+	network network
+	opt     Options
+	gates   gates
+	rules   []decoder.Rule
+	prompt  []tokenizer.Token   // InitialPrompt
+	lang    *tokenizer.Language // nil: detect
 }
 
 // New checks the options against the model. The error is an *OptionError, or says
 // what the model lacks.
-func New(m *Model, o Options) (*Transcriber, error) {
+func New(m *Model, o Options) (*Transcriber, error) { return newTranscriber(m, m, o) }
+
+func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	o = o.defaults()
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	t := &Transcriber{model: m, opt: o, gates: gates{o.MaxCompression, o.MinLogProb, o.MaxNoSpeech}}
+	t := &Transcriber{model: m, network: n, opt: o, gates: gates{o.MaxCompressionRatio, o.MinLogProb, o.MaxNoSpeech}}
 	if err := errors.Join(t.setLanguage(), t.setPrompt(), t.setRules()); err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func New(m *Model, o Options) (*Transcriber, error) {
 // multilingual reports whether prompts name a language and a task.
 func (t *Transcriber) multilingual() bool { return t.model.Generation.Multilingual }
 
-// setLanguage looks up the language, and settles it if there is only one.
+// setLanguage looks up the language. A model that knows one language has no other.
 func (t *Transcriber) setLanguage() error {
 	known := t.model.Tokenizer.Languages()
 	if !t.multilingual() {
@@ -114,14 +116,10 @@ func (t *Transcriber) setRules() error {
 	if err != nil {
 		return err
 	}
-	latest := t.opt.MaxInitialTimestamp
-	if math.IsInf(latest, 1) {
-		latest = -1
-	}
 	t.rules = decoder.Rules(tok, t.model.Generation, decoder.RuleOptions{
 		WithoutTimestamps:   t.opt.WithoutTimestamps,
 		SuppressTokens:      suppress,
-		MaxInitialTimestamp: latest,
+		MaxInitialTimestamp: t.opt.MaxInitialTimestamp,
 		Repetition:          t.opt.Repetition,
 	})
 	return nil
@@ -146,8 +144,8 @@ func (t *Transcriber) suppressed() ([]tokenizer.Token, error) {
 	return list, nil
 }
 
-// A Watch is told how transcribing a clip gets on. Any field may be nil. Calls
-// come in order, from the goroutine that transcribes.
+// A Watch has callbacks for a clip that is being transcribed. Any field may be nil.
+// They are called in order, from the goroutine that transcribes.
 type Watch struct {
 	// Segment gets every segment as soon as nothing can change it.
 	Segment func(transcript.Segment)
@@ -156,35 +154,19 @@ type Watch struct {
 	Progress func(done, total float64)
 }
 
-// Transcribe reads a clip from its start to its end. If it fails on the way, it
+// Transcribe transcribes a clip from its start to its end. If it fails on the way, it
 // returns what it has together with the error.
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
 	began := time.Now()
-	var first *audio.Mel
-	if t.lang == nil && t.opt.Pad == audio.PadMel {
-		// Upstream detects the language with silence behind the audio, and decodes
-		// with zeros there.
-		s, err := t.spectrogram(ctx, clip, audio.PadAudio)
-		if err != nil {
-			return nil, err
-		}
-		if first, err = s.Window(ctx, 0); err != nil {
-			return nil, err
-		}
-	}
-	s, err := t.spectrogram(ctx, clip, t.opt.Pad)
+	s, err := audio.NewSpectrogram(ctx, clip, audio.Options{
+		Bins: t.model.Dims.MelBins, Window: t.model.Dims.WindowFrames(), Pad: t.opt.Pad,
+	})
 	if err != nil {
 		return nil, err
 	}
-	r := t.newReading(clip.Name(), s, w)
+	r := t.newTranscription(clip.Name(), s, w)
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
-	err = r.run(ctx, first)
+	err = r.run(ctx)
 	r.stats.Seconds.Total = time.Since(began).Seconds()
 	return r.transcript(), err
-}
-
-func (t *Transcriber) spectrogram(ctx context.Context, clip *audio.Clip, pad audio.Pad) (*audio.Spectrogram, error) {
-	return audio.NewSpectrogram(ctx, clip, audio.Options{
-		Bins: t.model.Dims.MelBins, Window: t.model.Dims.WindowFrames(), Pad: pad,
-	})
 }

@@ -32,7 +32,7 @@ type Segment struct {
 
 	// Accepted says for each token whether it is a draft of the assistant that the
 	// model accepted. It is empty unless asked for. Upstream has no such field.
-	Accepted []bool `json:"drafted,omitempty"`
+	Accepted []bool `json:"accepted,omitempty"`
 
 	// The fields below are those of the window: all its segments have the same.
 

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/assistant"
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/models/demo"
+	"verity/transcribe"
 )
 
 // assistantFlags say what drafts tokens for the model, and how many.
@@ -23,7 +23,7 @@ type assistantFlags struct {
 	policy    string
 	sampler   string
 	auto      *assistant.Auto // of the policies last made, if they are auto
-	weigh     bool            // odds of both sides
+	overlap   bool            // measure it
 }
 
 const assistantHelp = `what drafts tokens for the model to verify; it changes the time, never the text:
@@ -38,10 +38,8 @@ const assistantHelp = `what drafts tokens for the model to verify; it changes th
 
 var (
 	policies = []string{"auto", "constant", "heuristic", "confidence"}
-	samplers = []string{"gumbel", rejection}
+	samplers = []string{string(transcribe.Gumbel), string(transcribe.Rejection)}
 )
-
-const rejection = "rejection"
 
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
@@ -50,7 +48,7 @@ func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
 	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts meet temperatures above 0: gumbel (the text is that of plain\ndecoding), rejection (it is as likely as that, but another: speculative\nsampling; it depends on the lengths of drafts too)")
-	f.BoolVar(&a.weigh, "measure-alpha", false, "compare the odds of model and assistant at every place: the mean of Σ min(p, q),\nthe α of theory, at the temperature of the window, or 1 where that is 0. It\ntakes a little time and is part of the statistics")
+	f.BoolVar(&a.overlap, "measure-alpha", false, "compare the odds of model and assistant at every place: the mean of Σ min(p, q),\nthe α of theory, at the temperature of the window, or 1 where that is 0. It\ntakes a little time and is part of the statistics")
 }
 
 func (a *assistantFlags) complete(c *cobra.Command) {
@@ -59,72 +57,55 @@ func (a *assistantFlags) complete(c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("sampler", cobra.FixedCompletions(samplers, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// attach gives e the assistant that the flags name.
-func (a *assistantFlags) attach(e *engine) error {
-	newPolicy, err := a.newPolicy()
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(samplers, a.sampler) {
+// check reports the first flag with an unusable value.
+func (a *assistantFlags) check() error {
+	switch {
+	case !slices.Contains(policies, a.policy):
+		return usagef("--draft-policy %s: want one of %v", a.policy, policies)
+	case !slices.Contains(samplers, a.sampler):
 		return usagef("--sampler %s: want one of %v", a.sampler, samplers)
-	}
-	if a.sampler == rejection {
-		e.Model = e.Model.Rejecting()
-	}
-	if a.weigh {
-		e.Model = e.Model.Weighing()
-	}
-	with, err := a.open(e)
-	if err != nil || with == nil {
-		return err
-	}
-	e.Model = e.Model.With(with, newPolicy)
-	return nil
-}
-
-// bits refuses a sampler that does not keep them, for commands that hold them
-// against each other.
-func (a *assistantFlags) bits() error {
-	if a.sampler == rejection {
-		return usagef("--sampler rejection keeps how likely a text is, not its bits: there is nothing to hold against each other")
+	case a.shortlist < 0:
+		return usagef("--assistant-shortlist %d: must be 0 or more", a.shortlist)
 	}
 	return nil
 }
 
-// open returns the assistant; nil means plain decoding.
-func (a *assistantFlags) open(e *engine) (assistant.Assistant, error) {
-	_, d, _ := e.Network()
-	target := assistant.Target{Checkpoint: e.checkpoint, Tokenizer: e.Tokenizer, Decoder: d}
-	o := assistant.LoadOptions{Pool: e.pool, Precision: a.precision.DType, Shortlist: a.shortlist}
-	if a.shortlist < 0 {
-		return nil, usagef("--assistant-shortlist %d: must be 0 or more", a.shortlist)
+// comparable refuses a sampler that does not keep the bits, for commands that
+// compare them.
+func (a *assistantFlags) comparable() error {
+	if a.sampler == string(transcribe.Rejection) {
+		return usagef("--sampler rejection cannot be compared bit for bit: it keeps the output distribution, not the exact tokens")
 	}
-	if o.Precision == 0 {
-		o.Precision = tensor.I8
+	return nil
+}
+
+// method returns what the flags come to for a model of that name: a method of
+// transcribe, or the name of a checkpoint.
+func (a *assistantFlags) method(model string) string {
+	switch {
+	case a.name != "auto":
+		return a.name
+	case model == demoName:
+		return demoName
 	}
-	name := a.name
-	if name == "auto" {
-		name = "none"
-		if e.checkpoint.Name == demoName {
-			name = demoName
+	return string(transcribe.None)
+}
+
+// describe opens the assistant's checkpoint, if it has one.
+func (a *assistantFlags) describe(l *loaded) (transcribe.Assistant, error) {
+	d := transcribe.Assistant{Precision: a.precision.DType, Shortlist: a.shortlist}
+	switch name := a.method(l.checkpoint.Name); transcribe.Method(name) {
+	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
+		d.Method = transcribe.Method(name)
+	default:
+		c, err := openAssistant(name)
+		if err != nil {
+			return d, err
 		}
+		l.closers = append(l.closers, c)
+		d.Checkpoint = c
 	}
-	switch name {
-	case "none":
-		return nil, nil
-	case "ngram":
-		return &assistant.Lookup{EOT: e.Tokenizer.EOT}, nil
-	case "bigram":
-		return &assistant.Bigram{EOT: e.Tokenizer.EOT}, nil
-	case "self":
-		return assistant.Self(target, o)
-	}
-	c, err := openAssistant(name)
-	if err != nil {
-		return nil, err
-	}
-	e.closers = append(e.closers, c)
-	return assistant.Load(c, target, o)
+	return d, nil
 }
 
 func openAssistant(name string) (*model.Checkpoint, error) {
@@ -135,26 +116,20 @@ func openAssistant(name string) (*model.Checkpoint, error) {
 }
 
 // newPolicy returns what makes a policy for each sequence.
-func (a *assistantFlags) newPolicy() (func() assistant.Policy, error) {
+func (a *assistantFlags) newPolicy() func() assistant.Policy {
 	n, fixed := a.tokens.n, a.tokens.fixed
-	switch a.policy {
-	case "auto":
-		if fixed {
-			return func() assistant.Policy { return assistant.Constant(n) }, nil
-		}
+	switch {
+	case a.policy == "auto" && !fixed:
 		a.auto = new(assistant.Auto)
-		return a.auto.Policy, nil
-	case "constant":
-		if !fixed {
-			n = 5
-		}
-		return func() assistant.Policy { return assistant.Constant(n) }, nil
-	case "heuristic":
-		return func() assistant.Policy { return assistant.NewHeuristic(n) }, nil
-	case "confidence":
-		return func() assistant.Policy { return &assistant.Confidence{Max: n} }, nil
+		return a.auto.Policy
+	case a.policy == "heuristic":
+		return func() assistant.Policy { return assistant.NewHeuristic(n) }
+	case a.policy == "confidence":
+		return func() assistant.Policy { return &assistant.Confidence{Max: n} }
+	case !fixed:
+		n = 5
 	}
-	return nil, usagef("--draft-policy %s: want one of %v", a.policy, policies)
+	return func() assistant.Policy { return assistant.Constant(n) }
 }
 
 // draftTokens is a flag for a number of tokens. The zero value is auto.

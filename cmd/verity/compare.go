@@ -155,7 +155,7 @@ func (v *comparing) check(more []string) error {
 		return usagef("--warmup %d: must be 0 or more", v.warmups)
 	}
 	v.data.audio = append(v.data.audio, more...)
-	if err := v.model.assistant.bits(); err != nil {
+	if err := v.model.assistant.comparable(); err != nil {
 		return err
 	}
 	return v.options()
@@ -203,7 +203,7 @@ func (c *contest) why() string {
 func openArms(ctx context.Context, v *comparing, data *corpus) (*contest, error) {
 	plain := v.model
 	plain.assistant.name = "none"
-	m, err := plain.load()
+	m, err := plain.load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +215,8 @@ func openArms(ctx context.Context, v *comparing, data *corpus) (*contest, error)
 	return c, nil
 }
 
-func (c *contest) open(ctx context.Context, v *comparing, m *engine, data *corpus) (err error) {
-	if c.Baseline, err = engineOf(m.Model, v.opt); err != nil {
+func (c *contest) open(ctx context.Context, v *comparing, m *loaded, data *corpus) (err error) {
+	if c.Baseline, err = newEvalEngine(m.Model, v.opt); err != nil {
 		return err
 	}
 	plain := v.model
@@ -227,7 +227,7 @@ func (c *contest) open(ctx context.Context, v *comparing, m *engine, data *corpu
 		return err
 	}
 	memory := report.Pair[int64]{Baseline: resident()}
-	if c.Assisted, err = c.assisted(v, m); err != nil {
+	if c.Assisted, err = c.assisted(ctx, v, m); err != nil {
 		return err
 	}
 	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), max(1, v.warmups), v.batch); err != nil {
@@ -239,20 +239,16 @@ func (c *contest) open(ctx context.Context, v *comparing, m *engine, data *corpu
 	return nil
 }
 
-// assisted returns the engine with the assistant that the flags name, or without
-// one if they name none.
-func (c *contest) assisted(v *comparing, m *engine) (eval.Engine, error) {
-	plain := m.Model
-	defer func() { m.Model = plain }()
-	if err := v.model.assistant.attach(m); err != nil {
+// assisted returns the engine with the assistant that the flags name.
+func (c *contest) assisted(ctx context.Context, v *comparing, m *loaded) (eval.Engine, error) {
+	with, err := m.assisted(ctx, &v.model.assistant)
+	if err != nil {
 		return nil, err
 	}
-	with := m.Model
-	c.broken = func() error {
-		if err := with.Broken(); err != nil {
-			return err
-		}
-		return nil
+	e, err := newEvalEngine(with, v.opt)
+	if err != nil {
+		return nil, err
 	}
-	return engineOf(m.Model, v.opt)
+	c.broken = e.assistantError
+	return e, nil
 }

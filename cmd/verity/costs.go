@@ -42,9 +42,8 @@ const costsSchema = "verity.costs/2"
 
 // remember gives the engine's auto policies a memory. VERITY_CACHE is the
 // directory instead of the user's own; off keeps nothing.
-func (m *modelFlags) remember(e *engine) {
-	_, _, with := e.Network()
-	if _, none := with.(assistant.Off); none || m.assistant.policy != "auto" || m.assistant.tokens.fixed {
+func (m *modelFlags) remember(l *loaded) {
+	if _, none := l.Assistant().(assistant.Off); none || m.assistant.policy != "auto" || m.assistant.tokens.fixed {
 		return
 	}
 	dir := os.Getenv("VERITY_CACHE")
@@ -60,10 +59,10 @@ func (m *modelFlags) remember(e *engine) {
 		dir = filepath.Join(user, "verity")
 	}
 	k := &memory{auto: m.assistant.auto, work: work{
-		Machine: machine(), Model: fingerprint(e.checkpoint), Precision: m.precision.String(),
+		Machine: machine(), Model: fingerprint(l.checkpoint), Precision: m.precision.String(),
 		Assistant: m.assistant.name, AssistantPrecision: m.assistant.precision.String(),
 		Shortlist: m.assistant.shortlist,
-		Threads:   e.pool.Threads(), Disabled: os.Getenv("VERITY_DISABLE"),
+		Threads:   l.Threads(), Disabled: os.Getenv("VERITY_DISABLE"),
 	}}
 	if full, err := filepath.Abs(m.assistant.name); err == nil && m.assistant.name != demoName {
 		if _, err := os.Stat(full); err == nil {
@@ -73,7 +72,7 @@ func (m *modelFlags) remember(e *engine) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", k.work))
 	k.path = filepath.Join(dir, "costs-"+hex.EncodeToString(sum[:8])+".json")
 	k.read()
-	e.closers = append(e.closers, k)
+	l.closers = append(l.closers, k)
 }
 
 // read recalls the last run, if there was one.

@@ -95,12 +95,12 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m, err := v.model.load()
+	m, err := v.model.load(ctx)
 	if err != nil {
 		return err
 	}
 	defer m.close()
-	e, err := engineOf(m.Model, v.opt)
+	e, err := newEvalEngine(m.Model, v.opt)
 	if err != nil {
 		return err
 	}

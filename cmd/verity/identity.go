@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -14,78 +13,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"verity/audio"
-	"verity/eval"
 	"verity/model"
 	"verity/report"
 	"verity/synth"
-	"verity/tokenizer"
 	"verity/transcribe"
-	"verity/transcript"
 )
 
-// A modelEngine is an eval.Engine that knows which words were drafted.
-type modelEngine struct {
-	*transcribe.Transcriber
-	tok      *tokenizer.Tokenizer
-	decoding func() time.Duration // so far
-}
-
-// engineOf makes an engine of a model.
-func engineOf(m *transcribe.Model, o transcribe.Options) (eval.Engine, error) {
-	o.MarkDrafts = true
-	t, err := transcribe.New(m, o)
-	if err != nil {
-		return nil, inFlag(err)
-	}
-	return modelEngine{t, m.Tokenizer, m.Decoding}, nil
-}
-
-// Decoding implements eval.Clock.
-func (e modelEngine) Decoding() time.Duration { return e.decoding() }
-
-// Transcribe implements eval.Engine.
-func (e modelEngine) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
-	return e.Transcriber.Transcribe(ctx, clip, transcribe.Watch{})
-}
-
-// Pieces implements eval.Marker: a word is accepted if all its tokens were
-// drafted. Without any draft there are no pieces.
-func (e modelEngine) Pieces(s transcript.Segment, language string) (pieces []report.Piece) {
-	if !slices.Contains(s.Accepted, true) {
-		return nil
-	}
-	var text []tokenizer.Token
-	var drafted []bool
-	for i, t := range s.Tokens {
-		if e.tok.IsText(t) {
-			text, drafted = append(text, t), append(drafted, s.Accepted[i])
-		}
-	}
-	words, groups := e.tok.SplitToWords(text, language)
-	for i, w := range words {
-		n := len(groups[i])
-		pieces = append(pieces, report.Piece{Text: w, Accepted: !slices.Contains(drafted[:n], false)})
-		drafted = drafted[n:]
-	}
-	return pieces
-}
-
 // identity says what makes records: made are the flags that decide on them.
-func identity(e *engine, flags *modelFlags, made *pflag.FlagSet, dataset string) report.Run {
-	threads := flags.threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
+func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string) report.Run {
 	r := report.Run{
-		Code: code(), Model: flags.name, ModelID: fingerprint(e.checkpoint), Dataset: dataset,
-		Assistant: drafterOf(flags), Machine: machine(), Threads: threads, Options: map[string]string{},
+		Code: code(), Model: flags.name, ModelID: fingerprint(l.checkpoint), Dataset: dataset,
+		Assistant: assistantName(flags), Machine: machine(), Threads: l.Threads(), Options: map[string]string{},
 	}
-	if synth.Planted(e.checkpoint.FS()) != nil {
+	if synth.Planted(l.checkpoint.FS()) != nil {
 		r.Model += " (planted text)"
 		r.Planted = true
 	}
@@ -97,15 +40,12 @@ func identity(e *engine, flags *modelFlags, made *pflag.FlagSet, dataset string)
 	return r
 }
 
-// drafterOf names the assistant that the flags come to; empty means none.
-func drafterOf(m *modelFlags) string {
-	switch {
-	case m.assistant.name == "none", m.assistant.name == "auto" && m.name != demoName:
-		return ""
-	case m.assistant.name == "auto":
-		return demoName
+// assistantName names the assistant that the flags come to; empty means none.
+func assistantName(m *modelFlags) string {
+	if name := m.assistant.method(m.name); name != string(transcribe.None) {
+		return name
 	}
-	return m.assistant.name
+	return ""
 }
 
 // code is the version of this program: with the commit, if it was built from one.

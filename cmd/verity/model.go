@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 
 	"verity/internal/tensor"
 	"verity/model"
-	"verity/parallel"
 	"verity/transcribe"
 )
 
@@ -63,40 +63,58 @@ func openCheckpoint(name string) (*model.Checkpoint, error) {
 	return c, err
 }
 
-// An engine is a model ready for work, and what has to be closed behind it.
-type engine struct {
+// A loaded is a model ready for work, and what has to be closed after it.
+type loaded struct {
 	*transcribe.Model
 	checkpoint *model.Checkpoint
-	pool       *parallel.Pool
 	closers    []io.Closer
 }
 
-// load opens the model that the flags name.
-func (m *modelFlags) load() (*engine, error) {
+// load opens the model that the flags name, with its assistant.
+func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 	if m.threads < 0 {
 		return nil, usagef("--threads %d: must be 0 or more", m.threads)
+	}
+	if err := m.assistant.check(); err != nil {
+		return nil, err
 	}
 	c, err := openCheckpoint(m.name)
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{checkpoint: c, pool: parallel.New(m.threads), closers: []io.Closer{c}}
-	e.Model, err = transcribe.Load(c, transcribe.LoadOptions{Pool: e.pool, Precision: m.precision.DType})
-	if err == nil {
-		err = m.assistant.attach(e)
-	}
+	l := &loaded{checkpoint: c, closers: []io.Closer{c}}
+	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{Threads: m.threads, Precision: m.precision.DType})
 	if err != nil {
-		e.close()
+		l.close()
 		return nil, err
 	}
-	m.remember(e)
-	return e, nil
+	m.remember(l)
+	return l, nil
 }
 
-func (e *engine) close() {
-	e.pool.Close()
-	for _, c := range e.closers {
-		c.Close() // a mapping of a file that was only read
+// assisted returns the same model with an assistant: both share all weights.
+func (l *loaded) assisted(ctx context.Context, a *assistantFlags) (*transcribe.Model, error) {
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	return l.load(ctx, a, transcribe.LoadOptions{Like: l.Model})
+}
+
+func (l *loaded) load(ctx context.Context, a *assistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
+	o.Policy, o.Sampler, o.MeasureOverlap = a.newPolicy(), transcribe.Sampler(a.sampler), a.overlap
+	var err error
+	if o.Assistant, err = a.describe(l); err != nil {
+		return nil, err
+	}
+	return transcribe.Load(ctx, l.checkpoint, o)
+}
+
+func (l *loaded) close() {
+	if l.Model != nil {
+		l.Model.Close()
+	}
+	for _, c := range l.closers {
+		c.Close() // an error means nothing: the file was only read
 	}
 }
 

@@ -79,13 +79,13 @@ type checked struct {
 }
 
 func (t *selfTest) run(ctx context.Context) error {
-	if err := t.model.assistant.bits(); err != nil {
+	if err := t.model.assistant.comparable(); err != nil {
 		return err
 	}
 	if t.digest == short || t.digest == light {
 		return t.partDigest(ctx)
 	}
-	m, err := t.model.load()
+	m, err := t.model.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,9 @@ func (t *selfTest) print(c checked) {
 }
 
 // subject is the model under test.
-func (t *selfTest) subject(m *engine) selftest.Subject {
-	s := selftest.Subject{Dims: m.Dims, Generation: m.Generation, Tokenizer: m.Tokenizer, Threads: m.pool.Threads()}
-	s.Encoder, s.Decoder, s.Assistant = m.Network()
+func (t *selfTest) subject(m *loaded) selftest.Subject {
+	s := selftest.Subject{Dims: m.Dims, Generation: m.Generation, Tokenizer: m.Tokenizer, Threads: m.Threads()}
+	s.Encoder, s.Decoder, s.Assistant = m.Encoder(), m.Decoder(), m.Assistant()
 	if m.checkpoint.Params() > shortFrom {
 		s.Positions = largePositions
 	}
@@ -163,7 +163,7 @@ const full, short, light = "full", "short", "light"
 
 // instructionSets compares the digests of every instruction set of the machine
 // with those of the best, of which one is known.
-func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Subject, known selftest.Digest) selftest.Check {
+func (t *selfTest) instructionSets(ctx context.Context, m *loaded, s selftest.Subject, known selftest.Digest) selftest.Check {
 	begin, names := time.Now(), kernel.Implementations()
 	c := selftest.Check{Name: "instruction sets"}
 	c.What = "one digest of features and logits on " + strings.Join(names, ", ")
@@ -176,7 +176,7 @@ func (t *selfTest) instructionSets(ctx context.Context, m *engine, s selftest.Su
 		kind := kindOf(names[i], m.checkpoint.Params())
 		here, have := digests[kind]
 		if !have {
-			if here, c.Err = part(ctx, kind, s, m.checkpoint, m.pool); c.Err != nil {
+			if here, c.Err = part(ctx, kind, s, m.checkpoint, m.Pool()); c.Err != nil {
 				break
 			}
 			digests[kind] = here

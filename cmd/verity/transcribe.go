@@ -160,8 +160,8 @@ func (t *transcription) options() (err error) {
 	}
 	t.opt.Task = transcribe.Task(t.task)
 	t.opt.ForgetPrevious = !t.condition
-	t.opt.Clips = t.clips
-	t.opt.MaxCompression = t.ratio.or(math.Inf(1))
+	t.opt.Spans = t.clips
+	t.opt.MaxCompressionRatio = t.ratio.or(math.Inf(1))
 	t.opt.MinLogProb = t.logProb.or(math.Inf(-1))
 	t.opt.MaxNoSpeech = t.noSpeech.or(math.Inf(1))
 	t.opt.MaxInitialTimestamp = t.latest.or(math.Inf(1))
@@ -196,10 +196,10 @@ func (t *transcription) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	if t.opt.MarkDrafts, err = t.marks(out); err != nil {
+	if t.opt.MarkAccepted, err = t.marks(out); err != nil {
 		return err
 	}
-	model, err := t.model.load()
+	model, err := t.model.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (t *transcription) run(ctx context.Context, files []string) error {
 	t.mark = newMarker(model.Tokenizer)
 	total := new(tallied)
 	if t.stats {
-		total = &tallied{output: out, w: t.err, bandwidth: kernel.ReadBandwidth(model.pool, bandwidthTime)}
+		total = &tallied{output: out, w: t.err, bandwidth: kernel.ReadBandwidth(model.Pool(), bandwidthTime)}
 		if len(files) > 1 && t.dir == "" && out == (document{t.out, transcript.JSON}) {
 			total.json = t.out
 		}
@@ -234,9 +234,9 @@ func (t *transcription) run(ctx context.Context, files []string) error {
 // flagOf is the flag that sets a field of transcribe.Options.
 var flagOf = map[string]string{
 	"Language": "language", "Task": "task", "WithoutTimestamps": "without-timestamps", "Temperatures": "temperature",
-	"MaxCompression": "compression-ratio-threshold", "MinLogProb": "logprob-threshold", "MaxNoSpeech": "no-speech-threshold",
+	"MaxCompressionRatio": "compression-ratio-threshold", "MinLogProb": "logprob-threshold", "MaxNoSpeech": "no-speech-threshold",
 	"InitialPrompt": "initial-prompt", "CarryInitialPrompt": "carry-initial-prompt", "SuppressTokens": "suppress-tokens",
-	"MaxInitialTimestamp": "max-initial-timestamp", "Clips": "clip-timestamps", "Pad": "pad",
+	"MaxInitialTimestamp": "max-initial-timestamp", "Spans": "clip-timestamps", "Pad": "pad",
 	"Repetition.Penalty": "repetition-penalty", "Repetition.NoRepeat": "no-repeat-ngram-size", "Repetition.MinTokens": "min-new-tokens",
 	"TopK": "top-k", "TopP": "top-p",
 }

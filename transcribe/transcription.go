@@ -16,46 +16,44 @@ type source interface {
 	Frames() int
 	Seconds() float64
 	Hash() uint64
+	Silence() float32
 	Window(ctx context.Context, frame int) (*audio.Mel, error)
+	SilentWindow(ctx context.Context, frame int) (*audio.Mel, error)
 }
 
-// A reading is one clip on its way to a transcript.
-type reading struct {
+// A transcription is the state of one clip on its way to a transcript.
+type transcription struct {
 	t        *Transcriber
 	log      *slog.Logger
 	name     string
 	src      source
 	watch    Watch
 	at       cursor
-	silence  float32 // the mel of it, where a span ends inside the clip
-	heard    Window  // the window the language was detected in, until it is decoded
+	first    window // the window the language was detected in, until it is decoded
 	language tokenizer.Language
-	start    []tokenizer.Token // of every window's prompt, known with the language
+	start    []tokenizer.Token // end of every window's prompt, known with the language
 	history  history
 	segments []transcript.Segment
 	stats    transcript.Stats
+	failures int // windows in which the assistant could not draft
 	proof    proof
 }
 
-func (t *Transcriber) newReading(name string, src source, w Watch) *reading {
-	return &reading{
+func (t *Transcriber) newTranscription(name string, src source, w Watch) *transcription {
+	return &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w,
-		at:      cursor{todo: stretches(t.opt.Clips, src.Frames())},
+		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
 		history: newHistory(t.prompt), proof: newProof(),
 	}
 }
 
-// run reads window after window. first is the window to detect the language in,
-// nil for the source's own.
-func (r *reading) run(ctx context.Context, first *audio.Mel) error {
+// run transcribes window after window.
+func (r *transcription) run(ctx context.Context) error {
 	if r.src.Frames() == 0 {
-		r.log.Warn("the audio is shorter than 10 ms: there is nothing to hear", "seconds", r.src.Seconds())
+		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
 	}
-	defer r.forget()
-	if err := r.setLanguage(ctx, first); err != nil {
-		return err
-	}
-	if err := r.setSilence(ctx); err != nil {
+	defer r.dropFirst()
+	if err := r.setLanguage(ctx); err != nil {
 		return err
 	}
 	r.progress()
@@ -71,14 +69,13 @@ func (r *reading) run(ctx context.Context, first *audio.Mel) error {
 	return ctx.Err()
 }
 
-// window hears and decodes one window, size frames of it, and returns how far to
-// move on.
-func (r *reading) window(ctx context.Context, size int) (advance int, err error) {
-	w, err := r.listen(ctx, size)
+// window transcribes one window, size frames of it, and returns how far to move on.
+func (r *transcription) window(ctx context.Context, size int) (advance int, err error) {
+	w, err := r.encodeAt(ctx, size)
 	if err != nil {
 		return 0, err
 	}
-	defer w.Close()
+	defer w.close()
 	res, err := r.decode(ctx, w)
 	if err != nil {
 		return 0, err
@@ -91,9 +88,9 @@ func (r *reading) window(ctx context.Context, size int) (advance int, err error)
 	}
 	pieces, advance := cut(r.t.model.Tokenizer, res.tokens, size)
 	if advance <= 0 {
-		// Upstream would hear the same window for ever.
+		// Upstream would decode the same window for ever.
 		r.stats.Stuck++
-		r.log.Warn("timestamps lead nowhere: the window is taken for one segment", "seek", r.at.seek)
+		r.log.Warn("timestamps do not advance: keeping the window as one segment", "seek", r.at.seek)
 		pieces, advance = whole(r.t.model.Tokenizer, res.tokens, size), size
 	}
 	r.keep(r.clear(pieces, res), res)
@@ -101,43 +98,51 @@ func (r *reading) window(ctx context.Context, size int) (advance int, err error)
 	return min(advance, r.t.model.Dims.WindowFrames()), nil
 }
 
-// listen hears the window at the cursor, with silence behind size frames.
-func (r *reading) listen(ctx context.Context, size int) (Window, error) {
-	filled := r.at.seek+size < r.src.Frames() && size < r.t.model.Dims.WindowFrames()
-	if w := r.heard; w != nil && r.at.seek == 0 && !filled {
-		r.heard = nil
+// encodeAt encodes the window at the cursor, with silence behind size frames.
+func (r *transcription) encodeAt(ctx context.Context, size int) (window, error) {
+	cutShort := r.at.seek+size < r.src.Frames() && size < r.t.model.Dims.WindowFrames()
+	if w := r.first; w != nil && r.at.seek == 0 && !cutShort {
+		r.first = nil
 		return w, nil // encoding it again would cost as much as decoding it
 	}
-	r.forget()
+	r.dropFirst()
 	began := time.Now()
 	mel, err := r.src.Window(ctx, r.at.seek)
 	if err != nil {
 		return nil, err
 	}
-	if filled {
-		fillFrom(mel, size, r.silence)
+	if cutShort {
+		fillFrom(mel, size, r.silence())
 	}
 	r.stats.Seconds.Mel += time.Since(began).Seconds()
-	return r.hear(ctx, mel)
+	return r.encode(ctx, mel)
 }
 
-// forget closes the window that was heard for its language alone.
-func (r *reading) forget() {
-	if r.heard != nil {
-		r.heard.Close()
-		r.heard = nil
+// dropFirst closes the window that was encoded for its language alone.
+func (r *transcription) dropFirst() {
+	if r.first != nil {
+		r.first.close()
+		r.first = nil
 	}
 }
 
-func (r *reading) hear(ctx context.Context, mel *audio.Mel) (Window, error) {
-	w, err := r.t.model.Listener.Listen(ctx, mel)
+func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (window, error) {
+	w, err := r.t.network.encode(ctx, mel)
 	if err != nil {
 		return nil, err
 	}
-	encode, cross := w.Took()
+	encode, cross := w.timing()
 	r.stats.Seconds.Encode += encode.Seconds()
 	r.stats.Seconds.CrossKV += cross.Seconds()
 	return w, nil
+}
+
+// silence returns what the mel of a window holds behind the end of a span.
+func (r *transcription) silence() float32 {
+	if r.t.opt.Pad == audio.PadMel {
+		return 0
+	}
+	return r.src.Silence()
 }
 
 // fillFrom sets all frames of mel from size on to v.
@@ -150,40 +155,26 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 	}
 }
 
-// setSilence finds the mel of silence, if a span ends inside the clip: any cell
-// of a window that lies behind its end.
-func (r *reading) setSilence(ctx context.Context) error {
-	if r.t.opt.Pad == audio.PadMel {
-		return nil // zeros
-	}
-	for _, s := range r.at.todo {
-		if s.start < s.end && s.end < r.src.Frames() {
-			limit := r.t.model.Dims.WindowFrames()
-			mel, err := r.src.Window(ctx, r.src.Frames()+limit)
-			if err != nil {
-				return err
-			}
-			r.silence = mel.Data[mel.Frames/2]
-			return nil
-		}
-	}
-	return nil
-}
+// maxFailures is how many windows of a clip the assistant may fail in before it is
+// left out of all others. The next clip tries it again.
+const maxFailures = 3
 
 // decode decodes w at rising temperatures until the gates let it pass, or the
-// temperatures are used up: then the last result stands, as in upstream.
-func (r *reading) decode(ctx context.Context, w Window) (result, error) {
+// temperatures are used up: then the last result is kept, as in upstream.
+func (r *transcription) decode(ctx context.Context, w window) (result, error) {
 	o := r.session()
+	plain := r.failures >= maxFailures
 	var res result
 	for attempt, temperature := range r.t.opt.Temperatures {
 		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), attempt
-		d, err := w.Decode(ctx, o)
+		d, err := w.decode(ctx, o, plain)
 		if err != nil {
 			return result{}, err
 		}
 		r.stats.Seconds.Decode += time.Since(began).Seconds()
 		r.count(d)
+		plain = plain || d.broken != nil
 		r.proof.add(r.at.seek, temperature, d)
 		res = judge(r.t.model.Tokenizer, d, temperature)
 		refused := r.t.gates.refuse(res)
@@ -196,21 +187,21 @@ func (r *reading) decode(ctx context.Context, w Window) (result, error) {
 	return res, nil
 }
 
-// count adds an attempt to the statistics.
-func (r *reading) count(d Decoding) {
-	if d.Broken != nil {
-		d.Stats.Broken = d.Broken.Error()
+// count adds a decoding to the statistics.
+func (r *transcription) count(d decoding) {
+	if d.broken != nil {
+		d.stats.Broken = d.broken.Error()
+		if r.failures++; r.failures == 1 {
+			r.log.Warn("decoding goes on without an assistant; the text is the same", "error", d.broken)
+		}
 	}
-	r.stats.Add(d.Stats)
+	r.stats.Add(d.stats)
 	r.stats.Attempts++
-	r.stats.Tokens += len(d.Choices)
-	if d.Warn {
-		r.log.Warn("decoding goes on without an assistant; the text is the same", "error", d.Broken)
-	}
+	r.stats.Tokens += len(d.choices)
 }
 
 // session says how to decode the window at the cursor.
-func (r *reading) session() decoder.SessionOptions {
+func (r *transcription) session() decoder.SessionOptions {
 	room := r.t.promptRoom()
 	previous := r.history.shown(room, r.t.opt.CarryInitialPrompt)
 	prompt, sot := assemble(r.t.model.Tokenizer, previous, r.start, room)
@@ -224,13 +215,13 @@ func (r *reading) session() decoder.SessionOptions {
 	}
 }
 
-// clear makes segments of the pieces, which are res.tokens cut up. One that takes no time or says nothing
-// keeps its place, but loses its text and tokens.
-func (r *reading) clear(pieces []piece, res result) []transcript.Segment {
+// clear makes segments of the pieces of res.tokens. A segment that has no duration or
+// no text keeps its place, but loses its tokens.
+func (r *transcription) clear(pieces []piece, res result) []transcript.Segment {
 	offset := seconds(r.at.seek)
 	segments := make([]transcript.Segment, len(pieces))
 	accepted := res.accepted
-	if !r.t.opt.MarkDrafts {
+	if !r.t.opt.MarkAccepted {
 		accepted = nil
 	}
 	for i, p := range pieces {
@@ -257,7 +248,7 @@ func (r *reading) clear(pieces []piece, res result) []transcript.Segment {
 const maxPromptTemperature = 0.5
 
 // keep adds segments to the transcript and to what later windows see.
-func (r *reading) keep(segments []transcript.Segment, res result) {
+func (r *transcription) keep(segments []transcript.Segment, res result) {
 	tokens := make([][]tokenizer.Token, len(segments))
 	for i, s := range segments {
 		tokens[i] = s.Tokens
@@ -269,7 +260,7 @@ func (r *reading) keep(segments []transcript.Segment, res result) {
 	r.history.add(tokens, r.t.opt.ForgetPrevious || res.temperature > maxPromptTemperature)
 }
 
-func (r *reading) progress() {
+func (r *transcription) progress() {
 	if r.watch.Progress != nil {
 		total := r.src.Seconds()
 		r.watch.Progress(min(seconds(r.at.seek), total), total)
@@ -277,7 +268,7 @@ func (r *reading) progress() {
 }
 
 // transcript returns what there is so far.
-func (r *reading) transcript() *transcript.Transcript {
+func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: spell(r.t.model.Tokenizer, r.history.text()),
 		Language: r.language.Code, Duration: r.src.Seconds(),

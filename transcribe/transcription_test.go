@@ -23,7 +23,7 @@ func TestCoverage(t *testing.T) {
 		for _, frames := range []int{1, 2, 3, window - 1, window, window + 1, 2*window - 1, 5*window + 7} {
 			for seed := range 20 {
 				heard := make([]bool, frames)
-				s := scripted{seed: seed, tok: tok, heard: func(seek, size int) {
+				s := scripted{seed: seed, tok: tok, encoded: func(seek, size int) {
 					for i := seek; i < seek+size; i++ {
 						heard[i] = true
 					}
@@ -44,9 +44,9 @@ func TestCoverage(t *testing.T) {
 // then.
 func TestStuck(t *testing.T) {
 	tok := multilingual(t)
-	s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) Decoding {
+	s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) decoding {
 		zero := tok.TimestampBegin
-		return Decoding{Choices: choices([]tokenizer.Token{zero, zero, 300, tok.EOT}, -0.5)}
+		return decoding{choices: choices([]tokenizer.Token{zero, zero, 300, tok.EOT}, -0.5)}
 	}}
 	got := read(t, s, 7000, 3000, Options{})
 	if got.Stats.Stuck != 3 || got.Stats.Windows != 3 {
@@ -64,12 +64,12 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestClips checks what is heard of the parts asked for.
-func TestClips(t *testing.T) {
+// TestSpans checks what is heard of the parts asked for.
+func TestSpans(t *testing.T) {
 	type heard struct{ seek, size int }
 	tests := []struct {
 		name  string
-		clips []Span
+		spans []Span
 		want  []heard
 		why   string
 	}{
@@ -87,9 +87,9 @@ func TestClips(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []heard
 			s := scripted{tok: tok,
-				heard: func(seek, size int) { got = append(got, heard{seek, size}) },
-				tell:  func(int, int, decoder.SessionOptions) Decoding { return said(tok, 0, " one", 10, -0.5, 0) }}
-			read(t, s, 2000, 800, Options{Clips: tt.clips, Pad: audio.PadMel})
+				encoded: func(seek, size int) { got = append(got, heard{seek, size}) },
+				tell:    func(int, int, decoder.SessionOptions) decoding { return said(tok, 0, " one", 10, -0.5, 0) }}
+			read(t, s, 2000, 800, Options{Spans: tt.spans, Pad: audio.PadMel})
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("heard %v, want %v %s", got, tt.want, tt.why)
 			}
@@ -102,9 +102,9 @@ func TestClips(t *testing.T) {
 func TestClipSilence(t *testing.T) {
 	tok := multilingual(t)
 	sizes := 0
-	s := scripted{tok: tok, heard: func(_, size int) { sizes += size },
-		tell: func(int, int, decoder.SessionOptions) Decoding { return said(tok, 0, " one", 10, -0.5, 0) }}
-	read(t, s, 2000, 800, Options{Clips: []Span{{1, 2}}, Pad: audio.PadAudio})
+	s := scripted{tok: tok, encoded: func(_, size int) { sizes += size },
+		tell: func(int, int, decoder.SessionOptions) decoding { return said(tok, 0, " one", 10, -0.5, 0) }}
+	read(t, s, 2000, 800, Options{Spans: []Span{{1, 2}}, Pad: audio.PadAudio})
 	if sizes != 100 {
 		t.Errorf("%d frames of sound were heard, want 100", sizes)
 	}
@@ -140,7 +140,7 @@ func TestPrompts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got [][]tokenizer.Token
-			s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) Decoding {
+			s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
 				if o.Prompt[o.SOT] != tok.SOT {
 					t.Errorf("SOT = %d in %v", o.SOT, o.Prompt)
 				}
@@ -160,24 +160,23 @@ func TestEnglishOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) Decoding {
+	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
 		if !slices.Equal(o.Prompt, []tokenizer.Token{tok.SOT}) {
 			t.Errorf("prompt %v, want start-of-transcript alone", o.Prompt)
 		}
 		return said(tok, 0, " one", 10, -0.5, 0)
 	}}
-	m := scriptedModel(s, 3000, 448)
 	for _, o := range []Options{{Language: "fr"}, {Task: Translate}} {
 		var option *OptionError
-		if _, err := New(m, o); !errors.As(err, &option) {
+		if _, err := newScripted(s, 3000, 448, o); !errors.As(err, &option) {
 			t.Errorf("%q, %q: %v, want an OptionError", o.Language, o.Task, err)
 		}
 	}
-	tr, err := New(m, Options{Language: "English"})
+	tr, err := newScripted(s, 3000, 448, Options{Language: "English"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.newReading("", ramp{100, 3000}, Watch{}).run(t.Context(), nil); err != nil {
+	if err := tr.newTranscription("", ramp{100, 3000}, Watch{}).run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -188,11 +187,11 @@ func TestWatch(t *testing.T) {
 	tok := multilingual(t)
 	var told []transcript.Segment
 	last := 0.0
-	tr, err := New(scriptedModel(scripted{seed: 3, tok: tok}, 3000, 448), Options{Language: "en"})
+	tr, err := newScripted(scripted{seed: 3, tok: tok}, 3000, 448, Options{Language: "en"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newReading("", ramp{20000, 3000}, Watch{
+	r := tr.newTranscription("", ramp{20000, 3000}, Watch{
 		Segment: func(s transcript.Segment) { told = append(told, s) },
 		Progress: func(done, total float64) {
 			if done < last || done > total || total != 200 {
@@ -201,7 +200,7 @@ func TestWatch(t *testing.T) {
 			last = done
 		},
 	})
-	if err := r.run(t.Context(), nil); err != nil {
+	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if last != 200 {
@@ -220,7 +219,7 @@ func TestWatch(t *testing.T) {
 // TestConcurrent checks that clips can be transcribed at the same time.
 func TestConcurrent(t *testing.T) {
 	tok := multilingual(t)
-	tr, err := New(scriptedModel(scripted{seed: 11, tok: tok}, 3000, 448), Options{InitialPrompt: "Glenn"})
+	tr, err := newScripted(scripted{seed: 11, tok: tok}, 3000, 448, Options{InitialPrompt: "Glenn"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,8 +228,8 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range texts {
 		wg.Go(func() {
-			r := tr.newReading("", ramp{clips[i%len(clips)], 3000}, Watch{})
-			if err := r.run(t.Context(), nil); err != nil {
+			r := tr.newTranscription("", ramp{clips[i%len(clips)], 3000}, Watch{})
+			if err := r.run(t.Context()); err != nil {
 				t.Error(err)
 			}
 			texts[i] = canonical(r.transcript())
@@ -249,18 +248,18 @@ func TestInterrupt(t *testing.T) {
 	tok := multilingual(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) Decoding {
+	s := scripted{tok: tok, tell: func(int, int, decoder.SessionOptions) decoding {
 		if n++; n == 2 {
 			cancel()
 		}
 		return said(tok, 0, " one", 10, -0.5, 0)
 	}}
-	tr, err := New(scriptedModel(s, 3000, 448), Options{Language: "en"})
+	tr, err := newScripted(s, 3000, 448, Options{Language: "en"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tr.newReading("", ramp{20000, 3000}, Watch{})
-	if err := r.run(ctx, nil); !errors.Is(err, context.Canceled) {
+	r := tr.newTranscription("", ramp{20000, 3000}, Watch{})
+	if err := r.run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 	if got := r.transcript(); len(got.Segments) != 2 || got.Text != " one one" {
@@ -280,8 +279,8 @@ func TestOptionErrors(t *testing.T) {
 		{"Temperatures", Options{Temperatures: []float64{0, -1}}},
 		{"Temperatures", Options{Temperatures: []float64{nan}}},
 		{"Temperatures", Options{Temperatures: []float64{inf}}},
-		{"MaxCompression", Options{MaxCompression: -1}},
-		{"MaxCompression", Options{MaxCompression: nan}},
+		{"MaxCompressionRatio", Options{MaxCompressionRatio: -1}},
+		{"MaxCompressionRatio", Options{MaxCompressionRatio: nan}},
 		{"MinLogProb", Options{MinLogProb: 0.5}},
 		{"MinLogProb", Options{MinLogProb: nan}},
 		{"MaxNoSpeech", Options{MaxNoSpeech: nan}},
@@ -290,14 +289,14 @@ func TestOptionErrors(t *testing.T) {
 		{"CarryInitialPrompt", Options{CarryInitialPrompt: true}},
 		{"SuppressTokens", Options{SuppressTokens: []tokenizer.Token{-2}}},
 		{"SuppressTokens", Options{SuppressTokens: []tokenizer.Token{51865}}},
-		{"Clips", Options{Clips: []Span{{3, 2}}}},
-		{"Clips", Options{Clips: []Span{{-1, 2}}}},
-		{"Clips", Options{Clips: []Span{{0, nan}}}},
+		{"Spans", Options{Spans: []Span{{3, 2}}}},
+		{"Spans", Options{Spans: []Span{{-1, 2}}}},
+		{"Spans", Options{Spans: []Span{{0, nan}}}},
 		{"Pad", Options{Pad: 7}},
 	}
-	m := scriptedModel(scripted{tok: multilingual(t)}, 3000, 448)
+	s := scripted{tok: multilingual(t)}
 	for _, tt := range tests {
-		_, err := New(m, tt.opt)
+		_, err := newScripted(s, 3000, 448, tt.opt)
 		var option *OptionError
 		if !errors.As(err, &option) || option.Field != tt.field {
 			t.Errorf("New with a bad %s: %v", tt.field, err)
@@ -306,15 +305,15 @@ func TestOptionErrors(t *testing.T) {
 		}
 	}
 	for _, ok := range []Options{
-		{MaxCompression: inf, MinLogProb: -inf, MaxNoSpeech: inf, MaxInitialTimestamp: inf},
+		{MaxCompressionRatio: inf, MinLogProb: -inf, MaxNoSpeech: inf, MaxInitialTimestamp: inf},
 		{Language: "Mandarin"}, {Language: "EN"}, {SuppressTokens: []tokenizer.Token{-1, 50}},
 	} {
-		if _, err := New(m, ok); err != nil {
+		if _, err := newScripted(s, 3000, 448, ok); err != nil {
 			t.Errorf("New(%+v): %v", ok, err)
 		}
 	}
 	once := Options{}.defaults()
-	if twice := once.defaults(); twice.MaxCompression != once.MaxCompression || len(twice.Temperatures) != 6 {
+	if twice := once.defaults(); twice.MaxCompressionRatio != once.MaxCompressionRatio || len(twice.Temperatures) != 6 {
 		t.Error("defaults is not idempotent")
 	}
 }

@@ -9,17 +9,17 @@ import (
 )
 
 // TestPieces checks that the words of a record are its text, and that those an
-// assistant foresaw are told from the others.
+// assistant drafted are marked.
 func TestPieces(t *testing.T) {
 	flags := modelFlags{name: demoName, assistant: assistantFlags{
 		name: "self", policy: "constant", tokens: draftTokens{3, true}, sampler: "gumbel",
 	}}
-	m, err := flags.load()
+	m, err := flags.load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.close()
-	e, err := engineOf(m.Model, transcribe.Options{})
+	e, err := newEvalEngine(m.Model, transcribe.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestPieces(t *testing.T) {
 	accepted, words := 0, 0
 	for _, s := range tr.Segments {
 		var text strings.Builder
-		for _, p := range e.(modelEngine).Pieces(s, tr.Language) {
+		for _, p := range e.Pieces(s, tr.Language) {
 			text.WriteString(p.Text)
 			words++
 			if p.Accepted {

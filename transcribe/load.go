@@ -1,0 +1,219 @@
+package transcribe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"verity/assistant"
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/tensor"
+	"verity/model"
+	"verity/parallel"
+	"verity/tokenizer"
+)
+
+// LoadOptions configures Load. The zero value uses one thread for each core, keeps
+// the weights as exact as the file has them, and decodes without an assistant.
+type LoadOptions struct {
+	// Threads is how many threads the model has. 0 means one for each core. The
+	// text does not depend on it.
+	Threads int
+
+	// Pool runs the arithmetic instead of threads of the model's own. It stays the
+	// caller's to close.
+	Pool *parallel.Pool
+
+	// Precision is the type weights are stored in. Zero means f16 if every
+	// weight survives that exactly, else the type of the file.
+	Precision tensor.DType
+
+	// Like is a model that was loaded from the same checkpoint. Its weights and its
+	// pool are used; Threads, Pool and Precision are ignored. It must stay open.
+	Like *Model
+
+	// Assistant drafts tokens for the model to verify. The zero value means plain
+	// decoding.
+	Assistant Assistant
+
+	// Policy makes what decides on draft lengths, one for each sequence that is
+	// decoded at the same time. Nil means those of an assistant.Auto.
+	Policy func() assistant.Policy
+
+	// Sampler says how drafts are verified at temperatures above 0. Empty means
+	// Gumbel.
+	Sampler Sampler
+
+	// MeasureOverlap sums up how far the distributions of model and assistant
+	// overlap (assistant.Overlap): at the temperature of the window, at 1 where that
+	// is 0. It takes a little time and changes nothing else.
+	MeasureOverlap bool
+}
+
+// A Sampler is a way to verify drafts at temperatures above 0.
+type Sampler string
+
+const (
+	// Gumbel gives the text of plain decoding, bit for bit.
+	Gumbel Sampler = "gumbel"
+
+	// Rejection is classic speculative sampling (assistant.Rejection): the text has
+	// the distribution of plain decoding, but not its bits.
+	Rejection Sampler = "rejection"
+)
+
+// An Assistant describes what drafts tokens. The zero value drafts nothing.
+type Assistant struct {
+	// Method is how drafts are made. It is Separate if Checkpoint is set.
+	Method Method
+
+	// Checkpoint is that of a distilled decoder, or of a smaller Whisper of the same
+	// family. It must stay open while the model is used.
+	Checkpoint *model.Checkpoint
+
+	// Precision is the type the assistant's weights are stored in. Zero means int8.
+	// Output does not depend on it.
+	Precision tensor.DType
+
+	// Shortlist is how many text tokens a model may draft, those of lowest id. 0
+	// means all. Output does not depend on it.
+	Shortlist int
+}
+
+// A Method is a way to draft tokens.
+type Method string
+
+// The methods.
+const (
+	None     Method = "none"     // plain decoding; the same as empty
+	NGram    Method = "ngram"    // what followed the last tokens when they came before
+	Bigram   Method = "bigram"   // what followed the last token most often
+	Self     Method = "self"     // the model itself, in the assistant's precision
+	Separate Method = "separate" // Assistant.Checkpoint
+)
+
+// Load makes a Model of a checkpoint, which must stay open while the model is used.
+func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	m, err := o.weights(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a, err := o.Assistant.load(m, c)
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		m.Close()
+		return nil, err
+	}
+	m.wire(a, o)
+	return m, nil
+}
+
+func (o LoadOptions) check() error {
+	switch o.Sampler {
+	case "", Gumbel, Rejection:
+	default:
+		return fmt.Errorf("transcribe: sampler: got %q, want %s or %s", o.Sampler, Gumbel, Rejection)
+	}
+	if o.Threads < 0 {
+		return fmt.Errorf("transcribe: threads: got %d, want 0 or more", o.Threads)
+	}
+	return nil
+}
+
+// weights reads tokenizer and network, or takes those of Like.
+func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, error) {
+	if like := o.Like; like != nil {
+		return &Model{
+			Tokenizer: like.Tokenizer, Dims: like.Dims, Generation: like.Generation,
+			pool: like.pool, encoder: like.encoder, decoder: like.decoder,
+		}, nil
+	}
+	m := &Model{Dims: c.Dims, Generation: c.Generation, pool: o.Pool}
+	var err error
+	if m.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
+		return nil, err
+	}
+	if m.pool == nil {
+		m.pool, m.ownPool = parallel.New(o.Threads), true
+	}
+	if err := m.network(ctx, c, o.Precision); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// network reads both halves, in the same precision.
+func (m *Model) network(ctx context.Context, c *model.Checkpoint, p tensor.DType) (err error) {
+	if m.encoder, err = encoder.New(c, encoder.Options{Pool: m.pool, Precision: p}); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.decoder, err = decoder.New(c, decoder.Options{Pool: m.pool, Precision: m.encoder.Storage()})
+	return err
+}
+
+// load makes the assistant of m, whose checkpoint is c.
+func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
+	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.decoder}
+	o := assistant.LoadOptions{Pool: m.pool, Precision: a.Precision, Shortlist: a.Shortlist}
+	if o.Precision == 0 {
+		o.Precision = tensor.I8
+	}
+	method := a.Method
+	if a.Checkpoint != nil {
+		method = Separate
+	}
+	switch method {
+	case None, "":
+		return assistant.Off{}, nil
+	case NGram:
+		return &assistant.Lookup{EOT: m.Tokenizer.EOT}, nil
+	case Bigram:
+		return &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil
+	case Self:
+		return assistant.Self(target, o)
+	case Separate:
+		if a.Checkpoint == nil {
+			return nil, errors.New("transcribe: assistant: method separate needs a checkpoint")
+		}
+		return assistant.Load(a.Checkpoint, target, o)
+	}
+	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s", method, None, NGram, Bigram, Self, Separate)
+}
+
+// wire connects the parts. Each model has a batch of its own, because a policy may
+// learn from the passes of its batch.
+func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
+	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
+	m.batch, m.timer, m.policies = decoder.NewBatch(m.decoder), new(timer), new(policies)
+	if _, none := a.(assistant.Off); none {
+		return
+	}
+	newPolicy := o.Policy
+	if newPolicy == nil {
+		newPolicy = new(assistant.Auto).Policy
+	}
+	m.policies.make = newPolicy
+	first := newPolicy()
+	if p, ok := first.(interface{ Observer() decoder.Observer }); ok {
+		m.batch.Watch(p.Observer())
+	}
+	if p, ok := first.(interface{ Assume(_, _ *decoder.Decoder) }); ok {
+		var drafts *decoder.Decoder
+		if model, ok := a.(*assistant.Model); ok {
+			drafts = model.Decoder
+		}
+		p.Assume(m.decoder, drafts)
+	}
+	m.policies.put(first)
+}

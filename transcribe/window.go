@@ -1,0 +1,114 @@
+package transcribe
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/decoder"
+	"verity/transcript"
+)
+
+// encode computes the features of mel and the cross-attention keys and values of
+// every decoder layer. The encoder uses every thread, so windows that are being
+// decoded wait for it, and then share their passes with this window too.
+func (m *Model) encode(ctx context.Context, mel *audio.Mel) (window, error) {
+	m.batch.Join()
+	defer m.batch.Leave()
+	m.timer.encode(1)
+	defer m.timer.encode(-1)
+	began := time.Now()
+	f, err := m.encoder.Encode(ctx, mel)
+	if err != nil {
+		return nil, err
+	}
+	encoded := time.Now()
+	cross, err := m.decoder.Cross(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &encodedWindow{
+		Model: m, cross: cross, drafts: m.assistant.Listen(assistant.Window{Features: f, Mel: mel}),
+		encodeTime: encoded.Sub(began), crossTime: time.Since(encoded),
+	}, nil
+}
+
+// An encodedWindow is the window of a Model.
+type encodedWindow struct {
+	*Model
+	cross                 *decoder.Cross
+	drafts                assistant.Listener
+	encodeTime, crossTime time.Duration
+}
+
+func (w *encodedWindow) timing() (encode, crossKV time.Duration) { return w.encodeTime, w.crossTime }
+
+func (w *encodedWindow) close() {
+	w.drafts.Close()
+	w.cross.Close()
+}
+
+func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
+	return w.decoder.DetectLanguage(ctx, w.cross, w.Tokenizer.SOT, w.Tokenizer.Languages())
+}
+
+// decode shares its steps with the windows that others decode at the same time.
+func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error) {
+	w.timer.decode(1)
+	defer w.timer.decode(-1)
+	w.batch.Join()
+	defer w.batch.Leave()
+	o.Stepper = w.batch
+	s, err := w.decoder.NewSession(w.cross, o)
+	if err != nil {
+		return decoding{}, err
+	}
+	defer s.Close()
+	var policy assistant.Policy
+	var proposer assistant.Proposer = assistant.None{}
+	if !plain {
+		if policy = w.policies.get(); policy != nil {
+			defer w.policies.put(policy)
+		}
+		proposer = w.drafts.Begin(o, policy)
+	}
+	verifier, overlap := w.verifier(s, proposer, o.Sampling)
+	g := assistant.Begin(verifier, proposer, w.Tokenizer.EOT, s.Limit(0))
+	g.Pace(policy)
+	for !g.Done() {
+		if err := g.Round(ctx); err != nil {
+			return decoding{}, err
+		}
+	}
+	stats := g.Stats()
+	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
+	weighed := overlap()
+	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
+	if p, ok := proposer.(interface{ Traffic() decoder.Traffic }); ok {
+		stats.DraftPasses = traffic(p.Traffic())
+	}
+	return decoding{
+		choices: g.Choices(), accepted: g.Accepted(), noSpeechProb: s.NoSpeechProb(),
+		stats: stats, broken: g.Broken(),
+	}, nil
+}
+
+func traffic(t decoder.Traffic) transcript.Traffic {
+	return transcript.Traffic{Bytes: t.Bytes, Seconds: t.Busy.Seconds()}
+}
+
+// verifier returns what chooses, and what says how far the distributions of model
+// and assistant overlapped.
+func (w *encodedWindow) verifier(s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling) (assistant.Verifier, func() assistant.Overlap) {
+	switch {
+	case w.sampler == Rejection && sampling.Temperature > 0:
+		r := assistant.Reject(s, p, sampling)
+		return r, r.Overlap
+	case w.overlap:
+		x := assistant.Weigh(s, p, cmp.Or(sampling.Temperature, 1))
+		return x, x.Overlap
+	}
+	return s, func() assistant.Overlap { return assistant.Overlap{} }
+}
