@@ -24,7 +24,7 @@ type room struct {
 var plan = map[string]room{
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", nil},
 	"tokenizer":  {"text and tokens; stands beside the pipeline", nil},
-	"model":      {"a directory becomes named weights; no arithmetic", []string{"internal/safetensors", "internal/tensor"}},
+	"model":      {"a directory becomes named weights; no arithmetic", []string{"internal/quant", "internal/safetensors", "internal/tensor"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model", "tokenizer"}},
 	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "tokenizer", "transcript"}},

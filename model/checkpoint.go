@@ -146,7 +146,7 @@ func (c *Checkpoint) check() error {
 	if err := c.checkLayers(); err != nil {
 		return err
 	}
-	_, err := c.Tensor(headName, c.Dims.Vocab, c.Dims.TextWidth)
+	_, err := c.Stored(headName, c.Dims.Vocab, c.Dims.TextWidth)
 	return err
 }
 
@@ -170,7 +170,7 @@ func (c *Checkpoint) checkLayers() error {
 
 func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {
 	for name, shape := range weights {
-		if _, err := c.Tensor(name, shape...); err != nil {
+		if _, err := c.Stored(name, shape...); err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,23 @@ func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {
 // such as "encoder.layers.0.self_attn.q_proj.weight". A shape, if given, must be
 // the weight's. "proj_out.weight", the vocabulary head, is the token embedding
 // unless the checkpoint unties them. The error is a *[TensorError].
+//
+// A weight in few bits is expanded, exactly, into memory of its own: ask for it
+// when it is needed, and for [Checkpoint.Stored] before.
 func (c *Checkpoint) Tensor(name string, shape ...int) (tensor.Tensor, error) {
+	s, err := c.Stored(name, shape...)
+	switch {
+	case err != nil:
+		return tensor.Tensor{}, err
+	case s.Packed != nil:
+		return expand(s.Packed), nil
+	}
+	return tensor.Tensor{DType: s.DType, Shape: s.Shape, Data: s.Data}, nil
+}
+
+// Stored returns a weight as its file holds it. Names, shapes and errors are those
+// of [Checkpoint.Tensor].
+func (c *Checkpoint) Stored(name string, shape ...int) (Stored, error) {
 	return c.weights.get(c.key(name), shape)
 }
 
@@ -214,8 +230,8 @@ func (c *Checkpoint) DropRows(name string, lo, hi int) {
 	if t.file == nil {
 		return
 	}
-	if w, ok := t.file.Tensor(t.name); ok && len(w.Shape) > 0 && w.Shape[0] > 0 {
-		row := int64(len(w.Data) / w.Shape[0])
+	if data, w, ok := t.file.Bytes(t.name); ok && len(w.Shape) > 0 && w.Shape[0] > 0 {
+		row := int64(len(data) / w.Shape[0])
 		t.file.Drop(t.name, int64(lo)*row, int64(hi)*row)
 	}
 }
@@ -260,14 +276,15 @@ func (c *Checkpoint) Files() (names []string) {
 // FS returns the directory, for the files that other rooms read.
 func (c *Checkpoint) FS() fs.FS { return c.fsys }
 
-// DType returns the type most of the weights are stored in.
+// DType returns the type most of the weights are stored in; for those in few bits,
+// the type that they expand to.
 func (c *Checkpoint) DType() tensor.DType {
 	params := map[tensor.DType]int{}
 	best := tensor.DType(0)
-	for t := range c.all() {
-		params[t.DType] += t.Len()
-		if params[t.DType] > params[best] {
-			best = t.DType
+	for s := range c.all() {
+		params[s.DType] += count(s.Shape)
+		if params[s.DType] > params[best] {
+			best = s.DType
 		}
 	}
 	return best
@@ -275,25 +292,28 @@ func (c *Checkpoint) DType() tensor.DType {
 
 // Params returns the number of weights, positions included.
 func (c *Checkpoint) Params() (n int64) {
-	for t := range c.all() {
-		n += int64(t.Len())
+	for s := range c.all() {
+		n += int64(count(s.Shape))
 	}
 	return n
 }
+
+// count returns the number of elements of a shape.
+func count(shape []int) int { return tensor.Tensor{Shape: shape}.Len() }
 
 // Bytes returns how many bytes the weights take as stored.
 func (c *Checkpoint) Bytes() (n int64) {
-	for t := range c.all() {
-		n += int64(len(t.Data))
+	for s := range c.all() {
+		n += s.Bytes()
 	}
 	return n
 }
 
-// all yields the tensors of Names that are of a type the network can have.
-func (c *Checkpoint) all() iter.Seq[tensor.Tensor] {
-	return func(yield func(tensor.Tensor) bool) {
+// all yields the weights of Names that are of a type the network can have.
+func (c *Checkpoint) all() iter.Seq[Stored] {
+	return func(yield func(Stored) bool) {
 		for _, name := range c.Names() {
-			if t, err := c.Tensor(name); err == nil && !yield(t) {
+			if s, err := c.Stored(name); err == nil && !yield(s) {
 				return
 			}
 		}

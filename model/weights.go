@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity/internal/quant"
 	"verity/internal/safetensors"
 	"verity/internal/tensor"
 )
@@ -26,6 +27,8 @@ type weight struct {
 	file  *safetensors.File
 	name  string
 	made  *tensor.Tensor // see OpenMade
+
+	packed *quant.Matrix // of a weight in few bits; then name is that of its codes
 }
 
 // weights are all tensors of a checkpoint by our names.
@@ -52,7 +55,10 @@ func openWeights(fsys fs.FS, dir string, open func(file string) (*safetensors.Fi
 			return nil, err
 		}
 		w.files = append(w.files, f)
-		return w, w.addAll(f)
+		if err := w.addAll(f); err != nil {
+			return nil, err
+		}
+		return w, w.join()
 	}
 	w.name = path.Join(dir, indexFile)
 	b, err := readJSON(fsys, indexFile)
@@ -75,7 +81,7 @@ func openWeights(fsys fs.FS, dir string, open func(file string) (*safetensors.Fi
 			return nil, err
 		}
 	}
-	return w, nil
+	return w, w.join()
 }
 
 // addAll adds every tensor of the only file.
@@ -130,39 +136,46 @@ func (w *weights) Close() error {
 	return errors.Join(errs...)
 }
 
-// get returns a tensor by our name, checked against a shape unless that is nil.
-func (w *weights) get(key string, shape []int) (tensor.Tensor, error) {
+// get returns a weight by our name, checked against a shape unless that is nil.
+func (w *weights) get(key string, shape []int) (Stored, error) {
 	t, ok := w.tensors[key]
 	if !ok {
-		return tensor.Tensor{}, w.missing(key, shape)
+		return Stored{}, w.missing(key, shape)
 	}
 	e := &TensorError{File: t.shard, Name: t.name}
 	if shape != nil {
 		e.Want = fmt.Sprint(shape)
 	}
-	if t.made != nil {
-		if e.Got = t.made.String(); shape != nil && !slices.Equal(t.made.Shape, shape) {
-			e.Err = ErrShape
-			return tensor.Tensor{}, e
-		}
-		return *t.made, nil
-	}
-	if t.file == nil {
+	if t.file == nil && t.made == nil {
 		e.Err = ErrMissing
-		return tensor.Tensor{}, e
+		return Stored{}, e
 	}
-	info, _ := t.file.Info(t.name)
-	e.Got = info.String()
-	got, ok := t.file.Tensor(t.name)
+	s, got := t.stored()
+	e.Got = got
 	switch {
-	case shape != nil && !slices.Equal(info.Shape, shape):
+	case shape != nil && !slices.Equal(s.Shape, shape):
 		e.Err = ErrShape
-	case !ok || got.DType == tensor.I8:
+	case s.DType == 0 || s.DType == tensor.I8:
 		e.Err, e.Want = ErrDType, "f32, f16 or bf16"
 	default:
-		return got, nil
+		return s, nil
 	}
-	return tensor.Tensor{}, e
+	return Stored{}, e
+}
+
+// stored returns what there is of a weight, and its description. The type is zero
+// if it is none of package tensor's.
+func (t weight) stored() (s Stored, got string) {
+	switch {
+	case t.packed != nil:
+		s = Stored{Shape: []int{t.packed.Rows, t.packed.Cols}, DType: tensor.F16, Data: t.packed.Codes, Packed: t.packed}
+		return s, s.String()
+	case t.made != nil:
+		return Stored{Shape: t.made.Shape, DType: t.made.DType, Data: t.made.Data}, t.made.String()
+	}
+	data, info, _ := t.file.Bytes(t.name)
+	known, _ := t.file.Tensor(t.name)
+	return Stored{Shape: slices.Clone(info.Shape), DType: known.DType, Data: data}, info.String()
 }
 
 // missing names the tensor as the file would.

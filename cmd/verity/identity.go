@@ -71,11 +71,11 @@ func code() string {
 func fingerprint(c *model.Checkpoint) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(slices.Values(c.Names())) {
-		t, err := c.Tensor(name)
+		t, err := c.Stored(name)
 		if err != nil {
 			continue // not one of the network's
 		}
-		fmt.Fprintln(h, name, t.Shape, t.DType)
+		fmt.Fprintln(h, name, t)
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(t.Data))))
 		h.Write(t.Data[:min(len(t.Data), 256)])
 		h.Write(t.Data[max(0, len(t.Data)-256):])

@@ -32,7 +32,7 @@ type Loader struct {
 // A job is what is done with one weight.
 type job struct {
 	name string
-	from tensor.Tensor
+	from model.Stored
 	do   func(tensor.Tensor) error
 }
 
@@ -65,7 +65,10 @@ func (l *Loader) Read() error {
 			break
 		}
 		w.advance(l.jobs[i:])
-		l.err = j.do(j.from)
+		var t tensor.Tensor
+		if t, l.err = l.from.Tensor(j.name); l.err == nil {
+			l.err = j.do(t)
+		}
 		w.done(j)
 	}
 	l.jobs = nil
@@ -99,12 +102,12 @@ func (l *Loader) add(name string, do func(tensor.Tensor) error, shape ...int) {
 	if l.err != nil {
 		return
 	}
-	t, err := l.from.Tensor(name, shape...)
+	s, err := l.from.Stored(name, shape...)
 	if err != nil {
 		l.err = err
 		return
 	}
-	l.jobs = append(l.jobs, job{name, t, do})
+	l.jobs = append(l.jobs, job{name, s, do})
 }
 
 // Floats returns a weight as float32.
@@ -251,12 +254,12 @@ func Storage(c *model.Checkpoint, want tensor.DType, p *parallel.Pool) (tensor.D
 	}
 	var jobs []job
 	for _, name := range c.Names() {
-		t, err := c.Tensor(name)
+		s, err := c.Stored(name)
 		if err != nil {
 			return 0, err
 		}
-		if len(t.Shape) >= 2 {
-			jobs = append(jobs, job{name: name, from: t})
+		if len(s.Shape) >= 2 {
+			jobs = append(jobs, job{name: name, from: s})
 		}
 	}
 	defer c.DropAll()
@@ -273,13 +276,17 @@ func Storage(c *model.Checkpoint, want tensor.DType, p *parallel.Pool) (tensor.D
 
 // fits reports whether all of a weight are binary16.
 func fits(c *model.Checkpoint, j job, p *parallel.Pool) bool {
-	rows := j.from.Shape[0]
-	step := max(1, pieceBytes/max(1, len(j.from.Data)/max(1, rows)))
+	t, err := c.Tensor(j.name)
+	if err != nil {
+		return false
+	}
+	rows := t.Shape[0]
+	step := max(1, pieceBytes/max(1, len(t.Data)/max(1, rows)))
 	for lo := 0; lo < rows; lo += step {
 		var odd atomic.Bool
 		hi := min(rows, lo+step)
 		p.For(hi-lo, 1, func(from, to int) {
-			if !tensor.FitsF16(j.from.Rows(lo+from, lo+to)) {
+			if !tensor.FitsF16(t.Rows(lo+from, lo+to)) {
 				odd.Store(true)
 			}
 		})

@@ -3,6 +3,7 @@ package quant
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"verity/internal/tensor"
 )
@@ -155,4 +156,25 @@ func (m *Matrix) Nearest(row int, w []float32) {
 		}
 		m.Put(row, group, g, codes[:len(part)])
 	}
+}
+
+// Halves writes a row as binary16, little endian, exactly.
+func (m *Matrix) Halves(row int, dst []byte) {
+	var buf [Group]int8
+	for group := range groups(m.Cols) {
+		scale := m.unpack(row, group, buf[:])
+		to := dst[2*group*Group : 2*min(m.Cols, (group+1)*Group)]
+		for i := 0; i < len(to); i += 2 {
+			binary.LittleEndian.PutUint16(to[i:], half(scale*float32(buf[i/2])))
+		}
+	}
+}
+
+// half returns the bits of a float32 that is a binary16.
+func half(x float32) uint16 {
+	u := math.Float32bits(x)
+	if e := u >> 23 & 0xff; e > 127-15 { // normal there too
+		return uint16(u>>16&0x8000 | (e-(127-15))<<10 | u>>13&0x3ff)
+	}
+	return tensor.F16Bits(x)
 }

@@ -138,11 +138,12 @@ func TestMatrix(t *testing.T) {
 			t.Fatal(err)
 		}
 		ints, scales := make([]int8, groups(cols)*Group), make([]float32, groups(cols))
-		got := make([]float32, cols)
+		got, halves := make([]float32, cols), make([]byte, 2*cols)
 		var e, n float64
 		for row := range rows {
 			m.Floats(row, got)
 			m.Integers(row, ints, scales)
+			m.Halves(row, halves)
 			for k, v := range got {
 				if x := scales[k/Group] * float32(ints[k]); x != v {
 					t.Fatalf("%v: [%d][%d]: %v as integer and scale, %v as a float", f, row, k, x, v)
@@ -150,8 +151,8 @@ func TestMatrix(t *testing.T) {
 				if g := m.Grid(row, k/Group); g.Value(g.Code(v)) != v {
 					t.Fatalf("%v: %v is not a value of its grid", f, v)
 				}
-				if tensor.F16ToFloat32(tensor.F16Bits(v)) != v {
-					t.Fatalf("%v: %v is no binary16", f, v)
+				if h := tensor.F16ToFloat32(binary.LittleEndian.Uint16(halves[2*k:])); h != v {
+					t.Fatalf("%v: %v is %v in binary16", f, v, h)
 				}
 				e += math.Pow(float64(v-w[row*cols+k]), 2)
 				n += math.Pow(float64(w[row*cols+k]), 2)

@@ -95,6 +95,15 @@ func (f *File) Tensor(name string) (tensor.Tensor, bool) {
 	return tensor.Tensor{DType: dtype, Shape: slices.Clone(t.Shape), Data: f.data[t.lo:t.hi:t.hi]}, true
 }
 
+// Bytes returns the bytes of a tensor of any type.
+func (f *File) Bytes(name string) ([]byte, Info, bool) {
+	t, ok := f.infos[name]
+	if !ok {
+		return nil, Info{}, false
+	}
+	return f.data[t.lo:t.hi:t.hi], t, true
+}
+
 // Close unmaps the file.
 func (f *File) Close() error {
 	f.data, f.infos, f.names = nil, nil, nil

@@ -154,7 +154,7 @@ func TestWriteErrors(t *testing.T) {
 	short := Of("a", tensor.FromFloat32([]float32{1}, 1))
 	short.Shape = []int{2}
 	broken := errors.New("broken")
-	fails := Entry{"a", tensor.F32, []int{1}, func(io.Writer) error { return broken }}
+	fails := Entry{Name: "a", DType: tensor.F32, Shape: []int{1}, Data: func(io.Writer) error { return broken }}
 	tests := []struct {
 		name    string
 		entries []Entry
@@ -164,10 +164,10 @@ func TestWriteErrors(t *testing.T) {
 		{"name twice", []Entry{sample()[0], sample()[0]}, "twice"},
 		{"the reserved name", []Entry{Of("__metadata__", tensor.FromFloat32(nil, 0))}, "twice"},
 		{"no type", []Entry{{Name: "a"}}, "cannot write"},
-		{"size above 2^63", []Entry{fails, {"b", tensor.F32, []int{math.MaxInt32, math.MaxInt32, 1}, nil}}, "cannot write"},
-		{"size that is 0 mod 2^64", []Entry{fails, {"b", tensor.F32, []int{1 << 31, 1 << 31}, nil}}, "cannot write"},
-		{"sizes that add up above 2^63", []Entry{fails, {"b", tensor.I8, []int{math.MaxInt64}, nil}}, "cannot write"},
-		{"negative dimension", []Entry{{"b", tensor.I8, []int{-1, -1}, nil}}, "cannot write"},
+		{"size above 2^63", []Entry{fails, {Name: "b", DType: tensor.F32, Shape: []int{math.MaxInt32, math.MaxInt32, 1}}}, "cannot write"},
+		{"size that is 0 mod 2^64", []Entry{fails, {Name: "b", DType: tensor.F32, Shape: []int{1 << 31, 1 << 31}}}, "cannot write"},
+		{"sizes that add up above 2^63", []Entry{fails, {Name: "b", DType: tensor.I8, Shape: []int{math.MaxInt64}}}, "cannot write"},
+		{"negative dimension", []Entry{{Name: "b", DType: tensor.I8, Shape: []int{-1, -1}}}, "cannot write"},
 		{"data that fails", []Entry{fails}, "broken"},
 	}
 	for _, tt := range tests {

@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -18,11 +19,12 @@ type Entry struct {
 	DType tensor.DType
 	Shape []int
 	Data  func(w io.Writer) error
+	Type  string // as spelled in the file, such as "U8", of types that DType has no name for
 }
 
 // Of returns the entry of a tensor that is in memory.
 func Of(name string, t tensor.Tensor) Entry {
-	return Entry{name, t.DType, t.Shape, func(w io.Writer) error {
+	return Entry{Name: name, DType: t.DType, Shape: t.Shape, Data: func(w io.Writer) error {
 		_, err := w.Write(t.Data)
 		return err
 	}}
@@ -59,7 +61,7 @@ func Write(w io.Writer, entries ...Entry) error {
 
 // bytes returns the length of the data, -1 if the shape has none.
 func (e Entry) bytes() int64 {
-	n := int64(e.DType.Size())
+	n := sizes[e.spelled()]
 	for _, d := range e.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt64/int64(d) {
 			return -1
@@ -68,6 +70,9 @@ func (e Entry) bytes() int64 {
 	}
 	return n
 }
+
+// spelled returns the type as the file has it.
+func (e Entry) spelled() string { return cmp.Or(e.Type, spelling[e.DType]) }
 
 // header returns the length and the padded JSON.
 func header(entries []Entry) ([]byte, error) {
@@ -81,11 +86,11 @@ func header(entries []Entry) ([]byte, error) {
 	seen := map[string]bool{"__metadata__": true}
 	var at int64
 	for _, e := range entries {
-		n, dtype := e.bytes(), spelling[e.DType]
+		n, dtype := e.bytes(), e.spelled()
 		switch {
 		case seen[e.Name]:
 			return nil, fmt.Errorf("safetensors: name %q cannot be used twice", e.Name)
-		case dtype == "" || n < 0 || at > math.MaxInt64-n:
+		case sizes[dtype] == 0 || n < 0 || at > math.MaxInt64-n:
 			return nil, fmt.Errorf("safetensors: cannot write %q: %v %v", e.Name, e.Shape, e.DType)
 		}
 		seen[e.Name] = true
