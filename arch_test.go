@@ -22,9 +22,9 @@ type room struct {
 }
 
 var plan = map[string]room{
-	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", nil},
+	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend"}},
 	"tokenizer":  {"text and tokens; stands beside the pipeline", nil},
-	"model":      {"a directory becomes named weights; no arithmetic", []string{"internal/quant", "internal/safetensors", "internal/tensor"}},
+	"model":      {"a directory becomes named weights; no arithmetic", []string{"internal/frontend", "internal/quant", "internal/safetensors", "internal/tensor"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model", "tokenizer"}},
 	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "tokenizer", "transcript"}},
@@ -42,11 +42,12 @@ var plan = map[string]room{
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"transcript", "wer", "wer/normalize"}},
 
 	"bench": {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "parallel", "internal/tensor", "model", "tokenizer"}},
-	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/safetensors", "internal/tensor", "model", "tokenizer"}},
+	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/safetensors", "internal/tensor", "model", "tokenizer"}},
 
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},
 	"models/demo": {"the embedded model; files only", nil},
 
+	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "internal/tensor", "model"}},
 	"internal/quant":       {"the codec of weights in few bits, which kernels, model and quantize share", []string{"internal/tensor"}},

@@ -1,41 +1,54 @@
 package audio
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"verity/internal/frontend"
 )
 
 const (
 	// SampleRate is the rate of every Clip, in samples per second.
-	SampleRate = 16000
+	SampleRate = frontend.SampleRate
 	// HopLength is the distance of two frames, in samples.
-	HopLength = 160
+	HopLength = frontend.HopLength
 	// WindowSize is the length of the Fourier transform behind a frame, in samples.
-	WindowSize = 400
+	WindowSize = frontend.WindowSize
+	// FramesPerSecond is how many frames a second of sound has.
+	FramesPerSecond = frontend.FramesPerSecond
 )
 
-// A source decodes one file to one channel at the file's own rate.
-type source interface {
-	rate() int
-	// read fills some of dst; it returns io.EOF, and no samples, at the end.
-	read(dst []float32) (int, error)
-	rewind() error
+// Input says how to open a sound file. The zero value mixes all channels.
+type Input struct {
+	// Channel picks one channel, counted from 1. 0 means the mean of all channels.
+	Channel int
+}
+
+// Open opens a sound file. Its format is told by its first bytes.
+func Open(name string) (*Clip, error) { return Input{}.Open(context.Background(), name) }
+
+// OpenReader opens sound that can be read only once, such as standard input. Name
+// is used in errors.
+func OpenReader(name string, r io.Reader) (*Clip, error) {
+	return Input{}.OpenReader(context.Background(), name, r)
 }
 
 // A Clip is the sound of a file as mono float32 at SampleRate, streamed, so that
 // an hour takes no more memory than a second. It must not be used concurrently.
 type Clip struct {
-	name string
-	src  source
-	file *os.File // nil if there is none to close
-	temp string   // path of a file to remove with it, if any
+	name  string
+	src   mono
+	mix   *mixer   // nil if the samples were mono from the start
+	file  *os.File // nil if there is none to close
+	temp  string   // path of a file to remove with it, if any
+	ended bool     // Read has reached the end once
 }
 
-// Open opens a sound file. Its format is told by its first bytes.
-func Open(name string) (*Clip, error) {
+// Open opens a sound file. When ctx ends, so does whatever the clip still waits for.
+func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open sound file: %w", err)
@@ -47,11 +60,11 @@ func Open(name string) (*Clip, error) {
 		err = errors.New("is a directory, want a sound file")
 	case !st.Mode().IsRegular(): // a pipe cannot be read twice
 		defer f.Close()
-		return OpenReader(name, f)
+		return in.OpenReader(ctx, name, f)
 	}
 	if err == nil {
 		var c *Clip
-		if c, err = open(name, f, st.Size()); err == nil {
+		if c, err = in.open(name, f, st.Size()); err == nil {
 			c.file = f
 			return c, nil
 		}
@@ -60,56 +73,30 @@ func Open(name string) (*Clip, error) {
 	return nil, named(name, err)
 }
 
-// OpenReader opens a sound file that can be read only once, such as standard
-// input: it is spooled to a temporary file, which is gone after Close at the latest. Name
-// is used in errors.
-func OpenReader(name string, r io.Reader) (*Clip, error) {
-	head := make([]byte, sniffLen)
-	n, err := io.ReadFull(r, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if head = head[:n]; hopeless(head) { // do not wait for gigabytes of video
-		return nil, named(name, refuse(head))
-	}
-	f, err := os.CreateTemp("", "verity-audio-*")
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
-	}
-	// Where an open file may lose its name it does so now, and then it cannot be
-	// left behind, however this process ends.
-	gone := os.Remove(f.Name()) == nil
-	size, err := io.Copy(f, io.MultiReader(bytes.NewReader(head), r))
-	if err != nil {
-		err = fmt.Errorf("copying it to a temporary file: %w", err)
-	}
-	c := &Clip{}
-	if err == nil {
-		c, err = open(name, f, size)
-	}
-	if err != nil {
-		f.Close()
-		if !gone {
-			os.Remove(f.Name())
-		}
-		return nil, named(name, err)
-	}
-	if c.file = f; !gone {
-		c.temp = f.Name()
-	}
-	return c, nil
-}
-
 // open makes a clip of a whole file of size bytes.
-func open(name string, r io.ReaderAt, size int64) (*Clip, error) {
+func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	src, err := sniff(r, size)
 	if err != nil {
 		return nil, named(name, err)
 	}
-	if src.rate() != SampleRate {
-		src = newResampler(src)
+	return in.clip(name, src)
+}
+
+// clip mixes a source to one channel at SampleRate.
+func (in Input) clip(name string, src source) (*Clip, error) {
+	s := src.shape()
+	if err := s.check(); err != nil {
+		return nil, named(name, err)
 	}
-	return &Clip{name: name, src: src}, nil
+	if in.Channel < 0 || in.Channel > s.channels {
+		return nil, fmt.Errorf("%s: channel: got %d, want 1 to %d", name, in.Channel, s.channels)
+	}
+	c := &Clip{name: name, mix: &mixer{src: src, shape: s, pick: in.Channel}}
+	c.src = c.mix
+	if s.rate != SampleRate {
+		c.src = newResampler(c.mix)
+	}
+	return c, nil
 }
 
 // FromSamples returns a clip of samples that are mono and at SampleRate already.
@@ -135,6 +122,7 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 		m, err := c.src.read(dst[n:])
 		n += m
 		if err == io.EOF {
+			c.ended = true
 			return n, io.EOF
 		}
 		if err != nil {
@@ -142,6 +130,28 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// Truncated reports whether the file ended before its header says. It is known
+// once Read has reached the end.
+func (c *Clip) Truncated() bool {
+	return c.mix != nil && c.ended && c.mix.frame < c.mix.shape.promised
+}
+
+// Warnings says what is odd about a clip that can be heard all the same, a
+// sentence each. They are known once Read has reached the end.
+func (c *Clip) Warnings() (list []string) {
+	if c.mix == nil || !c.ended {
+		return nil
+	}
+	if s := c.mix.shape; c.mix.frame < s.promised {
+		list = append(list, fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s",
+			s.seconds(s.promised), s.seconds(c.mix.frame)))
+	}
+	if c.mix.peak > loud {
+		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", c.mix.peak))
+	}
+	return list
 }
 
 // Close releases the file of the clip. The clip cannot be read afterwards.
@@ -158,7 +168,7 @@ func (c *Clip) Close() error {
 	return err
 }
 
-// memory is a source of samples in memory.
+// memory is a signal in memory.
 type memory struct {
 	pcm []float32
 	pos int
@@ -176,7 +186,7 @@ func (m *memory) read(dst []float32) (int, error) {
 	return n, nil
 }
 
-// closed is the source of a closed clip.
+// closed is the signal of a closed clip.
 type closed struct{}
 
 func (closed) rate() int                   { return SampleRate }

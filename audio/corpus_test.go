@@ -95,23 +95,19 @@ func (item badItem) test(t *testing.T) {
 		}
 		return
 	}
-	f := c.wav(t).format
+	f := c.pcm(t).layout
 	got := f.frames * int64(f.channels) * 2
 	if item.Expect == "valid-odd" && got != item.FFmpeg.Bytes {
 		t.Errorf("%d samples in the file, ffmpeg has %d", got/2, item.FFmpeg.Bytes/2)
 	}
 }
 
-// wav returns the WAV source of a clip.
-func (c *Clip) wav(t *testing.T) *wavSource {
+// pcm returns the uncompressed source of a clip.
+func (c *Clip) pcm(t *testing.T) *pcmSource {
 	t.Helper()
-	src := c.src
-	if r, ok := src.(*resampler); ok {
-		src = r.src
-	}
-	w, ok := src.(*wavSource)
+	p, ok := c.mix.src.(*pcmSource)
 	if !ok {
-		t.Fatalf("clip of a %T, want a WAV file", src)
+		t.Fatalf("clip of a %T, want uncompressed samples", c.mix.src)
 	}
-	return w
+	return p
 }

@@ -3,6 +3,7 @@ package audio
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -12,9 +13,9 @@ var (
 	ErrUnsupported = errors.New("unsupported sound format")
 )
 
-// ErrTooShort reports a signal that upstream's centred transform cannot reflect
+// errTooShort reports a signal that upstream's centred transform cannot reflect
 // at its ends.
-var ErrTooShort = errors.New("audio too short")
+var errTooShort = errors.New("audio too short")
 
 // A FormatError reports a file that cannot be read as sound. Its cause tells
 // whose fault that is: ErrMalformed the file's, ErrUnsupported ours.
@@ -55,17 +56,35 @@ func unsupported(thing, want, got string, args ...any) error {
 	return &FormatError{Thing: thing, Want: want, Got: fmt.Sprintf(got, args...), Err: ErrUnsupported}
 }
 
-// named returns err with the name of the file in it.
+// A ReadError reports that a file could not be read to its end, for a reason that
+// lies outside the file.
+type ReadError struct {
+	File string // as the caller named it
+	Err  error
+}
+
+func (e *ReadError) Error() string { return e.File + ": " + e.Err.Error() }
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// named returns err with the name of the file in it, once.
 func named(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var f *FormatError
-	if errors.As(err, &f) {
-		if f.File == "" {
-			f.File = name
+	var format *FormatError
+	if errors.As(err, &format) {
+		if format.File == "" {
+			format.File = name
 		}
 		return err
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	var read *ReadError
+	if errors.As(err, &read) {
+		return err
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) && path.Path == name {
+		err = path.Err // its text would name the file again
+	}
+	return &ReadError{File: name, Err: err}
 }

@@ -1,7 +1,8 @@
 package audio
 
 import (
-	"errors"
+	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -12,102 +13,121 @@ import (
 
 // A flacSource decodes FLAC with mewkiz/flac, a frame at a time.
 type flacSource struct {
-	r      io.ReaderAt
-	start  int64 // of the fLaC marker
-	size   int64 // of the file
-	stream *flac.Stream
-	pos    int64     // samples decoded
-	mono   []float32 // decoded and not yet read
-	buf    []float32
+	r       io.ReaderAt
+	size    int64         // of the file
+	file    *bufio.Reader // under the stream: where the next frame begins
+	stream  *flac.Stream
+	pos     int64     // samples decoded
+	samples []float64 // decoded and not yet read
+	buf     []float64
 }
 
-func newFLAC(r io.ReaderAt, size, start int64) (source, error) {
-	f := &flacSource{r: r, start: start, size: size}
+func newFLAC(r io.ReaderAt, size int64) (source, error) {
+	f := &flacSource{r: r, size: size}
 	// The first block must be STREAMINFO (type 0, 34 bytes). Checked here, because
 	// the library would first read, and allocate, whatever else stands there.
 	var head [8]byte
-	if n, _ := r.ReadAt(head[:], start); n < 8 || head[4]&0x7f != 0 || head[5] != 0 || head[6] != 0 || head[7] != 34 {
+	if n, _ := r.ReadAt(head[:], 0); n < 8 || head[4]&0x7f != 0 || head[5] != 0 || head[6] != 0 || head[7] != 34 {
 		return nil, malformed("FLAC header", "a STREAMINFO block of 34 bytes", "% x", head[4:])
 	}
 	if err := f.rewind(); err != nil {
 		return nil, err
 	}
-	if rate := f.rate(); rate < minRate || rate > maxRate {
-		return nil, unsupported("sample rate", fmt.Sprintf("%d to %d Hz", minRate, maxRate), "%d Hz", rate)
-	}
 	return f, nil
 }
 
-func (f *flacSource) rate() int { return int(f.stream.Info.SampleRate) }
+// shape promises nothing: a FLAC file that ends early is an error.
+func (f *flacSource) shape() shape {
+	return shape{rate: int(f.stream.Info.SampleRate), channels: int(f.stream.Info.NChannels)}
+}
 
 func (f *flacSource) rewind() (err error) {
-	defer catch(&err)
-	f.pos, f.mono = 0, nil
-	f.stream, err = flac.New(io.NewSectionReader(f.r, f.start, f.size-f.start))
+	defer catch("FLAC stream", &err)
+	f.pos, f.samples = 0, nil
+	// The library takes this reader as its own, since it is buffered, and reads no
+	// byte beyond a frame. So next can look at what follows.
+	f.file = bufio.NewReaderSize(io.NewSectionReader(f.r, 0, f.size), 1<<14)
+	f.stream, err = flac.New(f.file)
 	if err != nil {
 		return malformed("FLAC header", "", "%v", noEOF(err))
 	}
 	return nil
 }
 
-func (f *flacSource) read(dst []float32) (int, error) {
-	for len(f.mono) == 0 {
+func (f *flacSource) read(dst []float64) (int, error) {
+	for len(f.samples) == 0 {
 		if err := f.next(); err != nil {
 			return 0, err
 		}
 	}
-	n := copy(dst, f.mono)
-	f.mono = f.mono[n:]
+	ch := f.shape().channels
+	n := copy(dst[:len(dst)/ch*ch], f.samples)
+	f.samples = f.samples[n:]
 	return n, nil
 }
 
-// next decodes one frame into f.mono.
+// next decodes one frame into f.samples.
 func (f *flacSource) next() (err error) {
-	defer catch(&err)
-	fr, err := f.stream.ParseNext()
-	total := int64(f.stream.Info.NSamples)
-	if err == io.EOF && (total == 0 || f.pos == total) {
+	defer catch("FLAC stream", &err)
+	if f.done() {
 		return io.EOF
 	}
-	thing := fmt.Sprintf("FLAC frame at sample %d (%.3f s)", f.pos, float64(f.pos)/float64(f.rate()))
+	s, total := f.shape(), int64(f.stream.Info.NSamples)
+	thing := "FLAC frame at " + s.at(f.pos)
+	fr, err := f.stream.ParseNext()
 	switch {
+	case err == io.EOF && total == 0:
+		return io.EOF
 	case err == io.EOF:
 		return malformed(thing, fmt.Sprintf("%d samples in all", total), "the end of the file")
 	case err != nil:
 		return malformed(thing, "", "%v", err)
-	case fr.SampleRate != 0 && int(fr.SampleRate) != f.rate():
-		return unsupported(thing, fmt.Sprintf("%d Hz as before", f.rate()), "%d Hz", fr.SampleRate)
+	case fr.SampleRate != 0 && int(fr.SampleRate) != s.rate:
+		return unsupported(thing, fmt.Sprintf("%d Hz as before", s.rate), "%d Hz", fr.SampleRate)
+	case len(fr.Subframes) != s.channels:
+		return unsupported(thing, fmt.Sprintf("%d channels as before", s.channels), "%d", len(fr.Subframes))
 	}
-	return f.mix(fr, thing)
+	return f.interleave(fr, thing)
 }
 
-// mix sets f.mono to the mean over the channels of a frame.
-func (f *flacSource) mix(fr *frame.Frame, thing string) error {
+// done reports whether the last frame has been read. What lies behind it does not
+// matter: programs put ID3v1 and APE tags or padding there. A file that does not
+// say how long it is ends where a tag or nothing but zeros follows instead of a
+// frame; anything else there is taken for damage.
+func (f *flacSource) done() bool {
+	if total := int64(f.stream.Info.NSamples); total > 0 {
+		return f.pos >= total
+	}
+	head, _ := f.file.Peek(8)
+	for _, tag := range []string{"TAG", "APETAGEX", "ID3", "LYRICSBE"} {
+		if hasAt(head, 0, tag) {
+			return true
+		}
+	}
+	return len(head) > 0 && len(bytes.Trim(head, "\x00")) == 0
+}
+
+// interleave sets f.samples to those of a frame.
+func (f *flacSource) interleave(fr *frame.Frame, thing string) error {
 	bits := int(fr.BitsPerSample)
 	if bits == 0 {
 		bits = int(f.stream.Info.BitsPerSample)
 	}
-	n := len(fr.Subframes[0].Samples)
-	f.buf = f.buf[:0]
-	scale := math.Ldexp(1, 1-bits) / float64(len(fr.Subframes))
-	for i := range n {
-		sum := int64(0)
-		for _, s := range fr.Subframes {
-			if len(s.Samples) != n {
-				return malformed(thing, fmt.Sprintf("%d samples in every channel", n), "%d", len(s.Samples))
-			}
-			sum += int64(s.Samples[i])
+	ch, n := len(fr.Subframes), len(fr.Subframes[0].Samples)
+	if cap(f.buf) < n*ch {
+		f.buf = make([]float64, n*ch)
+	}
+	f.buf = f.buf[:n*ch]
+	scale := math.Ldexp(1, 1-bits)
+	for c, s := range fr.Subframes {
+		if len(s.Samples) != n {
+			return malformed(thing, fmt.Sprintf("%d samples in every channel", n), "%d", len(s.Samples))
 		}
-		f.buf = append(f.buf, float32(float64(sum)*scale))
+		for i, v := range s.Samples {
+			f.buf[i*ch+c] = float64(v) * scale
+		}
 	}
 	f.pos += int64(n)
-	f.mono = f.buf
+	f.samples = f.buf
 	return nil
-}
-
-// catch turns a panic of the FLAC library into an error: its input is anybody's.
-func catch(err *error) {
-	if p := recover(); p != nil {
-		*err = malformed("FLAC stream", "", "%v", errors.New(fmt.Sprint("decoder failed: ", p)))
-	}
 }

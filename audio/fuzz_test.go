@@ -29,8 +29,8 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if wav, ok := c.src.(*wavSource); ok && wav.format.frames > int64(len(file)) {
-			t.Fatalf("%d frames in %d bytes", wav.format.frames, len(file))
+		if p, ok := c.mix.src.(*pcmSource); ok && p.layout.frames > int64(len(file)) {
+			t.Fatalf("%d frames in %d bytes", p.layout.frames, len(file))
 		}
 		buf := make([]float32, 4096)
 		for n := 0; ; {

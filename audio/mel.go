@@ -28,12 +28,12 @@ type Mel struct {
 //
 // The inner max is over the whole output, so the spectrograms of two halves of a
 // signal do not concatenate to that of the whole; NewSpectrogram gives windows
-// that do. It returns ErrTooShort if len(pcm) <= WindowSize/2.
+// that do. It fails if len(pcm) <= WindowSize/2.
 //
 // Source: openai/whisper@c0d2f62 whisper/audio.py, log_mel_spectrogram.
 func LogMel(pcm []float32, bins int) (*Mel, error) {
 	if len(pcm) <= WindowSize/2 {
-		return nil, fmt.Errorf("%w: %d samples, need more than %d", ErrTooShort, len(pcm), WindowSize/2)
+		return nil, fmt.Errorf("%w: %d samples, need more than %d", errTooShort, len(pcm), WindowSize/2)
 	}
 	a, err := newAnalyzer(bins)
 	if err != nil {
@@ -57,14 +57,16 @@ func LogMel(pcm []float32, bins int) (*Mel, error) {
 // put writes the frames in logs, [frame][bin], into m from frame at on, clamped
 // to eight decades below top and scaled.
 func (m *Mel) put(at int, logs []float32, top float32) {
-	floor := top - 8
 	for b := range m.Bins {
 		row := m.Data[b*m.Frames+at : (b+1)*m.Frames]
 		for t := range len(logs) / m.Bins {
-			row[t] = (max(logs[t*m.Bins+b], floor) + 4) / 4
+			row[t] = cell(logs[t*m.Bins+b], top)
 		}
 	}
 }
+
+// cell scales a logarithm, clamped to eight decades below top.
+func cell(log, top float32) float32 { return (max(log, top-8) + 4) / 4 }
 
 // frameSamples is what one frame sees: frame t begins WindowSize/2 samples
 // before sample HopLength·t.

@@ -21,14 +21,14 @@ const (
 // made anew for every output.
 const maxRows = 1 << 18
 
-// A resampler turns a source of any rate into one at SampleRate:
+// A resampler turns a signal of any rate into one at SampleRate:
 //
 //	out[n] = Σ_i in[i]·h(i - n·down/up),  up/down = SampleRate/rate in lowest terms
 //
 // with zeros before and after the input. There are ceil(len(in)·up/down) outputs,
 // and out[n] lies at the very time n/SampleRate of the input.
 type resampler struct {
-	src      source
+	src      mono
 	up, down int
 	half     int // coefficients on either side of the output's place
 	h        *kernel
@@ -44,7 +44,7 @@ type resampler struct {
 	ended bool      // the zeros after the input are there
 }
 
-func newResampler(src source) *resampler {
+func newResampler(src mono) *resampler {
 	g := gcd(SampleRate, src.rate())
 	r := &resampler{src: src, up: SampleRate / g, down: src.rate() / g}
 	edge := sincRolloff * min(1, float64(r.up)/float64(r.down))

@@ -5,93 +5,143 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // sniffLen is how many bytes of a file a signature may look at.
 const sniffLen = 40
 
-// signatures tells formats we refuse by their first bytes, so that the refusal
-// can name them. The first match wins.
-var signatures = []struct {
-	offset int
-	magic  string
-	name   string
-}{
-	{0, "RIFX", "a big-endian WAV file (RIFX)"},
-	{0, "riff\x2e\x91\xcf\x11", "a Sony Wave64 file (w64)"},
-	{8, "AVI ", "an AVI video"},
-	{0, "FORM", "an AIFF file"},
-	{0, ".snd", "a Sun AU file"},
-	{0, "caff", "a Core Audio file (caf)"},
-	{28, "OpusHead", "an Ogg Opus file"},
-	{28, "\x01vorbis", "an Ogg Vorbis file"},
-	{28, "\x7fFLAC", "FLAC in an Ogg container"},
-	{0, "OggS", "an Ogg file"},
-	{4, "ftyp", "an MP4 or M4A file"},
-	{0, "\x1a\x45\xdf\xa3", "a Matroska or WebM file"},
-	{0, "wvpk", "a WavPack file"},
-	{0, "MAC ", "a Monkey's Audio file"},
-	{0, "TTA1", "a True Audio file"},
-	{0, "#!AMR", "an AMR file"},
-	{0, "\x30\x26\xb2\x75\x8e\x66\xcf\x11", "a Windows Media file (wma)"},
-	{0, "MThd", "a MIDI file"},
-	{0, "NIST_1A", "a NIST SPHERE file"},
-	{0, "FLV\x01", "a Flash video"},
-	{0, "ID3", "an MP3 file"},
-	{0, "\x0b\x77", "an AC-3 file"},
+// maxTags bounds how many ID3 tags may stand before the sound.
+const maxTags = 8
+
+// A format is a kind of file, told by its first bytes.
+type format struct {
+	name  string // as in "got an MP3 file"
+	reads string // as in "want WAV or FLAC"; empty if it is refused, or a variant of another
+	magic string // the first bytes; "?" stands for any byte. Empty: see is
+	is    func(head []byte) bool
+	open  func(r io.ReaderAt, size int64) (source, error) // nil: we refuse it by name
 }
 
-// sniff opens the right decoder for the first bytes of r.
+// formats is the one list of what is recognised; the first match wins. A new
+// format is a line here and a file with its source.
+var formats = []format{
+	{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: newWAV},
+	{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: newWAV},
+	{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: newWAV},
+	{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: newWAV},
+	{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC},
+	{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11"},
+	{name: "an AVI video", magic: "RIFF????AVI "},
+	{name: "an AIFF file", magic: "FORM????AIF"},
+	{name: "a Sun AU file", magic: ".snd"},
+	{name: "a Core Audio file (caf)", magic: "caff"},
+	{name: "an Ogg Opus file", magic: "OggS????????????????????????OpusHead"},
+	{name: "an Ogg Vorbis file", magic: "OggS????????????????????????\x01vorbis"},
+	{name: "FLAC in an Ogg container", magic: "OggS????????????????????????\x7fFLAC"},
+	{name: "an Ogg file", magic: "OggS"},
+	{name: "an MP4 or M4A file", magic: "????ftyp"},
+	{name: "a Matroska or WebM file", magic: "\x1a\x45\xdf\xa3"},
+	{name: "a WavPack file", magic: "wvpk"},
+	{name: "a Monkey's Audio file", magic: "MAC "},
+	{name: "a True Audio file", magic: "TTA1"},
+	{name: "an AMR file", magic: "#!AMR"},
+	{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11"},
+	{name: "a MIDI file", magic: "MThd"},
+	{name: "a NIST SPHERE file", magic: "NIST_1A"},
+	{name: "a Flash video", magic: "FLV\x01"},
+	{name: "an AC-3 file", magic: "\x0b\x77"},
+	{name: "an AAC file (ADTS)", is: isADTS},
+	{name: "an MP3 file", is: isMPEG},
+}
+
+// matches reports whether head begins like a file of the format.
+func (f *format) matches(head []byte) bool {
+	if f.is != nil {
+		return f.is(head)
+	}
+	if len(head) < len(f.magic) {
+		return false
+	}
+	for i := range len(f.magic) {
+		if f.magic[i] != '?' && f.magic[i] != head[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// formatOf returns the format of a file that begins with head, or nil.
+func formatOf(head []byte) *format {
+	for i := range formats {
+		if formats[i].matches(head) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// MPEG audio has eleven set bits, then a version, a layer, a bitrate and a
+// sampling rate that are not the reserved ones. AAC has layer 0.
+func isADTS(head []byte) bool {
+	return len(head) >= 3 && head[0] == 0xff && head[1]&0xf6 == 0xf0
+}
+
+func isMPEG(head []byte) bool {
+	return len(head) >= 3 && head[0] == 0xff && head[1]&0xe0 == 0xe0 &&
+		head[1]&0x18 != 0x08 && head[1]&0x06 != 0 && head[2]&0xf0 != 0xf0 && head[2]&0x0c != 0x0c
+}
+
+// sniff opens the right decoder for the first bytes of r, behind any ID3 tags.
 func sniff(r io.ReaderAt, size int64) (source, error) {
-	head, err := readHead(r, 0)
+	start, head, err := skipID3(r, size)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case isWAV(head):
-		return newWAV(r, size)
-	case hasAt(head, 0, "fLaC"):
-		return newFLAC(r, size, 0)
-	case hasAt(head, 0, "ID3"): // MP3 as a rule, but FLAC files carry such tags too
-		start := id3Size(head)
-		behind, err := readHead(r, start)
-		if err == nil && hasAt(behind, 0, "fLaC") {
-			return newFLAC(r, size, start)
+	f := formatOf(head)
+	if f == nil || f.open == nil {
+		return nil, refuse(head)
+	}
+	if start > 0 {
+		r, size = io.NewSectionReader(r, start, size-start), size-start
+	}
+	return f.open(r, size)
+}
+
+// skipID3 returns where the sound begins behind any ID3 tags, and its first bytes.
+func skipID3(r io.ReaderAt, size int64) (start int64, head []byte, err error) {
+	for range maxTags {
+		head, err = readHead(r, start)
+		if err != nil || !hasAt(head, 0, "ID3") {
+			return start, head, err
+		}
+		if start += id3Size(head); start >= size {
+			return 0, nil, malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", size)
 		}
 	}
-	return nil, refuse(head)
+	return 0, nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
 }
 
-func isWAV(head []byte) bool {
-	return hasAt(head, 8, "WAVE") && (hasAt(head, 0, "RIFF") || hasAt(head, 0, "RF64") || hasAt(head, 0, "BW64"))
-}
-
-// hopeless reports whether sniff would refuse a file that begins with head,
-// whatever follows.
-func hopeless(head []byte) bool {
-	return !isWAV(head) && !hasAt(head, 0, "fLaC") && !hasAt(head, 0, "ID3")
+// readable names the formats that are read.
+func readable() string {
+	var names []string
+	for _, f := range formats {
+		if f.reads != "" {
+			names = append(names, f.reads)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // refuse says what head is the beginning of, as far as we know.
 func refuse(head []byte) error {
-	const want = "WAV or FLAC"
+	want := readable()
 	if len(head) == 0 {
 		return malformed("", want, "an empty file")
 	}
-	for _, s := range signatures {
-		if hasAt(head, s.offset, s.magic) {
-			return unsupported("", want, "%s", s.name)
-		}
-	}
-	// MPEG audio without a tag: eleven set bits, then a version, a layer, a
-	// bitrate and a sampling rate that are not the reserved ones.
-	if len(head) >= 3 && head[0] == 0xff && head[1]&0xe0 == 0xe0 {
-		switch {
-		case head[1]&0xf6 == 0xf0:
-			return unsupported("", want, "an AAC file (ADTS)")
-		case head[1]&0x18 != 0x08 && head[1]&0x06 != 0 && head[2]&0xf0 != 0xf0 && head[2]&0x0c != 0x0c:
-			return unsupported("", want, "an MP3 file")
-		}
+	if f := formatOf(head); f != nil {
+		return unsupported("", want, "%s", f.name)
 	}
 	if hasAt(head, 0, "RIFF") {
 		if len(head) < 12 {
@@ -117,11 +167,15 @@ func hasAt(b []byte, offset int, magic string) bool {
 }
 
 // id3Size returns the length of the ID3v2 tag that head begins with: ten bytes
-// and a size of four times seven bits.
+// and a size of four times seven bits, and a footer of ten bytes if a flag says so.
 func id3Size(head []byte) int64 {
 	if len(head) < 10 {
-		return 0
+		return 10
 	}
 	b := binary.BigEndian.Uint32(head[6:10])
-	return 10 + int64(b&0x7f|b>>1&0x3f80|b>>2&0x1fc000|b>>3&0xfe00000)
+	size := 10 + int64(b&0x7f|b>>1&0x3f80|b>>2&0x1fc000|b>>3&0xfe00000)
+	if head[5]&0x10 != 0 {
+		size += 10
+	}
+	return size
 }

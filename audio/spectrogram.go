@@ -75,7 +75,7 @@ const headFrames = 30000
 // Frames counts full hops. A tail shorter than that has no frame of its own, but
 // is not lost: its first 40 samples are seen by the last frame, and with PadAudio
 // all of it by the frames after the end, unless a window ends exactly there. It
-// counts in Samples, Seconds, Hash and the maximum.
+// counts in Seconds, Hash and the maximum.
 //
 // A Spectrogram reads its clip, which nobody else may read meanwhile, and must
 // not be used concurrently.
@@ -127,7 +127,7 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 		if err := s.in.frame(ctx, t, &x); err != nil {
 			return err
 		}
-		if s.in.ended && t >= s.in.soundFrames() {
+		if s.in.ended && t >= soundFrames(s.in.n) {
 			return nil
 		}
 		keep := t < headFrames
@@ -144,11 +144,14 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 	}
 }
 
-// Frames returns the number of frames of the clip, Samples()/HopLength.
+// Frames returns the number of frames of the clip: full hops.
 func (s *Spectrogram) Frames() int { return int(s.in.n / HopLength) }
 
-// Samples returns the length of the clip in samples.
-func (s *Spectrogram) Samples() int64 { return s.in.n }
+// Reach returns the number of frames of the clip, however many are asked for. A
+// Live waits there.
+func (s *Spectrogram) Reach(ctx context.Context, frames int) (int, error) {
+	return s.Frames(), ctx.Err()
+}
 
 // Seconds returns the length of the clip in seconds.
 func (s *Spectrogram) Seconds() float64 { return float64(s.in.n) / SampleRate }
@@ -173,11 +176,7 @@ func (s *Spectrogram) SilentWindow(ctx context.Context, frame int) (*Mel, error)
 
 // Silence returns what every cell of a window holds behind the end of the clip with
 // PadAudio.
-func (s *Spectrogram) Silence() float32 {
-	m := Mel{Bins: 1, Frames: 1, Data: make([]float32, 1)}
-	m.put(0, silence(1), s.top)
-	return m.Data[0]
-}
+func (s *Spectrogram) Silence() float32 { return cell(logFloor, s.top) }
 
 func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	if frame < 0 {
@@ -185,7 +184,7 @@ func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, err
 	}
 	bins, from := s.opt.Bins, int64(frame)
 	m := &Mel{Bins: bins, Frames: s.opt.Window, Data: make([]float32, bins*s.opt.Window)}
-	end := s.in.soundFrames() // frames from here on see nothing
+	end := soundFrames(s.in.n) // frames from here on see nothing
 	if pad == PadMel {
 		end = int64(s.Frames())
 	}
@@ -261,13 +260,13 @@ func (f *framer) rewind() error {
 // known it may be wrong for frames that are not affected.
 func (f *framer) mirrored() bool { return f.ended && f.n <= f.mirror }
 
-// soundFrames returns the number of the first frame that sees silence only,
-// once the length is known.
-func (f *framer) soundFrames() int64 {
-	if f.n == 0 {
+// soundFrames returns the number of the first frame that sees silence only, of a
+// signal of n samples.
+func soundFrames(n int64) int64 {
+	if n == 0 {
 		return 0
 	}
-	return (f.n + WindowSize/2 + HopLength - 1) / HopLength
+	return (n + WindowSize/2 + HopLength - 1) / HopLength
 }
 
 // frame fills x with the samples of frame t.
@@ -321,7 +320,7 @@ func (f *framer) readBlock(n int) error {
 	case f.ended:
 		// A later pass must find what the first one found.
 		if read > f.n || err == io.EOF && read < f.n {
-			return fmt.Errorf("%s: the file changed while it was read: got %d samples, want %d", f.clip.name, read, f.n)
+			return named(f.clip.name, fmt.Errorf("the file changed while it was read: got %d samples, want %d", read, f.n))
 		}
 		return nil
 	}
@@ -344,8 +343,8 @@ func (s *sampleHash) add(pcm []float32, name string, at int64) error {
 	}
 	for i, v := range pcm {
 		if v-v != 0 { // NaN or infinite
-			n := at + int64(i)
-			return fmt.Errorf("%s: sample %d (%.3f s at %d Hz): got %v, want a finite number", name, n, float64(n)/SampleRate, SampleRate, v)
+			s := shape{rate: SampleRate}
+			return named(name, malformed(s.at(at+int64(i))+fmt.Sprintf(" at %d Hz", SampleRate), "a finite number", "%v", v))
 		}
 		h = (h ^ uint64(math.Float32bits(v))) * prime
 	}

@@ -5,193 +5,232 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
-
-	goaudio "github.com/go-audio/audio"
-	"github.com/go-audio/wav"
 )
 
-// wavBlock is how many bytes of sound are decoded at a time, at least one frame.
-const wavBlock = 64 << 10
+// Sample codes of a WAV file (wFormatTag) that we read.
+const (
+	tagPCM        = 0x0001
+	tagFloat      = 0x0003
+	tagALaw       = 0x0006
+	tagMuLaw      = 0x0007
+	tagExtensible = 0xfffe
+)
 
-// A wavSource decodes WAV samples with go-audio/wav. That library believes every
-// size in a header (70 bytes can make it allocate 4 GiB, which kills the
-// process), loses alignment on short reads and cannot tell float from integer,
-// so it never sees the file: each block of at most wavBlock bytes is handed over
-// in memory behind a plain header of our own.
-type wavSource struct {
-	r      io.ReaderAt
-	format wavFormat
-	pos    int64 // next frame
-	file   []byte
-	ints   goaudio.IntBuffer
-	mono   []float32 // decoded and not yet read
-	decode func(int) float64
+// codecNames are the codes we refuse by name; ffmpeg reads all of them.
+var codecNames = map[uint16]string{
+	0x0002: "Microsoft ADPCM", 0x0011: "IMA ADPCM", 0x0022: "TrueSpeech", 0x0031: "GSM 6.10",
+	0x0040: "G.721 ADPCM", 0x0045: "G.726 ADPCM", 0x0050: "MPEG audio", 0x0055: "MP3",
+	0x0064: "G.726 ADPCM", 0x0092: "AC-3 (S/PDIF)", 0x00ff: "AAC", 0x0161: "Windows Media Audio 2",
+	0x0162: "Windows Media Audio Pro", 0x2000: "AC-3", 0x674f: "Vorbis", 0x704f: "Opus", 0xf1ac: "FLAC",
 }
 
+// maxChunks bounds the walk over a file made of empty chunks.
+const maxChunks = 1 << 16
+
+// newWAV opens a RIFF, RIFX, RF64 or BW64 file.
 func newWAV(r io.ReaderAt, size int64) (source, error) {
-	f, err := parseWAV(r, size)
+	l, err := parseWAV(r, size)
 	if err != nil {
 		return nil, err
 	}
-	return &wavSource{r: r, format: f, decode: sampleDecoder(f)}, nil
+	return newPCM(r, l)
 }
 
-func (w *wavSource) rate() int { return w.format.rate }
-
-func (w *wavSource) rewind() error {
-	w.pos, w.mono = 0, w.mono[:0]
-	return nil
+// A riffWalk visits the chunks of a file and remembers what they say. Sizes are
+// clipped to the file, so that no header can make us read or allocate more.
+type riffWalk struct {
+	r        io.ReaderAt
+	size     int64 // of the file
+	order    binary.ByteOrder
+	form     int64 // what the RIFF header claims to cover
+	ds64     int64 // size of the samples as an RF64 file states it, or -1
+	fmt      []byte
+	dataAt   int64 // -1 until the data chunk is found
+	dataSize int64
+	claimed  int64 // size of the samples as the header has it; -1 if it does not know
 }
 
-func (w *wavSource) read(dst []float32) (int, error) {
-	if len(w.mono) == 0 {
-		if w.pos == w.format.frames {
-			return 0, io.EOF
+// parseWAV reads the header of a file. The fmt chunk may come after the data,
+// which some writers do and a seekable file allows.
+func parseWAV(r io.ReaderAt, size int64) (pcmLayout, error) {
+	w := riffWalk{r: r, size: size, order: binary.LittleEndian, ds64: -1, dataAt: -1}
+	if err := w.walk(); err != nil {
+		return pcmLayout{}, err
+	}
+	switch {
+	case w.fmt == nil:
+		return pcmLayout{}, malformed("fmt chunk", "one", "none in %d bytes", size)
+	case w.dataAt < 0:
+		return pcmLayout{}, malformed("data chunk", "one", "none in %d bytes", size)
+	}
+	l, err := parseFmt(w.fmt, w.order)
+	if err != nil {
+		return pcmLayout{}, err
+	}
+	l.place(w.dataAt, w.dataSize, w.claimed)
+	return l, nil
+}
+
+func (w *riffWalk) walk() error {
+	var head [12]byte
+	if _, err := w.r.ReadAt(head[:], 0); err != nil {
+		return malformed("RIFF header", "12 bytes", "%d bytes", w.size)
+	}
+	if hasAt(head[:], 0, "RIFX") {
+		w.order = binary.BigEndian
+	}
+	w.form = 8 + int64(w.order.Uint32(head[4:]))
+	at := int64(len(head))
+	for range maxChunks {
+		if w.fmt != nil && w.dataAt >= 0 || at+8 > w.size {
+			return nil
 		}
-		if err := w.fill(); err != nil {
+		next, err := w.chunk(at)
+		if err != nil {
+			return err
+		}
+		at = next
+	}
+	return malformed("chunks", fmt.Sprintf("at most %d before the sound", maxChunks), "more")
+}
+
+// chunk takes in the chunk at offset at and returns the offset of the next one.
+func (w *riffWalk) chunk(at int64) (next int64, err error) {
+	var head [8]byte
+	if _, err := w.r.ReadAt(head[:], at); err != nil {
+		return 0, fmt.Errorf("reading the chunk header at byte %d: %w", at, err)
+	}
+	id, claimed := string(head[:4]), int64(w.order.Uint32(head[4:]))
+	body := at + 8
+	size := min(claimed, w.size-body)
+	next = body + size + size&1 // chunks begin at even offsets
+	switch {
+	case id == "ds64":
+		b, err := readAt(w.r, body, min(size, 16))
+		if err != nil {
 			return 0, err
 		}
-	}
-	n := copy(dst, w.mono)
-	w.mono = w.mono[n:]
-	return n, nil
-}
-
-// fill decodes the next block into w.mono.
-func (w *wavSource) fill() error {
-	f := w.format
-	frames := int(min(int64(max(1, wavBlock/f.blockAlign())), f.frames-w.pos))
-	size := frames * f.blockAlign()
-	if cap(w.file) < canonicalHeader+size {
-		w.file = make([]byte, canonicalHeader+size)
-	}
-	w.file = w.file[:canonicalHeader+size]
-	body := w.file[canonicalHeader:]
-	at := f.offset + w.pos*int64(f.blockAlign())
-	if n, err := w.r.ReadAt(body, at); n < size {
-		return fmt.Errorf("reading %d bytes of sound at byte %d: got %d: %w", size, at, n, noEOF(err))
-	}
-	w.mono = w.mono[:0]
-	if f.tag == tagFloat && f.container == 8 { // which the library does not know
-		return w.mix(frames, func(i int) float64 {
-			return math.Float64frombits(binary.LittleEndian.Uint64(body[8*i:]))
-		})
-	}
-	data, err := w.ints8to32(frames * f.channels)
-	if err != nil {
-		return err
-	}
-	return w.mix(frames, func(i int) float64 { return w.decode(data[i]) })
-}
-
-const canonicalHeader = 44
-
-// ints8to32 returns the n samples in w.file as the library reads them.
-func (w *wavSource) ints8to32(n int) ([]int, error) {
-	putCanonicalHeader(w.file, w.format)
-	if cap(w.ints.Data) < n {
-		w.ints.Data = make([]int, n)
-	}
-	w.ints.Data = w.ints.Data[:n]
-	got, err := wav.NewDecoder(bytes.NewReader(w.file)).PCMBuffer(&w.ints)
-	if err == nil && got != n {
-		err = fmt.Errorf("got %d samples, want %d", got, n)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("decoding WAV samples: %w", err)
-	}
-	return w.ints.Data, nil
-}
-
-// putCanonicalHeader writes the plainest header there is for the samples that
-// follow it in b: one channel, since the library only cuts bytes into integers.
-func putCanonicalHeader(b []byte, f wavFormat) {
-	le := binary.LittleEndian
-	size := uint32(len(b) - canonicalHeader)
-	copy(b, "RIFF")
-	le.PutUint32(b[4:], 36+size+size&1)
-	copy(b[8:], "WAVEfmt ")
-	le.PutUint32(b[16:], 16)
-	le.PutUint16(b[20:], tagPCM)
-	le.PutUint16(b[22:], 1)
-	le.PutUint32(b[24:], uint32(f.rate))
-	le.PutUint32(b[28:], uint32(f.rate*f.container))
-	le.PutUint16(b[32:], uint16(f.container))
-	le.PutUint16(b[34:], uint16(8*f.container))
-	copy(b[36:], "data")
-	le.PutUint32(b[40:], size+size&1)
-}
-
-// mix appends to w.mono the mean over the channels of each frame; at returns the
-// i-th sample of the block. Only float files can hold what is not a number.
-func (w *wavSource) mix(frames int, at func(i int) float64) error {
-	ch := w.format.channels
-	for i := range frames {
-		sum := 0.0
-		for c := range ch {
-			v := at(i*ch + c)
-			if !(math.Abs(v) <= math.MaxFloat32) {
-				return w.notFinite(w.pos+int64(i), c, v)
-			}
-			sum += v
+		if len(b) == 16 {
+			w.ds64 = int64(min(w.order.Uint64(b[8:]), 1<<62))
 		}
-		w.mono = append(w.mono, float32(sum/float64(ch)))
+	case id == "fmt " && w.fmt == nil:
+		if size < claimed {
+			return 0, malformed(fmt.Sprintf("fmt chunk at byte %d", at), fmt.Sprintf("the %d bytes its header states", claimed), "%d bytes", size)
+		}
+		w.fmt, err = readAt(w.r, body, min(size, 40))
+		return next, err
+	case id == "data" && w.dataAt < 0:
+		w.dataAt = body
+		w.dataSize, w.claimed = w.dataBytes(claimed)
+		next = body + w.dataSize + w.dataSize&1
 	}
-	w.pos += int64(frames)
-	return nil
+	return next, nil
 }
 
-func (w *wavSource) notFinite(frame int64, channel int, v float64) error {
-	return malformed(fmt.Sprintf("sample %d (%.3f s), channel %d", frame, float64(frame)/float64(w.format.rate), channel+1),
-		"a finite number", "%v", v)
-}
-
-// sampleDecoder returns the map from an integer of the library to a sample.
-func sampleDecoder(f wavFormat) func(int) float64 {
+// dataBytes returns how many bytes of sound there are, and how many the header
+// promises, given the size in the header of the data chunk. Programs that write
+// to a pipe cannot know it and leave 0, 0xFFFFFFFF or something near 2 GiB there;
+// what they wrote then reaches to the end of file, and nothing is promised. A size
+// of 0 is believed when the RIFF header, too, ends the file there or accounts for
+// what follows.
+func (w *riffWalk) dataBytes(claimed int64) (size, promised int64) {
+	rest := w.size - w.dataAt
+	const unknown = 0xffffffff
+	const pipe = 0x7ffff000 // sox; others write more
 	switch {
-	case f.tag == tagFloat: // the library gives the bits
-		return func(v int) float64 { return float64(math.Float32frombits(uint32(v))) }
-	case f.tag == tagALaw:
-		return func(v int) float64 { return float64(aLaw(byte(v))) / (1 << 15) }
-	case f.tag == tagMuLaw:
-		return func(v int) float64 { return float64(muLaw(byte(v))) / (1 << 15) }
-	case f.container == 1: // unsigned
-		return func(v int) float64 { return float64(v-128) / 128 }
+	case claimed == unknown && w.ds64 > 0:
+		return min(w.ds64, rest), w.ds64
+	case claimed == 0 && w.form > w.dataAt && w.form != 8+unknown:
+		return 0, 0
+	case claimed == 0:
+		return rest, -1
+	case claimed >= pipe:
+		return min(claimed, rest), -1
 	}
-	scale := math.Ldexp(1, 1-8*f.container)
-	return func(v int) float64 { return float64(v) * scale }
+	return min(claimed, rest), claimed
 }
 
-// aLaw and muLaw expand a byte of telephone sound to 16 bits: a sign, three bits
-// of exponent and four of mantissa.
-//
-// Source: ITU-T G.711 (1988), tables 1 and 2.
-func aLaw(b byte) int {
-	b ^= 0x55
-	v := int(b&0x0f)<<4 + 8
-	if e := b >> 4 & 7; e > 0 {
-		v = (v + 0x100) << (e - 1)
+// readAt reads n bytes of r.
+func readAt(r io.ReaderAt, at, n int64) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(io.NewSectionReader(r, at, n), b); err != nil {
+		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", n, at, noEOF(err))
 	}
-	if b&0x80 == 0 {
-		return -v
-	}
-	return v
+	return b, nil
 }
 
-func muLaw(b byte) int {
-	b = ^b
-	v := (int(b&0x0f)<<3+0x84)<<(b>>4&7) - 0x84
-	if b&0x80 != 0 {
-		return -v
+// parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX
+// (18) or WAVEFORMATEXTENSIBLE (40).
+func parseFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
+	if len(b) < 16 {
+		return pcmLayout{}, malformed("fmt chunk", "at least 16 bytes", "%d", len(b))
 	}
-	return v
+	tag := order.Uint16(b)
+	l := pcmLayout{
+		big:      order == binary.BigEndian,
+		channels: int(order.Uint16(b[2:])),
+		rate:     int(order.Uint32(b[4:])),
+	}
+	align, bits := int(order.Uint16(b[12:])), int(order.Uint16(b[14:]))
+	if tag == tagExtensible {
+		var err error
+		if tag, err = subFormat(b, order); err != nil {
+			return pcmLayout{}, err
+		}
+	}
+	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
+		return pcmLayout{}, err
+	}
+	l.container = (bits + 7) / 8
+	if err := l.setCode(tag, bits); err != nil {
+		return pcmLayout{}, err
+	}
+	// An absent block size (0) follows from the rest; any other must agree. 24 bits
+	// in 4 bytes are well defined only in the extensible form, which states 32 here.
+	if align != 0 && align != l.blockAlign()&0xffff {
+		return pcmLayout{}, malformed("block size",
+			fmt.Sprintf("%d bytes for %d channels of %d bits", l.blockAlign(), l.channels, bits), "%d", align)
+	}
+	return l, nil
 }
 
-// noEOF turns the end of a file into an error where there must be more.
-func noEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
+// subFormat returns the code inside a WAVE_FORMAT_EXTENSIBLE header. Fewer valid
+// bits than the container holds need no care: they are the upper ones.
+func subFormat(b []byte, order binary.ByteOrder) (uint16, error) {
+	if len(b) < 40 {
+		return 0, malformed("WAVE_FORMAT_EXTENSIBLE header", "40 bytes", "%d", len(b))
 	}
-	return err
+	if cb := order.Uint16(b[16:]); cb < 22 {
+		return 0, malformed("WAVE_FORMAT_EXTENSIBLE header", "an extension of 22 bytes", "%d", cb)
+	}
+	// KSDATAFORMAT_SUBTYPE_*: the old code as the first field of a GUID, whose first
+	// three fields follow the byte order of the file.
+	const tail = "\x80\x00\x00\xaa\x00\x38\x9b\x71"
+	if order.Uint32(b[24:]) > 0xffff || order.Uint16(b[28:]) != 0 || order.Uint16(b[30:]) != 0x10 || !bytes.Equal(b[32:40], []byte(tail)) {
+		return 0, unsupported("sub-format", "PCM or float", "GUID % x", b[24:40])
+	}
+	return uint16(order.Uint32(b[24:])), nil
+}
+
+// setCode refuses codes and sample sizes nothing here can read.
+func (l *pcmLayout) setCode(tag uint16, bits int) error {
+	switch tag {
+	case tagPCM:
+		if l.code = pcmSigned; bits <= 8 {
+			l.code = pcmUnsigned
+		}
+	case tagFloat:
+		l.code = pcmFloat
+	case tagALaw:
+		l.code = pcmALaw
+	case tagMuLaw:
+		l.code = pcmMuLaw
+	default:
+		name := codecNames[tag]
+		if name == "" {
+			name = "an unknown code"
+		}
+		return unsupported("WAV sample code", "PCM, float, A-law or mu-law", "%s (0x%04x)", name, tag)
+	}
+	return l.check(bits)
 }

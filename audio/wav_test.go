@@ -55,7 +55,9 @@ func riff(chunks ...[]byte) []byte {
 }
 
 // openBytes opens a file in memory.
-func openBytes(b []byte) (*Clip, error) { return open("x.wav", bytes.NewReader(b), int64(len(b))) }
+func openBytes(b []byte) (*Clip, error) {
+	return Input{}.open("x.wav", bytes.NewReader(b), int64(len(b)))
+}
 
 func TestWAVSamples(t *testing.T) {
 	f32 := func(v ...float32) (b []byte) {
@@ -195,7 +197,7 @@ func TestLongWAVInBoundedMemory(t *testing.T) {
 	head := riff(chunk("fmt ", fmtBody(1, 1, SampleRate, 16)), chunkOf("data", 0xffffffff, nil))
 	const seconds = 1200
 	f := &endless{head: head}
-	c, err := open("long.wav", f, int64(len(head))+2*seconds*SampleRate)
+	c, err := Input{}.open("long.wav", f, int64(len(head))+2*seconds*SampleRate)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,6 +208,7 @@ func samples(clip *audio.Clip, limit int) ([]float32, error) {
 // fill puts a transcript into a record.
 func fill(r *report.Record, t *transcript.Transcript) {
 	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
+	r.Truncated = t.Truncated
 	for _, s := range t.Segments {
 		tokens := make([]int32, len(s.Tokens))
 		for i, tok := range s.Tokens {

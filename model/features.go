@@ -1,6 +1,10 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+
+	"verity/internal/frontend"
+)
 
 // Features says which log-mel front end a checkpoint was trained with, from
 // preprocessor_config.json or, without it, from the sizes. The comments give
@@ -14,19 +18,12 @@ type Features struct {
 	ChunkSeconds float64 // chunk_length
 }
 
-// The one front end Whisper has: openai/whisper@c0d2f62 whisper/audio.py.
-const (
-	sampleRate = 16000
-	fftSize    = 400
-	hopLength  = 160
-)
-
 // parseFeatures reads preprocessor_config.json, or derives everything if b is
 // nil. The file may state any part; what it states must fit the network and the
 // front end.
 func parseFeatures(file string, b []byte, d Dims) (Features, error) {
-	out := Features{d.MelBins, sampleRate, fftSize, hopLength, d.WindowFrames(),
-		float64(d.WindowFrames()) * hopLength / sampleRate}
+	out := Features{d.MelBins, frontend.SampleRate, frontend.WindowSize, frontend.HopLength, d.WindowFrames(),
+		float64(d.WindowFrames()) * frontend.HopLength / frontend.SampleRate}
 	if b == nil {
 		return out, nil
 	}

@@ -23,6 +23,7 @@ type Record struct {
 	Hypothesis  string  `json:"hypothesis"` // raw
 	Language    string  `json:"language,omitempty"`
 	Duration    float64 `json:"audio_seconds"`
+	Truncated   bool    `json:"audio_truncated,omitempty"` // the file ended before its header says
 
 	Segments []Segment          `json:"segments"`
 	Seconds  transcript.Seconds `json:"seconds"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"verity/internal/frontend"
 	"verity/model"
 	"verity/tokenizer"
 )
@@ -101,10 +102,10 @@ func generation(d model.Dims, tok *tokenizer.Tokenizer) map[string]any {
 
 // preprocessor is what WhisperFeatureExtractor reads.
 func preprocessor(d model.Dims) map[string]any {
-	const hop, rate = 160, 16000
+	const hop, rate = frontend.HopLength, frontend.SampleRate
 	return map[string]any{
 		"feature_extractor_type": "WhisperFeatureExtractor", "processor_class": "WhisperProcessor",
-		"feature_size": d.MelBins, "sampling_rate": rate, "hop_length": hop, "n_fft": 400,
+		"feature_size": d.MelBins, "sampling_rate": rate, "hop_length": hop, "n_fft": frontend.WindowSize,
 		"chunk_length": d.WindowFrames() * hop / rate, "n_samples": d.WindowFrames() * hop, "nb_max_frames": d.WindowFrames(),
 		"padding_side": "right", "padding_value": 0.0, "return_attention_mask": false,
 	}

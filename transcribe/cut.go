@@ -3,6 +3,7 @@ package transcribe
 import (
 	"math"
 
+	"verity/audio"
 	"verity/tokenizer"
 )
 
@@ -90,4 +91,4 @@ func wholeEnd(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) float6
 }
 
 // seconds returns the time of a frame.
-func seconds(frame int) float64 { return float64(frame) / framesPerSecond }
+func seconds(frame int) float64 { return float64(frame) / audio.FramesPerSecond }

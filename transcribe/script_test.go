@@ -44,6 +44,8 @@ func (r ramp) Seconds() float64 { return float64(r.frames) / 100 }
 func (r ramp) Hash() uint64     { return 7 }
 func (r ramp) Silence() float32 { return 0 }
 
+func (r ramp) Reach(context.Context, int) (int, error) { return r.frames, nil }
+
 func (r ramp) SilentWindow(ctx context.Context, frame int) (*audio.Mel, error) {
 	return r.Window(ctx, frame)
 }

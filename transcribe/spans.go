@@ -9,8 +9,6 @@ import (
 // A frameSpan is a part of a clip in frames, end not included.
 type frameSpan struct{ start, end int }
 
-const framesPerSecond = audio.SampleRate / audio.HopLength
-
 // frameSpans turns spans in seconds into frames of a clip that has total of them.
 // Upstream lets a span reach beyond the end of the clip, and then never ends.
 func frameSpans(spans []Span, total int) []frameSpan {
@@ -23,7 +21,7 @@ func frameSpans(spans []Span, total int) []frameSpan {
 
 // frameAt rounds as Python's round does: halves to even.
 func frameAt(seconds float64, total int) int {
-	return int(min(math.RoundToEven(seconds*framesPerSecond), float64(total)))
+	return int(min(math.RoundToEven(seconds*audio.FramesPerSecond), float64(total)))
 }
 
 // A cursor is a place in a list of spans. Seek may lie before the span that comes

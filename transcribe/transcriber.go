@@ -158,15 +158,36 @@ type Watch struct {
 // returns what it has together with the error.
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
 	began := time.Now()
-	s, err := audio.NewSpectrogram(ctx, clip, audio.Options{
-		Bins: t.model.Dims.MelBins, Window: t.model.Dims.WindowFrames(), Pad: t.opt.Pad,
-	})
+	s, err := audio.NewSpectrogram(ctx, clip, t.MelOptions())
 	if err != nil {
 		return nil, err
 	}
-	r := t.newTranscription(clip.Name(), s, w)
+	for _, what := range clip.Warnings() {
+		t.opt.Log.Warn(what, "audio", clip.Name())
+	}
+	tr, err := t.run(ctx, clip.Name(), s, began, w)
+	tr.Truncated = clip.Truncated()
+	return tr, err
+}
+
+// Live transcribes sound that is still arriving, until it ends. live must have
+// been made with MelOptions.
+func (t *Transcriber) Live(ctx context.Context, name string, live *audio.Live, w Watch) (*transcript.Transcript, error) {
+	return t.run(ctx, name, live, time.Now(), w)
+}
+
+// MelOptions says which windows the model wants.
+func (t *Transcriber) MelOptions() audio.Options {
+	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.model.Dims.WindowFrames(), Pad: t.opt.Pad}
+}
+
+// run transcribes a source that was opened at the time began.
+func (t *Transcriber) run(
+	ctx context.Context, name string, src source, began time.Time, w Watch,
+) (*transcript.Transcript, error) {
+	r := t.newTranscription(name, src, w)
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
-	err = r.run(ctx)
+	err := r.run(ctx)
 	r.stats.Seconds.Total = time.Since(began).Seconds()
 	return r.transcript(), err
 }

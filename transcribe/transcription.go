@@ -11,9 +11,13 @@ import (
 	"verity/transcript"
 )
 
-// A source gives the windows of one clip. *audio.Spectrogram implements it.
+// A source gives the windows of one clip. *audio.Spectrogram implements it for a
+// file, *audio.Live for sound that is still arriving.
 type source interface {
 	Frames() int
+	// Reach returns how many frames there are. If more are still to come, it waits
+	// for so many.
+	Reach(ctx context.Context, frames int) (int, error)
 	Seconds() float64
 	Hash() uint64
 	Silence() float32
@@ -49,7 +53,9 @@ func (t *Transcriber) newTranscription(name string, src source, w Watch) *transc
 
 // run transcribes window after window.
 func (r *transcription) run(ctx context.Context) error {
-	if r.src.Frames() == 0 {
+	if n, err := r.src.Reach(ctx, 1); err != nil {
+		return err
+	} else if n == 0 {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
 	}
 	defer r.dropFirst()
@@ -59,6 +65,13 @@ func (r *transcription) run(ctx context.Context) error {
 	r.progress()
 	limit := r.t.model.Dims.WindowFrames()
 	for size := r.at.next(limit); size > 0; size = r.at.next(limit) {
+		have, err := r.src.Reach(ctx, r.at.seek+size)
+		if err != nil {
+			return err
+		}
+		if size = min(size, have-r.at.seek); size <= 0 {
+			break // live sound has ended
+		}
 		advance, err := r.window(ctx, size)
 		if err != nil {
 			return err

@@ -10,7 +10,11 @@ type Transcript struct {
 	Duration float64 // of the clip
 	Segments []Segment
 	Stats    Stats
-	Proof    Proof
+
+	// Truncated says that the file ended before its header says: what is missing
+	// was not heard.
+	Truncated bool
+	Proof     Proof
 }
 
 // A Proof is two hashes over every choice of the decoder, in every attempt at every

@@ -73,7 +73,9 @@ func writeJSON(w io.Writer, t *Transcript) error {
 		Duration float64   `json:"duration"`
 		Segments []Segment `json:"segments"`
 		Stats    Stats     `json:"stats"`
-	}{Schema, t.Name, t.Text, t.Language, t.Duration, segments, t.Stats})
+
+		Truncated bool `json:"truncated,omitempty"`
+	}{Schema, t.Name, t.Text, t.Language, t.Duration, segments, t.Stats, t.Truncated})
 }
 
 // milliseconds rounds as Python's round does: halves to even.

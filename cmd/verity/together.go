@@ -75,7 +75,7 @@ func (t *transcription) work(ctx context.Context, jobs []*job) {
 }
 
 func (t *transcription) listen(ctx context.Context, j *job) (*transcript.Transcript, error) {
-	clip, err := t.open(ctx, j.name)
+	clip, err := t.sound.open(ctx, t.env, j.name)
 	if err != nil {
 		return nil, err
 	}

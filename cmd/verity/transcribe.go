@@ -48,6 +48,7 @@ A threshold is turned off by "none", a switch that is on by --NAME=false.
 type transcription struct {
 	env
 	model      modelFlags
+	sound      soundFlags
 	opt        transcribe.Options
 	task       string
 	pad        string
@@ -94,6 +95,7 @@ func transcribeCommand(e env) *cobra.Command {
 	f.SortFlags = false
 	t.model.register(f)
 	f.IntVar(&t.batch, "batch", 1, "`number` of files to transcribe at the same time: they share every pass over\nthe weights. The text does not depend on it")
+	t.sound.register(f)
 	t.registerOutput(f)
 	t.registerDecoding(f)
 	t.model.complete(c)
@@ -154,6 +156,9 @@ func (t *transcription) options() (err error) {
 		t.opt.Pad = audio.PadMel
 	default:
 		return usagef("--pad %q: want audio or mel", t.pad)
+	}
+	if err := t.sound.check(); err != nil {
+		return err
 	}
 	if t.batch < 1 {
 		return usagef("--batch %d: must be 1 or more", t.batch)
@@ -281,7 +286,7 @@ func (t *transcription) all(ctx context.Context, files []string, out output) err
 
 // file transcribes one file.
 func (t *transcription) file(ctx context.Context, name string, out output) error {
-	clip, err := t.open(ctx, name)
+	clip, err := t.sound.open(ctx, t.env, name)
 	if err != nil {
 		return err
 	}
@@ -309,35 +314,11 @@ func (t *transcription) file(ctx context.Context, name string, out output) error
 	return out.finish(name, tr)
 }
 
-// open opens a sound file; "-" is standard input. A pipe may be silent for ever,
-// so whoever reads it is left behind when ctx ends.
-func (t *transcription) open(ctx context.Context, name string) (*audio.Clip, error) {
-	type opened struct {
-		clip *audio.Clip
-		err  error
-	}
-	done := make(chan opened, 1)
-	go func() {
-		var o opened
-		if name == "-" {
-			o.clip, o.err = audio.OpenReader("standard input", t.in)
-		} else {
-			o.clip, o.err = audio.Open(name)
-		}
-		done <- o
-	}()
-	select {
-	case o := <-done:
-		return o.clip, o.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // inFile names the file in err, unless err does so itself.
 func inFile(name string, err error) error {
 	var format *audio.FormatError
-	if errors.As(err, &format) {
+	var read *audio.ReadError
+	if errors.As(err, &format) || errors.As(err, &read) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

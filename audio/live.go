@@ -1,0 +1,278 @@
+package audio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// A Live gives the log-mel windows of sound that is still arriving. It stands
+// where a Spectrogram stands for a file, and differs in what cannot be known
+// before the end:
+//
+//   - the maximum that a window is clamped against is that of all frames up to the
+//     window's end, not of the whole sound;
+//   - Hash is a number the caller gave, not a hash of the samples.
+//
+// A window depends on the samples before its end alone, not on when they came. For
+// sound that fits into one window, windows have the bits of a Spectrogram's.
+//
+// One goroutine may add sound while another asks for windows.
+type Live struct {
+	opt Options
+	id  uint64
+
+	mu      sync.Mutex
+	changed chan struct{} // closed, and made anew, at every change
+	an      *analyzer
+	buf     []float32 // samples that frames yet to come need
+	base    int64     // number of buf[0]
+	n       int64     // samples added
+	ended   bool
+	logs    []float32 // logarithms, [frame][Bins]
+	tops    []float32 // of each frame, the maximum up to it
+	first   int64     // frame number of logs[0]
+	before  float32   // the maximum of all frames before that
+	asked   int64     // the latest window asked for
+}
+
+// ahead is how many frames may arrive before they are asked for: five minutes.
+const ahead = 30000
+
+// NewLive returns a Live without sound yet. id stands for the sound where a file
+// has its hash: sampling depends on it, so that equal ids and equal sound give
+// equal transcripts.
+func NewLive(id uint64, o Options) (*Live, error) {
+	o = o.defaults()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	an, err := newAnalyzer(o.Bins)
+	if err != nil {
+		return nil, err
+	}
+	return &Live{opt: o, id: id, an: an, before: logFloor, changed: make(chan struct{})}, nil
+}
+
+// Add appends mono samples at SampleRate. It waits while five minutes of sound
+// are there that no window has reached yet.
+func (l *Live) Add(ctx context.Context, pcm []float32) error {
+	for len(pcm) > 0 {
+		n, wait, err := l.add(pcm)
+		if err != nil {
+			return err
+		}
+		if pcm = pcm[n:]; n > 0 {
+			continue
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// add takes what there is room for. If that is nothing, it returns the channel
+// that is closed at the next change.
+func (l *Live) add(pcm []float32) (int, <-chan struct{}, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return 0, nil, errors.New("audio: sound added behind the end of a live source")
+	}
+	room := (max(l.asked, 0)+ahead)*HopLength - l.n
+	pcm = pcm[:max(0, min(int64(len(pcm)), room, 1<<14))]
+	if len(pcm) == 0 {
+		return 0, l.changed, nil
+	}
+	for i, v := range pcm {
+		if !(math.Abs(float64(v)) <= tooLoud) {
+			s := shape{rate: SampleRate}
+			return 0, nil, named("live sound", malformed(s.at(l.n+int64(i)), "a finite number", "%v", v))
+		}
+	}
+	l.buf = append(l.buf, pcm...)
+	l.n += int64(len(pcm))
+	l.analyze()
+	l.change()
+	return len(pcm), nil, nil
+}
+
+// End says that no more sound will come.
+func (l *Live) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.ended = true
+		l.analyze()
+		l.change()
+	}
+}
+
+func (l *Live) change() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// have returns the number of the first frame not analyzed.
+func (l *Live) have() int64 { return l.first + int64(len(l.tops)) }
+
+// analyze makes the frames whose samples are all there. After the end, silence
+// follows, as in a Spectrogram.
+func (l *Live) analyze() {
+	fits := l.ended && l.opt.Pad == PadAudio && l.n <= int64(l.opt.Window)*HopLength
+	row := make([]float32, l.opt.Bins)
+	var x frameSamples
+	for t := l.have(); ; t++ {
+		switch {
+		case !l.ended && frameStart(t)+WindowSize > l.n, l.ended && t >= soundFrames(l.n):
+			return
+		}
+		drop := min(max(frameStart(t), 0)-l.base, int64(len(l.buf)))
+		l.buf = l.buf[:copy(l.buf, l.buf[drop:])]
+		l.base += drop
+		x.gather(t, l.buf, l.base, l.n)
+		switch end := int64(l.opt.Window) * HopLength; {
+		case fits && t*HopLength < end:
+			x.reflect(t, end)
+		case frameStart(t) < 0:
+			x.reflect(t, frameStart(t)+WindowSize)
+		}
+		top := l.an.frame(row, &x)
+		if fits && t >= int64(l.opt.Window) {
+			top = logFloor // a Spectrogram does not count it either
+		}
+		l.logs = append(l.logs, row...)
+		l.tops = append(l.tops, max(top, l.top(t-1)))
+	}
+}
+
+// top returns the maximum of all frames up to t.
+func (l *Live) top(t int64) float32 {
+	t = min(t, l.have()-1)
+	if t < l.first {
+		return l.before
+	}
+	return l.tops[t-l.first]
+}
+
+// Reach waits until there are frames full hops of sound, or no more will come, and
+// returns how many there are.
+func (l *Live) Reach(ctx context.Context, frames int) (int, error) {
+	for {
+		l.mu.Lock()
+		have, ended, wait := l.n/HopLength, l.ended, l.changed
+		l.mu.Unlock()
+		if ended || have >= int64(frames) {
+			return int(have), ctx.Err()
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return int(have), ctx.Err()
+		}
+	}
+}
+
+// Unknown is what Frames returns while the length is not known yet: more frames
+// than any sound has.
+const Unknown = 1 << 40
+
+// Frames returns the number of frames once the sound has ended, Unknown before.
+func (l *Live) Frames() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		return Unknown
+	}
+	return int(l.n / HopLength)
+}
+
+// Seconds returns the length of the sound so far.
+func (l *Live) Seconds() float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return float64(l.n) / SampleRate
+}
+
+// Hash returns the number that NewLive was given.
+func (l *Live) Hash() uint64 { return l.id }
+
+// Silence returns what the cells of a window hold where the sound is silent,
+// clamped against all that has arrived.
+func (l *Live) Silence() float32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return cell(logFloor, l.top(Unknown))
+}
+
+// Window returns the window that starts at frame, [Bins][Options.Window], as soon
+// as it is full or the sound has ended. Windows must be asked for in ascending
+// order; one may reach back by a window's length at most.
+func (l *Live) Window(ctx context.Context, frame int) (*Mel, error) {
+	return l.window(ctx, frame, l.opt.Pad)
+}
+
+// SilentWindow returns the window that starts at frame as Window does, but with
+// silence after the end whatever Options.Pad says.
+func (l *Live) SilentWindow(ctx context.Context, frame int) (*Mel, error) {
+	return l.window(ctx, frame, PadAudio)
+}
+
+func (l *Live) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
+	if frame < 0 {
+		return nil, fmt.Errorf("live sound: window: got start frame %d, want 0 or more", frame)
+	}
+	from, size := int64(frame), int64(l.opt.Window)
+	for {
+		l.mu.Lock()
+		if l.asked < from {
+			l.asked = from
+			l.change() // there is room for more sound
+		}
+		wait := l.changed
+		if l.ended || l.have() >= from+size {
+			defer l.mu.Unlock()
+			return l.render(from, size, pad)
+		}
+		l.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// render makes a window of the frames that are there and forgets what lies more
+// than a window before it.
+func (l *Live) render(from, size int64, pad Pad) (*Mel, error) {
+	if from < l.first {
+		return nil, fmt.Errorf("live sound: window: got start frame %d, want %d or more: what came before is forgotten", from, l.first)
+	}
+	bins := l.opt.Bins
+	m := &Mel{Bins: bins, Frames: int(size), Data: make([]float32, bins*int(size))}
+	top := l.top(from + size - 1)
+	end := l.have() // of sound
+	if l.ended && pad == PadMel {
+		end = min(end, l.n/HopLength)
+	}
+	sound := min(max(end-from, 0), size)
+	if sound > 0 {
+		m.put(0, l.logs[(from-l.first)*int64(bins):][:sound*int64(bins)], top)
+	}
+	if pad == PadAudio {
+		m.put(int(sound), silence(int(size-sound)*bins), top)
+	}
+	if drop := min(from-size, l.have()) - l.first; drop > 0 {
+		l.before = l.tops[drop-1]
+		l.tops = append(l.tops[:0], l.tops[drop:]...)
+		l.logs = append(l.logs[:0], l.logs[drop*int64(bins):]...)
+		l.first += drop
+	}
+	return m, nil
+}

@@ -1,0 +1,152 @@
+package audio
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// A source decodes one file. A new format is one file of this package with a
+// source in it, and one line in the table of formats.
+type source interface {
+	// shape does not change while the source is read.
+	shape() shape
+
+	// read fills some of dst with whole frames: one sample of every channel,
+	// interleaved, nominally in [-1, 1]. It returns how many samples those are, and
+	// io.EOF with none at the end. len(dst) is at least a frame.
+	read(dst []float64) (int, error)
+
+	// rewind makes the next read start at the beginning and give the same samples.
+	rewind() error
+}
+
+// A shape says what a source gives.
+type shape struct {
+	rate     int   // Hz
+	channels int   // 1 or more
+	promised int64 // frames the file says it has; 0 if it does not say, or not reliably
+}
+
+// Rates outside these are taken for damage: below, a few bytes would be hours of
+// audio; above, one output sample would take thousands of products.
+const (
+	minRate = 1000
+	maxRate = 1_000_000
+)
+
+// maxChannels is what the channel count of a WAV file can say.
+const maxChannels = 65535
+
+func (s shape) check() error {
+	switch {
+	case s.rate < minRate || s.rate > maxRate:
+		return unsupported("sample rate", fmt.Sprintf("%d to %d Hz", minRate, maxRate), "%d Hz", s.rate)
+	case s.channels < 1 || s.channels > maxChannels:
+		return malformed("channels", fmt.Sprintf("1 to %d", maxChannels), "%d", s.channels)
+	}
+	return nil
+}
+
+// seconds returns the time of a frame.
+func (s shape) seconds(frame int64) float64 { return float64(frame) / float64(s.rate) }
+
+// at names the place of a frame in errors.
+func (s shape) at(frame int64) string {
+	return fmt.Sprintf("sample %d (%.3f s)", frame, s.seconds(frame))
+}
+
+// mono is a signal of one channel.
+type mono interface {
+	rate() int
+	// read fills some of dst; it returns io.EOF, and no samples, at the end.
+	read(dst []float32) (int, error)
+	rewind() error
+}
+
+const (
+	// loud is the level above which a clip is said to be scaled wrongly. Float files
+	// may exceed 1 a little, where the master was not limited.
+	loud = 16
+	// tooLoud bounds samples: what exceeds it would overflow in the filters behind.
+	tooLoud = 1e30
+)
+
+// A mixer makes one channel of a source: the mean of all, or one of them.
+type mixer struct {
+	src   source
+	shape shape
+	pick  int // channel, from 1; 0 means the mean
+	buf   []float64
+	frame int64   // frames read since the beginning
+	peak  float64 // largest magnitude seen
+}
+
+func (m *mixer) rate() int { return m.shape.rate }
+
+func (m *mixer) rewind() error {
+	m.frame = 0
+	return m.src.rewind()
+}
+
+// mixBlock is how many samples of all channels are mixed at a time.
+const mixBlock = 1 << 13
+
+func (m *mixer) read(dst []float32) (int, error) {
+	ch := m.shape.channels
+	n := max(1, min(len(dst), mixBlock/ch)) * ch
+	if cap(m.buf) < n {
+		m.buf = make([]float64, n)
+	}
+	n, err := m.src.read(m.buf[:n])
+	if err != nil {
+		return 0, err
+	}
+	for i := range n / ch {
+		if dst[i], err = m.sample(m.buf[i*ch:][:ch]); err != nil {
+			return 0, err
+		}
+		m.frame++
+	}
+	return n / ch, nil
+}
+
+// sample mixes one frame.
+func (m *mixer) sample(frame []float64) (float32, error) {
+	sum := 0.0
+	for c, v := range frame {
+		a := math.Abs(v)
+		if !(a <= tooLoud) {
+			return 0, m.refuse(c, v)
+		}
+		m.peak = max(m.peak, a)
+		sum += v
+	}
+	if m.pick > 0 {
+		return float32(frame[m.pick-1]), nil
+	}
+	return float32(sum / float64(len(frame))), nil
+}
+
+func (m *mixer) refuse(channel int, v float64) error {
+	want := "a finite number"
+	if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		want = fmt.Sprintf("at most %.0e", float64(tooLoud))
+	}
+	return malformed(fmt.Sprintf("%s, channel %d", m.shape.at(m.frame), channel+1), want, "%v", v)
+}
+
+// noEOF turns the end of a file into an error where there must be more.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// catch turns a panic of a decoder library into an error: its input is anybody's.
+func catch(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = malformed(what, "", "decoder failed: %v", p)
+	}
+}

@@ -1,0 +1,111 @@
+package audio
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+)
+
+// OpenReader opens sound that can be read only once, such as standard input. It is
+// copied to a temporary file, which is gone after Close at the latest. Name is
+// used in errors. A file that nothing here can read is refused as soon as its
+// first bytes are there, not after gigabytes of video.
+func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip, error) {
+	s, err := newSpool()
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
+	}
+	c, err := in.fromSpool(ctx, name, s, r)
+	if err != nil {
+		s.close()
+		return nil, named(name, err)
+	}
+	c.file, c.temp = s.file, s.path
+	return c, nil
+}
+
+func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reader) (*Clip, error) {
+	start, err := s.head(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.hopeless(s.file, start); err != nil {
+		return nil, err
+	}
+	if err := s.fill(r, -1); err != nil {
+		return nil, err
+	}
+	return in.open(name, s.file, s.size)
+}
+
+// hopeless returns the error that open would return whatever follows the bytes at
+// start, or nil.
+func (in Input) hopeless(r io.ReaderAt, start int64) error {
+	head, err := readHead(r, start)
+	if err != nil {
+		return err
+	}
+	if f := formatOf(head); f == nil || f.open == nil {
+		return refuse(head)
+	}
+	return nil
+}
+
+// A spool is a temporary file that takes in a stream.
+type spool struct {
+	file *os.File
+	path string // "" if the file has lost its name already
+	size int64
+}
+
+func newSpool() (*spool, error) {
+	f, err := os.CreateTemp("", "verity-audio-*")
+	if err != nil {
+		return nil, err
+	}
+	s := &spool{file: f}
+	// Where an open file may lose its name it does so now. Then it cannot be left
+	// behind, however this process ends.
+	if os.Remove(f.Name()) != nil {
+		s.path = f.Name()
+	}
+	return s, nil
+}
+
+// fill copies r until the spool holds size bytes; -1 means all of r. Fewer are no
+// error.
+func (s *spool) fill(r io.Reader, size int64) error {
+	if size >= 0 {
+		r = io.LimitReader(r, max(size-s.size, 0))
+	}
+	n, err := io.Copy(s.file, r)
+	s.size += n
+	if err != nil {
+		return fmt.Errorf("copying it to a temporary file: %w", err)
+	}
+	return nil
+}
+
+// head fills the spool until it holds the first bytes of the sound itself, behind
+// any ID3 tags, and returns where they begin.
+func (s *spool) head(r io.Reader) (start int64, err error) {
+	for range maxTags {
+		if err := s.fill(r, start+sniffLen); err != nil {
+			return 0, err
+		}
+		head, err := readHead(s.file, start)
+		if err != nil || !hasAt(head, 0, "ID3") {
+			return start, err
+		}
+		start += id3Size(head)
+	}
+	return start, nil
+}
+
+func (s *spool) close() {
+	s.file.Close()
+	if s.path != "" {
+		os.Remove(s.path)
+	}
+}

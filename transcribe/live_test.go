@@ -1,0 +1,49 @@
+package transcribe
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"verity/audio"
+	"verity/internal/testmodel"
+)
+
+// TestLive wants, of sound that arrives in pieces and fits into a window, the very
+// transcript of the file.
+func TestLive(t *testing.T) {
+	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 1)
+	tr, err := New(m, Options{Language: "en", Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pcm := sound(12000)
+	want, err := tr.Transcribe(t.Context(), audio.FromSamples("sound", pcm), Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := audio.NewSpectrogram(t.Context(), audio.FromSamples("sound", pcm), tr.MelOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := audio.NewLive(s.Hash(), tr.MelOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for piece := range slices.Chunk(pcm, 700) {
+			if err := live.Add(t.Context(), piece); err != nil {
+				t.Error(err)
+			}
+		}
+		live.End()
+	}()
+	got, err := tr.Live(t.Context(), "sound", live, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.Segments, want.Segments) || got.Proof != want.Proof || got.Duration != want.Duration {
+		t.Errorf("live: %d segments, %v s, %v\nfile: %d segments, %v s, %v",
+			len(got.Segments), got.Duration, got.Proof, len(want.Segments), want.Duration, want.Proof)
+	}
+}
