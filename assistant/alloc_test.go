@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"verity/decoder"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
+	"verity/precision"
 )
 
 // TestAssistedAllocates: rounds in which an int8 assistant drafts for a wider target,
@@ -14,8 +14,8 @@ func TestAssistedAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
-	r := newRig(t, "multi", 2, tensor.F16)
-	light, err := decoder.New(testmodel.Open(t, "multi"), decoder.Options{Precision: tensor.I8})
+	r := newRig(t, "multi", 2, precision.F16)
+	light, err := decoder.New(testmodel.Open(t, "multi"), decoder.Options{Precision: precision.Of(precision.Int8)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"verity/decoder"
-	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // A doubter gives up drafts that the assistant holds for unlikely, as Auto does.
@@ -20,7 +20,7 @@ func (d doubter) More(_ int, lp float32) (keep, more bool) { return lp >= d.leas
 // TestRejectionDoubt: what an assistant drew is judged, however unlikely it was to be
 // drawn: if unlikely tokens were left out of drafts, they would come too seldom.
 func TestRejectionDoubt(t *testing.T) {
-	r := newRig(t, "odd", 1, tensor.F32)
+	r := newRig(t, "odd", 1, precision.F32)
 	self := &Model{Decoder: r.d, EOT: r.tok.EOT}
 	l := self.Listen(r.audio)
 	defer l.Close()

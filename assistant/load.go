@@ -13,6 +13,7 @@ import (
 	"verity/internal/tensor"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -31,9 +32,9 @@ type LoadOptions struct {
 	// Pool runs the products. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Precision is the type the assistant's weights are stored in. Zero means as
+	// Precision is what the assistant is held and computed in. The zero value is as
 	// exact as the file. Output does not depend on it.
-	Precision tensor.DType
+	Precision precision.Precision
 
 	// Shortlist is how many text tokens the assistant may draft, the lowest ids;
 	// special tokens and timestamps come on top. 0 means all. Output does not depend
@@ -103,7 +104,7 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 func Self(t Target, o LoadOptions) (*Model, error) {
 	const name = "the model as its own assistant"
 	eot := t.Tokenizer.EOT
-	if d := t.Decoder; d != nil && d.Storage() == o.Precision && shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
+	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() && shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
 		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
 	}
 	d, err := o.decoder(t.Checkpoint, eot, t.Decoder)

@@ -19,6 +19,7 @@ import (
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/models/demo"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -103,19 +104,19 @@ func TestSelfShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := decoder.New(c, decoder.Options{Precision: tensor.I8})
+	d, err := decoder.New(c, decoder.Options{Precision: precision.Of(precision.Int8)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	blind := Target{Tokenizer: tok, Decoder: d} // no checkpoint to read
-	m, err := Self(blind, LoadOptions{Precision: tensor.I8})
+	m, err := Self(blind, LoadOptions{Precision: precision.Of(precision.Int8)})
 	if err != nil || m.Decoder == d || m.Decoder.StepBytes(1) != d.StepBytes(1) {
 		t.Errorf("in the same precision: %v, %+v, want the same weights in a decoder of its own", err, m)
 	}
 	seeing := Target{Checkpoint: c, Tokenizer: tok, Decoder: d}
-	for _, o := range []LoadOptions{{Precision: tensor.F16}, {Precision: tensor.I8, Shortlist: 100}} {
+	for _, o := range []LoadOptions{{Precision: precision.Of(precision.F16)}, {Precision: precision.Of(precision.Int8), Shortlist: 100}} {
 		m, err := Self(seeing, o)
-		if err != nil || m.Decoder.Storage() != o.Precision || m.Decoder.StepBytes(1) == d.StepBytes(1) {
+		if err != nil || m.Decoder.Precision() != o.Precision.Complete() || m.Decoder.StepBytes(1) == d.StepBytes(1) {
 			t.Errorf("%+v: %v, %d bytes a step, want others than %d", o, err, m.Decoder.StepBytes(1), d.StepBytes(1))
 		}
 	}

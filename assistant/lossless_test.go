@@ -10,10 +10,10 @@ import (
 
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -30,7 +30,7 @@ type rig struct {
 	top   decoder.Sampling // its TopK and TopP
 }
 
-func newRig(t testing.TB, spec string, threads int, precision tensor.DType) *rig {
+func newRig(t testing.TB, spec string, threads int, format precision.Format) *rig {
 	t.Helper()
 	c, err := model.OpenFS(testmodel.FS(testmodel.Named(spec)), spec)
 	if err != nil {
@@ -38,7 +38,7 @@ func newRig(t testing.TB, spec string, threads int, precision tensor.DType) *rig
 	}
 	pool := parallel.New(threads)
 	t.Cleanup(pool.Close)
-	d, err := decoder.New(c, decoder.Options{Pool: pool, Precision: precision})
+	d, err := decoder.New(c, decoder.Options{Pool: pool, Precision: precision.Of(format)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func newRig(t testing.TB, spec string, threads int, precision tensor.DType) *rig
 		f.Data[i] = float32(rng.NormFloat64())
 	}
 	r := &rig{d: d, tok: tok, gen: c.Generation, audio: Window{Features: f}}
-	if r.short, err = (LoadOptions{Pool: pool, Precision: tensor.I8, Shortlist: 2000}).decoder(c, tok.EOT, nil); err != nil {
+	if r.short, err = (LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8), Shortlist: 2000}).decoder(c, tok.EOT, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r.cross, err = d.Cross(t.Context(), f); err != nil {
@@ -148,9 +148,9 @@ func TestLossless(t *testing.T) {
 	if testing.Short() {
 		temperatures, lengths = []float32{0, 1}, []int{2, 5}
 	}
-	for threads, precision := range map[int]tensor.DType{1: tensor.F32, 2: tensor.F16} {
-		plain := newRig(t, "odd", 1, precision)
-		r := newRig(t, "odd", threads, precision)
+	for threads, format := range map[int]precision.Format{1: precision.F32, 2: precision.F16} {
+		plain := newRig(t, "odd", 1, format)
+		r := newRig(t, "odd", threads, format)
 		for _, temperature := range temperatures {
 			want, silence, _ := plain.run(t, Off{}, Constant(0), temperature)
 			if len(want) < 5 {
@@ -159,7 +159,7 @@ func TestLossless(t *testing.T) {
 			for name, a := range r.assistants() {
 				for _, n := range lengths {
 					got, s, stats := r.run(t, a, Constant(n), temperature)
-					at := fmt.Sprintf("%s, drafts of %d, T=%v, %d threads, %v", name, n, temperature, threads, precision)
+					at := fmt.Sprintf("%s, drafts of %d, T=%v, %d threads, %v", name, n, temperature, threads, format)
 					if !slices.EqualFunc(got, want, sameBits) || math.Float32bits(s) != math.Float32bits(silence) {
 						t.Fatalf("%s: %v, no speech %v\nwant %v, no speech %v", at, got, s, want, silence)
 					}
@@ -173,7 +173,7 @@ func TestLossless(t *testing.T) {
 // TestLosslessProcessors is the same with the rules and filters that users of
 // transformers turn on, each alone and all together.
 func TestLosslessProcessors(t *testing.T) {
-	base := newRig(t, "odd", 2, tensor.F16)
+	base := newRig(t, "odd", 2, precision.F16)
 	usual, _, _ := base.run(t, Off{}, Constant(0), 0.4)
 	for name, o := range map[string]struct {
 		rules decoder.Repetition

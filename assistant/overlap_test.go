@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"verity/decoder"
-	"verity/internal/tensor"
+	"verity/precision"
 	"verity/transcript"
 )
 
@@ -92,7 +92,7 @@ func TestOverlap(t *testing.T) {
 // On a real network: weighing changes no bit, counts what was judged, and finds
 // the target's odds in its own assistant, at any temperature.
 func TestOverlapSession(t *testing.T) {
-	r := newRig(t, "odd", 2, tensor.F16)
+	r := newRig(t, "odd", 2, precision.F16)
 	for _, temperature := range []float32{0, 0.8} {
 		want, _, _ := r.run(t, Off{}, Constant(0), temperature)
 		for name, a := range r.assistants() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"verity/decoder"
-	"verity/internal/tensor"
+	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -147,7 +147,7 @@ func TestRejection(t *testing.T) {
 // On a real network: an assistant with the target's odds has every draft
 // accepted, at temperature 0 rejection is greedy, and others end as they should.
 func TestRejectionSession(t *testing.T) {
-	r := newRig(t, "odd", 2, tensor.F16)
+	r := newRig(t, "odd", 2, precision.F16)
 	run := func(a Assistant, temperature float32) ([]decoder.Choice, transcript.Drafts) {
 		o := r.options(temperature)
 		s, err := r.d.NewSession(r.cross, o)

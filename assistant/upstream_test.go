@@ -12,9 +12,9 @@ import (
 
 	"verity/decoder"
 	"verity/internal/safetensors"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
+	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -91,7 +91,7 @@ func pairPlaces(tok *tokenizer.Tokenizer, text []Token) (places []int) {
 // network: what stands where in a block of drafts. The network never ends by
 // itself, so a token that it is known to choose is taken for the end.
 func TestUpstreamBlocks(t *testing.T) {
-	r := newRig(t, "odd", 1, tensor.F32)
+	r := newRig(t, "odd", 1, precision.F32)
 	o := r.options(0.4)
 	plain, _ := r.decode(t, o, Off{}, Constant(0), never, 24)
 	text := texts(plain)
@@ -248,7 +248,7 @@ func (r *rig) flip(t *testing.T) (decoder.SessionOptions, []decoder.Choice, int)
 // TestUpstreamLimits: transformers drafted past the position table of one of the
 // models ("index 448 out of range" at the length limit).
 func TestUpstreamLimits(t *testing.T) {
-	r := newRig(t, "odd", 1, tensor.F32)
+	r := newRig(t, "odd", 1, precision.F32)
 	positions := r.d.Dims().TextPositions
 	prompt := func(n int) decoder.SessionOptions {
 		o := r.options(0.4)
@@ -287,7 +287,7 @@ func TestUpstreamLimits(t *testing.T) {
 		})
 	}
 	t.Run("assistant of fewer positions than the target", func(t *testing.T) {
-		target := newRig(t, "f16", 1, tensor.F16) // 448 positions
+		target := newRig(t, "f16", 1, precision.F16) // 448 positions
 		small := &Model{Decoder: r.d, EOT: r.tok.EOT}
 		target.audio = r.audio
 		o := target.options(0.4)
@@ -308,14 +308,14 @@ func TestUpstreamLimits(t *testing.T) {
 // TestUpstreamPrecisions: the target in int8 is held against itself in int8; its
 // drafts may come from any precision.
 func TestUpstreamPrecisions(t *testing.T) {
-	target := newRig(t, "odd", 1, tensor.I8)
+	target := newRig(t, "odd", 1, precision.Int8)
 	want, _, _ := target.run(t, Off{}, Constant(0), 0.4)
-	for _, precision := range []tensor.DType{tensor.I8, tensor.F16} {
-		t.Run(fmt.Sprintf("int8 target with %v drafts of the same model", precision), func(t *testing.T) {
-			draft := newRig(t, "odd", 1, precision)
+	for _, format := range []precision.Format{precision.Int8, precision.F16} {
+		t.Run(fmt.Sprintf("int8 target with %v drafts of the same model", format), func(t *testing.T) {
+			draft := newRig(t, "odd", 1, format)
 			got, _, s := target.run(t, &Model{Decoder: draft.d, EOT: target.tok.EOT}, Constant(5), 0.4)
 			wantSame(t, "int8", got, want)
-			if s.Drafted == 0 || precision == tensor.I8 && s.Accepted != s.Drafted {
+			if s.Drafted == 0 || format == precision.Int8 && s.Accepted != s.Drafted {
 				t.Errorf("%+v", s)
 			}
 		})

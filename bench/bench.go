@@ -13,9 +13,9 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -25,9 +25,9 @@ type Options struct {
 	// Pool runs the arithmetic. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Precision is the type weights are stored in. Zero means f16 if every weight
-	// survives that exactly, else the type of the file.
-	Precision tensor.DType
+	// Precision is what weights are held and computed in. The zero value is as exact
+	// as the file.
+	Precision precision.Precision
 
 	// Stage is how long each stage is repeated at least, three times as long for
 	// passes. 0 means 2 s; 3 runs are made in any case.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"verity/decoder"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
+	"verity/precision"
 	"verity/synth"
 )
 
@@ -64,11 +64,11 @@ func TestWorkByHand(t *testing.T) {
 // the arithmetic they run in.
 func TestIdeal(t *testing.T) {
 	at := Ceiling{GFLOPS: 2, GOPSInt8: 16, GBPS: 5}
-	for precision, want := range map[tensor.DType]float64{
-		tensor.F32: 48e9/2e9 + 8e9/2e9, tensor.F16: 28, tensor.BF16: 28, tensor.I8: 3.5,
+	for format, want := range map[precision.Format]float64{
+		precision.F32: 48e9/2e9 + 8e9/2e9, precision.F16: 28, precision.BF16: 28, precision.Int8: 3.5,
 	} {
-		if got := (work{products: 48e9, attend: 8e9}).ideal(at, precision); got != want {
-			t.Errorf("%v: %v s, want %v", precision, got, want)
+		if got := (work{products: 48e9, attend: 8e9}).ideal(at, precision.Of(format)); got != want {
+			t.Errorf("%v: %v s, want %v", format, got, want)
 		}
 	}
 }
@@ -77,13 +77,13 @@ func TestIdeal(t *testing.T) {
 // can be worked out by hand.
 func TestShares(t *testing.T) {
 	c := testmodel.Open(t, "odd")
-	d, err := decoder.New(c, decoder.Options{Precision: tensor.F16})
+	d, err := decoder.New(c, decoder.Options{Precision: precision.Of(precision.F16)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// At the second ceiling all takes half as long and reaches the same share.
 	slow, fast := Ceiling{GFLOPS: 1, GOPSInt8: 4, GBPS: 0.1}, Ceiling{GFLOPS: 2, GOPSInt8: 8, GBPS: 0.2}
-	b := &bench{Options: Options{Precision: tensor.F16}, dims: c.Dims, decoder: d, ceilings: []Ceiling{slow, fast}}
+	b := &bench{Options: Options{Precision: precision.Of(precision.F16)}, dims: c.Dims, decoder: d, ceilings: []Ceiling{slow, fast}}
 	b.melRuns = runs{{0.03, slow}}
 	b.encodeRuns = runs{{0.25, slow}, {0.125, fast}, {9, slow}}
 	b.crossRuns = runs{{0.004, slow}, {0.002, fast}, {0.004, slow}}

@@ -82,7 +82,7 @@ func (b *bench) load(c *model.Checkpoint) (err error) {
 	if b.encoder, err = encoder.New(c, encoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
 		return err
 	}
-	b.Precision = b.encoder.Storage()
+	b.Precision = b.encoder.Precision()
 	b.decoder, err = decoder.New(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
 	return err
 }

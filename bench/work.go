@@ -1,8 +1,8 @@
 package bench
 
 import (
-	"verity/internal/tensor"
 	"verity/model"
+	"verity/precision"
 )
 
 // A work is operations, a multiplication and an addition counted as two.
@@ -37,13 +37,18 @@ func passWork(d model.Dims, rows, positions int) work {
 	}
 }
 
-// ideal returns the seconds that a work takes at the ceilings. An int8 model computes
-// both kinds of products in int8.
-func (w work) ideal(c Ceiling, precision tensor.DType) float64 {
-	if precision == tensor.I8 {
-		return w.all() / (1e9 * c.GOPSInt8)
+// ideal returns the seconds that a work takes at the ceilings of the arithmetic it
+// runs in: products with weights in that of the activations, those among activations
+// in that of the cache.
+func (w work) ideal(c Ceiling, p precision.Precision) float64 {
+	ceiling := func(f precision.Format) float64 {
+		if f == precision.Int8 {
+			return 1e9 * c.GOPSInt8
+		}
+		return 1e9 * c.GFLOPS
 	}
-	return w.all() / (1e9 * c.GFLOPS)
+	p = p.Complete()
+	return w.products/ceiling(p.Activations) + w.attend/ceiling(p.Cache)
 }
 
 // all returns all operations.

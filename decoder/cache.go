@@ -6,7 +6,7 @@ import (
 
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/tensor"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -16,7 +16,7 @@ type cache struct {
 	values *kernel.Values
 }
 
-func newCaches(layers, heads, size, capacity int, t tensor.DType) []cache {
+func newCaches(layers, heads, size, capacity int, t precision.Format) []cache {
 	all := make([]cache, layers)
 	for i := range all {
 		all[i] = cache{kernel.NewKeys(heads, size, capacity, t), kernel.NewValues(heads, size, capacity, t)}
@@ -61,7 +61,7 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 // that cannot afford the audio.
 func (d *Decoder) BlankCross() *Cross {
 	m := d.dims
-	return &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioPositions, d.cacheType())}
+	return &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioPositions, d.precision.Cache)}
 }
 
 // Close returns the memory of c to its decoder. c and every stream over it must
@@ -89,7 +89,7 @@ func (d *Decoder) NewStream(c *Cross) *Stream {
 	s, ok := d.streams.get()
 	if !ok {
 		m := d.dims
-		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.TextPositions, d.cacheType())}
+		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.TextPositions, d.precision.Cache)}
 	}
 	s.cross, s.length, s.traffic = c, 0, Traffic{}
 	return s

@@ -6,9 +6,9 @@ import (
 
 	"verity/internal/kernel"
 	"verity/internal/layer"
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -18,9 +18,9 @@ type Options struct {
 	// Pool runs the products. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Precision is the type weights are stored in. Zero means f16 if every
-	// weight survives that exactly, else the type of the file.
-	Precision tensor.DType
+	// Precision is what weights are held and computed in. The zero value is as
+	// exact as the file.
+	Precision precision.Precision
 
 	// Shortlist is for an assistant: the only tokens that get logits, ascending.
 	// All others are at -Inf, and their part of the vocabulary head, most of a
@@ -37,7 +37,7 @@ type Options struct {
 type Decoder struct {
 	dims      model.Dims
 	pool      *parallel.Pool
-	store     tensor.DType
+	precision precision.Precision
 	embed     *kernel.Matrix // [vocab][width]
 	head      *kernel.Matrix // embed, unless the checkpoint has its own or there is a shortlist
 	shortlist []tokenizer.Token
@@ -61,13 +61,13 @@ type block struct {
 
 // New reads the decoder of c.
 func New(c *model.Checkpoint, o Options) (*Decoder, error) {
-	store, err := layer.Storage(c, o.Precision, o.Pool)
+	p, err := layer.Resolve(c, o.Precision, o.Pool)
 	if err != nil {
 		return nil, err
 	}
 	const embed, untied = "decoder.embed_tokens.weight", "proj_out.weight"
-	m, l := c.Dims, layer.NewLoader(c, store, o.Pool)
-	d := &Decoder{dims: m, pool: o.Pool, store: store, shortlist: o.Shortlist}
+	m, l := c.Dims, layer.NewLoader(c, p, o.Pool)
+	d := &Decoder{dims: m, pool: o.Pool, precision: p, shortlist: o.Shortlist}
 	head := embed
 	if slices.Contains(c.Names(), untied) {
 		head = untied
@@ -119,20 +119,11 @@ func loadBlock(l *layer.Loader, at string, m model.Dims) block {
 // Dims returns the sizes of the network.
 func (d *Decoder) Dims() model.Dims { return d.dims }
 
-// cacheType is the storage of keys and values: that of the weights, but f16 for
-// bfloat16, which is as narrow and eight times as fine.
-func (d *Decoder) cacheType() tensor.DType {
-	if d.store == tensor.BF16 {
-		return tensor.F16
-	}
-	return d.store
-}
-
 // On returns the same decoder on another pool: it shares the weights, and has
 // buffers and caches of its own.
 func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	return &Decoder{
-		dims: d.dims, pool: p, store: d.store, embed: d.embed, head: d.head, shortlist: d.shortlist,
+		dims: d.dims, pool: p, precision: d.precision, embed: d.embed, head: d.head, shortlist: d.shortlist,
 		positions: d.positions, blocks: d.blocks, norm: d.norm,
 	}
 }
@@ -152,5 +143,5 @@ func (d *Decoder) Bytes() int64 {
 	return n
 }
 
-// Storage returns the type matrices are stored in.
-func (d *Decoder) Storage() tensor.DType { return d.store }
+// Precision returns what the network is held and computed in, with nothing automatic.
+func (d *Decoder) Precision() precision.Precision { return d.precision }

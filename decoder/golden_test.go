@@ -9,10 +9,10 @@ import (
 	"verity/encoder"
 	"verity/internal/golden"
 	"verity/internal/kernel"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -29,7 +29,7 @@ type rig struct {
 // A setting is a test checkpoint in a precision.
 type setting struct {
 	name      string
-	precision tensor.DType
+	precision precision.Format
 }
 
 // settings are every checkpoint in float32, where only summation separates us
@@ -37,7 +37,7 @@ type setting struct {
 // values are rounded, and held to what that does to upstream's logits.
 func settings() (all []setting) {
 	for _, s := range testmodel.Specs() {
-		all = append(all, setting{s.Name, tensor.F32})
+		all = append(all, setting{s.Name, precision.F32})
 		if s.DType != "f32" {
 			all = append(all, setting{s.Name, 0})
 		}
@@ -62,10 +62,10 @@ func newRig(t *testing.T, s setting) *rig {
 		r.ref.Tol.Logits = r.ref.Tol.Cache
 	}
 	var err error
-	if r.enc, err = encoder.New(r.c, encoder.Options{Pool: pool, Precision: s.precision}); err != nil {
+	if r.enc, err = encoder.New(r.c, encoder.Options{Pool: pool, Precision: precision.Of(s.precision)}); err != nil {
 		t.Fatal(err)
 	}
-	if r.dec, err = decoder.New(r.c, decoder.Options{Pool: pool, Precision: s.precision}); err != nil {
+	if r.dec, err = decoder.New(r.c, decoder.Options{Pool: pool, Precision: precision.Of(s.precision)}); err != nil {
 		t.Fatal(err)
 	}
 	if r.tok, err = tokenizer.Load(r.c.FS(), name, r.c.Dims.Vocab); err != nil {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -32,10 +32,10 @@ func TestRoundAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
-	for _, precision := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.I8} {
+	for _, format := range []precision.Format{precision.F32, precision.F16, precision.BF16, precision.Int8} {
 		pool := parallel.New(2)
 		defer pool.Close()
-		d := open(t, "odd", Options{Pool: pool, Precision: precision})
+		d := open(t, "odd", Options{Pool: pool, Precision: precision.Of(format)})
 		for name, draft := range map[string][]tokenizer.Token{"no draft": nil, "a draft": {5, 6, 7}} {
 			s := session(t, d, multilingual(t))
 			round := func() {
@@ -50,7 +50,7 @@ func TestRoundAllocates(t *testing.T) {
 			}
 			round() // the first one makes the buffers
 			if n := testing.AllocsPerRun(20, round); n >= 1 {
-				t.Errorf("%v, %s: %v allocations a round, want none", precision, name, n)
+				t.Errorf("%v, %s: %v allocations a round, want none", format, name, n)
 			}
 			s.Close()
 		}

@@ -4,19 +4,19 @@ import (
 	"math"
 	"testing"
 
-	"verity/internal/tensor"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
 // Logits of the shortlist have the bits they have without one; all others are
 // -Inf.
 func TestShortlist(t *testing.T) {
-	for _, precision := range []tensor.DType{tensor.F32, tensor.I8} {
-		whole := open(t, "odd", Options{Precision: precision})
+	for _, format := range []precision.Format{precision.F32, precision.Int8} {
+		whole := open(t, "odd", Options{Precision: precision.Of(format)})
 		list := []tokenizer.Token{0, 1, 2, 700, 50000, 50001, tokenizer.Token(whole.Dims().Vocab - 1)}
-		short := open(t, "odd", Options{Precision: precision, Shortlist: list})
+		short := open(t, "odd", Options{Precision: precision.Of(format), Shortlist: list})
 		if short.StepBytes(0) >= whole.StepBytes(0) {
-			t.Errorf("%v: a step reads %d bytes, %d without a shortlist", precision, short.StepBytes(0), whole.StepBytes(0))
+			t.Errorf("%v: a step reads %d bytes, %d without a shortlist", format, short.StepBytes(0), whole.StepBytes(0))
 		}
 		logits := func(d *Decoder) []float32 {
 			out := make([]float32, 2*d.Dims().Vocab)
@@ -39,7 +39,7 @@ func TestShortlist(t *testing.T) {
 				w = want[i]
 			}
 			if math.Float32bits(got[i]) != math.Float32bits(w) {
-				t.Fatalf("%v: logit %d of row %d = %v, want %v", precision, i%len(listed), i/len(listed), got[i], w)
+				t.Fatalf("%v: logit %d of row %d = %v, want %v", format, i%len(listed), i/len(listed), got[i], w)
 			}
 		}
 	}
@@ -48,12 +48,12 @@ func TestShortlist(t *testing.T) {
 // TestLike: a second decoder of the same checkpoint takes over the tables that it
 // would hold again, and only those.
 func TestLike(t *testing.T) {
-	first := open(t, "odd", Options{Precision: tensor.F16})
-	short := open(t, "odd", Options{Precision: tensor.I8, Like: first, Shortlist: []tokenizer.Token{1, 2, 3}})
+	first := open(t, "odd", Options{Precision: precision.Of(precision.F16)})
+	short := open(t, "odd", Options{Precision: precision.Of(precision.Int8), Like: first, Shortlist: []tokenizer.Token{1, 2, 3}})
 	if short.embed != first.embed || &short.positions[0] != &first.positions[0] || short.head == first.head {
 		t.Error("with a shortlist, the tables of tokens and positions are not those of the first decoder, or the head is")
 	}
-	whole := open(t, "odd", Options{Precision: tensor.I8, Like: first})
+	whole := open(t, "odd", Options{Precision: precision.Of(precision.Int8), Like: first})
 	if whole.embed != whole.head || whole.head == first.head || &whole.positions[0] != &first.positions[0] {
 		t.Error("without one, the table of tokens is not the head in its own precision")
 	}

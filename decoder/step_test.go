@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"verity/encoder"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -96,8 +96,8 @@ func oneByOne(t testing.TB, d *Decoder, c *Cross, tokens []tokenizer.Token) [][]
 func TestStepRows(t *testing.T) {
 	for _, tt := range []struct {
 		spec      string
-		precision tensor.DType
-	}{{"odd", tensor.F32}, {"odd", tensor.F16}, {"odd", tensor.BF16}, {"odd", tensor.I8}, {"multi", 0}} {
+		precision precision.Format
+	}{{"odd", precision.F32}, {"odd", precision.F16}, {"odd", precision.BF16}, {"odd", precision.Int8}, {"multi", 0}} {
 		for _, threads := range []int{1, 2, 3} {
 			t.Run(fmt.Sprintf("%s/%v/%d", tt.spec, tt.precision, threads), func(t *testing.T) {
 				if testing.Short() && tt.spec == "multi" && threads > 1 {
@@ -105,7 +105,7 @@ func TestStepRows(t *testing.T) {
 				}
 				pool := parallel.New(threads)
 				defer pool.Close()
-				d := open(t, tt.spec, Options{Pool: pool, Precision: tt.precision})
+				d := open(t, tt.spec, Options{Pool: pool, Precision: precision.Of(tt.precision)})
 				checkRows(t, d, 12)
 			})
 		}

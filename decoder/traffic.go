@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"verity/internal/layer"
-	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // Traffic is what steps had to read, and how long they took. Bytes over Busy is
@@ -43,10 +43,10 @@ func (d *Decoder) weightBytes() (n int64) {
 // are int8: one for each head of a key and of a value.
 func (d *Decoder) cacheBytes(positions int) int64 {
 	m, scales := d.dims, 0
-	if d.cacheType() == tensor.I8 {
+	if d.precision.Cache == precision.Int8 {
 		scales = 4 * m.TextHeads
 	}
-	perPosition := 2 * m.TextLayers * (m.TextWidth*d.cacheType().Size() + scales)
+	perPosition := 2 * m.TextLayers * (m.TextWidth*d.precision.Cache.Bits()/8 + scales)
 	return int64(perPosition) * int64(m.AudioPositions+positions)
 }
 

@@ -3,7 +3,7 @@ package decoder
 import (
 	"testing"
 
-	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // TestStepBytes: what a step must read of the test model "odd", worked out from its
@@ -17,17 +17,17 @@ func TestStepBytes(t *testing.T) {
 		head    = 51904 * 72
 		cached  = 2 * 72 // numbers of a position
 	)
-	for precision, want := range map[tensor.DType]struct{ weights, position int64 }{
-		tensor.F32:  {4 * (layer + head), 4 * cached},
-		tensor.F16:  {2 * (layer + head), 2 * cached},
-		tensor.BF16: {2 * (layer + head), 2 * cached},
+	for format, want := range map[precision.Format]struct{ weights, position int64 }{
+		precision.F32:  {4 * (layer + head), 4 * cached},
+		precision.F16:  {2 * (layer + head), 2 * cached},
+		precision.BF16: {2 * (layer + head), 2 * cached},
 		// An output has a scale and an offset; a key and a value have a scale in each of two heads.
-		tensor.I8: {layer + head + 8*(outputs+51904), cached + 2*2*4},
+		precision.Int8: {layer + head + 8*(outputs+51904), cached + 2*2*4},
 	} {
-		d := open(t, "odd", Options{Precision: precision})
+		d := open(t, "odd", Options{Precision: precision.Of(format)})
 		for _, positions := range []int{0, 1, 61} {
 			if got, want := d.StepBytes(positions), want.weights+want.position*int64(150+positions); got != want {
-				t.Errorf("%v, %d positions: %d bytes, want %d", precision, positions, got, want)
+				t.Errorf("%v, %d positions: %d bytes, want %d", format, positions, got, want)
 			}
 		}
 	}
@@ -36,7 +36,7 @@ func TestStepBytes(t *testing.T) {
 // TestTraffic: alone, a stream's step reads what StepBytes says; shared, weights
 // and time are shared out, and the sums are those of the step.
 func TestTraffic(t *testing.T) {
-	d := open(t, "odd", Options{Precision: tensor.I8})
+	d := open(t, "odd", Options{Precision: precision.Of(precision.Int8)})
 	c := cross(t, d, 1)
 	logits := make([]float32, 3*d.Dims().Vocab)
 	a, b := d.NewStream(c), d.NewStream(c)

@@ -10,9 +10,9 @@ import (
 	"verity/audio"
 	"verity/internal/kernel"
 	"verity/internal/layer"
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // Options configures an Encoder. The zero value runs on one thread and keeps
@@ -21,16 +21,16 @@ type Options struct {
 	// Pool runs the products. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Precision is the type weights are stored in. Zero means f16 if every
-	// weight survives that exactly, else the type of the file.
-	Precision tensor.DType
+	// Precision is what weights are held and computed in. The zero value is as exact
+	// as the file.
+	Precision precision.Precision
 }
 
 // An Encoder is the audio half of the network.
 type Encoder struct {
 	dims         model.Dims
 	pool         *parallel.Pool
-	store        tensor.DType
+	precision    precision.Precision
 	conv1, conv2 layer.Linear
 	positions    []float32 // [AudioPositions][AudioWidth]
 	blocks       []block
@@ -54,12 +54,12 @@ type Features struct {
 
 // New reads the encoder of c.
 func New(c *model.Checkpoint, o Options) (*Encoder, error) {
-	store, err := layer.Storage(c, o.Precision, o.Pool)
+	p, err := layer.Resolve(c, o.Precision, o.Pool)
 	if err != nil {
 		return nil, err
 	}
-	d, l := c.Dims, layer.NewLoader(c, store, o.Pool)
-	e := &Encoder{dims: d, pool: o.Pool, store: store}
+	d, l := c.Dims, layer.NewLoader(c, p, o.Pool)
+	e := &Encoder{dims: d, pool: o.Pool, precision: p}
 	e.conv1 = l.Conv("encoder.conv1", d.AudioWidth, d.MelBins, 3)
 	e.conv2 = l.Conv("encoder.conv2", d.AudioWidth, d.AudioWidth, 3)
 	e.positions = l.Floats("encoder.embed_positions.weight", d.AudioPositions, d.AudioWidth)
@@ -71,12 +71,12 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 	if err := l.Read(); err != nil {
 		return nil, err
 	}
-	e.spare.New = func() any { return newWork(d, store) }
+	e.spare.New = func() any { return newWork(d, p) }
 	return e, nil
 }
 
-// Storage returns the type matrices are stored in.
-func (e *Encoder) Storage() tensor.DType { return e.store }
+// Precision returns what the network is held and computed in, with nothing automatic.
+func (e *Encoder) Precision() precision.Precision { return e.precision }
 
 // Bytes returns what the weights take in memory.
 func (e *Encoder) Bytes() int64 {

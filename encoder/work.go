@@ -3,8 +3,8 @@ package encoder
 import (
 	"verity/audio"
 	"verity/internal/kernel"
-	"verity/internal/tensor"
 	"verity/model"
+	"verity/precision"
 )
 
 // A work is the buffers of one Encode call.
@@ -19,7 +19,7 @@ type work struct {
 	attend kernel.Scratch
 }
 
-func newWork(d model.Dims, store tensor.DType) *work {
+func newWork(d model.Dims, p precision.Precision) *work {
 	n, width, size := d.AudioPositions, d.AudioWidth, d.AudioWidth/d.AudioHeads
 	w := &work{
 		mel:    kernel.NewFloats((2*n + 2) * d.MelBins),
@@ -30,15 +30,22 @@ func newWork(d model.Dims, store tensor.DType) *work {
 		places: make([]kernel.Place, n),
 		spans:  make([]kernel.Span, n),
 	}
-	if store != tensor.I8 {
-		store = tensor.F32 // keys and values stay in the cache, so there is nothing to gain
-	}
-	keys, values := kernel.NewKeys(d.AudioHeads, size, n, store), kernel.NewValues(d.AudioHeads, size, n, store)
+	cache := CacheFormat(p)
+	keys, values := kernel.NewKeys(d.AudioHeads, size, n, cache), kernel.NewValues(d.AudioHeads, size, n, cache)
 	for i := range w.spans {
 		w.places[i] = kernel.Place{K: keys, V: values, Pos: i}
 		w.spans[i] = kernel.Span{K: keys, V: values, N: n}
 	}
 	return w
+}
+
+// CacheFormat returns what an encoder of precision p keeps keys and values in. Half
+// precision would gain nothing: they stay in the processor's cache.
+func CacheFormat(p precision.Precision) precision.Format {
+	if p.Cache == precision.Int8 {
+		return precision.Int8
+	}
+	return precision.F32
 }
 
 // turn writes mel, which is [bin][frame], as [frame][bin] behind a row of zeros.

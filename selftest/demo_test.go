@@ -13,10 +13,10 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/models/demo"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -25,9 +25,9 @@ import (
 // that weights are stored in. Every instruction set, number of threads and
 // number of rows must come to them; make bits and make purego ask the others. They
 // change only with the model or with the order of arithmetic (docs/dev/ARCHITECTURE.md).
-var demoHashes = map[tensor.DType]string{
-	tensor.F16: "f6b0ae7a65b91874c2df0c41e1d15885e9929904c7ca6259a33578f458e1685c",
-	tensor.I8:  "a5602bc06bc2f0f94cc95af3ae30b2e3041324a6a6c65ffc428baa06dd80d9b8",
+var demoHashes = map[precision.Format]string{
+	precision.F16:  "f6b0ae7a65b91874c2df0c41e1d15885e9929904c7ca6259a33578f458e1685c",
+	precision.Int8: "a5602bc06bc2f0f94cc95af3ae30b2e3041324a6a6c65ffc428baa06dd80d9b8",
 }
 
 const (
@@ -152,7 +152,7 @@ func demoMel(t *testing.T) *audio.Mel {
 }
 
 // hear encodes a window.
-func hear(t *testing.T, mel *audio.Mel, store tensor.DType, threads int) hearing {
+func hear(t *testing.T, mel *audio.Mel, store precision.Format, threads int) hearing {
 	t.Helper()
 	c, err := model.OpenFS(demo.Target(), "demo")
 	if err != nil {
@@ -160,12 +160,12 @@ func hear(t *testing.T, mel *audio.Mel, store tensor.DType, threads int) hearing
 	}
 	pool := parallel.New(threads)
 	t.Cleanup(pool.Close)
-	e, err := encoder.New(c, encoder.Options{Pool: pool, Precision: store})
+	e, err := encoder.New(c, encoder.Options{Pool: pool, Precision: precision.Of(store)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := hearing{}
-	if h.d, err = decoder.New(c, decoder.Options{Pool: pool, Precision: store}); err != nil {
+	if h.d, err = decoder.New(c, decoder.Options{Pool: pool, Precision: precision.Of(store)}); err != nil {
 		t.Fatal(err)
 	}
 	if h.tok, err = tokenizer.Load(c.FS(), "demo", c.Dims.Vocab); err != nil {

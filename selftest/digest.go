@@ -13,6 +13,7 @@ import (
 	"verity/internal/kernel"
 	"verity/internal/tensor"
 	"verity/model"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -58,7 +59,7 @@ func Short(ctx context.Context, s Subject, c *model.Checkpoint, o encoder.Option
 // Light hashes what plain Go can compute of a large model in seconds: two decode
 // steps, two panels of every kind of matrix of the encoder, and attention as its
 // layers have it, of a few rows. Of s it needs no encoder.
-func Light(ctx context.Context, s Subject, c *model.Checkpoint, store tensor.DType) (Digest, error) {
+func Light(ctx context.Context, s Subject, c *model.Checkpoint, p precision.Precision) (Digest, error) {
 	d := newDigester()
 	cross := s.Decoder.BlankCross()
 	defer cross.Close()
@@ -70,15 +71,16 @@ func Light(ctx context.Context, s Subject, c *model.Checkpoint, store tensor.DTy
 		return Digest{}, err
 	}
 	d.add(logits)
-	if store == 0 {
-		store = c.DType()
+	if p.Weights == precision.Auto {
+		p = s.Decoder.Precision()
 	}
+	p = p.Complete()
 	for name := range encoderKinds(c) {
-		if err := d.panels(c, name, store); err != nil {
+		if err := d.panels(c, name, p.Weights); err != nil {
 			return Digest{}, err
 		}
 	}
-	d.attention(c.Dims, store)
+	d.attention(c.Dims, p)
 	return d.sum(), nil
 }
 
@@ -101,7 +103,7 @@ func encoderKinds(c *model.Checkpoint) func(yield func(string) bool) {
 // panels hashes products of three rows with the first and the last outputs. Of a
 // convolution, [out][channels][taps], all that is behind an output is its row: the
 // order within it is no other arithmetic.
-func (d *digester) panels(c *model.Checkpoint, name string, store tensor.DType) error {
+func (d *digester) panels(c *model.Checkpoint, name string, store precision.Format) error {
 	t, err := c.Tensor(name)
 	if err != nil {
 		return err
@@ -125,13 +127,11 @@ func (d *digester) panels(c *model.Checkpoint, name string, store tensor.DType) 
 
 // attention hashes what seven rows, a tile and one more, attend to in a window of an
 // encoder whose weights are stored so.
-func (d *digester) attention(m model.Dims, store tensor.DType) {
+func (d *digester) attention(m model.Dims, p precision.Precision) {
 	const rows = 7
 	heads, size, n := m.AudioHeads, m.AudioWidth/m.AudioHeads, m.AudioPositions
-	if store != tensor.I8 {
-		store = tensor.F32
-	}
-	keys, values := kernel.NewKeys(heads, size, n, store), kernel.NewValues(heads, size, n, store)
+	cache := encoder.CacheFormat(p)
+	keys, values := kernel.NewKeys(heads, size, n, cache), kernel.NewValues(heads, size, n, cache)
 	x := pattern((n + rows) * m.AudioWidth)
 	keys.Set(nil, 0, n, x, m.AudioWidth)
 	values.Set(nil, 0, n, x[m.AudioWidth:], m.AudioWidth)

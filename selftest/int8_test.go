@@ -14,10 +14,10 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/models/demo"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/wer"
@@ -29,7 +29,7 @@ import (
 func TestInt8Cosine(t *testing.T) {
 	const least = 0.999
 	mel := demoMel(t)
-	wide, narrow := hear(t, mel, tensor.F32, 1), hear(t, mel, tensor.I8, 1)
+	wide, narrow := hear(t, mel, precision.F32, 1), hear(t, mel, precision.Int8, 1)
 	text := wide.write(t)
 	want, got := wide.logits(t, text), narrow.logits(t, text)
 	worst, dot, a2, b2 := 1.0, 0.0, 0.0, 0.0
@@ -88,13 +88,13 @@ func TestInt8Words(t *testing.T) {
 		found = found[:min(len(found), 20)]
 	}
 	clips = append(clips, found...)
-	rate := func(store tensor.DType) (float64, int) {
+	rate := func(store precision.Format) (float64, int) {
 		c := words(t, store, clips)
 		n := c.Hits + c.Subs + c.Dels
 		return 100 * float64(c.Errors()) / float64(n), n
 	}
-	wide, n := rate(tensor.F32)
-	narrow, _ := rate(tensor.I8)
+	wide, n := rate(precision.F32)
+	narrow, _ := rate(precision.Int8)
 	t.Logf("%d words in %d recordings: %.2f %% wrong in float32, %.2f %% in int8", n, len(clips), wide, narrow)
 	if found == nil || testing.Short() {
 		return // too few words for half a point
@@ -176,7 +176,7 @@ func samples(t *testing.T, name string, b []byte) (pcm []float32) {
 }
 
 // words transcribes clips with the demo model and counts errors.
-func words(t *testing.T, store tensor.DType, clips []spoken) (sum wer.Counts) {
+func words(t *testing.T, store precision.Format, clips []spoken) (sum wer.Counts) {
 	t.Helper()
 	c, err := model.OpenFS(demo.Target(), "demo")
 	if err != nil {
@@ -184,7 +184,7 @@ func words(t *testing.T, store tensor.DType, clips []spoken) (sum wer.Counts) {
 	}
 	pool := parallel.New(2)
 	defer pool.Close()
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Pool: pool, Precision: store})
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Pool: pool, Precision: precision.Of(store)})
 	if err != nil {
 		t.Fatal(err)
 	}

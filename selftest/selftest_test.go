@@ -9,10 +9,10 @@ import (
 	"verity/assistant"
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -25,7 +25,7 @@ func subject(t *testing.T, threads int) Subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := decoder.New(c, decoder.Options{Pool: pool, Precision: tensor.F16})
+	d, err := decoder.New(c, decoder.Options{Pool: pool, Precision: precision.Of(precision.F16)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestBrokenAssistant(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	d, err := decoder.New(c, decoder.Options{Precision: tensor.F16})
+	d, err := decoder.New(c, decoder.Options{Precision: precision.Of(precision.F16)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,12 +122,12 @@ func TestDigest(t *testing.T) {
 	if short, err := Short(t.Context(), headless, c, encoder.Options{}); err != nil || short != a {
 		t.Errorf("digest %+v behind the first layers, which are all of them, %+v behind all, error %v, want the same", short, a, err)
 	}
-	light, err := Light(t.Context(), one, c, tensor.F16)
-	again, err2 := Light(t.Context(), two, c, tensor.F16)
+	light, err := Light(t.Context(), one, c, precision.Of(precision.F16))
+	again, err2 := Light(t.Context(), two, c, precision.Of(precision.F16))
 	if errors.Join(err, err2) != nil || light != again || light.Values == 0 {
 		t.Errorf("light digests %+v and %+v, errors %v %v, want the same", light, again, err, err2)
 	}
-	if narrow, err := Light(t.Context(), one, c, tensor.BF16); err != nil || narrow == light {
+	if narrow, err := Light(t.Context(), one, c, precision.Of(precision.BF16)); err != nil || narrow == light {
 		t.Errorf("light digest %+v in bf16, %+v in f16, error %v, want others", narrow, light, err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 	"verity/assistant"
 	"verity/audio"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/transcript"
 )
 
@@ -86,7 +86,7 @@ func TestUpstreamLadder(t *testing.T) {
 	m, target, pool := newModel(t, testmodel.Open(t, "odd"), 1)
 	load := mustAssistant(t)
 	assistants := map[string]assistant.Assistant{
-		"self":   load(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})),
+		"self":   load(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)})),
 		"lookup": &assistant.Lookup{EOT: m.Tokenizer.EOT, Shortest: 1},
 	}
 	o := Options{Language: "en", Temperatures: []float64{0, 0.4, 1}, Seed: 5, MinLogProb: -1e-3, MaxCompressionRatio: math.Inf(1), MaxNoSpeech: math.Inf(1)}
@@ -116,7 +116,7 @@ func TestUpstreamLadder(t *testing.T) {
 // TestUpstreamOddSounds: what others crashed on or looped over.
 func TestUpstreamOddSounds(t *testing.T) {
 	m, target, pool := newModel(t, testmodel.Open(t, "odd"), 1)
-	assisted := with(m, mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})), constant(4))
+	assisted := with(m, mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)})), constant(4))
 	noise, rng := make([]float32, 16000), rand.New(rand.NewPCG(1, 2))
 	for i := range noise {
 		noise[i] = float32(rng.NormFloat64()) / 10
@@ -193,7 +193,7 @@ func language(t *testing.T, m *Model, clip *audio.Clip) string {
 // own, ends when it ends, and says what it says alone, in any order.
 func TestUpstreamBatch(t *testing.T) {
 	m, target, pool := newModel(t, testmodel.Open(t, "odd"), 2)
-	assisted := with(m, mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: tensor.I8})), constant(3))
+	assisted := with(m, mustAssistant(t)(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)})), constant(3))
 	type clip struct {
 		*Transcriber
 		sound *audio.Clip

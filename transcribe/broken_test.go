@@ -14,10 +14,10 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/models/demo"
+	"verity/precision"
 )
 
 // notANumber makes the first weight of a float16 tensor one.
@@ -38,7 +38,7 @@ func TestBroken(t *testing.T) {
 	}
 	m, target, pool := newModel(t, open(demo.Target(), "demo"), 2)
 	// As stored: int8 has no NaN, and a broken scale is another test of the same.
-	o, load := assistant.LoadOptions{Pool: pool, Precision: tensor.F16}, mustAssistant(t)
+	o, load := assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.F16)}, mustAssistant(t)
 	sick := testmodel.Changed(t, demo.Target(), "model.encoder.layers.1.fc1.weight", notANumber)
 	selfless := target // the target as somebody else holds it, whose decoder has gone bad
 	selfless.Checkpoint = open(testmodel.Changed(t, demo.Target(), "model.decoder.layers.2.fc1.bias", notANumber), "twin")

@@ -16,10 +16,10 @@ import (
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
-	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/models/demo"
+	"verity/precision"
 	"verity/transcript"
 )
 
@@ -279,7 +279,7 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 		return c
 	}
 	m, target, pool := newModel(t, open(demo.Target(), "demo"), threads)
-	o, load := assistant.LoadOptions{Pool: pool, Precision: tensor.I8}, mustAssistant(t)
+	o, load := assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)}, mustAssistant(t)
 	short := o
 	short.Shortlist = 200 // of 293
 	// The target itself, but for the last bit of a weight of the encoder: so it hears

@@ -8,9 +8,9 @@ import (
 	"verity/assistant"
 	"verity/decoder"
 	"verity/encoder"
-	"verity/internal/tensor"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -25,9 +25,9 @@ type LoadOptions struct {
 	// caller's to close.
 	Pool *parallel.Pool
 
-	// Precision is the type weights are stored in. Zero means f16 if every
-	// weight survives that exactly, else the type of the file.
-	Precision tensor.DType
+	// Precision is what weights are held and computed in. The zero value is as
+	// exact as the file.
+	Precision precision.Precision
 
 	// Like is a model that was loaded from the same checkpoint. Its weights and its
 	// pool are used; Threads, Pool and Precision are ignored. It must stay open.
@@ -72,9 +72,10 @@ type Assistant struct {
 	// family. It must stay open while the model is used.
 	Checkpoint *model.Checkpoint
 
-	// Precision is the type the assistant's weights are stored in. Zero means int8.
+	// Precision is what the assistant is held and computed in. Automatic weights
+	// mean int8.
 	// Output does not depend on it.
-	Precision tensor.DType
+	Precision precision.Precision
 
 	// Shortlist is how many text tokens a model may draft, those of lowest id. 0
 	// means all. Output does not depend on it.
@@ -151,14 +152,14 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 }
 
 // network reads both halves, in the same precision.
-func (m *Model) network(ctx context.Context, c *model.Checkpoint, p tensor.DType) (err error) {
+func (m *Model) network(ctx context.Context, c *model.Checkpoint, p precision.Precision) (err error) {
 	if m.encoder, err = encoder.New(c, encoder.Options{Pool: m.pool, Precision: p}); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m.decoder, err = decoder.New(c, decoder.Options{Pool: m.pool, Precision: m.encoder.Storage()})
+	m.decoder, err = decoder.New(c, decoder.Options{Pool: m.pool, Precision: m.encoder.Precision()})
 	return err
 }
 
@@ -166,8 +167,8 @@ func (m *Model) network(ctx context.Context, c *model.Checkpoint, p tensor.DType
 func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.decoder}
 	o := assistant.LoadOptions{Pool: m.pool, Precision: a.Precision, Shortlist: a.Shortlist}
-	if o.Precision == 0 {
-		o.Precision = tensor.I8
+	if o.Precision.Weights == precision.Auto {
+		o.Precision.Weights = precision.Int8
 	}
 	method := a.Method
 	if a.Checkpoint != nil {

@@ -11,13 +11,14 @@ import (
 	"verity/assistant"
 	"verity/model"
 	"verity/models/demo"
+	"verity/precision"
 	"verity/transcribe"
 )
 
 // assistantFlags say what drafts tokens for the model, and how many.
 type assistantFlags struct {
 	name      string
-	precision precision
+	precision precisionFlag
 	shortlist int
 	tokens    draftTokens
 	policy    string
@@ -43,7 +44,7 @@ var (
 
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
-	f.Var(&a.precision, "assistant-precision", "type to hold the assistant's weights in: auto, f32, f16, bf16 or int8. auto is int8")
+	f.Var(&a.precision, "assistant-precision", "format to hold the assistant's weights in: "+precision.Names()+". auto is int8")
 	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "`number` of text tokens, those of lowest id, that a model may draft: less\nof it is read for each, but speech needs most of them (docs/SPECULATIVE.md);\n0 for all")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
@@ -93,7 +94,7 @@ func (a *assistantFlags) method(model string) string {
 
 // describe opens the assistant's checkpoint, if it has one.
 func (a *assistantFlags) describe(l *loaded) (transcribe.Assistant, error) {
-	d := transcribe.Assistant{Precision: a.precision.DType, Shortlist: a.shortlist}
+	d := transcribe.Assistant{Precision: a.precision.Precision, Shortlist: a.shortlist}
 	switch name := a.method(l.checkpoint.Name); transcribe.Method(name) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		d.Method = transcribe.Method(name)

@@ -10,6 +10,7 @@ import (
 	"verity/bench"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 	"verity/synth"
 )
 
@@ -36,7 +37,7 @@ Exit status: 0 done, 1 the model cannot be read, 2 wrong usage.`
 type benching struct {
 	env
 	model, size string
-	precision   precision
+	precision   precisionFlag
 	threads     int
 	load, json  bool
 }
@@ -54,13 +55,13 @@ func benchCommand(e env) *cobra.Command {
 	f.SortFlags = false
 	f.StringVarP(&b.model, "model", "m", "", "demo, or the `directory` of a Whisper checkpoint (default demo)")
 	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
-	f.Var(&b.precision, "precision", "type to hold the weights in: auto, f32, f16, bf16 or int8")
+	f.Var(&b.precision, "precision", "format to hold the weights in: "+precision.Names())
 	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
 	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading the file")
 	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1)")
 	must(c.MarkFlagDirname("model"))
 	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"auto", "f32", "f16", "bf16", "int8"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
@@ -78,7 +79,7 @@ func (b *benching) run(ctx context.Context) error {
 	planted := synth.Planted(c.FS()) != nil
 	pool := parallel.New(b.threads)
 	defer pool.Close()
-	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision.DType, LoadOnly: b.load, Watch: b.watch})
+	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision.Precision, LoadOnly: b.load, Watch: b.watch})
 	b.clear()
 	if err != nil {
 		return err

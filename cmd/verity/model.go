@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/internal/tensor"
 	"verity/model"
+	"verity/precision"
 	"verity/transcribe"
 )
 
@@ -24,21 +24,21 @@ const demoName = "demo"
 type modelFlags struct {
 	name      string
 	threads   int
-	precision precision
+	precision precisionFlag
 	assistant assistantFlags
 }
 
 func (m *modelFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&m.name, "model", "m", demoName, "demo, or the `directory` of a Whisper checkpoint in Hugging Face layout")
 	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
-	f.Var(&m.precision, "precision", "type to hold the weights in: auto, f32, f16, bf16 or int8. auto is f16\nif no weight changes by it, else as stored")
+	f.Var(&m.precision, "precision", "format to hold the weights in: "+precision.Names()+". auto is f16\nif no weight changes by it, else as stored")
 	m.assistant.register(f)
 }
 
 // complete offers directories for --model.
 func (m *modelFlags) complete(c *cobra.Command) {
 	must(c.MarkFlagDirname("model"))
-	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"auto", "f32", "f16", "bf16", "int8"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
 	m.assistant.complete(c)
 }
 
@@ -83,7 +83,7 @@ func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 		return nil, err
 	}
 	l := &loaded{checkpoint: c, closers: []io.Closer{c}}
-	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{Threads: m.threads, Precision: m.precision.DType})
+	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{Threads: m.threads, Precision: m.precision.Precision})
 	if err != nil {
 		l.close()
 		return nil, err
@@ -118,24 +118,12 @@ func (l *loaded) close() {
 	}
 }
 
-// A precision is a flag for the type of weights. The zero value is auto.
-type precision struct{ tensor.DType }
+// A precisionFlag is a flag for what a network is held and computed in.
+type precisionFlag struct{ precision.Precision }
 
-func (p *precision) String() string {
-	if p.DType == 0 {
-		return "auto"
-	}
-	return p.DType.String()
+func (p *precisionFlag) Set(s string) (err error) {
+	p.Precision, err = precision.Parse(s)
+	return err
 }
 
-func (p *precision) Set(s string) error {
-	for _, d := range []tensor.DType{0, tensor.F32, tensor.F16, tensor.BF16, tensor.I8} {
-		if q := (precision{d}); q.String() == s {
-			*p = q
-			return nil
-		}
-	}
-	return errors.New("want auto, f32, f16, bf16 or int8")
-}
-
-func (p *precision) Type() string { return "type" }
+func (p *precisionFlag) Type() string { return "format" }

@@ -223,7 +223,7 @@ func kindOf(implementation string, weights int64) string {
 
 // part makes a digest of a part of the model.
 func part(ctx context.Context, kind string, s selftest.Subject, c *model.Checkpoint, pool *parallel.Pool) (selftest.Digest, error) {
-	store := s.Decoder.Storage()
+	store := s.Decoder.Precision()
 	if kind == light {
 		return selftest.Light(ctx, s, c, store)
 	}
@@ -246,7 +246,7 @@ func (t *selfTest) partDigest(ctx context.Context) error {
 	if s.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
 		return err
 	}
-	if s.Decoder, err = decoder.New(c, decoder.Options{Pool: pool, Precision: t.model.precision.DType}); err != nil {
+	if s.Decoder, err = decoder.New(c, decoder.Options{Pool: pool, Precision: t.model.precision.Precision}); err != nil {
 		return err
 	}
 	d, err := part(ctx, t.digest, s, c, pool)

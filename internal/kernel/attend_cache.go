@@ -1,8 +1,8 @@
 package kernel
 
 import (
-	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // panelKeys is how many keys share a panel of Keys.
@@ -19,13 +19,13 @@ type store struct {
 	i8  []byte
 }
 
-func newStore(n int, d tensor.DType) store {
+func newStore(n int, d precision.Format) store {
 	switch d {
-	case tensor.F32:
+	case precision.F32:
 		return store{f32: cacheMemory[float32](n)}
-	case tensor.F16:
+	case precision.F16:
 		return store{f16: cacheMemory[uint16](n)}
-	case tensor.I8:
+	case precision.Int8:
 		return store{i8: aligned(n)}
 	}
 	panic("kernel: attention caches are f32, f16 or int8")
@@ -101,9 +101,9 @@ type Keys struct {
 
 // NewKeys returns a cache of zeros, stored as d: F32, F16 or I8. It panics on another
 // type.
-func NewKeys(heads, dim, capacity int, d tensor.DType) *Keys {
+func NewKeys(heads, dim, capacity int, d precision.Format) *Keys {
 	k := &Keys{heads: heads, dim: dim, capacity: capacity, panels: (capacity + panelKeys - 1) / panelKeys, depth: dim}
-	if d == tensor.I8 {
+	if d == precision.Int8 {
 		k.depth = (dim + 3) &^ 3
 		k.scale = make([]float32, heads*k.panels*panelKeys)
 	}
@@ -184,9 +184,9 @@ type Values struct {
 
 // NewValues returns a cache of zeros, stored as d: F32, F16 or I8. It panics on
 // another type.
-func NewValues(heads, dim, capacity int, d tensor.DType) *Values {
+func NewValues(heads, dim, capacity int, d precision.Format) *Values {
 	v := &Values{heads: heads, dim: dim, capacity: capacity, quads: (capacity + 3) / 4}
-	if d != tensor.I8 {
+	if d != precision.Int8 {
 		v.cols = (dim + lanes - 1) / lanes * lanes
 		v.store = newStore(heads*capacity*v.cols, d)
 		return v

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // plainInt8 is the definition for int8 in the doc of Attend, line by line, for one row
@@ -217,7 +217,7 @@ func TestAttendInt8NotFinite(t *testing.T) {
 	for _, im := range attendImpls {
 		withImpl(t, im.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(45, 46))
-			a := newAttention(rng, heads, dim, rows, n, tensor.I8, false, 1)
+			a := newAttention(rng, heads, dim, rows, n, precision.Int8, false, 1)
 			a.n = []int{n - 3, n - 2, n - 1, n}
 			want := a.run(nil, nil)
 			for _, v := range []float32{nan, inf, -inf} {
@@ -255,11 +255,11 @@ func TestAttendInt8Left(t *testing.T) {
 	for _, im := range attendImpls {
 		withImpl(t, im.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(47, 48))
-			a := newAttention(rng, 1, 8, 2, 600, tensor.I8, false, 1)
+			a := newAttention(rng, 1, 8, 2, 600, precision.Int8, false, 1)
 			a.n[0] = 100
 			want := a.run(nil, nil)
 			var s Scratch
-			b := newAttention(rng, 1, 8, 2, 600, tensor.I8, false, 1)
+			b := newAttention(rng, 1, 8, 2, 600, precision.Int8, false, 1)
 			for i := range b.v[0] {
 				b.v[0][i] = nan
 			}

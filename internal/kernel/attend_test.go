@@ -9,16 +9,17 @@ import (
 
 	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // cacheTypes are those that keys and values are stored as.
-var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.I8}
+var cacheTypes = []precision.Format{precision.F32, precision.F16, precision.Int8}
 
 // attention is a problem to attend to.
 type attention struct {
 	heads, dim int
 	scale      float32
-	dtype      tensor.DType
+	dtype      precision.Format
 	n          []int // keys of each row
 	cache      []int // which of the caches each row has
 	qStride    int
@@ -28,7 +29,7 @@ type attention struct {
 
 // newAttention makes a problem. ragged rows have different N; caches is how many
 // different ones there are.
-func newAttention(rng *rand.Rand, heads, dim, rows, n int, d tensor.DType, ragged bool, caches int) *attention {
+func newAttention(rng *rand.Rand, heads, dim, rows, n int, d precision.Format, ragged bool, caches int) *attention {
 	a := &attention{heads: heads, dim: dim, dtype: d, scale: float32(1 / math.Sqrt(float64(dim)))}
 	width := heads * dim
 	a.qStride = width + rng.IntN(2)*7
@@ -89,7 +90,7 @@ func (a *attention) run(p *parallel.Pool, s *Scratch) guarded {
 
 // stored returns x as the cache gives it back.
 func (a *attention) stored(x float32) float32 {
-	if a.dtype == tensor.F16 {
+	if a.dtype == precision.F16 {
 		return tensor.F16ToFloat32(tensor.F16Bits(x))
 	}
 	return x
@@ -98,7 +99,7 @@ func (a *attention) stored(x float32) float32 {
 // plain is the definition in the doc of Attend, line by line, for one row and
 // head.
 func (a *attention) plain(r, h int) []float32 {
-	if a.dtype == tensor.I8 {
+	if a.dtype == precision.Int8 {
 		return a.plainInt8(r, h)
 	}
 	n, width := a.n[r], a.heads*a.dim
@@ -221,7 +222,7 @@ func TestAttend(t *testing.T) {
 				for _, d := range cacheTypes {
 					for _, ragged := range []bool{false, true} {
 						a := newAttention(rng, tt.heads, tt.dim, tt.rows, tt.n, d, ragged, 1+rng.IntN(2))
-						checkAttention(t, a, im.name == "ref" && d != tensor.I8)
+						checkAttention(t, a, im.name == "ref" && d != precision.Int8)
 					}
 				}
 			}
@@ -283,7 +284,7 @@ func TestAttendEveryLength(t *testing.T) {
 
 func TestAttendWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	a := newAttention(rng, 3, 24, 4, 70, tensor.F16, false, 2)
+	a := newAttention(rng, 3, 24, 4, 70, precision.F16, false, 2)
 	spans := a.spans(nil)
 	got := newGuarded(4 * 70)
 	AttendWeights(got.x, a.q, a.qStride, 1, a.dim, a.scale, spans, nil)

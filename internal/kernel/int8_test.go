@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 func forAllInt8s(t *testing.T, f func(t *testing.T)) {
@@ -75,7 +75,7 @@ func TestInt8(t *testing.T) {
 				if rng.Uint32()%2 == 0 {
 					next = wild(rng)
 				}
-				p := newProduct(t, rng, next, 1+int(rng.Uint32()%20), in, out, tensor.I8)
+				p := newProduct(t, rng, next, 1+int(rng.Uint32()%20), in, out, precision.Int8)
 				checkSame(t, p.run(t, nil, 0, p.rows), p.want(), p.String())
 			}
 		}
@@ -86,7 +86,7 @@ func TestInt8Rows(t *testing.T) {
 	forAllInt8s(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
 		for _, rows := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, maxRows, maxRows + 1} {
-			p := newProduct(t, rng, uniform(rng), rows, 70, 65, tensor.I8)
+			p := newProduct(t, rng, uniform(rng), rows, 70, 65, precision.Int8)
 			checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
 		}
 	})
@@ -99,7 +99,7 @@ func TestInt8Deep(t *testing.T) {
 		for _, next := range []func() float32{uniform(rng), func() float32 { return 1 }, func() float32 { return -1 }} {
 			for _, in := range []int{maxInt8Depth - 1, maxInt8Depth + 1, 2*maxInt8Depth + 3} {
 				for _, rows := range []int{1, 7} {
-					p := newProduct(t, rng, next, rows, in, 65, tensor.I8)
+					p := newProduct(t, rng, next, rows, in, 65, precision.Int8)
 					checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
 				}
 			}
@@ -112,7 +112,7 @@ func TestInt8RowsAlone(t *testing.T) {
 	defer pool.Close()
 	forAllInt8s(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(27, 28))
-		p := newProduct(t, rng, wild(rng), 50, 300, 200, tensor.I8)
+		p := newProduct(t, rng, wild(rng), 50, 300, 200, precision.Int8)
 		want := p.run(t, nil, 0, p.rows)
 		checkSame(t, p.run(t, pool, 0, p.rows), want, "three threads")
 		for r := range p.rows {
@@ -126,7 +126,7 @@ func TestInt8RowsAlone(t *testing.T) {
 // and a few roundings in float32 besides.
 func TestInt8Exact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 30))
-	p := newProduct(t, rng, uniform(rng), 5, 300, 70, tensor.I8)
+	p := newProduct(t, rng, uniform(rng), 5, 300, 70, precision.Int8)
 	p.e, p.bias = Store, nil
 	for i, got := range p.run(t, nil, 0, p.rows) {
 		x, w := p.x[i/p.out*p.stride:][:p.in], p.weights[i%p.out*p.in:][:p.in]
@@ -149,7 +149,7 @@ func TestInt8Small(t *testing.T) {
 	forAllInt8s(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(33, 34))
 		for _, size := range []float32{0x1p-100, 0x1.fffffep-101, 0x1p-63} {
-			p := newProduct(t, rng, func() float32 { return size }, 2, 5, 64, tensor.I8)
+			p := newProduct(t, rng, func() float32 { return size }, 2, 5, 64, precision.Int8)
 			checkSame(t, p.run(t, nil, 0, p.rows), p.want(), p.String())
 		}
 	})

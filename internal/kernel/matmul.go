@@ -4,8 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // An Epilogue says what MatMul does with a finished sum.
@@ -60,7 +60,7 @@ func multiply(p *parallel.Pool, call matmul) {
 	t := matmuls.Get().(*matmul)
 	call.own = t.own
 	*t = call
-	if t.w.store == tensor.I8 {
+	if t.w.store == precision.Int8 {
 		t.quantise(p)
 	}
 	p.Run(t.plan(p.Threads()), t)
@@ -129,7 +129,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // unit computes rows first … first+rows-1 of panel p.
 func (t *matmul) unit(s *scratch, p, first, rows int) {
 	t.fetch(p, first, rows)
-	if t.w.store == tensor.I8 {
+	if t.w.store == precision.Int8 {
 		t.sumInt8(s.int8[:rows*panel], p, first, rows)
 		t.finish(s, p, first, rows)
 		return
@@ -137,11 +137,11 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 	clear(s.acc[:rows*panel])
 	x, size := t.x[first*t.xStride:], t.w.in*panel
 	switch t.w.store {
-	case tensor.F32:
+	case precision.F32:
 		t.sum(s, x, rows, view[float32](t.w.data)[p*size:][:size])
-	case tensor.F16:
+	case precision.F16:
 		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.f16, tiles.fn.widenF16)
-	case tensor.BF16:
+	case precision.BF16:
 		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.bf16, tiles.fn.widenBF16)
 	}
 	t.finish(s, p, first, rows)
@@ -176,7 +176,7 @@ func (t *matmul) fetch(p, first, rows int) {
 	if t.bias != nil {
 		fetchRows(&bytesOf(t.bias[o:])[0], 0, 1)
 	}
-	if t.w.store == tensor.I8 {
+	if t.w.store == precision.Int8 {
 		fetchRows(&bytesOf(t.w.scale[o:])[0], 0, 1)
 		fetchRows(&bytesOf(t.w.offset[o:])[0], 0, 1)
 	}
@@ -193,7 +193,7 @@ func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first,
 	if t.bias != nil {
 		bias = t.bias[o:][:len(bias)]
 	}
-	if t.w.store == tensor.I8 {
+	if t.w.store == precision.Int8 {
 		t.finishInt8(dst, s.int8[at*panel:][:rows*panel], o, first, rows, stride, bias)
 		return
 	}

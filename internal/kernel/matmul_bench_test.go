@@ -7,10 +7,11 @@ import (
 
 	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // benchMatrix packs random weights, all of which are binary16.
-func benchMatrix(b *testing.B, store tensor.DType, out, in int) *Matrix {
+func benchMatrix(b *testing.B, store precision.Format, out, in int) *Matrix {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	bits := make([]byte, 2*out*in)
@@ -45,7 +46,7 @@ func BenchmarkMatMul(b *testing.B) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	for _, s := range shapes {
-		for _, store := range append(floatTypes, tensor.I8) {
+		for _, store := range append(floatTypes, precision.Int8) {
 			var ws []*Matrix
 			for _, rows := range s.rows {
 				b.Run(fmt.Sprintf("%v/%dx%dx%d", store, rows, s.in, s.out), func(b *testing.B) {
@@ -80,10 +81,10 @@ func BenchmarkMatMulKV(b *testing.B) {
 	for i := range x {
 		x[i] = float32(i%17) - 8
 	}
-	for _, store := range append(floatTypes, tensor.I8) {
+	for _, store := range append(floatTypes, precision.Int8) {
 		cache := store
-		if cache == tensor.BF16 {
-			cache = tensor.F16
+		if cache == precision.BF16 {
+			cache = precision.F16
 		}
 		k, v := NewKeys(heads, width/heads, rows, cache), NewValues(heads, width/heads, rows, cache)
 		for i := range places {

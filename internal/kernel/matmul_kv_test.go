@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // TestMatMulKV compares with a product, and Set of what it gave: several caches,
@@ -20,7 +20,7 @@ func TestMatMulKV(t *testing.T) {
 		for _, shape := range []struct{ rest, heads, dim, in, rows int }{
 			{0, 1, 1, 1, 1}, {0, 2, 64, 20, 200}, {64, 2, 64, 8, 193}, {128, 2, 64, 9, 7}, {24, 3, 8, 24, 70}, {5, 5, 27, 30, 33}, {70, 1, 100, 8, 193}, {0, 2, 24, 5, 6},
 		} {
-			for _, store := range append(floatTypes, tensor.I8) {
+			for _, store := range append(floatTypes, precision.Int8) {
 				for _, cache := range cacheTypes {
 					out := shape.rest + 2*shape.heads*shape.dim
 					p := newProduct(t, rng, uniform(rng), shape.rows, shape.in, out, store)
@@ -32,7 +32,7 @@ func TestMatMulKV(t *testing.T) {
 	})
 }
 
-func testMatMulKV(t *testing.T, pool *parallel.Pool, rng *rand.Rand, p *product, rest, heads, dim int, cache tensor.DType, name string) {
+func testMatMulKV(t *testing.T, pool *parallel.Pool, rng *rand.Rand, p *product, rest, heads, dim int, cache precision.Format, name string) {
 	t.Helper()
 	const caches = 2
 	var got, want [caches]Place
@@ -58,7 +58,7 @@ func testMatMulKV(t *testing.T, pool *parallel.Pool, rng *rand.Rand, p *product,
 	}
 	var keep Rounded
 	MatMulKV(pool, dst, places, p.x, p.stride, p.w, p.bias, &keep)
-	if p.store == tensor.I8 { // once more, from what is kept alone
+	if p.store == precision.Int8 { // once more, from what is kept alone
 		MatMulKV(pool, dst, places, make([]float32, len(p.x)), p.stride, p.w, p.bias, &keep)
 	}
 	for r := range p.rows {
@@ -104,8 +104,8 @@ func sameStore(t *testing.T, got, want *store, name string) {
 
 func TestMatMulKVRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	p := newProduct(t, rng, uniform(rng), 2, 4, 10, tensor.F32)
-	k, v := NewKeys(1, 4, 3, tensor.F32), NewValues(1, 4, 3, tensor.F32)
+	p := newProduct(t, rng, uniform(rng), 2, 4, 10, precision.F32)
+	k, v := NewKeys(1, 4, 3, precision.F32), NewValues(1, 4, 3, precision.F32)
 	for _, tt := range []struct {
 		why    string
 		dst    int
@@ -114,8 +114,8 @@ func TestMatMulKVRefuses(t *testing.T) {
 		{"before the cache", 4, []Place{{k, v, -1}}},
 		{"behind the cache", 4, []Place{{k, v, 2}, {k, v, 3}}},
 		{"no room for the rest", 1, []Place{{k, v, 0}}},
-		{"more keys than outputs", 4, []Place{{NewKeys(2, 4, 3, tensor.F32), NewValues(2, 4, 3, tensor.F32), 0}}},
-		{"values of another shape", 4, []Place{{k, NewValues(2, 2, 3, tensor.F32), 0}}},
+		{"more keys than outputs", 4, []Place{{NewKeys(2, 4, 3, precision.F32), NewValues(2, 4, 3, precision.F32), 0}}},
+		{"values of another shape", 4, []Place{{k, NewValues(2, 2, 3, precision.F32), 0}}},
 		{"too few activations", 6, []Place{{k, v, 0}, {k, v, 1}, {k, v, 2}, {k, v, 0}, {k, v, 1}, {k, v, 2}}},
 	} {
 		func() {

@@ -9,9 +9,13 @@ import (
 
 	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
-var floatTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
+var floatTypes = []precision.Format{precision.F32, precision.F16, precision.BF16}
+
+// inFile is the type in which a file stores what has that format in memory.
+var inFile = map[precision.Format]tensor.DType{precision.F32: tensor.F32, precision.F16: tensor.F16, precision.BF16: tensor.BF16}
 
 // useTiles makes im what MatMul uses until the test ends.
 func useTiles(t testing.TB, im impl[tileKernels]) {
@@ -26,13 +30,13 @@ func useTiles(t testing.TB, im impl[tileKernels]) {
 // A product is a call of MatMul and what it must give.
 type product struct {
 	rows, in, out, stride int
-	store                 tensor.DType
+	store                 precision.Format
 	e                     Epilogue
 	x, weights, bias, old []float32
 	w                     *Matrix
 }
 
-func newProduct(t testing.TB, rng *rand.Rand, next func() float32, rows, in, out int, store tensor.DType) *product {
+func newProduct(t testing.TB, rng *rand.Rand, next func() float32, rows, in, out int, store precision.Format) *product {
 	t.Helper()
 	p := &product{rows: rows, in: in, out: out, store: store}
 	p.stride = max(0, in+int(rng.Uint32()%9)-4) // apart or overlapping
@@ -43,16 +47,16 @@ func newProduct(t testing.TB, rng *rand.Rand, next func() float32, rows, in, out
 	}
 	p.old = poisoned(rows*out, next)
 	source := store
-	if store == tensor.I8 {
+	if store == precision.Int8 {
 		source = floatTypes[rng.Uint32()%3]
 	}
-	limit := map[tensor.DType]float64{tensor.F32: math.Inf(1), tensor.F16: 60000, tensor.BF16: 1e30, tensor.I8: 1e30}
+	limit := map[precision.Format]float64{precision.F32: math.Inf(1), precision.F16: 60000, precision.BF16: 1e30, precision.Int8: 1e30}
 	w := tensor.Convert(poisoned(out*in, func() float32 {
 		if v := next(); math.Abs(float64(v)) <= min(limit[store], limit[source]) {
 			return v
 		}
 		return 1
-	}), source, out, in)
+	}), inFile[source], out, in)
 	p.weights = w.Float32()
 	var err error
 	if p.w, err = Pack(store, w); err != nil {
@@ -79,7 +83,7 @@ func (p *product) run(t testing.TB, pool *parallel.Pool, lo, hi int) []float32 {
 func (p *product) want() []float32 {
 	dst := append([]float32{}, p.old...)
 	element := p.element
-	if p.store == tensor.I8 {
+	if p.store == precision.Int8 {
 		element = p.elementInt8()
 	}
 	for r := range p.rows {
@@ -196,7 +200,7 @@ func TestMatMulRowsAlone(t *testing.T) {
 func TestMatMulExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, in := range []int{1, 10, 300, 5120} {
-		p := newProduct(t, rng, uniform(rng), 3, in, 20, tensor.F32)
+		p := newProduct(t, rng, uniform(rng), 3, in, 20, precision.F32)
 		p.e, p.bias = Store, nil
 		for i, got := range p.run(t, nil, 0, p.rows) {
 			var sum, size float64
@@ -218,7 +222,7 @@ func TestMatMulNegativeZero(t *testing.T) {
 	forAllTiles(t, func(t *testing.T) {
 		for _, out := range []int{1, 64} {
 			weights := slices.Repeat([]float32{0x1p-100}, out)
-			w, err := Pack(tensor.F32, tensor.FromFloat32(weights, out, 1))
+			w, err := Pack(precision.F32, tensor.FromFloat32(weights, out, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +236,7 @@ func TestMatMulNegativeZero(t *testing.T) {
 }
 
 func TestMatMulTooShort(t *testing.T) {
-	w, err := Pack(tensor.F32, tensor.FromFloat32(make([]float32, 6), 2, 3))
+	w, err := Pack(precision.F32, tensor.FromFloat32(make([]float32, 6), 2, 3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,9 +270,9 @@ func TestMatMulAllocates(t *testing.T) {
 	defer pool.Close()
 	rng := rand.New(rand.NewPCG(11, 12))
 	for i, rows := range []int{1, 8, 100, 1, 100} {
-		store := tensor.F16
+		store := precision.F16
 		if i > 2 {
-			store = tensor.I8
+			store = precision.Int8
 		}
 		p := newProduct(t, rng, uniform(rng), rows, 64, 300, store)
 		dst := make([]float32, rows*p.out)
@@ -285,7 +289,7 @@ func FuzzMatMul(f *testing.F) {
 	f.Add(uint64(3), uint8(5), uint16(33), uint16(64))
 	f.Fuzz(func(t *testing.T, seed uint64, rows uint8, in, out uint16) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		store := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.I8}[seed%4]
+		store := []precision.Format{precision.F32, precision.F16, precision.BF16, precision.Int8}[seed%4]
 		p := newProduct(t, rng, wild(rng), 1+int(rows)%40, int(in)%300, int(out)%200, store)
 		want := p.want()
 		savedTiles, savedInt8s := tiles, int8s

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // panel is the number of outputs that lie side by side in a packed matrix: four
@@ -23,7 +24,7 @@ const panel = 64
 // is scale[o] times the int8.
 type Matrix struct {
 	out, in int
-	store   tensor.DType
+	store   precision.Format
 	data    []byte // aligned to 64 bytes
 
 	// For I8, filled up to full panels:
@@ -37,8 +38,8 @@ func (m *Matrix) Out() int { return m.out }
 // In returns the number of inputs, the length of each dot product.
 func (m *Matrix) In() int { return m.in }
 
-// DType returns the type the weights are stored in.
-func (m *Matrix) DType() tensor.DType { return m.store }
+// Format returns the format the weights are held in.
+func (m *Matrix) Format() precision.Format { return m.store }
 
 // Bytes returns what the weights take in memory, padding included: what one
 // pass over the matrix reads.
@@ -52,28 +53,50 @@ func (m *Matrix) Row(o int, dst []float32) {
 	dst = dst[:m.in]
 	at, step := m.place(o), panel
 	switch m.store {
-	case tensor.F32:
+	case precision.F32:
 		for k := range dst {
 			dst[k] = view[float32](m.data)[at+k*step]
 		}
-	case tensor.F16:
+	case precision.F16:
 		for k := range dst {
 			dst[k] = tensor.F16ToFloat32(view[uint16](m.data)[at+k*step])
 		}
-	case tensor.BF16:
+	case precision.BF16:
 		for k := range dst {
 			dst[k] = tensor.BF16ToFloat32(view[uint16](m.data)[at+k*step])
 		}
-	case tensor.I8:
+	case precision.Int8:
 		for k := range dst {
 			dst[k] = float32(view[int8](m.data)[at+k/4*4*step+k%4]) * m.scale[o]
 		}
 	}
 }
 
+// size returns the bytes of an element, 0 of a format that no kernel multiplies.
+func (m *Matrix) size() int {
+	switch m.store {
+	case precision.F32, precision.F16, precision.BF16, precision.Int8:
+		return m.store.Bits() / 8
+	}
+	return 0
+}
+
+// FormatOf returns the format that holds what a file stores as d, and changes nothing.
+func FormatOf(d tensor.DType) precision.Format {
+	switch d {
+	case tensor.F32:
+		return precision.F32
+	case tensor.F16:
+		return precision.F16
+	case tensor.BF16:
+		return precision.BF16
+	}
+	return precision.Auto // integers need a scale
+}
+
 // depth returns the length of a panel along k: In, but for I8 a multiple of four.
 func (m *Matrix) depth() int {
-	if m.store == tensor.I8 {
+	if m.store == precision.Int8 {
 		return (m.in + 3) &^ 3
 	}
 	return m.in
@@ -86,9 +109,9 @@ func (m *Matrix) panels() int { return (m.out + panel - 1) / panel }
 func (m *Matrix) place(o int) int {
 	c := o % panel
 	switch m.store {
-	case tensor.BF16:
+	case precision.BF16:
 		c = bf16Column(c)
-	case tensor.I8:
+	case precision.Int8:
 		c *= 4
 	}
 	return o/panel*panel*m.depth() + c
@@ -108,7 +131,7 @@ func bf16Column(c int) int { return c&32 | c&15<<1 | c>>4&1 }
 //
 // It is an error if a finite weight is too large for store, or if any is not
 // finite and store is I8.
-func Pack(store tensor.DType, ws ...tensor.Tensor) (*Matrix, error) {
+func Pack(store precision.Format, ws ...tensor.Tensor) (*Matrix, error) {
 	if len(ws) == 0 {
 		return nil, errors.New("kernel: nothing to pack")
 	}
@@ -141,17 +164,17 @@ const maxInt8In = math.MaxInt32 / (127 * 127)
 
 // NewMatrix returns a matrix of zeros [out][in] whose weights are stored as store,
 // for Fill. It takes no memory before it is filled.
-func NewMatrix(store tensor.DType, out, in int) (*Matrix, error) {
+func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
 	m := &Matrix{out: out, in: in, store: store}
 	switch {
-	case store.Size() == 0:
-		return nil, fmt.Errorf("kernel: cannot store weights as %v", store)
-	case store == tensor.I8 && in > maxInt8In:
+	case m.size() == 0:
+		return nil, fmt.Errorf("kernel: cannot hold weights in the format %v", store)
+	case store == precision.Int8 && in > maxInt8In:
 		return nil, fmt.Errorf("kernel: %d inputs, int8 sums hold at most %d", in, maxInt8In)
 	}
 	padded := m.panels() * panel
-	m.data = aligned(padded * m.depth() * store.Size())
-	if store == tensor.I8 {
+	m.data = aligned(padded * m.depth() * m.size())
+	if store == precision.Int8 {
 		m.scale, m.offset = make([]float32, padded), make([]int32, padded)
 	}
 	return m, nil

@@ -9,6 +9,7 @@ import (
 
 	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // Fill rounds the rows of w, [rows][In] in f32, f16 or bf16, into outputs first,
@@ -66,8 +67,8 @@ var packers = sync.Pool{New: func() any { return new(packer) }}
 
 // fill packs w as outputs o, o+1, … of m, all of one panel.
 func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
-	size, n, step := m.store.Size(), w.Shape[0], turnBytes/m.store.Size()
-	if m.store == tensor.I8 { // the scale is known when the whole row has been seen
+	size, n, step := m.size(), w.Shape[0], turnBytes/m.size()
+	if m.store == precision.Int8 { // the scale is known when the whole row has been seen
 		if err := f.round(m, o, w); err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 	to := m.data[o/panel*panel*m.depth()*size:][:panel*m.depth()*size]
 	for k := 0; k < m.depth(); k += step {
 		count := min(step, m.depth()-k)
-		if m.store != tensor.I8 {
+		if m.store != precision.Int8 {
 			if err := f.stage(m, o, w, k, count); err != nil {
 				return err
 			}
@@ -89,8 +90,8 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 
 // stage sets rows to elements k … k+count-1 of the rows of w, in the type of m.
 func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
-	n, size := w.Shape[0], m.store.Size()
-	if littleEndian && w.DType == m.store { // nothing to convert
+	n, size := w.Shape[0], m.size()
+	if littleEndian && FormatOf(w.DType) == m.store { // nothing to convert
 		for i := range n {
 			f.rows[i] = w.Data[(i*m.in+k)*size:][:count*size]
 		}
@@ -101,17 +102,17 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 		row := f.staged[i*turnBytes:][:count*size]
 		f.rows[i] = row
 		wide := f.wide[:count]
-		if m.store == tensor.F32 {
+		if m.store == precision.F32 {
 			wide = view[float32](row)
 		}
 		widen(wide, w, i*m.in+k)
 		switch m.store {
-		case tensor.F16:
+		case precision.F16:
 			vector.scatterHalf(view[uint16](row), 1, wide)
 			if err := m.checkRange(o+i, wide, 65520); err != nil {
 				return err
 			}
-		case tensor.BF16:
+		case precision.BF16:
 			half := view[uint16](row)
 			for j, v := range wide {
 				half[j] = tensor.BF16Bits(v)
@@ -165,9 +166,9 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 	const signs = 0x8080808080808080 // takes the 128 back
 	switch m.store {
-	case tensor.F32:
+	case precision.F32:
 		f.words(to, c, n, count, 0)
-	case tensor.I8: // four of them are a word; all rows at once are too much for a cache
+	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
 		for k := 0; k < count; k += turnBytes {
 			block := min(turnBytes, count-k)
 			f.words(to[k*panel:], c, n, block/4, signs)

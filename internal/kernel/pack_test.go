@@ -11,6 +11,7 @@ import (
 
 	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // Packing and reading a row back rounds each weight once, whatever lies beside it.
@@ -19,13 +20,13 @@ func TestPackRow(t *testing.T) {
 	for _, store := range floatTypes {
 		for _, source := range floatTypes {
 			for _, in := range []int{1, 5, 64} {
-				a := tensor.Convert(poisoned(70*in, uniform(rng)), source, 70, in)
-				b := tensor.Convert(poisoned(3*in, uniform(rng)), source, 3, in)
+				a := tensor.Convert(poisoned(70*in, uniform(rng)), inFile[source], 70, in)
+				b := tensor.Convert(poisoned(3*in, uniform(rng)), inFile[source], 3, in)
 				m, err := Pack(store, a, b)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := tensor.Convert(append(a.Float32(), b.Float32()...), store, 73, in).Float32()
+				want := tensor.Convert(append(a.Float32(), b.Float32()...), inFile[store], 73, in).Float32()
 				got := make([]float32, in)
 				for o := range m.Out() {
 					m.Row(o, got)
@@ -39,7 +40,7 @@ func TestPackRow(t *testing.T) {
 func TestPackRowInt8(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	x := poisoned(70*9, uniform(rng))
-	m, err := Pack(tensor.I8, tensor.FromFloat32(x, 70, 9))
+	m, err := Pack(precision.Int8, tensor.FromFloat32(x, 70, 9))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,24 +62,24 @@ func TestPackErrors(t *testing.T) {
 	inf := float32(math.Inf(1))
 	tests := []struct {
 		why   string
-		store tensor.DType
+		store precision.Format
 		ws    []tensor.Tensor
 		want  string // part of the error, or none
 	}{
-		{"no weights", tensor.F32, nil, "nothing"},
-		{"no type", 0, []tensor.Tensor{two}, "store"},
-		{"a vector", tensor.F32, []tensor.Tensor{tensor.FromFloat32(nil, 0)}, "two dimensions"},
-		{"a source without a scale", tensor.F32, []tensor.Tensor{{DType: tensor.I8, Shape: []int{1, 1}, Data: []byte{1}}}, "int8"},
-		{"different widths", tensor.F32, []tensor.Tensor{two, of(1, 2)}, "3 and 2"},
-		{"above binary16", tensor.F16, []tensor.Tensor{of(1, 65520)}, "65520"},
-		{"the largest binary16", tensor.F16, []tensor.Tensor{of(1, 65519)}, ""},
-		{"above bfloat16", tensor.BF16, []tensor.Tensor{of(-0x1.ffp127)}, "too large"},
-		{"the largest bfloat16", tensor.BF16, []tensor.Tensor{of(0x1.fefffep127)}, ""},
-		{"infinity is infinity", tensor.F16, []tensor.Tensor{of(inf)}, ""},
-		{"infinity has no scale", tensor.I8, []tensor.Tensor{of(inf, 1)}, "finite"},
-		{"nor has NaN", tensor.I8, []tensor.Tensor{of(1, float32(math.NaN()))}, "finite"},
-		{"sums beyond int32", tensor.I8, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 133_145}}}, "at most 133144"},
-		{"no outputs", tensor.F16, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 3}}}, ""},
+		{"no weights", precision.F32, nil, "nothing"},
+		{"no type", 0, []tensor.Tensor{two}, "cannot hold"},
+		{"a vector", precision.F32, []tensor.Tensor{tensor.FromFloat32(nil, 0)}, "two dimensions"},
+		{"a source without a scale", precision.F32, []tensor.Tensor{{DType: tensor.I8, Shape: []int{1, 1}, Data: []byte{1}}}, "int8"},
+		{"different widths", precision.F32, []tensor.Tensor{two, of(1, 2)}, "3 and 2"},
+		{"above binary16", precision.F16, []tensor.Tensor{of(1, 65520)}, "65520"},
+		{"the largest binary16", precision.F16, []tensor.Tensor{of(1, 65519)}, ""},
+		{"above bfloat16", precision.BF16, []tensor.Tensor{of(-0x1.ffp127)}, "too large"},
+		{"the largest bfloat16", precision.BF16, []tensor.Tensor{of(0x1.fefffep127)}, ""},
+		{"infinity is infinity", precision.F16, []tensor.Tensor{of(inf)}, ""},
+		{"infinity has no scale", precision.Int8, []tensor.Tensor{of(inf, 1)}, "finite"},
+		{"nor has NaN", precision.Int8, []tensor.Tensor{of(1, float32(math.NaN()))}, "finite"},
+		{"sums beyond int32", precision.Int8, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 133_145}}}, "at most 133144"},
+		{"no outputs", precision.F16, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 3}}}, ""},
 	}
 	for _, tt := range tests {
 		_, err := Pack(tt.store, tt.ws...)
@@ -94,11 +95,11 @@ func TestFill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(45, 46))
 	pool := parallel.New(3)
 	defer pool.Close()
-	for _, store := range append(floatTypes, tensor.I8) {
+	for _, store := range append(floatTypes, precision.Int8) {
 		for _, source := range floatTypes {
 			for _, in := range []int{1, 3, 4, 64, 129, 130, 131, 515} {
 				const out = 3*panel + 5
-				w := tensor.Convert(poisoned(out*in, uniform(rng)), source, out, in)
+				w := tensor.Convert(poisoned(out*in, uniform(rng)), inFile[source], out, in)
 				want := fillSlowly(t, store, w)
 				for _, cuts := range [][]int{{0, out}, {0, panel, out}, {0, 7, 2 * panel, 2*panel + 1, out}} {
 					m, err := NewMatrix(store, out, in)
@@ -120,7 +121,7 @@ func TestFill(t *testing.T) {
 }
 
 // fillSlowly packs one element at a time, by what place says.
-func fillSlowly(t *testing.T, store tensor.DType, w tensor.Tensor) *Matrix {
+func fillSlowly(t *testing.T, store precision.Format, w tensor.Tensor) *Matrix {
 	t.Helper()
 	out, in := w.Shape[0], w.Shape[1]
 	m, err := NewMatrix(store, out, in)
@@ -130,19 +131,19 @@ func fillSlowly(t *testing.T, store tensor.DType, w tensor.Tensor) *Matrix {
 	for o := range out {
 		row := w.Rows(o, o+1).Float32()
 		inverse, scale := int8Scale(maxAbsRef(row))
-		if store == tensor.I8 {
+		if store == precision.Int8 {
 			m.scale[o] = scale
 		}
 		for k, v := range row {
 			at := m.place(o) + k*panel
 			switch store {
-			case tensor.F32:
+			case precision.F32:
 				view[float32](m.data)[at] = v
-			case tensor.F16:
+			case precision.F16:
 				view[uint16](m.data)[at] = tensor.F16Bits(v)
-			case tensor.BF16:
+			case precision.BF16:
 				view[uint16](m.data)[at] = tensor.BF16Bits(v)
-			case tensor.I8:
+			case precision.Int8:
 				q := roundInt8(v, inverse)
 				view[int8](m.data)[m.place(o)+k/4*4*panel+k%4] = int8(q)
 				m.offset[o] -= 128 * q
@@ -153,7 +154,7 @@ func fillSlowly(t *testing.T, store tensor.DType, w tensor.Tensor) *Matrix {
 }
 
 func TestFillRefuses(t *testing.T) {
-	m, err := NewMatrix(tensor.F32, 4, 3)
+	m, err := NewMatrix(precision.F32, 4, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +170,7 @@ func TestFillRefuses(t *testing.T) {
 		}
 	}
 	broken := tensor.FromFloat32([]float32{1, 2, float32(math.NaN())}, 1, 3)
-	m, err = NewMatrix(tensor.I8, 500, 3)
+	m, err = NewMatrix(precision.Int8, 500, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +227,8 @@ func TestSumBytes(t *testing.T) {
 func BenchmarkPack(b *testing.B) {
 	const n = 1280
 	for _, source := range floatTypes {
-		w := tensor.Convert(poisoned(n*n, uniform(rand.New(rand.NewPCG(1, 2)))), source, n, n)
-		for _, store := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.I8} {
+		w := tensor.Convert(poisoned(n*n, uniform(rand.New(rand.NewPCG(1, 2)))), inFile[source], n, n)
+		for _, store := range []precision.Format{precision.F32, precision.F16, precision.BF16, precision.Int8} {
 			b.Run(source.String()+"/"+store.String(), func(b *testing.B) {
 				m, err := NewMatrix(store, n, n)
 				if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // Benchmarks of one thread unless said otherwise. GB/s counts every float32 read
@@ -54,18 +54,18 @@ func BenchmarkAttend(b *testing.B) {
 	for _, bb := range []struct {
 		name         string
 		rows, layers int
-		d            tensor.DType
+		d            precision.Format
 	}{
-		{"encoder", 1500, 1, tensor.F32},
-		{"encoderInt8", 1500, 1, tensor.I8},
-		{"cross1", 1, 32, tensor.F16},
-		{"cross2", 2, 32, tensor.F16},
-		{"cross4", 4, 32, tensor.F16},
-		{"cross6", 6, 32, tensor.F16},
-		{"cross1f32", 1, 16, tensor.F32},
-		{"cross1int8", 1, 32, tensor.I8},
-		{"cross6int8", 6, 32, tensor.I8},
-		{"self6int8", 6, 32, tensor.I8},
+		{"encoder", 1500, 1, precision.F32},
+		{"encoderInt8", 1500, 1, precision.Int8},
+		{"cross1", 1, 32, precision.F16},
+		{"cross2", 2, 32, precision.F16},
+		{"cross4", 4, 32, precision.F16},
+		{"cross6", 6, 32, precision.F16},
+		{"cross1f32", 1, 16, precision.F32},
+		{"cross1int8", 1, 32, precision.Int8},
+		{"cross6int8", 6, 32, precision.Int8},
+		{"self6int8", 6, 32, precision.Int8},
 	} {
 		for threads := 1; threads <= runtime.GOMAXPROCS(0); threads++ {
 			b.Run(fmt.Sprintf("%s/%d", bb.name, threads), func(b *testing.B) {
@@ -79,7 +79,7 @@ func BenchmarkAttend(b *testing.B) {
 	}
 }
 
-func benchAttend(b *testing.B, heads, dim, n, rows, layers, threads int, d tensor.DType) {
+func benchAttend(b *testing.B, heads, dim, n, rows, layers, threads int, d precision.Format) {
 	p := parallel.New(threads)
 	defer p.Close()
 	rng := rand.New(rand.NewPCG(1, 1))

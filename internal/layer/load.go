@@ -10,6 +10,7 @@ import (
 	"verity/internal/tensor"
 	"verity/model"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // A Loader reads layers from a checkpoint. Its methods return them with nothing in
@@ -21,12 +22,12 @@ import (
 // what comes next while all threads pack what is there, and gives back each piece
 // of the files when it has been packed.
 type Loader struct {
-	from  *model.Checkpoint
-	store tensor.DType
-	pool  *parallel.Pool
-	place map[string]int // of each weight in the files
-	jobs  []job
-	err   error
+	from      *model.Checkpoint
+	precision precision.Precision
+	pool      *parallel.Pool
+	place     map[string]int // of each weight in the files
+	jobs      []job
+	err       error
 }
 
 // A job is what is done with one weight.
@@ -41,10 +42,10 @@ const (
 	pieceBytes = 8 << 20  // packed before it is given back
 )
 
-// NewLoader returns a loader that stores matrices in the given type, and packs
-// them on all threads of p.
-func NewLoader(c *model.Checkpoint, store tensor.DType, p *parallel.Pool) *Loader {
-	return &Loader{from: c, store: store, pool: p, place: places(c)}
+// NewLoader returns a loader that holds matrices in the format of the weights of held,
+// and packs them on all threads of p.
+func NewLoader(c *model.Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
+	return &Loader{from: c, precision: held, pool: p, place: places(c)}
 }
 
 // places returns the order of the weights in the files.
@@ -212,7 +213,7 @@ func (l *Loader) matrix(out, in int) *kernel.Matrix {
 	if l.err != nil {
 		return nil
 	}
-	m, err := kernel.NewMatrix(l.store, out, in)
+	m, err := kernel.NewMatrix(l.precision.Weights, out, in)
 	l.err = l.wrap(err)
 	return m
 }
@@ -240,23 +241,32 @@ func (l *Loader) wrap(err error) error {
 	return fmt.Errorf("%s: %w", l.from.Name, err)
 }
 
-// Storage returns the type that matrices of c are kept in. A given type is taken
-// as it is; the zero type means f16 if every matrix survives the round trip
-// exactly, else the type of the file, so that nothing is lost unasked. A float32
-// file is read through for that, on all threads of p, as far as the first weight
-// that is none of binary16.
-func Storage(c *model.Checkpoint, want tensor.DType, p *parallel.Pool) (tensor.DType, error) {
-	if want != 0 {
-		return want, nil
+// Resolve returns what matrices of c are held and computed in: p, with nothing
+// automatic. Weights left to it become f16 if every matrix survives the round trip
+// exactly, else the format of the file, so that nothing is lost unasked. A float32
+// file is read through for that, on all threads of pool, as far as the first weight
+// that is no binary16.
+func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
+	if p.Weights == precision.Auto {
+		var err error
+		if p.Weights, err = exact(c, pool); err != nil {
+			return p, err
+		}
 	}
+	p = p.Complete()
+	return p, p.Check()
+}
+
+// exact returns the narrowest float format that holds every matrix of c exactly.
+func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 	if c.DType() != tensor.F32 {
-		return c.DType(), nil
+		return kernel.FormatOf(c.DType()), nil
 	}
 	var jobs []job
 	for _, name := range c.Names() {
 		s, err := c.Stored(name)
 		if err != nil {
-			return 0, err
+			return precision.Auto, err
 		}
 		if len(s.Shape) >= 2 {
 			jobs = append(jobs, job{name: name, from: s})
@@ -267,11 +277,11 @@ func Storage(c *model.Checkpoint, want tensor.DType, p *parallel.Pool) (tensor.D
 	for i, j := range jobs {
 		w.advance(jobs[i:])
 		if !fits(c, j, p) {
-			return tensor.F32, nil
+			return precision.F32, nil
 		}
 		w.done(j)
 	}
-	return tensor.F16, nil
+	return precision.F16, nil
 }
 
 // fits reports whether all of a weight are binary16.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"verity/internal/kernel"
-	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // TestSNRAttention measures how far attention in int8 is from exact attention, in
@@ -70,7 +70,7 @@ func outlier(rng *rand.Rand, x []float32, dim int, times, random float64) {
 // int8, against float64.
 func attendNoise(q, k, v []float32, dim int) (weights, outputs float64) {
 	rows, keys, scale := len(q)/dim, len(k)/dim, float32(1/math.Sqrt(float64(dim)))
-	span := kernel.Span{K: kernel.NewKeys(1, dim, keys, tensor.I8), V: kernel.NewValues(1, dim, keys, tensor.I8), N: keys}
+	span := kernel.Span{K: kernel.NewKeys(1, dim, keys, precision.Int8), V: kernel.NewValues(1, dim, keys, precision.Int8), N: keys}
 	span.K.Set(nil, 0, keys, k, dim)
 	span.V.Set(nil, 0, keys, v, dim)
 	spans := make([]kernel.Span, rows)

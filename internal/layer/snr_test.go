@@ -8,6 +8,7 @@ import (
 
 	"verity/internal/kernel"
 	"verity/internal/tensor"
+	"verity/precision"
 )
 
 // TestSNR measures how far int8 products are from exact ones, in decibels, for
@@ -51,7 +52,7 @@ func TestSNR(t *testing.T) {
 		for i := range w {
 			w[i] = float32(rng.NormFloat64() / math.Sqrt(float64(k.in)))
 		}
-		m, err := kernel.Pack(tensor.I8, tensor.FromFloat32(w, k.out, k.in))
+		m, err := kernel.Pack(precision.Int8, tensor.FromFloat32(w, k.out, k.in))
 		if err != nil {
 			t.Fatal(err)
 		}

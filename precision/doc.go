@@ -1,0 +1,18 @@
+// Package precision names the number formats a network is held and computed in.
+//
+//	flag or option → [Parse] → [Precision] → loader, kernels, caches
+//
+// A [Format] says how one kind of number is held. A [Precision] has a format for
+// weights, one for activations, and one for the keys and values of attention. Each of
+// them is chosen automatically where it is zero.
+//
+// What a file stores is another matter: that is a data type of the file, and the loader
+// converts it.
+//
+// # Formats
+//
+// F32, F16 and BF16 are held as they are and computed in float32. Int8 is held as an
+// integer with a scale, and products of two int8 factors are summed exactly.
+//
+// A new format is a line of the table in format.go, and kernels that can multiply it.
+package precision

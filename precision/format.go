@@ -1,0 +1,91 @@
+package precision
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Format is how one kind of number is held. The zero value is Auto.
+type Format uint8
+
+// The formats.
+const (
+	Auto Format = iota // chosen from the checkpoint and from the other formats
+	F32                // IEEE 754 binary32
+	F16                // IEEE 754 binary16
+	BF16               // the upper half of a binary32
+	Int8               // two's complement with a scale: per output, per row, or per head
+)
+
+// A kind is what other rooms need to know of a format.
+type kind struct {
+	name        string
+	bits        int    // of an element, without its share of scales
+	activations Format // what weights in this format are multiplied by
+	cache       Format // what keys and values are held in beside such weights
+	caches      bool   // attention can read keys and values held in this format
+}
+
+var kinds = [...]kind{
+	Auto: {name: "auto"},
+	F32:  {"f32", 32, F32, F32, true},
+	F16:  {"f16", 16, F32, F16, true},
+	BF16: {"bf16", 16, F32, F16, false}, // f16 is as narrow and eight times as fine
+	Int8: {"int8", 8, Int8, Int8, true},
+}
+
+// Formats returns all formats but Auto, widest first.
+func Formats() []Format {
+	all := make([]Format, 0, len(kinds)-1)
+	for f := F32; int(f) < len(kinds); f++ {
+		all = append(all, f)
+	}
+	return all
+}
+
+// Known reports whether f is one of the formats, Auto included.
+func (f Format) Known() bool { return int(f) < len(kinds) }
+
+// Bits returns the bits of an element, without its share of scales; 0 for Auto.
+func (f Format) Bits() int { return f.kind().bits }
+
+// String returns the name that Parse knows, as in "f16".
+func (f Format) String() string {
+	if !f.Known() {
+		return fmt.Sprintf("Format(%d)", uint8(f))
+	}
+	return kinds[f].name
+}
+
+func (f Format) kind() kind {
+	if !f.Known() {
+		return kind{}
+	}
+	return kinds[f]
+}
+
+// ParseFormat returns the format of that name.
+func ParseFormat(name string) (Format, error) {
+	for f := range kinds {
+		if kinds[f].name == name {
+			return Format(f), nil
+		}
+	}
+	return Auto, fmt.Errorf("unknown format %q: want %s", name, Names())
+}
+
+// List returns the names of all formats, "auto" first.
+func List() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+// Names returns the names of all formats for a sentence, as in "auto, f32 or f16".
+func Names() string {
+	names := List()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
