@@ -39,11 +39,11 @@ var plan = map[string]room{
 
 	"selftest": {"the promises of the design, on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
 
-	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "report", "transcript"}},
-	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"transcript", "wer", "wer/normalize"}},
+	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
+	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
-	"bench": {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
-	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/safetensors", "internal/tensor", "model", "tokenizer"}},
+	"bench": {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/show", "model", "parallel", "precision", "tokenizer"}},
+	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},
 	"models/demo": {"the embedded model; files only", nil},
@@ -55,6 +55,7 @@ var plan = map[string]room{
 	"internal/safetensors": {"a file format", []string{"internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
 	"internal/zlibsize":    {"zlib's own byte counts, which a gate compares with a threshold; Go's differ", nil},
+	"internal/show":        {"numbers and names for people; one way for each kind", nil},
 	"internal/golden":      {"test only: what upstream wrote", []string{"internal/tensor"}},
 	"internal/testmodel":   {"test only: small checkpoints", []string{"internal/safetensors", "internal/tensor", "model"}},
 }

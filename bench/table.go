@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"verity/internal/show"
 )
 
 // Write writes the result as a table for people. A bar of full length is the
@@ -21,11 +23,11 @@ func (r *Result) Write(w io.Writer) error {
 	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
 	p.line("%-22s %12s", "reading memory", si(r.Ceiling.GBPS, "GB/s"))
 	p.line("")
-	p.line("%-22s %12s   %s", "a window of "+short(r.WindowSeconds), "time", "of the ceiling")
-	p.line("%-22s %12s", "log-mel", short(r.Mel.Seconds))
+	p.line("%-22s %12s   %s", "a window of "+show.Seconds(r.WindowSeconds), "time", "of the ceiling")
+	p.line("%-22s %12s", "log-mel", show.Seconds(r.Mel.Seconds))
 	p.share("encoder", r.Encode.Seconds, r.Encode.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.Encode.FLOPs)))
 	p.share("cross keys and values", r.CrossKV.Seconds, r.CrossKV.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.CrossKV.FLOPs)))
-	p.share("decode step", r.Step.Seconds, r.Step.MBU, fmt.Sprintf("of bandwidth, %s MB", digits(float64(r.Step.Bytes)/1e6)))
+	p.share("decode step", r.Step.Seconds, r.Step.MBU, fmt.Sprintf("of bandwidth, %s MB", show.Digits(float64(r.Step.Bytes)/1e6)))
 	p.line("")
 	p.line("%-22s %12s %8s %10s   %s", "a pass of", "time", "to a step", "a row", "of its bound")
 	for _, v := range r.Verify {
@@ -33,12 +35,12 @@ func (r *Result) Write(w io.Writer) error {
 		if v.Rows == 1 {
 			rows = "row"
 		}
-		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%", v.Rows, rows, short(v.Seconds), v.Ratio, short(v.Seconds/float64(v.Rows)), bar(v.Share), 100*v.Share)
+		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%", v.Rows, rows, show.Seconds(v.Seconds), v.Ratio, show.Seconds(v.Seconds/float64(v.Rows)), bar(v.Share), 100*v.Share)
 	}
 	p.line("")
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
-	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.", short(window), r.WindowSeconds/window)
-	p.line("Medians of %d encoder passes and %d of each other; measured in %s.", r.Encode.Runs, r.Step.Runs, short(r.Seconds))
+	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.", show.Seconds(window), r.WindowSeconds/window)
+	p.line("Medians of %d encoder passes and %d of each other; measured in %s.", r.Encode.Runs, r.Step.Runs, show.Seconds(r.Seconds))
 	if r.Ceiling.Spread > noisy {
 		p.line("The ceilings varied by %.2g×: the machine had other work to do.", r.Ceiling.Spread)
 	}
@@ -51,10 +53,10 @@ func (r *Result) loading(p *printer) {
 	if l.Read == 0 {
 		return
 	}
-	p.line("%-22s %12s   %.2f× the %s that reading %s MB takes", "loading", short(l.Seconds), l.Ratio, short(l.Read), digits(float64(l.Bytes)/1e6))
+	p.line("%-22s %12s   %.2f× the %s that reading %s MB takes", "loading", show.Seconds(l.Seconds), l.Ratio, show.Seconds(l.Read), show.Digits(float64(l.Bytes)/1e6))
 	if m := l.Memory; m != nil {
 		p.line("%-22s %9s MB   %s MB resident when loaded, %s MB at most before: %.2f× the weights", "weights in memory",
-			digits(float64(m.Weights)/1e6), digits(float64(m.Loaded)/1e6), digits(float64(m.Peak)/1e6), m.Ratio)
+			show.Digits(float64(m.Weights)/1e6), show.Digits(float64(m.Loaded)/1e6), show.Digits(float64(m.Peak)/1e6), m.Ratio)
 	}
 	p.line("")
 }
@@ -85,7 +87,7 @@ func (p *printer) line(format string, args ...any) {
 }
 
 func (p *printer) share(name string, seconds, share float64, of string) {
-	p.line("%-22s %12s   %s %3.0f %% %s", name, short(seconds), bar(share), 100*share, of)
+	p.line("%-22s %12s   %s %3.0f %% %s", name, show.Seconds(seconds), bar(share), 100*share, of)
 }
 
 // bar draws a share as twenty cells.
@@ -101,34 +103,12 @@ func bar(share float64) string {
 	return s + strings.Repeat("·", cells-full)
 }
 
-// short spells a time with three digits: 13.1 s, 51.0 ms, 820 µs.
-func short(seconds float64) string {
-	switch {
-	case seconds >= 1:
-		return digits(seconds) + " s"
-	case seconds >= 1e-3:
-		return digits(seconds*1e3) + " ms"
-	}
-	return digits(seconds*1e6) + " µs"
-}
-
-// digits keeps three digits of numbers below a thousand.
-func digits(x float64) string {
-	switch {
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 10:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.2f", x)
-}
-
-func si(x float64, unit string) string { return digits(x) + " " + unit }
+func si(x float64, unit string) string { return show.Digits(x) + " " + unit }
 
 // ops spells a number of operations.
 func ops(n float64) string {
 	if n >= 1e12 {
-		return digits(n/1e12) + " TFLOP"
+		return show.Digits(n/1e12) + " TFLOP"
 	}
-	return digits(n/1e9) + " GFLOP"
+	return show.Digits(n/1e9) + " GFLOP"
 }

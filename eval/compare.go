@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"verity/assistant"
+	"verity/parallel"
 	"verity/report"
 )
 
@@ -196,26 +196,20 @@ type outcome struct {
 }
 
 // together runs a group of utterances, batch at the same time.
-func together(ctx context.Context, e Engine, group []item, batch int, o origin) (outcome, error) {
-	r := outcome{records: make([]*report.Record, len(group))}
-	errs := make([]error, len(group))
+func together(ctx context.Context, e Engine, group []item, batch int, o origin) (_ outcome, err error) {
+	var r outcome
 	began, decoding := time.Now(), time.Duration(0)
 	clock, ok := e.(Clock)
 	if ok {
 		decoding = clock.Decoding()
 	}
-	var wg sync.WaitGroup
-	free := make(chan struct{}, max(1, batch))
-	for i, it := range group {
-		free <- struct{}{}
-		wg.Go(func() {
-			r.records[i], errs[i] = record(ctx, e, it, o)
-			<-free
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return r, errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
+	for x := range parallel.Ordered(batch, len(group), slices.Values(group), func(_ int, it item) result {
+		rec, err := record(ctx, e, it, o)
+		return result{rec, err}
+	}) {
+		if r.records, err = append(r.records, x.record), cmp.Or(err, x.err); err != nil {
+			return r, err
+		}
 	}
 	if batch <= 1 || len(group) == 1 {
 		for _, x := range r.records {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"verity/parallel"
 	"verity/report"
 )
 
@@ -101,7 +102,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := time.Now()
-	for r := range inOrder(o.Workers, jobs(ctx, e, data, pass, o)) {
+	for r := range parallel.Ordered(o.Workers, aheadOf(o.Workers), rows(data, pass, o), func(_ int, w todo) result { return w.run(ctx, e, o) }) {
 		if r.err != nil {
 			cancel() // those under way
 			return sum, r.err
@@ -126,40 +127,45 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	return sum, pass.settle()
 }
 
-// A result is what comes of a job: a record, or the end.
+// aheadOf is how many records may wait while an older utterance is still running,
+// so that a long one does not leave the other workers idle at once.
+func aheadOf(workers int) int { return 2 * workers }
+
+// A todo is a row without a record, or the error that ends the rows.
+type todo struct {
+	item
+	err error
+}
+
+// A result is a record, or the error that ends the run.
 type result struct {
 	record *report.Record
 	err    error
 }
 
-// jobs yields the work that is left, in order. Those after an error are not to be
-// expected.
-func jobs(ctx context.Context, e Engine, data Dataset, pass *sequence, o Options) iter.Seq[func() result] {
-	return func(yield func(func() result) bool) {
+func (w todo) run(ctx context.Context, e Engine, o Options) result {
+	if w.err != nil {
+		return result{nil, w.err}
+	}
+	r, err := record(ctx, e, w.item, origin{o.Run, o.Unscored})
+	return result{r, err}
+}
+
+// rows yields the rows that have no record yet, in order. An error is the last.
+func rows(data Dataset, pass *sequence, o Options) iter.Seq[todo] {
+	return func(yield func(todo) bool) {
 		row := 0
 		for it, err := range items(data, o.Limit) {
-			if err != nil {
-				yield(func() result { return result{nil, err} })
-				return
-			}
-			mine := o.Shard.has(row)
+			done, mine := false, o.Shard.has(row)
 			row++
-			if !mine {
-				continue
+			if err == nil && mine {
+				done, err = pass.next(it)
 			}
-			done, err := pass.next(it)
-			if err != nil {
-				yield(func() result { return result{nil, err} })
+			switch {
+			case err != nil:
+				yield(todo{err: err})
 				return
-			}
-			if done {
-				continue
-			}
-			job := func() result {
-				r, err := record(ctx, e, it, origin{o.Run, o.Unscored})
-				return result{r, err}
-			}
-			if !yield(job) {
+			case mine && !done && !yield(todo{item: it}):
 				return
 			}
 		}

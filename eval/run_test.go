@@ -354,29 +354,6 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-func TestInOrder(t *testing.T) {
-	jobs := func(yield func(func() int) bool) {
-		for i := range 50 {
-			if !yield(func() int { time.Sleep(time.Duration(50-i) * 10 * time.Microsecond); return i }) {
-				return
-			}
-		}
-	}
-	for _, workers := range []int{0, 1, 3, 64} {
-		var got []int
-		for v := range inOrder(workers, jobs) {
-			if got = append(got, v); len(got) == 40 {
-				break
-			}
-		}
-		for i, v := range got {
-			if v != i {
-				t.Fatalf("%d workers: %v", workers, got)
-			}
-		}
-	}
-}
-
 // TestOtherRun checks that a folder takes records of one run only.
 func TestOtherRun(t *testing.T) {
 	made := report.Run{Code: "1", Model: "m", Options: map[string]string{"beam-size": "1"}, Machine: "here", Threads: 2}

@@ -97,11 +97,15 @@ type worker struct {
 // A failure is the value of a panic in a part.
 type failure struct{ value any }
 
-// New returns a pool of the given number of threads, the caller's included;
-// below 1 it takes runtime.GOMAXPROCS(0). With one thread there are no
+// MaxThreads is the most threads of a pool. Each job must reach every thread, so
+// thousands of them take longer to start than any job takes.
+const MaxThreads = 1024
+
+// New returns a pool of the given number of threads, the caller's included; below 1
+// it takes runtime.GOMAXPROCS(0), above MaxThreads that many. With one thread there are no
 // goroutines, and nothing to close.
 func New(threads int) *Pool {
-	procs := runtime.GOMAXPROCS(0)
+	procs, threads := runtime.GOMAXPROCS(0), min(threads, MaxThreads)
 	if threads < 1 {
 		threads = procs
 	}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"verity/internal/show"
 	"verity/transcript"
 )
 
@@ -78,7 +79,7 @@ func (c *Comparison) clock() (l [][2]string) {
 }
 
 func (s Speedup) interval() string {
-	return fmt.Sprintf("%s (95 %% interval %s to %s)", times(s.Mean), times(s.Interval[0]), times(s.Interval[1]))
+	return fmt.Sprintf("%s (95 %% interval %s to %s)", show.Times(s.Mean), show.Times(s.Interval[0]), show.Times(s.Interval[1]))
 }
 
 // meanInterval returns the geometric mean of quotients and its 95 % interval: that

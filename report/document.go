@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
+	"verity/internal/show"
 	"verity/transcript"
 )
 
@@ -65,76 +65,20 @@ func (d *Document) notes() (notes []string) {
 	return notes
 }
 
-// percent spells a rate: 4.35 %.
-func percent(rate float64) string { return fmt.Sprintf("%.2f %%", 100*rate) }
-
 // span spells an interval of rates.
 func (i Interval) span() string {
 	return fmt.Sprintf("%.0f %% interval %.2f to %.2f %%", 100*i.Level, 100*i.Low, 100*i.High)
 }
 
-// seconds spells a time with three digits: 12.3 s, 4.56 ms, 1 h 2 min.
-func seconds(s float64) string {
-	switch {
-	case s == 0:
-		return "0 s"
-	case s < 1e-3:
-		return fmt.Sprintf("%.3g µs", s*1e6)
-	case s < 0.9995:
-		return fmt.Sprintf("%.3g ms", s*1e3)
-	case s < 99.95:
-		return fmt.Sprintf("%.3g s", s)
-	case s < 7200:
-		return fmt.Sprintf("%.0f min %02.0f s", math.Floor(s/60), math.Floor(math.Mod(s, 60)))
-	}
-	return fmt.Sprintf("%.0f h %02.0f min", math.Floor(s/3600), math.Floor(math.Mod(s, 3600)/60))
-}
-
-// times spells a factor: 2.31×.
-func times(v float64) string {
-	switch {
-	case v >= 100:
-		return fmt.Sprintf("%.0f×", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f×", v)
-	}
-	return fmt.Sprintf("%.2f×", v)
-}
-
-// bytesOf spells a size of memory.
-func bytesOf(n int64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
-}
-
-// count spells a number with thin groups: 1,234,567.
-func count(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// Some spells a number with its noun: 1 word, 2,000 words.
-func Some(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return count(n) + " " + noun + "s"
-}
-
 // sentence says what a comparison comes to.
 func (c *Comparison) sentence() string {
-	all := Some(c.Utterances, "utterance")
+	all := show.Some(c.Utterances, "utterance")
 	if c.Unpaired > 0 {
 		all += " of those that both have"
 	}
 	switch c.Verdict {
 	case Different:
-		return fmt.Sprintf("%s of %s not the same in both arms", count(c.Different), Some(c.Identical.All+c.Different, "utterance"))
+		return fmt.Sprintf("%s of %s not the same in both arms", show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
 		if c.Utterances == 0 {
 			return "Inconclusive: no utterance has text in both"
@@ -167,56 +111,56 @@ func (d *Document) rows() [][]string {
 			return f(s)
 		}
 	}
-	row("utterances", func(s *Score) string { return count(s.Utterances) })
+	row("utterances", func(s *Score) string { return show.Count(s.Utterances) })
 	row("failed", func(s *Score) string {
 		if s.Failed == 0 {
 			return ""
 		}
-		return count(s.Failed)
+		return show.Count(s.Failed)
 	})
 	row("shards", func(s *Score) string {
 		if s.Shards == nil {
 			return ""
 		}
-		text := fmt.Sprintf("%s of %s", count(len(s.Shards.Present)), count(s.Shards.Of))
+		text := fmt.Sprintf("%s of %s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of))
 		if s.Incomplete() != "" {
 			text += ": INCOMPLETE"
 		}
 		return text
 	})
-	row("WER", scored(func(s *Score) string { return percent(s.WER) }))
+	row("WER", scored(func(s *Score) string { return show.Percent(s.WER) }))
 	row("  95 % interval", scored(func(s *Score) string {
 		return fmt.Sprintf("%.2f – %.2f %%", 100*s.WERInterval.Low, 100*s.WERInterval.High)
 	}))
-	row("CER", scored(func(s *Score) string { return percent(s.CER) }))
-	row("MER", scored(func(s *Score) string { return percent(s.MER) }))
-	row("WIL", scored(func(s *Score) string { return percent(s.WIL) }))
-	row("reference words", scored(func(s *Score) string { return count(s.ReferenceWords) }))
-	row("  substitutions", scored(func(s *Score) string { return count(s.Substitutions) }))
-	row("  deletions", scored(func(s *Score) string { return count(s.Deletions) }))
+	row("CER", scored(func(s *Score) string { return show.Percent(s.CER) }))
+	row("MER", scored(func(s *Score) string { return show.Percent(s.MER) }))
+	row("WIL", scored(func(s *Score) string { return show.Percent(s.WIL) }))
+	row("reference words", scored(func(s *Score) string { return show.Count(s.ReferenceWords) }))
+	row("  substitutions", scored(func(s *Score) string { return show.Count(s.Substitutions) }))
+	row("  deletions", scored(func(s *Score) string { return show.Count(s.Deletions) }))
 	row("  insertions", scored(func(s *Score) string {
 		if s.ReferenceWords == 0 {
-			return count(s.Insertions)
+			return show.Count(s.Insertions)
 		}
-		return fmt.Sprintf("%s (%s)", count(s.Insertions), percent(s.InsertionRate))
+		return fmt.Sprintf("%s (%s)", show.Count(s.Insertions), show.Percent(s.InsertionRate))
 	}))
-	row("repeated 5-grams", scored(func(s *Score) string { return count(s.Repeats) }))
+	row("repeated 5-grams", scored(func(s *Score) string { return show.Count(s.Repeats) }))
 	row("exact utterances", scored(func(s *Score) string {
-		return fmt.Sprintf("%s (%.1f %%)", count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
+		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
 	}))
-	row("audio", func(s *Score) string { return seconds(s.AudioSeconds) })
+	row("audio", func(s *Score) string { return show.Seconds(s.AudioSeconds) })
 	row("elapsed", func(s *Score) string {
 		if s.Elapsed == s.Seconds.Total {
 			return ""
 		}
-		return seconds(s.Elapsed)
+		return show.Seconds(s.Elapsed)
 	})
-	row("work", func(s *Score) string { return seconds(s.Seconds.Total) })
-	row("RTFx", func(s *Score) string { return times(s.RTFx) })
+	row("work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
+	row("RTFx", func(s *Score) string { return show.Times(s.RTFx) })
 	for _, stage := range stageNames {
 		row("  "+stage.label, func(s *Score) string {
 			if v := stage.of(s); v > 0 {
-				return fmt.Sprintf("%s (%.0f %%)", seconds(v), 100*transcript.Ratio(v, s.Seconds.Total))
+				return fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total))
 			}
 			return ""
 		})
@@ -225,7 +169,7 @@ func (d *Document) rows() [][]string {
 		if s.Drafting.Drafted == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s of %s (%.1f %%)", count(s.Drafting.Accepted), count(s.Drafting.Drafted), 100*s.Drafting.Rate())
+		return fmt.Sprintf("%s of %s (%.1f %%)", show.Count(s.Drafting.Accepted), show.Count(s.Drafting.Drafted), 100*s.Drafting.Rate())
 	})
 	return rows
 }
@@ -262,14 +206,14 @@ func (s *Score) drafting() float64 {
 func (c *Comparison) lines() [][2]string {
 	l := [][2]string{
 		{"verdict", c.sentence()},
-		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", count(c.Identical.Tokens), count(c.Identical.LogProbs), count(c.Identical.Segments), count(c.Utterances))},
+		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances))},
 	}
 	if c.WER != nil {
-		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted", percent(c.WER.Baseline), percent(c.WER.Assisted))})
-		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*transcript.Ratio(float64(c.NotWorse), float64(c.Scored)), count(c.NotWorse), Some(c.Scored, "utterance"))})
+		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted", show.Percent(c.WER.Baseline), show.Percent(c.WER.Assisted))})
+		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*transcript.Ratio(float64(c.NotWorse), float64(c.Scored)), show.Count(c.NotWorse), show.Some(c.Scored, "utterance"))})
 	}
 	if c.Unpaired > 0 {
-		l = append(l, [2]string{"unpaired", Some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
+		l = append(l, [2]string{"unpaired", show.Some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
 	}
 	l = append(l,
 		[2]string{"decoding", c.Speedup.Decode.line()},
@@ -277,13 +221,13 @@ func (c *Comparison) lines() [][2]string {
 	)
 	l = append(l, c.clock()...)
 	if a := c.Acceptance; a.Drafted > 0 {
-		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round%s", 100*a.Rate, count(a.Drafted), a.MeanKept, c.repeated())})
+		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round%s", 100*a.Rate, show.Count(a.Drafted), a.MeanKept, c.repeated())})
 	}
 	if c.Predicted != nil {
-		l = append(l, [2]string{"theory", times(*c.Predicted) + " in decoding, of the acceptance and costs measured"})
+		l = append(l, [2]string{"theory", show.Times(*c.Predicted) + " in decoding, of the acceptance and costs measured"})
 	}
 	if c.Memory != nil {
-		l = append(l, [2]string{"memory", bytesOf(c.Memory.Baseline) + " baseline, " + bytesOf(c.Memory.Assisted) + " assisted"})
+		l = append(l, [2]string{"memory", show.Bytes(c.Memory.Baseline) + " baseline, " + show.Bytes(c.Memory.Assisted) + " assisted"})
 	}
 	return l
 }
@@ -294,14 +238,14 @@ func (c *Comparison) repeated() string {
 	if c.Acceptance.Runs == c.Utterances {
 		return ""
 	}
-	return ", in " + Some(c.Acceptance.Runs, "run")
+	return ", in " + show.Some(c.Acceptance.Runs, "run")
 }
 
 func (s Speedup) line() string {
 	if s.Median == 0 {
 		return "not measured: nothing was decoded"
 	}
-	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all", times(s.Median), times(s.Low), times(s.High), times(s.Overall))
+	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all", show.Times(s.Median), show.Times(s.Low), show.Times(s.High), show.Times(s.Overall))
 }
 
 // names are what the sets are called.

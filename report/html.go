@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity/internal/show"
 	"verity/transcript"
 )
 
@@ -23,8 +24,8 @@ var pageCSS string
 var pageJS string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"percent": func(v float64) string { return hard(percent(v)) }, "times": times, "count": count,
-	"seconds":  func(v float64) string { return hard(seconds(v)) },
+	"percent": func(v float64) string { return hard(show.Percent(v)) }, "times": show.Times, "count": show.Count,
+	"seconds":  func(v float64) string { return hard(show.Seconds(v)) },
 	"percent1": func(v float64) string { return hard(fmt.Sprintf("%.1f %%", 100*v)) },
 	"fixed2":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
 	"share": func(a, b int) string {
@@ -37,7 +38,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 }).Parse(pageHTML))
 
 // soft matches the spaces between a number and its unit, and those in a range.
-var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|MiB|GiB)|(\d) – `)
+var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
 
 // A line may break behind a dash even if no space follows, but for a word joiner.
 var hardSpaces = strings.NewReplacer("– ", "–\u2060\u00a0", " ", "\u00a0")
@@ -97,7 +98,7 @@ func (d *Document) HTML(w io.Writer) error {
 // subtitle says what was run.
 func (d *Document) subtitle() string {
 	s := d.Scores[0]
-	parts := []string{Some(s.Utterances, "utterance") + ", " + seconds(s.AudioSeconds) + " of audio"}
+	parts := []string{show.Some(s.Utterances, "utterance") + ", " + show.Seconds(s.AudioSeconds) + " of audio"}
 	if s.Run.Model != "" {
 		parts = append(parts, "model "+s.Run.Model)
 	}
@@ -155,10 +156,10 @@ func (d *Document) bars() []barView {
 	}
 	var out []barView
 	for i, s := range d.Scores {
-		b := barView{Name: d.names()[i], Value: seconds(s.Seconds.Total), Width: 100 * transcript.Ratio(s.Seconds.Total, longest)}
+		b := barView{Name: d.names()[i], Value: show.Seconds(s.Seconds.Total), Width: 100 * transcript.Ratio(s.Seconds.Total, longest)}
 		for _, st := range stageNames {
 			if v := st.of(s); v > 0 {
-				b.Parts = append(b.Parts, partView{st.label, st.class, seconds(v), 100 * transcript.Ratio(v, s.Seconds.Total)})
+				b.Parts = append(b.Parts, partView{st.label, st.class, show.Seconds(v), 100 * transcript.Ratio(v, s.Seconds.Total)})
 			}
 		}
 		out = append(out, b)
@@ -214,7 +215,7 @@ func errorsOf(s *Score) errorView {
 		n            int
 	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}, {"inserted", "inss", s.Insertions}} {
 		if x.n > 0 {
-			v.Parts = append(v.Parts, partView{x.label, x.class, count(x.n), 100 * transcript.Ratio(float64(x.n), all)})
+			v.Parts = append(v.Parts, partView{x.label, x.class, show.Count(x.n), 100 * transcript.Ratio(float64(x.n), all)})
 		}
 	}
 	v.Confusions = s.Confusions[:min(len(s.Confusions), pageConfusions)]

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 
+	"verity/parallel"
 	"verity/wer"
 )
 
@@ -58,18 +59,9 @@ func markAll(path string, o Options) iter.Seq2[marked, error] {
 		marked
 		err error
 	}
-	work := func(lines []line, p *parser, m *marker) []result {
-		out := make([]result, 0, len(lines))
-		for _, l := range lines {
-			r, err := p.record(path, l)
-			switch {
-			case err != nil:
-				out = append(out, result{err: err})
-			case r != nil:
-				out = append(out, result{marked: m.mark(r, o)})
-			}
-		}
-		return out
+	type worker struct {
+		parser parser
+		marker marker
 	}
 	return func(yield func(marked, error) bool) {
 		f, err := os.Open(path)
@@ -78,39 +70,22 @@ func markAll(path string, o Options) iter.Seq2[marked, error] {
 			return
 		}
 		defer f.Close() // was only read
-		type job struct {
-			lines []line
-			out   chan []result
-		}
-		workers := runtime.GOMAXPROCS(0)
-		jobs, queue, stop := make(chan job), make(chan job, 2*workers), make(chan struct{})
-		for range workers {
-			go func() {
-				p, m := new(parser), new(marker)
-				for j := range jobs {
-					j.out <- work(j.lines, p, m)
+		workers := make([]worker, runtime.GOMAXPROCS(0))
+		work := func(w int, lines []line) []result {
+			out := make([]result, 0, len(lines))
+			for _, l := range lines {
+				r, err := workers[w].parser.record(path, l)
+				switch {
+				case err != nil:
+					out = append(out, result{err: err})
+				case r != nil:
+					out = append(out, result{marked: workers[w].marker.mark(r, o)})
 				}
-			}()
-		}
-		fed := make(chan struct{})
-		go func() {
-			defer close(fed)
-			defer close(queue)
-			defer close(jobs)
-			for lines := range batches(f) {
-				j := job{lines, make(chan []result, 1)}
-				select {
-				case queue <- j:
-				case <-stop:
-					return
-				}
-				jobs <- j
 			}
-		}()
-		defer func() { <-fed }()
-		defer close(stop)
-		for j := range queue {
-			for _, r := range <-j.out {
+			return out
+		}
+		for results := range parallel.Ordered(len(workers), len(workers), batches(f), work) {
+			for _, r := range results {
 				if !yield(r.marked, r.err) {
 					return
 				}

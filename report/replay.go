@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"verity/internal/show"
+)
 
 // replayed is how many utterances a page can replay; it is even.
 const replayed = 24
@@ -60,7 +64,7 @@ func replayOf(c *Comparison) *replayView {
 	}
 	v := &replayView{Panes: []paneView{a, b}}
 	if n := len(c.scenes); n > 1 {
-		v.Count = Some(n, "utterance")
+		v.Count = show.Some(n, "utterance")
 	}
 	for _, line := range b.Lines {
 		for _, w := range line {

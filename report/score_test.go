@@ -137,21 +137,6 @@ func TestScoreJSON(t *testing.T) {
 	}
 }
 
-func TestSpelling(t *testing.T) {
-	for _, tt := range []struct{ got, want string }{
-		{seconds(0), "0 s"}, {seconds(2.5e-5), "25 µs"}, {seconds(0.0123), "12.3 ms"}, {seconds(0.9999), "1 s"},
-		{seconds(12.34), "12.3 s"}, {seconds(99.96), "1 min 39 s"}, {seconds(3725), "62 min 05 s"}, {seconds(7384), "2 h 03 min"},
-		{times(2.314), "2.31×"}, {times(12.34), "12.3×"}, {times(123.4), "123×"},
-		{count(0), "0"}, {count(999), "999"}, {count(1000), "1,000"}, {count(1234567), "1,234,567"},
-		{Some(1, "word"), "1 word"}, {Some(0, "word"), "0 words"},
-		{bytesOf(3 << 20), "3.0 MiB"}, {bytesOf(3 << 30), "3.00 GiB"}, {percent(0.04351), "4.35 %"},
-	} {
-		if tt.got != tt.want {
-			t.Errorf("got %q, want %q", tt.got, tt.want)
-		}
-	}
-}
-
 // TestManyRecords scores twenty thousand utterances, seventy megabytes of records,
 // and checks that what is kept of them is small: neither records nor texts.
 // BenchmarkReport has time and peak.

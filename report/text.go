@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"verity/internal/show"
 )
 
 // Text writes d for a terminal. With color, errors in the worst utterances and the
@@ -102,7 +104,7 @@ func (p painter) worst(s *Score) {
 	}
 	fmt.Fprintf(p, "\nworst utterances of %s\n", s.Name)
 	for _, u := range s.Worst[:min(len(s.Worst), shownWorst)] {
-		fmt.Fprintf(p, "  %s: %s in %s\n    ", u.ID, Some(u.Errors, "error"), Some(u.Words, "word"))
+		fmt.Fprintf(p, "  %s: %s in %s\n    ", u.ID, show.Some(u.Errors, "error"), show.Some(u.Words, "word"))
 		for i, w := range u.Diff {
 			if i > 0 {
 				fmt.Fprint(p, " ")
@@ -135,6 +137,6 @@ func (p painter) failures(s *Score) {
 		fmt.Fprintf(p, "  %s: %s\n", f.ID, f.Error)
 	}
 	if rest := s.Failed - len(s.Failures); rest > 0 {
-		fmt.Fprintf(p, "  and %s more\n", count(rest))
+		fmt.Fprintf(p, "  and %s more\n", show.Count(rest))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"verity/internal/tensor"
+	"verity/parallel"
 )
 
 // A spread is a normal distribution in float16: the values at 65,536 equally
@@ -76,27 +77,16 @@ const chunk = 1 << 20
 
 // write writes values 0 … n-1. While a chunk is written, the next ones are made.
 func (s source) write(w io.Writer, n int) error {
-	ahead := make(chan chan []uint16, runtime.GOMAXPROCS(0))
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		defer close(ahead)
-		for from := 0; from < n; from += chunk {
-			made := make(chan []uint16, 1)
-			select {
-			case ahead <- made:
-			case <-stop:
-				return
-			}
-			go func() {
-				b := buffers.Get().(*[chunk]uint16)[:min(chunk, n-from)]
-				s.fill(b, from)
-				made <- b
-			}()
+	starts := func(yield func(int) bool) {
+		for from := 0; from < n && yield(from); from += chunk {
 		}
-	}()
-	for made := range ahead {
-		b := <-made
+	}
+	made := parallel.Ordered(runtime.GOMAXPROCS(0), 1, starts, func(_, from int) []uint16 {
+		b := buffers.Get().(*[chunk]uint16)[:min(chunk, n-from)]
+		s.fill(b, from)
+		return b
+	})
+	for b := range made {
 		_, err := w.Write(bytesOf(b))
 		buffers.Put((*[chunk]uint16)(b[:chunk]))
 		if err != nil {

@@ -66,8 +66,8 @@ func benchCommand(e env) *cobra.Command {
 }
 
 func (b *benching) run(ctx context.Context) error {
-	if b.threads < 0 {
-		return usagef("--threads %d: must be 0 or more", b.threads)
+	if err := checkThreads(b.threads); err != nil {
+		return err
 	}
 	if b.load && (b.model == "" || b.model == "demo") {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")

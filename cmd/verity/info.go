@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/audio"
+	"verity/internal/show"
 	"verity/model"
 	"verity/synth"
 	"verity/tokenizer"
@@ -119,7 +120,7 @@ func (i *info) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("model", "%s", i.Model)
-	row("parameters", "%s, stored as %s in %s", count(i.Params), i.DType, bytesOf(i.Bytes))
+	row("parameters", "%s, stored as %s in %s", show.Rounded(i.Params), i.DType, show.Bytes(i.Bytes))
 	row("window", "%g s: %d frames of %d mel bins", i.Window, d.WindowFrames(), d.MelBins)
 	if i.HasEncoder {
 		row("encoder", "%d layers, width %d, %d heads, %d positions", d.AudioLayers, d.AudioWidth, d.AudioHeads, d.AudioPositions)
@@ -156,26 +157,4 @@ func wrap(words []string, width int) string {
 		line += len(w)
 	}
 	return b.String()
-}
-
-// count spells a number of weights: 3.1 million.
-func count(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.2f billion", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f million", float64(n)/1e6)
-	}
-	return fmt.Sprint(n)
-}
-
-// bytesOf spells a size: 6.3 MB.
-func bytesOf(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

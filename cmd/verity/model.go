@@ -72,8 +72,8 @@ type loaded struct {
 
 // load opens the model that the flags name, with its assistant.
 func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
-	if m.threads < 0 {
-		return nil, usagef("--threads %d: must be 0 or more", m.threads)
+	if err := checkThreads(m.threads); err != nil {
+		return nil, err
 	}
 	if err := m.assistant.check(); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"verity/assistant"
+	"verity/internal/show"
 )
 
 const planHelp = `Plan tells what theory expects of an assistant: tokens a round, speed-up of decoding,
@@ -210,7 +211,7 @@ func (f *forecast) print(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, " %11.2f× %8.2f×", o.Operations, o.Bytes)
 		if o.BytesPerToken != nil {
-			fmt.Fprintf(&b, "  %s", bytesOf(*o.BytesPerToken))
+			fmt.Fprintf(&b, "  %s", show.Bytes(*o.BytesPerToken))
 		}
 		fmt.Fprintf(&b, "%s\n", f.mark(o.DraftTokens))
 	}

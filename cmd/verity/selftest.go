@@ -82,6 +82,9 @@ func (t *selfTest) run(ctx context.Context) error {
 	if err := t.model.assistant.comparable(); err != nil {
 		return err
 	}
+	if err := checkThreads(t.model.threads); err != nil {
+		return err
+	}
 	if t.digest == short || t.digest == light {
 		return t.partDigest(ctx)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"verity/report"
+	"verity/internal/show"
 	"verity/transcript"
 )
 
@@ -66,8 +66,8 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	d, took := s.Drafts, s.Seconds
 	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", name, audio, took.Total, transcript.Ratio(audio, took.Total))
 	for _, row := range [][2]string{
-		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, report.Some(s.Attempts, "decoding"))},
-		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, report.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
+		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, show.Some(s.Attempts, "decoding"))},
+		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, show.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
 		{"drafted", fmt.Sprintf("%d, %d accepted (%.1f %%)%s", d.Drafted, d.Accepted, 100*d.Rate(), alphas(d))},
 		{"accepted", histogram(d)},
 		{"seconds", fmt.Sprintf("mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
@@ -89,7 +89,7 @@ func histogram(d transcript.Drafts) string {
 	var parts []string
 	for accepted, rounds := range d.Histogram {
 		if rounds > 0 {
-			parts = append(parts, fmt.Sprintf("%d in %s", accepted, report.Some(rounds, "round")))
+			parts = append(parts, fmt.Sprintf("%d in %s", accepted, show.Some(rounds, "round")))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -109,7 +109,7 @@ func alphas(d transcript.Drafts) (text string) {
 // reading says what passes read and how fast.
 func reading(s transcript.Stats) string {
 	rate := func(t transcript.Traffic) string {
-		return fmt.Sprintf("%s at %s a second", bytesOf(t.Bytes), bytesOf(int64(t.Rate())))
+		return fmt.Sprintf("%s at %s a second", show.Bytes(t.Bytes), show.Bytes(int64(t.Rate())))
 	}
 	text := "passes read " + rate(s.Passes)
 	if s.Bandwidth > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"verity/internal/show"
 	"verity/synth"
 )
 
@@ -80,7 +81,7 @@ func (p *planting) run(c *cobra.Command) error {
 	took := time.Since(began).Seconds()
 	p.say(target)
 	p.say(assistant)
-	fmt.Fprintf(p.err, "%s in %.1f s, %s a second\n", bytesOf(target.Bytes+assistant.Bytes), took, bytesOf(int64(float64(target.Bytes+assistant.Bytes)/took)))
+	fmt.Fprintf(p.err, "%s in %.1f s, %s a second\n", show.Bytes(target.Bytes+assistant.Bytes), took, show.Bytes(int64(float64(target.Bytes+assistant.Bytes)/took)))
 	return nil
 }
 
@@ -90,5 +91,5 @@ var synthFlags = map[string]string{"Size": "size", "Alpha": "alpha", "Assistant"
 // say tells on standard output what was written.
 func (p *planting) say(w synth.Written) {
 	fmt.Fprintf(p.out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", filepath.Clean(w.Dir),
-		count(w.Weights), bytesOf(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
+		show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
 }

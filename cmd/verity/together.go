@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
+	"verity/parallel"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -61,17 +63,12 @@ func (t *transcription) together(ctx context.Context, files []string, out output
 
 // work runs the jobs, t.batch of them at a time.
 func (t *transcription) work(ctx context.Context, jobs []*job) {
-	var wg sync.WaitGroup
-	free := make(chan struct{}, t.batch)
-	for _, j := range jobs {
-		free <- struct{}{}
-		wg.Go(func() {
-			j.result, j.err = t.listen(ctx, j)
-			j.segments.close()
-			<-free
-		})
+	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
+		defer j.segments.close()
+		j.result, j.err = t.listen(ctx, j)
+		return nil
+	}) {
 	}
-	wg.Wait()
 }
 
 func (t *transcription) listen(ctx context.Context, j *job) (*transcript.Transcript, error) {

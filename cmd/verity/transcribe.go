@@ -160,8 +160,8 @@ func (t *transcription) options() (err error) {
 	if err := t.sound.check(); err != nil {
 		return err
 	}
-	if t.batch < 1 {
-		return usagef("--batch %d: must be 1 or more", t.batch)
+	if t.batch < 1 || t.batch > maxBatch {
+		return usagef("--batch %d: must be from 1 to %d; each file needs memory of its own", t.batch, maxBatch)
 	}
 	t.opt.Task = transcribe.Task(t.task)
 	t.opt.ForgetPrevious = !t.condition

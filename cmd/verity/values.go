@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"verity/parallel"
 	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
@@ -185,4 +186,15 @@ func temperatures(first float64, increment number) ([]float64, error) {
 		ladder = append(ladder, t)
 	}
 	return ladder, nil
+}
+
+// maxBatch is the most utterances that may be under way at the same time.
+const maxBatch = 1024
+
+// checkThreads checks the flag --threads.
+func checkThreads(n int) error {
+	if n < 0 || n > parallel.MaxThreads {
+		return usagef("--threads %d: must be from 0 to %d; more threads than cores make it slower", n, parallel.MaxThreads)
+	}
+	return nil
 }

@@ -1,0 +1,60 @@
+package parallel
+
+import "iter"
+
+// MaxWorkers is the most jobs that Ordered runs at the same time. More are taken
+// for so many.
+const MaxWorkers = 1 << 12
+
+// Ordered runs do for each job, at most workers jobs at the same time (below 1
+// means 1), and yields the results in the order of the jobs. do also gets the index
+// of its worker, from 0, so that it can reuse that worker's memory: no two jobs
+// have the same worker at the same time.
+//
+// A result whose turn has not come waits. ahead is how many may wait besides those
+// of the workers: jobs are not begun further ahead of the oldest one that runs.
+//
+// When the caller leaves the loop no further job is begun, and Ordered returns once
+// those under way have ended.
+func Ordered[J, R any](workers, ahead int, jobs iter.Seq[J], do func(worker int, job J) R) iter.Seq[R] {
+	workers, ahead = min(max(workers, 1), MaxWorkers), max(ahead, 0)
+	return func(yield func(R) bool) {
+		queue := make(chan chan R, workers-1+ahead) // results in order; one more is being waited for
+		free := make(chan int, workers)
+		for i := range workers {
+			free <- i
+		}
+		stop, fed := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(fed)
+			defer close(queue)
+			for job := range jobs {
+				var worker int
+				select {
+				case worker = <-free:
+				case <-stop:
+					return
+				}
+				out := make(chan R, 1)
+				select {
+				case queue <- out:
+				case <-stop:
+					return
+				}
+				go func() {
+					r := do(worker, job)
+					free <- worker
+					out <- r
+				}()
+			}
+		}()
+		more := true
+		for out := range queue {
+			if r := <-out; more && !yield(r) {
+				more = false
+				close(stop)
+			}
+		}
+		<-fed
+	}
+}
