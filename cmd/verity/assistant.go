@@ -27,15 +27,14 @@ type assistantFlags struct {
 	overlap   bool            // measure it
 }
 
-const assistantHelp = `what drafts tokens for the model to verify; it changes the time, never the text:
-  auto   the demo's own assistant for the demo model, else none
-  none   plain decoding
-  ngram  what followed the last words when they came before; no model
-  bigram what followed each token most often before; no model, a baseline
-  self   the model itself, in --assistant-precision
-  demo   the assistant of the demo model
-  or the ` + "`directory`" + ` of a distilled decoder or a smaller Whisper of the same family
-`
+const assistantHelp = `what drafts tokens for the model to verify:
+auto: the demo's own assistant for the demo model, else none
+none: plain decoding
+ngram: what followed the last words when they came before; no model
+bigram: what followed each token most often before; no model, a baseline
+self: the model itself, in --assistant-precision
+demo: the assistant of the demo model
+or the directory of a distilled decoder or a smaller Whisper of the same family`
 
 var (
 	policies = []string{"auto", "constant", "heuristic", "confidence"}
@@ -45,17 +44,17 @@ var (
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
 	f.Var(&a.precision, "assistant-precision", "format to hold the assistant's weights in: "+precision.Names()+". auto is int8")
-	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "`number` of text tokens, those of lowest id, that a model may draft: less\nof it is read for each, but speech needs most of them (docs/SPECULATIVE.md);\n0 for all")
+	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "draft only this `number` of text tokens, those of lowest id: drafts read less memory, but speech needs most tokens; 0 for all")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
-	f.StringVar(&a.policy, "draft-policy", "auto", "how a draft's length is chosen: auto (by what it costs and how often it is\nright), constant, heuristic (2 more after success, 1 less after failure),\nconfidence (until the assistant doubts)")
-	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts meet temperatures above 0: gumbel (the text is that of plain\ndecoding), rejection (it is as likely as that, but another: speculative\nsampling; it depends on the lengths of drafts too)")
-	f.BoolVar(&a.overlap, "measure-alpha", false, "compare the odds of model and assistant at every place: the mean of Σ min(p, q),\nthe α of theory, at the temperature of the window, or 1 where that is 0. It\ntakes a little time and is part of the statistics")
+	f.StringVar(&a.policy, "draft-policy", "auto", "how the length of drafts is chosen: auto (by cost and acceptance), constant, heuristic (2 more after success, 1 less after failure), confidence (until the assistant is unsure)")
+	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts are verified above temperature 0: gumbel (the text of plain decoding), rejection (speculative sampling: its distribution, but other text, which depends on the lengths of drafts too)")
+	f.BoolVar(&a.overlap, "measure-alpha", false, "compare the distributions of model and assistant at every drafted token: the statistics then have the mean of Σ min(p, q), the α of theory, at the temperature of the window, or 1 where that is 0. It takes a little time")
 }
 
 func (a *assistantFlags) complete(c *cobra.Command) {
 	must(c.MarkFlagDirname("assistant"))
-	must(c.RegisterFlagCompletionFunc("draft-policy", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("sampler", cobra.FixedCompletions(samplers, cobra.ShellCompDirectiveNoFileComp)))
+	completeValues(c, "draft-policy", policies...)
+	completeValues(c, "sampler", samplers...)
 }
 
 // check reports the first flag with an unusable value.

@@ -10,6 +10,7 @@ import (
 
 	"verity/eval"
 	"verity/report"
+	"verity/transcribe"
 )
 
 const compareHelp = `Compare runs every utterance with plain decoding and with the assistant, in turn,
@@ -41,17 +42,20 @@ inconclusive.`
 
 // A comparing is the compare command with its flags.
 type comparing struct {
-	transcription
-	data    datasetFlags
-	report  reportFlags
-	out     string
-	warmups int
-	repeats int
-	group   int
-	made    *pflag.FlagSet
+	env
+	model    modelFlags
+	decoding decodingFlags
+	log      logFlags
+	data     datasetFlags
+	report   reportFlags
+	out      string
+	warmups  int
+	repeats  int
+	batch    int
+	group    int
+	made     *pflag.FlagSet
 
-	// arms opens both; a test puts its own here.
-	arms func(ctx context.Context, c *comparing, data *corpus) (*contest, error)
+	opt transcribe.Options
 }
 
 // A contest is two engines and what belongs to them.
@@ -63,39 +67,50 @@ type contest struct {
 	close  func()
 }
 
-func compareCommand(e env) *cobra.Command { return newComparing(e, openArms).command() }
+func compareCommand(e env) *cobra.Command { return compareWith(e, openArms) }
 
-func newComparing(e env, arms func(context.Context, *comparing, *corpus) (*contest, error)) *comparing {
-	return &comparing{transcription: newDecoding(e), arms: arms}
-}
-
-func (v *comparing) command() *cobra.Command {
+// compareWith returns the command with what opens its engines.
+func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) *cobra.Command {
+	v := &comparing{env: e, decoding: newDecodingFlags()}
 	c := &cobra.Command{
 		Use:   "compare --dataset PATH | --audio FILE... [flags]",
 		Short: "Compare plain and assisted decoding, to the bit",
 		Long:  compareHelp,
-		RunE:  func(c *cobra.Command, more []string) error { return v.run(c.Context(), more) },
+		RunE: func(c *cobra.Command, more []string) error {
+			return v.run(c.Context(), more, open)
+		},
 	}
-	f := c.Flags()
-	f.SortFlags = false
-	v.data.register(f)
-	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
-	f.IntVar(&v.repeats, "repeats", 1, "`number` of times to run each utterance in each arm")
-	f.IntVar(&v.batch, "batch", 1, "`number` of utterances each arm runs at the same time, timed together")
-	f.IntVar(&v.group, "group", 0, "`number` of utterances that make a pair, --batch of them at a time; 0 for as\nmany as --batch")
-	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run before in each arm, unmeasured: as many as\n--batch if any. One runs in any case, for the memory")
-	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records of both arms; without it they are not kept")
-	v.report.register(f)
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
-	v.made = v.registerModel(f)
-	v.model.complete(c)
+	addFlags(c,
+		flagGroup{commonFlags, v.registerAudio},
+		flagGroup{commonFlags, v.data.registerPath},
+		flagGroup{inputFlags, v.data.register},
+		flagGroup{runFlags, v.registerRuns},
+		flagGroup{reportFlagGroup, v.report.register},
+		flagGroup{logFlagGroup, v.log.registerQuiet},
+	)
+	v.made = addDecoding(c, &v.model, &v.decoding)
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
 	return c
 }
 
-func (v *comparing) run(ctx context.Context, more []string) error {
+// runFlags is the title of the flags that say what is run how often.
+const runFlags = "Runs"
+
+func (v *comparing) registerAudio(f *pflag.FlagSet) {
+	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
+	f.StringVarP(&v.out, "out", "o", "", "keep the records of both arms in this `directory`")
+}
+
+func (v *comparing) registerRuns(f *pflag.FlagSet) {
+	f.IntVar(&v.repeats, "repeats", 1, "run each utterance this `number` of times in each arm")
+	f.IntVar(&v.batch, "batch", 1, "`number` of utterances that each arm runs at the same time, timed together")
+	f.IntVar(&v.group, "group", 0, "`number` of utterances in a pair, --batch of them at a time; 0 for as many as --batch")
+	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run first in each arm, unmeasured: at least --batch. One runs in any case, for the memory")
+}
+
+func (v *comparing) run(ctx context.Context, more []string, open func(context.Context, *comparing, *corpus) (*contest, error)) error {
 	if err := v.check(more); err != nil {
 		return err
 	}
@@ -107,15 +122,15 @@ func (v *comparing) run(ctx context.Context, more []string) error {
 	if err != nil {
 		return err
 	}
-	if v.model.name == demoName && !v.quiet {
+	if v.model.name == demoName && !v.log.quiet {
 		fmt.Fprintln(v.err, demoNote)
 	}
-	arms, err := v.arms(ctx, v, data)
+	arms, err := open(ctx, v, data)
 	if err != nil {
 		return err
 	}
 	defer arms.close()
-	bar := newTally(v.env, v.quiet, func() int { return data.count(ctx) })
+	bar := newTally(v.env, v.log.quiet, func() int { return data.count(ctx) })
 	different := 0
 	pairs, err := eval.Compare(ctx, arms.Arms, data.all(ctx), eval.CompareOptions{
 		Warmups: -1, // openArms warmed up
@@ -149,16 +164,29 @@ func (v *comparing) check(more []string) error {
 		return usagef("no arguments are taken without --audio: got %q", more[0])
 	case v.repeats < 1:
 		return usagef("--repeats %d: must be 1 or more", v.repeats)
+	case v.batch < 1:
+		return usagef("--batch %d: must be 1 or more", v.batch)
 	case v.group < 0:
 		return usagef("--group %d: must be 0 or more", v.group)
 	case v.warmups < 0:
 		return usagef("--warmup %d: must be 0 or more", v.warmups)
 	}
 	v.data.audio = append(v.data.audio, more...)
+	if v.model.assistant.method(v.model.name) == string(transcribe.None) {
+		return usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory)")
+	}
+	if v.data.path == "" && len(v.data.audio) == 0 {
+		return usagef("nothing to run: name a dataset with --dataset PATH or sound files with --audio FILE")
+	}
 	if err := v.model.assistant.comparable(); err != nil {
 		return err
 	}
-	return v.options()
+	logger, err := v.log.logger(v.err)
+	if err != nil {
+		return err
+	}
+	v.opt, err = v.decoding.options(logger)
+	return err
 }
 
 // conclude writes the comparison and returns what makes the exit status.

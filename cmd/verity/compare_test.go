@@ -17,7 +17,7 @@ func TestCompareWarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened := 0
-	v := newComparing(env{out: io.Discard, err: io.Discard}, func(ctx context.Context, v *comparing, data *corpus) (*contest, error) {
+	c := compareWith(env{out: io.Discard, err: io.Discard}, func(ctx context.Context, v *comparing, data *corpus) (*contest, error) {
 		c, err := openArms(ctx, v, data)
 		if err != nil {
 			return nil, err
@@ -30,7 +30,6 @@ func TestCompareWarm(t *testing.T) {
 		}
 		return c, nil
 	})
-	c := v.command()
 	c.SetArgs([]string{"-q", "-m", modelDir(t), "-l", "en", "-a", "self", "--draft-tokens", "2", "--warmup", "0", "--audio", sound})
 	if err := c.ExecuteContext(t.Context()); err != nil || opened != 1 {
 		t.Errorf("opened %d times: %v", opened, err)

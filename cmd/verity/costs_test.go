@@ -115,7 +115,7 @@ func TestCompareBatch(t *testing.T) {
 		}
 	}
 	// A batch in which nothing was drafted proves nothing either.
-	if code, _, _ := cli(t, nil, append([]string{"compare", "-q", "-m", model, "-l", "en", "-a", "none", "--batch", "2"}, args...)...); code != 3 {
+	if code, _, _ := cli(t, nil, append([]string{"compare", "-q", "-m", model, "-l", "en", "-a", "self", "--draft-tokens", "0", "--batch", "2"}, args...)...); code != 3 {
 		t.Errorf("nothing drafted: status %d, want 3", code)
 	}
 }

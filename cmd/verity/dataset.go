@@ -24,14 +24,17 @@ type datasetFlags struct {
 
 var datasetFormats = []string{"librispeech", "jsonl", "tsv", "parquet", "folder"}
 
+func (d *datasetFlags) registerPath(f *pflag.FlagSet) {
+	f.StringVarP(&d.path, "dataset", "d", "", "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV manifest, Parquet files, or a folder with .txt beside the sound")
+	f.IntVar(&d.limit, "limit", 0, "run only the first `number` of utterances")
+}
+
 func (d *datasetFlags) register(f *pflag.FlagSet) {
-	f.StringVarP(&d.path, "dataset", "d", "", "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV\nmanifest, Parquet files, or a folder with .txt beside the sound")
-	f.StringVar(&d.opt.Format, "dataset-format", "", "librispeech, jsonl, tsv, parquet or folder; found out if not given")
+	f.StringVar(&d.opt.Format, "dataset-format", "", "librispeech, jsonl, tsv, parquet or folder (default: detect it)")
 	f.StringVar(&d.opt.Split, "split", "", "take only rows whose field split has this `value`")
 	f.StringVar(&d.opt.Audio, "audio-column", "", "`name` of the field or column with the sound")
 	f.StringVar(&d.opt.Text, "text-column", "", "`name` of the field or column with the text")
-	f.BoolVar(&d.opt.AllowEmpty, "allow-empty-text", false, "take an empty text for silence, in which every word heard is wrong;\nwithout it such a row is broken")
-	f.IntVar(&d.limit, "limit", 0, "run the first `number` of utterances only")
+	f.BoolVar(&d.opt.AllowEmpty, "allow-empty-text", false, "count every word as wrong where the text is empty; without it such a row is broken")
 }
 
 func (d *datasetFlags) complete(c *cobra.Command) {

@@ -10,6 +10,7 @@ import (
 
 	"verity/eval"
 	"verity/report"
+	"verity/transcribe"
 )
 
 const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
@@ -31,16 +32,22 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage.`
 
 // An evaluation is the eval command with its flags.
 type evaluation struct {
-	transcription
-	data   datasetFlags
-	report reportFlags
-	out    string
-	shard  string
-	made   *pflag.FlagSet // flags that decide on the records
+	env
+	model    modelFlags
+	decoding decodingFlags
+	log      logFlags
+	data     datasetFlags
+	report   reportFlags
+	out      string
+	shard    string
+	batch    int
+	made     *pflag.FlagSet // flags that decide on the records
+
+	opt transcribe.Options
 }
 
 func evalCommand(e env) *cobra.Command {
-	v := &evaluation{transcription: newDecoding(e)}
+	v := &evaluation{env: e, decoding: newDecodingFlags()}
 	c := &cobra.Command{
 		Use:   "eval --dataset PATH [flags]",
 		Short: "Transcribe a dataset and score it",
@@ -48,38 +55,40 @@ func evalCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
 	}
-	f := c.Flags()
-	f.SortFlags = false
-	v.data.register(f)
-	f.StringVarP(&v.out, "out", "o", "", "`directory` for the records; without it they are not kept")
-	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4")
-	f.IntVar(&v.batch, "batch", 1, "`number` of utterances to transcribe at the same time: they share every\npass over the weights. The text does not depend on it")
-	v.report.register(f)
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "say nothing on standard error but errors")
-	v.made = v.registerModel(f)
-	v.model.complete(c)
+	addFlags(c,
+		flagGroup{commonFlags, v.data.registerPath},
+		flagGroup{commonFlags, v.registerOut},
+		flagGroup{inputFlags, v.data.register},
+		flagGroup{speedFlags, v.registerBatch},
+		flagGroup{reportFlagGroup, v.report.register},
+		flagGroup{logFlagGroup, v.log.registerQuiet},
+	)
+	v.made = addDecoding(c, &v.model, &v.decoding)
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
 	return c
 }
 
-// newDecoding returns what the decoding flags of transcribe need.
-func newDecoding(e env) transcription {
-	return transcription{
-		env: e, level: "warn", batch: 1, increment: number{value: 0.2}, ratio: number{value: 2.4}, logProb: number{value: -1},
-		noSpeech: number{value: 0.6}, latest: number{value: 1},
-	}
+func (v *evaluation) registerOut(f *pflag.FlagSet) {
+	f.StringVarP(&v.out, "out", "o", "", "keep the records in this `directory`")
+	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4")
 }
 
-// registerModel adds the flags of model and decoding, and returns them.
-func (t *transcription) registerModel(f *pflag.FlagSet) *pflag.FlagSet {
-	made := pflag.NewFlagSet("", pflag.ContinueOnError)
-	made.SortFlags = false
-	t.model.register(made)
-	t.registerDecoding(made)
-	f.AddFlagSet(made)
-	return made
+func (v *evaluation) registerBatch(f *pflag.FlagSet) {
+	f.IntVar(&v.batch, "batch", 1, "transcribe this `number` of utterances at the same time: they share every pass over the weights. The text does not depend on it")
+}
+
+// addDecoding adds the flags of model and decoding, and returns them: they decide on
+// what is in the records.
+func addDecoding(c *cobra.Command, m *modelFlags, d *decodingFlags) *pflag.FlagSet {
+	defer m.complete(c)
+	defer d.complete(c)
+	return addFlags(c, append(m.groups(),
+		flagGroup{commonFlags, d.registerLanguage},
+		flagGroup{textFlags, d.registerText},
+		flagGroup{qualityFlags, d.registerQuality},
+	)...)
 }
 
 func (v *evaluation) run(ctx context.Context) error {
@@ -104,7 +113,7 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if v.model.name == demoName && !v.quiet {
+	if v.model.name == demoName && !v.log.quiet {
 		fmt.Fprintln(v.err, demoNote)
 	}
 	if o.Dir == "" {
@@ -119,8 +128,15 @@ func (v *evaluation) run(ctx context.Context) error {
 
 // check puts the flags into options.
 func (v *evaluation) check() (o eval.Options, err error) {
-	if err := v.options(); err != nil {
+	logger, err := v.log.logger(v.err)
+	if err != nil {
 		return o, err
+	}
+	if v.opt, err = v.decoding.options(logger); err != nil {
+		return o, err
+	}
+	if v.batch < 1 {
+		return o, usagef("--batch %d: must be 1 or more", v.batch)
 	}
 	if v.shard != "" {
 		if o.Shard, err = eval.ParseShard(v.shard); err != nil {
@@ -141,7 +157,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 	if err != nil {
 		return err
 	}
-	bar := newTally(v.env, v.quiet, func() int { return share(data.count(ctx), o.Shard) })
+	bar := newTally(v.env, v.log.quiet, func() int { return share(data.count(ctx), o.Shard) })
 	var scored error
 	o.Watch = func(r *report.Record) {
 		if _, err := set.Add(r); err != nil {
@@ -151,7 +167,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 	}
 	sum, err := eval.Run(ctx, e, data.all(ctx), o)
 	bar.clear()
-	if sum.Torn && !v.quiet {
+	if sum.Torn && !v.log.quiet {
 		fmt.Fprintf(v.err, "verity eval: %s had a torn last line: that utterance was run again\n", sum.Path)
 	}
 	if err != nil {
@@ -160,7 +176,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 	if scored != nil {
 		return scored
 	}
-	if !v.quiet {
+	if !v.log.quiet {
 		fmt.Fprint(v.err, told(sum, o.Shard))
 	}
 	d := &report.Document{Scores: []*report.Score{set.Score()}}

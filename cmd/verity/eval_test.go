@@ -54,8 +54,8 @@ func TestEvalStatus(t *testing.T) {
 		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of split \"test\": there is dev, train"},
 		{"no splits", with("-d", good, "--split", "test"), 2, "folder has no field split"},
 		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 1, "there is nothing to do"},
-		{"compare no such split", []string{"compare", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "there is dev, train"},
-		{"compare no row", []string{"compare", "-m", model, "-d", filepath.Join(splits, "none.jsonl")}, 1, "there is nothing to do"},
+		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "there is dev, train"},
+		{"compare no row", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "none.jsonl")}, 1, "there is nothing to do"},
 		{"empty shard", with("-d", good, "--shard", "3/3"), 0, "shard 3/3 is empty"},
 		{"shard", with("-d", good, "--shard", "3/2"), 2, "--shard"[2:]},
 		{"batch", with("-d", good, "--batch", "0"), 2, "--batch"},
@@ -64,11 +64,11 @@ func TestEvalStatus(t *testing.T) {
 		{"normalizer", with("-d", good, "--normalizer", "dutch"), 2, "--normalizer"},
 		{"decoding flag", with("-d", good, "--temperature", "-1"), 2, "--temperature"},
 		{"argument", with("-d", good, "more"), 2, "no arguments"},
-		{"compare without", []string{"compare", "-m", model}, 2, "--dataset PATH is missing"},
-		{"compare both", []string{"compare", "-m", model, "-d", good, "--audio", "a.wav"}, 2, "take one"},
+		{"compare without", []string{"compare", "-m", model, "-a", "self"}, 2, "name a dataset with --dataset PATH or sound files with --audio FILE"},
+		{"compare both", []string{"compare", "-a", "self", "-m", model, "-d", good, "--audio", "a.wav"}, 2, "take one"},
 		{"compare argument", []string{"compare", "-m", model, "a.wav"}, 2, "--audio"},
-		{"compare repeats", []string{"compare", "-m", model, "-d", good, "--repeats", "0"}, 2, "--repeats"},
-		{"compare nothing drafted", []string{"compare", "-m", model, "-d", good, once, "-a", "none"}, 3, "inconclusive"},
+		{"compare repeats", []string{"compare", "-a", "self", "-m", model, "-d", good, "--repeats", "0"}, 2, "--repeats"},
+		{"compare nothing drafted", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "0"}, 3, "inconclusive"},
 		{"compare assisted by itself", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "3"}, 0, ""},
 		{"report of nothing", []string{"report"}, 2, "no records"},
 		{"report of no file", []string{"report", filepath.Join(good, "nowhere")}, 1, "nowhere"},
@@ -252,7 +252,7 @@ func TestCompareStatus(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var out, stderr bytes.Buffer
-		c := newComparing(env{out: &out, err: &stderr}, fixed(tt.change)).command()
+		c := compareWith(env{out: &out, err: &stderr}, fixed(tt.change))
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs([]string{"-d", data, "--json", "-q"})
 		err := c.ExecuteContext(t.Context())

@@ -9,7 +9,7 @@ import (
 )
 
 // marks reports whether text is to be marked, or what is wrong with the wish.
-func (t *transcription) marks(out output) (bool, error) {
+func (t *transcribing) marks(out output) (bool, error) {
 	_, text := out.(lines)
 	switch {
 	case t.highlight == "never":
@@ -23,7 +23,7 @@ func (t *transcription) marks(out output) (bool, error) {
 }
 
 // line is how a segment is shown.
-func (t *transcription) line(s transcript.Segment) string {
+func (t *transcribing) line(s transcript.Segment) string {
 	if len(s.Accepted) == 0 {
 		return s.Line()
 	}

@@ -47,11 +47,14 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
+// interrupted is the exit status after a signal, as shells have it for Ctrl-C.
+const interrupted = 130
+
 // run is the whole program but for the process around it. It returns the exit
 // status.
 func run(ctx context.Context, e env, args []string) int {
 	root := newRoot(e)
-	root.SetArgs(args)
+	root.SetArgs(withCommand(root, args))
 	root.SetIn(e.in)
 	root.SetOut(e.out)
 	root.SetErr(e.err)
@@ -65,7 +68,7 @@ func run(ctx context.Context, e env, args []string) int {
 		return 2
 	case ctx.Err() != nil:
 		fmt.Fprintf(e.err, "%s: interrupted\n", cmd.CommandPath())
-		return 1
+		return interrupted
 	}
 	fmt.Fprintf(e.err, "%s: %v\n", cmd.CommandPath(), err)
 	if errors.As(err, new(differsError)) {
@@ -91,7 +94,9 @@ func newRoot(e env) *cobra.Command {
 		Args:          noArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
+	root.SetGlobalNormalizationFunc(dashes)
+	root.SetUsageFunc(usage)
 	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
 	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
 	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e))
@@ -100,7 +105,30 @@ func newRoot(e env) *cobra.Command {
 
 const exitHelp = `
 
-Exit status: 0 done, 1 some input failed, 2 wrong usage.`
+Exit status: 0 done, 1 some input failed, 2 wrong usage, 130 interrupted.`
+
+// withCommand lets "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: what
+// is no command but a flag, a file or the name of one.
+func withCommand(root *cobra.Command, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	first := args[0]
+	switch first {
+	case "-h", "--help", "-v", "--version", "help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return args
+	}
+	for _, c := range root.Commands() {
+		if c.Name() == first {
+			return args
+		}
+	}
+	_, err := os.Stat(first)
+	if err == nil || strings.HasPrefix(first, "-") || strings.ContainsAny(first, `./\`) {
+		return append([]string{"transcribe"}, args...)
+	}
+	return args
+}
 
 // noArgs refuses arguments; at the root they are commands that do not exist.
 func noArgs(c *cobra.Command, args []string) error {
@@ -110,11 +138,11 @@ func noArgs(c *cobra.Command, args []string) error {
 	if !c.HasSubCommands() {
 		return usagef("no arguments are taken: got %q", args[0])
 	}
-	message := fmt.Sprintf("there is no command %q", args[0])
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		message += "; did you mean " + strings.Join(near, " or ") + "?"
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
 	}
-	return usageError{errors.New(message)}
+	return usagef("there is no command %q%s", args[0], didYouMean(nearest(args[0], names)))
 }
 
 // version is set by the linker, as in Makefile.

@@ -97,7 +97,17 @@ func TestExitStatus(t *testing.T) {
 		{"version", []string{"version"}, 0, ""},
 		{"version of what", []string{"version", "x"}, 2, "no arguments"},
 		{"unknown command", []string{"transcrib"}, 2, "did you mean transcribe"},
+		{"misspelt command", []string{"trascribe"}, 2, "did you mean transcribe?"},
+		{"beginning of a command", []string{"comp"}, 2, "did you mean compare or completion?"},
+		{"a file that is not there", []string{"talk.wav"}, 1, "talk.wav"},
+		{"a flag first", []string{"-m", model, filepath.Join(dir, "absent.wav")}, 1, "absent.wav"},
+		{"a file", []string{good, "-m", model, "-l", "en", "--temperature-increment-on-fallback=none"}, 0, ""},
 		{"unknown flag", []string{"transcribe", "--no-such-flag", "x.wav"}, 2, "no-such-flag"},
+		{"misspelt flag", []string{"transcribe", "--langauge", "x.wav"}, 2, "there is no flag --langauge; did you mean --language?"},
+		{"flag as in Python", with("--compression_ratio_threshold", "2.4", good), 0, ""},
+		{"misspelt as in Python", with("--output_form", "srt", good), 2, "did you mean --output-format?"},
+		{"not a number", with("--seed", "abc", good), 2, "--seed abc: want a whole number from 0"},
+		{"compare without assistant", []string{"compare", "-m", model, "--audio", good}, 2, "nothing to compare without an assistant"},
 		{"no files", []string{"transcribe"}, 2, "no sound files"},
 		{"good", with(good), 0, ""},
 		{"bad", with(bad), 1, "bad.wav"},
@@ -126,7 +136,7 @@ func TestExitStatus(t *testing.T) {
 		{"precision", with("--precision", "f8", good), 2, "precision"},
 		{"load of random weights", []string{"bench", "--load", "--size", "tiny"}, 2, "--model DIR"},
 		{"load of the demo", []string{"bench", "--load"}, 2, "--model DIR"},
-		{"rejection compared", []string{"compare", "-m", model, "--sampler", "rejection", "--audio", good}, 2, "cannot be compared bit for bit"},
+		{"rejection compared", []string{"compare", "-a", "self", "-m", model, "--sampler", "rejection", "--audio", good}, 2, "cannot be compared bit for bit"},
 		{"rejection tested", []string{"selftest", "-m", model, "--sampler", "rejection"}, 2, "cannot be compared bit for bit"},
 		{"top-k", with("--top-k", "-2", good), 2, "--top-k -2"},
 		{"no-repeat", with("--no-repeat-ngram-size", "-2", good), 2, "--no-repeat-ngram-size -2"},
@@ -236,8 +246,8 @@ func TestInterrupt(t *testing.T) {
 	})
 	out := filepath.Join(dir, "out")
 	code := run(ctx, env{out: io.Discard, err: stderr}, append([]string{"transcribe", "-m", model, "-o", out}, names...))
-	if code != 1 {
-		t.Errorf("status %d, want 1", code)
+	if code != interrupted {
+		t.Errorf("status %d, want %d", code, interrupted)
 	}
 	files, _ := filepath.Glob(filepath.Join(out, "*"))
 	if len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
@@ -305,8 +315,8 @@ func TestInterruptInput(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	select {
 	case code := <-done:
-		if code != 1 {
-			t.Errorf("status %d, want 1", code)
+		if code != interrupted {
+			t.Errorf("status %d, want %d", code, interrupted)
 		}
 	case <-time.After(30 * time.Second):
 		t.Fatal("still waiting for a pipe that says nothing")

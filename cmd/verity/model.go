@@ -28,17 +28,26 @@ type modelFlags struct {
 	assistant assistantFlags
 }
 
-func (m *modelFlags) register(f *pflag.FlagSet) {
+func (m *modelFlags) registerModel(f *pflag.FlagSet) {
 	f.StringVarP(&m.name, "model", "m", demoName, "demo, or the `directory` of a Whisper checkpoint in Hugging Face layout")
+}
+
+func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
 	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
-	f.Var(&m.precision, "precision", "format to hold the weights in: "+precision.Names()+". auto is f16\nif no weight changes by it, else as stored")
-	m.assistant.register(f)
+	f.Var(&m.precision, "precision", "format to hold the weights in: "+precision.Names()+". auto is f16 if no weight changes by it, else as stored")
+}
+
+// groups are all flags of the model, for commands without flags of decoding.
+func (m *modelFlags) groups() []flagGroup {
+	return []flagGroup{
+		{commonFlags, m.registerModel}, {speedFlags, m.registerSpeed}, {draftFlags, m.assistant.register},
+	}
 }
 
 // complete offers directories for --model.
 func (m *modelFlags) complete(c *cobra.Command) {
 	must(c.MarkFlagDirname("model"))
-	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
+	completeValues(c, "precision", precision.List()...)
 	m.assistant.complete(c)
 }
 

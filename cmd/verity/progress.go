@@ -17,8 +17,8 @@ type progress struct {
 
 // newProgress returns nil where a bar would be noise: not on a terminal, or when
 // it is to be quiet, or between the lines of a log.
-func (t *transcription) newProgress(name string) *progress {
-	if !t.errTerminal || t.quiet || t.level == "debug" || t.level == "info" {
+func (t *transcribing) newProgress(name string) *progress {
+	if !t.errTerminal || t.log.quiet || t.log.chatty() {
 		return nil
 	}
 	return &progress{env: t.env, label: filepath.Base(name)}

@@ -45,10 +45,13 @@ type reportFlags struct {
 	title      string
 }
 
+// reportFlagGroup is the title of the flags of a report.
+const reportFlagGroup = "Report"
+
 func (r *reportFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&r.normalizer, "normalizer", "auto", "what to do to texts before they are scored: auto, "+strings.Join(normalize.Names(), ", "))
+	f.StringVar(&r.normalizer, "normalizer", "auto", "how texts are normalized before scoring: auto, "+strings.Join(normalize.Names(), ", "))
 	f.BoolVar(&r.json, "json", false, "write JSON")
-	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no other and no network")
+	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no other file and no network")
 	f.StringVar(&r.markdown, "markdown", "", "write Markdown to `file`")
 	f.StringVar(&r.title, "title", "", "`heading` of page and Markdown")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"verity/decoder"
 	"verity/encoder"
@@ -31,7 +32,7 @@ many values.
 
 Plain Go is slow. With a model of more than 20 million weights it is held against
 the others on two decode steps and on some panels of every kind of matrix. Of a model
-of more than 500 million weights the others run four layers of the encoder.
+of more than 500 million weights the others run three layers of the encoder.
 
   verity selftest
   verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
@@ -61,10 +62,12 @@ func selftestCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
 	}
-	t.model.register(c.Flags())
+	addFlags(c, t.model.groups()...)
+	addFlags(c, flagGroup{commonFlags, func(f *pflag.FlagSet) {
+		f.BoolVar(&t.json, "json", false, "write JSON")
+		f.StringVar(&t.digest, "digest", "", "")
+	}})
 	t.model.complete(c)
-	c.Flags().BoolVar(&t.json, "json", false, "write JSON")
-	c.Flags().StringVar(&t.digest, "digest", "", "")
 	must(c.Flags().MarkHidden("digest"))
 	return c
 }

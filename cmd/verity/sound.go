@@ -14,7 +14,7 @@ type soundFlags struct {
 }
 
 func (s *soundFlags) register(f *pflag.FlagSet) {
-	f.IntVar(&s.Channel, "channel", 0, "`number` of the one channel to hear, from 1; 0 for the mean of all")
+	f.IntVar(&s.Channel, "channel", 0, "transcribe only the channel of this `number`, from 1; 0 means the mean of all")
 }
 
 func (s *soundFlags) check() error {

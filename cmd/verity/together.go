@@ -23,7 +23,7 @@ type job struct {
 // together transcribes t.batch files at a time, whose decoding shares every pass
 // over the weights. The text comes in the order of files, as if one came after
 // the other, and is the same.
-func (t *transcription) together(ctx context.Context, files []string, out output) error {
+func (t *transcribing) together(ctx context.Context, files []string, out output) error {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := make([]*job, len(files))
 	for i, name := range files {
@@ -38,7 +38,7 @@ func (t *transcription) together(ctx context.Context, files []string, out output
 	defer bar.clear()
 	failed := 0
 	for i, j := range jobs {
-		if !t.quiet {
+		if !t.log.quiet {
 			bar.giveWay()
 			fmt.Fprintf(t.err, "%s:\n", j.name)
 		}
@@ -62,7 +62,7 @@ func (t *transcription) together(ctx context.Context, files []string, out output
 }
 
 // work runs the jobs, t.batch of them at a time.
-func (t *transcription) work(ctx context.Context, jobs []*job) {
+func (t *transcribing) work(ctx context.Context, jobs []*job) {
 	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
 		defer j.segments.close()
 		j.result, j.err = t.listen(ctx, j)
@@ -71,7 +71,7 @@ func (t *transcription) work(ctx context.Context, jobs []*job) {
 	}
 }
 
-func (t *transcription) listen(ctx context.Context, j *job) (*transcript.Transcript, error) {
+func (t *transcribing) listen(ctx context.Context, j *job) (*transcript.Transcript, error) {
 	clip, err := t.sound.open(ctx, t.env, j.name)
 	if err != nil {
 		return nil, err
