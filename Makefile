@@ -2,23 +2,25 @@
 # make check   everything that must hold; what CI runs
 # make help    the rest
 
-VERSION := $(shell git describe --always --dirty 2>/dev/null || echo source)
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo source)
 LINK    := -ldflags='-s -w -X main.version=$(VERSION)'
 BIN     := bin/verity
-# Everything is compiled as the program is: without cgo, and without this machine's
-# paths. Otherwise make demo would compile all of it a second time.
+# Everything is compiled as the program is, without cgo and without this machine's
+# paths, so that make demo finds it in the build cache.
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
-# Systems and processors that must at least compile.
-CROSS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-# Rooms whose bits depend on the instruction set, and rooms that share state.
+# Tools are pinned here, not in go.mod, and run by their version.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+# Packages whose bits depend on the instruction set, and packages that share state.
 BITS    := ./internal/kernel ./encoder ./decoder ./selftest
-# Of these, the tests in which goroutines meet: statistics take minutes under the race
-# detector.
+# Of these, the tests in which goroutines meet. Tests of statistics take minutes under
+# the race detector.
 SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report
 
-.PHONY: build demo test check format vet arch bits purego race bench benchstat bench-report bench-large bench-hostile snr grid fuzz generate cross help
+.PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
+	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -26,29 +28,56 @@ build: ## the program, ./bin/verity
 demo: build ## transcribe models/demo/demo.wav
 	$(BIN) transcribe models/demo/demo.wav
 
-test: ## all tests (make vet is for itself)
+PREFIX ?= /usr/local
+install: build ## the program and its completions, under PREFIX (/usr/local)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -d $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/verity
+	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/verity
+	$(BIN) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_verity
+	$(BIN) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/verity.fish
+
+test: ## all tests (make vet is a target of its own)
 	go test -vet=off -timeout 10m ./...
 
-check: format vet arch test bits purego race ## everything that must hold
+check: format vet static arch test fuzz-short bits purego race ## everything that must hold
 
 format: ## gofmt
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w needed: $$out"; exit 1; fi
 
-# Vet compiles what it looks at, the tests as well. Windows on arm64 lacks all that
-# files are chosen by: Linux, Unix and amd64. A Unix that is not Linux matters to the
-# packages with files for one alone, and purego to those with assembly. What is
-# compiled for others is not run: -N -l saves a quarter. make cross has them all.
-vet: ## go vet here, without assembly, and for other systems and processors
+# Vet compiles what it looks at, tests included. Linux on amd64, Windows on arm64 and
+# macOS on arm64 are vetted in full; of the others, the packages with files that one
+# platform has and another lacks. Code compiled for others does not run: -N -l, no
+# optimisation, saves a quarter of the time.
+OTHERS := linux/arm64 darwin/amd64 windows/amd64
+vet: ## go vet here, without assembly, and for the other systems and processors
 	go vet ./...
 	go vet -tags purego ./internal/kernel ./parallel
 	GOOS=windows GOARCH=arm64 go vet -gcflags='all=-N -l' ./...
-	GOOS=darwin GOARCH=arm64 go vet -gcflags='all=-N -l' ./bench ./internal/kernel ./parallel ./internal/safetensors
+	GOOS=darwin GOARCH=arm64 go vet -gcflags='all=-N -l' ./...
+	@for p in $(OTHERS); do \
+		export GOOS=$${p%/*} GOARCH=$${p#*/}; \
+		echo "vet $$p, packages with files of their own for it"; \
+		go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./... | xargs go vet -gcflags='all=-N -l' || exit 1; \
+	done
+
+static: ## staticcheck: unused names and likely mistakes
+	go run $(STATICCHECK) ./...
+
+# The database of vulnerabilities is on the network, so this is not part of check: a
+# machine without it says so. Exit status 3 is a finding.
+vulnerabilities: ## govulncheck: known vulnerabilities in code that the program calls
+	@out=$$(go run $(GOVULNCHECK) ./cmd/verity 2>&1); code=$$?; echo "$$out"; \
+	case "$$out" in \
+	*"fetching vulnerabilities"*) echo "*** SKIPPED: the database of vulnerabilities cannot be reached ***";; \
+	*) exit $$code;; \
+	esac
 
 arch: ## the import plan and the package comments
 	go test -vet=off -count=1 .
 
-# -count=1: the test cache does not see a variable that is read before main. -p 1: the
-# threads of these packages spin for one another, and are not to do so for two at a time.
+# -count=1, since the test cache does not see a variable that is read before main. -p 1,
+# since the threads of these packages spin while they wait for one another.
 bits: ## the same bits from every instruction set
 	@for off in avx512 avx512,avx2; do \
 		echo "VERITY_DISABLE=$$off"; \
@@ -61,7 +90,7 @@ purego: ## the same without any assembly
 	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
 	go test -vet=off -count=1 -short -timeout 10m -tags purego -run TestDemoHash ./selftest
 
-race: ## rooms that share state, under the race detector
+race: ## packages that share state, under the race detector
 	@if command -v "$$(go env CC)" >/dev/null; then \
 		CGO_ENABLED=1 go test -vet=off -race -short -timeout 10m -cpu 1,4 -run '$(SHARING)' $(SHARED); \
 	else \
@@ -90,6 +119,9 @@ bench-hostile: build ## what assistants cost that are never right; SIZE=base tak
 grid: ## assisted equals plain on real speech: every point, not a sample
 	VERITY_GRID=all go test -count=1 -timeout 60m -run TestGrid -v ./transcribe
 
+bench-peers: build ## verity, faster-whisper and whisper.cpp on the same recordings: tools/bench-peers.sh says how
+	tools/bench-peers.sh $(BIN)
+
 snr: ## how far int8 products are from exact ones, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer
 
@@ -102,17 +134,22 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 		done || exit 1; \
 	done
 
+fuzz-short: ## every fuzz target for two seconds
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=2s
+
 generate: ## write the generated files again; the tree must stay clean
 	go generate ./...
 	@new=$$(git status --porcelain); if [ -n "$$new" ]; then \
 		git --no-pager diff; echo "the tree is not clean:"; echo "$$new"; exit 1; \
 	fi
 
-cross: ## programs for every system and processor, in dist
-	@for p in $(CROSS); do \
-		out=dist/verity-$${p%/*}-$${p#*/}; case $$p in windows/*) out=$$out.exe;; esac; \
-		echo $$out; GOOS=$${p%/*} GOARCH=$${p#*/} go build $(LINK) -o $$out ./cmd/verity || exit 1; \
-	done
+dist: ## release archives for all systems and processors, with checksums, in dist
+	go run ./tools/dist -version $(VERSION) -out dist
+
+# A second build with an empty build cache, in a directory of another name.
+PLATFORMS ?= linux/amd64,windows/arm64
+reproducible: ## two builds of PLATFORMS give the same bytes
+	tools/reproducible.sh $(VERSION) $(PLATFORMS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12

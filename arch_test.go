@@ -48,6 +48,9 @@ var plan = map[string]room{
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},
 	"models/demo": {"the embedded model; files only", nil},
 
+	"tools/dist":     {"release archives; nothing of the engine", nil},
+	"tools/licences": {"licences of dependencies; nothing of the engine", nil},
+
 	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},

@@ -1,0 +1,206 @@
+// Dist builds release archives: for each system and processor the program, its man
+// pages and shell completions, the licences, and a file of checksums.
+//
+//	go run ./tools/dist -version v1.2.3 -out dist
+//
+// The same revision and the same Go give the same bytes on any machine: paths, times
+// and users of the building machine are not in the files (make reproducible).
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	var d dist
+	var platforms string
+	flag.StringVar(&d.version, "version", "source", "`version` that the program says and archives are named by")
+	flag.StringVar(&d.out, "out", "dist", "`directory` to write to")
+	flag.StringVar(&platforms, "platforms", strings.Join(all, ","), "system/processor pairs, separated by commas")
+	flag.Parse()
+	d.platforms = strings.Split(platforms, ",")
+	if err := d.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+// all are the platforms of a release.
+var all = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+
+// A dist is one release.
+type dist struct {
+	version, out string
+	platforms    []string
+	when         time.Time // of every file in archives
+	extras       []file    // what all archives hold
+}
+
+var goodVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]*$`)
+
+func (d *dist) run() error {
+	if !goodVersion.MatchString(d.version) {
+		return fmt.Errorf("version %q: want letters, digits, dots and hyphens", d.version)
+	}
+	for _, p := range d.platforms {
+		if !slices.Contains(all, p) {
+			return fmt.Errorf("platform %q: want some of %s", p, strings.Join(all, ", "))
+		}
+	}
+	if err := os.MkdirAll(d.out, 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "verity-dist-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	if d.when, err = commitTime(); err != nil {
+		return err
+	}
+	if err := d.gather(work); err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, p := range d.platforms {
+		name, raw, err := d.archive(work, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		if err := os.WriteFile(filepath.Join(d.out, name), raw, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(raw), name)
+	}
+	fmt.Print(sums.String())
+	return os.WriteFile(filepath.Join(d.out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// commitTime is SOURCE_DATE_EPOCH, or when the last commit was made.
+func commitTime() (time.Time, error) {
+	stamp := os.Getenv("SOURCE_DATE_EPOCH")
+	if stamp == "" {
+		out, err := command(nil, "git", "log", "-1", "--format=%ct")
+		if err != nil {
+			return time.Time{}, errors.Join(err, errors.New("outside git SOURCE_DATE_EPOCH must be set"))
+		}
+		stamp = strings.TrimSpace(string(out))
+	}
+	var seconds int64
+	if _, err := fmt.Sscan(stamp, &seconds); err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH %q: want seconds since 1970: %w", stamp, err)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}
+
+// gather makes what does not differ between platforms.
+func (d *dist) gather(work string) error {
+	for _, name := range []string{"LICENSE", "README.md"} {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		d.extras = append(d.extras, file{name: name, data: raw})
+	}
+	texts, err := command(nil, "go", "run", "./tools/licences", "-texts")
+	if err != nil {
+		return err
+	}
+	d.extras = append(d.extras, file{name: "THIRD_PARTY_LICENCES.txt", data: texts})
+
+	man := filepath.Join(work, "man")
+	env := []string{fmt.Sprintf("SOURCE_DATE_EPOCH=%d", d.when.Unix())}
+	if _, err := command(env, "go", "test", "-count=1", "-vet=off", "-run", "^TestManPages$", "./cmd/verity", "-args", "-man", man); err != nil {
+		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(man, "*.1"))
+	if err != nil || len(pages) == 0 {
+		return errors.Join(err, fmt.Errorf("%s: no man pages were written", man))
+	}
+	slices.Sort(pages)
+	for _, page := range pages {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		d.extras = append(d.extras, file{name: "man/" + filepath.Base(page), data: raw})
+	}
+	return d.completions(work)
+}
+
+// completions asks the program for them, built for this machine.
+func (d *dist) completions(work string) error {
+	program, err := d.build(work, runtime.GOOS+"/"+runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	for _, shell := range []struct{ name, file string }{
+		{"bash", "verity.bash"}, {"zsh", "_verity"}, {"fish", "verity.fish"}, {"powershell", "verity.ps1"},
+	} {
+		raw, err := command(nil, program, "completion", shell.name)
+		if err != nil {
+			return err
+		}
+		d.extras = append(d.extras, file{name: "completions/" + shell.file, data: raw})
+	}
+	return nil
+}
+
+// build compiles the program for a platform and returns where it is.
+func (d *dist) build(work, platform string) (string, error) {
+	system, processor, _ := strings.Cut(platform, "/")
+	program := filepath.Join(work, system+"-"+processor, "verity")
+	if system == "windows" {
+		program += ".exe"
+	}
+	env := []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + processor, "GOFLAGS=-trimpath -buildvcs=false"}
+	link := "-s -w -buildid= -X main.version=" + d.version
+	_, err := command(env, "go", "build", "-ldflags", link, "-o", program, "./cmd/verity")
+	return program, err
+}
+
+// archive builds for a platform and packs everything: zip for Windows, tar elsewhere.
+func (d *dist) archive(work, platform string) (name string, raw []byte, err error) {
+	program, err := d.build(work, platform)
+	if err != nil {
+		return "", nil, err
+	}
+	binary, err := os.ReadFile(program)
+	if err != nil {
+		return "", nil, err
+	}
+	top := "verity-" + d.version + "-" + strings.ReplaceAll(platform, "/", "-")
+	files := append([]file{{name: filepath.Base(program), data: binary, program: true}}, d.extras...)
+	var b bytes.Buffer
+	if strings.HasPrefix(platform, "windows/") {
+		err = writeZip(&b, top, files, d.when)
+		return top + ".zip", b.Bytes(), err
+	}
+	err = writeTar(&b, top, files, d.when)
+	return top + ".tar.gz", b.Bytes(), err
+}
+
+// command runs a program and returns what it wrote to standard output.
+func command(env []string, name string, args ...string) ([]byte, error) {
+	c := exec.Command(name, args...)
+	c.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s%s", name, strings.Join(args, " "), err, out, stderr.Bytes())
+	}
+	return out, nil
+}

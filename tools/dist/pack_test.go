@@ -1,0 +1,109 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"testing"
+	"time"
+)
+
+var (
+	when  = time.Unix(1_700_000_000, 0).UTC()
+	files = []file{{name: "verity", data: []byte("program"), program: true}, {name: "man/verity.1", data: []byte("page")}}
+)
+
+// TestPackTwice wants the same bytes of the same files, wherever the clock and the
+// time zone stand.
+func TestPackTwice(t *testing.T) {
+	for name, pack := range map[string]func(io.Writer, string, []file, time.Time) error{"tar": writeTar, "zip": writeZip} {
+		var one, two, other bytes.Buffer
+		if err := pack(&one, "top", files, when); err != nil {
+			t.Fatal(err)
+		}
+		if err := pack(&two, "top", files, when.In(time.FixedZone("", 7200))); err != nil {
+			t.Fatal(err)
+		}
+		if err := pack(&other, "top", files, when.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(one.Bytes(), two.Bytes()) {
+			t.Errorf("%s: the same files gave other bytes in another time zone", name)
+		}
+		if bytes.Equal(one.Bytes(), other.Bytes()) {
+			t.Errorf("%s: the time of the files is not in the archive", name)
+		}
+	}
+}
+
+// TestTarHolds reads a tar back.
+func TestTarHolds(t *testing.T) {
+	var b bytes.Buffer
+	if err := writeTar(&b, "top", files, when); err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tar.NewReader(z)
+	for _, f := range files {
+		h, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Name != "top/"+f.name || h.Mode != int64(f.mode()) || !h.ModTime.Equal(when) || !bytes.Equal(raw, f.data) {
+			t.Errorf("%s: got %s, mode %o, %v, %q", f.name, h.Name, h.Mode, h.ModTime, raw)
+		}
+	}
+	if _, err := r.Next(); err != io.EOF {
+		t.Errorf("behind the last file: %v", err)
+	}
+}
+
+// TestZipHolds reads a zip back.
+func TestZipHolds(t *testing.T) {
+	var b bytes.Buffer
+	if err := writeZip(&b, "top", files, when); err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.File) != len(files) {
+		t.Fatalf("%d files, want %d", len(r.File), len(files))
+	}
+	for i, f := range files {
+		entry, err := r.File[i].Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.File[i].Name != "top/"+f.name || r.File[i].Mode() != f.mode() || !bytes.Equal(raw, f.data) {
+			t.Errorf("%s: got %s, mode %v, %q", f.name, r.File[i].Name, r.File[i].Mode(), raw)
+		}
+	}
+}
+
+// TestRefused wants an error of versions and platforms that cannot be.
+func TestRefused(t *testing.T) {
+	for _, d := range []dist{
+		{version: "v1/../x", out: t.TempDir(), platforms: all},
+		{version: "", out: t.TempDir(), platforms: all},
+		{version: "v1", out: t.TempDir(), platforms: []string{"plan9/amd64"}},
+	} {
+		if err := d.run(); err == nil {
+			t.Errorf("version %q, platforms %v: no error", d.version, d.platforms)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+// Licences lists the modules of this repository and their licences.
+//
+//	go run ./tools/licences > docs/dev/LICENCES.md    a table
+//	go run ./tools/licences -texts                    the texts, as releases carry them
+//
+// A module whose licence it does not know makes it fail, so that nobody adds one
+// unseen. docs/dev/LICENCES.md is checked by the test beside this file.
+package main
+
+//go:generate sh -c "cd ../.. && go run ./tools/licences > LICENCES.new && mv LICENCES.new docs/dev/LICENCES.md"
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// A module is one that code of ours imports, directly or not.
+type module struct {
+	path, version string
+	program       bool     // part of cmd/verity, not of tests alone
+	files         []string // licence files, root first
+	kinds         []string // what they are
+}
+
+func main() {
+	texts := flag.Bool("texts", false, "print the licence texts of what the program contains")
+	flag.Parse()
+	modules, err := list()
+	if err == nil {
+		out := bufio.NewWriter(os.Stdout)
+		if *texts {
+			err = writeTexts(out, modules)
+		} else {
+			err = writeTable(out, modules)
+		}
+		err = cmp.Or(err, out.Flush())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "licences:", err)
+		os.Exit(1)
+	}
+}
+
+// systems are those of releases: what is imported differs between them.
+var systems = []string{"linux", "darwin", "windows"}
+
+// list returns all modules, by path.
+func list() ([]module, error) {
+	found := map[string]*module{}
+	for _, system := range systems {
+		if err := add(found, system, true, "-deps", "./cmd/verity"); err != nil {
+			return nil, err
+		}
+		if err := add(found, system, false, "-deps", "-test", "./..."); err != nil {
+			return nil, err
+		}
+	}
+	var all []module
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		m := found[path]
+		if err := m.classify(); err != nil {
+			return nil, err
+		}
+		all = append(all, *m)
+	}
+	return all, nil
+}
+
+// add runs go list and collects modules and the licence files of the packages used.
+func add(found map[string]*module, system string, program bool, args ...string) error {
+	const format = `{{with .Module}}{{if not .Main}}{{.Path}}|{{.Version}}|{{.Dir}}|{{$.Dir}}{{end}}{{end}}`
+	c := exec.Command("go", append([]string{"list", "-f", format}, args...)...)
+	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return fmt.Errorf("go list for %s: %w: %s", system, err, stderr.Bytes())
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) != 4 {
+			continue
+		}
+		m := found[f[0]]
+		if m == nil {
+			m = &module{path: f[0], version: f[1]}
+			found[f[0]] = m
+		}
+		m.program = m.program || program
+		m.collect(f[2], f[3])
+	}
+	return nil
+}
+
+var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|patents)([-.].*)?$`)
+
+// collect adds the licence files between the module's root and a package's directory.
+func (m *module) collect(root, dir string) {
+	for {
+		for _, d := range []string{dir, filepath.Join(dir, "licenses")} {
+			entries, _ := os.ReadDir(d)
+			for _, e := range entries {
+				named := licenceName.MatchString(e.Name()) || filepath.Base(d) == "licenses"
+				name := filepath.Join(d, e.Name())
+				if named && !e.IsDir() && !strings.HasSuffix(name, ".go") && !slices.Contains(m.files, name) {
+					m.files = append(m.files, name)
+				}
+			}
+		}
+		if dir == root || len(dir) <= len(root) {
+			return
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// phrases tell licences apart; the first that fits a file is taken.
+var phrases = []struct{ kind, phrase string }{
+	{"Apache-2.0", "Apache License Version 2.0"},
+	{"MPL-2.0", "Mozilla Public License Version 2.0"},
+	{"MPL-2.0", "Mozilla Public License, version 2.0"},
+	{"BSD-3-Clause", "may be used to endorse or promote products"},
+	{"BSD-2-Clause", "Redistributions in binary form must reproduce"},
+	{"MIT", "Permission is hereby granted, free of charge"},
+	{"ISC", "Permission to use, copy, modify, and/or distribute this software"},
+	{"ISC", "Permission to use, copy, modify, and distribute this software"},
+	{"Unlicense", "This is free and unencumbered software released into the public domain"},
+	{"CC0-1.0", "CC0 1.0 Universal"},
+	{"CC-BY-4.0", "Creative Commons Attribution 4.0 International"},
+	{"OFL-1.1", "SIL OPEN FONT LICENSE Version 1.1"},
+	{"FTL", "The FreeType Project LICENSE"},
+}
+
+// classify fills kinds. A module with no file that says a licence is an error.
+func (m *module) classify() error {
+	slices.Sort(m.files)
+	for _, name := range m.files {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if kind := kindOf(string(raw)); kind != "" && !slices.Contains(m.kinds, kind) {
+			m.kinds = append(m.kinds, kind)
+		}
+	}
+	if len(m.kinds) == 0 {
+		return fmt.Errorf("%s %s: no known licence in %q: look at it, then teach tools/licences its words", m.path, m.version, m.files)
+	}
+	slices.Sort(m.kinds)
+	return nil
+}
+
+func kindOf(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for _, p := range phrases {
+		if strings.Contains(strings.ToLower(text), strings.ToLower(p.phrase)) {
+			return p.kind
+		}
+	}
+	return ""
+}
+
+const head = `# Licences of dependencies
+
+Written by ` + "`go generate ./tools/licences`" + `; a test fails when a module is missing. Release archives carry the
+texts of everything the program contains, and of Go itself (BSD-3-Clause).
+
+| module | version | licence | part of |
+|---|---|---|---|
+`
+
+func writeTable(w io.Writer, modules []module) error {
+	if _, err := io.WriteString(w, head); err != nil {
+		return err
+	}
+	for _, m := range modules {
+		part := "tests"
+		if m.program {
+			part = "the program"
+		}
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", m.path, m.version, strings.Join(m.kinds, ", "), part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeTexts(w io.Writer, modules []module) error {
+	goLicence := filepath.Join(runtime.GOROOT(), "LICENSE")
+	if raw, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
+		goLicence = filepath.Join(strings.TrimSpace(string(raw)), "LICENSE")
+	}
+	if err := writeText(w, "Go, the language's own library", goLicence); err != nil {
+		return err
+	}
+	for _, m := range modules {
+		if !m.program {
+			continue
+		}
+		for _, name := range m.files {
+			if err := writeText(w, m.path+" "+m.version, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func writeText(w io.Writer, title, name string) error {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "==== %s: %s\n\n%s\n\n", title, filepath.Base(name), bytes.TrimSpace(raw))
+	return err
+}

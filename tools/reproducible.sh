@@ -1,0 +1,24 @@
+#!/bin/sh
+# Builds the release archives of the last commit twice, in two directories with two
+# empty build caches, and compares their checksums.
+#
+#   tools/reproducible.sh VERSION PLATFORMS
+#
+# PLATFORMS as tools/dist takes them: linux/amd64,windows/arm64. Status 1 if a byte
+# differs. Two platforms take some five minutes on two cores.
+set -eu
+version=$1 platforms=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for tree in first second/deeper; do
+	mkdir -p "$work/$tree"
+	git archive HEAD | tar -x -C "$work/$tree"
+	(
+		stamp=$(git log -1 --format=%ct)
+		cd "$work/$tree"
+		SOURCE_DATE_EPOCH=$stamp GOCACHE="$work/cache" go run ./tools/dist -version "$version" -platforms "$platforms" -out out
+	)
+	rm -rf "$work/cache"
+done
+cmp "$work/first/out/SHA256SUMS" "$work/second/deeper/out/SHA256SUMS"
+echo "the same bytes twice"
