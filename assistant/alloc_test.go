@@ -32,8 +32,7 @@ func TestAssistedAllocates(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := a.Listen(r.audio)
-		g := Begin(s, l.Begin(o, Constant(3)), -1, 400) // no token ends it
-		g.Pace(Constant(3))
+		g := Begin(s, l.Begin(o, Constant(3)), Options{EOT: -1, Limit: 400, Policy: Constant(3)}) // no token ends it
 		round := func() {
 			if err := g.Round(t.Context()); err != nil {
 				t.Fatal(err)

@@ -8,551 +8,365 @@ import (
 	"verity/decoder"
 )
 
-// An Auto decides for all sequences that decode together: they draft while one
-// more token is expected to pay, and not at all where drafting cannot pay. It
-// learns as the passes and rounds go by:
-//
-//	D(k)      seconds of a draft step of k streams
-//	V(m, k)   seconds of a verify pass of m rows of k streams
-//	p(c)      how often a token of the assistant's confidence c is accepted
-//
-// and weighs them by the theory (see Plan): k streams that draft γ tokens each get
-// k·E tokens, E = (1-α^(γ+1))/(1-α), in γ·D(k) + V(k·(γ+1), k) seconds, where
-// plain decoding gets k in V(k, k). So a row costs what it adds to the pass that
-// all share: next to nothing while the pass waits for weights, its arithmetic
-// afterwards.
-//
-// What the theory expects is held against what comes of it: rounds that drafted are
-// timed with all that drafting took, and what they fall short of the expectation is
-// taken off the next one. Windows of a few words, streams that end at different
-// places and work beside the passes so count without being modelled.
-//
-// Where drafting does not pay, one stream tries it now and then; where it does, all
-// decode plainly now and then, to know what that takes by now. Either so seldom that it
-// takes [tries] of the time. Nothing is prepared before the first try: no features,
-// no keys and values, no prompt of the assistant's.
-//
-// The zero value is ready. It must watch the batch (decoder.Batch.Watch), and each
-// sequence takes a policy of its own from it.
-type Auto struct {
-	Max int // longest draft; 0 means 16
-
-	mu     sync.Mutex
-	verify cost // passes of the target, in s at pace
-	draft  cost // of the assistant, likewise
-	hear   mean // s at pace; until the assistant can listen to a window
-	prompt mean // s at pace; its prompt
-	pace   pace
-	free   bool // drafts cost nothing
-
-	perWindow mean // tokens
-	all       accept
-	byOdds    [len(oddsEdges) + 1]accept
-	passed    [len(oddsEdges) + 1]int // tokens that were not worth a row
-
-	members  int
-	rows     int     // of the coming pass, so far
-	drafting int     // streams of the last draft step
-	since    float64 // s since the last try
-	drafted  bool    // there was a draft
-
-	plan  plan
-	owed  bool // the next round is to be a try
-	known outlook
-	spent float64 // s at pace that drafting took since the last pass of the target
-	turn  turn    // of that
-	yield yield
-	rest  int     // passes for which none drafts, to see what plain decoding takes
-	awake float64 // s at pace since the last rest
-	cold  bool    // something was drafted since the last pass of the target
-	early []early // what is to be learnt when the pace is known
-	icy   bool    // the same of that pass: its weights were no longer in caches
-}
-
-// A plan is what all streams do until the next pass of the target.
-type plan struct {
-	made          bool
-	tried         bool // a stream looks whether drafting pays
-	fresh, opened choice
-}
-
-// A choice is a draft length and its expected worth, for streams that have to open
-// the window first or have done so.
-type choice struct {
-	n       int
-	speedup float64
-	rate    float64 // tokens a second of the whole batch, which one more token must beat
-}
-
-// An early is a time that was seen before anything was known of the pace.
-type early struct {
-	of *mean
-	s  float64
-}
-
-// An outlook is what plans are made of, until there is news.
-type outlook struct {
-	streams, passes int // passes since it was made
-	fresh, opened   choice
-	open            float64 // what opening a window takes over plain decoding of it
-	step            float64 // s at pace; of plain decoding
-	look            float64 // s at pace; that a try takes
-}
-
-// A turn is a round of all streams.
-type turn struct {
-	pass      decoder.Pass
-	took      float64 // s at pace; 0 if not told
-	spent     float64 // s at pace, before the pass
-	expected  float64 // speed-up
-	tried     bool
-	drafted   int // tokens
-	kept, won int // tokens; of them, beyond what the pass would have given without drafts
-}
-
-// A yield holds what drafting brought against what was expected of it, over the
-// latest rounds: in seconds at pace, which those rounds took and should have taken.
-type yield struct{ took, expected float64 }
-
-// ratio returns how the two compare; unit, the time of a step, is what one step
-// of belief in the expectation weighs.
-func (y yield) ratio(unit float64) float64 {
-	const belief = 16
-	if unit <= 0 {
-		return 1
-	}
-	return (y.expected + belief*unit) / (y.took + belief*unit)
-}
-
-func (y *yield) fade(by float64) { y.took, y.expected = y.took*by, y.expected*by }
-
-// A pace is how much slower the machine is by now than costs say. A busy machine is
-// slower at passes of every kind, also at those that it has not done lately: while all
-// draft, nobody sees what plain decoding takes. Costs change slowly, so that what
-// passes have in common goes into the pace. The zero value is for costs that are learnt
-// here and now.
-type pace struct {
-	log  float64
-	n    int
-	late bool // costs are from elsewhere: the first passes tell the pace
-}
-
-func (p pace) factor() float64 { return math.Exp(p.log) }
-
-// opens reports whether the pace is still to be found.
-func (p pace) opens() bool { return p.late && p.n < 8 }
-
-// dark reports whether nothing is known of it yet.
-func (p pace) dark() bool { return p.late && p.n == 0 }
-
-// add learns from a pass that was expected to take so long. But for the first ones it
-// takes the difference, not that of logarithms, and cuts it off where a mean does, or
-// the pace would drift away from means of the same passes.
-func (p *pace) add(took, expected float64) {
-	more := took/(expected*p.factor()) - 1
-	if p.opens() {
-		p.log += math.Log1p(more) / float64(p.n+1)
-	} else {
-		p.log += min(hiccup-1, more) / 32
-	}
-	p.n++
-}
-
-// oddsEdges divide confidence into bins, finer towards certainty.
-var oddsEdges = [...]float64{0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995}
+// lengths are the draft lengths that Auto switches between. Speed changes little
+// between neighbours.
+var lengths = [...]int{0, 2, 3, 5, 8}
 
 const (
-	probe = 2     // length of a draft that only looks whether drafting pays by now
-	worth = 1.05  // speed-up below which plain decoding is preferred: what is expected is not exact
-	dear  = 1.10  // the same where the window is to be opened first: that is paid in any case
-	tries = 0.005 // share of the time for looking whether drafting pays by now
-	nap   = 8     // passes of a rest
-	young = 64    // passes until which every one is news
+	epoch   = 8     // rounds of each stream between two decisions, and of a trial
+	rest    = 8     // epochs between two trials, at least
+	margin  = 1.05  // a drafting length must be faster than plain decoding by this factor
+	ahead   = 1.03  // and faster than another drafting length by this one
+	explore = 0.005 // share of the time that trials may lose
+	hiccup  = 2     // the most that a round counts, over what was expected
+	doubt   = 0.4   // a draft stops behind a token that the assistant finds less probable
 )
 
+// An Auto chooses the draft length of all streams that decode together. It is a
+// measured switch: a length costs
+//
+//	seconds a token = round time / yield + opening · streams / window
+//
+// and the length with the least cost is used. All four are measured:
+//
+//   - the round time of each length, for a few numbers of streams (see group);
+//   - the yield, tokens kept in a round, from the share of rounds that keep more
+//     than 1, 2, 3, … tokens. These shares are the same for all lengths, so rounds
+//     of one length tell what another would yield;
+//   - the opening, seconds until the assistant can draft in a new window;
+//   - the window, tokens in one.
+//
+// A length in use is measured all the time, any other one by trials: for one epoch all
+// streams use it. Trials may lose half a percent of the time. The first round times
+// follow from Cost.
+//
+// The zero value is ready. Each stream takes a policy of its own by Policy.
+type Auto struct {
+	// Cost is what a draft step reads over what a step of the target reads, a first
+	// guess of how their times compare. 0 means that drafts are free.
+	Cost float64
+
+	mu       sync.Mutex
+	active   int // streams in a window
+	groups   [5]group
+	survival [lastLength]share // [j]: of the rounds that kept j+1 tokens or more, those that kept more
+	opening  mean              // seconds
+	window   mean              // tokens
+	opens    int               // how often a window was opened
+	owed     bool              // see Try
+}
+
+const lastLength = 8
+
+// A group is what is known for about the same number of streams. Round times are in
+// units of pace: the machine may become slower or faster as a whole, and then only
+// pace changes.
+type group struct {
+	arms   [len(lengths)]arm
+	use    int     // index of the length in use
+	trial  int     // index of the length on trial; that in use if there is none
+	pace   mean    // seconds of one unit
+	step   mean    // seconds to draft a token
+	rounds int     // of all streams, since the last decision
+	epochs int     // since the last trial
+	clock  float64 // seconds of all rounds, of one stream
+	lost   float64 // seconds by trials, of one stream
+	price  float64 // seconds a token of the length in use, when the trial began
+}
+
+// An arm is one draft length of a group.
+type arm struct {
+	level  float64 // round time, in units of pace; plain decoding begins at 1
+	n      float64 // rounds behind it; 0 for a guess
+	trials int
+}
+
+// NewAuto returns the policy for a target and its assistant.
+func NewAuto(target *decoder.Decoder, a Assistant) *Auto {
+	return &Auto{Cost: float64(a.StepBytes()) / float64(target.StepBytes(0))}
+}
+
 // Policy returns a policy for one sequence at a time.
-func (a *Auto) Policy() Policy { return &autoStream{Auto: a} }
+func (a *Auto) Policy() Policy { return &autoStream{a: a} }
 
-// Assume begins with costs that follow from the bytes of both models, so that the
-// first round can draft: decisions need only how costs compare. The first passes tell
-// what a byte costs, and later ones what each pass does. A nil assistant has no decoder.
-// It does nothing once something has been learnt.
-func (a *Auto) Assume(target, assistant *decoder.Decoder) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.verify.known() || a.draft.known() {
-		return
-	}
-	a.verify.assume(bytesOf(target))
-	if assistant != nil {
-		a.draft.assume(bytesOf(assistant))
-	}
-	a.free, a.pace = assistant == nil, pace{late: true}
-}
-
-// bytesOf returns what a pass of d reads: in any case, and of each stream.
-func bytesOf(d *decoder.Decoder) (all, stream float64) {
-	position := d.StepBytes(1) - d.StepBytes(0)
-	stream = float64(position * int64(d.Dims().AudioPositions))
-	return float64(d.StepBytes(0)) - stream, stream
-}
-
-// Try makes the next round draft a little even where that does not pay, so that
-// there is something to compare.
+// Try makes the next round draft whatever that costs, so that there is something to
+// compare.
 func (a *Auto) Try() {
 	a.mu.Lock()
 	a.owed = true
 	a.mu.Unlock()
 }
 
-// Members learns how many streams a pass will have.
-func (a *Auto) Members(n int) {
-	a.mu.Lock()
-	a.members = n
-	a.mu.Unlock()
-}
-
-// Began settles the last round and forgets the plan when the target runs.
-func (a *Auto) Began(p decoder.Pass) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.settle()
-	if p.Draft {
-		a.drafting, a.cold = p.Streams, true
-		return
+// group returns the group of the present number of streams, with first guesses if it
+// is new. a.mu is held.
+func (a *Auto) group() *group {
+	k := max(1, a.active)
+	i := 0
+	for size := 1; size < k && i < len(a.groups)-1; size *= 2 {
+		i++
 	}
-	a.icy, a.cold = a.cold, false
-	a.turn = turn{pass: p, spent: a.spent, expected: a.plan.fresh.speedup, tried: a.plan.tried}
-	a.plan, a.spent = plan{}, 0
-	a.known.passes++
-	if a.rest > 0 {
-		a.rest--
-	}
-}
-
-// settle takes the last round in, once all streams have seen what came of it.
-func (a *Auto) settle() {
-	t := a.turn
-	a.turn = turn{}
-	k := t.pass.Streams
-	if t.kept == 0 || !a.verify.known() {
-		return
-	}
-	step := a.verify.at(float64(k), k)
-	if t.drafted == 0 {
-		a.yield.fade(0.995)
-		return
-	}
-	if t.tried || t.expected == 0 {
-		return
-	}
-	// Nobody knows what a pass with a prompt takes: what was won is set against what
-	// drafting took, and the rows more.
-	tokens, took := t.won, t.spent+a.verify.fitted(float64(k+t.drafted), k)-a.verify.fitted(float64(k), k)
-	if !t.pass.Prompt {
-		if t.took == 0 {
-			t.took = a.verify.at(float64(t.pass.Rows), k)
+	g := &a.groups[i]
+	if g.arms[0].level == 0 {
+		for i, n := range lengths {
+			g.arms[i].level = guess(n, k, a.Cost)
 		}
-		tokens, took = t.kept, t.spent+t.took
+		g.use = a.best(g)
+		g.trial, g.arms[g.use].n = g.use, epoch*float64(k)
 	}
-	a.yield.fade(0.98)
-	a.yield.took += took
-	a.yield.expected += float64(tokens) * step / float64(k) / t.expected
+	return g
 }
 
-// Took learns from a pass.
-func (a *Auto) Took(p decoder.Pass, d time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := &a.verify
-	if p.Draft {
-		c = &a.draft
+// guess returns the round time of drafts of n tokens of k streams over that of plain
+// decoding: a pass reads the weights once, computes a little for each row, and more
+// from where arithmetic takes longer than reading.
+func guess(n, k int, cost float64) float64 {
+	pass := func(rows int) float64 { return 1 + 0.03*float64(rows-1) + 0.05*float64(max(0, rows-8)) }
+	return float64(n)*cost + pass(k*(n+1))/pass(k)
+}
+
+// cost returns the expected seconds a token of a length; in units while there is no
+// pace yet. a.mu is held.
+func (a *Auto) cost(g *group, i int) float64 {
+	if g.pace.n == 0 {
+		return g.level(i) / a.yield(lengths[i])
 	}
-	x := c.find(float64(p.Rows), p.Streams)
-	switch {
-	case p.Prompt || d <= 0:
-	case a.pace.opens() && !p.Draft:
-		a.pace.add(d.Seconds(), c.at(float64(p.Rows), p.Streams))
-		if a.pace.n == 1 {
-			a.wake()
-		}
-	case x != nil && x.took.n >= 8 && !a.pace.opens():
-		a.pace.add(d.Seconds(), x.took.v)
+	c := g.level(i) * g.pace.v / a.yield(lengths[i])
+	if i > 0 {
+		c += a.charge()
 	}
-	s := d.Seconds() / a.pace.factor()
-	a.since += s
-	a.awake += s
-	if p.Draft {
-		a.spent += s
-	} else {
-		a.turn.took = s
-	}
-	switch {
-	case p.Prompt && p.Draft:
-		a.note(&a.prompt, s/float64(p.Streams))
-	case p.Prompt:
-	case p.Draft && a.pace.dark():
-	case !p.Draft && p.Rows == p.Streams && a.icy && x != nil: // plain decoding would find them there
-	default:
-		if c.add(p.Rows, p.Streams, s); !p.Draft && p.Rows == p.Streams {
-			a.awake = 0
+	return c
+}
+
+// level returns the round time of a length in units of pace. One that was never used
+// differs from the nearest that was by its draft steps; what more or fewer rows cost in
+// the verify pass shows when it is used.
+func (g *group) level(i int) float64 {
+	near := -1
+	for j, x := range g.arms {
+		if x.n > 0 && j > 0 && (near < 0 || abs(j-i) < abs(near-i)) {
+			near = j
 		}
 	}
+	if g.arms[i].n > 0 || near < 0 || g.step.n == 0 {
+		return g.arms[i].level
+	}
+	return g.arms[near].level + float64(lengths[i]-lengths[near])*g.step.v/g.pace.v
 }
 
-// wake learns what was seen before anything was known of the pace.
-func (a *Auto) wake() {
-	by := 1 / a.pace.factor()
-	for _, v := range [...]*float64{&a.spent, &a.turn.spent, &a.since, &a.awake} {
-		*v *= by
-	}
-	for _, x := range a.early {
-		x.of.add(x.s * by)
-	}
-	a.early = nil
+func abs(n int) int { return max(n, -n) }
+
+// charge returns what opening windows takes, in seconds a token. Streams wait for each
+// other, so each opening delays all.
+func (a *Auto) charge() float64 {
+	tokens := (a.window.v*a.window.n + 2*50) / (a.window.n + 2) // two windows of 50 are a first guess
+	return a.opening.v * float64(max(1, a.active)) / tokens
 }
 
-// note adds to a mean in seconds at pace, when that is known.
-func (a *Auto) note(m *mean, seconds float64) {
-	if a.pace.dark() {
-		a.early = append(a.early, early{m, seconds})
-		return
+// yield returns the tokens that a round with drafts of n tokens is expected to keep.
+func (a *Auto) yield(n int) float64 {
+	sum, reach, rate := 1.0, 1.0, 0.8
+	for j := range n {
+		rate = a.survival[j].rate(rate)
+		reach *= rate
+		sum += reach
 	}
-	m.add(seconds)
+	return sum
 }
 
-func (a *Auto) most() int {
-	if a.Max == 0 {
-		return 16
-	}
-	return a.Max
-}
-
-// streams is how many decode.
-func (a *Auto) streams() int { return max(1, a.members) }
-
-// decide makes the plan, unless another stream has.
-func (a *Auto) decide() {
-	if a.plan.made {
-		return
-	}
-	k := a.streams()
-	a.plan = plan{made: true}
-	a.rows, a.drafting = k, k
-	if !a.priced() {
-		return
-	}
-	o := &a.known
-	if o.streams != k || a.verify.clock < young || o.passes >= 8 {
-		a.look(k)
-	}
-	a.plan.opened, a.plan.fresh = o.opened, o.fresh
-	if s := o.opened.speedup * a.trust(); s >= worth && a.rest == 0 {
-		share := tries
-		if x := a.verify.find(float64(k), k); x == nil || x.took.n < nap {
-			share *= 10
+// best returns the length of the least cost, or the one in use if that is nearly as
+// good. a.mu is held.
+func (a *Auto) best(g *group) int {
+	best := 0
+	least := a.cost(g, 0)
+	for i := 1; i < len(lengths); i++ {
+		c := a.cost(g, i) * margin
+		if i == g.use {
+			c /= ahead
 		}
-		if a.awake*share > nap*o.step*(1-1/s) {
-			a.rest, a.awake = nap, 0
+		if c < least {
+			best, least = i, c
+		}
+	}
+	return best
+}
+
+// decide ends an epoch: it chooses the length in use, and begins a trial of another if
+// there is time for one. a.mu is held.
+func (a *Auto) decide(g *group) {
+	g.rounds = 0
+	g.epochs++
+	if g.trial != g.use {
+		g.epochs = 0
+	}
+	if best := a.best(g); best != g.use {
+		g.use, g.epochs = best, 0
+	}
+	g.trial = g.use
+	i, unknown := g.candidate()
+	if g.pace.n == 0 || g.epochs < rest && !unknown {
+		return
+	}
+	g.price = a.cost(g, g.use)
+	loss := epoch * max(0, g.level(i)*g.pace.v-a.yield(lengths[i])*g.price)
+	if g.use == 0 {
+		loss += a.opening.v * float64(max(1, a.active))
+	}
+	if !unknown && g.lost+loss > explore*g.clock+epoch*g.pace.v {
+		return
+	}
+	g.trial = i
+	g.arms[i].trials++
+	g.arms[i].n = min(g.arms[i].n, epoch*float64(max(1, a.active))) // the trial is to count
+	if g.use == 0 {
+		for j := range a.survival { // so that easier text is noticed
+			a.survival[j].forget(epoch)
 		}
 	}
 }
 
-// look makes the outlook of k streams.
-func (a *Auto) look(k int) {
-	o := &a.known
-	*o = outlook{streams: k, step: a.verify.at(float64(k), k)}
-	opening := 0.0
-	if a.perWindow.n > 0 {
-		opening = a.opening() / max(1, a.perWindow.v)
+// candidate returns the length to try next: plain decoding or a neighbour of the
+// length in use, whichever had the fewest trials. That is urgent if it is plain decoding
+// and was never seen.
+func (g *group) candidate() (i int, urgent bool) {
+	if g.arms[0].n == 0 {
+		return 0, true
 	}
-	o.opened, o.fresh = a.best(opening)
-	o.open = opening * float64(k) / o.step
-	o.look = probe*a.draft.at(1, 1) + max(0, a.verify.at(float64(k+probe), k)-o.step)
-}
-
-// trust is what may be expected of drafting, of what theory expects.
-func (a *Auto) trust() float64 { return a.yield.ratio(a.known.step) }
-
-// priced reports whether enough is known to decide.
-func (a *Auto) priced() bool {
-	return a.verify.known() && (a.draft.known() || a.drafted || a.free)
-}
-
-// opening is the seconds until a window gets its first draft.
-func (a *Auto) opening() float64 { return a.hear.v + max(0, a.prompt.v-a.draft.at(1, 1)) }
-
-// best returns the draft lengths of the highest expected speed, for streams that
-// have opened their window and for those that would have to, at so many seconds a
-// token.
-func (a *Auto) best(opening float64) (opened, fresh choice) {
-	k := a.streams()
-	step, plain := a.draft.at(float64(k), k), a.verify.at(float64(k), k)/float64(k)
-	alpha := a.all.rate(0.7)
-	for n := 1; n <= a.most(); n++ {
-		e := Expected(alpha, n)
-		if w := a.perWindow; w.n > 0 { // of the last draft of a window, a half is behind its end
-			e = w.v / (w.v/e + (1-1/e)/2)
+	best := -1
+	for _, i := range [...]int{0, g.use + 1, g.use - 1} {
+		if i < 0 || i >= len(lengths) || i == g.use {
+			continue
 		}
-		e *= float64(k)
-		perToken := (float64(n)*step + a.verify.at(float64(k*(n+1)), k)) / e
-		opened.better(n, plain, perToken)
-		fresh.better(n, plain, perToken+opening)
-		if n > opened.n+3 && n > fresh.n+3 {
-			break
+		if best < 0 || g.arms[i].trials < g.arms[best].trials {
+			best = i
 		}
 	}
-	return opened, fresh
+	return best, false
 }
 
-func (c *choice) better(n int, plain, perToken float64) {
-	if s := plain / perToken; s > c.speedup {
-		c.n, c.speedup, c.rate = n, s, max(1, s)/plain
+// time learns from a round of length i in which k streams took part. A round that took
+// very long is cut: the machine was busy elsewhere.
+func (g *group) time(i int, seconds float64, k int) {
+	x := &g.arms[i]
+	if g.pace.n > 0 {
+		seconds = min(seconds, hiccup*g.level(i)*g.pace.v)
 	}
+	known := epoch * float64(k)
+	if g.pace.n < known || i == g.use && x.n >= known {
+		g.pace.add(seconds/x.level, 4*known)
+		return
+	}
+	if x.n++; x.n == 1 {
+		x.level = 0
+	}
+	x.level += (seconds/g.pace.v - x.level) / min(x.n, 4*known)
 }
 
 // An autoStream is the Policy of one sequence.
 type autoStream struct {
-	*Auto
-	asked  []int // bins of the tokens of the draft under way
-	reach  float64
-	rate   float64
+	a      *Auto
+	arm    int // index of the length of this round
+	before int // of the last one
+	opens  int // Auto.opens at the begin of the round
 	kept   int // tokens of this window
-	rounds int
-	opened bool // the assistant listens to this window
-	trying bool // this round
-	again  bool // the last try went well
 }
-
-// Observer is what must watch the batch.
-func (s *autoStream) Observer() decoder.Observer { return s.Auto }
 
 // Begin starts a window.
 func (s *autoStream) Begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.rounds > 0 {
-		s.perWindow.add(float64(s.kept))
-	}
-	s.kept, s.rounds, s.opened, s.again = 0, 0, false, false
+	s.a.mu.Lock()
+	defer s.a.mu.Unlock()
+	s.kept, s.before = 0, -1
+	s.a.active++
+}
+
+// End ends the window.
+func (s *autoStream) End() {
+	s.a.mu.Lock()
+	defer s.a.mu.Unlock()
+	s.a.active--
+	s.a.window.add(float64(s.kept), 16)
 }
 
 // Length returns how long a draft may be.
 func (s *autoStream) Length() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked, s.reach, s.trying = s.asked[:0], 1, false
-	s.decide()
-	c, sure := s.plan.fresh, s.known.open
-	if s.opened {
-		c, sure = s.plan.opened, 0
+	a := s.a
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.arm, s.opens = a.group().trial, a.opens
+	if a.owed {
+		s.arm, a.owed = max(1, s.arm), false
 	}
-	s.rate = c.rate
-	// What opening takes counts twice: it is paid at once, and what it brings is a guess.
-	if !(s.trust() >= worth*(1/c.speedup+sure)) {
-		return s.try()
-	}
-	if s.rest > 0 {
-		return 0
-	}
-	if s.confident() {
-		return min(s.most(), 2*c.n+2) // More decides where to stop
-	}
-	return c.n
+	return lengths[s.arm]
 }
 
-// try drafts nothing but for a look now and then, by one stream at a time.
-func (s *autoStream) try() int {
-	if s.plan.tried || !s.verify.known() || s.rounds == 0 { // first of all a plain pass
-		return 0
-	}
-	takes := s.known.look
-	if !s.opened {
-		takes += s.opening()
-	}
-	if s.priced() && !s.owed && !s.again && s.since*tries < takes {
-		return 0
-	}
-	s.plan.tried, s.trying, s.owed, s.since = true, true, false, 0
-	return probe
+// More stops a draft behind a token that is likely to be refused.
+func (s *autoStream) More(_ int, lp float32) bool {
+	return math.Exp(float64(lp)) >= doubt
 }
 
-// confident reports whether the proposer tells its confidence.
-func (a *Auto) confident() bool {
-	for i := range a.byOdds {
-		if a.byOdds[i].n > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// More reports whether the nth token of a draft is worth a row of the verify pass,
-// and whether one behind it is expected to pay: the chance that it is kept, at the
-// speed reached so far, must be worth the time.
-func (s *autoStream) More(n int, lp float32) (keep, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	bin := 0
-	for p := math.Exp(float64(lp)); bin < len(oddsEdges) && p >= oddsEdges[bin]; {
-		bin++
-	}
-	if s.trying || !s.priced() {
-		s.asked = append(s.asked, bin)
-		return true, n < probe
-	}
-	prior := 0.2
-	if bin > 0 {
-		prior = oddsEdges[bin-1]
-	}
-	s.reach *= s.byOdds[bin].rate(prior)
-	row := s.verify.slope(float64(s.rows))
-	if s.reach < row*s.rate && !s.curious(bin) {
-		return false, false
-	}
-	s.asked = append(s.asked, bin)
-	s.rows++
-	gain := s.reach * s.all.rate(0.7)
-	share := float64(max(1, s.drafting))
-	step := s.draft.at(share, int(share)) / share
-	return true, n < s.most() && gain > (step+row)*s.rate
-}
-
-// curious takes every sixteenth token that is not worth it, or what is known of its
-// like would never change.
-func (a *Auto) curious(bin int) bool {
-	a.passed[bin]++
-	return a.byOdds[bin].n < 8 || a.passed[bin]%16 == 0
-}
-
-// Opened learns how long it took until the assistant could listen.
+// Opened learns what it took until the assistant could draft in this window.
 func (s *autoStream) Opened(d time.Duration) {
-	s.mu.Lock()
-	t := d.Seconds() / s.pace.factor()
-	s.note(&s.hear, t)
-	s.spent += t
-	s.opened = true
-	s.mu.Unlock()
+	s.a.mu.Lock()
+	defer s.a.mu.Unlock()
+	s.a.opens++
+	s.a.opening.add(d.Seconds(), 16)
 }
 
 // Observe learns from a round.
 func (s *autoStream) Observe(r Round) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rounds++
+	a := s.a
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	s.kept += r.Kept
-	s.turn.drafted += r.Drafted
-	s.turn.kept += r.Kept
-	s.turn.won += r.Kept - 1
-	s.again = s.trying && r.Drafted > 0 && r.Accepted == r.Drafted
-	if r.Drafted > 0 {
-		s.drafted, s.opened = true, true
+	for j := range min(r.Kept, lengths[s.arm]) {
+		a.survival[j].add(r.Kept > j+1)
 	}
-	// Tokens behind the first refused one were not judged.
-	for i := range min(r.Accepted+1, r.Drafted) {
-		s.all.add(i < r.Accepted)
-		if i < len(s.asked) {
-			s.byOdds[s.asked[i]].add(i < r.Accepted)
+	g, k := a.group(), float64(max(1, a.active))
+	// Not timed: a pass with the window's prompt, a round in which somebody opened a
+	// window, and the first round of a length, whose weights other passes have driven
+	// out of the processor's caches.
+	if !r.First && s.arm == s.before && s.opens == a.opens {
+		g.time(s.arm, (r.Draft + r.Verify).Seconds(), max(1, a.active))
+		if r.Drafted > 0 {
+			g.step.add(r.Draft.Seconds()/float64(r.Drafted), 4*epoch*k)
 		}
+	}
+	s.before = s.arm
+	took := (r.Draft + r.Verify).Seconds()
+	g.clock += took / k
+	if s.arm != g.use {
+		g.lost += (took - float64(r.Kept)*g.price) / k
+	}
+	if g.rounds++; g.rounds >= epoch*max(1, a.active) {
+		a.decide(g)
+	}
+}
+
+// A mean forgets: a value weighs at least one in memory.
+type mean struct{ v, n float64 }
+
+func (m *mean) add(x, memory float64) {
+	m.n = min(m.n+1, memory)
+	m.v += (x - m.v) / m.n
+}
+
+// A share of rounds forgets too.
+type share struct{ yes, n float64 }
+
+func (s *share) add(yes bool) {
+	const memory = 0.98
+	s.yes *= memory
+	s.n = s.n*memory + 1
+	if yes {
+		s.yes++
+	}
+}
+
+// rate starts at a prior that weighs as much as four rounds.
+func (s *share) rate(prior float64) float64 { return (s.yes + 4*prior) / (s.n + 4) }
+
+// forget makes the share weigh at most n rounds.
+func (s *share) forget(n float64) {
+	if s.n > n {
+		s.yes, s.n = s.yes*n/s.n, n
 	}
 }

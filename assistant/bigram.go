@@ -17,6 +17,9 @@ type Bigram struct {
 // Listen needs nothing of the window.
 func (b *Bigram) Listen(Window) Listener { return bigramListener{b} }
 
+// StepBytes returns 0.
+func (b *Bigram) StepBytes() int64 { return 0 }
+
 type bigramListener struct{ *Bigram }
 
 func (l bigramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {

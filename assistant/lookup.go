@@ -24,6 +24,9 @@ type Lookup struct {
 // Listen needs nothing of the window.
 func (l *Lookup) Listen(Window) Listener { return lookupListener{l} }
 
+// StepBytes returns 0.
+func (l *Lookup) StepBytes() int64 { return 0 }
+
 type lookupListener struct{ *Lookup }
 
 func (l lookupListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {

@@ -82,8 +82,8 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 	defer s.Close()
 	l := a.Listen(r.audio)
 	defer l.Close()
-	g := Begin(s, l.Begin(o, p), r.tok.EOT, s.Limit(24))
-	g.Pace(p)
+	g := Begin(s, l.Begin(o, p), Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: p})
+	defer g.End()
 	for !g.Done() {
 		if err := g.Round(t.Context()); err != nil {
 			t.Fatal(err)
@@ -101,7 +101,11 @@ type babbler struct {
 	r   *rig
 }
 
-func (b *babbler) Listen(Window) Listener                        { return b }
+func (b *babbler) Listen(Window) Listener { return b }
+
+// StepBytes returns 0.
+func (b *babbler) StepBytes() int64 { return 0 }
+
 func (b *babbler) Begin(decoder.SessionOptions, Policy) Proposer { return b }
 func (b *babbler) Close()                                        {}
 func (b *babbler) Commit(context.Context, []Token) error         { return nil }
@@ -120,6 +124,7 @@ type fixed struct {
 	token Token
 }
 
+func (f *fixed) StepBytes() int64                              { return 0 }
 func (f *fixed) Begin(decoder.SessionOptions, Policy) Proposer { return f }
 func (f *fixed) Listen(Window) Listener                        { return f }
 func (f *fixed) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {

@@ -25,6 +25,9 @@ type Assistant interface {
 	// Listen prepares for a window. It may put off any work until the first
 	// draft, so that a window that is never drafted for costs nothing.
 	Listen(w Window) Listener
+
+	// StepBytes returns what drafting a token reads, 0 if next to nothing.
+	StepBytes() int64
 }
 
 // A Listener makes a proposer for each attempt at its window.
@@ -41,6 +44,9 @@ type Off struct{}
 
 // Listen has nothing to prepare.
 func (Off) Listen(Window) Listener { return Off{} }
+
+// StepBytes returns 0.
+func (Off) StepBytes() int64 { return 0 }
 
 // Begin returns None.
 func (Off) Begin(decoder.SessionOptions, Policy) Proposer { return None{} }
@@ -64,6 +70,9 @@ type Model struct {
 
 	hearing sync.Mutex
 }
+
+// StepBytes returns what a step of Decoder reads.
+func (m *Model) StepBytes() int64 { return m.Decoder.StepBytes(0) }
 
 // Listen puts off encoding until the first draft.
 func (m *Model) Listen(w Window) Listener { return &modelListener{m: m, w: w} }
@@ -174,18 +183,10 @@ func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]
 		if err != nil {
 			return dst, err
 		}
-		c, keep, more := choices[0], true, true
-		if p.policy != nil {
-			keep, more = p.policy.More(n, c.LogProb)
-		}
-		// Where odds are told the draw stands: speculative sampling is right for drafts
-		// that come as often as q says, not for those the assistant is sure of.
-		if !keep && !p.tells {
-			break
-		}
+		c := choices[0]
 		dst = append(dst, c.Token)
 		p.remember(n)
-		if c.Token == p.l.m.EOT || !more {
+		if c.Token == p.l.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
 			break
 		}
 		if err := p.session.Commit(ctx, dst[len(dst)-1:]); err != nil {
@@ -216,8 +217,8 @@ func (p *modelProposer) catchUp(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if o, ok := p.policy.(interface{ Opened(time.Duration) }); ok {
-			o.Opened(p.l.took)
+		if p.policy != nil {
+			p.policy.Opened(p.l.took)
 		}
 		if p.session, err = p.l.m.Decoder.NewSession(cross, p.o); err != nil {
 			return err

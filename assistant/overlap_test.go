@@ -43,8 +43,7 @@ func TestOverlap(t *testing.T) {
 					proposer = teller{d}
 				}
 				verifier, overlap := begin(v, proposer, n)
-				g := Begin(verifier, proposer, -1, length)
-				g.Pace(Constant(drafts))
+				g := Begin(verifier, proposer, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
 				for !g.Done() {
 					if err := g.Round(t.Context()); err != nil {
 						t.Fatal(err)
@@ -106,8 +105,7 @@ func TestOverlapSession(t *testing.T) {
 			defer l.Close()
 			p := l.Begin(o, Constant(4))
 			w := Weigh(s, p, max(temperature, 0.5))
-			g := Begin(w, p, r.tok.EOT, s.Limit(24))
-			g.Pace(Constant(4))
+			g := Begin(w, p, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
 			for !g.Done() {
 				if err := g.Round(t.Context()); err != nil {
 					t.Fatal(err)

@@ -1,62 +1,82 @@
 package assistant
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // A Policy decides how long drafts are. It changes time, never text. It serves
 // one sequence at a time.
 type Policy interface {
-	// Begin tells that a window begins.
+	// Begin and End tell that a window begins and ends.
 	Begin()
+	End()
 
 	// Length returns the most tokens to draft in the coming round.
 	Length() int
 
-	// More reports whether the nth token of a draft, which the assistant gave
-	// log-probability lp, is worth verifying, and whether to go on behind it.
-	// Proposers without probabilities do not ask.
-	More(n int, lp float32) (keep, more bool)
+	// More reports whether to draft on behind a token to which the assistant gave
+	// log-probability lp, the nth of its draft. Proposers without probabilities do
+	// not ask.
+	More(n int, lp float32) bool
+
+	// Opened learns how long the assistant took until it could draft in this window.
+	// Proposers that need no time do not tell.
+	Opened(d time.Duration)
 
 	// Observe learns from a finished round.
 	Observe(r Round)
 }
 
-// Constant drafts the same number of tokens in every round.
-type Constant int
+// oblivious is the Policy that learns nothing and never stops a draft, for others to
+// embed.
+type oblivious struct{}
 
-// Begin needs nothing.
-func (Constant) Begin() {}
+// Begin is ignored.
+func (oblivious) Begin() {}
 
-// Length returns the number.
-func (c Constant) Length() int { return int(c) }
+// End is ignored.
+func (oblivious) End() {}
 
 // More always goes on.
-func (Constant) More(int, float32) (keep, more bool) { return true, true }
+func (oblivious) More(int, float32) bool { return true }
 
-// Observe learns nothing.
-func (Constant) Observe(Round) {}
+// Opened is ignored.
+func (oblivious) Opened(time.Duration) {}
+
+// Observe is ignored.
+func (oblivious) Observe(Round) {}
+
+// Constant returns the policy that drafts n tokens in every round.
+func Constant(n int) Policy { return constant{n: n} }
+
+type constant struct {
+	oblivious
+	n int
+}
+
+// Length returns the number.
+func (c constant) Length() int { return c.n }
 
 // Heuristic drafts two tokens more after a round in which all were accepted and
 // one less, but at least one, after any other.
 //
 // Source: transformers v4, AssistedCandidateGenerator, schedule "heuristic".
-type Heuristic struct{ n int }
+type Heuristic struct {
+	oblivious
+	n int
+}
 
 // NewHeuristic begins with drafts of n tokens, 5 if that is 0.
 func NewHeuristic(n int) *Heuristic {
 	if n == 0 {
 		n = 5
 	}
-	return &Heuristic{n}
+	return &Heuristic{n: n}
 }
-
-// Begin keeps the length.
-func (*Heuristic) Begin() {}
 
 // Length returns the present length.
 func (h *Heuristic) Length() int { return h.n }
-
-// More always goes on.
-func (*Heuristic) More(int, float32) (keep, more bool) { return true, true }
 
 // Observe moves the length. A draft that was cut short by the end of the window
 // says nothing.
@@ -73,12 +93,10 @@ func (h *Heuristic) Observe(r Round) {
 // Confidence drafts until the assistant's own probability of a token falls below
 // a threshold.
 type Confidence struct {
+	oblivious
 	Threshold float64 // probability; 0 means 0.4
 	Max       int     // tokens; 0 means 20
 }
-
-// Begin needs nothing.
-func (*Confidence) Begin() {}
 
 // Length returns Max.
 func (c *Confidence) Length() int {
@@ -89,13 +107,10 @@ func (c *Confidence) Length() int {
 }
 
 // More reports whether the last token was sure enough.
-func (c *Confidence) More(_ int, lp float32) (keep, more bool) {
+func (c *Confidence) More(_ int, lp float32) bool {
 	threshold := c.Threshold
 	if threshold == 0 {
 		threshold = 0.4
 	}
-	return true, math.Exp(float64(lp)) >= threshold
+	return math.Exp(float64(lp)) >= threshold
 }
-
-// Observe learns nothing.
-func (*Confidence) Observe(Round) {}

@@ -111,8 +111,7 @@ func TestRejection(t *testing.T) {
 				if tt.tells {
 					p = teller{d}
 				}
-				g := Begin(Reject(v, p, decoder.Sampling{Temperature: 1, Seed: uint64(n)}), p, -1, length)
-				g.Pace(Constant(drafts))
+				g := Begin(Reject(v, p, decoder.Sampling{Temperature: 1, Seed: uint64(n)}), p, Options{EOT: -1, Limit: length, Policy: Constant(drafts)})
 				for !g.Done() {
 					if err := g.Round(t.Context()); err != nil {
 						t.Fatal(err)
@@ -158,8 +157,7 @@ func TestRejectionSession(t *testing.T) {
 		l := a.Listen(r.audio)
 		defer l.Close()
 		p := l.Begin(o, Constant(4))
-		g := Begin(Reject(s, p, o.Sampling), p, r.tok.EOT, s.Limit(16))
-		g.Pace(Constant(4))
+		g := Begin(Reject(s, p, o.Sampling), p, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
 		for !g.Done() {
 			if err := g.Round(t.Context()); err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package assistant
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"verity/decoder"
@@ -46,37 +47,56 @@ func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { re
 // Commit has nothing to remember.
 func (None) Commit(context.Context, []Token) error { return nil }
 
-// A Generation is one sequence being decoded. It is resumable: a scheduler
-// advances many of them, a round at a time, by Draft and Accept; Round does both
-// for one.
+// Options say how a sequence is generated.
+type Options struct {
+	// EOT is the token that ends the sequence.
+	EOT Token
+
+	// Limit is the most tokens to generate, end-of-text included.
+	Limit int
+
+	// Policy decides how long drafts are. It may have learnt from other sequences.
+	// Nil means that drafts are as long as the proposer likes.
+	Policy Policy
+
+	// Clock is what rounds are timed by. Nil means the time that goes by.
+	Clock func() time.Duration
+}
+
+// A Generation is one sequence being decoded, a round at a time.
 type Generation struct {
+	o        Options
 	v        Verifier
 	p        Proposer
-	eot      Token
-	limit    int
+	policy   Policy // nil: as long as the proposer likes
 	draft    []Token
-	kept     []Token
+	kept     []Token // this round, without end-of-text
 	choices  []decoder.Choice
-	accepted []bool // of each choice: it is an accepted draft
+	accepted []bool // of each choice: it was an accepted draft
 	done     bool
 	broken   *BrokenError // since when there is no proposer
 
-	policy Policy // nil: as long as the proposer likes
-	stats  transcript.Stats
-	round  Round
-	since  time.Time // end of the last Draft
+	stats transcript.Stats
+	round Round
+	since time.Duration // end of the last draft
 }
 
-// Begin returns a generation of at most limit tokens, end-of-text included.
-func Begin(v Verifier, p Proposer, eot Token, limit int) *Generation {
-	return &Generation{v: v, p: p, eot: eot, limit: limit, done: limit <= 0}
+// Begin starts a generation. End it.
+func Begin(v Verifier, p Proposer, o Options) *Generation {
+	if o.Clock == nil {
+		began := time.Now()
+		o.Clock = func() time.Duration { return time.Since(began) }
+	}
+	if o.Policy != nil {
+		o.Policy.Begin()
+	}
+	return &Generation{o: o, v: v, p: p, policy: o.Policy, done: o.Limit <= 0}
 }
 
-// Pace puts drafts under a policy, which may have learnt from other sequences.
-func (g *Generation) Pace(policy Policy) {
-	g.policy = policy
-	if policy != nil {
-		policy.Begin()
+// End tells the policy that no more rounds come.
+func (g *Generation) End() {
+	if g.o.Policy != nil {
+		g.o.Policy.End()
 	}
 }
 
@@ -102,17 +122,6 @@ func (g *Generation) abandon(err error) {
 	g.p, g.policy, g.draft = None{}, nil, g.draft[:0]
 }
 
-// Generate runs a generation to its end.
-func Generate(ctx context.Context, v Verifier, p Proposer, eot Token, limit int) ([]decoder.Choice, error) {
-	g := Begin(v, p, eot, limit)
-	for !g.Done() {
-		if err := g.Round(ctx); err != nil {
-			return g.Choices(), err
-		}
-	}
-	return g.Choices(), nil
-}
-
 // Done reports whether the sequence has ended.
 func (g *Generation) Done() bool { return g.done }
 
@@ -125,22 +134,24 @@ func (g *Generation) Accepted() []bool { return g.accepted }
 
 // Round drafts, verifies and commits once.
 func (g *Generation) Round(ctx context.Context) error {
-	draft, err := g.Draft(ctx)
+	if err := g.propose(ctx); err != nil {
+		return err
+	}
+	choices, err := g.v.Choose(ctx, g.draft)
 	if err != nil {
 		return err
 	}
-	choices, err := g.v.Choose(ctx, draft)
-	if err != nil {
-		return err
+	if len(choices) != len(g.draft)+1 {
+		return fmt.Errorf("assistant: got %d choices for a draft of %d tokens, want one more", len(choices), len(g.draft))
 	}
-	return g.Accept(ctx, choices)
+	return g.accept(ctx, choices)
 }
 
-// Draft asks the proposer. A round yields the accepted drafts and one token
+// propose asks the proposer. A round yields the accepted drafts and one token
 // more, so a draft is one shorter than what may still come. A proposer that fails is
 // asked no more, unless it was ctx that ended.
-func (g *Generation) Draft(ctx context.Context) (_ []Token, err error) {
-	begin, room := time.Now(), g.limit-len(g.choices)-1
+func (g *Generation) propose(ctx context.Context) (err error) {
+	begin, room := g.o.Clock(), g.o.Limit-len(g.choices)-1
 	if g.policy != nil {
 		room = min(room, g.policy.Length())
 	}
@@ -149,52 +160,54 @@ func (g *Generation) Draft(ctx context.Context) (_ []Token, err error) {
 		g.draft, err = g.p.Propose(ctx, g.draft, room)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return nil, err
+			return err
 		case err != nil:
 			g.abandon(err)
 		}
 		if len(g.draft) > room {
-			return nil, fmt.Errorf("assistant: draft of %d tokens, at most %d were asked for", len(g.draft), room)
+			return fmt.Errorf("assistant: draft of %d tokens, at most %d were asked for", len(g.draft), room)
 		}
 	}
-	g.since = time.Now()
-	g.round = Round{First: len(g.choices) == 0, Drafted: len(g.draft), Draft: g.since.Sub(begin)}
-	return g.draft, nil
+	g.since = g.o.Clock()
+	g.round = Round{First: len(g.choices) == 0, Drafted: len(g.draft), Draft: g.since - begin}
+	return nil
 }
 
-// Accept keeps the choices up to and including the first that differs from the
-// draft, but none after an end-of-text, and commits them on both sides.
-func (g *Generation) Accept(ctx context.Context, choices []decoder.Choice) error {
-	if len(choices) != len(g.draft)+1 {
-		return fmt.Errorf("assistant: got %d choices for a draft of %d tokens, want one more", len(choices), len(g.draft))
-	}
+// accept keeps the choices up to and with the first that differs from the draft, but
+// none behind an end-of-text, and commits them on both sides. If the verifier fails to
+// commit, the generation stays as it was.
+func (g *Generation) accept(ctx context.Context, choices []decoder.Choice) error {
 	same := agree(g.draft, choices)
-	g.kept = g.kept[:0]
-	for i, c := range choices[:same+1] {
-		g.choices = append(g.choices, c)
-		g.accepted = append(g.accepted, i < same)
-		g.round.Kept++
-		if c.Token == g.eot {
-			g.done = true
-			break
-		}
-		g.kept = append(g.kept, c.Token)
+	choices = choices[:same+1]
+	end := slices.IndexFunc(choices, func(c decoder.Choice) bool { return c.Token == g.o.EOT })
+	if end >= 0 {
+		choices = choices[:end+1]
 	}
-	g.done = g.done || len(g.choices) >= g.limit
+	g.kept = g.kept[:0]
+	for _, c := range choices {
+		if c.Token != g.o.EOT {
+			g.kept = append(g.kept, c.Token)
+		}
+	}
 	if err := g.v.Commit(ctx, g.kept); err != nil {
 		return err
 	}
-	g.count(min(same, g.round.Kept))
+	for i := range choices {
+		g.accepted = append(g.accepted, i < same)
+	}
+	g.choices = append(g.choices, choices...)
+	g.done = end >= 0 || len(g.choices) >= g.o.Limit
+	g.count(min(same, len(choices)), len(choices))
 	if err := g.p.Commit(ctx, g.kept); err != nil {
 		g.abandon(err)
 	}
 	return nil
 }
 
-// count counts the round that ends here.
-func (g *Generation) count(accepted int) {
-	g.round.Accepted, g.round.Verify = accepted, time.Since(g.since)
-	g.stats.Drafts.Count(g.round.Drafted, accepted, g.round.Kept)
+// count adds the round to the statistics.
+func (g *Generation) count(accepted, kept int) {
+	g.round.Accepted, g.round.Kept, g.round.Verify = accepted, kept, g.o.Clock()-g.since
+	g.stats.Drafts.Count(g.round.Drafted, accepted, kept)
 	g.stats.Seconds.Draft += g.round.Draft.Seconds()
 	g.stats.Seconds.Verify += g.round.Verify.Seconds()
 	if g.policy != nil {

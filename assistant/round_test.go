@@ -92,9 +92,9 @@ func (s *script) plain(limit int) (out []decoder.Choice) {
 	return out
 }
 
-// FuzzGenerate checks the promise of the package: drafts never change the text,
+// FuzzRounds checks the promise of the package: drafts never change the text,
 // its scores, or what the caches hold.
-func FuzzGenerate(f *testing.F) {
+func FuzzRounds(f *testing.F) {
 	for kind := range uint8(5) {
 		f.Add(uint16(1), kind, []byte{}, uint8(40), false)
 		f.Add(uint16(2), kind, []byte{3, 1, 2, 1, 8, 1, 1, 2, 2, 3, 3, 0, 7}, uint8(40), false)
@@ -106,18 +106,29 @@ func FuzzGenerate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint16, kind uint8, drafts []byte, limit uint8, same bool) {
 		v := &script{seed: Token(seed), kind: int(kind)}
 		p := &script{seed: Token(seed), kind: int(kind), drafts: drafts, same: same}
-		got, err := Generate(t.Context(), v, p, eot, int(limit))
+		got, err := generate(t.Context(), v, p, int(limit))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := v.plain(int(limit)); !slices.Equal(got, want) {
-			t.Errorf("Generate = %v, want %v as plain decoding", got, want)
+			t.Errorf("got %v, want %v as plain decoding", got, want)
 		}
 		text := tokensOf(got)
 		if !slices.Equal(v.committed, text) || !slices.Equal(p.committed, text) {
 			t.Errorf("caches: decoder %v, proposer %v, want %v", v.committed, p.committed, text)
 		}
 	})
+}
+
+// generate runs a generation to its end.
+func generate(ctx context.Context, v Verifier, p Proposer, limit int) ([]decoder.Choice, error) {
+	g := Begin(v, p, Options{EOT: eot, Limit: limit})
+	for !g.Done() {
+		if err := g.Round(ctx); err != nil {
+			return g.Choices(), err
+		}
+	}
+	return g.Choices(), nil
 }
 
 // tokensOf returns the tokens of choices without a final end-of-text.
@@ -139,7 +150,7 @@ func (tooLong) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 }
 
 func TestDraftTooLong(t *testing.T) {
-	if _, err := Generate(t.Context(), &script{kind: 2}, tooLong{}, eot, 5); err == nil {
+	if _, err := generate(t.Context(), &script{kind: 2}, tooLong{}, 5); err == nil {
 		t.Error("a draft past the limit was taken")
 	}
 }
@@ -147,7 +158,7 @@ func TestDraftTooLong(t *testing.T) {
 // identical drafts must all be accepted: five choices a round.
 func TestRoundsSaved(t *testing.T) {
 	v := &script{seed: 2, kind: 2}
-	g := Begin(v, &script{seed: 2, kind: 2, same: true}, eot, 20)
+	g := Begin(v, &script{seed: 2, kind: 2, same: true}, Options{EOT: eot, Limit: 20})
 	rounds := 0
 	for ; !g.Done(); rounds++ {
 		if err := g.Round(t.Context()); err != nil {
@@ -159,18 +170,18 @@ func TestRoundsSaved(t *testing.T) {
 	}
 }
 
-// TestForeseen: only accepted drafts were foreseen, not the choice behind them.
-func TestForeseen(t *testing.T) {
+// TestAccepted: only drafts were accepted, not the choice behind them.
+func TestAccepted(t *testing.T) {
 	v := &script{kind: 2} // 2, 3, …, none of them 9
 	want := tokensOf(v.plain(6))
-	g := Begin(v, &listed{[][]Token{{want[0], want[1], 9}, nil, {want[4], 9}}}, eot, 6)
+	g := Begin(v, &listed{[][]Token{{want[0], want[1], 9}, nil, {want[4], 9}}}, Options{EOT: eot, Limit: 6})
 	for !g.Done() {
 		if err := g.Round(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := g.Accepted(); !slices.Equal(got, []bool{true, true, false, false, true, false}) {
-		t.Errorf("foreseen %v", got)
+		t.Errorf("accepted %v", got)
 	}
 }
 
@@ -225,8 +236,7 @@ func TestFrail(t *testing.T) {
 	for _, commits := range []bool{false, true} {
 		v := &script{seed: 2, kind: 2}
 		p := &frail{script: script{seed: 2, kind: 2, same: true}, commits: commits}
-		g := Begin(v, p, eot, 40)
-		g.Pace(Constant(4))
+		g := Begin(v, p, Options{EOT: eot, Limit: 40, Policy: Constant(4)})
 		for !g.Done() {
 			if err := g.Round(t.Context()); err != nil {
 				t.Fatal(err)
@@ -240,7 +250,7 @@ func TestFrail(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	g := Begin(&script{seed: 2, kind: 2}, &frail{cancel: cancel}, eot, 40)
+	g := Begin(&script{seed: 2, kind: 2}, &frail{cancel: cancel}, Options{EOT: eot, Limit: 40})
 	var err error
 	for !g.Done() && err == nil {
 		err = g.Round(ctx)
@@ -253,7 +263,7 @@ func TestFrail(t *testing.T) {
 func ExampleGeneration() {
 	model := &script{seed: 2, kind: 2}
 	copyist := &script{seed: 2, kind: 2, same: true} // drafts four tokens and is always right
-	g := Begin(model, copyist, eot, 40)
+	g := Begin(model, copyist, Options{EOT: eot, Limit: 40})
 	for !g.Done() {
 		if err := g.Round(context.Background()); err != nil {
 			fmt.Println(err)

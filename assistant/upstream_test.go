@@ -46,8 +46,8 @@ func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Poli
 	defer s.Close()
 	l := a.Listen(r.audio)
 	defer l.Close()
-	g := Begin(s, l.Begin(o, p), end, s.Limit(limit))
-	g.Pace(p)
+	g := Begin(s, l.Begin(o, p), Options{EOT: end, Limit: s.Limit(limit), Policy: p})
+	defer g.End()
 	for !g.Done() {
 		if err := g.Round(t.Context()); err != nil {
 			t.Fatal(err)

@@ -301,7 +301,7 @@ func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
 			return nil, err
 		}
 		s := &script{committed: slices.Clone(t.Segments[0].Tokens), wrong: wrong}
-		g := assistant.Begin(s, p(s), 0, 60)
+		g := assistant.Begin(s, p(s), assistant.Options{EOT: 0, Limit: 60})
 		for !g.Done() {
 			if err := g.Round(ctx); err != nil {
 				return nil, err

@@ -213,8 +213,8 @@ func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temper
 	l := a.Listen(b.window)
 	defer l.Close()
 	p := assistant.Constant(n)
-	g := assistant.Begin(s, l.Begin(o, p), b.Tokenizer.EOT, s.Limit(b.Positions))
-	g.Pace(p)
+	g := assistant.Begin(s, l.Begin(o, p), assistant.Options{EOT: b.Tokenizer.EOT, Limit: s.Limit(b.Positions), Policy: p})
+	defer g.End()
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {
 			return nil, transcript.Drafts{}, err
@@ -244,6 +244,8 @@ type nonsense struct{ tok *tokenizer.Tokenizer }
 
 func (n nonsense) Listen(assistant.Window) assistant.Listener { return n }
 func (n nonsense) Close()                                     {}
+func (n nonsense) StepBytes() int64 { return 0 }
+
 func (n nonsense) Begin(decoder.SessionOptions, assistant.Policy) assistant.Proposer {
 	return &babble{n: n.tok}
 }

@@ -35,7 +35,6 @@ batches=${BATCHES:-1 2 4 8 16} precisions=${PRECISIONS:-f16 int8}
 work=${WORK:-$(mktemp -d)}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"
-export VERITY_CACHE=off # nothing is known of earlier runs; the warm-up teaches
 here=$(dirname "$0")
 bad=0
 

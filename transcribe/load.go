@@ -192,29 +192,16 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s", method, None, NGram, Bigram, Self, Separate)
 }
 
-// wire connects the parts. Each model has a batch of its own, because a policy may
-// learn from the passes of its batch.
+// wire connects the parts.
 func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
 	m.batch, m.timer, m.policies = decoder.NewBatch(m.decoder), new(timer), new(policies)
 	if _, none := a.(assistant.Off); none {
 		return
 	}
-	newPolicy := o.Policy
-	if newPolicy == nil {
-		newPolicy = new(assistant.Auto).Policy
+	m.policies.make = o.Policy
+	if o.Policy == nil {
+		m.auto = assistant.NewAuto(m.decoder, a)
+		m.policies.make = m.auto.Policy
 	}
-	m.policies.make = newPolicy
-	first := newPolicy()
-	if p, ok := first.(interface{ Observer() decoder.Observer }); ok {
-		m.batch.Watch(p.Observer())
-	}
-	if p, ok := first.(interface{ Assume(_, _ *decoder.Decoder) }); ok {
-		var drafts *decoder.Decoder
-		if model, ok := a.(*assistant.Model); ok {
-			drafts = model.Decoder
-		}
-		p.Assume(m.decoder, drafts)
-	}
-	m.policies.put(first)
 }

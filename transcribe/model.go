@@ -29,6 +29,7 @@ type Model struct {
 	batch     *decoder.Batch // of all windows that are decoded at the same time
 	assistant assistant.Assistant
 	policies  *policies
+	auto      *assistant.Auto
 	sampler   Sampler
 	overlap   bool // measure it
 	timer     *timer
@@ -42,6 +43,10 @@ func (m *Model) Decoder() *decoder.Decoder { return m.decoder }
 
 // Assistant returns what drafts tokens: assistant.Off for plain decoding.
 func (m *Model) Assistant() assistant.Assistant { return m.assistant }
+
+// Auto returns what decides on draft lengths; nil without an assistant or if LoadOptions
+// named a policy.
+func (m *Model) Auto() *assistant.Auto { return m.auto }
 
 // Threads returns how many threads run the arithmetic.
 func (m *Model) Threads() int { return m.pool.Threads() }

@@ -75,8 +75,8 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 		proposer = w.drafts.Begin(o, policy)
 	}
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
-	g := assistant.Begin(verifier, proposer, w.Tokenizer.EOT, s.Limit(0))
-	g.Pace(policy)
+	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy})
+	defer g.End()
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {
 			return decoding{}, err

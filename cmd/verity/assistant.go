@@ -115,13 +115,13 @@ func openAssistant(name string) (*model.Checkpoint, error) {
 	return openCheckpoint(name)
 }
 
-// newPolicy returns what makes a policy for each sequence.
+// newPolicy returns what makes a policy for each sequence; nil for that of
+// transcribe.Load.
 func (a *assistantFlags) newPolicy() func() assistant.Policy {
 	n, fixed := a.tokens.n, a.tokens.fixed
 	switch {
 	case a.policy == "auto" && !fixed:
-		a.auto = new(assistant.Auto)
-		return a.auto.Policy
+		return nil
 	case a.policy == "heuristic":
 		return func() assistant.Policy { return assistant.NewHeuristic(n) }
 	case a.policy == "confidence":

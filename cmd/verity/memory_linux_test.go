@@ -89,7 +89,6 @@ func peak(t *testing.T, program, dir, sound, precision string) int64 {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, "transcribe", "--model", dir, "--precision", precision, "--threads", "2",
 		"--language", "en", "--temperature-increment-on-fallback=none", sound, "-")
-	cmd.Env = append(os.Environ(), "VERITY_CACHE=off")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

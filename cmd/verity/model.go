@@ -97,7 +97,6 @@ func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 		l.close()
 		return nil, err
 	}
-	m.remember(l)
 	return l, nil
 }
 
@@ -115,7 +114,11 @@ func (l *loaded) load(ctx context.Context, a *assistantFlags, o transcribe.LoadO
 	if o.Assistant, err = a.describe(l); err != nil {
 		return nil, err
 	}
-	return transcribe.Load(ctx, l.checkpoint, o)
+	loaded, err := transcribe.Load(ctx, l.checkpoint, o)
+	if err == nil {
+		a.auto = loaded.Auto()
+	}
+	return loaded, err
 }
 
 func (l *loaded) close() {

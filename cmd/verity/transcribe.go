@@ -28,10 +28,6 @@ name is said on standard error first.
 A file that cannot be transcribed does not stop the others. On an interrupt, what
 was finished stays written.
 
-What drafting costs on this machine is kept for the next run, in the user's cache
-directory, in $VERITY_CACHE, or nowhere if that is off. The text does not depend on
-it.
-
 A threshold is turned off by "none", a switch that is on by --NAME=false.
 
   verity transcribe talk.wav
