@@ -23,8 +23,8 @@ type room struct {
 
 var plan = map[string]room{
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend"}},
-	"tokenizer":  {"text and tokens; stands beside the pipeline", nil},
-	"model":      {"a directory becomes named weights; no arithmetic", []string{"internal/frontend", "internal/quant", "internal/safetensors", "internal/tensor"}},
+	"tokenizer":  {"text and tokens; stands beside the pipeline", []string{"internal/sniff"}},
+	"model":      {"a file or directory becomes named weights; no arithmetic", []string{"internal/frontend", "internal/quant", "internal/safetensors", "internal/sniff", "internal/tensor", "internal/weights"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
 	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
@@ -55,7 +55,9 @@ var plan = map[string]room{
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
 	"internal/quant":       {"the codec of weights in few bits, which kernels, model and quantize share", []string{"internal/tensor"}},
-	"internal/safetensors": {"a file format", []string{"internal/tensor"}},
+	"internal/safetensors": {"a file format", []string{"internal/tensor", "internal/weights"}},
+	"internal/sniff":       {"what a file is that stands where another belongs, for errors", nil},
+	"internal/weights":     {"mapped files of named tensors, for all formats; their faults become errors", []string{"internal/sniff", "internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
 	"internal/zlibsize":    {"zlib's own byte counts, which a gate compares with a threshold; Go's differ", nil},
 	"internal/show":        {"numbers and names for people; one way for each kind", nil},

@@ -213,18 +213,32 @@ func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
 	if c.Dims.AudioLayers != target.Dims.AudioLayers {
 		return false, nil
 	}
+	same := true
+	err := c.Reading(func() error {
+		return target.Reading(func() (err error) {
+			same, err = sameEncoder(c, target)
+			return err
+		})
+	})
+	return same, err
+}
+
+// sameEncoder reads the encoders of two checkpoints with as many layers.
+func sameEncoder(c, target *model.Checkpoint) (bool, error) {
 	for name, shape := range c.Dims.EncoderWeights() {
-		a, err := c.Tensor(name)
+		if err := target.Err(); err != nil {
+			return false, err
+		}
+		a, err := c.Weight(name)
 		if err != nil {
 			return false, err
 		}
-		b, err := target.Tensor(name)
-		same := err == nil && slices.Equal(b.Shape, shape) && sameWeights(a, b)
-		c.Drop(name)
-		target.Drop(name)
-		if !same {
+		b, err := target.Weight(name)
+		if err != nil || !slices.Equal(b.Shape, shape) || !sameWeights(a.Tensor(), b.Tensor()) {
 			return false, nil // the target's own loading reports what it lacks
 		}
+		a.Drop(0, shape[0])
+		b.Drop(0, shape[0])
 	}
 	return true, nil
 }

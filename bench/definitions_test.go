@@ -120,7 +120,7 @@ func TestShares(t *testing.T) {
 
 // TestLoadOnly: loading is held against reading, and memory against the weights.
 func TestLoadOnly(t *testing.T) {
-	c, err := model.Open(testmodel.Write(t, testmodel.Named("odd")))
+	c, err := model.Open(t.Context(), testmodel.Write(t, testmodel.Named("odd")))
 	if err != nil {
 		t.Fatal(err)
 	}

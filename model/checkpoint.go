@@ -1,19 +1,19 @@
 package model
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"verity/internal/safetensors"
 	"verity/internal/tensor"
+	"verity/internal/weights"
 )
 
 // headName is the vocabulary head. Whisper ties it to the token embedding.
@@ -31,49 +31,56 @@ type Checkpoint struct {
 	Generation Generation
 	Features   Features
 
-	fsys    fs.FS
-	tied    bool
-	weights *weights
+	ctx   context.Context // ends the reading of weights: see WithContext
+	fsys  fs.FS
+	tied  bool
+	store *store
 }
 
-// Open opens the checkpoint in a directory. All weights of the network are
-// checked to be there in the right shape; the encoder's may be absent
-// altogether, as in an assistant that shares the encoder of its target.
+// Open opens a checkpoint: a directory. All weights of the network are checked to
+// be there in the right shape; the encoder's may be absent altogether, as in an
+// assistant that shares the encoder of its target. ctx also ends the later reading
+// of weights, as [Checkpoint.WithContext] does.
 //
-// The error is a *[TensorError], a *[ConfigError], or wraps [ErrNotCheckpoint]
-// or an error of the file system.
-func Open(dir string) (*Checkpoint, error) {
+// The error is a *[TensorError], a *[ConfigError], or wraps [ErrNotCheckpoint],
+// [ErrChanged] or an error of the file system.
+func Open(ctx context.Context, dir string) (*Checkpoint, error) {
 	if st, err := os.Stat(dir); err != nil {
 		return nil, notFound(dir, err)
 	} else if !st.IsDir() {
 		return nil, notDirectory(dir)
 	}
-	return open(os.DirFS(dir), dir, func(file string) (*safetensors.File, error) {
-		return safetensors.Open(filepath.Join(dir, file))
+	return open(ctx, os.DirFS(dir), dir, func(file string, parse weights.Parser) (*weights.File, error) {
+		return weights.Open(filepath.Join(dir, file), parse)
 	})
 }
 
 // OpenFS opens the checkpoint at the root of a file system, such as an embedded
 // one, with the weights read into memory. The name is for errors.
 func OpenFS(fsys fs.FS, name string) (*Checkpoint, error) {
-	return open(fsys, name, func(file string) (*safetensors.File, error) {
+	return open(context.Background(), fsys, name, func(file string, parse weights.Parser) (*weights.File, error) {
 		b, err := fs.ReadFile(fsys, file)
 		if err != nil {
 			return nil, err
 		}
-		return safetensors.FromBytes(path.Join(name, file), b)
+		return weights.FromBytes(path.Join(name, file), b, parse)
 	})
 }
 
-func open(fsys fs.FS, name string, file func(string) (*safetensors.File, error)) (_ *Checkpoint, err error) {
-	c := &Checkpoint{Name: name, fsys: fsys}
+func open(ctx context.Context, fsys fs.FS, name string, file opener) (_ *Checkpoint, err error) {
+	c := &Checkpoint{Name: name, ctx: ctx, fsys: fsys}
 	if err := c.readSettings(); err != nil {
 		return nil, err
 	}
 	if err := hasWeights(fsys, name); err != nil {
 		return nil, err
 	}
-	c.weights, err = openWeights(fsys, name, file)
+	c.store, err = openStore(fsys, name, func(at string, parse weights.Parser) (*weights.File, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return file(at, parse)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +89,35 @@ func open(fsys fs.FS, name string, file func(string) (*safetensors.File, error))
 		return nil, err
 	}
 	return c, nil
+}
+
+// WithContext returns the same checkpoint under another context. Weights are read
+// long after Open, by constructors of other rooms; when ctx is done, that ends with
+// its error.
+func (c *Checkpoint) WithContext(ctx context.Context) *Checkpoint {
+	other := *c
+	other.ctx = ctx
+	return &other
+}
+
+// Err returns the error of the context that c was opened under, nil while it is not
+// done. Whoever reads many weights asks between them.
+func (c *Checkpoint) Err() error { return c.ctx.Err() }
+
+// Reading runs do, which reads weights, and returns its error. The error is one
+// that wraps [ErrChanged] if a file of the weights changed meanwhile or since it
+// was opened, or could not be read: weights are views of mapped files, and a page
+// that is not there would end the program.
+func (c *Checkpoint) Reading(do func() error) error {
+	if err := weights.Guard(c.store.files, do); err != nil {
+		return err
+	}
+	for _, f := range c.store.files {
+		if err := f.Unchanged(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readSettings reads the JSON files. Only config.json must be there.
@@ -146,7 +182,7 @@ func (c *Checkpoint) check() error {
 	if err := c.checkLayers(); err != nil {
 		return err
 	}
-	_, err := c.Stored(headName, c.Dims.Vocab, c.Dims.TextWidth)
+	_, err := c.Weight(headName, c.Dims.Vocab, c.Dims.TextWidth)
 	return err
 }
 
@@ -170,35 +206,28 @@ func (c *Checkpoint) checkLayers() error {
 
 func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {
 	for name, shape := range weights {
-		if _, err := c.Stored(name, shape...); err != nil {
+		if _, err := c.Weight(name, shape...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Tensor returns a weight by its Hugging Face name without the leading "model.",
+// Weight returns a weight by its Hugging Face name without the leading "model.",
 // such as "encoder.layers.0.self_attn.q_proj.weight". A shape, if given, must be
 // the weight's. "proj_out.weight", the vocabulary head, is the token embedding
 // unless the checkpoint unties them. The error is a *[TensorError].
-//
-// A weight in few bits is expanded, exactly, into memory of its own: ask for it
-// when it is needed, and for [Checkpoint.Stored] before.
-func (c *Checkpoint) Tensor(name string, shape ...int) (tensor.Tensor, error) {
-	s, err := c.Stored(name, shape...)
-	switch {
-	case err != nil:
-		return tensor.Tensor{}, err
-	case s.Packed != nil:
-		return expand(s.Packed), nil
-	}
-	return tensor.Tensor{DType: s.DType, Shape: s.Shape, Data: s.Data}, nil
+func (c *Checkpoint) Weight(name string, shape ...int) (Weight, error) {
+	return c.store.get(c.key(name), shape)
 }
 
-// Stored returns a weight as its file holds it. Names, shapes and errors are those
-// of [Checkpoint.Tensor].
-func (c *Checkpoint) Stored(name string, shape ...int) (Stored, error) {
-	return c.weights.get(c.key(name), shape)
+// Tensor returns all values of a weight, see Weight.
+func (c *Checkpoint) Tensor(name string, shape ...int) (tensor.Tensor, error) {
+	w, err := c.Weight(name, shape...)
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	return w.Tensor(), nil
 }
 
 func (c *Checkpoint) key(name string) string {
@@ -208,38 +237,10 @@ func (c *Checkpoint) key(name string) string {
 	return name
 }
 
-// Ahead says that a weight will soon be looked at, so that it is read from disk
-// meanwhile.
-func (c *Checkpoint) Ahead(name string) {
-	if t := c.weights.tensors[c.key(name)]; t.file != nil {
-		t.file.Ahead(t.name, 0, math.MaxInt64)
-	}
-}
-
-// Drop gives back the memory that a mapped weight takes, once its values have
-// been copied elsewhere. It can be read again, from the file.
-func (c *Checkpoint) Drop(name string) {
-	if t := c.weights.tensors[c.key(name)]; t.file != nil {
-		t.file.Drop(t.name, 0, math.MaxInt64)
-	}
-}
-
-// DropRows is Drop for rows lo … hi-1 of a weight.
-func (c *Checkpoint) DropRows(name string, lo, hi int) {
-	t := c.weights.tensors[c.key(name)]
-	if t.file == nil {
-		return
-	}
-	if data, w, ok := t.file.Bytes(t.name); ok && len(w.Shape) > 0 && w.Shape[0] > 0 {
-		row := int64(len(data) / w.Shape[0])
-		t.file.Drop(t.name, int64(lo)*row, int64(hi)*row)
-	}
-}
-
-// DropAll is Drop for all weights, and for what Drop leaves: the pages at the ends
-// of a weight, which others share.
+// DropAll is [Weight.Drop] for all weights, and for what that leaves: the pages at
+// the ends of a weight, which others share.
 func (c *Checkpoint) DropAll() {
-	for _, f := range c.weights.files {
+	for _, f := range c.store.files {
 		f.DropAll()
 	}
 }
@@ -249,9 +250,9 @@ func (c *Checkpoint) DropAll() {
 // assistant that shares its target's encoder.
 func (c *Checkpoint) Has(name string) bool {
 	if strings.HasSuffix(name, ".") {
-		return slices.ContainsFunc(c.weights.order, func(n string) bool { return strings.HasPrefix(n, name) })
+		return slices.ContainsFunc(c.store.order, func(n string) bool { return strings.HasPrefix(n, name) })
 	}
-	_, ok := c.weights.tensors[c.key(name)]
+	_, ok := c.store.weights[c.key(name)]
 	return ok
 }
 
@@ -259,13 +260,13 @@ func (c *Checkpoint) Has(name string) bool {
 // that Tensor takes. A tied vocabulary head is not among them, even if a file
 // holds it.
 func (c *Checkpoint) Names() []string {
-	return slices.DeleteFunc(slices.Clone(c.weights.order), func(n string) bool { return c.key(n) != n })
+	return slices.DeleteFunc(slices.Clone(c.store.order), func(n string) bool { return c.key(n) != n })
 }
 
 // Files returns the names of the mapped files that hold the weights; none if they
 // are in memory.
 func (c *Checkpoint) Files() (names []string) {
-	for _, f := range c.weights.files {
+	for _, f := range c.store.files {
 		if f.Mapped() {
 			names = append(names, f.Name())
 		}
@@ -276,15 +277,30 @@ func (c *Checkpoint) Files() (names []string) {
 // FS returns the directory, for the files that other rooms read.
 func (c *Checkpoint) FS() fs.FS { return c.fsys }
 
-// DType returns the type most of the weights are stored in; for those in few bits,
-// the type that they expand to.
+// DType returns the type that most values of the weights are read as: for those in
+// few bits, the type that they expand to.
 func (c *Checkpoint) DType() tensor.DType {
 	params := map[tensor.DType]int{}
 	best := tensor.DType(0)
-	for s := range c.all() {
-		params[s.DType] += count(s.Shape)
-		if params[s.DType] > params[best] {
-			best = s.DType
+	for w := range c.all() {
+		params[w.DType] += w.Len()
+		if params[w.DType] > params[best] {
+			best = w.DType
+		}
+	}
+	return best
+}
+
+// Quantized returns the format that most of the weights in few bits are in, as the
+// file calls it, such as "int4" or "q5_0"; "" if there are none.
+func (c *Checkpoint) Quantized() string {
+	params, best := map[string]int{}, ""
+	for w := range c.all() {
+		if !w.Quantised() {
+			continue
+		}
+		if params[w.Type] += w.Len(); params[w.Type] > params[best] {
+			best = w.Type
 		}
 	}
 	return best
@@ -292,28 +308,25 @@ func (c *Checkpoint) DType() tensor.DType {
 
 // Params returns the number of weights, positions included.
 func (c *Checkpoint) Params() (n int64) {
-	for s := range c.all() {
-		n += int64(count(s.Shape))
+	for w := range c.all() {
+		n += int64(w.Len())
 	}
 	return n
 }
 
-// count returns the number of elements of a shape.
-func count(shape []int) int { return tensor.Tensor{Shape: shape}.Len() }
-
 // Bytes returns how many bytes the weights take as stored.
 func (c *Checkpoint) Bytes() (n int64) {
-	for s := range c.all() {
-		n += s.Bytes()
+	for w := range c.all() {
+		n += int64(w.Bytes())
 	}
 	return n
 }
 
 // all yields the weights of Names that are of a type the network can have.
-func (c *Checkpoint) all() iter.Seq[Stored] {
-	return func(yield func(Stored) bool) {
+func (c *Checkpoint) all() iter.Seq[Weight] {
+	return func(yield func(Weight) bool) {
 		for _, name := range c.Names() {
-			if s, err := c.Stored(name); err == nil && !yield(s) {
+			if w, err := c.Weight(name); err == nil && !yield(w) {
 				return
 			}
 		}
@@ -321,4 +334,4 @@ func (c *Checkpoint) all() iter.Seq[Stored] {
 }
 
 // Close unmaps the files.
-func (c *Checkpoint) Close() error { return c.weights.Close() }
+func (c *Checkpoint) Close() error { return c.store.Close() }

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"strconv"
+
+	"verity/internal/sniff"
 )
 
 // maxJSON bounds the JSON files of a checkpoint. The largest, the index of
@@ -78,19 +79,19 @@ func parseConfig(file string, b []byte) (*config, Dims, error) {
 	for _, f := range []struct {
 		name string
 		n    number
-		most int // far above any model, low enough that no product overflows
+		most int // several times any model's: a crafted file of 5 MB must not take minutes
 		to   []*int
 	}{
 		{"num_mel_bins", c.NumMelBins, 1 << 10, []*int{&d.MelBins}},
-		{"max_source_positions", c.MaxSource, 1 << 16, []*int{&d.AudioPositions}},
+		{"max_source_positions", c.MaxSource, 6000, []*int{&d.AudioPositions}},
 		{"d_model", c.DModel, 1 << 16, []*int{&d.AudioWidth, &d.TextWidth}},
 		{"encoder_attention_heads", c.EncoderHeads, 1 << 10, []*int{&d.AudioHeads}},
-		{"encoder_layers", c.EncoderLayers, 1 << 10, []*int{&d.AudioLayers}},
+		{"encoder_layers", c.EncoderLayers, 128, []*int{&d.AudioLayers}},
 		{"encoder_ffn_dim", c.EncoderFFN, 1 << 18, []*int{&d.AudioFFN}},
 		{"vocab_size", c.VocabSize, 1 << 22, []*int{&d.Vocab}},
-		{"max_target_positions", c.MaxTarget, 1 << 16, []*int{&d.TextPositions}},
+		{"max_target_positions", c.MaxTarget, 8192, []*int{&d.TextPositions}},
 		{"decoder_attention_heads", c.DecoderHeads, 1 << 10, []*int{&d.TextHeads}},
-		{"decoder_layers", c.DecoderLayers, 1 << 10, []*int{&d.TextLayers}},
+		{"decoder_layers", c.DecoderLayers, 128, []*int{&d.TextLayers}},
 		{"decoder_ffn_dim", c.DecoderFFN, 1 << 18, []*int{&d.TextFFN}},
 	} {
 		switch {
@@ -126,19 +127,19 @@ func parseJSON(file string, b []byte, v any) error {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return &ConfigError{file, wrong.Field, fmt.Sprintf("is a JSON %s, want %v", wrong.Value, wrong.Type)}
 	}
-	return &ConfigError{file, "", fmt.Sprintf("reading JSON: %v", err)}
+	return jsonError(file, b, err)
+}
+
+// jsonError says what a file is that is no JSON.
+func jsonError(file string, b []byte, err error) error {
+	reason := fmt.Sprintf("reading JSON: %v", err)
+	if kind, ok := sniff.What(b); ok {
+		reason += fmt.Sprintf("; %v", kind)
+	}
+	return &ConfigError{file, "", reason}
 }
 
 // readJSON reads a small file; its error wraps fs.ErrNotExist if there is none.
 func readJSON(fsys fs.FS, file string) ([]byte, error) {
-	f, err := fsys.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxJSON+1))
-	if err == nil && len(b) > maxJSON {
-		err = fmt.Errorf("more than %d bytes", maxJSON)
-	}
-	return b, err
+	return sniff.ReadFile(fsys, file, maxJSON)
 }

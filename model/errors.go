@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"verity/internal/weights"
 )
 
 // Causes of a [TensorError], for errors.Is.
@@ -36,6 +38,10 @@ func (e *TensorError) Error() string {
 }
 
 func (e *TensorError) Unwrap() error { return e.Err }
+
+// ErrChanged is the cause when a file of the weights changed, or could not be read,
+// while they were read.
+var ErrChanged = weights.ErrChanged
 
 // ErrNotCheckpoint is the cause when what was opened is no checkpoint in Hugging
 // Face layout; the message says what it looks like and what to do.

@@ -1,24 +1,27 @@
 package model
 
 import (
+	"context"
 	"io/fs"
 
 	"verity/internal/tensor"
+	"verity/internal/weights"
 )
 
 // OpenMade opens a checkpoint whose weights are not in files: source is called
 // once for each weight of the network and returns it. The other files are those of
 // fsys. It serves measurements on shapes for which there is no checkpoint.
 func OpenMade(fsys fs.FS, name string, source func(name string, shape []int) tensor.Tensor) (*Checkpoint, error) {
-	c := &Checkpoint{Name: name, fsys: fsys}
+	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: fsys}
 	if err := c.readSettings(); err != nil {
 		return nil, err
 	}
-	c.weights = &weights{name: name, tensors: map[string]weight{}}
+	c.store = &store{name: name, weights: map[string]Weight{}}
 	add := func(at string, shape []int) bool {
 		t := source(at, shape)
-		c.weights.tensors[at] = weight{shard: name, name: at, made: &t}
-		c.weights.order = append(c.weights.order, at)
+		e := weights.Entry{Name: at, Shape: t.Shape, Type: t.DType.String(), DType: t.DType, Data: t.Data}
+		c.store.weights[at] = Weight{Entry: e, shard: name, there: true}
+		c.store.order = append(c.store.order, at)
 		return true
 	}
 	c.Dims.EncoderWeights()(add)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"verity/internal/sniff"
 )
 
 // This file answers the common mistakes of opening a model: each returns an
@@ -62,10 +64,8 @@ func noConfig(fsys fs.FS, dir string) error {
 
 // hasWeights explains a directory without weights in safetensors.
 func hasWeights(fsys fs.FS, dir string) error {
-	for _, file := range []string{singleFile, indexFile} {
-		if _, err := fs.Stat(fsys, file); err == nil {
-			return nil
-		}
+	if sniff.Exists(fsys, singleFile) || sniff.Exists(fsys, indexFile) {
+		return nil
 	}
 	const convert = `python -c "from transformers import WhisperForConditionalGeneration as W; W.from_pretrained('DIR').save_pretrained('DIR')"`
 	for _, other := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json"} {

@@ -127,7 +127,8 @@ func TestSettings(t *testing.T) {
 		{"another activation", "config.json", replaced(`"gelu"`, `"relu"`), `dir/config.json: activation_function is "relu", want "gelu"`},
 		{"size missing", "config.json", replaced(`"d_model": 6,`, ``), `dir/config.json: d_model is missing`},
 		{"size null", "config.json", replaced(`"d_model": 6`, `"d_model": null`), `dir/config.json: d_model is missing`},
-		{"size zero", "config.json", replaced(`"decoder_layers": 2`, `"decoder_layers": 0`), `dir/config.json: decoder_layers is 0, want 1 … 1024`},
+		{"size zero", "config.json", replaced(`"decoder_layers": 2`, `"decoder_layers": 0`), `dir/config.json: decoder_layers is 0, want 1 … 128`},
+		{"windows of ten minutes", "config.json", replaced(`"max_source_positions": 50`, `"max_source_positions": 30000`), `dir/config.json: max_source_positions is 30000, want 1 … 6000`},
 		{"size negative", "config.json", replaced(`"d_model": 6`, `"d_model": -6`), `dir/config.json: d_model is -6, want 1 … 65536`},
 		{"size absurd", "config.json", replaced(`20`, `2e9`), `dir/config.json: vocab_size is 2000000000, want 1 … 4194304`},
 		{"size beyond integers", "config.json", replaced(`20`, `1e300`), `dir/config.json: reading JSON: got 1e300, want an integer`},
@@ -330,7 +331,7 @@ func TestOpen(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		s.Shards = shards
 		dir := testmodel.Write(t, s)
-		c, err := model.Open(dir)
+		c, err := model.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -443,15 +444,15 @@ func TestMistakes(t *testing.T) {
 			if err := os.CopyFS(dir, tt.files); err != nil {
 				t.Fatal(err)
 			}
-			_, err := model.Open(filepath.Join(dir, tt.open))
+			_, err := model.Open(t.Context(), filepath.Join(dir, tt.open))
 			checkMistake(t, err, tt.want, tt.open != "none")
 		})
 	}
 	for _, size := range []string{"tiny", "large-v2", "base.en", "turbo", "large-v3-turbo", "openai/whisper-small", "distil-large-v3.5"} {
-		_, err := model.Open(size)
+		_, err := model.Open(t.Context(), size)
 		checkMistake(t, err, []string{size, "names a size", "model.safetensors"}, true)
 	}
-	if _, err := model.Open("large-v9"); errors.Is(err, model.ErrNotCheckpoint) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := model.Open(t.Context(), "large-v9"); errors.Is(err, model.ErrNotCheckpoint) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error = %v for what is no size", err)
 	}
 }

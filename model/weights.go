@@ -11,7 +11,9 @@ import (
 
 	"verity/internal/quant"
 	"verity/internal/safetensors"
+	"verity/internal/sniff"
 	"verity/internal/tensor"
+	"verity/internal/weights"
 )
 
 const (
@@ -19,75 +21,102 @@ const (
 	indexFile  = "model.safetensors.index.json"
 )
 
-// A weight is a tensor's place: the file it is in, and its name there. The file
-// is nil if the index promises it and its shard does not hold it, or if the
-// tensor was made.
-type weight struct {
-	shard string
-	file  *safetensors.File
-	name  string
-	made  *tensor.Tensor // see OpenMade
+// A Weight is a tensor of a checkpoint that has not been read yet.
+type Weight struct {
+	weights.Entry
+	Packed *quant.Matrix // of a weight in few bits, else nil
 
-	packed *quant.Matrix // of a weight in few bits; then name is that of its codes
+	shard string        // the file it is in, or should be
+	file  *weights.File // nil if it was made, or is not there
+	there bool          // false if the index promises it and its shard lacks it
 }
 
-// weights are all tensors of a checkpoint by our names.
-type weights struct {
+// Ahead says that the weight will soon be looked at, so that it is read from disk
+// meanwhile.
+func (w Weight) Ahead() {
+	if w.file != nil {
+		w.file.Ahead(w.Data)
+	}
+}
+
+// Drop gives back the memory that rows lo … hi-1 of a mapped weight take, once
+// their values have been copied elsewhere. They can be read again, from the file.
+func (w Weight) Drop(lo, hi int) {
+	if w.file == nil || len(w.Shape) == 0 || w.Shape[0] == 0 {
+		return
+	}
+	row := len(w.Data) / w.Shape[0]
+	w.file.Drop(w.Data[lo*row : hi*row])
+}
+
+// Bytes returns what the weight takes as stored.
+func (w Weight) Bytes() int {
+	if w.Packed != nil {
+		return len(w.Packed.Codes) + len(w.Packed.Scales) + len(w.Packed.Zeros)
+	}
+	return len(w.Data)
+}
+
+// store holds all weights of a checkpoint by our names.
+type store struct {
 	name    string // of the file, or of the index of a sharded checkpoint
 	prefix  string // what Hugging Face's names begin with in the files: "model." or ""
-	files   []*safetensors.File
-	tensors map[string]weight
-	order   []string // keys of tensors, as they lie in the files
+	files   []*weights.File
+	weights map[string]Weight
+	order   []string // keys of weights, as they lie in the files
 }
 
-// openWeights opens model.safetensors, or else the files its index lists. open
-// opens one of them; dir is what errors put before their names.
-func openWeights(fsys fs.FS, dir string, open func(file string) (*safetensors.File, error)) (_ *weights, err error) {
-	w := &weights{name: path.Join(dir, singleFile), tensors: map[string]weight{}}
+// opener opens one file of weights.
+type opener func(file string, parse weights.Parser) (*weights.File, error)
+
+// openStore opens model.safetensors, or else the files its index lists. dir is
+// what errors put before their names.
+func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
+	s := &store{name: path.Join(dir, singleFile), weights: map[string]Weight{}}
 	defer func() {
 		if err != nil {
-			w.Close()
+			s.Close()
 		}
 	}()
-	if _, err := fs.Stat(fsys, singleFile); err == nil {
-		f, err := open(singleFile)
+	if sniff.Exists(fsys, singleFile) {
+		f, err := open(singleFile, safetensors.Parse)
 		if err != nil {
 			return nil, err
 		}
-		w.files = append(w.files, f)
-		if err := w.addAll(f); err != nil {
+		s.files = append(s.files, f)
+		if err := s.addAll(f, f.Entries()); err != nil {
 			return nil, err
 		}
-		return w, w.join()
+		return s, s.join()
 	}
-	w.name = path.Join(dir, indexFile)
+	s.name = path.Join(dir, indexFile)
 	b, err := readJSON(fsys, indexFile)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", w.name, err)
+		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
-	shards, err := parseIndex(w.name, b)
+	shards, err := parseIndex(s.name, b)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range shards {
-		f, err := open(s.file)
+	for _, sh := range shards {
+		f, err := open(sh.file, safetensors.Parse)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s lists %s, which is not there: %w", w.name, s.file, err)
+			return nil, fmt.Errorf("%s lists %s, which is not there: %w", s.name, sh.file, err)
 		} else if err != nil {
 			return nil, err
 		}
-		w.files = append(w.files, f)
-		if err := w.addShard(f, path.Join(dir, s.file), s.names); err != nil {
+		s.files = append(s.files, f)
+		if err := s.addShard(f, path.Join(dir, sh.file), sh.names); err != nil {
 			return nil, err
 		}
 	}
-	return w, w.join()
+	return s, s.join()
 }
 
-// addAll adds every tensor of the only file.
-func (w *weights) addAll(f *safetensors.File) error {
-	for _, name := range f.Names() {
-		if err := w.add(weight{shard: w.name, file: f, name: name}); err != nil {
+// addAll adds the tensors of the only file.
+func (s *store) addAll(f *weights.File, entries []weights.Entry) error {
+	for _, e := range entries {
+		if err := s.add(Weight{Entry: e, shard: s.name, file: f, there: true}); err != nil {
 			return err
 		}
 	}
@@ -96,17 +125,17 @@ func (w *weights) addAll(f *safetensors.File) error {
 
 // addShard adds the tensors that the index promises in a file, in the order
 // they have there, and those that are missing from it last.
-func (w *weights) addShard(f *safetensors.File, shard string, promised []string) error {
-	for _, name := range f.Names() {
-		if _, ok := slices.BinarySearch(promised, name); ok {
-			if err := w.add(weight{shard: shard, file: f, name: name}); err != nil {
+func (s *store) addShard(f *weights.File, shard string, promised []string) error {
+	for _, e := range f.Entries() {
+		if _, ok := slices.BinarySearch(promised, e.Name); ok {
+			if err := s.add(Weight{Entry: e, shard: shard, file: f, there: true}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range promised {
-		if _, ok := f.Info(name); !ok {
-			if err := w.add(weight{shard: shard, name: name}); err != nil {
+		if _, ok := f.Entry(name); !ok {
+			if err := s.add(Weight{Entry: weights.Entry{Name: name}, shard: shard}); err != nil {
 				return err
 			}
 		}
@@ -114,73 +143,57 @@ func (w *weights) addShard(f *safetensors.File, shard string, promised []string)
 	return nil
 }
 
-func (w *weights) add(t weight) error {
-	if strings.HasPrefix(t.name, "model.") {
-		w.prefix = "model."
+func (s *store) add(w Weight) error {
+	if strings.HasPrefix(w.Name, "model.") {
+		s.prefix = "model."
 	}
-	key := canonical(t.name)
-	if other, ok := w.tensors[key]; ok {
-		return fmt.Errorf("%s: tensors %s and %s are both %s", w.name, other.name, t.name, key)
+	key := canonical(w.Name)
+	if other, ok := s.weights[key]; ok {
+		return fmt.Errorf("%s: tensors %s and %s are both %s", s.name, other.Name, w.Name, key)
 	}
-	w.tensors[key] = t
-	w.order = append(w.order, key)
+	s.weights[key] = w
+	s.order = append(s.order, key)
 	return nil
 }
 
 // Close closes all files.
-func (w *weights) Close() error {
+func (s *store) Close() error {
 	var errs []error
-	for _, f := range w.files {
+	for _, f := range s.files {
 		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)
 }
 
 // get returns a weight by our name, checked against a shape unless that is nil.
-func (w *weights) get(key string, shape []int) (Stored, error) {
-	t, ok := w.tensors[key]
+func (s *store) get(key string, shape []int) (Weight, error) {
+	w, ok := s.weights[key]
 	if !ok {
-		return Stored{}, w.missing(key, shape)
+		return Weight{}, s.missing(key, shape)
 	}
-	e := &TensorError{File: t.shard, Name: t.name}
+	e := &TensorError{File: w.shard, Name: w.Name}
 	if shape != nil {
 		e.Want = fmt.Sprint(shape)
 	}
-	if t.file == nil && t.made == nil {
+	if !w.there {
 		e.Err = ErrMissing
-		return Stored{}, e
+		return Weight{}, e
 	}
-	s, got := t.stored()
-	e.Got = got
+	e.Got = w.String()
 	switch {
-	case shape != nil && !slices.Equal(s.Shape, shape):
+	case shape != nil && !slices.Equal(w.Shape, shape):
 		e.Err = ErrShape
-	case s.DType == 0 || s.DType == tensor.I8:
+	case w.DType == 0 || w.DType == tensor.I8:
 		e.Err, e.Want = ErrDType, "f32, f16 or bf16"
 	default:
-		return s, nil
+		return w, nil
 	}
-	return Stored{}, e
-}
-
-// stored returns what there is of a weight, and its description. The type is zero
-// if it is none of package tensor's.
-func (t weight) stored() (s Stored, got string) {
-	switch {
-	case t.packed != nil:
-		s = Stored{Shape: []int{t.packed.Rows, t.packed.Cols}, DType: tensor.F16, Data: t.packed.Codes, Packed: t.packed}
-		return s, s.String()
-	case t.made != nil:
-		return Stored{Shape: t.made.Shape, DType: t.made.DType, Data: t.made.Data}, t.made.String()
-	}
-	data, info, _ := t.file.Bytes(t.name)
-	known, _ := t.file.Tensor(t.name)
-	return Stored{Shape: slices.Clone(info.Shape), DType: known.DType, Data: data}, info.String()
+	return Weight{}, e
 }
 
 // missing names the tensor as the file would.
-func (w *weights) missing(key string, shape []int) error {
-	e := &TensorError{File: w.name, Name: w.prefix + key, Err: ErrMissing}
+func (s *store) missing(key string, shape []int) error {
+	e := &TensorError{File: s.name, Name: s.prefix + key, Err: ErrMissing}
 	if key == headName {
 		e.Name = key // it stands outside "model."
 	}
@@ -204,7 +217,7 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 		WeightMap map[string]string `json:"weight_map"`
 	}
 	if err := json.Unmarshal(b, &index); err != nil {
-		return nil, &ConfigError{file, "", fmt.Sprintf("reading JSON: %v", err)}
+		return nil, jsonError(file, b, err)
 	}
 	if len(index.WeightMap) == 0 {
 		return nil, &ConfigError{file, "weight_map", "is missing or empty"}

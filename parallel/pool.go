@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -217,6 +218,7 @@ func (p *Pool) join() {
 
 // work is the life of a worker, thread me: do parts, spin, sleep.
 func (p *Pool) work(w *worker, me int) {
+	debug.SetPanicOnFault(true) // a part may read a mapped file that was cut short; do hands the panic on
 	mine := &p.shares[me]
 	for !p.closed.Load() {
 		p.share(me)

@@ -48,7 +48,7 @@ func newTestScript(t *testing.T, vocab int, o Options) *script {
 
 func open(t *testing.T, dir string) *model.Checkpoint {
 	t.Helper()
-	c, err := model.Open(dir)
+	c, err := model.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"verity/internal/sniff"
 )
 
 // tokenizerJSON is as much of tokenizer.json as bears on us. Its normalizer is
@@ -82,7 +84,7 @@ func loadTokenizerJSON(d dir) (table, error) {
 	full := path.Join(d.name, file)
 	var tj tokenizerJSON
 	if err := json.Unmarshal(raw, &tj); err != nil {
-		return table{}, badJSON(full, err)
+		return table{}, badJSON(full, raw, err)
 	}
 	if err := tj.check(full); err != nil {
 		return table{}, err
@@ -108,10 +110,15 @@ func (tj *tokenizerJSON) check(file string) error {
 }
 
 // badJSON is the error for a file that does not parse.
-func badJSON(file string, err error) error {
-	return &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: err.Error(),
-		Remedy: "the file may be damaged: copy it again"}
+func badJSON(file string, raw []byte, err error) error {
+	e := &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: err.Error(), Remedy: damaged}
+	if kind, ok := sniff.What(raw); ok {
+		e.Remedy = kind.String()
+	}
+	return e
 }
+
+const damaged = "the file may be damaged: copy it again"
 
 // loadVocabMerges reads vocab.json, merges.txt and added_tokens.json.
 func loadVocabMerges(d dir) (table, error) {
@@ -148,7 +155,7 @@ func (d dir) readJSON(file string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return badJSON(path.Join(d.name, file), err)
+		return badJSON(path.Join(d.name, file), raw, err)
 	}
 	return nil
 }
@@ -164,7 +171,7 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 		left, right, ok := strings.Cut(s, " ")
 		if !ok || strings.Contains(right, " ") {
 			return nil, &Error{File: file, Thing: fmt.Sprintf("line %d", i+1), Err: ErrMalformed,
-				Got: fmt.Sprintf("%.60q", s), Want: "two tokens", Remedy: "the file may be damaged: copy it again"}
+				Got: fmt.Sprintf("%.60q", s), Want: "two tokens", Remedy: damaged}
 		}
 		merges = append(merges, mergeJSON{left, right})
 	}
@@ -212,14 +219,14 @@ func nameTokens(file string, vocab map[string]int64, added []addedToken) ([]name
 	set := func(id int64, n name) error {
 		if id < 0 || id >= maxToken {
 			return &Error{File: file, Thing: fmt.Sprintf("id of %.60q", n.spelling), Err: ErrMalformed,
-				Got: fmt.Sprint(id), Want: fmt.Sprintf("0 to %d", maxToken-1), Remedy: "the file may be damaged: copy it again"}
+				Got: fmt.Sprint(id), Want: fmt.Sprintf("0 to %d", maxToken-1), Remedy: damaged}
 		}
 		for int(id) >= len(names) {
 			names = append(names, name{})
 		}
 		if was := names[id].spelling; was != "" && was != n.spelling {
 			return &Error{File: file, Thing: fmt.Sprintf("id %d", id), Err: ErrMalformed,
-				Got: fmt.Sprintf("both %.60q and %.60q", min(was, n.spelling), max(was, n.spelling)), Want: "one token", Remedy: "the file may be damaged: copy it again"}
+				Got: fmt.Sprintf("both %.60q and %.60q", min(was, n.spelling), max(was, n.spelling)), Want: "one token", Remedy: damaged}
 		}
 		names[id] = n
 		return nil

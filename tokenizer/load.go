@@ -3,9 +3,10 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
+
+	"verity/internal/sniff"
 )
 
 // Bounds on what a file may hold; the largest published ones stay under a tenth.
@@ -69,22 +70,16 @@ func (d dir) lacks(file string, err error) bool {
 // read returns the content of a file, at most maxFile bytes.
 func (d dir) read(file string) ([]byte, error) {
 	full := path.Join(d.name, file)
-	f, err := d.fsys.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	raw, err := sniff.ReadFile(d.fsys, file, maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{File: full, Thing: "file", Err: ErrMissing,
 			Remedy: "copy it from where the checkpoint came from"}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("tokenizer: %s: %w", full, err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("tokenizer: %s: %w", full, err)
-	}
-	if len(raw) > maxFile {
+	case errors.Is(err, sniff.ErrTooLarge):
 		return nil, &Error{File: full, Thing: "file", Err: ErrUnsupported,
 			Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile), Remedy: "is this the tokenizer of a Whisper model?"}
+	case err != nil:
+		return nil, fmt.Errorf("tokenizer: %s: %w", full, err)
 	}
 	return raw, nil
 }

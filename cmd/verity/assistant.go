@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -92,13 +93,13 @@ func (a *assistantFlags) method(model string) string {
 }
 
 // describe opens the assistant's checkpoint, if it has one.
-func (a *assistantFlags) describe(l *loaded) (transcribe.Assistant, error) {
+func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.Assistant, error) {
 	d := transcribe.Assistant{Precision: a.precision.Precision, Shortlist: a.shortlist}
 	switch name := a.method(l.checkpoint.Name); transcribe.Method(name) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		d.Method = transcribe.Method(name)
 	default:
-		c, err := openAssistant(name)
+		c, err := openAssistant(ctx, name)
 		if err != nil {
 			return d, err
 		}
@@ -108,11 +109,11 @@ func (a *assistantFlags) describe(l *loaded) (transcribe.Assistant, error) {
 	return d, nil
 }
 
-func openAssistant(name string) (*model.Checkpoint, error) {
+func openAssistant(ctx context.Context, name string) (*model.Checkpoint, error) {
 	if name == demoName {
 		return model.OpenFS(demo.Assistant(), "demo assistant")
 	}
-	return openCheckpoint(name)
+	return openCheckpoint(ctx, name)
 }
 
 // newPolicy returns what makes a policy for each sequence; nil for that of

@@ -72,7 +72,7 @@ func (b *benching) run(ctx context.Context) error {
 	if b.load && (b.model == "" || b.model == "demo") {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
 	}
-	c, err := b.open()
+	c, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,12 +92,12 @@ func (b *benching) run(ctx context.Context) error {
 }
 
 // open opens the model, or makes one of the size.
-func (b *benching) open() (*model.Checkpoint, error) {
+func (b *benching) open(ctx context.Context) (*model.Checkpoint, error) {
 	switch {
 	case b.size == "" && b.model == "":
-		return openCheckpoint(demoName)
+		return openCheckpoint(ctx, demoName)
 	case b.size == "":
-		return openCheckpoint(b.model)
+		return openCheckpoint(ctx, b.model)
 	case b.model != "":
 		return nil, usagef("--model and --size: name one of them")
 	}

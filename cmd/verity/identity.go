@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -70,17 +71,24 @@ func code() string {
 // enough to tell checkpoints apart without reading gigabytes.
 func fingerprint(c *model.Checkpoint) string {
 	h := sha256.New()
+	if err := c.Reading(func() error { hashEnds(h, c); return nil }); err != nil {
+		return "changed"
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// hashEnds hashes both ends of all weights.
+func hashEnds(h hash.Hash, c *model.Checkpoint) {
 	for _, name := range slices.Sorted(slices.Values(c.Names())) {
-		t, err := c.Stored(name)
+		w, err := c.Weight(name)
 		if err != nil {
 			continue // not one of the network's
 		}
-		fmt.Fprintln(h, name, t)
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(t.Data))))
-		h.Write(t.Data[:min(len(t.Data), 256)])
-		h.Write(t.Data[max(0, len(t.Data)-256):])
+		fmt.Fprintln(h, name, w)
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(w.Data))))
+		h.Write(w.Data[:min(len(w.Data), 256)])
+		h.Write(w.Data[max(0, len(w.Data)-256):])
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // machine says what this ran on.

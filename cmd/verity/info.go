@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,12 +55,12 @@ func infoCommand(e env) *cobra.Command {
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			name := demoName
 			if len(args) == 1 {
 				name = args[0]
 			}
-			i, err := inspect(name)
+			i, err := inspect(c.Context(), name)
 			if err != nil {
 				return err
 			}
@@ -74,8 +75,8 @@ func infoCommand(e env) *cobra.Command {
 }
 
 // inspect opens a model and reads off what there is to tell.
-func inspect(name string) (*info, error) {
-	c, err := openCheckpoint(name)
+func inspect(ctx context.Context, name string) (*info, error) {
+	c, err := openCheckpoint(ctx, name)
 	if err != nil {
 		return nil, err
 	}

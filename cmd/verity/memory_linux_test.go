@@ -66,7 +66,7 @@ type need struct{ weights, rest int64 }
 // needs derives it from the sizes of the network.
 func needs(t *testing.T, dir string, size int64) need {
 	t.Helper()
-	c, err := model.Open(dir)
+	c, err := model.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

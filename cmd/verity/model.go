@@ -59,11 +59,11 @@ func must(err error) {
 }
 
 // openCheckpoint opens the model of a name.
-func openCheckpoint(name string) (*model.Checkpoint, error) {
+func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error) {
 	if name == demoName {
 		return model.OpenFS(demoTarget(), demoName)
 	}
-	c, err := model.Open(name)
+	c, err := model.Open(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, missing := os.Stat(name); missing != nil {
 			return nil, fmt.Errorf("model %s: there is no such directory; name that of a Whisper checkpoint in Hugging Face layout, or demo", name)
@@ -87,7 +87,7 @@ func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 	if err := m.assistant.check(); err != nil {
 		return nil, err
 	}
-	c, err := openCheckpoint(m.name)
+	c, err := openCheckpoint(ctx, m.name)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (l *loaded) assisted(ctx context.Context, a *assistantFlags) (*transcribe.M
 func (l *loaded) load(ctx context.Context, a *assistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
 	o.Policy, o.Sampler, o.MeasureOverlap = a.newPolicy(), transcribe.Sampler(a.sampler), a.overlap
 	var err error
-	if o.Assistant, err = a.describe(l); err != nil {
+	if o.Assistant, err = a.describe(ctx, l); err != nil {
 		return nil, err
 	}
 	loaded, err := transcribe.Load(ctx, l.checkpoint, o)

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -33,8 +34,8 @@ type Loader struct {
 // A job is what is done with one weight.
 type job struct {
 	name string
-	from model.Stored
-	do   func(tensor.Tensor) error
+	from model.Weight
+	do   func(model.Weight) error
 }
 
 const (
@@ -57,58 +58,65 @@ func places(c *model.Checkpoint) map[string]int {
 	return at
 }
 
-// Read fills all layers. It returns the first error met; then no layer is of use.
+// Read fills all layers. It returns the first error met, or that of the
+// checkpoint's context; then no layer is of use.
 func (l *Loader) Read() error {
 	slices.SortStableFunc(l.jobs, func(a, b job) int { return cmp.Compare(l.place[a.name], l.place[b.name]) })
-	w := window{from: l.from}
-	for i, j := range l.jobs {
-		if l.err != nil {
-			break
-		}
-		w.advance(l.jobs[i:])
-		var t tensor.Tensor
-		if t, l.err = l.from.Tensor(j.name); l.err == nil {
-			l.err = j.do(t)
-		}
-		w.done(j)
+	if l.err == nil {
+		l.err = l.from.Reading(func() error { return inOrder(l.from, l.jobs) })
 	}
 	l.jobs = nil
-	l.from.DropAll()
 	return l.err
 }
 
-// A window is what has been asked for of the files and not been read.
-type window struct {
-	from  *model.Checkpoint
+// inOrder does jobs one after the other and stops at the first error.
+func inOrder(c *model.Checkpoint, jobs []job) error {
+	defer c.DropAll()
+	var ahead readAhead
+	for i, j := range jobs {
+		if err := c.Err(); err != nil {
+			return err
+		}
+		ahead.advance(jobs[i:])
+		if err := j.do(j.from); err != nil {
+			return err
+		}
+		ahead.done(j)
+	}
+	return nil
+}
+
+// A readAhead is what has been asked for of the files and has not been read.
+type readAhead struct {
 	bytes int
 	count int // of jobs
 }
 
 // advance asks for more weights of jobs, which are to be done next.
-func (w *window) advance(jobs []job) {
-	for w.count < len(jobs) && (w.count == 0 || w.bytes < aheadBytes) {
-		w.from.Ahead(jobs[w.count].name)
-		w.bytes += len(jobs[w.count].from.Data)
-		w.count++
+func (r *readAhead) advance(jobs []job) {
+	for r.count < len(jobs) && (r.count == 0 || r.bytes < aheadBytes) {
+		jobs[r.count].from.Ahead()
+		r.bytes += jobs[r.count].from.Bytes()
+		r.count++
 	}
 }
 
-func (w *window) done(j job) {
-	w.bytes -= len(j.from.Data)
-	w.count--
+func (r *readAhead) done(j job) {
+	r.bytes -= j.from.Bytes()
+	r.count--
 }
 
 // add says what to do with a weight, checked against its shape.
-func (l *Loader) add(name string, do func(tensor.Tensor) error, shape ...int) {
+func (l *Loader) add(name string, do func(model.Weight) error, shape ...int) {
 	if l.err != nil {
 		return
 	}
-	s, err := l.from.Stored(name, shape...)
+	w, err := l.from.Weight(name, shape...)
 	if err != nil {
 		l.err = err
 		return
 	}
-	l.jobs = append(l.jobs, job{name, s, do})
+	l.jobs = append(l.jobs, job{name, w, do})
 }
 
 // Floats returns a weight as float32.
@@ -123,8 +131,8 @@ func (l *Loader) Floats(name string, shape ...int) []float32 {
 }
 
 func (l *Loader) copyTo(x []float32, name string, shape ...int) {
-	l.add(name, func(t tensor.Tensor) error {
-		t.CopyTo(x, 0)
+	l.add(name, func(w model.Weight) error {
+		w.Tensor().CopyTo(x, 0)
 		return nil
 	}, shape...)
 }
@@ -138,7 +146,7 @@ func (l *Loader) Norm(name string, width int) Norm {
 func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
 	m := l.matrix(out*len(names), in)
 	for i, name := range names {
-		l.add(name, func(t tensor.Tensor) error { return l.fill(m, i*out, name, t, 0, out) }, out, in)
+		l.add(name, func(w model.Weight) error { return l.fill(m, i*out, name, w, 0, out) }, out, in)
 	}
 	return m
 }
@@ -151,10 +159,10 @@ func (l *Loader) Part(out, in int, name string, runs [][2]int) *kernel.Matrix {
 		rows += r[1] - r[0]
 	}
 	m := l.matrix(rows, in)
-	l.add(name, func(t tensor.Tensor) error {
+	l.add(name, func(w model.Weight) error {
 		first := 0
 		for _, r := range runs {
-			if err := l.fill(m, first, name, t, r[0], r[1]); err != nil {
+			if err := l.fill(m, first, name, w, r[0], r[1]); err != nil {
 				return err
 			}
 			first += r[1] - r[0]
@@ -187,8 +195,8 @@ func (l *Loader) Linear(out, in int, names ...string) Linear {
 // The file has w as [out][channels][taps].
 func (l *Loader) Conv(name string, out, channels, taps int) Linear {
 	m := l.matrix(out, channels*taps)
-	l.add(name+".weight", func(t tensor.Tensor) error {
-		return l.wrap(m.Fill(l.pool, 0, turned(t)))
+	l.add(name+".weight", func(w model.Weight) error {
+		return l.wrap(m.Fill(l.pool, 0, turned(w.Tensor())))
 	}, out, channels, taps)
 	return Linear{W: m, Bias: l.Floats(name+".bias", out)}
 }
@@ -218,17 +226,20 @@ func (l *Loader) matrix(out, in int) *kernel.Matrix {
 	return m
 }
 
-// fill packs rows lo … hi-1 of t, of that name, into outputs of m from first on,
+// fill packs rows lo … hi-1 of w, of that name, into outputs of m from first on,
 // and gives back what it has read.
-func (l *Loader) fill(m *kernel.Matrix, first int, name string, t tensor.Tensor, lo, hi int) error {
-	row := max(1, t.Shape[1]*t.DType.Size())
+func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, lo, hi int) error {
+	row := max(1, w.Shape[1]*w.DType.Size())
 	step := max(64, pieceBytes/row&^63)
 	for o := lo; o < hi; o += step {
+		if err := l.from.Err(); err != nil {
+			return err
+		}
 		end := min(hi, o+step)
-		if err := m.Fill(l.pool, first+o-lo, t.Rows(o, end)); err != nil {
+		if err := m.Fill(l.pool, first+o-lo, w.Rows(o, end)); err != nil {
 			return l.wrap(fmt.Errorf("%s: %w", name, err))
 		}
-		l.from.DropRows(name, o, end)
+		w.Drop(o, end)
 	}
 	return nil
 }
@@ -257,53 +268,54 @@ func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (p
 	return p, p.Check()
 }
 
-// exact returns the narrowest float format that holds every matrix of c exactly.
+// exact returns the narrowest float format that holds every matrix of c exactly. Of
+// a file that is quantised to integers times a float it returns f16: finer than what
+// the file has kept of the weights, though not the same bits.
 func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
-	if c.DType() != tensor.F32 {
+	switch {
+	case c.DType() != tensor.F32:
 		return kernel.FormatOf(c.DType()), nil
+	case c.Quantized() != "":
+		return precision.F16, nil
 	}
 	var jobs []job
 	for _, name := range c.Names() {
-		s, err := c.Stored(name)
+		w, err := c.Weight(name)
 		if err != nil {
 			return precision.Auto, err
 		}
-		if len(s.Shape) >= 2 {
-			jobs = append(jobs, job{name: name, from: s})
+		if len(w.Shape) >= 2 {
+			jobs = append(jobs, job{name: name, from: w, do: func(w model.Weight) error { return fits(w, p) }})
 		}
 	}
-	defer c.DropAll()
-	w := window{from: c}
-	for i, j := range jobs {
-		w.advance(jobs[i:])
-		if !fits(c, j, p) {
-			return precision.F32, nil
-		}
-		w.done(j)
+	err := c.Reading(func() error { return inOrder(c, jobs) })
+	switch {
+	case errors.Is(err, errNotF16):
+		return precision.F32, nil
+	case err != nil:
+		return precision.Auto, err
 	}
 	return precision.F16, nil
 }
 
-// fits reports whether all of a weight are binary16.
-func fits(c *model.Checkpoint, j job, p *parallel.Pool) bool {
-	t, err := c.Tensor(j.name)
-	if err != nil {
-		return false
-	}
-	rows := t.Shape[0]
-	step := max(1, pieceBytes/max(1, len(t.Data)/max(1, rows)))
+var errNotF16 = errors.New("not all weights are binary16")
+
+// fits returns errNotF16 unless all values of a weight are binary16.
+func fits(w model.Weight, p *parallel.Pool) error {
+	rows := w.Shape[0]
+	step := max(1, pieceBytes/max(1, w.Bytes()/max(1, rows)))
 	for lo := 0; lo < rows; lo += step {
 		var odd atomic.Bool
 		hi := min(rows, lo+step)
 		p.For(hi-lo, 1, func(from, to int) {
-			if !tensor.FitsF16(t.Rows(lo+from, lo+to)) {
+			if !tensor.FitsF16(w.Rows(lo+from, lo+to)) {
 				odd.Store(true)
 			}
 		})
 		if odd.Load() {
-			return false
+			return errNotF16
 		}
-		c.DropRows(j.name, lo, hi)
+		w.Drop(lo, hi)
 	}
-	return true
+	return nil
 }

@@ -1,7 +1,7 @@
 // Package safetensors reads and writes the safetensors file format, and knows
 // nothing of what the tensors mean.
 //
-//	file → [Open] → [File] → tensor.Tensor → package model
+//	file → [Open] → weights.File → package model
 //
 // # Format
 //

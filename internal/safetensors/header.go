@@ -12,13 +12,16 @@ import (
 	"slices"
 
 	"verity/internal/tensor"
+	"verity/internal/weights"
 )
 
 // maxHeader bounds the header: upstream's MAX_HEADER_SIZE.
 const maxHeader = 100_000_000
 
-// maxDims bounds a shape; no format we know needs more.
-const maxDims = 16
+const (
+	maxDims    = 16      // of a shape; no format we know needs more
+	maxTensors = 1 << 15 // in a file; large-v3 has 1,259
+)
 
 // ErrMalformed is the cause of every error about the content of a file.
 var ErrMalformed = errors.New("malformed safetensors file")
@@ -27,21 +30,13 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// An Info is what the header says of a tensor.
-type Info struct {
-	Name  string
-	DType string // as spelled in the file: "F32", "F16", "BF16", "I64", …
-	Shape []int
+// An info is what the header says of a tensor.
+type info struct {
+	name  string
+	dtype string // as spelled in the file: "F32", "F16", "BF16", "I64", …
+	shape []int
 
 	lo, hi int64 // bytes, counted from the end of the header
-}
-
-// String describes the tensor, as in "[1280 1280] f16" or "[7] I64".
-func (i Info) String() string {
-	if d, ok := dtypes[i.DType]; ok {
-		return fmt.Sprintf("%v %v", i.Shape, d)
-	}
-	return fmt.Sprintf("%v %s", i.Shape, i.DType)
 }
 
 // dtypes are the types a tensor.Tensor can have.
@@ -58,66 +53,77 @@ var sizes = map[string]int64{
 	"I64": 8, "U64": 8, "F64": 8, "C64": 8,
 }
 
-// parse checks the whole header of b and returns the tensors in the order of
-// their bytes, and the bytes.
-func parse(b []byte) (infos []Info, metadata map[string]string, data []byte, err error) {
+// Parse checks the whole header of b and returns the tensors in the order of
+// their bytes. It is a weights.Parser.
+func Parse(b []byte) ([]weights.Entry, error) {
 	if len(b) < 8 {
-		return nil, nil, nil, malformed("%d bytes, too short for a header", len(b))
+		return nil, malformed("%d bytes, too short for a header", len(b))
 	}
 	n := binary.LittleEndian.Uint64(b)
 	switch rest := uint64(len(b) - 8); {
 	case n > maxHeader:
-		return nil, nil, nil, malformed("header of %d bytes, at most %d are allowed", n, maxHeader)
+		return nil, malformed("header of %d bytes, at most %d are allowed", n, maxHeader)
 	case n > rest:
-		return nil, nil, nil, malformed("header of %d bytes in a file of %d: cut off?", n, len(b))
+		return nil, malformed("header of %d bytes in a file of %d: cut off?", n, len(b))
 	}
-	data = b[8+n:]
-	infos, metadata, err = parseHeader(b[8 : 8+n])
+	infos, err := parseHeader(b[8 : 8+n])
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	slices.SortFunc(infos, func(a, b Info) int {
-		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.hi, b.hi), cmp.Compare(a.Name, b.Name))
+	return place(infos, b[8+n:])
+}
+
+// place puts the tensors in the order of their bytes, which must cover data.
+func place(infos []info, data []byte) ([]weights.Entry, error) {
+	slices.SortFunc(infos, func(a, b info) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.hi, b.hi), cmp.Compare(a.name, b.name))
 	})
+	entries := make([]weights.Entry, 0, len(infos))
 	var end int64
 	for _, t := range infos {
 		if t.lo != end {
-			return nil, nil, nil, malformed("tensor %q begins at byte %d of the data, want %d: gap or overlap", t.Name, t.lo, end)
+			return nil, malformed("tensor %q begins at byte %d of the data, want %d: gap or overlap", t.name, t.lo, end)
 		}
-		end = t.hi
+		if end = t.hi; end > int64(len(data)) {
+			break
+		}
+		entries = append(entries, weights.Entry{Name: t.name, Shape: t.shape, Type: t.dtype,
+			DType: dtypes[t.dtype], Data: data[t.lo:t.hi:t.hi]})
 	}
 	if end != int64(len(data)) {
-		return nil, nil, nil, malformed("tensors take %d bytes, the file has %d: cut off?", end, len(data))
+		if n := len(infos); n > 0 {
+			end = max(end, infos[n-1].hi)
+		}
+		return nil, malformed("tensors take %d bytes, the file has %d: cut off?", end, len(data))
 	}
-	return infos, metadata, data, nil
+	return entries, nil
 }
 
 // parseHeader reads the JSON token by token: decoding into a map would let the
 // last of two equal names win.
-func parseHeader(b []byte) ([]Info, map[string]string, error) {
+func parseHeader(b []byte) (infos []info, err error) {
 	if len(b) == 0 || b[0] != '{' { // upstream wants the brace at once
-		return nil, nil, malformed("the header does not begin with a brace")
+		return nil, malformed("the header does not begin with a brace")
 	}
-	var (
-		infos    []Info
-		metadata map[string]string
-	)
 	dec := json.NewDecoder(bytes.NewReader(b))
-	err := object(dec, func(name string) error {
+	err = object(dec, func(name string) error {
 		if name == "__metadata__" {
-			return dec.Decode(&metadata)
+			return dec.Decode(new(map[string]string))
+		}
+		if len(infos) == maxTensors {
+			return fmt.Errorf("more than %d tensors", maxTensors)
 		}
 		t, err := parseInfo(dec, name)
 		infos = append(infos, t)
 		return err
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: header: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("%w: header: %w", ErrMalformed, err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, nil, malformed("something follows the object in the header")
+		return nil, malformed("something follows the object in the header")
 	}
-	return infos, metadata, nil
+	return infos, nil
 }
 
 // object reads a JSON object and calls field after each key, to read the value.
@@ -147,15 +153,15 @@ func object(dec *json.Decoder, field func(key string) error) error {
 }
 
 // parseInfo reads one tensor's entry and checks that its length fits its shape.
-func parseInfo(dec *json.Decoder, name string) (Info, error) {
-	t := Info{Name: name}
+func parseInfo(dec *json.Decoder, name string) (info, error) {
+	t := info{name: name}
 	var offsets []int64
 	err := object(dec, func(key string) error {
 		switch key {
 		case "dtype":
-			return dec.Decode(&t.DType)
+			return dec.Decode(&t.dtype)
 		case "shape":
-			return dec.Decode(&t.Shape)
+			return dec.Decode(&t.shape)
 		case "data_offsets":
 			return dec.Decode(&offsets)
 		}
@@ -164,10 +170,10 @@ func parseInfo(dec *json.Decoder, name string) (Info, error) {
 	switch {
 	case err != nil:
 		return t, err
-	case t.DType == "" || t.Shape == nil || len(offsets) != 2:
+	case t.dtype == "" || t.shape == nil || len(offsets) != 2:
 		return t, errors.New("want dtype, shape and two data_offsets")
-	case len(t.Shape) > maxDims:
-		return t, fmt.Errorf("%d dimensions, at most %d are supported", len(t.Shape), maxDims)
+	case len(t.shape) > maxDims:
+		return t, fmt.Errorf("%d dimensions, at most %d are supported", len(t.shape), maxDims)
 	}
 	t.lo, t.hi = offsets[0], offsets[1]
 	if t.lo < 0 || t.hi < t.lo {
@@ -177,18 +183,18 @@ func parseInfo(dec *json.Decoder, name string) (Info, error) {
 }
 
 // checkLen compares the length in bytes with the shape, minding overflow.
-func (i Info) checkLen() error {
-	n, ok := sizes[i.DType]
+func (i info) checkLen() error {
+	n, ok := sizes[i.dtype]
 	if !ok {
 		return nil
 	}
-	empty := slices.Contains(i.Shape, 0)
-	for _, d := range i.Shape {
+	empty := slices.Contains(i.shape, 0)
+	for _, d := range i.shape {
 		if d < 0 || d > math.MaxInt32 {
-			return fmt.Errorf("shape %v", i.Shape)
+			return fmt.Errorf("shape %v", i.shape)
 		}
 		if d > 0 && n > math.MaxInt64/int64(d) {
-			return fmt.Errorf("shape %v is too large", i.Shape)
+			return fmt.Errorf("shape %v is too large", i.shape)
 		}
 		n *= int64(max(d, 1))
 	}
@@ -196,7 +202,7 @@ func (i Info) checkLen() error {
 		n = 0
 	}
 	if i.hi-i.lo != n {
-		return fmt.Errorf("%v takes %d bytes, the offsets leave %d", i, n, i.hi-i.lo)
+		return fmt.Errorf("%v %s takes %d bytes, the offsets leave %d", i.shape, i.dtype, n, i.hi-i.lo)
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func Changed(t testing.TB, files fs.FS, tensor string, change func(data []byte))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x, ok := f.Tensor(tensor); ok {
+		if x, ok := f.Entry(tensor); ok {
 			change(x.Data)
 			found = true
 		}

@@ -1,13 +1,13 @@
 //go:build !unix
 
-package safetensors
+package weights
 
 // Ahead does nothing on this system, which reads ahead by itself.
-func (f *File) Ahead(name string, from, to int64) {}
+func (f *File) Ahead(data []byte) {}
 
 // Drop does nothing on this system, which takes mapped pages back by itself when
 // memory is short.
-func (f *File) Drop(name string, from, to int64) {}
+func (f *File) Drop(data []byte) {}
 
 // DropAll does nothing on this system.
 func (f *File) DropAll() {}

@@ -1,0 +1,44 @@
+package encoder_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"verity/encoder"
+	"verity/internal/testmodel"
+	"verity/model"
+	"verity/parallel"
+)
+
+// TestFault: weights that vanish while all threads pack them are one error. On
+// 1202e18 this ended the test with a SIGBUS.
+func TestFault(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		dir := testmodel.Write(t, testmodel.Named("odd"))
+		c, err := model.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 1<<16); err != nil {
+			t.Skip("this system protects mapped files:", err)
+		}
+		pool := parallel.New(threads)
+		defer pool.Close()
+		if _, err := encoder.New(c, encoder.Options{Pool: pool}); !errors.Is(err, model.ErrChanged) {
+			t.Errorf("%d threads: error = %v, want ErrChanged", threads, err)
+		}
+	}
+}
+
+// TestInterrupt: loading ends with the context that the checkpoint is under.
+func TestInterrupt(t *testing.T) {
+	c := testmodel.Open(t, "odd")
+	late := &testmodel.Countdown{Context: t.Context(), Left: 5}
+	if _, err := encoder.New(c.WithContext(late), encoder.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want Canceled", err)
+	}
+}

@@ -1,0 +1,67 @@
+// Package sniff recognises by its first bytes a file that is not what its name
+// says, so that an error can say what it is and what to do.
+//
+// It is for the mistakes of downloading and naming models: a file that git-lfs or
+// a browser left in place of the real one, or weights in another format.
+package sniff
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A Kind is a kind of file that people have where another belongs.
+type Kind struct {
+	Name   string // with its article, such as "an HTML page"
+	Remedy string // what to do, if the file stands where weights or settings belong
+}
+
+const again = "download the file again"
+
+// kinds holds the first bytes of each kind, in lower case where the kind is text.
+var kinds = []struct {
+	head string
+	text bool
+	Kind
+}{
+	{"version https://git-lfs", true, Kind{"a git-lfs pointer, not the file it stands for",
+		"run 'git lfs pull' in its directory, or download the file itself"}},
+	{"<!doctype html", true, Kind{"an HTML page, such as a site's error message", again}},
+	{"<html", true, Kind{"an HTML page, such as a site's error message", again}},
+	{"<?xml", true, Kind{"an XML document, such as a site's error message", again}},
+	{"<", true, Kind{"a page of markup, such as a site's error message", again}},
+	{"entry not found", true, Kind{"the hub's message that it has no such file", "check the model's name"}},
+	{"repository not found", true, Kind{"the hub's message that it has no such model", "check the model's name"}},
+	{"access to model", true, Kind{"the hub's message that this model needs permission",
+		"ask for it on the model's page, then download the file with your token"}},
+	{"invalid username or password", true, Kind{"the hub's message that it did not accept the token", "check the token"}},
+	{"PK\x03\x04", false, Kind{"a zip file, as PyTorch writes them",
+		"if it is a checkpoint of openai/whisper, name the file itself with --model; else convert it to safetensors"}},
+	{"\x80\x02", false, Kind{"a Python pickle", "convert it to safetensors"}},
+	{"\x80\x03", false, Kind{"a Python pickle", "convert it to safetensors"}},
+	{"\x80\x04", false, Kind{"a Python pickle", "convert it to safetensors"}},
+	{"lmgg", false, Kind{"a ggml file, the format of whisper.cpp", "name the file itself with --model"}},
+	{"GGUF", false, Kind{"a GGUF file, the format of llama.cpp",
+		"Whisper models for whisper.cpp are named ggml-….bin: take one of those"}},
+	{"\x89HDF\r\n", false, Kind{"an HDF5 file, as TensorFlow writes them", "take the model's safetensors file"}},
+	{"\x1f\x8b", false, Kind{"a file packed with gzip", "unpack it"}},
+	{"\x28\xb5\x2f\xfd", false, Kind{"a file packed with zstd", "unpack it"}},
+}
+
+// What returns the kind of a file that begins with head. It is false if that is
+// none of the kinds above.
+func What(head []byte) (Kind, bool) {
+	text := strings.ToLower(string(bytes.TrimLeft(head[:min(len(head), 256)], "\ufeff \t\r\n")))
+	for _, k := range kinds {
+		if k.text && strings.HasPrefix(text, k.head) || !k.text && bytes.HasPrefix(head, []byte(k.head)) {
+			return k.Kind, true
+		}
+	}
+	if len(head) >= 64 && !bytes.ContainsFunc(head, func(r rune) bool { return r != 0 }) {
+		return Kind{"a file of zeros, as a download leaves that was cut off", again}, true
+	}
+	return Kind{}, false
+}
+
+// String returns what the kind is and what to do.
+func (k Kind) String() string { return "it is " + k.Name + ": " + k.Remedy }

@@ -1,0 +1,154 @@
+package weights
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"verity/internal/tensor"
+)
+
+// An Entry says where a tensor lies in a file and how its values are made.
+type Entry struct {
+	Name  string
+	Shape []int  // row-major
+	Type  string // as the format calls it: "F16", "q5_0", …
+
+	// DType is the type of the values as they are read; 0 if the network can have
+	// no such tensor.
+	DType tensor.DType
+
+	// Data is the tensor's bytes, in the file.
+	Data []byte
+
+	// Decode writes one row of values, of type DType, for a tensor whose bytes are
+	// not its values. Nil means that they are. It must be safe for concurrent use.
+	Decode func(dst []byte, row int)
+}
+
+// String describes the tensor, as in "[1280 1280] f16" or "[7] I64".
+func (e Entry) String() string {
+	if e.DType == 0 || e.Decode != nil {
+		return fmt.Sprintf("%v %s", e.Shape, e.Type)
+	}
+	return fmt.Sprintf("%v %v", e.Shape, e.DType)
+}
+
+// Quantised reports whether the values are computed from fewer bits.
+func (e Entry) Quantised() bool { return e.Decode != nil }
+
+// Len returns the number of values.
+func (e Entry) Len() int {
+	n := 1
+	for _, d := range e.Shape {
+		n *= d
+	}
+	return n
+}
+
+// rows returns the number of rows: 1 for a scalar.
+func (e Entry) rows() int {
+	if len(e.Shape) == 0 {
+		return 1
+	}
+	return e.Shape[0]
+}
+
+// Tensor returns all values: a view of the file, or decoded.
+func (e Entry) Tensor() tensor.Tensor { return e.Rows(0, e.rows()) }
+
+// Rows returns rows lo … hi-1 of the leading dimension: a view of the file, or
+// decoded. It panics if the range is outside the tensor.
+func (e Entry) Rows(lo, hi int) tensor.Tensor {
+	if e.Decode == nil {
+		whole := tensor.Tensor{DType: e.DType, Shape: slices.Clone(e.Shape), Data: e.Data[:len(e.Data):len(e.Data)]}
+		if len(e.Shape) == 0 || lo == 0 && hi == e.Shape[0] {
+			return whole
+		}
+		return whole.Rows(lo, hi)
+	}
+	if lo < 0 || hi < lo || hi > e.rows() {
+		panic("weights: rows out of range")
+	}
+	shape := slices.Clone(e.Shape)
+	if len(shape) > 0 {
+		shape[0] = hi - lo
+	}
+	t := tensor.Tensor{DType: e.DType, Shape: shape}
+	t.Data = make([]byte, t.Len()*e.DType.Size())
+	row := len(t.Data) / max(1, hi-lo)
+	inParallel(hi-lo, len(t.Data), func(from, to int) {
+		for r := from; r < to; r++ {
+			e.Decode(t.Data[r*row:(r+1)*row], lo+r)
+		}
+	})
+	return t
+}
+
+// inParallel cuts n rows of so many bytes in all into parts, one for each processor
+// if they are worth it. It panics with what a part panics with: see [Guard].
+func inParallel(n, bytes int, do func(from, to int)) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	if bytes < 1<<18 || workers < 2 {
+		do(0, n)
+		return
+	}
+	var wg sync.WaitGroup
+	failures := make([]any, workers)
+	for w := range workers {
+		wg.Go(func() {
+			debug.SetPanicOnFault(true)
+			defer func() { failures[w] = recover() }()
+			do(n*w/workers, n*(w+1)/workers)
+		})
+	}
+	wg.Wait()
+	for _, v := range failures {
+		if v != nil {
+			panic(v)
+		}
+	}
+}
+
+// A FloatRow decodes one row to float32.
+type FloatRow func(dst []float32, row int)
+
+// Floats makes a Decode for values of type f32 of one that gives rows of so many.
+func Floats(cols int, decode FloatRow) func(dst []byte, row int) {
+	return func(dst []byte, row int) {
+		x := make([]float32, cols)
+		decode(x, row)
+		for i, v := range x {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(v))
+		}
+	}
+}
+
+// Part returns rows lo … hi-1 as a tensor of their own, under another name. It
+// panics if the range is outside the tensor, or if that is a scalar.
+func (e Entry) Part(name string, lo, hi int) Entry {
+	if lo < 0 || hi < lo || hi > e.Shape[0] {
+		panic("weights: rows out of range")
+	}
+	part := e
+	part.Name, part.Shape = name, slices.Clone(e.Shape)
+	part.Shape[0] = hi - lo
+	if row := len(e.Data) / max(1, e.Shape[0]); row*e.Shape[0] == len(e.Data) {
+		part.Data = e.Data[lo*row : hi*row : hi*row]
+	}
+	if decode := e.Decode; decode != nil {
+		part.Decode = func(dst []byte, row int) { decode(dst, lo+row) }
+	}
+	return part
+}
+
+// Reshaped returns the tensor with another shape of as many values and the same
+// rows.
+func (e Entry) Reshaped(shape ...int) Entry {
+	e.Shape = shape
+	return e
+}

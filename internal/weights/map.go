@@ -1,0 +1,134 @@
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"unsafe"
+
+	"github.com/edsrzf/mmap-go"
+
+	"verity/internal/sniff"
+)
+
+// ErrChanged is the cause when a file changed, or could not be read, while its
+// tensors were read.
+var ErrChanged = errors.New("changed or could not be read while it was loaded")
+
+// A region is the bytes of a file: mapped, or the caller's.
+type region struct {
+	path   string
+	mapped mmap.MMap // nil if the bytes are the caller's
+	data   []byte
+	stat   fs.FileInfo // at opening
+}
+
+// openRegion maps a regular file. It looks before it opens: opening a FIFO would
+// wait for a writer.
+func openRegion(path string) (*region, error) {
+	if err := Regular(path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // the map outlives it
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() == 0 { // cannot be mapped
+		return &region{path: path, stat: st}, nil
+	}
+	m, err := mmap.Map(f, mmap.RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: mapping into memory: %w", path, err)
+	}
+	return &region{path: path, mapped: m, data: m, stat: st}, nil
+}
+
+// Regular returns an error unless path names a regular file.
+func Regular(path string) error {
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if to, e := os.Readlink(path); e == nil {
+			return fmt.Errorf("%s: %w", path, sniff.Dangling(to))
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s: not a regular file", path)
+	}
+	return nil
+}
+
+// unchanged returns an error if the file is not the one that was opened.
+func (r *region) unchanged() error {
+	if r.mapped == nil {
+		return nil
+	}
+	st, err := os.Stat(r.path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w: %w", r.path, ErrChanged, err)
+	case st.Size() != r.stat.Size():
+		return fmt.Errorf("%s: %w: got %d bytes, want the %d it had", r.path, ErrChanged, st.Size(), r.stat.Size())
+	case !st.ModTime().Equal(r.stat.ModTime()) || !os.SameFile(st, r.stat):
+		return fmt.Errorf("%s: %w: it was written at %v", r.path, ErrChanged, st.ModTime().Format("15:04:05.000"))
+	}
+	return nil
+}
+
+// holds reports whether addr is the address of a byte of the mapped file.
+func (r *region) holds(addr uintptr) bool {
+	if len(r.mapped) == 0 {
+		return false
+	}
+	first := uintptr(unsafe.Pointer(&r.mapped[0]))
+	return addr >= first && addr-first < uintptr(len(r.mapped))
+}
+
+func (r *region) close() error {
+	r.data = nil
+	if r.mapped == nil {
+		return nil
+	}
+	return r.mapped.Unmap() // forgets the map, so closing twice is harmless
+}
+
+// Guard runs do, which looks at the bytes of files, and returns its error. If a
+// page of one of them cannot be read, the error wraps ErrChanged and names it. Other
+// goroutines that do starts must call debug.SetPanicOnFault themselves and hand
+// their panics on, as those of parallel.Pool do.
+func Guard(files []*File, do func() error) error {
+	regions := make([]*region, len(files))
+	for i, f := range files {
+		regions[i] = f.region
+	}
+	return guard(regions, do)
+}
+
+func guard(regions []*region, do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if fault, ok := v.(interface{ Addr() uintptr }); ok {
+			for _, r := range regions {
+				if r.holds(fault.Addr()) {
+					err = fmt.Errorf("%s: %w: a part of it is missing", r.path, ErrChanged)
+					return
+				}
+			}
+		}
+		panic(v)
+	}()
+	return do()
+}

@@ -1,0 +1,133 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"verity/internal/testmodel"
+	"verity/model"
+)
+
+// onDisk returns the directory of the tiny checkpoint.
+func onDisk(t *testing.T) string {
+	t.Helper()
+	return testmodel.Write(t, testmodel.Spec{DType: "f32", Shards: 1, Config: []byte(tinyConfig)})
+}
+
+// TestReading: a file that changes after it was opened is one error. On 1202e18 the
+// first of these was a SIGBUS, the second loaded a mixture.
+func TestReading(t *testing.T) {
+	for name, change := range map[string]func(file string) error{
+		"cut short": func(file string) error { return os.Truncate(file, 100) },
+		"written over": func(file string) error {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			f, err := os.OpenFile(file, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			b[len(b)-1]++
+			_, err = f.Write(b)
+			later := time.Now().Add(time.Second) // the clock of the file system may be coarse
+			return errors.Join(err, os.Chtimes(file, later, later))
+		},
+		"removed": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := onDisk(t)
+			c, err := model.Open(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			file := filepath.Join(dir, "model.safetensors")
+			if err := change(file); err != nil {
+				t.Skip("this system protects mapped files:", err)
+			}
+			err = c.Reading(func() error {
+				for _, n := range c.Names() {
+					if _, err := c.Tensor(n); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if !errors.Is(err, model.ErrChanged) || !strings.HasPrefix(err.Error(), file) {
+				t.Errorf("error = %v, want ErrChanged with the file's name", err)
+			}
+		})
+	}
+}
+
+// TestContext: nothing is opened for a context that is done, and Err tells those
+// who read weights later.
+func TestContext(t *testing.T) {
+	dir := onDisk(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := model.Open(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	other := c.WithContext(t.Context())
+	cancel()
+	if c.Err() != context.Canceled || other.Err() != nil {
+		t.Errorf("Err = %v, under another context %v", c.Err(), other.Err())
+	}
+	if _, err := model.Open(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open = %v, want Canceled", err)
+	}
+}
+
+// TestOdd: what lies where a file of the checkpoint belongs, and is none.
+func TestOdd(t *testing.T) {
+	const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 7\n"
+	tests := []struct {
+		name, file, content string
+		link                bool
+		want                []string
+	}{
+		{"git-lfs pointer as weights", "model.safetensors", lfs, false, []string{"git-lfs pointer", "git lfs pull"}},
+		{"git-lfs pointer as config", "config.json", lfs, false, []string{"git-lfs pointer", "git lfs pull"}},
+		{"HTML page as weights", "model.safetensors", "<!DOCTYPE html><html>" + strings.Repeat(" ", 99), false, []string{"HTML page"}},
+		{"HTML page as config", "config.json", "<!DOCTYPE html>", false, []string{"HTML page"}},
+		{"pickle as weights", "model.safetensors", "\x80\x02}q\x00(X\x05\x00\x00", false, []string{"a Python pickle"}},
+		{"zip as weights", "model.safetensors", "PK\x03\x04aaaaaaaa", false, []string{"a zip file"}},
+		{"missing blob of weights", "model.safetensors", "../blobs/0123", true, []string{"a link to ../blobs/0123", "download the model again"}},
+		{"missing blob of config", "config.json", "../blobs/0123", true, []string{"a link to ../blobs/0123"}},
+		{"missing blob of settings", "generation_config.json", "../blobs/0123", true, []string{"generation_config.json: it is a link"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := onDisk(t)
+			path := filepath.Join(dir, tt.file)
+			os.Remove(path)
+			var err error
+			if tt.link {
+				err = os.Symlink(tt.content, path)
+			} else {
+				err = os.WriteFile(path, []byte(tt.content), 0o600)
+			}
+			if err != nil {
+				t.Skip(err)
+			}
+			_, err = model.Open(t.Context(), dir)
+			if err == nil {
+				t.Fatal("opened")
+			}
+			for _, w := range tt.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error = %v, want %q", err, w)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package model_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"verity/model"
+)
+
+// TestFIFO: opening a FIFO waits for a writer; 1202e18 did so for ever.
+func TestFIFO(t *testing.T) {
+	for _, file := range []string{"config.json", "generation_config.json", "preprocessor_config.json", "model.safetensors"} {
+		dir := onDisk(t)
+		os.Remove(filepath.Join(dir, file))
+		if err := unix.Mkfifo(filepath.Join(dir, file), 0o600); err != nil {
+			t.Skip(err)
+		}
+		_, err := model.Open(t.Context(), dir)
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: error = %v", file, err)
+		}
+	}
+}
