@@ -99,6 +99,7 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	c = c.WithContext(ctx)
 	m, err := o.weights(ctx, c)
 	if err != nil {
 		return nil, err
