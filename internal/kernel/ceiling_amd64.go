@@ -6,6 +6,7 @@ package kernel
 
 func ceilingArch() []impl[ceilingKernels] {
 	return []impl[ceilingKernels]{
+		{"amx", hasAMX, ceilingKernels{fmaPeakAVX512, 24 * 16, amxPeak, 4 * amxRows * amxRows * amxDepth, readWith(readAVX512)}},
 		{"avx512", hasAVX512 && hasVNNI, ceilingKernels{fmaPeakAVX512, 24 * 16, dotPeakAVX512, 24 * 64, readWith(readAVX512)}},
 		{"avx512", hasAVX512, ceilingKernels{fmaPeakAVX512, 24 * 16, dotPeakAVX2, 8 * 16, readWith(readAVX512)}},
 		{"avx2", hasAVX2, ceilingKernels{fmaPeakAVX2, 12 * 8, dotPeakAVX2, 8 * 16, readWith(readAVX2)}},

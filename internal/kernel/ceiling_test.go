@@ -63,9 +63,13 @@ func TestCeilingCounts(t *testing.T) {
 // TestCeilingRounds counts the products of a round in the assembly: multiplying
 // instructions, times the lanes of their vectors.
 func TestCeilingRounds(t *testing.T) {
-	source, err := os.ReadFile("ceiling_amd64.s")
-	if err != nil {
-		t.Fatal(err)
+	var source []byte
+	for _, name := range []string{"ceiling_amd64.s", "matmul_amx_amd64.s"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, text...)
 	}
 	products := map[string]float64{}
 	step := regexp.MustCompile(`(?m)^\t(VFMADD231PS|VPDPBUSD|VPMADDWD) +([YZ])`)
@@ -78,12 +82,15 @@ func TestCeilingRounds(t *testing.T) {
 			}
 			products[name] += n
 		}
+		products[name] += float64(strings.Count(body, "// TDPBUSD") * 16 * 16 * 64)
 	}
 	for i, im := range ceilingImpls {
 		fma, dot := "fmaPeakAVX512", "dotPeakAVX512"
 		switch {
 		case im.name == "ref":
 			continue
+		case im.name == "amx":
+			dot = "dotPeakAMX"
 		case im.name == "avx2":
 			fma, dot = "fmaPeakAVX2", "dotPeakAVX2"
 		case i > 0 && ceilingImpls[i-1].name == im.name: // without VNNI

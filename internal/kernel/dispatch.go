@@ -10,13 +10,14 @@ import (
 // An impl is one implementation of a kernel: F is a function, or a struct of
 // functions that belong together.
 type impl[F any] struct {
-	name string // "avx512", "avx2", "neon" or "ref"
+	name string // "amx", "avx512", "avx2", "neon" or "ref"
 	ok   bool   // whether this CPU can run it
 	fn   F
 }
 
 // disabled is $VERITY_DISABLE, as in VERITY_DISABLE=avx512,avx2: implementations
-// that pick must pass over. It exists for bisecting and for tests of the others.
+// that pick must pass over; amx goes with avx512, whose kernels it is a part of. It
+// exists for bisecting and for tests of the others.
 var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
 
 // parseDisabled panics on a name no kernel has: a typo must not pass for a run
@@ -24,9 +25,12 @@ var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
 func parseDisabled(list string) []string {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for _, name := range names {
-		if !slices.Contains([]string{"avx512", "avx2", "neon"}, name) {
-			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list avx512, avx2, neon", name))
+		if !slices.Contains([]string{"amx", "avx512", "avx2", "neon"}, name) {
+			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list amx, avx512, avx2, neon", name))
 		}
+	}
+	if slices.Contains(names, "avx512") {
+		names = append(names, "amx")
 	}
 	return names
 }

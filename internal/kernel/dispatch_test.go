@@ -11,8 +11,9 @@ func TestParseDisabled(t *testing.T) {
 		want []string
 	}{
 		{"", []string{}},
-		{"avx512", []string{"avx512"}},
-		{"avx512,avx2,", []string{"avx512", "avx2"}},
+		{"amx", []string{"amx"}},
+		{"avx512", []string{"avx512", "amx"}},
+		{"avx512,avx2,", []string{"avx512", "avx2", "amx"}},
 	}
 	for _, tt := range tests {
 		if got := parseDisabled(tt.list); !slices.Equal(got, tt.want) {

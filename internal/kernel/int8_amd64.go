@@ -12,6 +12,7 @@ func int8Arch() []impl[int8Kernels] {
 		first, second = second, first
 	}
 	return []impl[int8Kernels]{
+		{"amx", hasAMX, int8AMX(first)},
 		{"avx512", hasVNNI, int8AVX512(first)},
 		{"avx512", hasVNNI, int8AVX512(second)},
 		{"avx2", hasAVX2, int8Kernels{

@@ -11,6 +11,10 @@ type int8Kernels struct {
 	tile     tileInt8Func
 	store    finishInt8Func
 	add      finishInt8Func
+
+	// group is how many of many rows tile sums best at a time. They are finished before
+	// the next, while their sums are in the first-level cache. 0 means all of a unit.
+	group int
 }
 
 // A tileInt8Func adds products to the running sums of one panel. With n = len(w)/64,
@@ -39,7 +43,7 @@ type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bi
 var (
 	int8s     = pick(int8Impls)
 	int8Impls = append(int8Arch(), impl[int8Kernels]{"ref", true, int8Ref})
-	int8Ref   = int8Kernels{maxAbsRef, quantiseRef, tileInt8Ref, storeInt8Ref, addInt8Ref}
+	int8Ref   = int8Kernels{maxAbsRef, quantiseRef, tileInt8Ref, storeInt8Ref, addInt8Ref, 0}
 )
 
 // maxAbsRef returns the bits of the largest |x[i]|. As integers they order as the

@@ -89,6 +89,13 @@ func TestInt8Rows(t *testing.T) {
 			p := newProduct(t, rng, uniform(rng), rows, 70, 65, precision.Int8)
 			checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
 		}
+		// Tiles of 16 rows and 64 k, in groups of 32 rows: every remainder of both.
+		for _, in := range []int{63, 64, 65, 127, 128, 200} {
+			for rows := manyRows; rows < manyRows+34; rows += 1 + int(rng.Uint32()%3) {
+				p := newProduct(t, rng, wild(rng), rows, in, 65, precision.Int8)
+				checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
+			}
+		}
 	})
 }
 
@@ -98,7 +105,7 @@ func TestInt8Deep(t *testing.T) {
 		rng := rand.New(rand.NewPCG(25, 26))
 		for _, next := range []func() float32{uniform(rng), func() float32 { return 1 }, func() float32 { return -1 }} {
 			for _, in := range []int{maxInt8Depth - 1, maxInt8Depth + 1, 2*maxInt8Depth + 3} {
-				for _, rows := range []int{1, 7} {
+				for _, rows := range []int{1, 7, 33} {
 					p := newProduct(t, rng, next, rows, in, 65, precision.Int8)
 					checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
 				}

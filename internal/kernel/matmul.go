@@ -98,14 +98,27 @@ const (
 	// them, and maxInt8Depth the same for int8: 64 and 96 KiB of weights.
 	maxDepth     = 256
 	maxInt8Depth = 1536
+
+	// maxGroupedBytes is how much of x in int8 a unit uses again for each panel: half
+	// of the second-level cache of every processor with a tile unit.
+	maxGroupedBytes = 1 << 20
 )
 
 // plan cuts the work into units and returns their number.
 func (t *matmul) plan(threads int) int {
 	units := func() int { return t.w.panels() * ((t.rows + t.unitRows - 1) / t.unitRows) }
-	for t.unitRows = maxRows; t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
+	for t.unitRows = t.mostRows(); t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
 	}
 	return units()
+}
+
+// mostRows returns how many rows a unit may have. Where sums are finished group by
+// group, only the rounded rows have to stay in a second-level cache.
+func (t *matmul) mostRows() int {
+	if t.w.store == precision.Int8 && int8s.fn.group > 0 {
+		return max(maxRows, maxGroupedBytes/max(1, t.w.depth())&^(int8s.fn.group-1))
+	}
+	return maxRows
 }
 
 // Part does unit i.
@@ -130,8 +143,15 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (t *matmul) unit(s *scratch, p, first, rows int) {
 	t.fetch(p, first, rows)
 	if t.w.store == precision.Int8 {
-		t.sumInt8(s.int8[:rows*panel], p, first, rows)
-		t.finish(s, p, first, rows)
+		step := maxRows
+		if int8s.fn.group > 0 && rows >= manyRows {
+			step = int8s.fn.group
+		}
+		for r := 0; r < rows; r += step {
+			n := min(step, rows-r)
+			t.sumInt8(s.int8[:n*panel], p, first+r, n)
+			t.finish(s, p, first+r, n)
+		}
 		return
 	}
 	clear(s.acc[:rows*panel])

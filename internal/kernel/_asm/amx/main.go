@@ -1,0 +1,198 @@
+// Command amx writes ../matmul_amx_amd64.s: int8 products by the tile unit of Intel's
+// processors (AMX-INT8), which neither avo nor Go's assembler knows.
+//
+// A tile register holds 16 rows of 64 bytes. TDPBUSD adds to a tile of 16×16 int32
+// the products of 16×64 unsigned bytes with 64×16 signed ones, exactly, so its sums
+// are those of VPDPBUSD. The packed panel of a Matrix, [k/4][64][4], is what it
+// reads: sixteen columns and 64 k are a tile with 256 bytes from row to row.
+//
+// Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2,
+// LDTILECFG, TILELOADD, TDPBUSD, TILESTORED, TILERELEASE.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	panelBytes = 256             // four k of a panel, and a row of its sums
+	blockBytes = 16 * panelBytes // 64 k of a panel
+	tileRows   = 16
+)
+
+func main() {
+	ConstraintExpr("!purego")
+	tileTall()
+	tileFlat()
+	peak()
+	Generate()
+}
+
+// tileTall generates the product of 17 to 32 rows: four sums of 16×16 at a time, for
+// each of which two loads serve two products.
+func tileTall() {
+	begin("tileInt8TallAMX", "17 to 32")
+	for half := range 2 {
+		columns := half * panelBytes / 2
+		sums := func(f func(tile int, at int)) {
+			for tile := range 4 {
+				f(tile, columns+tile%2*64+tile/2*tileRows*panelBytes)
+			}
+		}
+		sums(func(tile, at int) { tileLoad(tile, acc, rowStep, at) })
+		Load(Param("x"), x)
+		MOVQ(xStride, lower)
+		SHLQ(U8(4), lower)
+		ADDQ(x, lower)
+		Load(Param("w"), w)
+		Load(Param("blocks"), blocks)
+		loop := fmt.Sprintf("half%d", half)
+		Label(loop)
+		tileLoad(4, x, xStride, 0)
+		tileLoad(6, w, rowStep, columns)
+		tileDot(0, 4, 6)
+		tileLoad(7, w, rowStep, columns+64)
+		tileDot(1, 4, 7)
+		tileLoad(5, lower, xStride, 0)
+		tileDot(2, 5, 6)
+		tileDot(3, 5, 7)
+		ADDQ(U8(64), x)
+		ADDQ(U8(64), lower)
+		ADDQ(U32(blockBytes), w)
+		DECQ(blocks)
+		JNZ(LabelRef(loop))
+		sums(func(tile, at int) { tileStore(tile, acc, rowStep, at) })
+	}
+	end()
+}
+
+// tileFlat generates the product of up to 16 rows with a whole panel.
+func tileFlat() {
+	begin("tileInt8FlatAMX", "1 to 16")
+	for tile := range 4 {
+		tileLoad(tile, acc, rowStep, 64*tile)
+	}
+	Load(Param("x"), x)
+	Load(Param("w"), w)
+	Load(Param("blocks"), blocks)
+	Label("flat")
+	tileLoad(4, x, xStride, 0)
+	for tile := range 4 {
+		b := 5 + tile%3
+		tileLoad(b, w, rowStep, 64*tile)
+		tileDot(tile, 4, b)
+	}
+	ADDQ(U8(64), x)
+	ADDQ(U32(blockBytes), w)
+	DECQ(blocks)
+	JNZ(LabelRef("flat"))
+	for tile := range 4 {
+		tileStore(tile, acc, rowStep, 64*tile)
+	}
+	end()
+}
+
+// peak generates what PeakVNNI counts: products of tiles that stay where they are. They
+// hold data, since the unit is slower the more bits change.
+func peak() {
+	TEXT("dotPeakAMX", NOSPLIT, "func(config, data *byte, n int)")
+	Pragma("noescape")
+	Doc("dotPeakAMX does n rounds of four independent products of tiles, which it loads from",
+		"4 KiB of data: ceiling.go counts them.")
+	Load(Param("config"), acc)
+	Load(Param("data"), w)
+	Load(Param("n"), blocks)
+	MOVQ(U32(64), rowStep)
+	emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
+	for tile := range 4 {
+		emit(fmt.Sprintf("TILEZERO tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
+		tileLoad(4+tile, w, rowStep, tile*1024)
+	}
+	Label("loop")
+	for tile := range 4 {
+		tileDot(tile, 4+tile/2, 6+tile%2)
+	}
+	DECQ(blocks)
+	JNZ(LabelRef("loop"))
+	end()
+}
+
+// The registers that tiles are addressed by need no extension bits.
+var (
+	acc     = reg.RAX
+	xStride = reg.RCX
+	rowStep = reg.RDX
+	lower   = reg.RBX // the second sixteen rows of x
+	x       = reg.RSI
+	w       = reg.RDI
+	blocks  = reg.R8
+)
+
+func begin(name, rows string) {
+	TEXT(name, NOSPLIT, "func(acc *int32, x *uint8, stride int, w *byte, blocks int, config *byte)")
+	Pragma("noescape")
+	Doc(name + " does tileInt8Ref for " + rows + " rows, as config says, and 64·blocks of k.")
+	Load(Param("config"), reg.RAX)
+	emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
+	Load(Param("acc"), acc)
+	Load(Param("stride"), xStride)
+	MOVQ(U32(panelBytes), rowStep)
+}
+
+func end() {
+	emit("TILERELEASE", 0xc4, 0xe2, 0x78, 0x49, 0xc0)
+	RET()
+}
+
+// tileLoad emits TILELOADD: VEX.128.F2.0F38.W0 4B.
+func tileLoad(tile int, base, index reg.GPPhysical, at int) {
+	memory(fmt.Sprintf("TILELOADD %d(%s)(%s*1), tmm%d", at, base.Asm(), index.Asm(), tile), 0x7b, tile, base, index, at)
+}
+
+// tileStore emits TILESTORED: VEX.128.F3.0F38.W0 4B.
+func tileStore(tile int, base, index reg.GPPhysical, at int) {
+	memory(fmt.Sprintf("TILESTORED tmm%d, %d(%s)(%s*1)", tile, at, base.Asm(), index.Asm()), 0x7a, tile, base, index, at)
+}
+
+// memory emits an instruction on a tile and base + index, with 32 bits of displacement.
+func memory(text string, prefix byte, tile int, base, index reg.GPPhysical, at int) {
+	emit(text, 0xc4, 0xe2, prefix, 0x4b,
+		0x84|byte(tile)<<3, byte(number(index))<<3|byte(number(base)),
+		byte(at), byte(at>>8), byte(at>>16), byte(at>>24))
+}
+
+// number returns the number of a register in an instruction.
+func number(r reg.GPPhysical) int {
+	n := int(r.PhysicalIndex())
+	if n > 7 {
+		panic("amx: a register that needs an extension bit")
+	}
+	return n
+}
+
+// tileDot emits TDPBUSD sum, a, b: VEX.128.66.0F38.W0 5E. a is unsigned, b signed.
+func tileDot(sum, a, b int) {
+	emit(fmt.Sprintf("TDPBUSD tmm%d, tmm%d, tmm%d", b, a, sum),
+		0xc4, 0xe2, byte(^b&15)<<3|1, 0x5e, 0xc0|byte(sum)<<3|byte(a))
+}
+
+// emit writes the bytes of an instruction, four and then one at a time.
+func emit(text string, code ...byte) {
+	Comment(text)
+	for len(code) >= 4 {
+		raw("LONG", U32(uint32(code[0])|uint32(code[1])<<8|uint32(code[2])<<16|uint32(code[3])<<24))
+		code = code[4:]
+	}
+	for _, b := range code {
+		raw("BYTE", U8(b))
+	}
+}
+
+func raw(opcode string, value Op) {
+	Instruction(&ir.Instruction{Opcode: opcode, Operands: []Op{value}})
+}

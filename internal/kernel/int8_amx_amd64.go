@@ -1,0 +1,90 @@
+//go:build !purego
+
+package kernel
+
+//go:generate sh -c "cd _asm && go run ./amx -out ../matmul_amx_amd64.s -stubs ../matmul_amx_stubs_amd64.go -pkg kernel"
+
+import "unsafe"
+
+// What the tile unit (AMX) does at a time: 16 rows, and 64 k as 16 rows of four.
+const (
+	amxRows  = 16
+	amxDepth = 64
+)
+
+// A tileConfig is what LDTILECFG loads: the shape of each of the eight tiles.
+// Source: Intel SDM, volume 1, "Tile configuration".
+type tileConfig struct {
+	palette, start byte
+	_              [14]byte
+	rowBytes       [16]uint16
+	rows           [16]byte
+}
+
+// tileConfigs[m] is for m rows, as tileInt8FlatAMX (m ≤ 16) and tileInt8TallAMX use
+// the tiles.
+var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
+	for m := 1; m < len(all); m++ {
+		c := &all[m]
+		c.palette = 1
+		upper, lower := m, m // rows of the sums and of x, in tiles for either half
+		if m > amxRows {
+			upper, lower = amxRows, m-amxRows
+		}
+		for tile, rows := range []int{upper, upper, lower, lower, upper, lower, amxRows, amxRows} {
+			c.rowBytes[tile], c.rows[tile] = 64, byte(rows)
+		}
+		if m <= amxRows {
+			c.rows[5] = amxRows // weights
+		}
+	}
+	return all
+}()
+
+// int8AMX returns the kernels of AVX-512, but for sums of many rows.
+func int8AMX(few tileInt8Func) int8Kernels {
+	k := int8AVX512(tileInt8AMX(few))
+	k.group = 2 * amxRows
+	return k
+}
+
+// tileInt8AMX makes a tileInt8Func of few, to which it leaves k beyond a multiple of 64
+// and products of few rows: they wait for memory, and tiles made them slower.
+func tileInt8AMX(few tileInt8Func) tileInt8Func {
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
+		n := len(w) / panel
+		blocks := n / amxDepth
+		if blocks == 0 || rows < manyRows {
+			few(acc, x, stride, rows, w, next)
+			return
+		}
+		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
+		for r := 0; r < rows; r += 2 * amxRows {
+			m := min(2*amxRows, rows-r)
+			next.fetch(r, m)
+			tile := tileInt8TallAMX
+			if m <= amxRows {
+				tile = tileInt8FlatAMX
+			}
+			tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), blocks, &tileConfigs[m].palette)
+		}
+		if done := blocks * amxDepth; done < n {
+			few(acc, x[done:], stride, rows, w[done*panel:], next)
+		}
+	}
+}
+
+// amxPeak does n rounds of what ceiling.go counts.
+func amxPeak(n int) {
+	dotPeakAMX(&tileConfigs[2*amxRows].palette, &amxPeakData[0], n)
+}
+
+// amxPeakData is data without a pattern.
+var amxPeakData = func() (data [4096]byte) {
+	x := uint32(1)
+	for i := range data {
+		x = x*1664525 + 1013904223
+		data[i] = byte(x >> 24)
+	}
+	return data
+}()
