@@ -1,16 +1,18 @@
 package model_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"strings"
+	"io/fs"
+	"testing/fstest"
 
-	"verity/internal/testmodel"
 	"verity/model"
+	"verity/models/demo"
 )
 
 func ExampleOpenFS() {
-	c, err := model.OpenFS(testmodel.FS(testmodel.Named("odd")), "odd")
+	c, err := model.OpenFS(demo.Target(), "demo")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -22,17 +24,25 @@ func ExampleOpenFS() {
 		return
 	}
 	fmt.Println(w, c.Features.ChunkSeconds, "s")
-	// Output: [100 72] f32 3 s
+	// Output: [640 160] f16 8 s
 }
 
+// A configuration that does not fit the weights: the error says which tensor.
 func ExampleTensorError() {
-	files := testmodel.FS(testmodel.Named("odd"))
-	config := files["config.json"]
-	config.Data = []byte(strings.Replace(string(config.Data), `"decoder_ffn_dim": 100`, `"decoder_ffn_dim": 288`, 1))
-	_, err := model.OpenFS(files, "odd")
+	files := fstest.MapFS{}
+	for _, name := range []string{"config.json", "model.safetensors"} {
+		data, err := fs.ReadFile(demo.Target(), name)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		data = bytes.Replace(data, []byte(`"decoder_ffn_dim": 640`), []byte(`"decoder_ffn_dim": 320`), 1)
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	_, err := model.OpenFS(files, "changed")
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, model.ErrShape))
 	// Output:
-	// odd/model.safetensors: tensor model.decoder.layers.0.fc1.weight: wrong shape: got [100 72] f32, want [288 72]
+	// changed/model.safetensors: tensor model.decoder.layers.0.fc1.weight: wrong shape: got [640 160] f16, want [320 160]
 	// true
 }

@@ -1,0 +1,61 @@
+package verity_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"verity"
+	"verity/models/demo"
+	"verity/precision"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// A model of your own is opened with verity.Open(ctx, "whisper-small", verity.Options{}).
+// The demo model knows spoken digits and is inside this module.
+func Example() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, demo.Target(), "demo", verity.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	t, err := m.Transcribe(ctx, "models/demo/demo.wav")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(t.Text)
+	// Output: one nine seven six eight three five seven seven four
+}
+
+// Speculative decoding and subtitles: int8 weights, and drafts by n-grams.
+func ExampleModel_TranscribeReader() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, demo.Target(), "demo", verity.Options{
+		Precision: precision.Of(precision.Int8),
+		Assistant: "ngram",
+		Decoding:  transcribe.Options{Language: "en", Spans: []transcribe.Span{{Start: 0, End: 3}}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	t, err := m.TranscribeReader(ctx, "demo.wav", bytes.NewReader(demo.Sample()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := transcript.Write(os.Stdout, transcript.SRT, t); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 1
+	// 00:00:00,100 --> 00:00:00,600
+	// one
+	//
+	// 2
+	// 00:00:01,300 --> 00:00:02,800
+	// nine seven
+}

@@ -1,0 +1,150 @@
+package verity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"verity/audio"
+	"verity/model"
+	"verity/precision"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// Options configures Open. The zero value uses every core, keeps the weights as exact
+// as the files have them, decodes without an assistant and detects the language.
+type Options struct {
+	// Threads is how many threads the model has. 0 means one for each core. The
+	// text does not depend on it.
+	Threads int
+
+	// Precision is what weights, activations and caches are held in. Zero means f16 if
+	// no weight changes by it, else as stored. precision.Of(precision.Int8) is the
+	// fastest.
+	Precision precision.Precision
+
+	// Assistant drafts tokens: none, ngram, bigram, self, or the directory of a
+	// distilled decoder or of a smaller model of the same family. Empty means none. The
+	// text does not depend on it.
+	Assistant string
+
+	// AssistantPrecision is what the assistant's weights are held in. Zero means int8.
+	AssistantPrecision precision.Precision
+
+	// Decoding says what to write and how: language, task, thresholds, prompt. The zero
+	// value is that of openai/whisper.
+	Decoding transcribe.Options
+}
+
+// A Model transcribes sound. It is safe for concurrent use.
+type Model struct {
+	*transcribe.Model
+	transcriber *transcribe.Transcriber
+	files       []io.Closer
+}
+
+// Open loads the model in a directory of Hugging Face layout. Close ends it.
+func Open(ctx context.Context, dir string, o Options) (*Model, error) {
+	c, err := model.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, c, o)
+}
+
+// OpenFS loads the model whose files are at the root of fsys. Name is used in errors.
+func OpenFS(ctx context.Context, fsys fs.FS, name string, o Options) (*Model, error) {
+	c, err := model.OpenFS(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, c, o)
+}
+
+// open loads c, and closes it if that fails.
+func open(ctx context.Context, c *model.Checkpoint, o Options) (*Model, error) {
+	m := &Model{files: []io.Closer{c}}
+	if err := m.load(ctx, c, o); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+func (m *Model) load(ctx context.Context, c *model.Checkpoint, o Options) error {
+	a := transcribe.Assistant{Precision: o.AssistantPrecision}
+	switch method := transcribe.Method(o.Assistant); method {
+	case "", transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
+		a.Method = method
+	default:
+		small, err := model.Open(o.Assistant)
+		if err != nil {
+			return fmt.Errorf("assistant: %w", err)
+		}
+		m.files = append(m.files, small)
+		a.Checkpoint = small
+	}
+	var err error
+	m.Model, err = transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: o.Threads, Precision: o.Precision, Assistant: a})
+	if err != nil {
+		return err
+	}
+	m.transcriber, err = transcribe.New(m.Model, o.Decoding)
+	return err
+}
+
+// Transcribe transcribes a sound file.
+func (m *Model) Transcribe(ctx context.Context, file string) (*transcript.Transcript, error) {
+	clip, err := audio.Input{}.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+}
+
+// TranscribeReader transcribes sound in any file format that audio.OpenReader knows.
+// Name is used in errors.
+func (m *Model) TranscribeReader(ctx context.Context, name string, r io.Reader) (*transcript.Transcript, error) {
+	clip, err := audio.Input{}.OpenReader(ctx, name, r)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+}
+
+// TranscribeSamples transcribes mono samples from -1 to 1 at audio.SampleRate.
+func (m *Model) TranscribeSamples(ctx context.Context, samples []float32) (*transcript.Transcript, error) {
+	clip := audio.FromSamples("samples", samples)
+	defer clip.Close()
+	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+}
+
+// With returns the same model with other options of decoding. It shares all weights
+// with m, and ends with m: it need not be closed.
+func (m *Model) With(o transcribe.Options) (*Model, error) {
+	t, err := transcribe.New(m.Model, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Model: m.Model, transcriber: t}, nil
+}
+
+// Transcriber returns what transcribes clips, for segments and progress as they come.
+func (m *Model) Transcriber() *transcribe.Transcriber { return m.transcriber }
+
+// Close ends the model's threads and closes its files. Nothing may use it after.
+func (m *Model) Close() error {
+	if m.Model != nil && m.files != nil {
+		m.Model.Close()
+	}
+	var problems []error
+	for _, f := range m.files {
+		problems = append(problems, f.Close())
+	}
+	m.files = nil
+	return errors.Join(problems...)
+}
