@@ -48,7 +48,7 @@ type Model struct {
 
 // Open loads the model in a directory of Hugging Face layout. Close ends it.
 func Open(ctx context.Context, dir string, o Options) (*Model, error) {
-	c, err := model.Open(dir)
+	c, err := model.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (m *Model) load(ctx context.Context, c *model.Checkpoint, o Options) error 
 	case "", transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		a.Method = method
 	default:
-		small, err := model.Open(o.Assistant)
+		small, err := model.Open(ctx, o.Assistant)
 		if err != nil {
 			return fmt.Errorf("assistant: %w", err)
 		}
