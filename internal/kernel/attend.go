@@ -147,11 +147,3 @@ func (s *Scratch) give(b *attendBuffer) {
 	defer s.mu.Unlock()
 	s.free = append(s.free, b)
 }
-
-// grow returns x with length n; its contents are undefined.
-func grow(x []float32, n int) []float32 {
-	if cap(x) < n {
-		return make([]float32, n)
-	}
-	return x[:n]
-}

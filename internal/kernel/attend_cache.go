@@ -31,14 +31,6 @@ func newStore(n int, d precision.Format) store {
 	panic("kernel: attention caches are f32, f16 or int8")
 }
 
-// cacheMemory returns zeros, in large pages if there are many: a cache is read from
-// front to back for every token, as weights are.
-func cacheMemory[E float32 | uint16](n int) []E {
-	x := make([]E, n)
-	preferHugePages(bytesOf(x))
-	return x
-}
-
 // memory returns what lies from offset on, and the size of n numbers in bytes. It is not
 // for int8.
 func (s *store) memory(offset, n int) ([]byte, int) {
@@ -119,17 +111,7 @@ func (k *Keys) at(head, panel int) int { return (head*k.panels + panel) * k.dept
 // they do not fit.
 func (k *Keys) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 	checkSet(k.heads*k.dim, k.capacity, pos, n, x, xStride)
-	if n < panelKeys {
-		for h := range k.heads {
-			k.put(h, 0, k.dim, pos, n, x[h*k.dim:], xStride)
-		}
-		return
-	}
-	p.For(k.heads, 1, func(lo, hi int) {
-		for h := lo; h < hi; h++ {
-			k.put(h, 0, k.dim, pos, n, x[h*k.dim:], xStride)
-		}
-	})
+	setHeads(p, k, k.heads, k.dim, pos, n, x, xStride)
 }
 
 // put stores numbers d … d+cols-1 of one head of n keys: for position pos+i,
@@ -208,17 +190,7 @@ func (v *Values) at(head, pos int) int {
 // Set stores n values, as [Keys.Set] does keys.
 func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 	checkSet(v.heads*v.dim, v.capacity, pos, n, x, xStride)
-	if n < panelKeys {
-		for h := range v.heads {
-			v.put(h, 0, v.dim, pos, n, x[h*v.dim:], xStride)
-		}
-		return
-	}
-	p.For(v.heads, 1, func(lo, hi int) {
-		for h := lo; h < hi; h++ {
-			v.put(h, 0, v.dim, pos, n, x[h*v.dim:], xStride)
-		}
-	})
+	setHeads(p, v, v.heads, v.dim, pos, n, x, xStride)
 }
 
 // put stores what Keys.put does of values.
@@ -255,6 +227,26 @@ func (v *Values) CopyPrefix(from *Values, n int) {
 
 // Bytes returns the size of the cache.
 func (v *Values) Bytes() int64 { return v.bytes() + 4*int64(len(v.scale)) }
+
+// A putter is Keys or Values: put stores columns d … d+cols-1 of one head.
+type putter interface {
+	put(head, d, cols, pos, n int, x []float32, xStride int)
+}
+
+// setHeads puts n positions of every head into a cache, on all threads if they are many.
+func setHeads(p *parallel.Pool, c putter, heads, dim, pos, n int, x []float32, xStride int) {
+	if n < panelKeys {
+		for h := range heads {
+			c.put(h, 0, dim, pos, n, x[h*dim:], xStride)
+		}
+		return
+	}
+	p.For(heads, 1, func(lo, hi int) {
+		for h := lo; h < hi; h++ {
+			c.put(h, 0, dim, pos, n, x[h*dim:], xStride)
+		}
+	})
+}
 
 // checkSet panics unless n rows of width numbers fit a cache at pos.
 func checkSet(width, capacity, pos, n int, x []float32, xStride int) {

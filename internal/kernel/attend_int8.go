@@ -19,21 +19,21 @@ type int8Buffer struct {
 func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows block, panels int) {
 	k, n := j.spans[rows.lo].K, rows.rows()
 	i8 := &b.int8
-	i8.query = growBytes(i8.query, n*k.depth)
+	i8.query = resize(i8.query, n*k.depth)
 	for r := range n {
 		x := j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim]
 		inverse, scale := int8Scale(int8s.fn.maxAbs(x))
 		q := i8.query[r*k.depth:][:k.depth]
 		int8s.fn.quantise(q[:j.dim], x, inverse)
 		for d := j.dim; d < k.depth; d++ {
-			q[d] = 128
+			q[d] = int8Zero
 		}
 		i8.scale[r], i8.start[r] = scale*j.scale, centre(q)
 	}
 	attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.i8[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
 }
 
-// centre takes 128 off every byte of q, and returns -128 times their sum. The length is
+// centre takes int8Zero off every byte of q, and returns -int8Zero times their sum. The length is
 // a multiple of four.
 func centre(q []byte) int32 {
 	const low = 0x00ff00ff00ff00ff
@@ -43,13 +43,13 @@ func centre(q []byte) int32 {
 		pairs := v&low + v>>8&low
 		pairs += pairs >> 16
 		sum += pairs&0xffff + pairs>>32&0xffff
-		binary.LittleEndian.PutUint64(q[i:], v^0x8080808080808080)
+		binary.LittleEndian.PutUint64(q[i:], v^int8Signs)
 	}
 	for i := n; i < len(q); i++ {
 		sum += uint64(q[i])
-		q[i] ^= 0x80
+		q[i] -= int8Zero
 	}
-	return -128 * (int32(sum) - 128*int32(len(q)))
+	return -int8Zero * (int32(sum) - int8Zero*int32(len(q)))
 }
 
 // mixInt8 sets dst of a tile of rows to the weighted values, given their scores, a block
@@ -59,8 +59,8 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.int8
 	_, longest := j.lengths(rows)
 	blocks := (longest + weightBlock - 1) / weightBlock
-	i8.weights = growBytes(i8.weights, blocks*weightStep)
-	i8.units = grow(i8.units, blocks*tileRows)
+	i8.weights = resize(i8.weights, blocks*weightStep)
+	i8.units = resize(i8.units, blocks*tileRows)
 	for r := range n {
 		seen := j.spans[rows.lo+r].N
 		if (seen+lanes-1)&^(lanes-1) < longest {
@@ -162,7 +162,7 @@ func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 				row := t.quad[r*panel:][:panel]
 				int8s.fn.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
 				for c := cols; c < panel; c++ {
-					row[c] = 128 // zero
+					row[c] = int8Zero
 				}
 			}
 			to := v.i8[v.at(head, p)+d*4*v.quads:]
@@ -171,17 +171,9 @@ func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 				continue
 			}
 			for c, q := range t.quad[:panel] {
-				to[4*c] = q ^ 0x80
+				to[4*c] = q - int8Zero
 			}
 		}
 		i += many
 	}
-}
-
-// growBytes is grow for bytes.
-func growBytes(x []byte, n int) []byte {
-	if cap(x) < n {
-		return aligned(n)
-	}
-	return x[:n]
 }

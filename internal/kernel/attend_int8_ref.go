@@ -25,7 +25,7 @@ type scoreInt8Func = func(dst []float32, stride int, q []byte, start []int32, qS
 var (
 	attendInt8Impls = append(attendInt8Arch(), impl[attendInt8Ops]{"ref", true, attendInt8Ref})
 	attendInt8      = pick(attendInt8Impls).fn
-	attendInt8Ref   = attendInt8Ops{scoreInt8Ref, weightsRef, quadsRef}
+	attendInt8Ref   = attendInt8Ops{score: scoreInt8Ref, weights: weightsRef, quads: quadsRef}
 )
 
 func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
@@ -110,7 +110,7 @@ func levelScale(m uint32) (inverse, scale float32) {
 func quadsRef(dst *[4 * panel]byte, x *[4 * panel]byte) {
 	for r := range 4 {
 		for c := range panel {
-			dst[4*c+r] = x[r*panel+c] ^ 0x80
+			dst[4*c+r] = x[r*panel+c] - int8Zero
 		}
 	}
 }

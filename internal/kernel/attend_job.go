@@ -65,12 +65,12 @@ func (j *attendJob) score(b *attendBuffer, head int, rows block) {
 	_, n := j.lengths(rows)
 	panels := (n + panelKeys - 1) / panelKeys
 	b.stride = panels*panelKeys + lanes // the lanes keep rows out of each other's cache sets
-	b.scores = grow(b.scores, rows.rows()*b.stride)
+	b.scores = resize(b.scores, rows.rows()*b.stride)
 	if j.spans[rows.lo].K.i8 != nil {
 		j.scoreInt8(b, head, rows, panels)
 		return
 	}
-	b.query = grow(b.query, rows.rows()*j.dim)
+	b.query = resize(b.query, rows.rows()*j.dim)
 	for r := range rows.rows() {
 		vector.scale(b.query[r*j.dim:][:j.dim], j.q[(rows.lo+r)*j.qStride+head*j.dim:][:j.dim], j.scale)
 	}
@@ -102,7 +102,7 @@ func (j *attendJob) exponents(b *attendBuffer, rows block) {
 // NaN and -0+0 is +0.
 func (j *attendJob) mix(b *attendBuffer, head int, rows block) {
 	v := j.spans[rows.lo].V
-	b.out = grow(b.out, rows.rows()*v.cols)
+	b.out = resize(b.out, rows.rows()*v.cols)
 	common, _ := j.lengths(rows)
 	j.mixRows(b, head, rows, block{0, rows.rows()}, 0, common)
 	for r := range rows.rows() {

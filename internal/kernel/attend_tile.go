@@ -40,7 +40,7 @@ var (
 	attend      = pick(attendImpls).fn
 )
 
-var attendRef = attendOps{attendF32Ref, attendF16Ref}
+var attendRef = attendOps{f32: attendF32Ref, f16: attendF16Ref}
 
 // run computes the tile with b from a store, starting at offset.
 func (o *attendOps) run(s tileShape, a []float32, b *store, offset int, c []float32) {

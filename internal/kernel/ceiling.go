@@ -96,7 +96,7 @@ type ceilingKernels struct {
 
 var (
 	ceilings     = pick(ceilingImpls)
-	ceilingImpls = append(ceilingArch(), impl[ceilingKernels]{"ref", true, ceilingKernels{fmaPeakRef, panel, dotPeakRef, panel, readRef}})
+	ceilingImpls = append(ceilingArch(), impl[ceilingKernels]{"ref", true, ceilingKernels{fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel, read: readRef}})
 )
 
 func fmaPeakRef(n int) {

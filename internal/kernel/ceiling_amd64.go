@@ -6,10 +6,10 @@ package kernel
 
 func ceilingArch() []impl[ceilingKernels] {
 	return []impl[ceilingKernels]{
-		{"amx", hasAMX, ceilingKernels{fmaPeakAVX512, 24 * 16, amxPeak, 4 * amxRows * amxRows * amxDepth, readWith(readAVX512)}},
-		{"avx512", hasAVX512 && hasVNNI, ceilingKernels{fmaPeakAVX512, 24 * 16, dotPeakAVX512, 24 * 64, readWith(readAVX512)}},
-		{"avx512", hasAVX512, ceilingKernels{fmaPeakAVX512, 24 * 16, dotPeakAVX2, 8 * 16, readWith(readAVX512)}},
-		{"avx2", hasAVX2, ceilingKernels{fmaPeakAVX2, 12 * 8, dotPeakAVX2, 8 * 16, readWith(readAVX2)}},
+		{"amx", hasAMX, ceilingKernels{fma: fmaPeakAVX512, fmaPerRound: 24 * 16, dot: amxPeak, dotPerRound: 4 * amxRows * amxRows * amxDepth, read: readWith(readAVX512)}},
+		{"avx512", hasAVX512 && hasVNNI, ceilingKernels{fma: fmaPeakAVX512, fmaPerRound: 24 * 16, dot: dotPeakAVX512, dotPerRound: 24 * 64, read: readWith(readAVX512)}},
+		{"avx512", hasAVX512, ceilingKernels{fma: fmaPeakAVX512, fmaPerRound: 24 * 16, dot: dotPeakAVX2, dotPerRound: 8 * 16, read: readWith(readAVX512)}},
+		{"avx2", hasAVX2, ceilingKernels{fma: fmaPeakAVX2, fmaPerRound: 12 * 8, dot: dotPeakAVX2, dotPerRound: 8 * 16, read: readWith(readAVX2)}},
 	}
 }
 

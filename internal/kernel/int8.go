@@ -30,7 +30,7 @@ func (t *matmul) quantise(p *parallel.Pool) {
 		r.q = aligned(need)
 	}
 	r.q = r.q[:need]
-	r.scale = grow(r.scale, t.rows)
+	r.scale = resize(r.scale, t.rows)
 	r.full = true
 	if t.rows < quantiseRows {
 		t.quantiseRange(0, t.rows)

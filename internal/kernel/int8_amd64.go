@@ -2,13 +2,11 @@
 
 package kernel
 
-import "unsafe"
-
 func int8Arch() []impl[int8Kernels] {
 	far := int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512)
 	near := int8ByRows(tileInt8x1NearAVX512, tileInt8x2NearAVX512, tileInt8x3NearAVX512, tileInt8x4NearAVX512, tileInt8x5NearAVX512, tileInt8x6NearAVX512)
 	first, second := int8Near(near, far), far
-	if !prefetchFew { // tests have both
+	if !prefetch.few { // tests have both
 		first, second = second, first
 	}
 	return []impl[int8Kernels]{
@@ -45,79 +43,5 @@ func int8Near(near, far tileInt8Func) tileInt8Func {
 			return
 		}
 		far(acc, x, stride, rows, w, next)
-	}
-}
-
-// An asmInt8Tile is a tileInt8Func for one number of rows, with the arguments of
-// an asmTile. n counts k in fours.
-type asmInt8Tile = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
-
-// int8ByRows makes a tileInt8Func of tiles for 1, 2, … rows, as byRows does.
-func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
-		n := len(w) / panel
-		if n == 0 || rows == 0 {
-			return
-		}
-		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		g := newGroups(rows, len(tiles), 4*panel, n/4, next)
-		for r := 0; r < rows; {
-			m := g.next()
-			next.fetch(r, m)
-			tiles[m-1](&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), n/4, g.ahead, g.pace)
-			r += m
-		}
-	}
-}
-
-// int8ByDepth does as byDepth for int8.
-func int8ByDepth(tile tileInt8Func) tileInt8Func {
-	const step = 256
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
-		for k, n := 0, len(w)/panel; k < n; k += step {
-			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel))
-		}
-	}
-}
-
-func maxAbsWith(f func(x *float32, n int) uint32) func(x []float32) uint32 {
-	return func(x []float32) uint32 {
-		n := len(x) &^ 15
-		m := maxAbsRef(x[n:])
-		if n > 0 {
-			m = max(m, f(&x[0], n))
-		}
-		return m
-	}
-}
-
-func quantiseWith(f func(dst *uint8, x *float32, n int, inverse float32)) func(dst []uint8, x []float32, inverse float32) {
-	return func(dst []uint8, x []float32, inverse float32) {
-		n := len(x) &^ 15
-		quantiseRef(dst[n:len(x)], x[n:], inverse)
-		if n > 0 {
-			f(&dst[0], &x[0], n, inverse)
-		}
-	}
-}
-
-func finishInt8With(f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, cols, stride, rows int)) finishInt8Func {
-	return func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
-		if n := len(bias); n > 0 && rows > 0 {
-			_, _, _, _, _ = dst[(rows-1)*stride+n-1], acc[rows*panel-1], offset[n-1], xScale[rows-1], scale[n-1]
-			f(&dst[0], &acc[0], &offset[0], &xScale[0], &scale[0], &bias[0], n, 4*stride, rows)
-		}
-	}
-}
-
-// finishInt8Full makes a finishInt8Func of f, for full panels, and ref.
-func finishInt8Full(f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int), ref finishInt8Func) finishInt8Func {
-	return func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
-		if len(bias) < panel || rows == 0 {
-			ref(dst, acc, offset, xScale, scale, bias, stride, rows)
-			return
-		}
-		_, _, _, _, _ = dst[(rows-1)*stride+panel-1], acc[rows*panel-1], offset[panel-1], xScale[rows-1], scale[panel-1]
-		f(&dst[0], &acc[0], &offset[0], &xScale[0], &scale[0], &bias[0], 4*stride, rows)
 	}
 }

@@ -43,7 +43,7 @@ type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bi
 var (
 	int8s     = pick(int8Impls)
 	int8Impls = append(int8Arch(), impl[int8Kernels]{"ref", true, int8Ref})
-	int8Ref   = int8Kernels{maxAbsRef, quantiseRef, tileInt8Ref, storeInt8Ref, addInt8Ref, 0}
+	int8Ref   = int8Kernels{maxAbs: maxAbsRef, quantise: quantiseRef, tile: tileInt8Ref, store: storeInt8Ref, add: addInt8Ref}
 )
 
 // maxAbsRef returns the bits of the largest |x[i]|. As integers they order as the
@@ -83,7 +83,7 @@ func roundInt8(v, inverse float32) int32 {
 func quantiseRef(dst []uint8, x []float32, inverse float32) {
 	dst = dst[:len(x)]
 	for i, v := range x {
-		dst[i] = uint8(roundInt8(v, inverse) + 128)
+		dst[i] = uint8(roundInt8(v, inverse) + int8Zero)
 	}
 }
 

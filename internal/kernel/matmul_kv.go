@@ -58,7 +58,7 @@ var outputs = sync.Pool{New: func() any { return new([]float32) }}
 func multiplySet(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
 	scratch := outputs.Get().(*[]float32)
 	defer outputs.Put(scratch)
-	*scratch = grow(*scratch, len(places)*w.out)
+	*scratch = resize(*scratch, len(places)*w.out)
 	width, all := places[0].K.heads*places[0].K.dim, *scratch
 	multiply(p, matmul{dst: all, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, stride: w.out, rounded: keep})
 	for r, to := range places {

@@ -40,7 +40,10 @@ type finishFunc = func(dst, acc, bias []float32, stride, rows int)
 var (
 	tiles     = pick(tileImpls)
 	tileImpls = append(tileArch(), impl[tileKernels]{"ref", true, tilesRef})
-	tilesRef  = tileKernels{tileF32Ref, tileF16Ref, tileBF16Ref, widenF16Ref, widenBF16Ref, storeSumsRef, addSumsRef}
+	tilesRef  = tileKernels{
+		f32: tileF32Ref, f16: tileF16Ref, bf16: tileBF16Ref, widenF16: widenF16Ref, widenBF16: widenBF16Ref,
+		store: storeSumsRef, add: addSumsRef,
+	}
 )
 
 func tileF32Ref(acc, x []float32, stride, rows int, w []float32, _ hint) {

@@ -7,9 +7,9 @@ import "unsafe"
 const manyRows = 24
 
 // wideRows is from how many rows on half-precision weights are widened once, into a
-// scratch, instead of by each group of rows. At 24 rows that made a pass of a tiny
-// decoder a third slower, at 48 a sixth (docs/log/2026-11-21-drafting.md).
-const wideRows = 64
+// scratch, instead of by each group of rows. Widening earlier costs up to a sixth at 24
+// rows, later up to a twentieth at 63 (docs/log/2026-11-21-drafting.md).
+const wideRows = 48
 
 // few is how many rows go through a panel together.
 const few = 6
@@ -55,7 +55,7 @@ func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile til
 	step, ahead := blocks(rows, t.w.in, 2*panel, blockBytes, maxDepth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
-		if block := w[k*panel:][:n*panel]; rows < manyRows {
+		if block := w[k*panel:][:n*panel]; rows < wideRows {
 			tile(s.acc[:], x[k:], t.xStride, rows, block, hint{ahead: ahead})
 		} else {
 			widen(s.wide[:], block)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"unsafe"
 
 	"verity/internal/tensor"
 	"verity/precision"
@@ -117,10 +116,6 @@ func (m *Matrix) place(o int) int {
 	return o/panel*panel*m.depth() + c
 }
 
-// bf16Column returns the place of column c in a panel of bf16: in each half, 0,
-// 16, 1, 17, … 15, 31.
-func bf16Column(c int) int { return c&32 | c&15<<1 | c>>4&1 }
-
 // Pack packs ws, stacked along their outputs, as a Matrix whose weights are
 // stored as store. Each of ws is [out][in], f32, f16 or bf16, with the same in.
 //
@@ -189,29 +184,4 @@ func packable(w tensor.Tensor) error {
 		return fmt.Errorf("kernel: cannot pack weights stored as %v", w.DType)
 	}
 	return nil
-}
-
-// aligned returns n zero bytes that start on a 64-byte boundary, so that no
-// vector load crosses a cache line.
-func aligned(n int) []byte {
-	buf := make([]byte, n+63) // fresh pages are not there before they are written to
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & 63
-	buf = buf[skip : skip+n : skip+n]
-	preferHugePages(buf)
-	return buf
-}
-
-// NewFloats returns n zeros, in large pages if there are many.
-func NewFloats(n int) []float32 { return cacheMemory[float32](n) }
-
-// bytesOf returns the memory of x.
-func bytesOf[E float32 | int32 | uint16](x []E) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(E(0))))
-}
-
-// view returns data as elements of another type, in the byte order of this
-// machine. The data must be aligned for it.
-func view[T any](data []byte) []T {
-	var v T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(v)))
 }

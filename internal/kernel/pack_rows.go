@@ -139,10 +139,10 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 		row := f.staged[i*depth:][:depth]
 		int8s.fn.quantise(row[:m.in], f.wide, inverse)
 		for k := m.in; k < depth; k++ {
-			row[k] = 128
+			row[k] = int8Zero
 		}
 		f.rows[i] = row
-		m.scale[o+i], m.offset[o+i] = scale, -128*(sumBytes(row)-128*int32(depth))
+		m.scale[o+i], m.offset[o+i] = scale, -int8Zero*(sumBytes(row)-int8Zero*int32(depth))
 	}
 	return nil
 }
@@ -164,14 +164,13 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 // turn writes count elements of each of the first n rows to columns c, c+1, … of a
 // panel.
 func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
-	const signs = 0x8080808080808080 // takes the 128 back
 	switch m.store {
 	case precision.F32:
 		f.words(to, c, n, count, 0)
 	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
 		for k := 0; k < count; k += turnBytes {
 			block := min(turnBytes, count-k)
-			f.words(to[k*panel:], c, n, block/4, signs)
+			f.words(to[k*panel:], c, n, block/4, int8Signs)
 			for i := range n {
 				f.rows[i] = f.rows[i][block:]
 			}
@@ -295,13 +294,4 @@ func sumBytes(row []byte) (sum int32) {
 		sum += int32(b)
 	}
 	return sum
-}
-
-// resize returns s with length n, its content undefined.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		var v T // aligned, for view
-		return view[T](aligned(n * int(unsafe.Sizeof(v))))
-	}
-	return s[:n]
 }

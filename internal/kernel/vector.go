@@ -36,7 +36,10 @@ var (
 	vector      = pick(vectorImpls).fn
 )
 
-var vectorRef = vectorOps{addRef, geluRef, normRef, maxRef, indexRef, expSumRef, sumExpRef, divRef, scaleRef, scatterHalfRef, narrowRef, turnRef, turnHalfRef}
+var vectorRef = vectorOps{
+	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, index: indexRef, expSum: expSumRef, sumExp: sumExpRef,
+	div: divRef, scale: scaleRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
+}
 
 // partials are the sixteen running sums of a reduction. Element i belongs to
 // partial i%16. If the length is not a multiple of sixteen, the last partials

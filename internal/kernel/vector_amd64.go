@@ -5,51 +5,14 @@ package kernel
 func vectorArch() []impl[vectorOps] {
 	return []impl[vectorOps]{
 		{"avx512", hasAVX512, vectorOps{
-			vecAddAVX512, vecGeluAVX512, vecNormAVX512, vecMaxAVX512, vecIndexAVX512, vecExpSumAVX512, vecSumExpAVX512, vecDivAVX512, vecScaleAVX512,
-			vecScatterHalfAVX2, narrowWith(vecNarrowAVX2), turnWith(vecTurnAVX2, turnRef), turnWith(vecTurnHalfAVX2, turnHalfRest),
+			add: vecAddAVX512, gelu: vecGeluAVX512, norm: vecNormAVX512, max: vecMaxAVX512, index: vecIndexAVX512, expSum: vecExpSumAVX512, sumExp: vecSumExpAVX512,
+			div: vecDivAVX512, scale: vecScaleAVX512, scatterHalf: vecScatterHalfAVX2, narrow: narrowWith(vecNarrowAVX2),
+			turn: turnWith(vecTurnAVX2, turnRef), turnHalf: turnWith(vecTurnHalfAVX2, turnByRows(vecScatterHalfAVX2)),
 		}},
 		{"avx2", hasAVX2, vectorOps{
-			vecAddAVX2, vecGeluAVX2, vecNormAVX2, vecMaxAVX2, vecIndexAVX2, vecExpSumAVX2, vecSumExpAVX2, vecDivAVX2, vecScaleAVX2,
-			vecScatterHalfAVX2, narrowWith(vecNarrowAVX2), turnWith(vecTurnAVX2, turnRef), turnWith(vecTurnHalfAVX2, turnHalfRest),
+			add: vecAddAVX2, gelu: vecGeluAVX2, norm: vecNormAVX2, max: vecMaxAVX2, index: vecIndexAVX2, expSum: vecExpSumAVX2, sumExp: vecSumExpAVX2,
+			div: vecDivAVX2, scale: vecScaleAVX2, scatterHalf: vecScatterHalfAVX2, narrow: narrowWith(vecNarrowAVX2),
+			turn: turnWith(vecTurnAVX2, turnRef), turnHalf: turnWith(vecTurnHalfAVX2, turnByRows(vecScatterHalfAVX2)),
 		}},
-	}
-}
-
-func narrowWith(f func(dst *uint16, x *float32, n int)) func(dst []uint16, x []float32) {
-	return func(dst []uint16, x []float32) {
-		dst = dst[:len(x)]
-		n := len(x) &^ 7
-		if n > 0 {
-			f(&dst[0], &x[0], n)
-		}
-		narrowRef(dst[n:], x[n:])
-	}
-}
-
-// turnWith makes a turnFunc of f, for multiples of eight rows and columns, and one
-// for the rest.
-func turnWith[E float32 | uint16](f func(dst *E, x *float32, stride, rows, cols int), rest turnFunc[E]) turnFunc[E] {
-	return func(dst []E, x []float32, stride, rows, cols int) {
-		if rows == 0 || cols == 0 {
-			return
-		}
-		_, _ = x[(rows-1)*stride+cols-1], dst[(cols-1)*panelKeys+rows-1]
-		m, n := rows&^7, cols&^7
-		if m > 0 && n > 0 {
-			f(&dst[0], &x[0], 4*stride, m, n)
-		}
-		if m > 0 && n < cols {
-			rest(dst[n*panelKeys:], x[n:], stride, m, cols-n)
-		}
-		if m < rows {
-			rest(dst[m:], x[m*stride:], stride, rows-m, cols)
-		}
-	}
-}
-
-// turnHalfRest goes by rows: a token alone has one.
-func turnHalfRest(dst []uint16, x []float32, stride, rows, cols int) {
-	for r := range rows {
-		vecScatterHalfAVX2(dst[r:(cols-1)*panelKeys+r+1], panelKeys, x[r*stride:][:cols])
 	}
 }

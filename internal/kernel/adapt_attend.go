@@ -1,0 +1,81 @@
+package kernel
+
+import "unsafe"
+
+// An attendFunc is a tile of one shape over storage of type E. Strides are in
+// bytes.
+type attendFunc[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool)
+
+// An attendTable holds the tiles by width (1, 2, 4 vectors) and number of rows,
+// less one.
+type attendTable[E float32 | uint16] struct {
+	tiles [3][tileRows]attendFunc[E]
+
+	// chunk is how deep a tile of several rows goes at a time, if it is narrower
+	// inside than it seems: b is in a cache near by for its further pieces then.
+	chunk int
+}
+
+// run does a tile. It panics if a slice is too short for the shape.
+func (t *attendTable[E]) run(s tileShape, a []float32, b []E, c []float32) {
+	_ = a[(s.rows-1)*s.aStride+s.depth-1]
+	_ = b[(s.panels-1)*s.bPanel+(s.depth-1)*s.bStride+lanes*s.vectors-1]
+	_ = c[(s.rows-1)*s.cStride+(s.panels-1)*panelKeys+lanes*s.vectors-1]
+	if s.vectors == 3 {
+		s.vectors = 2
+		t.run(s, a, b, c)
+		s.vectors = 1
+		t.run(s, a, b[2*lanes:], c[2*lanes:])
+		return
+	}
+	if t.chunk == 0 || s.rows == 1 || s.panels > 1 {
+		t.call(s, a, b, c)
+		return
+	}
+	for i, depth := 0, s.depth; i < depth; i += t.chunk {
+		s.depth = min(t.chunk, depth-i)
+		t.call(s, a[i:], b[i*s.bStride:], c)
+		s.carry = true
+	}
+}
+
+// call runs the function of a shape.
+func (t *attendTable[E]) call(s tileShape, a []float32, b []E, c []float32) {
+	const float = 4
+	elem := int(unsafe.Sizeof(b[0]))
+	t.tiles[s.vectors/2][s.rows-1](s.panels, s.depth, &a[0], float*s.aStride, &b[0], elem*s.bStride, elem*s.bPanel,
+		&c[0], float*s.cStride, s.carry)
+}
+
+// An asmScoreInt8 is a scoreInt8Func for one number of rows. Strides are in bytes.
+type asmScoreInt8 = func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)
+
+// scoreInt8With makes a scoreInt8Func of functions for 1, 2, … rows.
+func scoreInt8With(tiles ...asmScoreInt8) scoreInt8Func {
+	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
+		if rows == 0 || panels == 0 {
+			return
+		}
+		keys := panels * panelKeys
+		_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
+		_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
+		for r := 0; r < rows; {
+			m := min(len(tiles), rows-r)
+			tiles[m-1](&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels)
+			r += m
+		}
+	}
+}
+
+func weightsWith(f func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32) float32) func(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
+	return func(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
+		n := len(x)
+		if n == 0 {
+			return 0
+		}
+		last := (n - 1) / weightBlock
+		full := (n + lanes - 1) &^ (lanes - 1)
+		_, _, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*tileRows], x[:full], scale[n-1]
+		return f(&dst[0], weightStep, &unit[0], 4*tileRows, &x[0], &scale[0], n, m)
+	}
+}

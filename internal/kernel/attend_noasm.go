@@ -1,5 +1,0 @@
-//go:build purego || !amd64
-
-package kernel
-
-func attendArch() []impl[attendOps] { return nil }

@@ -1,0 +1,45 @@
+package kernel
+
+import "unsafe"
+
+// aligned returns n zero bytes that start on a 64-byte boundary, so that no
+// vector load crosses a cache line.
+func aligned(n int) []byte {
+	buf := make([]byte, n+63) // fresh pages are not there before they are written to
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & 63
+	buf = buf[skip : skip+n : skip+n]
+	preferHugePages(buf)
+	return buf
+}
+
+// NewFloats returns n zeros, in large pages if there are many.
+func NewFloats(n int) []float32 { return cacheMemory[float32](n) }
+
+// bytesOf returns the memory of x.
+func bytesOf[E float32 | int32 | uint16](x []E) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(E(0))))
+}
+
+// view returns data as elements of another type, in the byte order of this
+// machine. The data must be aligned for it.
+func view[T any](data []byte) []T {
+	var v T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(v)))
+}
+
+// cacheMemory returns zeros, in large pages if there are many: a cache is read from
+// front to back for every token, as weights are.
+func cacheMemory[E float32 | uint16](n int) []E {
+	x := make([]E, n)
+	preferHugePages(bytesOf(x))
+	return x
+}
+
+// resize returns s with length n, its content undefined.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		var v T // aligned, for view
+		return view[T](aligned(n * int(unsafe.Sizeof(v))))
+	}
+	return s[:n]
+}

@@ -1,0 +1,17 @@
+//go:build !amd64 || purego
+
+package kernel
+
+// Without assembly "ref" alone is left. A new architecture has a file with functions
+// and variables of these names, and is taken out of the constraint above.
+
+func tileArch() []impl[tileKernels]             { return nil }
+func int8Arch() []impl[int8Kernels]             { return nil }
+func attendArch() []impl[attendOps]             { return nil }
+func attendInt8Arch() []impl[attendInt8Ops]     { return nil }
+func vectorArch() []impl[vectorOps]             { return nil }
+func widenHalfArch() []impl[widenHalfFunc]      { return nil }
+func ceilingArch() []impl[ceilingKernels]       { return nil }
+func fetchRows(dst *byte, stride int, rows int) {}
+
+var prefetch prefetchPolicy

@@ -1,5 +1,0 @@
-//go:build purego || !amd64
-
-package kernel
-
-func vectorArch() []impl[vectorOps] { return nil }
