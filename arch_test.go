@@ -44,8 +44,9 @@ var plan = map[string]room{
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
-	"bench": {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/show", "model", "parallel", "precision", "tokenizer"}},
-	"synth": {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
+	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/show", "model", "parallel", "precision", "tokenizer"}},
+	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
+	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},
 	"models/demo": {"the embedded model; files only", nil},

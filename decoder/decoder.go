@@ -39,6 +39,7 @@ type Decoder struct {
 	pool      *parallel.Pool
 	precision precision.Precision
 	embed     *kernel.Matrix // [vocab][width]
+	watch     layer.Watch    // of what head is multiplied by
 	head      *kernel.Matrix // embed, unless the checkpoint has its own or there is a shortlist
 	shortlist []tokenizer.Token
 	positions []float32 // [TextPositions][width]
@@ -77,7 +78,7 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	} else {
 		d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
 	}
-	d.head = d.embed
+	d.head, d.watch = d.embed, l.Watch(head)
 	if d.shortlist != nil {
 		runs, err := runsOf(d.shortlist, m.Vocab)
 		if err != nil {

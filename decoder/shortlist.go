@@ -32,6 +32,7 @@ func runsOf(list []tokenizer.Token, vocab int) ([][2]int, error) {
 // project writes the logits [loud][Vocab] of rows that are normed, in w.y.
 func (d *Decoder) project(w *work, logits []float32, loud int) {
 	width, vocab := d.dims.TextWidth, d.dims.Vocab
+	d.watch.Input(w.y, loud, width)
 	if d.shortlist == nil {
 		kernel.MatMul(d.pool, logits, w.y, loud, width, d.head, nil, kernel.Store)
 		return

@@ -31,6 +31,11 @@ type Checkpoint struct {
 	Generation Generation
 	Features   Features
 
+	// Watch, if set before networks are made of the checkpoint, sees the inputs of
+	// all their products with matrices: rows of so many, stride apart, and the names
+	// of the weights they are multiplied by. It must be safe for concurrent use.
+	Watch func(names []string, x []float32, rows, stride int)
+
 	ctx   context.Context // ends the reading of weights: see WithContext
 	fsys  fs.FS
 	tied  bool

@@ -10,18 +10,34 @@ const eps = 1e-5
 
 // A Linear is a matrix product with an optional bias: out = W·x + b.
 type Linear struct {
-	W    *kernel.Matrix // [out][in]
-	Bias []float32      // [out], or nil
+	W     *kernel.Matrix // [out][in]
+	Bias  []float32      // [out], or nil
+	Watch Watch
+}
+
+// A Watch shows the inputs of a product to whoever calibrates: model.Checkpoint.Watch.
+type Watch struct {
+	names []string // of the weights
+	see   func(names []string, x []float32, rows, stride int)
+}
+
+// Input shows rows inputs that lie stride elements apart.
+func (w Watch) Input(x []float32, rows, stride int) {
+	if w.see != nil {
+		w.see(w.names, x, rows, stride)
+	}
 }
 
 // Apply computes rows outputs from rows inputs that lie stride elements apart.
 func (l Linear) Apply(p *parallel.Pool, dst, x []float32, rows, stride int, e kernel.Epilogue) {
+	l.Watch.Input(x, rows, stride)
 	kernel.MatMul(p, dst, x, rows, stride, l.W, l.Bias, e)
 }
 
 // ApplyKV computes one row of outputs for each place and puts the last of them, its
 // keys and values, there: see [kernel.MatMulKV].
 func (l Linear) ApplyKV(p *parallel.Pool, dst []float32, places []kernel.Place, x []float32, stride int, keep *kernel.Rounded) {
+	l.Watch.Input(x, len(places), stride)
 	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
 }
 

@@ -184,8 +184,11 @@ func (l *Loader) Linear(out, in int, names ...string) Linear {
 			l.copyTo(bias[i*out:][:out], name+".bias", out)
 		}
 	}
-	return Linear{W: l.Matrix(out, in, weights...), Bias: bias}
+	return Linear{W: l.Matrix(out, in, weights...), Bias: bias, Watch: l.Watch(weights...)}
 }
+
+// Watch returns what shows the inputs of a product with the named weights.
+func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch} }
 
 // Conv reads a convolution of the given width over time as a matrix product
 // whose input is taps neighbouring rows of channels:

@@ -15,8 +15,8 @@ type Grid struct {
 	scale  float32 // with the unit of the format
 }
 
-// largest is the magnitude that a weight may have: the largest binary16.
-const largest = 65504
+// Largest is the magnitude that a weight may have: the largest binary16.
+const Largest = 65504
 
 // grid returns the grid of a scale, rounded to what the format stores.
 func (f Format) grid(scale float32, zero uint8) Grid {
@@ -96,9 +96,9 @@ func element(u float32, m int) uint8 {
 }
 
 // Fit returns the grid for a group: for MX the one of the specification, for
-// integers that with the smallest squared error of all tried. Weights must be
-// finite and not above the largest binary16.
-func (f Format) Fit(w []float32) Grid {
+// integers that with the smallest squared error of all tried, each weight's counted
+// by its importance unless that is nil. Weights must be finite and not above Largest.
+func (f Format) Fit(w, importance []float32) Grid {
 	var lo, hi float32
 	for _, x := range w {
 		lo, hi = min(lo, x), max(hi, x)
@@ -112,7 +112,7 @@ func (f Format) Fit(w []float32) Grid {
 	}
 	best, least := f.grid(0, 0), float32(math.Inf(1))
 	try := func(g Grid) {
-		if e := g.Error(w); e < least && g.scale != 0 {
+		if e := g.err(w, importance); e < least && g.scale != 0 {
 			best, least = g, e
 		}
 	}
@@ -145,11 +145,15 @@ func exponent(most float32, least int) int {
 	return max(e-1-2+127, least)
 }
 
-// Error returns the squared error of the nearest codes.
-func (g Grid) Error(w []float32) (sum float32) {
-	for _, x := range w {
+// err returns the squared error of the nearest codes.
+func (g Grid) err(w, importance []float32) (sum float32) {
+	for i, x := range w {
 		d := g.Value(g.Code(x)) - x
-		sum += float32(d * d)
+		e := float32(d * d)
+		if importance != nil {
+			e *= importance[i]
+		}
+		sum += e
 	}
 	return sum
 }

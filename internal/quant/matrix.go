@@ -54,7 +54,7 @@ func (m *Matrix) checkScales() error {
 		}
 		return nil
 	}
-	most := float32(largest / 128)
+	most := float32(Largest / 128)
 	for i := 0; i < len(m.Scales); i += 2 {
 		s := tensor.F16ToFloat32(binary.LittleEndian.Uint16(m.Scales[i:]))
 		if !(s >= -most && s <= most) || significant(s, f.digits) != s {
@@ -150,7 +150,7 @@ func (m *Matrix) Nearest(row int, w []float32) {
 	var codes [Group]uint8
 	for group := range groups(m.Cols) {
 		part := w[group*Group : min(m.Cols, (group+1)*Group)]
-		g := m.Format.Fit(part)
+		g := m.Format.Fit(part, nil)
 		for i, x := range part {
 			codes[i] = g.Code(x)
 		}

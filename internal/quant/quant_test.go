@@ -184,7 +184,7 @@ func TestLayout(t *testing.T) {
 		if tt.f == Int8 {
 			codes = []uint8{1, 255, 2}
 		}
-		m.Put(0, 0, tt.f.Fit([]float32{1, 2, 3, 4}), codes)
+		m.Put(0, 0, tt.f.Fit([]float32{1, 2, 3, 4}, nil), codes)
 		for i, b := range tt.want {
 			if m.Codes[i] != b {
 				t.Errorf("%v: byte %d is %#02x, want %#02x", tt.f, i, m.Codes[i], b)

@@ -1,0 +1,185 @@
+package quantize
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"verity/internal/quant"
+	"verity/internal/safetensors"
+)
+
+// quantMethod is what the config of our checkpoints says, as transformers names methods.
+const quantMethod = "verity"
+
+// layers returns what is known of all weights, in the order of the network.
+func (r *run) layers() (all []Layer) {
+	add := func(name string, _ []int) bool {
+		if l, ok := r.journal.has(name); ok {
+			all = append(all, l)
+		}
+		return true
+	}
+	r.from.Dims.EncoderWeights()(add)
+	r.from.Dims.DecoderWeights()(add)
+	return all
+}
+
+// assemble writes the checkpoint, config.json last, and takes the journal away.
+func (r *run) assemble(ctx context.Context) error {
+	var entries []safetensors.Entry
+	for _, name := range r.from.Names() {
+		if _, ok := r.journal.has(name); ok {
+			more, err := r.packed(name)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, more...)
+			continue
+		}
+		entry, err := r.asStored(name)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, entry)
+	}
+	if err := writeWeights(ctx, filepath.Join(r.journal.dir, "model.safetensors"), entries); err != nil {
+		return err
+	}
+	if err := copyFiles(r.from.FS(), r.journal.dir); err != nil {
+		return err
+	}
+	if err := r.config(); err != nil {
+		return err
+	}
+	return r.journal.remove()
+}
+
+// asStored is the entry of a weight that stays as it is.
+func (r *run) asStored(name string) (safetensors.Entry, error) {
+	s, err := r.from.Stored(name)
+	if err != nil {
+		return safetensors.Entry{}, err
+	}
+	return safetensors.Entry{Name: "model." + name, DType: s.DType, Shape: s.Shape, Data: func(w io.Writer) error {
+		_, err := w.Write(s.Data)
+		r.from.Drop(name)
+		return err
+	}}, nil
+}
+
+// packed are the entries of a weight in few bits.
+func (r *run) packed(name string) ([]safetensors.Entry, error) {
+	s, err := r.from.Stored(name)
+	if err != nil {
+		return nil, err
+	}
+	rows, cols := s.Shape[0], s.Shape[1]
+	f, err := quant.Parse(r.journal.done[name].Format)
+	if err != nil {
+		return nil, err
+	}
+	part := func(suffix, dtype string, width int, of func(*quant.Matrix) []byte) safetensors.Entry {
+		return safetensors.Entry{Name: "model." + name + suffix, Type: dtype, Shape: []int{rows, width}, Data: func(w io.Writer) error {
+			m, err := r.journal.get(name, rows, cols)
+			if err == nil {
+				_, err = w.Write(of(m))
+			}
+			return err
+		}}
+	}
+	codes, scales, zeros := f.Sizes(cols)
+	dtype := "F16"
+	if f.ScaleBytes() == 1 {
+		dtype = "F8_E8M0"
+	}
+	all := []safetensors.Entry{
+		part("_packed", "U8", codes, func(m *quant.Matrix) []byte { return m.Codes }),
+		part("_scale", dtype, scales/f.ScaleBytes(), func(m *quant.Matrix) []byte { return m.Scales }),
+	}
+	if zeros > 0 {
+		all = append(all, part("_zero", "U8", zeros, func(m *quant.Matrix) []byte { return m.Zeros }))
+	}
+	return all, nil
+}
+
+// writeWeights writes a file whole or not at all.
+func writeWeights(ctx context.Context, name string, entries []safetensors.Entry) error {
+	part := name + ".part"
+	f, err := os.Create(part)
+	if err != nil {
+		return err
+	}
+	err = safetensors.Write(patient{ctx, f}, entries...)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return os.Rename(part, name)
+}
+
+// A patient writer looks at its context before each write.
+type patient struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (p patient) Write(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return p.w.Write(b)
+}
+
+// copyFiles copies the settings and the vocabulary of a checkpoint.
+func copyFiles(from fs.FS, dir string) error {
+	for _, name := range []string{
+		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json", "tokenizer_config.json",
+		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
+	} {
+		b, err := fs.ReadFile(from, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), b, 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// config writes config.json, with what was done.
+func (r *run) config() error {
+	b, err := fs.ReadFile(r.from.FS(), "config.json")
+	if err != nil {
+		return err
+	}
+	config := map[string]any{}
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.UseNumber()
+	if err := d.Decode(&config); err != nil {
+		return fmt.Errorf("config.json: %w", err)
+	}
+	method := Nearest
+	if r.Calibrate != nil && !r.Nearest {
+		method = GPTQ
+	}
+	q := map[string]any{"quant_method": quantMethod, "format": r.Format, "group_size": quant.Group, "method": method}
+	if r.Head != "" {
+		q["head"] = r.Head
+	}
+	config["quantization_config"] = q
+	b, err = json.MarshalIndent(config, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.journal.dir, "config.json"), append(b, '\n'), 0o666)
+}

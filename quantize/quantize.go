@@ -1,0 +1,276 @@
+package quantize
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"verity/internal/quant"
+	"verity/model"
+	"verity/parallel"
+)
+
+// A Method is a way to round weights.
+type Method string
+
+// The methods, as package documentation describes them.
+const (
+	Nearest Method = "rtn"
+	GPTQ    Method = "gptq"
+)
+
+// Options say what to write. Format is needed.
+type Options struct {
+	// Format is what matrices are put into: "int8g32", "int4", "mxfp6" or "mxfp4".
+	Format string
+
+	// Head is the format of the token embedding, which is the vocabulary head too.
+	// Empty means Format.
+	Head string
+
+	// Calibrate runs the model over speech: it makes networks of the checkpoint,
+	// whose Watch is set. GPTQ needs it; without it weights are rounded to nearest,
+	// and errors are those of weights. It is called again for each part of a model
+	// whose statistics do not fit into Memory.
+	Calibrate func(ctx context.Context) error
+
+	// Nearest rounds to nearest even with calibration, which then serves scales and errors alone.
+	Nearest bool
+
+	// Made is what Calibrate's result depends on: work that a run with other options
+	// began is not gone on with.
+	Made string
+
+	// Memory bounds the statistics of inputs. 0 means 2 GiB.
+	Memory int64
+
+	// Pool runs the arithmetic; nil means the caller's thread.
+	Pool *parallel.Pool
+
+	// Progress hears of every weight that is done, also in a run before.
+	Progress func(l Layer, done, total int64)
+}
+
+// An OptionError reports an Options field with a value that cannot be used.
+type OptionError struct {
+	Field  string
+	Value  any
+	Reason string
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("quantize: option %s = %v: %s", e.Field, e.Value, e.Reason)
+}
+
+// Formats returns the names that Options.Format can have.
+func Formats() []string { return []string{"int8g32", "int4", "mxfp6", "mxfp4"} }
+
+func (o *Options) formats() (body, head quant.Format, err error) {
+	body, err = quant.Parse(o.Format)
+	if err != nil || body == quant.Int4Zero {
+		return 0, 0, &OptionError{"Format", o.Format, "want " + strings.Join(Formats(), ", ")}
+	}
+	if o.Head == "" {
+		return body, body, nil
+	}
+	head, err = quant.Parse(o.Head)
+	if err != nil || head == quant.Int4Zero {
+		return 0, 0, &OptionError{"Head", o.Head, "want " + strings.Join(Formats(), ", ")}
+	}
+	return body, head, nil
+}
+
+// Write writes c in fewer bits to a directory, and returns how each weight came
+// out. A run that was stopped goes on where it was when it is started again with the
+// same options; a finished directory with the same model is written over, one with
+// anything else is an error.
+func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]Layer, error) {
+	body, head, err := o.formats()
+	if err != nil {
+		return nil, err
+	}
+	if c.Quantized() != "" {
+		return nil, fmt.Errorf("%s is in few bits already (%s): name the model it was made from", c.Name, c.Quantized())
+	}
+	if o.Memory == 0 {
+		o.Memory = 2 << 30
+	}
+	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %v %s %s", o.Format, o.Head, o.Calibrate != nil, o.Nearest, o.Made, outline(c)))
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Options: o, from: c, journal: j}
+	if err := r.plan(body, head); err != nil {
+		return nil, err
+	}
+	for len(r.todo) > 0 {
+		if err := r.part(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.layers(), r.assemble(ctx)
+}
+
+// outline tells models apart.
+func outline(c *model.Checkpoint) string {
+	return fmt.Sprintf("%s %+v %d", c.Name, c.Dims, c.Bytes())
+}
+
+// A run is one call of Write.
+type run struct {
+	Options
+	from    *model.Checkpoint
+	journal *journal
+	todo    []task
+	total   int64
+	done    int64
+}
+
+// A task is a weight that is not done yet.
+type task struct {
+	name       string
+	rows, cols int
+	format     quant.Format
+	inputs     string // the weight whose inputs it has: its own, or the first of those multiplied together
+}
+
+const embedding = "decoder.embed_tokens.weight"
+
+// plan lists the matrices in the order of the network, and tells of those that are done.
+func (r *run) plan(body, head quant.Format) error {
+	untied := slices.Contains(r.from.Names(), "proj_out.weight") // the embedding is no factor then
+	add := func(name string, shape []int) bool {
+		if !packable(name, shape) || name == embedding && untied {
+			return true
+		}
+		n := int64(shape[0]) * int64(shape[1])
+		r.total += n
+		if l, ok := r.journal.has(name); ok {
+			r.tell(l)
+			return true
+		}
+		t := task{name: name, rows: shape[0], cols: shape[1], format: body, inputs: inputsOf(name)}
+		if name == embedding {
+			t.format = head
+		}
+		r.todo = append(r.todo, t)
+		return true
+	}
+	if r.from.Has("encoder.") {
+		r.from.Dims.EncoderWeights()(add)
+	}
+	r.from.Dims.DecoderWeights()(add)
+	if r.total == 0 {
+		return fmt.Errorf("%s: no matrix has rows of whole groups of %d weights", r.from.Name, quant.Group)
+	}
+	return nil
+}
+
+// packable reports whether a weight is put into fewer bits.
+func packable(name string, shape []int) bool {
+	return len(shape) == 2 && shape[1]%quant.Group == 0 && !strings.Contains(name, "embed_positions")
+}
+
+// inputsOf returns the name under which the inputs of a weight are seen: queries,
+// keys and values of a layer are one product.
+func inputsOf(name string) string {
+	for old, first := range map[string]string{
+		"self_attn.k_proj": "self_attn.q_proj", "self_attn.v_proj": "self_attn.q_proj", "encoder_attn.v_proj": "encoder_attn.k_proj",
+	} {
+		if strings.Contains(name, old) {
+			return strings.Replace(name, old, first, 1)
+		}
+	}
+	return name
+}
+
+func (r *run) tell(l Layer) {
+	r.done += l.Weights
+	if r.Progress != nil {
+		r.Progress(l, r.done, r.total)
+	}
+}
+
+// part does as many weights as there is memory for statistics.
+func (r *run) part(ctx context.Context) error {
+	l := &listener{pool: r.Pool, of: map[string]*hessian{}}
+	n, bytes := 0, int64(0)
+	for ; n < len(r.todo); n++ {
+		t := r.todo[n]
+		if r.Calibrate == nil || l.of[t.inputs] != nil {
+			continue
+		}
+		if bytes += hessianBytes(t.cols); n > 0 && bytes > r.Memory {
+			break
+		}
+		l.of[t.inputs] = newHessian(t.cols)
+	}
+	if r.Calibrate != nil {
+		r.from.Watch = l.see
+		err := r.Calibrate(ctx)
+		r.from.Watch = nil
+		if err != nil {
+			return err
+		}
+		if err := l.finish(); err != nil {
+			return err
+		}
+	}
+	if err := r.code(ctx, r.todo[:n], l); err != nil {
+		return err
+	}
+	r.todo = r.todo[n:]
+	return nil
+}
+
+// code does weights, the solver of one input serving all that have it.
+func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
+	var (
+		s    *solver
+		last string
+	)
+	for _, t := range tasks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w, err := r.read(t, l.of[t.inputs])
+		if err != nil {
+			return err
+		}
+		if w.h != nil && !r.Nearest && t.inputs != last {
+			if s, err = newSolver(w.h); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+			last = t.inputs
+		}
+		m, layer := w.code(r.Pool, t.format, s)
+		if err := r.journal.put(layer, m); err != nil {
+			return err
+		}
+		r.tell(layer)
+	}
+	return nil
+}
+
+// read returns a weight in float32, checked.
+func (r *run) read(t task, h *hessian) (*weight, error) {
+	data, err := r.from.Tensor(t.name, t.rows, t.cols)
+	if err != nil {
+		return nil, err
+	}
+	w := &weight{name: t.name, rows: t.rows, cols: t.cols, w: data.Float32(), h: h}
+	r.from.Drop(t.name)
+	for i, v := range w.w {
+		if !(v >= -quant.Largest && v <= quant.Largest) {
+			return nil, fmt.Errorf("%s: tensor %s: weight %d is %v, want at most %d", r.from.Name, t.name, i, v, quant.Largest)
+		}
+	}
+	if h != nil {
+		if w.hm, err = h.matrix(); err != nil {
+			return nil, err
+		}
+	}
+	w.ref = w.energy(r.Pool, w.w)
+	return w, nil
+}
