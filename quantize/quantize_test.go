@@ -1,0 +1,272 @@
+package quantize
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"verity/internal/quant"
+	"verity/internal/tensor"
+	"verity/model"
+	"verity/models/demo"
+)
+
+// TestGPTQ: on inputs that hang together, errors of outputs fall well below those of
+// rounding to nearest, and what is kept is never above it.
+func TestGPTQ(t *testing.T) {
+	const rows, cols, inputs = 40, 96, 700
+	rng := rand.New(rand.NewPCG(1, 2))
+	mix := make([]float32, cols*cols)
+	for i := range mix {
+		mix[i] = float32(rng.NormFloat64()) / 8
+	}
+	h := newHessian(cols)
+	x := make([]float32, cols)
+	for range inputs {
+		clear(x)
+		for j := range 20 { // 20 causes behind 96 inputs
+			v := float32(rng.NormFloat64())
+			for k := range x {
+				x[k] += v * mix[j*cols+k]
+			}
+		}
+		for k := range x {
+			x[k] += float32(rng.NormFloat64()) / 50
+		}
+		if err := h.add(nil, x, 1, cols); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.flush(nil); err != nil {
+		t.Fatal(err)
+	}
+	if h.rows != inputs {
+		t.Fatalf("%d inputs were added, want %d", h.rows, inputs)
+	}
+	w := &weight{name: "w", rows: rows, cols: cols, w: make([]float32, rows*cols), h: h}
+	for i := range w.w {
+		w.w[i] = float32(rng.NormFloat64())
+	}
+	var err error
+	if w.hm, err = h.matrix(); err != nil {
+		t.Fatal(err)
+	}
+	w.ref = w.energy(nil, w.w)
+	for _, f := range []quant.Format{quant.Int4, quant.MXFP6, quant.Int8, quant.MXFP4} {
+		s, err := newSolver(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, l := w.code(nil, f, s)
+		if err := m.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if l.Method != GPTQ || !(l.Error < 0.6*l.Nearest) {
+			t.Errorf("%v: %s with error %.4f, rounding to nearest %.4f", f, l.Method, l.Error, l.Nearest)
+		}
+		if e := w.errorOf(nil, m); math.Abs(e-l.Error) > 1e-9 {
+			t.Errorf("%v: error %v, stated as %v", f, e, l.Error)
+		}
+	}
+}
+
+// TestSolver: the factor of the inverse is one, column order and damping undone.
+func TestSolver(t *testing.T) {
+	const n = 33
+	rng := rand.New(rand.NewPCG(3, 4))
+	h := newHessian(n)
+	x := make([]float32, 200*n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64()) * float32(1+i%n)
+	}
+	if err := errors.Join(h.add(nil, x, 200, n), h.flush(nil)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSolver(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.order[0] != n-1 || s.order[n-1] != 0 {
+		t.Errorf("columns go in the order %v, want loud ones first", s.order)
+	}
+	var mean float64
+	for i := range n {
+		mean += float64(h.sum[i*n+i]) / n
+	}
+	for i := range n { // (UᵀU)·H is the identity
+		for j := range n {
+			var sum float64
+			for k := range n {
+				var inv float64
+				for l := 0; l <= min(i, k); l++ {
+					inv += float64(s.upper[l*n+i]) * float64(s.upper[l*n+k])
+				}
+				v := float64(h.sum[s.order[k]*n+s.order[j]])
+				if k == j {
+					v += damping * mean
+				}
+				sum += inv * v
+			}
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if !(math.Abs(sum-want) < 1e-3) {
+				t.Fatalf("inverse·H [%d][%d] is %v", i, j, sum)
+			}
+		}
+	}
+}
+
+// open opens a small trained model.
+func open(t *testing.T) *model.Checkpoint {
+	t.Helper()
+	c, err := model.OpenFS(demo.Target(), "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestWrite: what was written opens, expands to what the codec says, is as small as
+// its bits, and is the same again.
+func TestWrite(t *testing.T) {
+	c := open(t)
+	for _, format := range Formats() {
+		dir := t.TempDir()
+		var told int64
+		layers, err := Write(context.Background(), c, dir, Options{Format: format, Progress: func(_ Layer, done, _ int64) { told = done }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := model.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := got.Quantized(); !strings.HasPrefix(q, format) || got.Params() != c.Params() || len(layers) == 0 {
+			t.Errorf("%s: %s, %d weights in %d layers, want %d", format, q, got.Params(), len(layers), c.Params())
+		}
+		var weights int64
+		for _, l := range layers {
+			weights += l.Weights
+			checkLayer(t, c, got, l)
+		}
+		if told != weights {
+			t.Errorf("%s: told of %d weights, want %d", format, told, weights)
+		}
+		if _, err := os.Stat(filepath.Join(dir, workDir)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the journal is left: %v", format, err)
+		}
+		first := content(t, dir)
+		got.Close()
+		if _, err := Write(context.Background(), c, dir, Options{Format: format}); err != nil {
+			t.Fatalf("%s: written over: %v", format, err)
+		}
+		if content(t, dir) != first {
+			t.Errorf("%s: another run gives other bytes", format)
+		}
+	}
+}
+
+func content(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// checkLayer compares a weight with the original.
+func checkLayer(t *testing.T, c, got *model.Checkpoint, l Layer) {
+	t.Helper()
+	a, err := c.Tensor(l.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := got.Tensor(l.Name, a.Shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.DType != tensor.F16 {
+		t.Errorf("%s: expands to %v", l.Name, b.DType)
+	}
+	var e, n float64
+	x, y := a.Float32(), b.Float32()
+	for i := range x {
+		e += math.Pow(float64(x[i])-float64(y[i]), 2)
+		n += math.Pow(float64(x[i]), 2)
+	}
+	if r := math.Sqrt(e / n); !(math.Abs(r-l.Error) < 1e-6) || l.Error != l.Nearest {
+		t.Errorf("%s: error %v, stated as %v and %v", l.Name, r, l.Error, l.Nearest)
+	}
+}
+
+// TestResume: a run that is stopped goes on, and gives what one without a break does.
+func TestResume(t *testing.T) {
+	c := open(t)
+	whole, broken := t.TempDir(), t.TempDir()
+	if _, err := Write(context.Background(), c, whole, Options{Format: "int4"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	_, err := Write(ctx, c, broken, Options{Format: "int4", Progress: func(_ Layer, done, total int64) {
+		if done > total/2 {
+			stop()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want that it was stopped", err)
+	}
+	calls := 0
+	o := Options{Format: "int4", Progress: func(Layer, int64, int64) { calls++ }}
+	layers, err := Write(context.Background(), c, broken, o)
+	if err != nil || calls != len(layers) {
+		t.Fatalf("told of %d of %d layers: %v", calls, len(layers), err)
+	}
+	if content(t, broken) != content(t, whole) {
+		t.Error("a run with a break gives other bytes")
+	}
+}
+
+// TestRefused: wrong options, other people's checkpoints, weights that are no numbers.
+func TestRefused(t *testing.T) {
+	c := open(t)
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "config.json"), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	quiet := func(context.Context) error { return nil }
+	for _, tt := range []struct {
+		name, dir, want string
+		o               Options
+	}{
+		{"format", t.TempDir(), "Format = int3", Options{Format: "int3"}},
+		{"variant", t.TempDir(), "Format = int4z", Options{Format: "int4z"}},
+		{"head", t.TempDir(), "Head = x", Options{Format: "int4", Head: "x"}},
+		{"directory", other, "left alone", Options{Format: "int4"}},
+		{"silence", t.TempDir(), "is there speech", Options{Format: "int4", Calibrate: quiet}},
+	} {
+		if _, err := Write(context.Background(), c, tt.dir, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	dir := t.TempDir()
+	if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
+		t.Fatal(err)
+	}
+	q, err := model.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if _, err := Write(context.Background(), q, t.TempDir(), Options{Format: "int4"}); err == nil || !strings.Contains(err.Error(), "few bits already") {
+		t.Errorf("quantised twice: %v", err)
+	}
+}
