@@ -7,6 +7,7 @@ import (
 	"verity/internal/kernel"
 	"verity/internal/tensor"
 	"verity/parallel"
+	"verity/precision"
 )
 
 // batchRows is how many inputs are kept before they are added to a Hessian.
@@ -58,7 +59,7 @@ func (h *hessian) flush(p *parallel.Pool) error {
 			t[k*h.kept+r] = v
 		}
 	}
-	m, err := kernel.Pack(tensor.F32, tensor.FromFloat32(t, h.size, h.kept))
+	m, err := kernel.Pack(precision.F32, tensor.FromFloat32(t, h.size, h.kept))
 	if err != nil {
 		return err
 	}
@@ -121,5 +122,5 @@ func (h *hessian) error(p *parallel.Pool, m *kernel.Matrix, d []float32) float64
 
 // matrix returns the sum as a factor of products.
 func (h *hessian) matrix() (*kernel.Matrix, error) {
-	return kernel.Pack(tensor.F32, tensor.FromFloat32(h.sum, h.size, h.size))
+	return kernel.Pack(precision.F32, tensor.FromFloat32(h.sum, h.size, h.size))
 }
