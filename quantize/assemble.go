@@ -63,24 +63,24 @@ func (r *run) assemble(ctx context.Context) error {
 
 // asStored is the entry of a weight that stays as it is.
 func (r *run) asStored(name string) (safetensors.Entry, error) {
-	s, err := r.from.Stored(name)
+	wt, err := r.from.Weight(name)
 	if err != nil {
 		return safetensors.Entry{}, err
 	}
-	return safetensors.Entry{Name: "model." + name, DType: s.DType, Shape: s.Shape, Data: func(w io.Writer) error {
-		_, err := w.Write(s.Data)
-		r.from.Drop(name)
+	return safetensors.Entry{Name: "model." + name, DType: wt.DType, Shape: wt.Shape, Data: func(w io.Writer) error {
+		_, err := w.Write(wt.Tensor().Data)
+		wt.Drop(0, wt.Shape[0])
 		return err
 	}}, nil
 }
 
 // packed are the entries of a weight in few bits.
 func (r *run) packed(name string) ([]safetensors.Entry, error) {
-	s, err := r.from.Stored(name)
+	wt, err := r.from.Weight(name)
 	if err != nil {
 		return nil, err
 	}
-	rows, cols := s.Shape[0], s.Shape[1]
+	rows, cols := wt.Shape[0], wt.Shape[1]
 	f, err := quant.Parse(r.journal.done[name].Format)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func TestCalibrated(t *testing.T) {
 	if passes != 1 || gained < len(layers)*3/4 {
 		t.Errorf("%d passes; %d of %d layers gained", passes, gained, len(layers))
 	}
-	q, err := model.Open(dir)
+	q, err := model.Open(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

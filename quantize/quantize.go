@@ -109,7 +109,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 			return nil, err
 		}
 	}
-	return r.layers(), r.assemble(ctx)
+	return r.layers(), c.Reading(func() error { return r.assemble(ctx) })
 }
 
 // outline tells models apart.
@@ -255,12 +255,15 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 
 // read returns a weight in float32, checked.
 func (r *run) read(t task, h *hessian) (*weight, error) {
-	data, err := r.from.Tensor(t.name, t.rows, t.cols)
+	stored, err := r.from.Weight(t.name, t.rows, t.cols)
 	if err != nil {
 		return nil, err
 	}
-	w := &weight{name: t.name, rows: t.rows, cols: t.cols, w: data.Float32(), h: h}
-	r.from.Drop(t.name)
+	w := &weight{name: t.name, rows: t.rows, cols: t.cols, h: h}
+	if err := r.from.Reading(func() error { w.w = stored.Tensor().Float32(); return nil }); err != nil {
+		return nil, err
+	}
+	stored.Drop(0, t.rows)
 	for i, v := range w.w {
 		if !(v >= -quant.Largest && v <= quant.Largest) {
 			return nil, fmt.Errorf("%s: tensor %s: weight %d is %v, want at most %d", r.from.Name, t.name, i, v, quant.Largest)

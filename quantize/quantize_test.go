@@ -145,7 +145,7 @@ func TestWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := model.Open(dir)
+		got, err := model.Open(context.Background(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestRefused(t *testing.T) {
 	if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err != nil {
 		t.Fatal(err)
 	}
-	q, err := model.Open(dir)
+	q, err := model.Open(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"verity/audio"
 	"verity/datasets"
+	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
 	"verity/quantize"
@@ -119,7 +120,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	c, err := openCheckpoint(name)
+	c, err := openCheckpoint(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -227,17 +228,17 @@ func (q *quantization) print(layers []quantize.Layer, from *model.Checkpoint, to
 	t := tabwriter.NewWriter(q.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "weights\tformat\tbits\trtn, dB\tkept, dB\tmethod\t  ")
 	for _, l := range layers {
-		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t  %s\n", count(l.Weights), l.Format, 8*float64(l.Bytes)/float64(l.Weights),
+		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t  %s\n", show.Count(int(l.Weights)), l.Format, 8*float64(l.Bytes)/float64(l.Weights),
 			quantize.Decibels(l.Nearest), quantize.Decibels(l.Error), l.Method, l.Name)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	c, err := model.Open(q.dir)
+	c, err := model.Open(context.Background(), q.dir)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	fmt.Fprintf(q.err, "%s: %s of weights, %s before; in %.1f s\n", filepath.Clean(q.dir), bytesOf(c.Bytes()), bytesOf(from.Bytes()), took.Seconds())
+	fmt.Fprintf(q.err, "%s: %s of weights, %s before; in %.1f s\n", filepath.Clean(q.dir), show.Bytes(c.Bytes()), show.Bytes(from.Bytes()), took.Seconds())
 	return nil
 }
