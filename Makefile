@@ -119,8 +119,9 @@ bench-hostile: build ## what assistants cost that are never right; SIZE=base tak
 grid: ## assisted equals plain on real speech: every point, not a sample
 	VERITY_GRID=all go test -count=1 -timeout 60m -run TestGrid -v ./transcribe
 
-bench-peers: build ## verity, faster-whisper and whisper.cpp on the same recordings: tools/bench-peers.sh says how
-	tools/bench-peers.sh $(BIN)
+PYTHON ?= python3
+bench-peers: build ## beside faster-whisper and whisper.cpp; PEERS="--dataset DIR --model DIR …" (tools/bench-peers.py)
+	$(PYTHON) tools/bench-peers.py --verity $(BIN) $(PEERS)
 
 snr: ## how far int8 products are from exact ones, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Times verity beside faster-whisper and whisper.cpp on the same recordings.
+
+    python tools/bench-peers.py --verity bin/verity --dataset LibriSpeech/mini --limit 30 \\
+        --model DIR --ct2 DIR --ggml FILE[,FILE] --whisper-cli FILE --rounds 2
+
+--model is the checkpoint for verity (Hugging Face layout), --ct2 the same weights for
+faster-whisper (CTranslate2), --ggml the same for whisper.cpp. An engine that is not
+named, or not installed, is left out and the table says so.
+
+Every engine decodes greedily (beam 1) with its own fallback, reads the same files from
+disk, and gets the same number of threads. Loading the model is not counted. Engines
+take turns, --rounds times. Word error rates are openai/whisper's English normaliser and
+jiwer, for all engines alike. Needs openai-whisper and jiwer; faster-whisper if --ct2.
+Writes a Markdown table. Nothing else should run on the machine meanwhile.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def utterances(options):
+    """Returns id, file and reference of the first recordings, by name."""
+    rows = []
+    for folder, _, names in sorted(os.walk(options.dataset)):
+        for name in sorted(names):
+            if not name.endswith(".trans.txt"):
+                continue
+            with open(os.path.join(folder, name), encoding="utf8") as lines:
+                for line in lines:
+                    key, _, text = line.strip().partition(" ")
+                    rows.append((key, os.path.join(folder, key + ".flac"), text))
+    rows.sort()
+    step = max(1, len(rows) // options.limit)
+    return rows[::step][: options.limit]
+
+
+def verity(options, rows, precision):
+    """Runs verity eval on a manifest of the recordings."""
+    with tempfile.TemporaryDirectory() as work:
+        manifest = os.path.join(work, "rows.jsonl")
+        with open(manifest, "w", encoding="utf8") as out:
+            for key, path, text in rows:
+                print(json.dumps({"id": key, "audio": os.path.abspath(path), "text": text}), file=out)
+        command = [options.verity, "eval", "--quiet", "--json", "--dataset", manifest, "--model", options.model,
+                   "--precision", precision, "--out", work + "/out", "--language", "en", "--threads", str(options.threads)]
+        report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        texts = {}
+        with open(work + "/out/records.jsonl", encoding="utf8") as lines:
+            for line in lines:
+                record = json.loads(line)
+                texts[record["id"]] = record["hypothesis"]
+    return report["elapsed_seconds"], texts
+
+
+def faster_whisper(options, rows, precision):
+    from faster_whisper import WhisperModel
+    model = WhisperModel(options.ct2, device="cpu", compute_type=precision, cpu_threads=options.threads)
+
+    def text(path):
+        segments, _ = model.transcribe(path, language="en", beam_size=1)
+        return "".join(segment.text for segment in segments)
+
+    text(rows[0][1])  # warm-up
+    begin = time.perf_counter()
+    texts = {key: text(path) for key, path, _ in rows}
+    return time.perf_counter() - begin, texts
+
+
+def whisper_cpp(options, rows, model):
+    """Runs whisper-cli once over all files and takes off the time it says loading took."""
+    with tempfile.TemporaryDirectory() as work:
+        command = [options.whisper_cli, "-m", model, "-t", str(options.threads), "-bs", "1", "-bo", "1", "-l", "en", "-otxt"]
+        for key, path, _ in rows:
+            command += ["-f", path, "-of", os.path.join(work, key)]
+        begin = time.perf_counter()
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        seconds = time.perf_counter() - begin
+        load = re.search(r"load time\s*=\s*([\d.]+) ms", done.stderr)
+        texts = {}
+        for key, _, _ in rows:
+            with open(os.path.join(work, key + ".txt"), encoding="utf8") as lines:
+                texts[key] = " ".join(line.strip() for line in lines)
+    return seconds - float(load.group(1)) / 1000, texts
+
+
+def score(rows, texts):
+    import jiwer
+    from whisper.normalizers import EnglishTextNormalizer
+    normal = EnglishTextNormalizer()
+    out = jiwer.process_words([normal(text) for _, _, text in rows], [normal(texts[key]) for key, _, _ in rows])
+    return 100 * out.wer
+
+
+def engines(options):
+    for precision in options.precisions.split(","):
+        yield f"verity, {precision}", verity, precision
+    if options.ct2:
+        for precision in options.ct2_precisions.split(","):
+            yield f"faster-whisper, {precision}", faster_whisper, precision
+    for model in filter(None, options.ggml.split(",")):
+        yield f"whisper.cpp, {os.path.basename(model)}", whisper_cpp, model
+
+
+def audio_seconds(rows):
+    import whisper.audio
+    return sum(len(whisper.audio.load_audio(path)) for _, path, _ in rows) / whisper.audio.SAMPLE_RATE
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--verity", default="bin/verity")
+    parser.add_argument("--dataset", required=True)
+    parser.add_argument("--limit", type=int, default=30, help="recordings, evenly spaced")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--precisions", default="int8,f16")
+    parser.add_argument("--ct2", default="")
+    parser.add_argument("--ct2-precisions", default="int8")
+    parser.add_argument("--ggml", default="")
+    parser.add_argument("--whisper-cli", default="whisper-cli")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    rows = utterances(options)
+    seconds = audio_seconds(rows)
+    taken, rates = {}, {}
+    for number in range(options.rounds):
+        for name, run, what in engines(options):
+            try:
+                time_taken, texts = run(options, rows, what)
+            except (ImportError, FileNotFoundError) as reason:
+                print(f"*** SKIPPED: {name}: {reason} ***", file=sys.stderr)
+                continue
+            taken.setdefault(name, []).append(time_taken)
+            rates[name] = score(rows, texts)
+            print(f"round {number + 1}, {name}: {time_taken:.2f} s, {rates[name]:.2f} %", file=sys.stderr)
+    words = sum(len(text.split()) for _, _, text in rows)
+    print(f"{len(rows)} recordings, {seconds:.0f} s of speech, {words} words, {options.threads} threads\n")
+    print("| engine | seconds | × real time | word error rate |\n|---|---|---|---|")
+    for name, runs in sorted(taken.items(), key=lambda item: min(item[1])):
+        print(f"| {name} | {', '.join(f'{s:.1f}' for s in runs)} | {seconds * len(runs) / sum(runs):.1f} | {rates[name]:.2f} % |")
+
+
+if __name__ == "__main__":
+    main()
