@@ -45,6 +45,7 @@ var plan = map[string]room{
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
 	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/show", "model", "parallel", "precision", "tokenizer"}},
+	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/show", "report"}},
 	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 

@@ -2,16 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"verity/assistant"
-	"verity/internal/show"
+	"verity/plan"
 )
 
 const planHelp = `Plan tells what theory expects of an assistant: tokens a round, speed-up of decoding,
@@ -42,7 +40,7 @@ Exit status: 0 done, 1 a file cannot be read or written, 2 wrong usage.`
 // A planning is the plan command with its flags.
 type planning struct {
 	env
-	given assumptions
+	given plan.Assumptions
 	from  []string
 	small string
 	most  int
@@ -93,11 +91,15 @@ func (p *planning) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := a.check(); err != nil {
+	if err := a.Check(); err != nil {
+		var option *plan.OptionError
+		if errors.As(err, &option) {
+			return usagef("--%s %v: %s", strings.ToLower(option.Field), option.Value, option.Reason)
+		}
 		return err
 	}
 	if p.plot != "" {
-		b, err := drawPlan(a, p.most, strings.TrimPrefix(filepath.Ext(p.plot), "."))
+		b, err := plan.Draw(a, p.most, strings.TrimPrefix(filepath.Ext(p.plot), "."))
 		if err != nil {
 			return err
 		}
@@ -105,23 +107,27 @@ func (p *planning) run(c *cobra.Command) error {
 			return err
 		}
 	}
-	forecast := newForecast(a, p.most)
+	forecast := plan.New(a, p.most)
 	if p.json {
 		return json.NewEncoder(p.out).Encode(forecast)
 	}
-	return forecast.print(p.out)
+	return forecast.Write(p.out)
 }
 
 // assume puts flags and files together.
-func (p *planning) assume(changed func(flag string) bool) (assumptions, error) {
-	a := assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost, byOverlap: p.by == "overlap"}
+func (p *planning) assume(changed func(flag string) bool) (plan.Assumptions, error) {
+	a := plan.Assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost, ByOverlap: p.by == "overlap"}
 	for _, name := range p.from {
-		if err := a.read(name); err != nil {
+		if err := a.Read(name); err != nil {
 			return a, err
 		}
 	}
 	if p.small != "" {
-		if err := a.readAssistant(p.small); err != nil {
+		err := a.ReadAssistant(p.small)
+		if errors.Is(err, plan.ErrNoModel) {
+			return a, usagef("--assistant-from: %w: name it with --from", err)
+		}
+		if err != nil {
 			return a, err
 		}
 	}
@@ -140,117 +146,4 @@ func (p *planning) assume(changed func(flag string) bool) (assumptions, error) {
 		a.Bytes = a.Cost
 	}
 	return a, nil
-}
-
-// A forecast is what theory expects. Its JSON is verity.plan/1.
-type forecast struct {
-	Schema string `json:"schema"`
-	assumptions
-	Best         *outlook  `json:"best"`          // null if plain decoding is
-	BestMeasured *outlook  `json:"best_measured"` // with V measured
-	Lengths      []outlook `json:"lengths"`
-}
-
-// An outlook is what is expected of one draft length.
-type outlook struct {
-	DraftTokens   int      `json:"draft_tokens"`
-	TokensARound  float64  `json:"tokens_per_round"`
-	Speedup       float64  `json:"speedup"`
-	Measured      *float64 `json:"speedup_measured"` // with V measured; null without
-	Operations    float64  `json:"operations_ratio"`
-	Bytes         float64  `json:"bytes_ratio"`
-	BytesPerToken *int64   `json:"bytes_per_token"` // null if those of a step are not known
-}
-
-func newForecast(a assumptions, most int) *forecast {
-	f := &forecast{Schema: "verity.plan/1", assumptions: a}
-	ideal, measured := a.plan(false), a.plan(true)
-	for n := 0; n <= most; n++ {
-		o := outlook{
-			DraftTokens: n, TokensARound: assistant.Expected(a.Alpha, n), Speedup: ideal.Speedup(n),
-			Operations: ideal.OperationsRatio(n), Bytes: ideal.BytesRatio(n),
-		}
-		if len(a.Verify) > 0 {
-			s := measured.Speedup(n)
-			o.Measured = &s
-		}
-		if a.StepBytes > 0 {
-			b := int64(o.Bytes * float64(a.StepBytes))
-			o.BytesPerToken = &b
-		}
-		f.Lengths = append(f.Lengths, o)
-	}
-	if n, _ := ideal.Best(most); n > 0 {
-		f.Best = &f.Lengths[n]
-	}
-	if n, _ := measured.Best(most); n > 0 && len(a.Verify) > 0 {
-		f.BestMeasured = &f.Lengths[n]
-	}
-	return f
-}
-
-func (f *forecast) print(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "α = %.3g, c = %.3g", f.Alpha, f.Cost)
-	if f.Agreement != nil {
-		fmt.Fprintf(&b, "   agreement %.3f", *f.Agreement)
-	}
-	if f.Overlap != nil {
-		fmt.Fprintf(&b, "   mean of Σ min(p, q) %.3f", *f.Overlap)
-	}
-	if len(f.Sources) > 0 {
-		fmt.Fprintf(&b, "   (%s)", strings.Join(f.Sources, "; "))
-	}
-	measured := len(f.Verify) > 0
-	fmt.Fprintf(&b, "\n\n   draft    tokens   speed-up%s   operations   bytes\n", pick(measured, "      with V", ""))
-	fmt.Fprintf(&b, "  tokens   a round     at best%s      a token   a token\n", pick(measured, "    measured", ""))
-	for _, o := range f.Lengths {
-		fmt.Fprintf(&b, "%8d %9.2f %10.2f×", o.DraftTokens, o.TokensARound, o.Speedup)
-		if measured {
-			fmt.Fprintf(&b, " %10.2f×", *o.Measured)
-		}
-		fmt.Fprintf(&b, " %11.2f× %8.2f×", o.Operations, o.Bytes)
-		if o.BytesPerToken != nil {
-			fmt.Fprintf(&b, "  %s", show.Bytes(*o.BytesPerToken))
-		}
-		fmt.Fprintf(&b, "%s\n", f.mark(o.DraftTokens))
-	}
-	fmt.Fprintf(&b, "\n%s\n", f.advice())
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func pick(yes bool, a, b string) string {
-	if yes {
-		return a
-	}
-	return b
-}
-
-// mark points at the best lengths.
-func (f *forecast) mark(n int) string {
-	at := func(o *outlook) bool { return o != nil && o.DraftTokens == n }
-	switch {
-	case at(f.Best) && at(f.BestMeasured):
-		return "  ← best"
-	case at(f.BestMeasured):
-		return "  ← best as measured"
-	case at(f.Best):
-		return pick(len(f.Verify) > 0, "  ← best in theory", "  ← best")
-	}
-	return ""
-}
-
-func (f *forecast) advice() string {
-	best, with := f.Best, ""
-	speedup := func(o *outlook) float64 { return o.Speedup }
-	if len(f.Verify) > 0 {
-		best, with = f.BestMeasured, " on this machine"
-		speedup = func(o *outlook) float64 { return *o.Measured }
-	}
-	if best == nil {
-		return "Plain decoding is best" + with + ": drafts cost more than they bring."
-	}
-	return fmt.Sprintf("Best%s: drafts of %d, %.2f times as fast, for %.2f times the operations and %.2f times the bytes.",
-		with, best.DraftTokens, speedup(best), best.Operations, best.Bytes)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"verity/plan"
 )
 
 // Files as other commands write them, cut to what a plan reads.
@@ -61,7 +63,7 @@ func TestPlanFrom(t *testing.T) {
 			if code := run(t.Context(), env{out: &out, err: &errs}, args); code != 0 {
 				t.Fatalf("status %d: %s", code, &errs)
 			}
-			var got forecast
+			var got plan.Forecast
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -80,17 +82,6 @@ func TestPlanFrom(t *testing.T) {
 		var out, errs bytes.Buffer
 		if code := run(t.Context(), env{out: &out, err: &errs}, append([]string{"plan"}, strings.Fields(args)...)); code == 0 {
 			t.Errorf("plan %s: no error", args)
-		}
-	}
-}
-
-// TestPlanPlot draws both formats.
-func TestPlanPlot(t *testing.T) {
-	a := assumptions{Alpha: 0.8, Cost: 0.1, Verify: []float64{1, 1.1, 1.3}}
-	for format, begins := range map[string]string{"svg": "<?xml", "png": "\x89PNG"} {
-		b, err := drawPlan(a, 8, format)
-		if err != nil || !bytes.HasPrefix(b, []byte(begins)) {
-			t.Errorf("%s: %v, begins with %.8q", format, err, b)
 		}
 	}
 }

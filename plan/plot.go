@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bytes"
@@ -28,10 +28,10 @@ var (
 // neighbours are the chances of acceptance drawn beside the one that is asked for.
 var neighbours = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95}
 
-// drawPlan draws speed-up over draft length for several α, with V as measured if it
+// Draw draws speed-up over draft length for several α, with V as measured if it
 // is, and a dot at the best length. Beside the α asked for stands what theory
 // expects of it, dashed. format is svg or png.
-func drawPlan(a assumptions, most int, format string) ([]byte, error) {
+func Draw(a Assumptions, most int, format string) ([]byte, error) {
 	p := newPlanPlot(a, most)
 	for _, alpha := range neighbours {
 		if alpha != a.Alpha {
@@ -56,7 +56,7 @@ func drawPlan(a assumptions, most int, format string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func newPlanPlot(a assumptions, most int) *plot.Plot {
+func newPlanPlot(a Assumptions, most int) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("Assisted decoding: a drafted token costs %.3g steps", a.Cost)
 	p.X.Label.Text = "draft length, tokens"
@@ -100,7 +100,7 @@ func sized(points float64) font.Font {
 }
 
 // addPlan draws one α.
-func addPlan(p *plot.Plot, a assumptions, alpha float64, most int, asked bool) error {
+func addPlan(p *plot.Plot, a Assumptions, alpha float64, most int, asked bool) error {
 	a.Alpha = alpha
 	plan, name := a.plan(true), strconv.FormatFloat(alpha, 'g', 3, 64)
 	style := draw.LineStyle{Color: plotMuted, Width: 1}

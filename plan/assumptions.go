@@ -1,16 +1,19 @@
-package main
+package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
 	"verity/assistant"
 	"verity/bench"
+	"verity/report"
 )
 
-// assumptions are what a plan rests on.
-type assumptions struct {
+// Assumptions are what a forecast rests on: chance of acceptance and costs, as given or
+// as measured by other commands.
+type Assumptions struct {
 	Alpha      float64   `json:"alpha"`
 	Cost       float64   `json:"cost"`       // c
 	Operations float64   `json:"operations"` // ĉ
@@ -24,29 +27,44 @@ type assumptions struct {
 	StepBytes int64    `json:"step_bytes,omitempty"`
 	Sources   []string `json:"sources,omitempty"` // in words
 
-	step      bench.Step // of the model
-	byOverlap bool       // which of the two is α
+	// ByOverlap takes Overlap of files for α, instead of Agreement.
+	ByOverlap bool `json:"-"`
+
+	step bench.Step // of the model
 }
 
-func (a *assumptions) check() error {
-	switch {
-	case !(a.Alpha >= 0 && a.Alpha <= 1):
-		return usagef("--alpha %v: must be from 0 to 1", a.Alpha)
-	case !(a.Cost >= 0 && a.Cost <= mostCost):
-		return usagef("--cost %v: must be from 0 to %d", a.Cost, mostCost)
-	case !(a.Operations >= 0 && a.Operations <= mostCost):
-		return usagef("--operations %v: must be from 0 to %d", a.Operations, mostCost)
-	case !(a.Bytes >= 0 && a.Bytes <= mostCost):
-		return usagef("--bytes %v: must be from 0 to %d", a.Bytes, mostCost)
+// An OptionError reports a field of Assumptions with an unusable value.
+type OptionError struct {
+	Field  string
+	Value  float64
+	Reason string
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("plan: %s = %v: %s", e.Field, e.Value, e.Reason)
+}
+
+// ErrNoModel is the cause where a bench of an assistant has none of its model beside it.
+var ErrNoModel = errors.New("a bench of the assistant needs one of the model")
+
+// Check returns an *OptionError for the first field with an unusable value.
+func (a *Assumptions) Check() error {
+	for _, x := range []struct {
+		field       string
+		value, most float64
+	}{{"Alpha", a.Alpha, 1}, {"Cost", a.Cost, mostCost}, {"Operations", a.Operations, mostCost}, {"Bytes", a.Bytes, mostCost}} {
+		if !(x.value >= 0 && x.value <= x.most) {
+			return &OptionError{x.field, x.value, fmt.Sprintf("must be from 0 to %v", x.most)}
+		}
 	}
 	return nil
 }
 
-// mostCost is more steps than a drafted token could cost in earnest.
+// mostCost is more steps than a drafted token costs in practice.
 const mostCost = 1000
 
 // plan returns the theory's view, with V as measured if it is to be.
-func (a *assumptions) plan(measured bool) assistant.Plan {
+func (a *Assumptions) plan(measured bool) assistant.Plan {
 	p := assistant.Plan{Alpha: a.Alpha, Cost: a.Cost, Operations: a.Operations, Bytes: a.Bytes}
 	if measured && len(a.Verify) > 0 {
 		p.Verify = a.verify
@@ -56,7 +74,7 @@ func (a *assumptions) plan(measured bool) assistant.Plan {
 
 // verify returns V(m). Behind the last pass measured it goes on as it rose between
 // the middle and the end.
-func (a *assumptions) verify(m int) float64 {
+func (a *Assumptions) verify(m int) float64 {
 	n := len(a.Verify)
 	if m <= n {
 		return a.Verify[m-1]
@@ -99,8 +117,8 @@ type measured struct {
 	} `json:"stats"`
 }
 
-// read takes what the file of another command tells.
-func (a *assumptions) read(name string) error {
+// Read takes what a JSON file of bench, compare or transcribe says.
+func (a *Assumptions) Read(name string) error {
 	m, err := readMeasured(name)
 	if err != nil {
 		return err
@@ -108,7 +126,7 @@ func (a *assumptions) read(name string) error {
 	switch {
 	case m.Schema == bench.Schema:
 		return a.fromBench(name, m)
-	case m.Schema == "verity.compare/1":
+	case m.Schema == report.CompareSchema:
 		return a.fromCompare(name, m)
 	case m.Stats != nil:
 		d := m.Stats.Drafts
@@ -132,7 +150,7 @@ func readMeasured(name string) (*measured, error) {
 	if err := json.Unmarshal(b, &raw); err != nil {
 		return nil, fmt.Errorf("%s: reading JSON: %w", name, err)
 	}
-	if string(raw["schema"]) == `"verity.compare/1"` {
+	if string(raw["schema"]) == `"`+report.CompareSchema+`"` {
 		if err := json.Unmarshal(raw["seconds"], &m.Stages); err != nil {
 			return nil, fmt.Errorf("%s: seconds: %w", name, err)
 		}
@@ -149,12 +167,12 @@ func readMeasured(name string) (*measured, error) {
 
 // accept takes the α of a file, as one of its two measures has it. Older files hold
 // neither: then it is that with which rounds of the mean draft length keep as many.
-func (a *assumptions) accept(name string, agreement, overlap *float64, solved float64) error {
+func (a *Assumptions) accept(name string, agreement, overlap *float64, solved float64) error {
 	a.Agreement, a.Overlap = agreement, overlap
 	switch {
-	case a.byOverlap && overlap == nil:
+	case a.ByOverlap && overlap == nil:
 		return fmt.Errorf("%s: Σ min(p, q) was not measured: make it with --measure-alpha", name)
-	case a.byOverlap:
+	case a.ByOverlap:
 		a.Alpha = *overlap
 	case agreement != nil:
 		a.Alpha = *agreement
@@ -164,7 +182,7 @@ func (a *assumptions) accept(name string, agreement, overlap *float64, solved fl
 	return nil
 }
 
-func (a *assumptions) fromBench(name string, m *measured) error {
+func (a *Assumptions) fromBench(name string, m *measured) error {
 	if len(m.Result.Verify) == 0 || m.Step.Seconds <= 0 {
 		return fmt.Errorf("%s: holds no passes", name)
 	}
@@ -179,7 +197,7 @@ func (a *assumptions) fromBench(name string, m *measured) error {
 
 // fromCompare takes α, c and, as a straight line, V. A plain step is the time of the
 // baseline's passes over the tokens of both.
-func (a *assumptions) fromCompare(name string, m *measured) error {
+func (a *Assumptions) fromCompare(name string, m *measured) error {
 	// What was accepted is counted in all runs, seconds are those of the recorded: how
 	// many runs there were cancels in the quotients below.
 	x, s := m.Acceptance, m.Stages
@@ -201,8 +219,9 @@ func (a *assumptions) fromCompare(name string, m *measured) error {
 	return nil
 }
 
-// readAssistant takes c, ĉ and b of a bench of the assistant.
-func (a *assumptions) readAssistant(name string) error {
+// ReadAssistant takes c, ĉ and b from a bench of the assistant. A bench of the model
+// must have been read before.
+func (a *Assumptions) ReadAssistant(name string) error {
 	m, err := readMeasured(name)
 	if err != nil {
 		return err
@@ -211,7 +230,7 @@ func (a *assumptions) readAssistant(name string) error {
 	case m.Schema != bench.Schema:
 		return fmt.Errorf("%s: want JSON that verity bench wrote", name)
 	case a.step.Seconds == 0:
-		return usagef("--assistant-from needs a bench of the model in --from")
+		return fmt.Errorf("%s: %w", name, ErrNoModel)
 	}
 	a.Cost = m.Step.Seconds / a.step.Seconds
 	a.Operations = m.Step.FLOPs / a.step.FLOPs
