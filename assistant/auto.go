@@ -89,8 +89,8 @@ func NewAuto(target *decoder.Decoder, a Assistant) *Auto {
 // Policy returns a policy for one sequence at a time.
 func (a *Auto) Policy() Policy { return &autoStream{a: a} }
 
-// Try makes the next round draft whatever that costs, so that there is something to
-// compare.
+// Try makes the next rounds draft whatever that costs, until something was drafted, so
+// that there is something to compare.
 func (a *Auto) Try() {
 	a.mu.Lock()
 	a.owed = true
@@ -293,7 +293,7 @@ func (s *autoStream) Length() int {
 	defer a.mu.Unlock()
 	s.arm, s.opens = a.group().trial, a.opens
 	if a.owed {
-		s.arm, a.owed = max(1, s.arm), false
+		s.arm = max(1, s.arm)
 	}
 	return lengths[s.arm]
 }
@@ -317,6 +317,7 @@ func (s *autoStream) Observe(r Round) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s.kept += r.Kept
+	a.owed = a.owed && r.Drafted == 0
 	for j := range min(r.Kept, lengths[s.arm]) {
 		a.survival[j].add(r.Kept > j+1)
 	}

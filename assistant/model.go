@@ -109,10 +109,9 @@ func (l *modelListener) hear(ctx context.Context) (_ *decoder.Cross, err error) 
 // Begin makes a proposer whose steps are shared with those who draft for the same
 // batch.
 func (l *modelListener) Begin(o decoder.SessionOptions, p Policy) Proposer {
-	batch, _ := o.Stepper.(*decoder.Batch)
-	o.NoSpeech, o.Stepper = -1, nil
-	if batch != nil {
-		o.Stepper = batch.Beside(l.m.Decoder)
+	o.NoSpeech = -1
+	if o.Stepper != nil {
+		o.Stepper = o.Stepper.Beside(l.m.Decoder)
 	}
 	return &modelProposer{l: l, o: o, known: slices.Clone(o.Prompt), policy: p}
 }
@@ -210,9 +209,6 @@ func (p *modelProposer) room() int { return p.l.m.Decoder.Dims().TextPositions -
 // catchUp makes the session hold exactly the committed tokens.
 func (p *modelProposer) catchUp(ctx context.Context) (err error) {
 	if p.session == nil {
-		if l, ok := p.o.Stepper.(*decoder.Lane); ok {
-			l.Disturb() // the time of the last pass has nothing to do with this
-		}
 		cross, err := p.l.hear(ctx)
 		if err != nil {
 			return err

@@ -2,100 +2,80 @@ package decoder
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
 
-// A Stepper runs rows through the network. *Decoder does it at once, *Batch
+// A Stepper runs rows through the network. *Decoder does it at once, *Batch and *Lane
 // together with the rows of others.
 type Stepper interface {
+	// Step runs rows and writes the logits [rows not silent][Vocab].
 	Step(ctx context.Context, rows []Row, logits []float32) error
+
+	// Beside returns what runs the rows of another decoder for the same sequences: an
+	// assistant's.
+	Beside(d *Decoder) Stepper
+
+	// lend runs rows and returns their logits, which are the caller's until its next
+	// call. They lie in own, grown as needed, or where the stepper has room.
+	lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error)
 }
 
 // A Batch lets goroutines that each decode a stream share passes, so that the
 // weights are read once for all of them. A member's logits have the same bits as
 // if it were alone, so members may come, go, and bring any number of rows.
 //
-// A pass begins when every member waits for one. A goroutine must be a member
-// only while it works for the batch: the others wait for it. What an assistant's
-// decoder runs beside (see Beside) goes first, so that all who draft do so
-// together, each as long as it likes, and then all verify together.
+// A pass starts when every member waits for one. Therefore the logits of a pass,
+// which are lent and not copied, stay as they are until their reader waits again.
+// The price is that a goroutine may be a member only while it decodes: the others wait
+// for it. Passes of an assistant's decoder (see Beside) go first, so that all who draft
+// do so together, each as long as it likes, and then all verify together.
+//
+// Encode is for what else uses all threads.
 type Batch struct {
 	own Lane
+	cpu processor
 
 	mu      sync.Mutex
 	members int
 	waiting int     // members, in all lanes
 	beside  []*Lane // of assistants
 
-	watch  Observer
-	last   Pass
-	since  time.Time // begin of the last pass
-	steady bool      // nobody has come or gone since then
+	trace func(l *Lane, calls []*call) // told of every shared pass, in tests; or nil
 }
 
-// A Lane runs the passes of one decoder for the members of a batch. It is a
-// Stepper.
+// A Lane runs the passes of one decoder for the members of a batch.
 type Lane struct {
 	b      *Batch
 	d      *Decoder
-	draft  bool
 	calls  []*call // of the coming pass
 	spare  []*call // room for those of the next
 	idle   []*call
 	rows   []Row
-	logits []float32 // of the last pass; it is the members' until the next
+	logits []float32 // of the last pass; the members' until the next
 }
 
 // A call is one member's part of a pass.
 type call struct {
 	ctx    context.Context
 	rows   []Row
-	loud   int
 	logits []float32
 	err    error
-	turn   chan []*call // gets the calls of a pass, to run them; nil once another has done so
-}
-
-// A Pass is what ran through a decoder at once.
-type Pass struct {
-	Draft   bool // by an assistant's decoder
-	Streams int
-	Rows    int
-	Prompt  bool // a stream began: its prompt went through
-}
-
-// An Observer learns what passes cost. It is called by whoever begins one, one
-// call at a time, and must not use the batch.
-type Observer interface {
-	// Members tells how many there are from now on.
-	Members(n int)
-
-	// Began tells that a pass begins.
-	Began(p Pass)
-
-	// Took tells the time from the begin of a pass to that of the next, in which
-	// nobody came or went: the pass, and what members made of it.
-	Took(p Pass, d time.Duration)
+	turn   chan []*call // all calls of a pass, for the leader; nil when a leader has run it
 }
 
 // NewBatch returns a batch over d without members.
 func NewBatch(d *Decoder) *Batch {
 	b := new(Batch)
 	b.own = Lane{b: b, d: d}
+	b.cpu.init()
 	return b
-}
-
-// Watch tells o of every pass from now on.
-func (b *Batch) Watch(o Observer) {
-	b.mu.Lock()
-	b.watch, b.steady = o, false
-	b.mu.Unlock()
 }
 
 // Beside returns the lane of another decoder for the same members. Its passes go
 // before those of the batch's own.
-func (b *Batch) Beside(d *Decoder) *Lane {
+func (b *Batch) Beside(d *Decoder) Stepper {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, l := range b.beside {
@@ -103,7 +83,7 @@ func (b *Batch) Beside(d *Decoder) *Lane {
 			return l
 		}
 	}
-	l := &Lane{b: b, d: d, draft: true}
+	l := &Lane{b: b, d: d}
 	b.beside = append(b.beside, l)
 	return l
 }
@@ -116,17 +96,29 @@ func (b *Batch) Leave() { b.change(-1) }
 
 func (b *Batch) change(n int) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.members += n
-	b.steady = false
-	if b.watch != nil {
-		b.watch.Members(b.members)
-	}
+	b.cpu.join(n)
 	b.start()
-	b.mu.Unlock()
 }
 
-// start hands the waiting calls of one lane to the first of them, if nobody is
-// missing. b.mu is held.
+// Busy returns the wall time in which there were members and nothing was encoded. It
+// is the clock to time rounds by.
+func (b *Batch) Busy() time.Duration { return b.cpu.busyTime() }
+
+// Encode runs work while no pass does: the encoding of a window, which uses all threads.
+// One work at a time. It must call between every few milliseconds, which lets the
+// members run passes, for the share of the time that is theirs.
+func (b *Batch) Encode(ctx context.Context, work func(between func()) error) error {
+	if err := b.cpu.beginWork(ctx); err != nil {
+		return err
+	}
+	defer b.cpu.endWork()
+	return work(b.cpu.between)
+}
+
+// start hands the waiting calls of one lane to the first of them, its leader, if no
+// member is missing. b.mu is held.
 func (b *Batch) start() {
 	if b.waiting == 0 || b.waiting < b.members {
 		return
@@ -138,33 +130,13 @@ func (b *Batch) start() {
 			break
 		}
 	}
-	p := Pass{Draft: l.draft, Streams: len(l.calls)}
-	for _, c := range l.calls {
-		p.count(c.rows)
-	}
-	b.begin(p)
 	b.waiting -= len(l.calls)
 	calls := l.calls
 	l.calls, l.spare = l.spare[:0], nil
+	if b.trace != nil {
+		b.trace(l, calls)
+	}
 	calls[0].turn <- calls
-}
-
-func (p *Pass) count(rows []Row) {
-	p.Rows += len(rows)
-	p.Prompt = p.Prompt || rows[0].Position == 0
-}
-
-// begin tells the observer. b.mu is held.
-func (b *Batch) begin(p Pass) {
-	if b.watch == nil {
-		return
-	}
-	now := time.Now()
-	if b.steady {
-		b.watch.Took(b.last, now.Sub(b.since))
-	}
-	b.watch.Began(p)
-	b.last, b.since, b.steady = p, now, true
 }
 
 // Step runs rows, together with those of the other members.
@@ -172,97 +144,138 @@ func (b *Batch) Step(ctx context.Context, rows []Row, logits []float32) error {
 	return b.own.Step(ctx, rows, logits)
 }
 
-func (b *Batch) share(ctx context.Context, rows []Row, loud int) ([]float32, bool, error) {
-	return b.own.share(ctx, rows, loud)
+func (b *Batch) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+	return b.own.lend(ctx, rows, own)
 }
+
+// Beside returns a lane of the same batch.
+func (l *Lane) Beside(d *Decoder) Stepper { return l.b.Beside(d) }
 
 // Step runs rows, together with those of the other members.
 func (l *Lane) Step(ctx context.Context, rows []Row, logits []float32) error {
-	got, ok, err := l.share(ctx, rows, loudOf(rows))
-	if !ok {
-		return l.d.Step(ctx, rows, logits)
-	}
-	copy(logits, got)
+	lent, err := l.lend(ctx, rows, &logits)
+	copy(logits, lent) // onto themselves, if there was nobody to share with
 	return err
 }
 
-// share runs rows, loud of which want logits, with those of the others. The logits
-// it returns are the caller's until its next pass. It does nothing and reports
-// false if the batch has no members: then the caller is none either.
-func (l *Lane) share(ctx context.Context, rows []Row, loud int) (logits []float32, ok bool, err error) {
+// lend waits for the members and runs rows with theirs. Without members, the caller is
+// none either, and the rows run alone.
+func (l *Lane) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+	c, members := l.join(ctx, rows)
+	if c == nil {
+		if members == 1 {
+			own = &l.logits
+		}
+		return l.alone(ctx, rows, own)
+	}
+	if err := l.follow(ctx, c); err != nil {
+		return nil, err
+	}
+	logits, err := c.logits, c.err
+	l.b.mu.Lock()
+	l.giveBack(c)
+	l.b.mu.Unlock()
+	return logits, err
+}
+
+// join adds a call to the coming pass, and starts that if nobody is missing. It returns
+// nil if there is nobody to share with.
+func (l *Lane) join(ctx context.Context, rows []Row) (c *call, members int) {
 	b := l.b
 	b.mu.Lock()
-	switch {
-	case b.members == 0:
-		b.mu.Unlock()
-		return nil, false, nil
-	case b.members == 1 && b.waiting == 0: // nobody to wait for
-		p := Pass{Draft: l.draft, Streams: 1}
-		p.count(rows)
-		b.begin(p)
-		b.mu.Unlock()
-		logits = l.room(loud)
-		err = l.d.Step(ctx, rows, logits)
-		return logits, true, err
+	defer b.mu.Unlock()
+	if b.members == 0 || b.members == 1 && b.waiting == 0 {
+		return nil, b.members
 	}
-	c := l.call()
-	c.ctx, c.rows, c.loud = ctx, rows, loud
+	if n := len(l.idle); n > 0 {
+		c, l.idle = l.idle[n-1], l.idle[:n-1]
+	} else {
+		c = &call{turn: make(chan []*call, 1)}
+	}
+	c.ctx, c.rows = ctx, rows
 	l.calls = append(l.calls, c)
 	b.waiting++
 	b.start()
-	b.mu.Unlock()
-	if calls := <-c.turn; calls != nil {
-		l.run(calls)
-		for _, other := range calls[1:] {
-			other.turn <- nil
-		}
-		b.mu.Lock()
-		l.spare = calls
-		b.mu.Unlock()
-	}
-	logits, err = c.logits, c.err
-	b.mu.Lock()
+	return c, b.members
+}
+
+// giveBack keeps the memory of a call. b.mu is held.
+func (l *Lane) giveBack(c *call) {
 	*c = call{turn: c.turn}
 	l.idle = append(l.idle, c)
-	b.mu.Unlock()
-	return logits, true, err
 }
 
-// call returns an idle call. b.mu is held.
-func (l *Lane) call() *call {
-	n := len(l.idle)
-	if n == 0 {
-		return &call{turn: make(chan []*call, 1)}
+// follow waits until a leader has run c, or leads. If ctx ends before that, c is taken
+// out of the coming pass; one that has a leader is waited for, since it is running.
+func (l *Lane) follow(ctx context.Context, c *call) error {
+	select {
+	case calls := <-c.turn:
+		l.lead(calls)
+		return nil
+	case <-ctx.Done():
 	}
-	c := l.idle[n-1]
-	l.idle = l.idle[:n-1]
-	return c
+	if l.withdraw(c) {
+		return ctx.Err()
+	}
+	l.lead(<-c.turn)
+	return nil
 }
 
-// room returns memory for the logits of n rows.
-func (l *Lane) room(n int) []float32 {
-	if n *= l.d.dims.Vocab; cap(l.logits) < n {
-		l.logits = make([]float32, n)
+// withdraw takes c out of the coming pass. It reports false if that has begun.
+func (l *Lane) withdraw(c *call) bool {
+	l.b.mu.Lock()
+	defer l.b.mu.Unlock()
+	i := slices.Index(l.calls, c)
+	if i < 0 {
+		return false
 	}
-	return l.logits[:n]
+	l.calls = slices.Delete(l.calls, i, i+1)
+	l.b.waiting--
+	l.giveBack(c)
+	return true
+}
+
+// lead runs a pass for all calls and tells the others. Nil calls have been run.
+func (l *Lane) lead(calls []*call) {
+	if calls == nil {
+		return
+	}
+	l.run(calls)
+	for _, other := range calls[1:] {
+		other.turn <- nil
+	}
+	l.b.mu.Lock()
+	l.spare = calls
+	l.b.mu.Unlock()
+}
+
+// alone runs rows without those of others.
+func (l *Lane) alone(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+	l.b.cpu.beginPass()
+	defer l.b.cpu.endPass()
+	return l.d.lend(ctx, rows, own)
 }
 
 // run does one pass for all calls. If it fails, each is run alone: a pass that
-// fails leaves the streams as they were, and one member's error, or the end of
-// its context, is no business of the others.
+// fails leaves the streams as they were, and one member's error is no business of the
+// others. Nor is the end of its context, so the pass of several has none.
 func (l *Lane) run(calls []*call) {
-	loud := 0
+	l.b.cpu.beginPass()
+	defer l.b.cpu.endPass()
+	ctx := context.Background()
+	if len(calls) == 1 {
+		ctx = calls[0].ctx
+	}
 	l.rows = l.rows[:0]
 	for _, c := range calls {
 		l.rows = append(l.rows, c.rows...)
-		loud += c.loud
 	}
-	logits := l.room(loud)
-	for at, c := 0, calls; len(c) > 0; c = c[1:] {
-		end := at + c[0].loud*l.d.dims.Vocab
-		c[0].logits, at = logits[at:end:end], end
+	logits := room(&l.logits, l.rows, l.d.dims.Vocab)
+	for rest, c := logits, calls; len(c) > 0; c = c[1:] {
+		n := loudOf(c[0].rows) * l.d.dims.Vocab
+		c[0].logits, rest = rest[:n:n], rest[n:]
 	}
-	err := l.d.Step(calls[0].ctx, l.rows, logits)
+	err := l.d.Step(ctx, l.rows, logits)
 	if err == nil {
 		return
 	}
@@ -270,18 +283,27 @@ func (l *Lane) run(calls []*call) {
 		calls[0].err = err
 		return
 	}
-	l.Disturb()
 	for _, c := range calls {
 		c.err = l.d.Step(c.ctx, c.rows, c.logits)
 	}
 }
 
-// Disturb says that the caller is about to do something that has nothing to do with
-// the last pass: no time is told of it.
-func (l *Lane) Disturb() {
-	l.b.mu.Lock()
-	l.b.steady = false
-	l.b.mu.Unlock()
+// Beside returns d: there is nothing to share.
+func (*Decoder) Beside(d *Decoder) Stepper { return d }
+
+// lend runs rows at once.
+func (d *Decoder) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+	logits := room(own, rows, d.dims.Vocab)
+	return logits, d.Step(ctx, rows, logits)
+}
+
+// room returns memory for the logits of rows, made of own.
+func room(own *[]float32, rows []Row, vocab int) []float32 {
+	n := loudOf(rows) * vocab
+	if cap(*own) < n {
+		*own = make([]float32, n)
+	}
+	return (*own)[:n]
 }
 
 // loudOf counts the rows that want logits.

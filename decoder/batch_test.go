@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,28 +93,23 @@ func TestBatchErrors(t *testing.T) {
 	}
 }
 
-// A log is an Observer that writes down what it is told.
-type passLog struct {
-	began   []Pass
-	took    []Pass
-	members []int
-}
-
-func (l *passLog) Members(n int) { l.members = append(l.members, n) }
-func (l *passLog) Began(p Pass)  { l.began = append(l.began, p) }
-func (l *passLog) Took(p Pass, d time.Duration) {
-	if d <= 0 {
-		p = Pass{}
-	}
-	l.took = append(l.took, p)
-}
-
 // TestBatchBeside: those who draft do so together, each as long as it likes, while
 // the others wait; then all verify in one pass.
 func TestBatchBeside(t *testing.T) {
 	d, small := open(t, "odd", Options{}), open(t, "odd", Options{})
-	b, log := NewBatch(d), new(passLog)
-	b.Watch(log)
+	b := NewBatch(d)
+	type pass struct {
+		draft         bool
+		streams, rows int
+	}
+	var got []pass
+	b.trace = func(l *Lane, calls []*call) {
+		p := pass{draft: l != &b.own, streams: len(calls)}
+		for _, c := range calls {
+			p.rows += len(c.rows)
+		}
+		got = append(got, p)
+	}
 	drafts := []int{3, 0, 1, 2} // of each member, in each of two rounds
 	for range drafts {
 		b.Join()
@@ -142,39 +138,97 @@ func TestBatchBeside(t *testing.T) {
 	for range drafts {
 		b.Leave()
 	}
-	round := []Pass{{true, 3, 3, false}, {true, 2, 2, false}, {true, 1, 1, false}}
-	first := slices.Clone(round)
-	first[0].Prompt = true
-	want := slices.Concat(first, []Pass{{false, 4, 8, true}}, round, []Pass{{false, 4, 8, false}})
-	if !slices.Equal(log.began, want) {
-		t.Errorf("passes %+v\nwant %+v", log.began, want)
-	}
-	if want = want[:len(want)-1]; !slices.Equal(log.took, want) { // behind the last one somebody left
-		t.Errorf("timed %+v\nwant %+v", log.took, want)
-	}
-	if n := []int{1, 2, 3, 4, 3, 2, 1, 0}; !slices.Equal(log.members, n) {
-		t.Errorf("members %v, want %v", log.members, n)
+	round := []pass{{true, 3, 3}, {true, 2, 2}, {true, 1, 1}, {false, 4, 8}}
+	if want := slices.Concat(round, round); !slices.Equal(got, want) {
+		t.Errorf("passes %+v\nwant %+v", got, want)
 	}
 }
 
-// TestBatchUntimed: a time in which somebody came, went, or did something else is
-// not told.
-func TestBatchUntimed(t *testing.T) {
+// TestBatchWithdraws: a member whose context ends while it waits for the others waits no
+// more, and the others go on without it.
+func TestBatchWithdraws(t *testing.T) {
 	d := open(t, "odd", Options{})
-	b, log := NewBatch(d), new(passLog)
-	b.Watch(log)
-	b.Join()
-	s, logits := d.NewStream(cross(t, d, 1)), make([]float32, d.Dims().Vocab)
-	for _, between := range []func(){
-		func() {}, func() { b.Join(); b.Leave() }, func() { b.Beside(d).Disturb() }, func() {}, func() {},
-	} {
-		if err := b.Step(t.Context(), []Row{{s, s.Len(), 1, false}}, logits); err != nil {
-			t.Fatal(err)
-		}
-		between()
+	c := cross(t, d, 1)
+	b := NewBatch(d)
+	for range 3 {
+		b.Join()
 	}
-	if len(log.began) != 5 || len(log.took) != 2 {
-		t.Errorf("%d passes, %d timed, want 5 and 2", len(log.began), len(log.took))
+	step := func(ctx context.Context) error {
+		defer b.Leave()
+		s := d.NewStream(c)
+		defer s.Close()
+		return b.Step(ctx, []Row{{s, 0, 1, false}}, make([]float32, d.Dims().Vocab))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := make(chan error, 3)
+	go func() { errs <- step(ctx) }()
+	go func() { errs <- step(t.Context()) }()
+	for waiting := 0; waiting < 2; time.Sleep(time.Millisecond) {
+		b.mu.Lock()
+		waiting = b.waiting
+		b.mu.Unlock()
+	}
+	cancel()
+	if err := <-errs; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that the context was canceled", err)
+	}
+	go func() { errs <- step(t.Context()) }()
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if b.members != 0 || b.waiting != 0 {
+		t.Errorf("%d members and %d calls are left", b.members, b.waiting)
+	}
+}
+
+// TestBatchEncode: members run passes while a window is encoded, between its layers. Busy
+// does not count the encoding.
+func TestBatchEncode(t *testing.T) {
+	d := open(t, "odd", Options{})
+	b := NewBatch(d)
+	const layers, layer = 20, 5 * time.Millisecond
+	passes, done := 0, make(chan struct{})
+	b.Join()
+	var err error
+	began := time.Now()
+	go func() {
+		defer close(done)
+		err = b.Encode(t.Context(), func(between func()) error {
+			for range layers {
+				time.Sleep(layer)
+				between()
+			}
+			return nil
+		})
+	}()
+	s := d.NewStream(cross(t, d, 1))
+	logits := make([]float32, d.Dims().Vocab)
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+			s.Cut(0)
+			if err := b.Step(t.Context(), []Row{{s, 0, 1, false}}, logits); err != nil {
+				t.Fatal(err)
+			}
+			passes++
+		}
+	}
+	b.Leave()
+	if err != nil || passes < 2 {
+		t.Errorf("%d passes beside %d layers, error %v", passes, layers, err)
+	}
+	if busy, most := b.Busy(), time.Since(began)-layers*layer; busy > most || busy <= 0 {
+		t.Errorf("busy for %v, want at most %v", busy, most)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	b.cpu.queue <- struct{}{} // somebody encodes
+	if err := b.Encode(ended, func(func()) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that the context was canceled", err)
 	}
 }
 
@@ -261,4 +315,45 @@ func TestBatchAllocates(t *testing.T) {
 		t.Errorf("%v allocations a round, want none", n)
 	}
 	close(again)
+}
+
+// TestProcessor: neither two windows nor a window and a pass use the threads at the same
+// time, and all get on.
+func TestProcessor(t *testing.T) {
+	var p processor
+	p.init()
+	var users atomic.Int32
+	use := func() {
+		if users.Add(1) != 1 {
+			t.Error("two use the threads at the same time")
+		}
+		time.Sleep(100 * time.Microsecond)
+		users.Add(-1)
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			if err := p.beginWork(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
+			defer p.endWork()
+			for range 20 {
+				use()
+				p.between()
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 5 { // members come and go
+			p.join(1)
+			for range 10 {
+				p.beginPass()
+				use()
+				p.endPass()
+			}
+			p.join(-1)
+		}
+	})
+	wg.Wait()
 }

@@ -34,6 +34,12 @@ type Cross struct {
 // Cross computes the cross-attention keys and values of f for every layer.
 // Close gives its memory back for the next window.
 func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error) {
+	return d.CrossInTurn(ctx, f, func() {})
+}
+
+// CrossInTurn is Cross that calls between after every layer, so that others can use the
+// threads.
+func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between func()) (*Cross, error) {
 	m := d.dims
 	if f.Positions != m.AudioPositions || f.Width != m.AudioWidth {
 		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want %d × %d; they are of another model",
@@ -53,6 +59,7 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 			places[p] = kernel.Place{K: c.layers[i].keys, V: c.layers[i].values, Pos: p}
 		}
 		d.blocks[i].crossKV.ApplyKV(d.pool, nil, places, f.Data, f.Width, keep)
+		between()
 	}
 	return c, nil
 }

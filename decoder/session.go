@@ -116,34 +116,17 @@ func (s *Session) Limit(sampleLen int) int {
 // one that plain decoding would make at that place. The slice is good until the
 // next call.
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
-	s.Rows(draft)
-	if err := s.step(ctx); err != nil {
+	s.prepare(draft)
+	var err error
+	if s.read, err = s.o.Stepper.lend(ctx, s.rows, &s.logits); err != nil {
 		return nil, err
 	}
-	return s.Read(s.read)
+	return s.judge(s.read)
 }
 
-// A sharer lends the logits of a pass to those whose rows were in it: copying
-// them would cost a small model a tenth of its time.
-type sharer interface {
-	share(ctx context.Context, rows []Row, loud int) (logits []float32, ok bool, err error)
-}
-
-// step runs the rows. Their logits are in s.read then.
-func (s *Session) step(ctx context.Context) (err error) {
-	if b, ok := s.o.Stepper.(sharer); ok {
-		if s.read, ok, err = b.share(ctx, s.rows, loudOf(s.rows)); ok {
-			return err
-		}
-	}
-	s.read = s.Logits()
-	return s.o.Stepper.Step(ctx, s.rows, s.read)
-}
-
-// Rows returns what must go through the network to choose after draft: the
-// tokens that have not been there yet, then the draft. Read turns their logits
-// into choices.
-func (s *Session) Rows(draft []tokenizer.Token) []Row {
+// prepare sets the rows that must go through the network to choose after draft: the
+// tokens that have not been there yet, then the draft.
+func (s *Session) prepare(draft []tokenizer.Token) {
 	s.draft = append(s.draft[:0], draft...)
 	s.rows = s.rows[:0]
 	sot := -1
@@ -157,21 +140,10 @@ func (s *Session) Rows(draft []tokenizer.Token) []Row {
 	for i, t := range draft {
 		s.rows = append(s.rows, Row{s.stream, last + 1 + i, t, false})
 	}
-	return s.rows
 }
 
-// Logits returns room of the session's own for the logits of its rows.
-func (s *Session) Logits() []float32 {
-	n := loudOf(s.rows) * s.d.dims.Vocab
-	if cap(s.logits) < n {
-		s.logits = make([]float32, n)
-	}
-	return s.logits[:n]
-}
-
-// Read turns the logits of the rows that Rows returned into choices. It changes
-// logits.
-func (s *Session) Read(logits []float32) ([]Choice, error) {
+// judge turns the logits of the rows into choices. It changes logits.
+func (s *Session) judge(logits []float32) ([]Choice, error) {
 	began := time.Now()
 	defer func() { s.judging += time.Since(began) }()
 	vocab := s.d.dims.Vocab

@@ -107,6 +107,12 @@ func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 // It returns an error if mel has another shape, if ctx ends (it is looked at
 // between layers), or if a feature is not a number.
 func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error) {
+	return e.EncodeInTurn(ctx, mel, func() {})
+}
+
+// EncodeInTurn is Encode that calls between after every layer, so that others can use
+// the threads.
+func (e *Encoder) EncodeInTurn(ctx context.Context, mel *audio.Mel, between func()) (*Features, error) {
 	d := e.dims
 	if mel.Bins != d.MelBins || mel.Frames != 2*d.AudioPositions {
 		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d",
@@ -123,6 +129,7 @@ func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error)
 			return nil, err
 		}
 		e.blocks[i].apply(e, w, f.Data)
+		between()
 	}
 	e.norm.Apply(e.pool, f.Data, f.Data, f.Positions)
 	if i := notNumber(f.Data); i >= 0 {

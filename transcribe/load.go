@@ -196,7 +196,7 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 // wire connects the parts.
 func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
-	m.batch, m.timer, m.policies = decoder.NewBatch(m.decoder), new(timer), new(policies)
+	m.batch, m.policies = decoder.NewBatch(m.decoder), new(policies)
 	if _, none := a.(assistant.Off); none {
 		return
 	}

@@ -32,7 +32,6 @@ type Model struct {
 	auto      *assistant.Auto
 	sampler   Sampler
 	overlap   bool // measure it
-	timer     *timer
 }
 
 // Encoder returns the audio half of the network.
@@ -56,7 +55,7 @@ func (m *Model) Pool() *parallel.Pool { return m.pool }
 
 // DecodeTime returns the wall time since Load in which some window was being decoded
 // and none was being encoded.
-func (m *Model) DecodeTime() time.Duration { return m.timer.read() }
+func (m *Model) DecodeTime() time.Duration { return m.batch.Busy() }
 
 // Close ends the model's own threads. Nothing may use the model after. A pool that
 // LoadOptions named stays open, and so does the checkpoint.

@@ -12,27 +12,33 @@ import (
 )
 
 // encode computes the features of mel and the cross-attention keys and values of
-// every decoder layer. The encoder uses every thread, so windows that are being
-// decoded wait for it, and then share their passes with this window too.
+// every decoder layer. It uses every thread, and lets the windows that are being decoded
+// run passes between layers.
 func (m *Model) encode(ctx context.Context, mel *audio.Mel) (window, error) {
-	m.batch.Join()
-	defer m.batch.Leave()
-	m.timer.encode(1)
-	defer m.timer.encode(-1)
-	began := time.Now()
-	f, err := m.encoder.Encode(ctx, mel)
+	w := &encodedWindow{Model: m}
+	err := m.batch.Encode(ctx, func(between func()) error {
+		began := time.Now()
+		pause := func() { // not counted
+			at := time.Now()
+			between()
+			began = began.Add(time.Since(at))
+		}
+		f, err := m.encoder.EncodeInTurn(ctx, mel, pause)
+		if err != nil {
+			return err
+		}
+		w.encodeTime, began = time.Since(began), time.Now()
+		if w.cross, err = m.decoder.CrossInTurn(ctx, f, pause); err != nil {
+			return err
+		}
+		w.crossTime = time.Since(began)
+		w.drafts = m.assistant.Listen(assistant.Window{Features: f, Mel: mel})
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	encoded := time.Now()
-	cross, err := m.decoder.Cross(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return &encodedWindow{
-		Model: m, cross: cross, drafts: m.assistant.Listen(assistant.Window{Features: f, Mel: mel}),
-		encodeTime: encoded.Sub(began), crossTime: time.Since(encoded),
-	}, nil
+	return w, nil
 }
 
 // An encodedWindow is the window of a Model.
@@ -56,8 +62,6 @@ func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
 
 // decode shares its steps with the windows that others decode at the same time.
 func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error) {
-	w.timer.decode(1)
-	defer w.timer.decode(-1)
 	w.batch.Join()
 	defer w.batch.Leave()
 	o.Stepper = w.batch
@@ -75,7 +79,7 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 		proposer = w.drafts.Begin(o, policy)
 	}
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
-	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy})
+	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Clock: w.batch.Busy})
 	defer g.End()
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {

@@ -1,0 +1,128 @@
+package decoder
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// decodeShare is the part of the time that members of a batch get for their passes while
+// windows are encoded. Passes then have fewer rows than if the members waited for
+// those windows, so a larger share costs throughput; a smaller one makes them wait longer.
+const decodeShare = 0.125
+
+// A processor shares the threads between the passes of a batch and the encoding of
+// windows. An encoder has them until it has used more than its share beside members that
+// decode; it then stands back, at a place of its own choice, until the passes have had
+// theirs. So no pass waits for the whole of a window, and no encoding for the whole of
+// a text.
+type processor struct {
+	queue chan struct{} // holds a token while somebody encodes
+
+	mu       sync.Mutex
+	changed  sync.Cond
+	members  int
+	passing  bool
+	encoding bool    // an encoder has the threads
+	credit   float64 // seconds that passes may take before the encoder goes on
+	since    time.Time
+	busy     time.Duration // see Batch.Busy
+	mark     time.Time     // of the last change that matters to busy
+}
+
+func (p *processor) init() {
+	p.queue = make(chan struct{}, 1)
+	p.changed.L = &p.mu
+}
+
+// tick brings busy up to date. p.mu is held.
+func (p *processor) tick() {
+	now := time.Now()
+	if p.members > 0 && !p.encoding {
+		p.busy += now.Sub(p.mark)
+	}
+	p.mark = now
+}
+
+func (p *processor) busyTime() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tick()
+	return p.busy
+}
+
+// join adds n members.
+func (p *processor) join(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tick()
+	p.members += n
+	p.changed.Broadcast()
+}
+
+func (p *processor) beginPass() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.passing || p.encoding {
+		p.changed.Wait()
+	}
+	p.passing, p.since = true, time.Now()
+}
+
+func (p *processor) endPass() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passing = false
+	if len(p.queue) > 0 {
+		p.credit -= time.Since(p.since).Seconds()
+	}
+	p.changed.Broadcast()
+}
+
+// beginWork waits until nobody else encodes.
+func (p *processor) beginWork(ctx context.Context) error {
+	select {
+	case p.queue <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.take()
+	return nil
+}
+
+// take waits until the passes have had their share, and takes the threads. p.mu is held.
+func (p *processor) take() {
+	for p.passing || p.members > 0 && p.credit > 0 {
+		p.changed.Wait()
+	}
+	p.tick()
+	p.encoding, p.since = true, time.Now()
+}
+
+// release gives the threads back, and credits passes with their share. p.mu is held.
+func (p *processor) release() {
+	p.tick()
+	p.encoding = false
+	p.credit += time.Since(p.since).Seconds() * decodeShare / (1 - decodeShare)
+	if p.members == 0 {
+		p.credit = 0
+	}
+	p.changed.Broadcast()
+}
+
+// between lets passes run.
+func (p *processor) between() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.release()
+	p.take()
+}
+
+func (p *processor) endWork() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.release()
+	<-p.queue
+}
