@@ -75,7 +75,7 @@ func weightsWith(f func(dst *byte, step int, unit *float32, unitStep int, x, sca
 		}
 		last := (n - 1) / weightBlock
 		full := (n + lanes - 1) &^ (lanes - 1)
-		_, _, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*tileRows], x[:full], scale[n-1]
-		return f(&dst[0], weightStep, &unit[0], 4*tileRows, &x[0], &scale[0], n, m)
+		_, _, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*int8TileRows], x[:full], scale[n-1]
+		return f(&dst[0], weightStep, &unit[0], 4*int8TileRows, &x[0], &scale[0], n, m)
 	}
 }

@@ -6,9 +6,13 @@ import (
 	"verity/parallel"
 )
 
-// blockRows is the most query rows of one part of the work. They are done a tile
-// at a time, the keys and values of a head staying in the second-level cache.
-const blockRows = 4 * tileRows
+// blockRows is the most query rows of one part of the work, and blockTiles that of
+// int8 where tiles have more rows. They are done a tile at a time, the keys and values
+// of a head staying in the second-level cache.
+const (
+	blockRows  = 4 * tileRows
+	blockTiles = 2 * int8TileRows
+)
 
 // A Span says which cached positions a query row attends to: 0 … N-1 of K and V,
 // at least one.
@@ -32,7 +36,7 @@ type attendBuffer struct {
 	query  []float32 // [rows][dim], scaled
 	scores []float32 // [rows][stride]
 	out    []float32 // [rows][cols]
-	sums   [tileRows]float32
+	sums   [int8TileRows]float32
 	int8   int8Buffer
 }
 

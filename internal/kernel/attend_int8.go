@@ -8,11 +8,11 @@ import (
 // An int8Buffer is what attention in int8 needs besides the scores.
 type int8Buffer struct {
 	query   []byte // [rows][depth], as int8
-	start   [tileRows]int32
-	scale   [tileRows]float32 // of the queries
-	weights []byte            // [block][tileRows][weightStride]
-	units   []float32         // [block][tileRows], of the weights
-	acc     [tileRows * panel]int32
+	start   [int8TileRows]int32
+	scale   [int8TileRows]float32 // of the queries
+	weights []byte                // [block][int8TileRows][weightStride]
+	units   []float32             // [block][int8TileRows], of the weights
+	acc     [int8TileRows * panel]int32
 }
 
 // scoreInt8 fills b with the scores of a tile of rows with the keys of some panels.
@@ -60,7 +60,7 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 	_, longest := j.lengths(rows)
 	blocks := (longest + weightBlock - 1) / weightBlock
 	i8.weights = resize(i8.weights, blocks*weightStep)
-	i8.units = resize(i8.units, blocks*tileRows)
+	i8.units = resize(i8.units, blocks*int8TileRows)
 	for r := range n {
 		seen := j.spans[rows.lo+r].N
 		if (seen+lanes-1)&^(lanes-1) < longest {
@@ -80,7 +80,7 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 			clear(acc)
 			at := v.at(head, from) + c*4*v.quads
 			int8s.fn.tile(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
-			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*tileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
+			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*int8TileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
 		}
 		finish = int8s.fn.add
 	}
@@ -93,7 +93,7 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 func (i *int8Buffer) blank(r, seen, blocks int) {
 	for block := (seen - 1) / weightBlock; block < blocks; block++ {
 		clear(i.weights[block*weightStep+r*weightStride:][:weightBlock])
-		i.units[block*tileRows+r] = 0
+		i.units[block*int8TileRows+r] = 0
 	}
 }
 

@@ -58,7 +58,7 @@ const weightBlock = 256
 // set, and weightStep how far blocks are.
 const (
 	weightStride = weightBlock + 64
-	weightStep   = tileRows * weightStride
+	weightStep   = int8TileRows * weightStride
 )
 
 // weightsRef turns the scores x of one row, none above m, into weights as unsigned bytes.
@@ -66,7 +66,7 @@ const (
 //
 //	e = Exp(x[i]-m);  w[i] = e·scale[i];  M = max w
 //	dst[b·weightStep+i%256] = w[i]·(255/M), to the nearest integer, ties to even
-//	unit[b·tileRows] = M/255
+//	unit[b·int8TileRows] = M/255
 //
 // It returns Σ e, in sixteen partials. Where M is below 2⁻¹⁰⁰, weights and unit are zero;
 // where a w is not finite, unit is NaN. Zeros fill up dst to a multiple of sixteen. x is
@@ -82,7 +82,7 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32) float
 			most = max(most, math.Float32bits(block[i])&0x7fffffff)
 		}
 		inverse, worth := levelScale(most)
-		unit[b*tileRows] = worth
+		unit[b*int8TileRows] = worth
 		to := dst[b*weightStep:][:(len(block)+lanes-1)&^(lanes-1)]
 		clear(to)
 		for i, w := range block {

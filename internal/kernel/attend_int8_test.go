@@ -123,13 +123,13 @@ func TestWeights(t *testing.T) {
 					}
 				}
 				y, m := x.clone(), vectorRef.max(x.x[:n])
-				dst, unit := randomBytes(rng, blocks*weightStep), random(rng, blocks*tileRows, fillers[0])
+				dst, unit := randomBytes(rng, blocks*weightStep), random(rng, blocks*int8TileRows, fillers[0])
 				wantDst, wantUnit := bytes.Clone(dst), unit.clone()
 				sum, want := ops.weights(dst, unit.x, x.x[:n], scale.x, m), weightsRef(wantDst, wantUnit.x, y.x[:n], scale.x, m)
 				what := fmt.Sprintf("%s: %d weights", f.name, n)
 				compare(t, what, unit, wantUnit)
 				for b := range blocks {
-					if u := wantUnit.x[b*tileRows]; u != u { // nobody reads these
+					if u := wantUnit.x[b*int8TileRows]; u != u { // nobody reads these
 						clear(dst[b*weightStep:][:weightBlock])
 						clear(wantDst[b*weightStep:][:weightBlock])
 					}
@@ -154,7 +154,7 @@ func TestWeightsRound(t *testing.T) {
 		for i := 0; i < 255; i += 2 {
 			scale[i] += 0.5
 		}
-		dst, unit := make([]byte, 2*weightStep), make([]float32, 2*tileRows)
+		dst, unit := make([]byte, 2*weightStep), make([]float32, 2*int8TileRows)
 		if sum := ops.weights(dst, unit, make([]float32, 2*weightBlock), scale, 0); sum != 2*weightBlock {
 			t.Fatalf("sum %v, want %d", sum, 2*weightBlock)
 		}
@@ -164,8 +164,8 @@ func TestWeightsRound(t *testing.T) {
 				t.Errorf("weight %v of block %d becomes %d, want %v", w, b, dst[b*weightStep+i%weightBlock], want)
 			}
 		}
-		if unit[0] != 1 || unit[tileRows] != 1000 {
-			t.Errorf("units %v and %v, want 1 and 1000", unit[0], unit[tileRows])
+		if unit[0] != 1 || unit[int8TileRows] != 1000 {
+			t.Errorf("units %v and %v, want 1 and 1000", unit[0], unit[int8TileRows])
 		}
 	})
 	for _, m := range []float32{0x1p-100, 1, 0.3, math.MaxFloat32} {

@@ -19,9 +19,13 @@ type attendJob struct {
 
 // cut divides the rows into blocks.
 func (j *attendJob) cut() {
+	most := blockRows
+	if len(j.spans) > 0 && j.grouped(block{0, len(j.spans)}) {
+		most = blockTiles
+	}
 	for lo := 0; lo < len(j.spans); {
 		hi := lo + 1
-		for hi < len(j.spans) && hi-lo < blockRows &&
+		for hi < len(j.spans) && hi-lo < most &&
 			j.spans[hi].K == j.spans[lo].K && j.spans[hi].V == j.spans[lo].V {
 			hi++
 		}
@@ -30,13 +34,22 @@ func (j *attendJob) cut() {
 	}
 }
 
+// grouped reports whether rows go through an int8 cache in the groups of int8 products.
+func (j *attendJob) grouped(rows block) bool {
+	return j.spans[rows.lo].V.i8 != nil && int8s.fn.group > 0 && rows.rows() >= manyRows
+}
+
 // Part computes one block in one head, as many rows at a time as a tile has.
 func (j *attendJob) Part(i int) {
 	head, rows := i/len(j.blocks), j.blocks[i%len(j.blocks)]
 	b := j.scratch.take()
-	for lo := rows.lo; lo < rows.hi; lo += tileRows {
-		tile := block{lo, min(lo+tileRows, rows.hi)}
-		if next := min(tileRows, rows.hi-tile.hi); next > 0 { // its queries are far apart, and far away
+	step := tileRows
+	if j.grouped(rows) {
+		step = int8s.fn.group
+	}
+	for lo := rows.lo; lo < rows.hi; lo += step {
+		tile := block{lo, min(lo+step, rows.hi)}
+		if next := min(step, rows.hi-tile.hi); next > 0 { // its queries are far apart, and far away
 			fetchRows(&bytesOf(j.q[tile.hi*j.qStride+head*j.dim:])[0], 4*j.qStride, next)
 		}
 		j.score(b, head, tile)

@@ -169,9 +169,17 @@ func (a *attention) exact(r, h int) (out, bound []float64) {
 }
 
 // withImpl runs f with one implementation of attention, of vectors and of int8 in place.
-// Of int8 it stays what it is if that takes more than this CPU has.
+// Of int8 it stays what it is if that takes more than this CPU has. The tile unit, "amx",
+// does int8 products beside AVX-512.
 func withImpl(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
+		of := named(t, int8Impls, name)
+		if name == "amx" {
+			if !of.ok {
+				skipOrRequire(t, name)
+			}
+			name = "avx512"
+		}
 		im := named(t, attendImpls, name)
 		if !im.ok {
 			skipOrRequire(t, name)
@@ -179,11 +187,21 @@ func withImpl(t *testing.T, name string, f func(t *testing.T)) {
 		oldAttend, oldVector, oldInt8, oldInt8s := attend, vector, attendInt8, int8s
 		defer func() { attend, vector, attendInt8, int8s = oldAttend, oldVector, oldInt8, oldInt8s }()
 		attend, vector = im.fn, named(t, vectorImpls, name).fn
-		if of := named(t, int8Impls, name); of.ok {
+		if of.ok {
 			attendInt8, int8s = named(t, attendInt8Impls, name).fn, of
 		}
 		f(t)
 	})
+}
+
+// implNames returns the names of all implementations, each once.
+func implNames() (names []string) {
+	for _, im := range int8Impls {
+		if !slices.Contains(names, im.name) {
+			names = append(names, im.name)
+		}
+	}
+	return names
 }
 
 // named returns the first implementation of a name, of which there may be several.
@@ -213,16 +231,16 @@ func TestAttend(t *testing.T) {
 	tests := []struct{ heads, dim, rows, n int }{
 		{1, 64, 1, 1}, {2, 64, 1, 63}, {2, 64, 1, 64}, {2, 64, 1, 65}, {1, 64, 6, 200}, {1, 64, 7, 130},
 		{3, 32, 5, 17}, {3, 24, 4, 50}, {2, 40, 3, 100}, {5, 1, 2, 33}, {1, 80, 3, 40}, {1, 16, 9, 31},
-		{1, 8, 60, 75}, {2, 32, 25, 129}, {1, 32, 2, 1500},
+		{1, 8, 60, 75}, {2, 32, 25, 129}, {1, 64, 100, 330}, {1, 32, 2, 1500},
 	}
-	for _, im := range attendImpls {
-		withImpl(t, im.name, func(t *testing.T) {
+	for _, name := range implNames() {
+		withImpl(t, name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			for _, tt := range tests {
 				for _, d := range cacheTypes {
 					for _, ragged := range []bool{false, true} {
 						a := newAttention(rng, tt.heads, tt.dim, tt.rows, tt.n, d, ragged, 1+rng.IntN(2))
-						checkAttention(t, a, im.name == "ref" && d != precision.Int8)
+						checkAttention(t, a, name == "ref" && d != precision.Int8)
 					}
 				}
 			}

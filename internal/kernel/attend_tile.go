@@ -5,6 +5,10 @@ import "verity/internal/tensor"
 // tileRows is the most rows a tile has: 6×64 sums fill the registers of AVX-512.
 const tileRows = 6
 
+// int8TileRows is the most rows that go through a cache in int8 together, where the
+// tile unit does the products.
+const int8TileRows = 32
+
 // A tileShape describes a product of few rows with panels of many columns.
 //
 //	for p < panels, r < rows, l < 16·vectors:
