@@ -135,7 +135,7 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 // Truncated reports whether the file ended before its header says. It is known
 // once Read has reached the end.
 func (c *Clip) Truncated() bool {
-	return c.mix != nil && c.ended && c.mix.frame < c.mix.shape.promised
+	return c.mix != nil && c.ended && (c.mix.frame < c.mix.shape.promised || c.mix.src.shape().cut)
 }
 
 // Warnings says what is odd about a clip that can be heard all the same, a
@@ -144,9 +144,12 @@ func (c *Clip) Warnings() (list []string) {
 	if c.mix == nil || !c.ended {
 		return nil
 	}
-	if s := c.mix.shape; c.mix.frame < s.promised {
+	switch s := c.mix.src.shape(); {
+	case c.mix.frame < s.promised:
 		list = append(list, fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s",
 			s.seconds(s.promised), s.seconds(c.mix.frame)))
+	case s.cut:
+		list = append(list, fmt.Sprintf("the file ends after %.2f s, amid the sound", s.seconds(c.mix.frame)))
 	}
 	if c.mix.peak > loud {
 		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", c.mix.peak))

@@ -13,11 +13,19 @@
 //
 // # Files
 //
-// A file's format is told by its first bytes, never by its name: WAV (RIFF,
-// RF64, BW64; integer, float, A-law and mu-law samples, WAVE_FORMAT_EXTENSIBLE)
-// and FLAC. Every other format is refused with a sentence that names it. Files
-// are streamed: memory is bounded by the window, whatever the length, and sizes
-// a header claims are never believed beyond the end of the file.
+// The table in sniff.go tells a file's format by its first bytes, never by its
+// name. A format that is read has a file of its own with a source: WAV (RIFF,
+// RIFX, RF64, BW64), Wave64, AIFF, CAF and AU by way of pcm.go; FLAC; MP3; Opus and
+// Vorbis in Ogg and Matroska. Every other format is refused with a sentence that
+// names it. A source gives interleaved channels at the file's own rate; the Clip
+// mixes them and resamples once. Files are streamed: memory is bounded by the
+// window, whatever the length, and sizes a header claims are never believed beyond
+// the end of the file.
+//
+// # Live sound
+//
+// [Live] stands where a [Spectrogram] stands for a file, for sound of unknown
+// length.
 //
 // # Upstream
 //

@@ -13,8 +13,7 @@ import (
 
 // A flacSource decodes FLAC with mewkiz/flac, a frame at a time.
 type flacSource struct {
-	r       io.ReaderAt
-	size    int64         // of the file
+	open    func() (io.Reader, error)
 	file    *bufio.Reader // under the stream: where the next frame begins
 	stream  *flac.Stream
 	pos     int64     // samples decoded
@@ -23,7 +22,7 @@ type flacSource struct {
 }
 
 func newFLAC(r io.ReaderAt, size int64) (source, error) {
-	f := &flacSource{r: r, size: size}
+	f := &flacSource{open: func() (io.Reader, error) { return io.NewSectionReader(r, 0, size), nil }}
 	// The first block must be STREAMINFO (type 0, 34 bytes). Checked here, because
 	// the library would first read, and allocate, whatever else stands there.
 	var head [8]byte
@@ -46,7 +45,11 @@ func (f *flacSource) rewind() (err error) {
 	f.pos, f.samples = 0, nil
 	// The library takes this reader as its own, since it is buffered, and reads no
 	// byte beyond a frame. So next can look at what follows.
-	f.file = bufio.NewReaderSize(io.NewSectionReader(f.r, 0, f.size), 1<<14)
+	r, err := f.open()
+	if err != nil {
+		return err
+	}
+	f.file = bufio.NewReaderSize(r, 1<<14)
 	f.stream, err = flac.New(f.file)
 	if err != nil {
 		return malformed("FLAC header", "", "%v", noEOF(err))

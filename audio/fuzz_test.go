@@ -21,7 +21,14 @@ func FuzzOpen(f *testing.F) {
 		riff(data, chunk("fmt ", extensible(3, 1, 48000, 32, 32))),
 		append([]byte("RF64\xff\xff\xff\xff"), riff(chunk("ds64", make([]byte, 28)), chunk("fmt ", fmtBody(1, 1, 16000, 8)), chunkOf("data", 0xffffffff, make([]byte, 9)))[8:]...),
 		readFLAC(f, "16")[:4000],
+		append(unknownLength(readFLAC(f, "16")), "TAG tail"...),
 	} {
+		f.Add(seed)
+	}
+	for _, s := range soundFiles {
+		f.Add(readSound(f, s.name))
+	}
+	for _, seed := range pcmSeeds() {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {

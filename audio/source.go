@@ -9,7 +9,7 @@ import (
 // A source decodes one file. A new format is one file of this package with a
 // source in it, and one line in the table of formats.
 type source interface {
-	// shape does not change while the source is read.
+	// shape does not change while the source is read, but for cut.
 	shape() shape
 
 	// read fills some of dst with whole frames: one sample of every channel,
@@ -26,6 +26,7 @@ type shape struct {
 	rate     int   // Hz
 	channels int   // 1 or more
 	promised int64 // frames the file says it has; 0 if it does not say, or not reliably
+	cut      bool  // known at the end: the file ends amid the sound
 }
 
 // Rates outside these are taken for damage: below, a few bytes would be hours of

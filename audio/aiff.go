@@ -1,0 +1,117 @@
+package audio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+)
+
+// aifcCodes are the compression types of AIFC that are uncompressed samples.
+var aifcCodes = map[string]struct {
+	code   pcmCode
+	little bool
+	bits   int // 0: as the COMM chunk has it
+}{
+	"NONE": {pcmSigned, false, 0}, "twos": {pcmSigned, false, 0}, "sowt": {pcmSigned, true, 0},
+	"in24": {pcmSigned, false, 24}, "in32": {pcmSigned, false, 32}, "42ni": {pcmSigned, true, 24}, "23ni": {pcmSigned, true, 32},
+	"raw ": {pcmUnsigned, false, 8}, "fl32": {pcmFloat, false, 32}, "FL32": {pcmFloat, false, 32},
+	"fl64": {pcmFloat, false, 64}, "FL64": {pcmFloat, false, 64},
+	"alaw": {pcmALaw, false, 8}, "ALAW": {pcmALaw, false, 8}, "ulaw": {pcmMuLaw, false, 8}, "ULAW": {pcmMuLaw, false, 8},
+}
+
+// newAIFF opens an AIFF or AIFC file: chunks as in a WAV file, but most
+// significant byte first. COMM says what the samples are, SSND holds them.
+//
+// Source: Apple, Audio Interchange File Format AIFF-C, draft of 1991.
+func newAIFF(r io.ReaderAt, size int64) (source, error) {
+	var comm []byte
+	data, claimed := int64(-1), int64(0)
+	at := int64(12)
+	for n := 0; at+8 <= size && (comm == nil || data < 0); n++ {
+		if n == maxChunks {
+			return nil, malformed("chunks", fmt.Sprintf("at most %d", maxChunks), "more")
+		}
+		head, err := readAt(r, at, 8)
+		if err != nil {
+			return nil, err
+		}
+		length := int64(binary.BigEndian.Uint32(head[4:]))
+		body, have := at+8, min(length, size-at-8)
+		switch id := string(head[:4]); {
+		case id == "COMM" && comm == nil:
+			if comm, err = readAt(r, body, min(have, 22)); err != nil {
+				return nil, err
+			}
+		case id == "SSND" && data < 0:
+			var skip [8]byte // where the samples begin in the chunk, and a block size nobody uses
+			if n, _ := r.ReadAt(skip[:], body); n < 8 {
+				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), "8 bytes", "%d", n)
+			}
+			data, claimed = body+8+int64(binary.BigEndian.Uint32(skip[:])), length-8
+			claimed -= data - body - 8
+		}
+		at = body + have + have&1
+	}
+	if comm == nil {
+		return nil, malformed("COMM chunk", "one", "none in %d bytes", size)
+	}
+	l, err := parseCOMM(comm, string(mustRead(r, 8, 4)))
+	if err != nil {
+		return nil, err
+	}
+	if data < 0 {
+		if binary.BigEndian.Uint32(comm[2:]) > 0 {
+			return nil, malformed("SSND chunk", "one", "none in %d bytes", size)
+		}
+		data = size
+	}
+	// Programs that write to a pipe leave the size at 0 or at its largest.
+	if claimed <= 0 || claimed >= math.MaxInt32-4096 {
+		l.place(data, size-data, -1)
+	} else {
+		l.place(data, min(claimed, size-data), claimed)
+	}
+	return newPCM(r, l)
+}
+
+// mustRead returns n bytes at a place that is known to exist.
+func mustRead(r io.ReaderAt, at, n int64) []byte {
+	b, _ := readAt(r, at, n)
+	return b
+}
+
+// parseCOMM reads channels, frames, bits and rate, the last as an 80-bit float, and
+// for AIFC the compression.
+func parseCOMM(b []byte, form string) (l pcmLayout, err error) {
+	if len(b) < 18 {
+		return l, malformed("COMM chunk", "at least 18 bytes", "%d", len(b))
+	}
+	be := binary.BigEndian
+	l = pcmLayout{big: true, channels: int(be.Uint16(b)), rate: extended(b[8:18])}
+	bits := int(be.Uint16(b[6:]))
+	if form == "AIFC" && len(b) >= 22 {
+		c, ok := aifcCodes[string(b[18:22])]
+		if !ok {
+			return l, unsupported("AIFC compression", "none, A-law or mu-law", "%q", b[18:22])
+		}
+		l.code, l.big = c.code, !c.little
+		if c.bits > 0 {
+			bits = c.bits
+		}
+	}
+	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
+		return l, err
+	}
+	l.container = (bits + 7) / 8
+	return l, l.check(bits)
+}
+
+// extended returns an 80-bit float rounded to an integer; 0 for what no rate can be.
+func extended(b []byte) int {
+	exponent := int(binary.BigEndian.Uint16(b)) - 16383
+	if exponent < 0 || exponent > 30 {
+		return 0
+	}
+	return int(math.Round(math.Ldexp(float64(binary.BigEndian.Uint64(b[2:])), exponent-63)))
+}

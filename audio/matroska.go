@@ -1,0 +1,365 @@
+package audio
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Elements of Matroska that sound needs, by their ids.
+//
+// Source: RFC 9559, 5.1.
+const (
+	mkvSegment      = 0x18538067
+	mkvCluster      = 0x1f43b675
+	mkvTracks       = 0x1654ae6b
+	mkvEntry        = 0xae
+	mkvNumber       = 0xd7
+	mkvType         = 0x83
+	mkvCodec        = 0x86
+	mkvPrivate      = 0x63a2
+	mkvSimpleBlock  = 0xa3
+	mkvBlockGroup   = 0xa0
+	mkvBlock        = 0xa1
+	mkvDiscard      = 0x75a2 // ns
+	mkvEncodings    = 0x6d80
+	mkvUnknownSize  = -1
+	mkvAudio        = 2
+	maxMKVElement   = 1 << 20 // of what is kept
+	maxMKVElements  = 1 << 24 // of a file
+	mkvMaxLacedSize = maxPacket
+)
+
+// newMatroska opens the first audio track of a Matroska or WebM file, Opus or
+// Vorbis. There is no library at hand that reads such files in bounded memory.
+func newMatroska(r io.ReaderAt, size int64) (source, error) {
+	open := func() (packets, error) { return newMKV(r, size) }
+	return newCoded(open, func(in packets) (codec, error) {
+		t := in.(*mkvReader).track
+		switch t.codec {
+		case "A_OPUS":
+			return newOpus(t.private) // its skip counts: ffmpeg writes a wrong CodecDelay
+		case "A_VORBIS":
+			headers, err := xiphHeaders(t.private)
+			if err != nil {
+				return nil, err
+			}
+			return newVorbis(headers)
+		case "":
+			return nil, unsupported("Matroska tracks", "an audio track", "none")
+		}
+		return nil, unsupported("Matroska codec", "A_OPUS or A_VORBIS", "%q", t.codec)
+	})
+}
+
+// xiphHeaders cuts the three headers of Vorbis out of a track's private data: how
+// many less one, the lengths of all but the last as sums of bytes, and the headers.
+func xiphHeaders(b []byte) (h [3][]byte, err error) {
+	bad := malformed("Vorbis headers", "three", "%d bytes", len(b))
+	if len(b) < 3 || b[0] != 2 {
+		return h, bad
+	}
+	sizes, at := [2]int{}, 1
+	for i := range sizes {
+		for {
+			if at >= len(b) {
+				return h, bad
+			}
+			v := b[at]
+			sizes[i] += int(v)
+			at++
+			if v != 255 {
+				break
+			}
+		}
+	}
+	if at+sizes[0]+sizes[1] > len(b) {
+		return h, bad
+	}
+	h[0] = b[at : at+sizes[0] : at+sizes[0]]
+	h[1] = b[at+sizes[0] : at+sizes[0]+sizes[1]]
+	h[2] = b[at+sizes[0]+sizes[1]:]
+	return h, nil
+}
+
+// An mkvTrack is what a track entry says.
+type mkvTrack struct {
+	number  uint64
+	kind    uint64
+	codec   string
+	private []byte
+}
+
+// An mkvReader walks the elements of a file. It goes down into those that hold
+// others, so that their sizes, which may be unknown, do not matter: what is of no
+// use is passed over.
+type mkvReader struct {
+	r     *bufio.Reader
+	at    int64
+	size  int64
+	track mkvTrack // the one that is read
+	entry mkvTrack // the one that is described
+	queue []packet
+	seen  int   // elements
+	end   error // why no more packets come
+	cut   bool  // the file ended inside an element
+}
+
+// newMKV reads up to the first cluster.
+func newMKV(r io.ReaderAt, size int64) (*mkvReader, error) {
+	m := &mkvReader{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<14), size: size}
+	for {
+		id, err := m.element()
+		if err == io.EOF || err == nil && id == mkvCluster {
+			m.choose()
+			return m, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (m *mkvReader) ended() bool { return !m.cut }
+
+func (m *mkvReader) next() (packet, error) {
+	// One packet more than is given: what to discard of one follows it.
+	for len(m.queue) < 2 && m.end == nil {
+		_, m.end = m.element()
+	}
+	if len(m.queue) == 0 {
+		return packet{}, m.end
+	}
+	p := m.queue[0]
+	m.queue = m.queue[1:]
+	return p, nil
+}
+
+// element reads one element and returns its id.
+func (m *mkvReader) element() (uint64, error) {
+	at := m.at
+	id, err := m.number(true)
+	if err != nil {
+		return 0, err
+	}
+	length, err := m.number(false)
+	if err != nil {
+		return 0, err
+	}
+	if m.seen++; m.seen > maxMKVElements {
+		return 0, malformed("Matroska elements", fmt.Sprintf("at most %d", maxMKVElements), "more")
+	}
+	switch id {
+	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup:
+		return id, nil // their elements come next
+	case mkvEntry:
+		m.choose()
+		m.entry = mkvTrack{}
+		return id, nil
+	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvSimpleBlock, mkvBlock, mkvDiscard, mkvEncodings:
+		b, err := m.body(at, id, length)
+		if err != nil {
+			return 0, err
+		}
+		return id, m.take(id, b, at)
+	}
+	if int64(length) == mkvUnknownSize {
+		return 0, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at), "a size", "none")
+	}
+	return id, m.skip(int64(length))
+}
+
+// number reads a variable number: as many zero bits as bytes follow, a one, and
+// the rest. An id keeps the one. A size of all ones is unknown.
+func (m *mkvReader) number(id bool) (uint64, error) {
+	first, err := m.r.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	n := 1
+	for mask := byte(0x80); n <= 8 && first&mask == 0; n++ {
+		mask >>= 1
+	}
+	if n > 8 {
+		return 0, malformed(fmt.Sprintf("byte %d", m.at), "a Matroska element", "%02x", first)
+	}
+	v, ones := uint64(first), uint64(1)<<(7*n)-1
+	for range n - 1 {
+		b, err := m.r.ReadByte()
+		if err != nil {
+			m.cut = true
+			return 0, io.EOF
+		}
+		v = v<<8 | uint64(b)
+	}
+	m.at += int64(n)
+	if id {
+		return v, nil
+	}
+	if v &= ones; v == ones {
+		return math.MaxUint64, nil // mkvUnknownSize
+	}
+	return v, nil
+}
+
+func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
+	if length > maxMKVElement {
+		return nil, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at), fmt.Sprintf("at most %d bytes", maxMKVElement), "%d", length)
+	}
+	if int64(length) > m.size-m.at {
+		m.cut = true
+		return nil, io.EOF
+	}
+	b := make([]byte, length)
+	if _, err := io.ReadFull(m.r, b); err != nil {
+		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", length, m.at, noEOF(err))
+	}
+	m.at += int64(length)
+	return b, nil
+}
+
+// skip passes over n bytes.
+func (m *mkvReader) skip(n int64) error {
+	if n > m.size-m.at {
+		m.cut = true
+		return io.EOF
+	}
+	for left := n; left > 0; {
+		d, err := m.r.Discard(int(min(left, 1<<30)))
+		if left -= int64(d); err != nil {
+			return fmt.Errorf("reading at byte %d: %w", m.at, noEOF(err))
+		}
+	}
+	m.at += n
+	return nil
+}
+
+// choose keeps the track described last if it is the first one with sound.
+func (m *mkvReader) choose() {
+	if m.track.codec == "" && m.entry.kind == mkvAudio {
+		m.track = m.entry
+	}
+}
+
+func (m *mkvReader) take(id uint64, b []byte, at int64) error {
+	switch id {
+	case mkvNumber:
+		m.entry.number = uintOf(b)
+	case mkvType:
+		m.entry.kind = uintOf(b)
+	case mkvCodec:
+		m.entry.codec = string(b)
+	case mkvPrivate:
+		m.entry.private = b
+	case mkvEncodings:
+		return unsupported(fmt.Sprintf("Matroska track at byte %d", at), "plain packets", "compressed or encrypted ones")
+	case mkvSimpleBlock, mkvBlock:
+		return m.block(b, at)
+	case mkvDiscard: // of the block before, in its group
+		if n := len(m.queue); n > 0 && len(b) == 8 {
+			m.queue[n-1].discard = max(int64(binary.BigEndian.Uint64(b)), 0)
+		} else if n > 0 {
+			m.queue[n-1].discard = int64(uintOf(b) & math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// uintOf returns the number in up to eight bytes.
+func uintOf(b []byte) (v uint64) {
+	for _, c := range b[:min(len(b), 8)] {
+		v = v<<8 | uint64(c)
+	}
+	return v
+}
+
+// block cuts a block into packets: track, time, flags, and how several are laced.
+func (m *mkvReader) block(b []byte, at int64) error {
+	bad := malformed(fmt.Sprintf("Matroska block at byte %d", at), "whole packets", "%d bytes", len(b))
+	track, n := vint(b)
+	if n == 0 || len(b) < n+3 {
+		return bad
+	}
+	if track != m.track.number {
+		return nil
+	}
+	lacing, b := b[n+2]>>1&3, b[n+3:]
+	if lacing == 0 {
+		m.queue = append(m.queue, packet{data: b, limit: -1})
+		return nil
+	}
+	if len(b) == 0 {
+		return bad
+	}
+	sizes, b, ok := lacedSizes(lacing, int(b[0])+1, b[1:])
+	if !ok {
+		return bad
+	}
+	for _, s := range sizes {
+		m.queue = append(m.queue, packet{data: b[:s:s], limit: -1})
+		b = b[s:]
+	}
+	return nil
+}
+
+// vint reads a variable number from b and returns its length, 0 if there is none.
+func vint(b []byte) (v uint64, n int) {
+	if len(b) == 0 || b[0] == 0 {
+		return 0, 0
+	}
+	n = 1
+	for mask := byte(0x80); b[0]&mask == 0; n++ {
+		mask >>= 1
+	}
+	if len(b) < n {
+		return 0, 0
+	}
+	return uintOf(b[:n]) & (1<<(7*n) - 1), n
+}
+
+// lacedSizes returns the sizes of n packets and where they begin. All but the last
+// are written: as sums of bytes (1), not at all since they are equal (2), or as a
+// number and differences (3).
+func lacedSizes(lacing byte, n int, b []byte) (sizes []int, rest []byte, ok bool) {
+	sizes = make([]int, n)
+	total := 0
+	for i := range n - 1 {
+		switch lacing {
+		case 1:
+			for {
+				if len(b) == 0 {
+					return nil, nil, false
+				}
+				v := b[0]
+				b = b[1:]
+				sizes[i] += int(v)
+				if v != 255 {
+					break
+				}
+			}
+		case 3:
+			v, m := vint(b)
+			if m == 0 || v > math.MaxInt32 {
+				return nil, nil, false
+			}
+			b = b[m:]
+			if sizes[i] = int(v); i > 0 {
+				sizes[i] = sizes[i-1] + int(v) - (1<<(7*m-1) - 1)
+			}
+		}
+		if sizes[i] < 0 || sizes[i] > mkvMaxLacedSize {
+			return nil, nil, false
+		}
+		total += sizes[i]
+	}
+	if lacing == 2 {
+		for i := range sizes {
+			sizes[i] = len(b) / n
+		}
+		return sizes, b, len(b)%n == 0
+	}
+	sizes[n-1] = len(b) - total
+	return sizes, b, sizes[n-1] >= 0
+}

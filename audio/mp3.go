@@ -1,0 +1,377 @@
+package audio
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/hajimehoshi/go-mp3"
+)
+
+// An mp3Source decodes MPEG audio layer III with hajimehoshi/go-mp3. The library
+// is given one frame at a time: it does not know the tags that stand around the
+// frames, takes the frame of tables that most files begin with for sound, and
+// stops at damage. Where it cannot decode a frame there is silence of its length.
+type mp3Source struct {
+	r      io.ReaderAt
+	size   int64
+	first  mpegHeader // of all frames, but for bitrate and padding
+	start  int64      // of the first frame with sound
+	tag    xingTag
+	frames *mpegFrames
+	dec    *mp3.Decoder // nil before the first frame and behind a bad one
+	skip   int64        // samples still to drop at the start
+	pos    int64        // samples given
+	buf    []byte
+	pcm    []byte // of buf, not yet read
+	bad    int    // frames without sound in a row
+	cut    bool   // the file ends inside a frame
+}
+
+// decoderDelay is how many samples layer III decoders lag behind, one frame of the
+// filter bank: 528, and one for the encoder's convention.
+const decoderDelay = 529
+
+// maxBadFrames is how many frames in a row may fail before a file is given up.
+const maxBadFrames = 50
+
+func newMP3(r io.ReaderAt, size int64) (source, error) {
+	m := &mp3Source{r: r, size: size}
+	f := m.open(0)
+	frame, at, err := f.next()
+	if err == io.EOF {
+		return nil, malformed("MPEG frame", "two that follow each other", "none in %d bytes", size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.first, m.start = f.header, at
+	if tag, ok := parseXing(frame, f.header); ok {
+		m.tag, m.start = tag, at+int64(len(frame))
+	}
+	return m, m.rewind()
+}
+
+func (m *mp3Source) open(at int64) *mpegFrames {
+	return &mpegFrames{r: bufio.NewReaderSize(io.NewSectionReader(m.r, at, m.size-at), 8192), at: at, header: m.first}
+}
+
+func (m *mp3Source) shape() shape {
+	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples, cut: m.cut}
+}
+
+func (m *mp3Source) rewind() error {
+	m.frames, m.dec, m.pcm = m.open(m.start), nil, nil
+	m.skip, m.pos, m.bad, m.cut = m.tag.delay, 0, 0, false
+	return nil
+}
+
+func (m *mp3Source) read(dst []float64) (int, error) {
+	for len(m.pcm) == 0 {
+		if err := m.next(); err != nil {
+			return 0, err
+		}
+	}
+	const both = 4 // bytes: the library always gives two channels
+	ch := m.first.channels
+	n := min(len(dst)/ch, len(m.pcm)/both)
+	for i := range n {
+		for c := range ch {
+			dst[i*ch+c] = float64(int16(binary.LittleEndian.Uint16(m.pcm[i*both+2*c:]))) / (1 << 15)
+		}
+	}
+	m.pcm = m.pcm[n*both:]
+	m.pos += int64(n)
+	return n * ch, nil
+}
+
+// next decodes one frame into m.pcm, less what is before the start or behind the
+// end of the sound.
+func (m *mp3Source) next() error {
+	if m.tag.samples > 0 && m.tag.exact && m.pos >= m.tag.samples {
+		return io.EOF
+	}
+	frame, at, err := m.frames.next()
+	if err == io.EOF {
+		m.cut = m.frames.cut
+	}
+	if err != nil {
+		return err
+	}
+	size := 4 * m.first.samples()
+	if cap(m.buf) < size {
+		m.buf = make([]byte, size)
+	}
+	m.buf = m.buf[:size]
+	if err := m.decode(frame); err != nil {
+		if m.bad++; m.bad >= maxBadFrames {
+			return malformed(fmt.Sprintf("MPEG frame at byte %d", at), "", "%v, as in the %d before it", err, m.bad-1)
+		}
+		clear(m.buf)
+		m.dec = nil
+	} else {
+		m.bad = 0
+	}
+	drop := min(m.skip, int64(m.first.samples()))
+	m.skip -= drop
+	m.pcm = m.buf[4*drop:]
+	if m.tag.exact {
+		m.pcm = m.pcm[:min(int64(len(m.pcm)), 4*(m.tag.samples-m.pos))]
+	}
+	return nil
+}
+
+// decode decodes one frame into m.buf.
+func (m *mp3Source) decode(frame []byte) (err error) {
+	defer catch("MPEG frame", &err)
+	if m.first.repack() {
+		if frame, err = m.frames.repack(frame); err != nil {
+			return err
+		}
+	}
+	m.frames.now = frame
+	if m.dec == nil {
+		if m.dec, err = mp3.NewDecoder(onlyReader{m.frames}); err != nil {
+			return err
+		}
+	}
+	_, err = io.ReadFull(m.dec, m.buf)
+	return noEOF(err)
+}
+
+// onlyReader hides that a reader can do more: the libraries would go through the
+// whole file to find its length.
+type onlyReader struct{ io.Reader }
+
+// An mpegHeader is the header of a frame of layer III.
+type mpegHeader struct {
+	low      bool // MPEG-2: half the rate, one granule a frame
+	rate     int
+	channels int
+	size     int // of the frame in bytes, header included
+	side     int // bytes of side information behind the header
+	crc      int // bytes of checksum before that
+}
+
+// samples returns how many samples of each channel a frame holds.
+func (h mpegHeader) samples() int {
+	if h.low {
+		return 576
+	}
+	return 1152
+}
+
+// like reports whether two frames can be of one stream.
+func (h mpegHeader) like(o mpegHeader) bool {
+	return h.low == o.low && h.rate == o.rate && h.channels == o.channels
+}
+
+// Kilobits per second of layer III, by index.
+var (
+	mpeg1Rates = [16]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}
+	mpeg2Rates = [16]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}
+)
+
+// parseMPEG reads a header. ok is false where there is none; err says what is not
+// read, though it is one.
+//
+// Source: ISO/IEC 11172-3:1993 and 13818-3:1998, 2.4.1.3.
+func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
+	if len(b) < 4 || !isMPEG(b) || b[3]&3 == 2 {
+		return h, false, nil
+	}
+	version, layer := b[1]>>3&3, 4-int(b[1]>>1&3)
+	switch {
+	case layer != 3:
+		return h, true, unsupported("MPEG audio", "layer III (MP3)", "layer %d", layer)
+	case version == 0:
+		return h, true, unsupported("MPEG audio", "version 1 or 2", "version 2.5")
+	case b[2]>>4 == 0:
+		return h, true, unsupported("MPEG audio", "a bitrate", "the free format")
+	}
+	h = mpegHeader{low: version == 2, channels: 2, side: 32}
+	h.rate = [3]int{44100, 48000, 32000}[b[2]>>2&3]
+	if b[3]>>6 == 3 {
+		h.channels, h.side = 1, 17
+	}
+	kilobits, pad := mpeg1Rates[b[2]>>4], int(b[2]>>1&1)
+	if h.low {
+		h.rate /= 2
+		h.side = [3]int{0, 9, 17}[h.channels]
+		kilobits = mpeg2Rates[b[2]>>4]
+		h.size = 72000*kilobits/h.rate + pad
+	} else {
+		h.size = 144000*kilobits/h.rate + pad
+	}
+	if b[1]&1 == 0 {
+		h.crc = 2
+	}
+	return h, h.size > 4+h.crc+h.side, nil
+}
+
+// mpegFrames finds the frames of a file. As a reader it gives the frame it was
+// told to.
+type mpegFrames struct {
+	r      *bufio.Reader
+	at     int64      // of the next byte
+	header mpegHeader // of the stream; rate 0 before the first frame
+	now    []byte     // what Read gives
+	kept   []byte     // the last data of the frames before, for repack
+	cut    bool       // the file ended inside a frame
+}
+
+func (f *mpegFrames) Read(p []byte) (int, error) {
+	if len(f.now) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, f.now)
+	f.now = f.now[n:]
+	return n, nil
+}
+
+// maxGap bounds the search for a frame, in bytes: pictures in tags may be large.
+const maxGap = 16 << 20
+
+// next returns the next frame and its place, valid until the call after. A header
+// counts if another follows where its frame ends, or nothing but a tag: the
+// eleven bits it begins with are found in any data.
+func (f *mpegFrames) next() ([]byte, int64, error) {
+	for range maxGap {
+		head, err := f.r.Peek(4)
+		if len(head) < 4 {
+			if err != nil && err != io.EOF {
+				return nil, 0, fmt.Errorf("reading at byte %d: %w", f.at, err)
+			}
+			return nil, 0, io.EOF
+		}
+		h, ok, err := parseMPEG(head)
+		if ok && err != nil && f.header.rate == 0 {
+			return nil, 0, err
+		}
+		if ok && err == nil && (f.header.rate == 0 || h.like(f.header)) {
+			frame, err := f.take(h)
+			if frame != nil || err != nil {
+				at := f.at
+				f.at += int64(len(frame))
+				return frame, at, err
+			}
+		}
+		f.r.Discard(1)
+		f.at++
+	}
+	return nil, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
+}
+
+// take returns the frame that h is the header of, if it is one.
+func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
+	b, err := f.r.Peek(h.size + 4)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", h.size, f.at, err)
+	}
+	if len(b) < h.size {
+		f.cut = f.header.rate != 0
+		return nil, nil
+	}
+	behind := b[h.size:]
+	next, ok, err := parseMPEG(behind)
+	follows := ok && err == nil && next.like(h)
+	last := len(behind) < 4
+	for _, tag := range []string{"TAG", "APETAGEX", "LYRICS", "ID3"} {
+		last = last || hasAt(behind, 0, tag[:min(len(tag), 4)])
+	}
+	if !follows && (f.header.rate == 0 || !last) {
+		return nil, nil
+	}
+	if f.header.rate == 0 {
+		f.header = h
+	}
+	frame := append([]byte(nil), b[:h.size]...)
+	f.r.Discard(h.size)
+	return frame, nil
+}
+
+// repack reports whether frames must be repacked for the library. At 22,050 Hz it
+// takes every other padded frame for a byte shorter than it is, and all that refers
+// back to that frame is off by a byte. (At other rates no encoder pads frames, or
+// it reckons right.)
+func (h mpegHeader) repack() bool { return h.low && h.rate == 22050 }
+
+// repack returns a frame that says the same without padding, and with all of its
+// data in it, what earlier frames held of it included.
+func (f *mpegFrames) repack(frame []byte) ([]byte, error) {
+	h, _, err := parseMPEG(frame)
+	if err != nil {
+		return nil, err
+	}
+	side := frame[4+h.crc:][:h.side]
+	main := append(f.kept, frame[4+h.crc+h.side:]...)
+	back := int(side[0]) // main_data_begin: where the frame's data begins before it
+	f.kept = append([]byte(nil), main[max(0, len(main)-255):]...)
+	begin := len(main) - (len(frame) - 4 - h.crc - h.side) - back
+	if begin < 0 {
+		return nil, fmt.Errorf("got %d bytes of the frames before, want %d", begin+back, back)
+	}
+	main = main[begin:]
+	index := 1
+	for index < 14 && 72000*mpeg2Rates[index]/h.rate < 4+h.side+len(main) {
+		index++
+	}
+	out := make([]byte, 72000*mpeg2Rates[index]/h.rate)
+	copy(out, frame[:4])
+	out[1] |= 1 // no checksum
+	out[2] = byte(index<<4) | out[2]&0x0c
+	copy(out[4:], side)
+	out[4] = 0
+	copy(out[4+h.side:], main) // what does not fit is of later frames
+	return out, nil
+}
+
+// A xingTag is what the first frame of most files says instead of sound.
+type xingTag struct {
+	samples int64 // of each channel in all; 0 if it does not say
+	delay   int64 // samples to drop at the start
+	exact   bool  // samples is to the sample: the encoder stated its padding
+}
+
+// parseXing reads the tag of Xing, which LAME extended, or Fraunhofer's, which is
+// only told from sound.
+//
+// Source: LAME's "Mp3 Info Tag rev 1"; what is dropped is what ffmpeg drops.
+func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
+	if hasAt(frame, 36, "VBRI") {
+		return tag, true
+	}
+	at := 4 + h.side // writers count no checksum here
+	if !hasAt(frame, at, "Xing") && !hasAt(frame, at, "Info") {
+		return tag, false
+	}
+	b := frame[at+4:]
+	if len(b) < 4 {
+		return tag, true
+	}
+	flags := binary.BigEndian.Uint32(b)
+	b = b[4:]
+	for bit, size := range []int{4, 4, 100, 4} {
+		if flags&(1<<bit) == 0 {
+			continue
+		}
+		if len(b) < size {
+			return tag, true
+		}
+		if bit == 0 {
+			tag.samples = int64(binary.BigEndian.Uint32(b)) * int64(h.samples())
+		}
+		b = b[size:]
+	}
+	if len(b) < 24 || b[0] == 0 { // no encoder signed here
+		return tag, true
+	}
+	v := int64(b[21])<<16 | int64(b[22])<<8 | int64(b[23])
+	delay, padding := v>>12, v&0xfff
+	tag.delay = delay + decoderDelay
+	if total := tag.samples - delay - padding; tag.samples > 0 && total > 0 {
+		tag.samples, tag.exact = total, true
+	}
+	return tag, true
+}
