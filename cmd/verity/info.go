@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,7 +85,7 @@ func inspect(ctx context.Context, name string) (*info, error) {
 	i := &info{
 		Schema: "verity.info/1", Model: name, Dims: c.Dims,
 		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
-		Params: c.Params(), Bytes: c.Bytes(), DType: c.DType().String(),
+		Params: c.Params(), Bytes: c.Bytes(), DType: cmp.Or(c.Quantized(), c.DType().String()),
 		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
 	i.Assists = i.assists()

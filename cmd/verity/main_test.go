@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"verity/internal/testmodel"
+	"verity/models/demo"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +39,7 @@ func TestScript(t *testing.T) {
 					return err
 				}
 			}
-			return nil
+			return os.WriteFile(filepath.Join(e.WorkDir, "digits.wav"), demo.Sample(), 0o600)
 		},
 	})
 }

@@ -122,14 +122,17 @@ func (f Format) Fit(w, importance []float32) Grid {
 			try(f.grid(most/127*(0.94+0.06*float32(i)), 0))
 		}
 	case Int4: // a negative scale turns the range -8 … 7 around
-		for _, reach := range []float32{6.5, 7, 7.35, 7.7, 8.1, 8.6, 9.2} {
+		for _, reach := range []float32{6.4, 6.8, 7.1, 7.35, 7.6, 7.9, 8.2, 8.6, 9.1, 9.7} {
 			try(f.grid(most/reach, 0))
 			try(f.grid(-most/reach, 0))
 		}
 	case Int4Zero:
-		for _, reach := range []float32{15, 15.7, 16.5, 17.5, 19} {
+		for _, reach := range []float32{14.6, 15, 15.5, 16, 16.6, 17.3, 18.1, 19, 20} {
 			s := (hi - lo) / reach
-			try(f.grid(s, uint8(clamp(-lo/s, 0, 15))))
+			zero := (15*s - hi - lo) / 2 / s // what is cut off is shared by both ends
+			for _, move := range []float32{-0.6, 0, 0.6} {
+				try(f.grid(s, uint8(clamp(zero+move, 0, 15))))
+			}
 		}
 	}
 	return best
