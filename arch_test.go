@@ -56,7 +56,7 @@ var plan = map[string]room{
 	"tools/licences": {"licences of dependencies; nothing of the engine", nil},
 
 	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on", nil},
-	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/tensor"}},
+	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
 	"internal/quant":       {"the codec of weights in few bits, which kernels, model and quantize share", []string{"internal/tensor"}},
 	"internal/safetensors": {"a file format", []string{"internal/tensor", "internal/weights"}},

@@ -42,7 +42,7 @@ func passWork(d model.Dims, rows, positions int) work {
 // in that of the cache.
 func (w work) ideal(c Ceiling, p precision.Precision) float64 {
 	ceiling := func(f precision.Format) float64 {
-		if f == precision.Int8 {
+		if f.Integer() {
 			return 1e9 * c.GOPSInt8
 		}
 		return 1e9 * c.GFLOPS

@@ -15,6 +15,14 @@ const (
 	F16                // IEEE 754 binary16
 	BF16               // the upper half of a binary32
 	Int8               // two's complement with a scale: per output, per row, or per head
+
+	// Formats with a scale for each 32 numbers along a row. In activations, Int8G32 says
+	// that each 32 channels have one.
+	Int8G32 // int8
+	MXFP6   // OCP Microscaling v1.0: E2M3, scales are powers of two
+	Int4    // -8 … 7
+	Int4Z   // 0 … 15 less a zero point
+	MXFP4   // OCP Microscaling v1.0: E2M1, scales are powers of two
 )
 
 // A kind is what other rooms need to know of a format.
@@ -32,6 +40,12 @@ var kinds = [...]kind{
 	F16:  {"f16", 16, F32, F16, true},
 	BF16: {"bf16", 16, F32, F16, false}, // f16 is as narrow and eight times as fine
 	Int8: {"int8", 8, Int8, Int8, true},
+
+	Int8G32: {"int8g32", 8, Int8G32, Int8, false},
+	MXFP6:   {"mxfp6", 6, Int8G32, Int8, false},
+	Int4:    {"int4", 4, Int8G32, Int8, false},
+	Int4Z:   {"int4z", 4, Int8G32, Int8, false},
+	MXFP4:   {"mxfp4", 4, Int8G32, Int8, false},
 }
 
 // Formats returns all formats but Auto, widest first.
@@ -45,6 +59,12 @@ func Formats() []Format {
 
 // Known reports whether f is one of the formats, Auto included.
 func (f Format) Known() bool { return int(f) < len(kinds) }
+
+// Grouped reports whether weights in f have a scale for each 32 along a row.
+func (f Format) Grouped() bool { return f.kind().activations == Int8G32 }
+
+// Integer reports whether products with numbers in f are of integers.
+func (f Format) Integer() bool { return f == Int8 || f.Grouped() }
 
 // Bits returns the bits of an element, without its share of scales; 0 for Auto.
 func (f Format) Bits() int { return f.kind().bits }

@@ -11,6 +11,18 @@ type Rounded struct {
 	q     []uint8 // [rows][depth], plus 128
 	scale []float32
 	full  bool
+
+	// Of groups, q is as int8, and scale has one for each group of a row.
+	start  []int32
+	groups int
+}
+
+// rowsFrom returns rows from first on, in groups.
+func (r *Rounded) rowsFrom(first, groups int) groupedRows {
+	return groupedRows{
+		q: r.q[first*groups*groupSize:], start: r.start[first*groups:], scale: r.scale[first*groups:],
+		stride: groups * groupSize, groups: groups,
+	}
 }
 
 // quantise rounds the rows of x to int8, into t.rounded, unless it was done.
@@ -19,9 +31,12 @@ func (t *matmul) quantise(p *parallel.Pool) {
 		t.rounded = &t.own
 		t.own.full = false
 	}
-	r, need := t.rounded, t.rows*t.w.depth()
+	r, need, groups := t.rounded, t.rows*t.w.depth(), 1
+	if t.w.few != nil {
+		groups = t.w.groups()
+	}
 	if r.full {
-		if len(r.q) != need {
+		if len(r.q) != need || r.groups != groups {
 			panic("kernel: Rounded is of other activations")
 		}
 		return
@@ -30,8 +45,8 @@ func (t *matmul) quantise(p *parallel.Pool) {
 		r.q = aligned(need)
 	}
 	r.q = r.q[:need]
-	r.scale = resize(r.scale, t.rows)
-	r.full = true
+	r.scale, r.start = resize(r.scale, t.rows*groups), resize(r.start, t.rows*groups)
+	r.groups, r.full = groups, true
 	if t.rows < quantiseRows {
 		t.quantiseRange(0, t.rows)
 		return
@@ -50,6 +65,14 @@ func (q *quantiser) Part(i int) {
 
 func (t *matmul) quantiseRange(lo, hi int) {
 	depth := t.w.depth()
+	if f := t.w.few; f != nil {
+		n := t.w.groups()
+		for r := lo; r < hi; r++ {
+			to := t.rounded.rowsFrom(r, n)
+			fewBits.fn.quantise(to.q[:depth], to.scale[:n], to.start[:n], t.x[r*t.xStride:][:t.w.in], f.zero)
+		}
+		return
+	}
 	for r := lo; r < hi; r++ {
 		row := t.x[r*t.xStride:][:t.w.in]
 		inverse, scale := int8Scale(int8s.fn.maxAbs(row))

@@ -38,6 +38,13 @@ const (
 //
 // where each operation rounds. A row of x that holds an infinity or NaN gives NaN.
 //
+// With weights in groups of 32, x is rounded by groups too, and with
+// s the exact sum of the integers of group g,
+//
+//	acc = 0
+//	for g := range groups { acc = fma(float32(s), float32(xScale[r][g]·wScale[o][g]), acc) }
+//	dst[r·Out+o] = acc + bias[o]
+//
 // The parts run on p, or in the caller if it is nil. The bits of a row depend on
 // that row alone.
 //
@@ -60,7 +67,7 @@ func multiply(p *parallel.Pool, call matmul) {
 	t := matmuls.Get().(*matmul)
 	call.own = t.own
 	*t = call
-	if t.w.store == precision.Int8 {
+	if t.w.store == precision.Int8 || t.w.few != nil {
 		t.quantise(p)
 	}
 	p.Run(t.plan(p.Threads()), t)
@@ -135,6 +142,9 @@ type scratch struct {
 	wide [maxDepth * panel]float32
 	int8 [maxRows * panel]int32
 	tile [panelKeys * panel]float32 // finished keys or values
+
+	groups      [fewBitsBlock * groupBytes]byte // expanded
+	groupScales [fewBitsBlock * panel]float32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -155,6 +165,11 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 		return
 	}
 	clear(s.acc[:rows*panel])
+	if t.w.few != nil {
+		t.sumGroups(s, p, first, rows)
+		t.finish(s, p, first, rows)
+		return
+	}
 	x, size := t.x[first*t.xStride:], t.w.in*panel
 	switch t.w.store {
 	case precision.F32:

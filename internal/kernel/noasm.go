@@ -11,6 +11,7 @@ func attendArch() []impl[attendOps]             { return nil }
 func attendInt8Arch() []impl[attendInt8Ops]     { return nil }
 func vectorArch() []impl[vectorOps]             { return nil }
 func widenHalfArch() []impl[widenHalfFunc]      { return nil }
+func fewBitsArch() []impl[fewBitsKernels]       { return nil }
 func ceilingArch() []impl[ceilingKernels]       { return nil }
 func fetchRows(dst *byte, stride int, rows int) {}
 

@@ -29,6 +29,11 @@ type Matrix struct {
 	// For I8, filled up to full panels:
 	scale  []float32
 	offset []int32 // -128·Σ_k w[o][k], for activations that have 128 added
+
+	// For formats with groups, of each group of each panel:
+	few    *fewBitsForm
+	scales []byte // [64], as binary16 or as an exponent
+	zeros  []byte // [64], what is added to a code; of Int4Z
 }
 
 // Out returns the number of outputs, the rows of the matrix as checkpoints have it.
@@ -42,7 +47,9 @@ func (m *Matrix) Format() precision.Format { return m.store }
 
 // Bytes returns what the weights take in memory, padding included: what one
 // pass over the matrix reads.
-func (m *Matrix) Bytes() int64 { return int64(len(m.data) + 4*len(m.scale) + 4*len(m.offset)) }
+func (m *Matrix) Bytes() int64 {
+	return int64(len(m.data) + 4*len(m.scale) + 4*len(m.offset) + len(m.scales) + len(m.zeros))
+}
 
 // Row writes the stored row o to dst[:In], as float32.
 func (m *Matrix) Row(o int, dst []float32) {
@@ -50,6 +57,10 @@ func (m *Matrix) Row(o int, dst []float32) {
 		panic("kernel: row outside the matrix")
 	}
 	dst = dst[:m.in]
+	if m.few != nil {
+		m.fewBitsRow(o, dst)
+		return
+	}
 	at, step := m.place(o), panel
 	switch m.store {
 	case precision.F32:
@@ -93,8 +104,12 @@ func FormatOf(d tensor.DType) precision.Format {
 	return precision.Auto // integers need a scale
 }
 
-// depth returns the length of a panel along k: In, but for I8 a multiple of four.
+// depth returns the length of a panel along k: In, but for I8 a multiple of four, and
+// with groups one of whole groups.
 func (m *Matrix) depth() int {
+	if m.few != nil {
+		return m.groups() * groupSize
+	}
 	if m.store == precision.Int8 {
 		return (m.in + 3) &^ 3
 	}
@@ -161,6 +176,9 @@ const maxInt8In = math.MaxInt32 / (127 * 127)
 // for Fill. It takes no memory before it is filled.
 func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
 	m := &Matrix{out: out, in: in, store: store}
+	if f := fewBitsForms[store]; f != nil {
+		return newFewBits(m, f), nil
+	}
 	switch {
 	case m.size() == 0:
 		return nil, fmt.Errorf("kernel: cannot hold weights in the format %v", store)

@@ -67,6 +67,9 @@ var packers = sync.Pool{New: func() any { return new(packer) }}
 
 // fill packs w as outputs o, o+1, … of m, all of one panel.
 func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
+	if m.few != nil {
+		return f.roundGroups(m, o, w)
+	}
 	size, n, step := m.size(), w.Shape[0], turnBytes/m.size()
 	if m.store == precision.Int8 { // the scale is known when the whole row has been seen
 		if err := f.round(m, o, w); err != nil {

@@ -37,6 +37,12 @@ func significant(x float32, digits int) float32 {
 	return math.Float32frombits(u &^ (1<<drop - 1))
 }
 
+// Scale returns what an integer of the table is multiplied by.
+func (g Grid) Scale() float32 { return g.scale }
+
+// Zero returns what is subtracted from an integer of the table before.
+func (g Grid) Zero() uint8 { return g.zero }
+
 // Value returns the weight of a code.
 func (g Grid) Value(code uint8) float32 {
 	return g.scale * float32(int(forms[g.format].table[code])-int(g.zero))

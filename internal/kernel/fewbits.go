@@ -1,0 +1,218 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+
+	"verity/internal/quant"
+	"verity/internal/tensor"
+	"verity/precision"
+)
+
+// A fewBitsForm is how a matrix holds weights in groups.
+type fewBitsForm struct {
+	quant quant.Format
+	size  int      // bytes of a group of a panel
+	zero  int32    // what is added to a weight when it is expanded
+	wide  bool     // it may be above 128 then
+	codes [256]int // what is held of the weight i-128, zero of the group and all
+	table [16]byte // of four bits, what they expand to, or of six the large ones
+}
+
+// fewBitsForms are the forms of all formats with groups. A code in memory is such that
+// expanding is quick: package quant has the codes of files.
+var fewBitsForms = map[precision.Format]*fewBitsForm{
+	precision.Int8G32: {quant: quant.Int8, size: groupBytes, zero: 128, wide: true},
+	precision.Int4:    nibbleForm(quant.Int4),
+	precision.Int4Z:   {quant: quant.Int4Zero, size: groupBytes / 2, zero: 15},
+	precision.MXFP6:   sixForm(),
+	precision.MXFP4:   nibbleForm(quant.MXFP4),
+}
+
+// nibbleForm returns the form of a format of sixteen integers: codes are those of files,
+// and expand to the integer less the least.
+func nibbleForm(q quant.Format) *fewBitsForm {
+	f := &fewBitsForm{quant: q, size: groupBytes / 2}
+	for _, v := range q.Table() {
+		f.zero = max(f.zero, -int32(v))
+	}
+	for c, v := range q.Table() {
+		f.table[c] = byte(int32(v) + f.zero)
+		if v != 0 || c == 0 || q == quant.Int4 { // zero has two codes in MX: the first
+			f.codes[int(v)+128] = c
+		}
+	}
+	return f
+}
+
+// sixForm returns that of E2M3 as sixesRef has it: magnitudes below 16 are themselves.
+func sixForm() *fewBitsForm {
+	f := &fewBitsForm{quant: quant.MXFP6, size: groupBytes * 3 / 4, zero: 60}
+	for c, v := range quant.MXFP6.Table()[:32] { // those without a sign
+		code := int(v)
+		if c >= 16 {
+			code = c&15 | 16
+			f.table[c&15] = byte(v)
+		}
+		f.codes[128-int(v)] = code | 32
+		f.codes[128+int(v)] = code
+	}
+	return f
+}
+
+// powers reports whether scales are powers of two in a byte, and not binary16.
+func (f *fewBitsForm) powers() bool { return f.quant.ScaleBytes() == 1 }
+
+// newFewBits returns a matrix of zeros.
+func newFewBits(m *Matrix, f *fewBitsForm) *Matrix {
+	groups := m.panels() * m.groups()
+	m.few = f
+	m.data = aligned(groups * f.size)
+	m.scales = aligned(groups * panel * f.quant.ScaleBytes())
+	if f.quant == quant.Int4Zero {
+		m.zeros = aligned(groups * panel)
+	}
+	return m
+}
+
+// groups returns how many groups a row has.
+func (m *Matrix) groups() int { return (m.in + groupSize - 1) / groupSize }
+
+// FillPacked copies rows lo … hi-1 of w into outputs first, first+1, … of m, which must
+// be in the same format. It is an error if w has another width, or too many rows.
+func (m *Matrix) FillPacked(first int, w *quant.Matrix, lo, hi int) error {
+	if m.few == nil || m.few.quant != w.Format {
+		return fmt.Errorf("kernel: weights in %v for a matrix in %v", w.Format, m.store)
+	}
+	if w.Cols != m.in || lo < 0 || hi < lo || hi > w.Rows || first < 0 || hi-lo > m.out-first {
+		return fmt.Errorf("kernel: rows %d … %d of weights [%d %d] for outputs %d … of a matrix [%d %d]", lo, hi-1, w.Rows, w.Cols, first, m.out, m.in)
+	}
+	ints, scales := make([]int8, m.groups()*groupSize), make([]float32, m.groups())
+	for row := lo; row < hi; row++ {
+		m.putRow(first+row-lo, w, row, ints, scales)
+	}
+	return nil
+}
+
+// roundGroups rounds the rows of w, of one panel, to outputs o, o+1, …: to nearest.
+func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
+	f.wide = resize(f.wide, m.in)
+	row := quant.New(m.few.quant, 1, m.in)
+	ints, scales := make([]int8, m.groups()*groupSize), make([]float32, m.groups())
+	for i := range w.Shape[0] {
+		widen(f.wide, w, i*m.in)
+		if most := maxAbsRef(f.wide); most > maxAbsRef([]float32{quant.Largest}) {
+			return fmt.Errorf("kernel: output %d has a weight that is infinite, not a number or above %d, which %v cannot represent",
+				o+i, quant.Largest, m.store)
+		}
+		row.Nearest(0, f.wide)
+		m.putRow(o+i, row, 0, ints, scales)
+	}
+	return nil
+}
+
+// putRow sets output o to a row of w. ints and scales are scratch.
+func (m *Matrix) putRow(o int, w *quant.Matrix, row int, ints []int8, scales []float32) {
+	w.Integers(row, ints, scales)
+	f, c := m.few, o%panel
+	for g := range scales {
+		at := o/panel*m.groups() + g
+		grid := w.Grid(row, g)
+		zero := int(grid.Zero())
+		m.putScale(at*panel+c, grid)
+		if m.zeros != nil {
+			m.zeros[at*panel+c] = byte(int(f.zero) - zero)
+		}
+		to := m.data[at*f.size:][:f.size]
+		for k, v := range ints[g*groupSize:][:groupSize] {
+			i := k/4*4*panel + c*4 + k%4 // of the expanded group
+			switch f.quant {
+			case quant.Int8:
+				to[i] = byte(int32(v) + f.zero)
+			case quant.Int4Zero:
+				setBits(to, i, groupBytes/2, 4, int(v)+zero)
+			case quant.MXFP6:
+				code := f.codes[int(v)+128]
+				setBits(to, i, groupBytes/2, 4, code&15)
+				setBits(to[groupBytes/2:], i, groupBytes/4, 2, code>>4)
+			default:
+				setBits(to, i, groupBytes/2, 4, f.codes[int(v)+128])
+			}
+		}
+	}
+}
+
+// setBits sets number i of those that share n bytes, width bits each: number i and
+// number i+n lie in byte i.
+func setBits(to []byte, i, n, width, v int) {
+	shift := i / n * width
+	b := &to[i%n]
+	*b = *b&^(byte(1<<width-1)<<shift) | byte(v)<<shift
+}
+
+// putScale sets scale at of m. Of powers of two, the unit of the format is in it.
+func (m *Matrix) putScale(at int, g quant.Grid) {
+	if m.few.powers() {
+		m.scales[at] = byte(math.Float32bits(g.Scale()) >> 23) // normal, as quant.Matrix.Check demands
+		return
+	}
+	view[uint16](m.scales)[at] = tensor.F16Bits(g.Scale())
+}
+
+// fewBitsBlock is how many groups are expanded at a time: with their scales they stay in
+// a first-level cache until all rows have used them.
+const fewBitsBlock = 8
+
+// sumGroups adds the products of rows rows from first on with panel p to s.acc.
+func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
+	m, f := t.w, t.w.few
+	groups := m.groups()
+	x := t.rounded.rowsFrom(first, groups)
+	for g := 0; g < groups; g += fewBitsBlock {
+		n, at := min(fewBitsBlock, groups-g), p*groups+g
+		u, scales := m.expand(s, at, n)
+		part := groupedRows{q: x.q[g*groupSize:], start: x.start[g:], scale: x.scale[g:], stride: x.stride, groups: groups}
+		ahead := 0
+		if f.quant == quant.Int8 {
+			ahead = fewBitsAhead
+		}
+		fewBits.fn.tile(s.acc[:], part, rows, u, scales, f.wide, ahead)
+	}
+}
+
+// expand returns n groups of a matrix from group at on as bytes, and their scales.
+func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
+	f := m.few
+	scales = s.groupScales[:n*panel]
+	if f.powers() {
+		fewBits.fn.powers(scales, m.scales[at*panel:][:n*panel])
+	} else {
+		widenHalf.fn(scales, m.scales[2*at*panel:][:2*n*panel])
+	}
+	codes := m.data[at*f.size:][:n*f.size]
+	u = s.groups[:n*groupBytes]
+	switch {
+	case f.quant == quant.Int8:
+		return codes, scales
+	case f.quant == quant.MXFP6:
+		fewBits.fn.sixes(u, codes, &f.table)
+	case m.zeros != nil:
+		fewBits.fn.nibblesZero(u, codes, m.zeros[at*panel:][:n*panel])
+	default:
+		fewBits.fn.nibbles(u, codes, &f.table)
+	}
+	return u, scales
+}
+
+// fewBitsRow writes output o to dst, as float32.
+func (m *Matrix) fewBitsRow(o int, dst []float32) {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	for g := range m.groups() {
+		u, scales := m.expand(s, o/panel*m.groups()+g, 1)
+		for k := range min(groupSize, m.in-g*groupSize) {
+			v := int32(u[k/4*4*panel+o%panel*4+k%4]) - m.few.zero
+			dst[g*groupSize+k] = float32(v) * scales[o%panel]
+		}
+	}
+}

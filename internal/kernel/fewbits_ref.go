@@ -1,0 +1,143 @@
+package kernel
+
+import "math"
+
+// fewBitsKernels are the kernels of products with weights in groups of 32 along k that
+// share a scale. Activations are rounded to int8 in the same groups, so that products
+// are exact inside a group, and only the chain over groups is in float32.
+//
+// A group of a panel is 32·64 bytes when it is expanded: [k/4][64][4], each the weight
+// as an integer plus a number that the format has (fewBits.zero).
+type fewBitsKernels struct {
+	quantise    func(q []byte, scale []float32, start []int32, x []float32, zero int32)
+	nibbles     func(dst, codes []byte, table *[16]byte)
+	nibblesZero func(dst, codes, zeros []byte)
+	sixes       func(dst, codes []byte, large *[16]byte)
+	powers      func(dst []float32, e []byte)
+	tile        tileGroupsFunc
+}
+
+const (
+	// groupSize is how many k share a scale.
+	groupSize = 32
+
+	// groupBytes is a group of a panel, expanded.
+	groupBytes = groupSize * panel
+)
+
+// A groupedRows is rows of activations in groups: of row r, q[r·stride …] as int8,
+// scale[r·groups …], and start[r·groups …], which is -zero·Σq of the group and takes
+// back what is added to the weights.
+type groupedRows struct {
+	q      []byte
+	start  []int32
+	scale  []float32
+	stride int
+	groups int
+}
+
+// A tileGroupsFunc adds some groups of products to the running sums of one panel. For
+// every r < rows and c < 64, with g in order,
+//
+//	s = start[r][g]
+//	for k := range 32 { s += int32(q[r][g·32+k]) · int32(u[g·2048+k/4·256+c·4+k%4]) }
+//	acc[r·64+c] = fma(float32(s), float32(scale[r][g]·wScale[g·64+c]), acc[r·64+c])
+//
+// wide says that u may be above 128. What lies ahead bytes behind u may be prefetched.
+type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, wide bool, ahead int)
+
+var (
+	fewBits     = pick(fewBitsImpls)
+	fewBitsImpl = impl[fewBitsKernels]{"ref", true, fewBitsKernels{
+		quantise: quantiseGroupsRef, nibbles: nibblesRef, nibblesZero: nibblesZeroRef, sixes: sixesRef, powers: powersRef, tile: tileGroupsRef,
+	}}
+	fewBitsImpls = append(fewBitsArch(), fewBitsImpl)
+)
+
+// quantiseGroupsRef rounds a row to int8 by groups, the last one filled up with zeros.
+// There are len(scale) groups.
+func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32, zero int32) {
+	for g := range scale {
+		part := x[g*groupSize : min((g+1)*groupSize, len(x))]
+		inverse, unit := int8Scale(maxAbsRef(part))
+		to, sum := q[g*groupSize:][:groupSize], int32(0)
+		clear(to)
+		for i, v := range part {
+			if unit != unit {
+				break // infinity and NaN are no int8
+			}
+			n := roundInt8(v, inverse)
+			to[i], sum = byte(n), sum+n
+		}
+		scale[g], start[g] = unit, -zero*sum
+	}
+}
+
+// nibblesRef expands groups of codes of four bits: the lower half of a group's byte i is
+// the code of its expanded byte i, and the upper one that of byte i+1024.
+func nibblesRef(dst, codes []byte, table *[16]byte) {
+	const half = groupBytes / 2
+	for i, b := range codes {
+		to := dst[i/half*groupBytes+i%half:]
+		to[0], to[half] = table[b&15], table[b>>4]
+	}
+}
+
+// nibblesZeroRef expands groups as nibblesRef does. A code becomes itself plus what zeros
+// [group][64] has for its column.
+func nibblesZeroRef(dst, codes, zeros []byte) {
+	const half = groupBytes / 2
+	for i, b := range codes {
+		to, zero := dst[i/half*groupBytes+i%half:], zeros[i/half*panel+i%(4*panel)/4]
+		to[0], to[half] = b&15+zero, b>>4+zero
+	}
+}
+
+// sixesRef expands groups of codes of six bits, 1024 bytes of four and then 512 of two.
+// The four bits lie as nibblesRef has them. The others of expanded byte i are bits
+// 2·(i/512) and the next of byte i%512: whether the magnitude is what large has, and
+// not the four bits themselves, and whether it is negative. 60 is added.
+func sixesRef(dst, codes []byte, large *[16]byte) {
+	const half, quarter = groupBytes / 2, groupBytes / 4
+	for ; len(codes) > 0; codes, dst = codes[half+quarter:], dst[groupBytes:] {
+		for i := range groupBytes {
+			v, more := codes[i%half]>>(i/half*4)&15, codes[half+i%quarter]>>(i/quarter*2)
+			if more&1 != 0 {
+				v = large[v]
+			}
+			if more&2 != 0 {
+				v = -v
+			}
+			dst[i] = v + 60
+		}
+	}
+}
+
+// powersRef sets dst to 2^(e-127), for e above 0.
+func powersRef(dst []float32, e []byte) {
+	for i, b := range e {
+		dst[i] = math.Float32frombits(uint32(b) << 23)
+	}
+}
+
+func tileGroupsRef(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, _ bool, _ int) {
+	for r := range rows {
+		sums := acc[r*panel:][:panel]
+		for g := range len(u) / groupBytes {
+			var s [panel]int32
+			for c := range s {
+				s[c] = x.start[r*x.groups+g]
+			}
+			for k, b := range x.q[r*x.stride+g*groupSize:][:groupSize] {
+				v, column := int32(int8(b)), u[g*groupBytes+k/4*4*panel+k%4:]
+				for c := range s {
+					s[c] += v * int32(column[4*c])
+				}
+			}
+			by := x.scale[r*x.groups+g]
+			for c, w := range wScale[g*panel:][:panel] {
+				sums[c] = FMA(float32(s[c]), float32(by*w), sums[c])
+			}
+		}
+	}
+}
