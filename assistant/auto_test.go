@@ -16,7 +16,7 @@ type band struct {
 	prompt float64                         // s; what a pass takes longer for each new window
 	open   float64                         // s; for a window, once
 	window int                             // tokens; 0 means 100
-	odds   func(rng *rand.Rand) float64    // chance of a token, told to the policy; nil: alpha, not told
+	probs  func(rng *rand.Rand) float64    // chance of a token, told to the policy; nil: alpha, not told
 
 	rng     *rand.Rand
 	streams []*player
@@ -81,8 +81,8 @@ func (b *band) drafts() {
 		var next []*player
 		for _, p := range active {
 			chance, more := b.alpha, true
-			if b.odds != nil {
-				chance = b.odds(b.rng)
+			if b.probs != nil {
+				chance = b.probs(b.rng)
 				more = p.policy.More(n, float32(math.Log(chance)))
 			}
 			p.draft = append(p.draft, chance)
@@ -193,7 +193,7 @@ func TestAuto(t *testing.T) {
 		{"hostile and slow to begin", 1, 0.3, band{verify: line, draft: flat(0.003), open: 0.2}, 0.7, 0.97, "it has an encoder of its own"},
 		{"guessed too cheap", 1, 0.05, band{alpha: 0.8, verify: line, draft: flat(0.009)}, 0.7, 0.97, "drafting costs as much as decoding"},
 		{"guessed too dear", 1, 0.9, band{alpha: 0.8, verify: line, draft: flat(0.0005)}, 0, 0.93, "drafting costs next to nothing"},
-		{"lookup", 1, 0, band{alpha: 0.1, verify: byRows, draft: flat(0)}, 0.5, 0.97, "drafts are free, and verifying them is not"},
+		{"ngram", 1, 0, band{alpha: 0.1, verify: byRows, draft: flat(0)}, 0.5, 0.97, "drafts are free, and verifying them is not"},
 		{"large, alone", 1, 0.08, band{alpha: 0.8, verify: large, draft: distilled}, 0.85, 0.94, "rows are cheap up to six"},
 		{"large, 4", 4, 0.08, band{alpha: 0.8, verify: large, draft: distilled, prompt: 0.1}, 0.7, 0.94, "rows cost arithmetic"},
 		{"large, 16", 16, 0.08, band{alpha: 0.8, verify: large, draft: distilled}, 0.8, 0.94, "every row costs arithmetic, the streams' keys and values are read once"},
@@ -248,7 +248,7 @@ func TestAutoConfidence(t *testing.T) {
 		}
 		return 0.1
 	}
-	b := band{verify: func(m, k int) float64 { return 0.1 + byRows(m, k) }, draft: flat(0.03), odds: mixed}
+	b := band{verify: func(m, k int) float64 { return 0.1 + byRows(m, k) }, draft: flat(0.03), probs: mixed}
 	best, plain := b.constants(8) // which never stop
 	a := &Auto{Cost: 0.1}
 	p := b.with(8, a.Policy)

@@ -31,6 +31,7 @@ func (l bigramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
 func (bigramListener) Close() {}
 
 type bigram struct {
+	None
 	count map[[2]Token]int
 	next  map[Token]Token // the most frequent follower
 	last  Token

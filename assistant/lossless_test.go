@@ -97,6 +97,7 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 
 // A babbler drafts anything: text, timestamps, end-of-text, out of order.
 type babbler struct {
+	None
 	rng *rand.Rand
 	r   *rig
 }
@@ -136,9 +137,9 @@ func (r *rig) assistants() map[string]Assistant {
 	return map[string]Assistant{
 		"self":       self,
 		"shortlist":  &Model{Decoder: r.short, EOT: r.tok.EOT},
-		"lookup":     &Lookup{EOT: r.tok.EOT, Shortest: 1},
+		"ngram":      &NGram{EOT: r.tok.EOT, Shortest: 1},
 		"bigram":     &Bigram{EOT: r.tok.EOT},
-		"random":     &babbler{rand.New(rand.NewPCG(1, 1)), r},
+		"random":     &babbler{rng: rand.New(rand.NewPCG(1, 1)), r: r},
 		"always-eot": &fixed{token: r.tok.EOT},
 		"never-eot":  &fixed{token: 100},
 		"one-stamp":  &fixed{token: r.tok.TimestampBegin + 3},
@@ -216,7 +217,7 @@ func TestLosslessProcessors(t *testing.T) {
 // checkStats makes sure that something was put to the test.
 func checkStats(t *testing.T, at, name string, s transcript.Drafts, kept int) {
 	t.Helper()
-	if s.Kept != kept || name != "lookup" && name != "bigram" && s.Drafted == 0 {
+	if s.Kept != kept || name != "ngram" && name != "bigram" && s.Drafted == 0 {
 		t.Errorf("%s: stats %+v, want %d kept and something drafted", at, s, kept)
 	}
 	if name == "self" && s.Accepted != s.Drafted {

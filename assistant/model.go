@@ -133,29 +133,29 @@ type modelProposer struct {
 	l       *modelListener
 	o       decoder.SessionOptions
 	session *decoder.Session
-	known   []Token // prompt and committed
-	base    int     // how many of known the session has without doubt
-	policy  Policy  // whether to go on after each token; nil: always
-	tells   bool
-	heat    float32     // temperature of the odds
-	odds    [][]float32 // of the tokens of the last draft, if it tells
+	known   []Token     // prompt and committed
+	base    int         // how many of known the session has without doubt
+	policy  Policy      // whether to go on after each token; nil: always
+	keeps   bool        // probabilities
+	heat    float32     // their temperature
+	probs   [][]float32 // of the tokens of the last draft
 }
 
-// Tell makes the proposer remember its odds at a temperature.
-func (p *modelProposer) Tell(temperature float32) { p.tells, p.heat = true, temperature }
+// KeepProbs makes the proposer remember its probabilities at a temperature.
+func (p *modelProposer) KeepProbs(temperature float32) { p.keeps, p.heat = true, temperature }
 
-// Odds returns the odds of place i of the last draft.
-func (p *modelProposer) Odds(i int) []float32 { return p.odds[i] }
+// Probs returns the probabilities of place i of the last draft.
+func (p *modelProposer) Probs(i int) []float32 { return p.probs[i] }
 
-// remember keeps the odds of the token just chosen, the nth of its draft.
+// remember keeps the probabilities of the token just chosen, the nth of its draft.
 func (p *modelProposer) remember(n int) {
-	if !p.tells {
+	if !p.keeps {
 		return
 	}
-	if len(p.odds) < n {
-		p.odds = append(p.odds, nil)
+	if len(p.probs) < n {
+		p.probs = append(p.probs, nil)
 	}
-	p.odds[n-1] = p.session.AppendOdds(p.odds[n-1][:0], 0, p.heat)
+	p.probs[n-1] = p.session.AppendProbs(p.probs[n-1][:0], 0, p.heat)
 }
 
 // Propose drafts. An error names the assistant.

@@ -7,7 +7,7 @@ import (
 	"verity/tokenizer"
 )
 
-// An Overlap is how far the odds of a target, p, and of its assistant, q, agree:
+// An Overlap is how far the probabilities of a target, p, and of its assistant, q, agree:
 // Σ min(p, q) over the vocabulary, summed over places. Its mean is the α of
 // theory, the chance that rejection sampling accepts a draft of that place. It is
 // counted where the target judged a draft, up to the first it refused: further on
@@ -38,33 +38,29 @@ func (o *Overlap) add(p, q []float32, x Token) {
 	for t, v := range q {
 		sum += float64(min(p[t], v))
 	}
-	o.Sum += min(sum, 1) // the odds of one side sum to one but for rounding
+	o.Sum += min(sum, 1) // the probs of one side sum to one but for rounding
 }
 
-// A Weighing is a Verifier that chooses as another, and sums up the overlap of its
-// odds with the proposer's.
-type Weighing struct {
-	Weigher
-	teller      Teller // nil: the proposer is sure of what it drafts
+// An OverlapVerifier makes the choices of another Verifier, and sums up the overlap of
+// its probabilities with the proposer's.
+type OverlapVerifier struct {
+	ProbVerifier
+	proposer    Proposer
 	temperature float32
 	p           []float32
 	overlap     Overlap
 }
 
-// Weigh makes a Verifier of v for drafts of p. Odds are those of a temperature: at
-// 0 all are of one token, and their overlap is mere agreement.
-func Weigh(v Weigher, p Proposer, temperature float32) *Weighing {
-	w := &Weighing{Weigher: v, temperature: temperature}
-	if t, ok := p.(Teller); ok {
-		t.Tell(temperature)
-		w.teller = t
-	}
-	return w
+// MeasureOverlap makes a Verifier of v for drafts of p. The probabilities are those at a
+// temperature: at 0 one token has them all, and the overlap is mere agreement.
+func MeasureOverlap(v ProbVerifier, p Proposer, temperature float32) *OverlapVerifier {
+	p.KeepProbs(temperature)
+	return &OverlapVerifier{ProbVerifier: v, proposer: p, temperature: temperature}
 }
 
-// Choose returns the choices of the Verifier it was made of.
-func (w *Weighing) Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error) {
-	choices, err := w.Weigher.Choose(ctx, draft)
+// Choose returns the choices of the Verifier that it was made of.
+func (w *OverlapVerifier) Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error) {
+	choices, err := w.ProbVerifier.Choose(ctx, draft)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +68,8 @@ func (w *Weighing) Choose(ctx context.Context, draft []Token) ([]decoder.Choice,
 		if choices[i].Token == tokenizer.None {
 			break // everything is forbidden there
 		}
-		var q []float32
-		if w.teller != nil {
-			q = w.teller.Odds(i)
-		}
-		w.p = w.AppendOdds(w.p[:0], i, w.temperature)
-		w.overlap.add(w.p, q, x)
+		w.p = w.AppendProbs(w.p[:0], i, w.temperature)
+		w.overlap.add(w.p, w.proposer.Probs(i), x)
 		if x != choices[i].Token {
 			break
 		}
@@ -85,5 +77,5 @@ func (w *Weighing) Choose(ctx context.Context, draft []Token) ([]decoder.Choice,
 	return choices, nil
 }
 
-// Overlap returns how far the odds of both sides agreed.
-func (w *Weighing) Overlap() Overlap { return w.overlap }
+// Overlap returns how far the probabilities of both sides agreed.
+func (w *OverlapVerifier) Overlap() Overlap { return w.overlap }

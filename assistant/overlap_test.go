@@ -11,13 +11,13 @@ import (
 	"verity/transcript"
 )
 
-// TestOverlap holds the mean of Σ min(p, q) against its closed form where odds are
+// TestOverlap holds the mean of Σ min(p, q) against its closed form where probabilities are
 // the same at every place, and with it what theory builds on it: the chance that
 // rejection accepts a draft, and the tokens of a round. Shares are held within
 // five standard deviations; the seeds are fixed.
 func TestOverlap(t *testing.T) {
 	const length, sequences, drafts = 200, 150, 3
-	odds := func(w [faces]float32) func([]Token) [faces]float32 {
+	probs := func(w [faces]float32) func([]Token) [faces]float32 {
 		return func([]Token) [faces]float32 { return w }
 	}
 	p := [faces]float32{0.5, 0.25, 0.125, 0.125}
@@ -32,12 +32,12 @@ func TestOverlap(t *testing.T) {
 		{"contrary", [faces]float32{0, 0.25, 0.25, 0.5}, true, 0.5},
 		{"apart", [faces]float32{0, 0, 0, 1}, true, 0.125},
 		{"sure of one", [faces]float32{1, 0, 0, 0}, false, 0.5},
-		{"odds untold", [faces]float32{0.5, 0.5, 0, 0}, false, 0.375},
+		{"probs untold", [faces]float32{0.5, 0.5, 0, 0}, false, 0.375},
 	} {
-		run := func(begin func(v Weigher, p Proposer, seed uint64) (Verifier, func() Overlap)) (s transcript.Drafts) {
+		run := func(begin func(v ProbVerifier, p Proposer, seed uint64) (Verifier, func() Overlap)) (s transcript.Drafts) {
 			for n := range uint64(sequences) {
-				v := &dice{weights: odds(p)}
-				d := &dice{weights: odds(tt.q), rng: rand.New(rand.NewPCG(n, 5))}
+				v := &dice{weights: probs(p)}
+				d := &dice{weights: probs(tt.q), rng: rand.New(rand.NewPCG(n, 5))}
 				proposer := Proposer(d)
 				if tt.tells {
 					proposer = teller{d}
@@ -59,12 +59,12 @@ func TestOverlap(t *testing.T) {
 			}
 			return s
 		}
-		classic := run(func(v Weigher, p Proposer, seed uint64) (Verifier, func() Overlap) {
+		classic := run(func(v ProbVerifier, p Proposer, seed uint64) (Verifier, func() Overlap) {
 			r := Reject(v, p, decoder.Sampling{Temperature: 1, Seed: seed})
 			return r, r.Overlap
 		})
-		weighed := run(func(v Weigher, p Proposer, _ uint64) (Verifier, func() Overlap) {
-			w := Weigh(v, p, 1)
+		weighed := run(func(v ProbVerifier, p Proposer, _ uint64) (Verifier, func() Overlap) {
+			w := MeasureOverlap(v, p, 1)
 			return w, w.Overlap
 		})
 		// Told, each place is exact; untold, it depends on what was drafted.
@@ -89,7 +89,7 @@ func TestOverlap(t *testing.T) {
 }
 
 // On a real network: weighing changes no bit, counts what was judged, and finds
-// the target's odds in its own assistant, at any temperature.
+// the target's probabilities in its own assistant, at any temperature.
 func TestOverlapSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)
 	for _, temperature := range []float32{0, 0.8} {
@@ -104,7 +104,7 @@ func TestOverlapSession(t *testing.T) {
 			l := a.Listen(r.audio)
 			defer l.Close()
 			p := l.Begin(o, Constant(4))
-			w := Weigh(s, p, max(temperature, 0.5))
+			w := MeasureOverlap(s, p, max(temperature, 0.5))
 			g := Begin(w, p, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
 			for !g.Done() {
 				if err := g.Round(t.Context()); err != nil {

@@ -7,30 +7,17 @@ import (
 	"verity/tokenizer"
 )
 
-// A Weigher is a Verifier that tells the odds of its choices. *decoder.Session
-// implements it.
-type Weigher interface {
+// A ProbVerifier is a Verifier that tells the probabilities behind its choices.
+// *decoder.Session implements it.
+type ProbVerifier interface {
 	Verifier
 
-	// AppendOdds appends to dst the probability [Vocab] with which each token
+	// AppendProbs appends to dst the probability [Vocab] with which each token
 	// would be chosen at place i of the last Choose at a temperature.
-	AppendOdds(dst []float32, i int, temperature float32) []float32
+	AppendProbs(dst []float32, i int, temperature float32) []float32
 
 	// LogProb returns the log-probability of t at place i of the last Choose.
 	LogProb(i int, t Token) float32
-}
-
-// A Teller is a Proposer that tells the odds it drew its drafts with. One that is
-// not is taken to have been sure of each token.
-type Teller interface {
-	Proposer
-
-	// Tell makes the proposer remember its odds at a temperature from now on.
-	Tell(temperature float32)
-
-	// Odds returns the probability [Vocab] with which each token could have been
-	// drafted at place i of the last draft.
-	Odds(i int) []float32
 }
 
 // A Rejection is the Verifier of classic speculative sampling. A token x that was
@@ -42,24 +29,20 @@ type Teller interface {
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, algorithm 1.
 type Rejection struct {
-	v       Weigher
-	teller  Teller // nil: q is 1 for what was drafted
+	v       ProbVerifier
+	p       Proposer
 	noise   decoder.Sampling
 	kept    int
-	p       []float32
+	target  []float32 // probabilities at one place
 	choices []decoder.Choice
 	overlap Overlap
 }
 
 // Reject makes a Verifier of v for drafts of p, to begin a Generation with. Its
 // noise is keyed by s.
-func Reject(v Weigher, p Proposer, s decoder.Sampling) *Rejection {
-	r := &Rejection{v: v, noise: s}
-	if t, ok := p.(Teller); ok {
-		t.Tell(s.Temperature)
-		r.teller = t
-	}
-	return r
+func Reject(v ProbVerifier, p Proposer, s decoder.Sampling) *Rejection {
+	p.KeepProbs(s.Temperature)
+	return &Rejection{v: v, p: p, noise: s}
 }
 
 // Choose returns draft as far as it is accepted, then what comes in its place.
@@ -89,31 +72,30 @@ func (r *Rejection) Commit(ctx context.Context, kept []Token) error {
 	return r.v.Commit(ctx, kept)
 }
 
-// Overlap returns how far the odds of both sides agreed.
+// Overlap returns how far the probabilities of both sides agreed.
 func (r *Rejection) Overlap() Overlap { return r.overlap }
 
 // decide returns the token of place i.
 func (r *Rejection) decide(draft []Token, i int) Token {
 	accept, other := r.noise.Uniform(r.kept+i, 0), r.noise.Uniform(r.kept+i, 1)
-	r.p = r.v.AppendOdds(r.p[:0], i, r.noise.Temperature)
+	r.target = r.v.AppendProbs(r.target[:0], i, r.noise.Temperature)
 	if i == len(draft) {
-		return draw(r.p, other, 0)
+		return draw(r.target, other, 0)
 	}
 	x, q := draft[i], 1.0
-	var odds []float32
-	if r.teller != nil {
-		odds = r.teller.Odds(i)
-		q = float64(odds[x])
+	probs := r.p.Probs(i)
+	if probs != nil {
+		q = float64(probs[x])
 	}
-	r.overlap.add(r.p, odds, x)
-	if float64(accept*q) < float64(r.p[x]) {
+	r.overlap.add(r.target, probs, x)
+	if float64(accept*q) < float64(r.target[x]) {
 		return x
 	}
-	for t := range odds {
-		r.p[t] = max(0, r.p[t]-odds[t])
+	for t := range probs {
+		r.target[t] = max(0, r.target[t]-probs[t])
 	}
-	r.p[x] = 0 // q(x) > p(x)
-	return draw(r.p, other, x)
+	r.target[x] = 0 // q(x) > p(x)
+	return draw(r.target, other, x)
 }
 
 // draw returns a token with the probability of its weight, at u of [0, 1) of

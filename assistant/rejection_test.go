@@ -15,9 +15,10 @@ import (
 // faces is the vocabulary of dice.
 const faces = 4
 
-// dice choose by chance: as a target with odds that are a function of the tokens
-// before a place, as a proposer with odds of another such function.
+// dice choose by chance: as a target with probabilities that are a function of the tokens
+// before a place, as a proposer with probabilities of another such function.
 type dice struct {
+	None
 	weights func(prefix []Token) [faces]float32
 	rng     *rand.Rand
 	tokens  []Token
@@ -25,8 +26,8 @@ type dice struct {
 	drawn   [][]float32
 }
 
-// odds are what weights come to.
-func (d *dice) odds(prefix []Token) []float32 {
+// probs are what weights come to.
+func (d *dice) probs(prefix []Token) []float32 {
 	w, sum := d.weights(prefix), float32(0)
 	for _, v := range w {
 		sum += v
@@ -42,8 +43,8 @@ func (d *dice) Choose(_ context.Context, draft []Token) ([]decoder.Choice, error
 	return make([]decoder.Choice, len(draft)+1), nil
 }
 
-func (d *dice) AppendOdds(dst []float32, i int, _ float32) []float32 {
-	return append(dst, d.odds(slices.Concat(d.tokens, d.draft[:i]))...)
+func (d *dice) AppendProbs(dst []float32, i int, _ float32) []float32 {
+	return append(dst, d.probs(slices.Concat(d.tokens, d.draft[:i]))...)
 }
 
 func (d *dice) LogProb(int, Token) float32 { return 0 }
@@ -56,7 +57,7 @@ func (d *dice) Commit(_ context.Context, kept []Token) error {
 func (d *dice) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	d.drawn = d.drawn[:0]
 	for range limit {
-		p, u, t := d.odds(slices.Concat(d.tokens, dst)), d.rng.Float32(), 0
+		p, u, t := d.probs(slices.Concat(d.tokens, dst)), d.rng.Float32(), 0
 		for ; t < faces-1 && u >= p[t]; t++ {
 			u -= p[t]
 		}
@@ -66,21 +67,20 @@ func (d *dice) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 	return dst, nil
 }
 
-// A teller is a dice that tells its odds.
+// A teller is a dice that tells its probabilities.
 type teller struct{ *dice }
 
-func (teller) Tell(float32)           {}
-func (t teller) Odds(i int) []float32 { return t.drawn[i] }
+func (t teller) Probs(i int) []float32 { return t.drawn[i] }
 
-// TestRejection is the promise of speculative sampling: whatever the odds of the
-// drafts, sequences come as often as the target's odds say. Pearson's chi-square
+// TestRejection is the promise of speculative sampling: whatever the probabilities of the
+// drafts, sequences come as often as the target's probabilities say. Pearson's chi-square
 // over all sequences of three tokens; with 63 degrees of freedom a right sampler
 // exceeds 125 once in 200,000 seeds, and the seeds are fixed.
 func TestRejection(t *testing.T) {
 	const length, sequences, limit = 3, 40_000, 125.0
 	target := func(prefix []Token) [faces]float32 {
 		w := [faces]float32{5, 3, 2, 1}
-		for i, v := range prefix { // the odds change with every token before
+		for i, v := range prefix { // the probs change with every token before
 			w[(int(v)+i)%faces] += 4
 		}
 		return w
@@ -99,7 +99,7 @@ func TestRejection(t *testing.T) {
 		{"contrary", always([faces]float32{1, 2, 4, 9}), true, "much is refused"},
 		{"blind to one", always([faces]float32{0, 1, 1, 1}), true, "what is never drafted must come all the same"},
 		{"sure of one", always([faces]float32{0, 0, 1, 0}), false, "a table: q is all on what it drafts"},
-		{"odds untold", always([faces]float32{1, 1, 1, 1}), false, "taken for sure, which is right for any draft"},
+		{"probs untold", always([faces]float32{1, 1, 1, 1}), false, "taken for sure, which is right for any draft"},
 	} {
 		for _, drafts := range []int{0, 1, 4} {
 			counts := map[[length]Token]float64{}
@@ -129,7 +129,7 @@ func TestRejection(t *testing.T) {
 				seq := [length]Token{s / faces / faces, s / faces % faces, s % faces}
 				want := float64(sequences)
 				for i, v := range seq {
-					want *= float64(of.odds(seq[:i])[v])
+					want *= float64(of.probs(seq[:i])[v])
 				}
 				chi += (counts[seq] - want) * (counts[seq] - want) / want
 			}
@@ -137,13 +137,13 @@ func TestRejection(t *testing.T) {
 				t.Errorf("%s, drafts of %d (%s): chi-square %.1f, limit %.0f", tt.name, drafts, tt.why, chi, limit)
 			}
 			if tt.name == "the target itself" && accepted != drafted {
-				t.Errorf("drafts of the target's own odds: %d of %d accepted", accepted, drafted)
+				t.Errorf("drafts of the target's own probs: %d of %d accepted", accepted, drafted)
 			}
 		}
 	}
 }
 
-// On a real network: an assistant with the target's odds has every draft
+// On a real network: an assistant with the target's probabilities has every draft
 // accepted, at temperature 0 rejection is greedy, and others end as they should.
 func TestRejectionSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)

@@ -24,6 +24,17 @@ type Proposer interface {
 	// must afterwards hold exactly the committed tokens, so that drafts the
 	// decoder refused leave no trace.
 	Commit(ctx context.Context, kept []Token) error
+
+	// KeepProbs makes the proposer remember the probabilities it draws drafts with, at
+	// a temperature. One that is sure of each token it drafts has none to remember.
+	KeepProbs(temperature float32)
+
+	// Probs returns the probability [Vocab] with which each token could have been
+	// drafted at place i of the last draft; nil if the proposer was sure of its token.
+	Probs(i int) []float32
+
+	// Traffic returns what drafting read, and the time of its passes.
+	Traffic() decoder.Traffic
 }
 
 // A Verifier is the decoder as a round sees it. *decoder.Session implements it.
@@ -38,7 +49,8 @@ type Verifier interface {
 	Commit(ctx context.Context, kept []Token) error
 }
 
-// None is the Proposer of plain decoding: its drafts are empty.
+// None is the Proposer of plain decoding: its drafts are empty. Proposers without a model
+// embed it.
 type None struct{}
 
 // Propose drafts nothing.
@@ -46,6 +58,15 @@ func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { re
 
 // Commit has nothing to remember.
 func (None) Commit(context.Context, []Token) error { return nil }
+
+// KeepProbs has nothing to remember.
+func (None) KeepProbs(float32) {}
+
+// Probs returns nil.
+func (None) Probs(int) []float32 { return nil }
+
+// Traffic returns nothing.
+func (None) Traffic() decoder.Traffic { return decoder.Traffic{} }
 
 // Options say how a sequence is generated.
 type Options struct {

@@ -14,6 +14,7 @@ const eot = 0
 // A script stands in for both models. As a verifier its choice is a hash of all
 // tokens before it; as a proposer it reads its drafts from fuzz input.
 type script struct {
+	None
 	seed      Token
 	kind      int // what the verifier is like: see next
 	committed []Token
@@ -174,7 +175,7 @@ func TestRoundsSaved(t *testing.T) {
 func TestAccepted(t *testing.T) {
 	v := &script{kind: 2} // 2, 3, …, none of them 9
 	want := tokensOf(v.plain(6))
-	g := Begin(v, &listed{[][]Token{{want[0], want[1], 9}, nil, {want[4], 9}}}, Options{EOT: eot, Limit: 6})
+	g := Begin(v, &listed{drafts: [][]Token{{want[0], want[1], 9}, nil, {want[4], 9}}}, Options{EOT: eot, Limit: 6})
 	for !g.Done() {
 		if err := g.Round(t.Context()); err != nil {
 			t.Fatal(err)
@@ -186,7 +187,10 @@ func TestAccepted(t *testing.T) {
 }
 
 // listed drafts what it is told, a round after the other.
-type listed struct{ drafts [][]Token }
+type listed struct {
+	None
+	drafts [][]Token
+}
 
 func (l *listed) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	d := l.drafts[0]
@@ -198,6 +202,7 @@ func (*listed) Commit(context.Context, []Token) error { return nil }
 
 // frail fails in its third draft, or third commit, and ends ctx before if cancel is set.
 type frail struct {
+	None
 	script
 	commits bool
 	cancel  context.CancelFunc

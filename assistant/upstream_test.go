@@ -23,12 +23,14 @@ import (
 // together of the target's own choices and of faults, the text says to the token
 // what a round meets where.
 type reader struct {
-	Off
+	None
 	text []Token
 	at   int
 }
 
 func (r *reader) Listen(Window) Listener                        { return r }
+func (*reader) StepBytes() int64                                { return 0 }
+func (*reader) Close()                                          {}
 func (r *reader) Begin(decoder.SessionOptions, Policy) Proposer { return &reader{text: r.text} }
 func (r *reader) Commit(_ context.Context, kept []Token) error  { r.at += len(kept); return nil }
 func (r *reader) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {

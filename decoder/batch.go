@@ -1,6 +1,7 @@
 package decoder
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -34,6 +35,12 @@ type Stepper interface {
 //
 // Encode is for what else uses all threads.
 type Batch struct {
+	// DecodeShare is the part of the time that members get for their passes while
+	// windows are encoded. These passes have fewer rows than if the members waited for
+	// the windows: a larger share makes them wait less, and costs throughput. 0 means
+	// 1/16.
+	DecodeShare float64
+
 	own Lane
 	cpu processor
 
@@ -114,7 +121,8 @@ func (b *Batch) Encode(ctx context.Context, work func(between func()) error) err
 		return err
 	}
 	defer b.cpu.endWork()
-	return work(b.cpu.between)
+	share := cmp.Or(b.DecodeShare, 1.0/16)
+	return work(func() { b.cpu.between(share) })
 }
 
 // start hands the waiting calls of one lane to the first of them, its leader, if no

@@ -340,7 +340,7 @@ func TestProcessor(t *testing.T) {
 			defer p.endWork()
 			for range 20 {
 				use()
-				p.between()
+				p.between(0.5)
 			}
 		})
 	}

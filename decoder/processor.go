@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-// decodeShare is the part of the time that members of a batch get for their passes while
-// windows are encoded. Passes then have fewer rows than if the members waited for
-// those windows, so a larger share costs throughput; a smaller one makes them wait longer.
-const decodeShare = 0.125
-
 // A processor shares the threads between the passes of a batch and the encoding of
 // windows. An encoder has them until it has used more than its share beside members that
 // decode; it then stands back, at a place of its own choice, until the passes have had
@@ -101,28 +96,29 @@ func (p *processor) take() {
 	p.encoding, p.since = true, time.Now()
 }
 
-// release gives the threads back, and credits passes with their share. p.mu is held.
-func (p *processor) release() {
+// release gives the threads back, and credits passes with their share of the time.
+// p.mu is held.
+func (p *processor) release(share float64) {
 	p.tick()
 	p.encoding = false
-	p.credit += time.Since(p.since).Seconds() * decodeShare / (1 - decodeShare)
+	p.credit += time.Since(p.since).Seconds() * share / (1 - share)
 	if p.members == 0 {
 		p.credit = 0
 	}
 	p.changed.Broadcast()
 }
 
-// between lets passes run.
-func (p *processor) between() {
+// between lets passes run, for a share of the time.
+func (p *processor) between(share float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.release()
+	p.release(share)
 	p.take()
 }
 
 func (p *processor) endWork() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.release()
+	p.release(0)
 	<-p.queue
 }

@@ -38,9 +38,9 @@ func TestChooseFrequencies(t *testing.T) {
 	}
 }
 
-// TestOdds checks that choices come as often as their odds say, with everything
-// that may limit them, and that odds of 0 never come.
-func TestOdds(t *testing.T) {
+// TestProbs checks that choices come as often as their probabilities say, with everything
+// that may limit them, and that probabilities of 0 never come.
+func TestProbs(t *testing.T) {
 	logits := []float32{2, 1.5, 1, 0.5, 0, -1, -2, -3, negInf}
 	const draws, limit = 100_000, 31.0
 	for _, s := range []Sampling{{}, {Temperature: 0.4}, {Temperature: 1}, {Temperature: 1, TopK: 4}, {Temperature: 2, TopP: 0.8}, {Temperature: 2, TopK: 6, TopP: 0.9}} {
@@ -51,9 +51,9 @@ func TestOdds(t *testing.T) {
 			counts[c.choose(logits, p)]++
 		}
 		chi := 0.0
-		for i, p := range c.odds(nil, logits, c.temperature) {
+		for i, p := range c.probs(nil, logits, c.temperature) {
 			if p == 0 && counts[i] > 0 {
-				t.Errorf("%+v: token %d came, its odds are 0", s, i)
+				t.Errorf("%+v: token %d came, its probs are 0", s, i)
 			}
 			if want := draws * float64(p); want > 0 {
 				chi += (counts[i] - want) * (counts[i] - want) / want

@@ -272,7 +272,10 @@ func (s *script) Commit(_ context.Context, kept []assistant.Token) error {
 }
 
 // A guess drafts what the script would choose, but for every seventh token.
-type guess struct{ s *script }
+type guess struct {
+	assistant.None
+	s *script
+}
 
 func (g guess) Propose(ctx context.Context, dst []assistant.Token, limit int) ([]assistant.Token, error) {
 	right := &script{committed: slices.Clone(g.s.committed)}
@@ -323,7 +326,7 @@ func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
 // plain decoding whatever is drafted, a deliberately wrong one is found out.
 func TestWrongVerifier(t *testing.T) {
 	plain := speaker(func(*script) assistant.Proposer { return assistant.None{} }, false)
-	drafted := func(s *script) assistant.Proposer { return guess{s} }
+	drafted := func(s *script) assistant.Proposer { return guess{s: s} }
 	if _, c := compare(t, Arms{plain, speaker(drafted, false)}, 10, CompareOptions{}); c.Verdict != report.Identical || c.Acceptance.Accepted == 0 {
 		t.Errorf("right verifier: %s, %+v", c.Verdict, c.Acceptance)
 	}

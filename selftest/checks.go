@@ -162,7 +162,7 @@ func (b *bench) member(ctx context.Context, batch *decoder.Batch, prompt int) (v
 // model each decoding takes half a second.)
 func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 	names := []string{"nonsense", "lookup"}
-	assistants := []assistant.Assistant{nonsense{b.Tokenizer}, &assistant.Lookup{EOT: b.Tokenizer.EOT, Shortest: 1}}
+	assistants := []assistant.Assistant{nonsense{b.Tokenizer}, &assistant.NGram{EOT: b.Tokenizer.EOT, Shortest: 1}}
 	if b.Assistant != nil {
 		names, assistants = append(names, "the assistant"), append(assistants, b.Assistant)
 	}
@@ -251,6 +251,7 @@ func (n nonsense) Begin(decoder.SessionOptions, assistant.Policy) assistant.Prop
 }
 
 type babble struct {
+	assistant.None
 	n     *tokenizer.Tokenizer
 	state uint32
 }

@@ -87,7 +87,7 @@ func TestUpstreamLadder(t *testing.T) {
 	load := mustAssistant(t)
 	assistants := map[string]assistant.Assistant{
 		"self":   load(assistant.Self(target, assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)})),
-		"lookup": &assistant.Lookup{EOT: m.Tokenizer.EOT, Shortest: 1},
+		"lookup": &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1},
 	}
 	o := Options{Language: "en", Temperatures: []float64{0, 0.4, 1}, Seed: 5, MinLogProb: -1e-3, MaxCompressionRatio: math.Inf(1), MaxNoSpeech: math.Inf(1)}
 	clip := audio.FromSamples("sound", sound(50000))

@@ -295,7 +295,7 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 		"separate":  with(m, separate, nil),
 		"self":      with(m, load(assistant.Self(target, o)), nil),
 		"shortlist": with(m, load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, short)), nil),
-		"ngram":     with(m, &assistant.Lookup{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
+		"ngram":     with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
 		"bigram":    with(m, &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
 	}
 }

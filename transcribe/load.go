@@ -179,7 +179,7 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 	case None, "":
 		return assistant.Off{}, nil
 	case NGram:
-		return &assistant.Lookup{EOT: m.Tokenizer.EOT}, nil
+		return &assistant.NGram{EOT: m.Tokenizer.EOT}, nil
 	case Bigram:
 		return &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil
 	case Self:

@@ -90,9 +90,7 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
 	weighed := overlap()
 	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
-	if p, ok := proposer.(interface{ Traffic() decoder.Traffic }); ok {
-		stats.DraftPasses = traffic(p.Traffic())
-	}
+	stats.DraftPasses = traffic(proposer.Traffic())
 	return decoding{
 		choices: g.Choices(), accepted: g.Accepted(), noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),
@@ -111,7 +109,7 @@ func (w *encodedWindow) verifier(s *decoder.Session, p assistant.Proposer, sampl
 		r := assistant.Reject(s, p, sampling)
 		return r, r.Overlap
 	case w.overlap:
-		x := assistant.Weigh(s, p, cmp.Or(sampling.Temperature, 1))
+		x := assistant.MeasureOverlap(s, p, cmp.Or(sampling.Temperature, 1))
 		return x, x.Overlap
 	}
 	return s, func() assistant.Overlap { return assistant.Overlap{} }

@@ -14,9 +14,9 @@ func (s Sampling) Uniform(n, which int) float64 {
 	return float64(bits>>11) / (1 << 53)
 }
 
-// odds appends to dst the probability with which choose would pick each token at a
+// probs appends to dst the probability with which choose would pick each token at a
 // temperature.
-func (c *chooser) odds(dst, logits []float32, temperature float32) []float32 {
+func (c *chooser) probs(dst, logits []float32, temperature float32) []float32 {
 	from := len(dst)
 	dst = append(dst, logits...)
 	p := dst[from:]
@@ -43,11 +43,11 @@ func (c *chooser) odds(dst, logits []float32, temperature float32) []float32 {
 	return dst
 }
 
-// AppendOdds appends to dst the probability with which each token of the
+// AppendProbs appends to dst the probability with which each token of the
 // vocabulary would have been chosen at place i of the last Choose, had it been at
 // that temperature; zeros if the rules forbid every one.
-func (s *Session) AppendOdds(dst []float32, i int, temperature float32) []float32 {
-	return s.pick.odds(dst, s.judged(i), temperature)
+func (s *Session) AppendProbs(dst []float32, i int, temperature float32) []float32 {
+	return s.pick.probs(dst, s.judged(i), temperature)
 }
 
 // LogProb returns what the log-probability of place i of the last Choose would

@@ -7,12 +7,12 @@ import (
 	"verity/decoder"
 )
 
-// A Lookup is an Assistant without a model: it drafts what followed the longest
+// An NGram is an Assistant without a model: it drafts what followed the longest
 // recent match of the last tokens in the text so far, prompt included. It costs
 // nothing that can be measured and pays where speech repeats itself.
 //
-// Source: Saxena 2023, prompt-lookup decoding.
-type Lookup struct {
+// Source: Saxena 2023, prompt lookup decoding.
+type NGram struct {
 	// Longest and Shortest bound the length of a match in tokens. 0 means 4
 	// and 2.
 	Longest, Shortest int
@@ -22,14 +22,14 @@ type Lookup struct {
 }
 
 // Listen needs nothing of the window.
-func (l *Lookup) Listen(Window) Listener { return lookupListener{l} }
+func (l *NGram) Listen(Window) Listener { return ngramListener{l} }
 
 // StepBytes returns 0.
-func (l *Lookup) StepBytes() int64 { return 0 }
+func (l *NGram) StepBytes() int64 { return 0 }
 
-type lookupListener struct{ *Lookup }
+type ngramListener struct{ *NGram }
 
-func (l lookupListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
+func (l ngramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
 	longest, shortest := l.Longest, l.Shortest
 	if longest == 0 {
 		longest = 4
@@ -37,18 +37,19 @@ func (l lookupListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
 	if shortest == 0 {
 		shortest = 2
 	}
-	return &lookup{text: slices.Clone(o.Prompt), longest: longest, shortest: max(1, shortest), eot: l.EOT}
+	return &ngram{text: slices.Clone(o.Prompt), longest: longest, shortest: max(1, shortest), eot: l.EOT}
 }
 
-func (lookupListener) Close() {}
+func (ngramListener) Close() {}
 
-type lookup struct {
+type ngram struct {
+	None
 	text              []Token
 	longest, shortest int
 	eot               Token
 }
 
-func (l *lookup) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+func (l *ngram) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	from := l.match()
 	if from < 0 {
 		return dst, nil
@@ -62,7 +63,7 @@ func (l *lookup) Propose(_ context.Context, dst []Token, limit int) ([]Token, er
 
 // match returns where the text goes on behind the most recent earlier occurrence
 // of its longest possible tail, or -1.
-func (l *lookup) match() int {
+func (l *ngram) match() int {
 	for n := min(l.longest, len(l.text)-1); n >= l.shortest; n-- {
 		tail := l.text[len(l.text)-n:]
 		for at := len(l.text) - n - 1; at >= 0; at-- {
@@ -74,7 +75,7 @@ func (l *lookup) match() int {
 	return -1
 }
 
-func (l *lookup) Commit(_ context.Context, kept []Token) error {
+func (l *ngram) Commit(_ context.Context, kept []Token) error {
 	l.text = append(l.text, kept...)
 	return nil
 }
