@@ -48,7 +48,8 @@ def verity(options, rows, precision):
             for key, path, text in rows:
                 print(json.dumps({"id": key, "audio": os.path.abspath(path), "text": text}), file=out)
         command = [options.verity, "eval", "--quiet", "--json", "--dataset", manifest, "--model", options.model,
-                   "--precision", precision, "--out", work + "/out", "--language", "en", "--threads", str(options.threads)]
+                   "--precision", precision, "--out", work + "/out", "--language", "en",
+                   "--threads", str(options.threads)]
         report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         texts = {}
         with open(work + "/out/records.jsonl", encoding="utf8") as lines:
@@ -75,7 +76,8 @@ def faster_whisper(options, rows, precision):
 def whisper_cpp(options, rows, model):
     """Runs whisper-cli once over all files and takes off the time it says loading took."""
     with tempfile.TemporaryDirectory() as work:
-        command = [options.whisper_cli, "-m", model, "-t", str(options.threads), "-bs", "1", "-bo", "1", "-l", "en", "-otxt"]
+        command = [options.whisper_cli, "-m", model, "-t", str(options.threads), "-bs", "1", "-bo", "1", "-l", "en",
+                   "-otxt"]
         for key, path, _ in rows:
             command += ["-f", path, "-of", os.path.join(work, key)]
         begin = time.perf_counter()
@@ -93,18 +95,30 @@ def score(rows, texts):
     import jiwer
     from whisper.normalizers import EnglishTextNormalizer
     normal = EnglishTextNormalizer()
-    out = jiwer.process_words([normal(text) for _, _, text in rows], [normal(texts[key]) for key, _, _ in rows])
+    out = jiwer.process_words([normal(text) for _, _, text in rows], [normal(texts[row[0]]) for row in rows])
     return 100 * out.wer
 
 
 def engines(options):
-    for precision in options.precisions.split(","):
+    for precision in filter(None, options.precisions.split(",")):
         yield f"verity, {precision}", verity, precision
     if options.ct2:
         for precision in options.ct2_precisions.split(","):
             yield f"faster-whisper, {precision}", faster_whisper, precision
     for model in filter(None, options.ggml.split(",")):
         yield f"whisper.cpp, {os.path.basename(model)}", whisper_cpp, model
+
+
+def cpu_seconds():
+    """Returns CPU seconds of the whole machine, and of this process and its children."""
+    try:
+        with open("/proc/stat", encoding="ascii") as lines:
+            fields = [int(field) for field in lines.readline().split()[1:9]]
+    except OSError:
+        return 0, 0
+    busy = sum(fields) - fields[3] - fields[4]  # less idle and waiting for disks
+    times = os.times()
+    return busy / os.sysconf("SC_CLK_TCK"), times.user + times.system + times.children_user + times.children_system
 
 
 def audio_seconds(rows):
@@ -131,19 +145,24 @@ def main():
     taken, rates = {}, {}
     for number in range(options.rounds):
         for name, run, what in engines(options):
+            all_before, own_before = cpu_seconds()
             try:
                 time_taken, texts = run(options, rows, what)
             except (ImportError, FileNotFoundError) as reason:
                 print(f"*** SKIPPED: {name}: {reason} ***", file=sys.stderr)
                 continue
+            everything, own = cpu_seconds()
+            others = everything - all_before - (own - own_before)
             taken.setdefault(name, []).append(time_taken)
             rates[name] = score(rows, texts)
-            print(f"round {number + 1}, {name}: {time_taken:.2f} s, {rates[name]:.2f} %", file=sys.stderr)
+            print(f"round {number + 1}, {name}: {time_taken:.2f} s, {rates[name]:.2f} %; "
+                  f"others used {others:.1f} CPU seconds meanwhile", file=sys.stderr)
     words = sum(len(text.split()) for _, _, text in rows)
     print(f"{len(rows)} recordings, {seconds:.0f} s of speech, {words} words, {options.threads} threads\n")
     print("| engine | seconds | × real time | word error rate |\n|---|---|---|---|")
     for name, runs in sorted(taken.items(), key=lambda item: min(item[1])):
-        print(f"| {name} | {', '.join(f'{s:.1f}' for s in runs)} | {seconds * len(runs) / sum(runs):.1f} | {rates[name]:.2f} % |")
+        each = ", ".join(f"{s:.1f}" for s in runs)
+        print(f"| {name} | {each} | {seconds * len(runs) / sum(runs):.1f} | {rates[name]:.2f} % |")
 
 
 if __name__ == "__main__":

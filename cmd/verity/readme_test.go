@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write what the program says into README.md")
+var update = flag.Bool("update", false, "write what the program says into README.md and docs")
 
-// shown matches a block of README.md that begins with a command of ours.
+// shown matches a block of a document that begins with a command of ours.
 var shown = regexp.MustCompile("(?ms)^```\n(\\$ bin/verity .*?)^```$")
 
 // unsteady matches what differs from one run to the next: times, speeds, shares of
@@ -31,16 +31,36 @@ func steady(s string) string {
 	})
 }
 
-// TestReadme runs the README's commands on the demo model: what it shows is what
-// users see, standard error first, but for what is measured. -update rewrites the
-// blocks that show something else.
+// shows are the documents whose commands are run, and the commands that must be in
+// one of them.
+var (
+	shows    = []string{"README.md", "docs/GUIDE.md", "docs/EVALUATION.md"}
+	mustShow = []string{"transcribe", "eval", "compare", "report"}
+)
+
+// TestReadme runs the commands that documents show on the demo model: what they show
+// is what users see, standard error first, but for what is measured. -update rewrites
+// the blocks that show something else.
 func TestReadme(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme := filepath.Join(root, "README.md")
-	raw, err := os.ReadFile(readme)
+	ran := map[string]bool{}
+	for _, name := range shows {
+		t.Run(name, func(t *testing.T) { checkDocument(t, root, name, ran) })
+	}
+	for _, name := range mustShow {
+		if !ran[name] && !t.Failed() {
+			t.Errorf("%v show no run of verity %s", shows, name)
+		}
+	}
+}
+
+// checkDocument runs the blocks of one document in an empty directory.
+func checkDocument(t *testing.T, root, name string, ran map[string]bool) {
+	file := filepath.Join(root, filepath.FromSlash(name))
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +69,6 @@ func TestReadme(t *testing.T) {
 	if err := os.Symlink(filepath.Join(root, "models"), "models"); err != nil {
 		t.Skipf("SKIPPED: no symbolic links here: %v", err)
 	}
-	ran := map[string]bool{}
 	text := shown.ReplaceAllStringFunc(string(raw), func(block string) string {
 		want := shown.FindStringSubmatch(block)[1]
 		got := ""
@@ -60,18 +79,15 @@ func TestReadme(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(steady(want), steady(got)); diff != "" {
-			t.Errorf("README.md shows something else (-README +program; -update rewrites it):\n%s", diff)
+			if !*update {
+				t.Errorf("%s shows something else (-document +program; -update rewrites it):\n%s", name, diff)
+			}
 			return "```\n" + got + "```"
 		}
 		return block
 	})
-	for _, name := range []string{"transcribe", "eval", "compare", "report"} {
-		if !ran[name] {
-			t.Errorf("README.md shows no run of verity %s", name)
-		}
-	}
 	if *update && text != string(raw) {
-		if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
