@@ -26,7 +26,7 @@ var schemas = []schema{
 	{"Report", "`eval --json` and `report --json` of one set of records.", "report", "Score"},
 	{"Comparison", "`compare --json` and `report --json` of two sets.", "report", "Comparison"},
 	{"Model", "`info --json`.", "cmd/verity", "info"},
-	{"Plan", "`plan --json`.", "cmd/verity", "forecast"},
+	{"Plan", "`plan --json`.", "plan", "Forecast"},
 	{"Benchmark", "`bench --json`.", "bench", "Result"},
 }
 
