@@ -25,6 +25,11 @@ const (
 type Input struct {
 	// Channel picks one channel, counted from 1. 0 means the mean of all channels.
 	Channel int
+
+	// FFmpeg says what to do with a file that is not read here: FFmpegAuto, which an
+	// empty string means too, has the installed ffmpeg decode it, if there is one;
+	// FFmpegNever refuses it; anything else is the path of the program.
+	FFmpeg string
 }
 
 // Open opens a sound file. Its format is told by its first bytes.
@@ -44,6 +49,7 @@ type Clip struct {
 	mix   *mixer   // nil if the samples were mono from the start
 	file  *os.File // nil if there is none to close
 	temp  string   // path of a file to remove with it, if any
+	stop  func()   // ends the program that decodes it; nil if none does
 	ended bool     // Read has reached the end once
 }
 
@@ -64,13 +70,22 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	}
 	if err == nil {
 		var c *Clip
-		if c, err = in.open(name, f, st.Size()); err == nil {
+		if c, err = in.openFile(ctx, name, f, st.Size()); err == nil {
 			c.file = f
 			return c, nil
 		}
 	}
 	f.Close()
 	return nil, named(name, err)
+}
+
+// openFile makes a clip of a whole file of size bytes, through ffmpeg if need be.
+func (in Input) openFile(ctx context.Context, name string, f *os.File, size int64) (*Clip, error) {
+	c, err := in.open(name, f, size)
+	if err != nil {
+		return in.convert(ctx, name, f, err)
+	}
+	return c, nil
 }
 
 // open makes a clip of a whole file of size bytes.
@@ -160,6 +175,10 @@ func (c *Clip) Warnings() (list []string) {
 // Close releases the file of the clip. The clip cannot be read afterwards.
 func (c *Clip) Close() error {
 	c.src = closed{}
+	if c.stop != nil {
+		c.stop()
+		c.stop = nil
+	}
 	if c.file == nil {
 		return nil
 	}

@@ -67,8 +67,9 @@ func TestOpenReader(t *testing.T) {
 func TestOpenReaderRefusesEarly(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
+	never := Input{FFmpeg: FFmpegNever}
 	stuck := io.MultiReader(strings.NewReader("OggS"+strings.Repeat("x", 100)), iotest.ErrReader(errors.New("read on")))
-	if _, err := OpenReader("-", stuck); !errors.Is(err, ErrUnsupported) {
+	if _, err := never.OpenReader(t.Context(), "-", stuck); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("error = %v, want ErrUnsupported", err)
 	}
 	broken := io.MultiReader(strings.NewReader(string(noiseWAV()[:500])), iotest.ErrReader(errors.New("wire cut")))

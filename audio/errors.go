@@ -38,7 +38,7 @@ func (e *FormatError) Error() string {
 		fmt.Fprintf(&b, ", want %s", e.Want)
 	}
 	if e.Err == ErrUnsupported {
-		b.WriteString("; convert it first: ffmpeg -i FILE -ar 16000 -ac 1 out.wav")
+		b.WriteString("; install ffmpeg, or convert it first: ffmpeg -i FILE -ar 16000 -ac 1 out.wav")
 	} else {
 		b.WriteString("; copy or export it again, or try: ffmpeg -i FILE -ar 16000 -ac 1 out.wav")
 	}

@@ -179,7 +179,7 @@ func TestRefusesBehindTag(t *testing.T) {
 	tag := append([]byte("ID3\x04\x00\x00\x00\x00\x01\x02"), make([]byte, 130)...)
 	stuck := errors.New("read on")
 	r := io.MultiReader(bytes.NewReader(tag), strings.NewReader("ADIF"+strings.Repeat("x", 100)), errReader{stuck})
-	if _, err := OpenReader("-", r); !errors.Is(err, ErrUnsupported) {
+	if _, err := (Input{FFmpeg: FFmpegNever}).OpenReader(t.Context(), "-", r); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("error = %v, want ErrUnsupported", err)
 	}
 }

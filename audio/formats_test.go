@@ -114,7 +114,7 @@ func TestRefusedFormats(t *testing.T) {
 	}
 	for _, tt := range tests {
 		path := shared(t, filepath.Join("speech/formats", tt.file))
-		c, err := Open(path)
+		c, err := Input{FFmpeg: FFmpegNever}.Open(t.Context(), path)
 		if err == nil {
 			c.Close()
 			t.Errorf("%s was opened", tt.file)

@@ -36,12 +36,15 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reade
 	if err := s.fill(r, -1); err != nil {
 		return nil, err
 	}
-	return in.open(name, s.file, s.size)
+	return in.openFile(ctx, name, s.file, s.size)
 }
 
 // hopeless returns the error that open would return whatever follows the bytes at
 // start, or nil.
 func (in Input) hopeless(r io.ReaderAt, start int64) error {
+	if program, err := in.program(); program != "" || err != nil {
+		return err
+	}
 	head, err := readHead(r, start)
 	if err != nil {
 		return err

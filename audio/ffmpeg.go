@@ -1,0 +1,252 @@
+package audio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// Values of Input.FFmpeg besides the path of a program.
+const (
+	FFmpegAuto  = "auto"  // the program of that name, if it is installed
+	FFmpegNever = "never" // none
+)
+
+// ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. What is
+// not among them could open other files (playlists, lists of segments) or has no
+// sound (pictures, text).
+const ffmpegFormats = "aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,ape,apm,asf,ast,au,avi,avr,bfstm,binka,bit," +
+	"boa,brstm,caf,codec2,daud,dsf,dss,dts,dtshd,eac3,ea,flac,flv,fsb,fwse,g722,g723_1,g726,g729,gsm,hca,hcom,iff,ilbc,ircam,iss," +
+	"iv8,kvag,libgme,libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a,3gp,mp3,mpc,mpc8,mpeg,mpegts,msf,mtaf,mtv,musx,mxf," +
+	"nistsphere,nsv,nut,oma,ogg,paf,pvf,qcp,qoa,r3d,rm,rso,sds,sdx,shn,sln,smjpeg,sox,spdif,svag,swf,tak,tta,vag,voc,vpk,vqf,w64," +
+	"wav,wsaud,wsvqa,wtv,wv,wve,xa,xmv,xvag,xwma"
+
+// program returns the path of ffmpeg, or an empty one if it is not to be used or
+// not there.
+func (in Input) program() (string, error) {
+	switch in.FFmpeg {
+	case FFmpegNever:
+		return "", nil
+	case "", FFmpegAuto:
+		p, err := exec.LookPath("ffmpeg")
+		if err != nil {
+			return "", nil
+		}
+		return p, nil
+	}
+	p, err := exec.LookPath(in.FFmpeg)
+	if err != nil {
+		return "", fmt.Errorf("ffmpeg: %w", err)
+	}
+	return p, nil
+}
+
+// An ffmpegSource has a program decode a file, as a stream of AU: a header of 24
+// bytes that says rate and channels, and 32-bit floats. To rewind, it runs the
+// program again.
+type ffmpegSource struct {
+	ctx     context.Context
+	program string
+	file    *os.File
+	layout  pcmLayout
+	stop    context.CancelFunc // of the run
+	cmd     *exec.Cmd
+	out     *bufio.Reader
+	said    tail
+	pos     int64 // samples given
+	buf     []byte
+}
+
+func newFFmpeg(ctx context.Context, program string, file *os.File) (*ffmpegSource, error) {
+	f := &ffmpegSource{ctx: ctx, program: program, file: file}
+	if err := f.rewind(); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *ffmpegSource) shape() shape {
+	return shape{rate: f.layout.rate, channels: f.layout.channels}
+}
+
+// rewind starts the program anew and reads the header.
+func (f *ffmpegSource) rewind() error {
+	f.close()
+	ctx, stop := context.WithCancel(f.ctx)
+	f.stop, f.pos, f.said = stop, 0, tail{}
+	name := "file:" + f.file.Name()
+	var inherited []*os.File
+	if runtime.GOOS != "windows" {
+		// The file that was opened, whatever its name means by now; a temporary one has
+		// none. Some systems share the place of both, so it goes back to the start.
+		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		name, inherited = "file:/dev/fd/3", []*os.File{f.file}
+	}
+	f.cmd = exec.CommandContext(ctx, f.program, "-nostdin", "-v", "error", "-xerror",
+		"-protocol_whitelist", "file", "-format_whitelist", ffmpegFormats, "-i", name,
+		"-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "pcm_f32be", "-f", "au", "-protocol_whitelist", "pipe", "pipe:1")
+	f.cmd.Stderr, f.cmd.ExtraFiles = &f.said, inherited
+	out, err := f.cmd.StdoutPipe()
+	if err == nil {
+		err = f.cmd.Start()
+	}
+	if err != nil {
+		f.cmd = nil
+		return fmt.Errorf("ffmpeg: %w", err)
+	}
+	f.out = bufio.NewReaderSize(out, 1<<16)
+	return f.header()
+}
+
+func (f *ffmpegSource) header() error {
+	var b [auHeader]byte
+	if _, err := io.ReadFull(f.out, b[:]); err != nil {
+		if failed := f.wait(); failed != nil {
+			return failed
+		}
+		return unsupported("what ffmpeg wrote", "a header of sound", "nothing")
+	}
+	l, offset, _, err := parseAU(b[:])
+	if err != nil || string(b[:4]) != ".snd" || l.code != pcmFloat || l.container != 4 {
+		return unsupported("what ffmpeg wrote", "32-bit floats as AU", "% x", b)
+	}
+	f.layout = l
+	_, err = io.CopyN(io.Discard, f.out, offset-auHeader)
+	return err
+}
+
+// maxFFmpeg bounds what is taken of one stream, in samples of each channel: two days
+// at 192 kHz.
+const maxFFmpeg = 48 * 3600 * 192000
+
+func (f *ffmpegSource) read(dst []float64) (int, error) {
+	ch := f.layout.channels
+	n := min(len(dst)/ch, pcmBlock/4/ch+1)
+	if cap(f.buf) < 4*n*ch {
+		f.buf = make([]byte, 4*n*ch)
+	}
+	f.buf = f.buf[:4*n*ch]
+	got, err := io.ReadFull(f.out, f.buf)
+	n = got / 4 / ch
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return 0, f.reason(fmt.Errorf("ffmpeg: %w", err))
+	}
+	if n == 0 {
+		if failed := f.wait(); failed != nil {
+			return 0, failed
+		}
+		return 0, io.EOF
+	}
+	if f.pos += int64(n); f.pos > maxFFmpeg {
+		return 0, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
+	}
+	for i := range n * ch {
+		b := f.buf[4*i:]
+		dst[i] = float64(math.Float32frombits(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])))
+	}
+	return n * ch, nil
+}
+
+// wait ends the run and says why it failed, if it did.
+func (f *ffmpegSource) wait() error {
+	if f.cmd == nil {
+		return nil
+	}
+	err := f.cmd.Wait()
+	f.cmd = nil
+	f.stop()
+	if err == nil {
+		return nil
+	}
+	return f.reason(err)
+}
+
+// reason returns what the program said, or the end of the context.
+func (f *ffmpegSource) reason(err error) error {
+	if f.ctx.Err() != nil {
+		return f.ctx.Err()
+	}
+	said := f.said.String()
+	if said == "" {
+		said = err.Error()
+	}
+	return unsupported("ffmpeg", "sound", "%s", said)
+}
+
+// close ends the run, if there is one.
+func (f *ffmpegSource) close() {
+	if f.stop != nil {
+		f.stop()
+	}
+	if f.cmd != nil {
+		f.cmd.Wait() // killed
+		f.cmd = nil
+	}
+}
+
+// A tail keeps the first lines of what a program says.
+type tail struct{ b bytes.Buffer }
+
+// maxSaid bounds what is kept, in bytes.
+const maxSaid = 400
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b.Write(p[:min(len(p), maxSaid-min(t.b.Len(), maxSaid))])
+	return len(p), nil
+}
+
+// String returns it as one line without control characters or the name of the
+// inherited file.
+func (t *tail) String() string {
+	s := strings.ReplaceAll(t.b.String(), "file:/dev/fd/3: ", "")
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// convert opens a file that nothing here reads through ffmpeg. refused is the error
+// without it.
+func (in Input) convert(ctx context.Context, name string, file *os.File, refused error) (*Clip, error) {
+	var f *FormatError
+	if !errors.As(refused, &f) || f.Err != ErrUnsupported {
+		return nil, refused
+	}
+	program, err := in.program()
+	if err != nil {
+		return nil, err
+	}
+	if program == "" {
+		return nil, refused
+	}
+	src, err := newFFmpeg(ctx, program, file)
+	if err != nil {
+		var failed *FormatError
+		if errors.As(err, &failed) {
+			f.Got += "; ffmpeg cannot read it either: " + failed.Got
+			return nil, refused
+		}
+		return nil, err
+	}
+	c, err := in.clip(name, src)
+	if err != nil {
+		src.close()
+		return nil, err
+	}
+	c.stop = src.close
+	return c, nil
+}

@@ -1,0 +1,199 @@
+package audio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fakeFFmpeg writes a shell script that stands for the program.
+func fakeFFmpeg(t *testing.T, script string) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no shell scripts here")
+	}
+	path := filepath.Join(t.TempDir(), "ffmpeg")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// unreadable writes a file that nothing here reads, under an odd name.
+func unreadable(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "-odd name; $(rm).wma")
+	if err := os.WriteFile(path, []byte("\x30\x26\xb2\x75\x8e\x66\xcf\x11 sound"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestFFmpegFake has a script in place of ffmpeg: it writes AU of 32-bit floats at
+// 8 kHz and notes its arguments.
+func TestFFmpegFake(t *testing.T) {
+	dir := t.TempDir()
+	program := fakeFFmpeg(t, `printf '%s\n' "$@" >>`+dir+`/args
+cmp -s /dev/fd/3 `+dir+`/wanted || { echo "not the file" >&2; exit 1; }
+printf '.snd\0\0\0\034\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001note'
+i=0; while [ $i -lt 800 ]; do printf '\077\0\0\0'; i=$((i+1)); done
+`)
+	name := unreadable(t)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/wanted", b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	in := Input{FFmpeg: program}
+	fromPipe := func() (*Clip, error) {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		return in.OpenReader(t.Context(), "-", f)
+	}
+	for how, open := range map[string]func() (*Clip, error){
+		"file": func() (*Clip, error) { return in.Open(t.Context(), name) }, "pipe": fromPipe,
+	} {
+		c, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := readAll(t, c)
+		if err != nil || len(first) != 1600 || first[800] < 0.49 || first[800] > 0.51 {
+			t.Errorf("%s: %d samples, %v", how, len(first), err)
+		}
+		if err := c.Rewind(); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := readAll(t, c); err != nil || !slices.Equal(again, first) {
+			t.Errorf("%s: after Rewind %d samples, %v", how, len(again), err)
+		}
+		c.Close()
+	}
+	args, err := os.ReadFile(dir + "/args")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := strings.Split(strings.TrimSpace(string(args)), "\n")
+	for _, want := range []string{"-nostdin", "-protocol_whitelist", "file", "-format_whitelist", "file:/dev/fd/3", "pipe:1"} {
+		if !slices.Contains(list, want) {
+			t.Errorf("arguments lack %q: %q", want, list)
+		}
+	}
+}
+
+// TestFFmpegFails wants the reason of the program, on one line, and the file.
+func TestFFmpegFails(t *testing.T) {
+	name := unreadable(t)
+	for _, tt := range []struct{ script, want string }{
+		{"printf 'moov atom\\033 not found\\nat all' >&2; exit 1", "moov atom not found at all"},
+		{"exit 3", "exit status 3"},
+		{"echo no sound here, but some text to read", "want 32-bit floats as AU"},
+		{"exit 0", "a header of sound"},
+		{"yes x | head -c 10000000 >&2; exit 1", "x x x x"},
+	} {
+		_, err := Input{FFmpeg: fakeFFmpeg(t, tt.script)}.Open(t.Context(), name)
+		text := fmt.Sprint(err)
+		if tt.want == "want 32-bit floats as AU" || tt.want == "a header of sound" {
+			tt.want = "ffmpeg cannot read it either"
+		}
+		if !errors.Is(err, ErrUnsupported) || !strings.Contains(text, tt.want) || !strings.Contains(text, "Windows Media") ||
+			strings.Count(text, name) != 1 || strings.ContainsAny(text, "\n\x1b") || len(text) > 1000 {
+			t.Errorf("%s: error = %v", tt.script, err)
+		}
+	}
+	if _, err := (Input{FFmpeg: "/nowhere/ffmpeg"}).Open(t.Context(), name); err == nil || !strings.Contains(err.Error(), "/nowhere/ffmpeg") {
+		t.Errorf("no such program: error %v", err)
+	}
+	_, err := Input{FFmpeg: FFmpegNever}.Open(t.Context(), name)
+	if !errors.Is(err, ErrUnsupported) || strings.Contains(err.Error(), "either") {
+		t.Errorf("never: error = %v", err)
+	}
+}
+
+// TestFFmpegFailsLate wants an error where the program fails amid the sound.
+func TestFFmpegFailsLate(t *testing.T) {
+	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
+printf '\077\0\0\0\077\0\0\0'; echo broken >&2; exit 1`)
+	c, err := Input{FFmpeg: program}.Open(t.Context(), unreadable(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := readAll(t, c); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// TestFFmpegStops wants a program that hangs killed with the context, and at Close.
+func TestFFmpegStops(t *testing.T) {
+	hang := fakeFFmpeg(t, "exec sleep 600")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := (Input{FFmpeg: hang}).Open(ctx, unreadable(t)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error = %v, want the context's", err)
+	}
+	endless := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; exec cat /dev/zero`)
+	c, err := Input{FFmpeg: endless}.Open(t.Context(), unreadable(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]float32, 5000)); n != 5000 || err != nil {
+		t.Errorf("Read = %d, %v", n, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// realFFmpeg skips the test where the program is not installed.
+func realFFmpeg(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("ffmpeg is not installed")
+	}
+}
+
+// TestFFmpegReal reads the forms of one utterance that only ffmpeg reads.
+func TestFFmpegReal(t *testing.T) {
+	realFFmpeg(t)
+	want := decode(t, "s16.wav")
+	for name, least := range map[string]float64{"alac.m4a": 80, "aac.m4a": 10, "wavpack.wv": 80, "ima_adpcm.wav": 15, "ms_adpcm.wav": 15} {
+		got := decode(t, name)
+		if len(got) < len(want) || len(got) > len(want)+2100 {
+			t.Errorf("%s: %d samples, want %d or a little more", name, len(got), len(want))
+			continue
+		}
+		if r := snr(got[:len(want)], want, 1); !(r >= least) {
+			t.Errorf("%s: SNR %.1f dB, want %.0f", name, r, least)
+		}
+	}
+}
+
+// TestFFmpegPlaylist wants a list of other files refused: it could name any.
+func TestFFmpegPlaylist(t *testing.T) {
+	realFFmpeg(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/secret.wav", noiseWAV(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	list := "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n" + dir + "/secret.wav\n#EXT-X-ENDLIST\n"
+	if err := os.WriteFile(dir+"/list.m3u8", []byte(list), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir + "/list.m3u8"); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("error = %v, want ErrUnsupported", err)
+	}
+}
