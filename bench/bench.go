@@ -129,7 +129,7 @@ func sweep(n int) []float32 {
 	return x
 }
 
-// ceiling returns what the machine can do at this time.
+// ceiling measures what the machine can do now.
 func (b *bench) ceiling() Ceiling {
 	if time.Since(b.measured) > stale {
 		b.ceilings = append(b.ceilings, Ceiling{
@@ -142,8 +142,8 @@ func (b *bench) ceiling() Ceiling {
 	return b.ceilings[len(b.ceilings)-1]
 }
 
-// A run is one execution of a stage and the ceilings about it, the mean of those
-// before and after, so that other work on the machine slows both alike.
+// A run is one execution of a stage with the mean of the ceilings before and after it.
+// Other work on the machine then slows both alike.
 type run struct {
 	seconds float64
 	ceiling Ceiling
@@ -166,8 +166,8 @@ func (r runs) seconds() float64 {
 	return median(r, func(x run) float64 { return x.seconds })
 }
 
-// share returns the median of what an ideal machine with the ceilings of the time
-// would take, over what it took.
+// share returns the median of ideal time over measured time, the ideal being a machine
+// at the ceilings of that moment.
 func (r runs) share(ideal func(Ceiling) float64) float64 {
 	return median(r, func(x run) float64 { return ideal(x.ceiling) / x.seconds })
 }
@@ -221,7 +221,7 @@ func (b *bench) encode(ctx context.Context) error {
 	})
 }
 
-// passes runs passes of 1, 2, … rows in turn, all behind the same tokens.
+// passes runs passes of 1, 2, … rows in turn, all after the same tokens.
 func (b *bench) passes(ctx context.Context) error {
 	cross, err := b.decoder.Cross(ctx, b.features)
 	if err != nil {
@@ -248,7 +248,7 @@ func (b *bench) passes(ctx context.Context) error {
 	})
 }
 
-// before is how many tokens stand before a pass: fewer in a model of few positions.
+// before returns how many tokens precede a pass: fewer in a model of few positions.
 func (b *bench) before() int { return min(position, b.dims.TextPositions/2) }
 
 func rows(s *decoder.Stream, from, n int, silent bool) []decoder.Row {
@@ -259,8 +259,7 @@ func rows(s *decoder.Stream, from, n int, silent bool) []decoder.Row {
 	return all
 }
 
-// repeat runs f until it ran often and long enough. What is cold in the first run
-// does not move a median.
+// repeat runs f often and long enough. A cold first run does not move a median.
 func repeat(long time.Duration, f func() error) error {
 	began := time.Now()
 	for n := 0; n < most && (n < fewest || time.Since(began) < long); n++ {

@@ -16,13 +16,14 @@ import (
 type Load struct {
 	Seconds float64 `json:"seconds"` // until the model is ready
 
-	// Read is how long the files take to be read from disk and nothing else, by this
-	// process in large blocks. The system was told before each to forget the files.
+	// Read is how long this process takes to read the files from disk in large blocks
+	// and do nothing else. The system was told to forget the files before.
 	Read  float64 `json:"read_seconds,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"` // Seconds over Read
 	Bytes int64   `json:"bytes,omitempty"` // of the files
 
-	// Runs are what these are medians of. In the first one all memory is new.
+	// Runs are the single runs; the fields above are their medians. In the first run all
+	// memory is new.
 	Runs []LoadRun `json:"runs,omitempty"`
 
 	Memory *Memory `json:"memory,omitempty"`
@@ -34,9 +35,9 @@ type LoadRun struct {
 	Read    float64 `json:"read_seconds,omitempty"`
 }
 
-// A Memory is what a model takes when it is loaded, in bytes, and what loading it
-// takes at most: the growth of what the system counts as resident, mapped pages of
-// the files included.
+// A Memory is the resident memory of a loaded model, in bytes, and the peak while it
+// loads. Both are growth over what was resident before; mapped pages of the files
+// count.
 type Memory struct {
 	Weights int64   `json:"weights"` // as stored in memory
 	Loaded  int64   `json:"loaded"`
@@ -44,9 +45,8 @@ type Memory struct {
 	Ratio   float64 `json:"ratio"` // Peak over Weights
 }
 
-// loads loads the model, or loads it again and again if that is all there is to
-// do. The first time is also what memory is counted of: later ones find memory
-// that the one before has left.
+// loads loads the model; with LoadOnly again and again. Memory is measured in the first
+// run, since later runs find memory that the one before left.
 func (b *bench) loads(c *model.Checkpoint) error {
 	l, cold := &b.head.Load, true
 	rounds := 1
@@ -87,7 +87,7 @@ func (b *bench) load(c *model.Checkpoint) (err error) {
 	return err
 }
 
-// memory returns what loading took beyond what was resident before.
+// memory returns the resident memory that loading added.
 func (b *bench) memory(before int64) *Memory {
 	m := &Memory{Weights: b.encoder.Bytes() + b.decoder.Bytes()}
 	_, peak, ok := resident()
@@ -101,7 +101,7 @@ func (b *bench) memory(before int64) *Memory {
 	return m
 }
 
-// readFiles reads files that the system has forgotten, and throws them away.
+// readFiles reads files that the system has forgotten, and discards the bytes.
 func readFiles(names []string) (took time.Duration, n int64, ok bool) {
 	if len(names) == 0 || !forget(names) {
 		return 0, 0, false

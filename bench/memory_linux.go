@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forget tells the system to drop what it keeps of files, so that they come from
-// the disk again. It reports whether the system would listen.
+// forget tells the system to drop its cache of files, so that they come from the disk
+// again. It reports whether that worked.
 func forget(names []string) bool {
 	for _, name := range names {
 		f, err := os.Open(name)
@@ -50,7 +50,7 @@ func kilobytes(status []byte, name string) (int64, bool) {
 	return n << 10, err == nil
 }
 
-// resetPeak lets the peak begin again at what there is now, and returns that.
+// resetPeak sets the peak to the memory resident now, and returns it.
 func resetPeak() (now int64, ok bool) {
 	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
 		return 0, false

@@ -2,10 +2,10 @@
 
 package bench
 
-// forget cannot be asked of this system.
+// forget does nothing on this system.
 func forget([]string) bool { return false }
 
-// resident and resetPeak count nothing on this system.
+// resident and resetPeak return nothing on this system.
 func resident() (now, peak int64, ok bool) { return 0, 0, false }
 
 func resetPeak() (now int64, ok bool) { return 0, false }

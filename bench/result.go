@@ -64,12 +64,12 @@ func typical(all []Ceiling) (c Ceiling) {
 	return c
 }
 
-// A Time is a stage that is compared with no ceiling.
+// A Time is a stage without a ceiling.
 type Time struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// A Passage is a stage that is bound by arithmetic.
+// A Passage is a stage limited by arithmetic.
 type Passage struct {
 	Seconds     float64 `json:"seconds"`
 	FLOPs       float64 `json:"flops"`

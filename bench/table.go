@@ -47,7 +47,7 @@ func (r *Result) Write(w io.Writer) error {
 	return p.err
 }
 
-// loading writes what is known of it.
+// loading writes the times of loading.
 func (r *Result) loading(p *printer) {
 	l := r.Load
 	if l.Read == 0 {
@@ -61,7 +61,7 @@ func (r *Result) loading(p *printer) {
 	p.line("")
 }
 
-// noisy is the spread of ceilings from which on a result is doubtful.
+// noisy is the spread of ceilings above which a result is doubtful.
 const noisy = 1.3
 
 func (r *Result) title() string {

@@ -22,12 +22,13 @@ func encoderWork(d model.Dims) work {
 	}
 }
 
-// crossWork returns the operations of a window's keys and values.
+// crossWork returns the operations of a window's cross-attention keys and values.
 func crossWork(d model.Dims) work {
 	return work{products: 2 * float64(d.TextLayers) * float64(d.AudioPositions) * float64(d.AudioWidth) * 2 * float64(d.TextWidth)}
 }
 
-// passWork returns the operations of a pass of rows rows behind so many positions.
+// passWork returns the operations of a pass of so many rows after that many
+// positions.
 func passWork(d model.Dims, rows, positions int) work {
 	w, ffn, layers := float64(d.TextWidth), float64(d.TextFFN), float64(d.TextLayers)
 	keys := float64(d.AudioPositions+positions) + float64(rows+1)/2

@@ -12,8 +12,8 @@ import (
 )
 
 // Open returns a checkpoint of a published size with random float16 weights, in
-// memory and at once: its matrices are all views of the same numbers. Nothing is
-// planted in it; it is for measuring time.
+// memory. It is ready at once, since all matrices are views of the same numbers.
+// Nothing is planted in it: it serves to measure time.
 func Open(size string) (*model.Checkpoint, error) {
 	d, err := Dims(size)
 	if err != nil {
@@ -43,7 +43,7 @@ func memory(files map[string][]byte) fs.FS {
 	return m
 }
 
-// A maker makes weights of one buffer of random numbers, as large as the largest.
+// A maker cuts weights out of one buffer of random numbers.
 type maker struct{ buf []byte }
 
 func newMaker(d model.Dims) (*maker, error) {

@@ -72,10 +72,10 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// chunk is how many values are made at a time, by one thread: 2 MiB.
+// chunk is how many values one thread makes at a time: 2 MiB.
 const chunk = 1 << 20
 
-// write writes values 0 … n-1. While a chunk is written, the next ones are made.
+// write writes values 0 … n-1. The next chunks are made while one is written.
 func (s source) write(w io.Writer, n int) error {
 	starts := func(yield func(int) bool) {
 		for from := 0; from < n && yield(from); from += chunk {

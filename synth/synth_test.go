@@ -56,7 +56,7 @@ func open(t *testing.T, dir string) *model.Checkpoint {
 	return c
 }
 
-// spoken transcribes so many seconds of a tone with the defaults of upstream.
+// spoken transcribes a tone of that many seconds with upstream's defaults.
 func spoken(t *testing.T, m *transcribe.Model, seconds int) (tokens []Token, out string, drafted, accepted int) {
 	t.Helper()
 	pcm := make([]float32, seconds*audio.SampleRate)
@@ -83,8 +83,8 @@ func spoken(t *testing.T, m *transcribe.Model, seconds int) (tokens []Token, out
 	return tokens, got.Text, got.Stats.Drafts.Drafted, got.Stats.Drafts.Accepted
 }
 
-// TestPlanted holds that what is planted is what is said, by the target alone and
-// with either kind of assistant, and that as much is accepted as was planted.
+// TestPlanted checks that the target writes the planted text, alone and with either
+// kind of assistant, and that as many drafts are accepted as were planted.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes and runs models of size tiny")
@@ -125,7 +125,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// agrees returns where both say the same in the first window, end-of-text included.
+// agrees says for each place of the first window, end-of-text included, whether both
+// models choose the same.
 func (s *script) agrees() []bool {
 	agrees := make([]bool, len(s.text)+1)
 	for i := range agrees {
@@ -134,8 +135,8 @@ func (s *script) agrees() []bool {
 	return agrees
 }
 
-// play returns how much is drafted and accepted in a window with drafts of n tokens, and
-// in how many rounds.
+// play counts drafted tokens, accepted tokens and rounds of a window with drafts of n
+// tokens.
 func play(agrees []bool, n int) (drafted, accepted, rounds int) {
 	for at, end := 0, len(agrees)-1; at <= end; at++ {
 		rounds++
@@ -152,7 +153,7 @@ func play(agrees []bool, n int) (drafted, accepted, rounds int) {
 	return drafted, accepted, rounds
 }
 
-// TestLongFile follows the text over windows whose prompts hold the text before.
+// TestLongFile checks the text of windows whose prompts hold the text before them.
 func TestLongFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes and runs models of size tiny")
@@ -172,8 +173,8 @@ func TestLongFile(t *testing.T) {
 	}
 }
 
-// TestAgreement: in every window a share of α of the places agrees, as near as whole
-// places come to it; the next window's lie elsewhere.
+// TestAgreement checks that a share α of the places of every window agrees, rounded
+// to whole places, and that the next window's are others.
 func TestAgreement(t *testing.T) {
 	const n = 101 // places
 	for _, alpha := range []float64{0, 0.5, 0.8, 0.95, 1} {
@@ -198,9 +199,9 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestDraw: every place agrees as often as any other, within five standard deviations,
-// and what errs at one α errs at every lower one, so that speeds differ by α and not by
-// luck.
+// TestDraw checks that every place agrees equally often, within five standard
+// deviations, and that a place that errs at one α errs at every lower one. So speeds
+// differ by α and not by luck.
 func TestDraw(t *testing.T) {
 	const n, seeds = 50, 2000
 	higher := make([][]bool, seeds)
@@ -227,9 +228,9 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestTheory: over many seeds the tokens a round are those that theory has for
-// independent coins, but for the 1 or 2 % that a window's end and places drawn without
-// replacement cost.
+// TestTheory checks that over many seeds the mean tokens a round are those of theory
+// for independent coins, less 1 or 2 %: a window ends, and places are drawn without
+// replacement.
 func TestTheory(t *testing.T) {
 	const places, seeds = 101, 2000
 	for _, alpha := range []float64{0.7, 0.8, 0.9} {
@@ -247,8 +248,8 @@ func TestTheory(t *testing.T) {
 	}
 }
 
-// TestText holds the form of every length of text: sentences between timestamps
-// that do not go back, which zlib does not shrink too far.
+// TestText checks texts of every length: sentences between timestamps that never go
+// back, and that zlib does not shrink too far.
 func TestText(t *testing.T) {
 	tok, err := tokenizer.Embedded(51866)
 	if err != nil {
@@ -281,7 +282,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTokenizer holds that the files written say what the rank tables say.
+// TestTokenizer checks that the files written mean what the rank tables mean.
 func TestTokenizer(t *testing.T) {
 	const text = "Hello, naïve world's  12345 tokens…\n\t— こんにちは 🙂 don't"
 	for _, vocab := range []int{51864, 51865, 51866} {
@@ -311,8 +312,8 @@ func TestTokenizer(t *testing.T) {
 	}
 }
 
-// TestSource: values do not depend on where one begins to read, and have the mean
-// and deviation that they are to have.
+// TestSource checks that values do not depend on where reading begins, and that their
+// mean and deviation are those asked for.
 func TestSource(t *testing.T) {
 	s := newSource("x", newSpread(0.5, 0.25))
 	const n = 3*chunk + 6

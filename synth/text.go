@@ -16,8 +16,8 @@ type Token = tokenizer.Token
 // timestamp is up to 0.4 s later.
 const lastSecond = 29
 
-// A script is what a target chooses and what its assistant drafts, by the
-// position of the row whose choice it is.
+// A script says, for the row at each position, what the target chooses and what its
+// assistant drafts.
 type script struct {
 	text   []Token // of a window, without end-of-text
 	target []Token // [TextPositions]
@@ -61,10 +61,10 @@ func newScript(tok *tokenizer.Tokenizer, positions int, o Options) (*script, err
 	return s, nil
 }
 
-// draw returns where an assistant agrees in n places: in a share of alpha, as near as
-// whole places come to it, chosen at random. Coins would say alpha only on average:
-// those of 101 places are off by 0.04 as often as not. What errs at one alpha errs at
-// every lower one.
+// draw chooses the places of n where an assistant agrees: a share alpha of them, rounded
+// to whole places, at random. Coins would give alpha only on average: with 101 places
+// they are off by more than 0.03 about half of the time. A place that errs at one alpha
+// errs at every lower one.
 func draw(rng *rand.Rand, n int, alpha float64) []bool {
 	agrees := make([]bool, n)
 	for rank, at := range rng.Perm(n) {
@@ -85,8 +85,8 @@ func (s *script) agreement() float64 {
 	return float64(same) / float64(len(s.text)+1)
 }
 
-// words are the tokens that texts are made of: whole words that no rule
-// suppresses, as they begin a sentence and as they go on.
+// words are the tokens of which texts are made: whole words that no rule suppresses,
+// in two forms: at the beginning of a sentence and inside it.
 type words struct {
 	tok          *tokenizer.Tokenizer
 	first, other []Token
@@ -141,9 +141,9 @@ func (w *words) stamp(i, n int) Token {
 	return w.tok.TimestampBegin + Token(lastSecond*50*i/n)
 }
 
-// instead returns what an assistant that errs says at place i of a window: another
-// token that the rules let it say there, so that it is refused by the target and
-// not by them.
+// instead returns the draft of an assistant that errs at place i of a window: another
+// token that the rules allow there, so that the target refuses it and the rules do
+// not.
 func (w *words) instead(rng *rand.Rand, window []Token, i int) Token {
 	t := window[i]
 	if t == w.tok.EOT {

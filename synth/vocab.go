@@ -61,9 +61,9 @@ func byRank(ranks map[string]int) []string {
 	return all
 }
 
-// lastMerge returns the two tokens that token b is merged of: what is left of its
-// bytes when all pairs of lower rank are merged, lowest first. A token of one
-// byte, or one that merging does not reach, has none.
+// lastMerge returns the two tokens whose merge is token b: what remains of its bytes
+// when all pairs of lower rank are merged, lowest first. A token of one byte has none,
+// nor has one that merging never reaches.
 func lastMerge(b string, ranks map[string]int) (left, right string, ok bool) {
 	if len(b) < 2 {
 		return "", "", false

@@ -16,8 +16,8 @@ const (
 	sinusoidsName = "encoder.embed_positions.weight"
 )
 
-// How much louder than the token embedding a position says what comes next, and
-// <|0.00|>. The layers add at most about a third of the former.
+// The weights of next(p) and of <|0.00|> in a position embedding, over the token
+// embedding. The layers add at most about a third of the former.
 const (
 	loud  = 160
 	aside = 40

@@ -54,8 +54,8 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// mostTokens is how many tokens besides end-of-text are sampled in a window: half
-// of the positions are.
+// mostTokens is the most tokens besides end-of-text that a window has: half of the
+// positions.
 const mostTokens = 223
 
 // An OptionError reports an Options field with a value that cannot be used.
@@ -200,7 +200,7 @@ func (p *press) files(w *Written) (map[string][]byte, error) {
 	return all, err
 }
 
-// weights writes a file whole or not at all.
+// weights writes a file, whole or not at all.
 func (p *press) weights(name string, entries []safetensors.Entry) (err error) {
 	part := name + ".part"
 	f, err := os.Create(part)
