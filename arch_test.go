@@ -45,9 +45,9 @@ var plan = map[string]room{
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
 	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/show", "model", "parallel", "precision", "tokenizer"}},
-	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/show", "report"}},
+	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/output", "internal/show", "report"}},
 	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
-	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
+	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
 	"cmd/verity":  {"flags → one call → output", []string{"*"}},
 	"models/demo": {"the embedded model; files only", nil},
@@ -64,6 +64,7 @@ var plan = map[string]room{
 	"internal/weights":     {"mapped files of named tensors, for all formats; their faults become errors", []string{"internal/sniff", "internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
 	"internal/zlibsize":    {"zlib's own byte counts, which a gate compares with a threshold; Go's differ", nil},
+	"internal/output":      {"every file the program writes, but records: whole or not at all, never an input", nil},
 	"internal/show":        {"numbers and names for people; one way for each kind", nil},
 	"internal/golden":      {"test only: what upstream wrote", []string{"internal/tensor"}},
 	"internal/testmodel":   {"test only: small checkpoints", []string{"internal/safetensors", "internal/tensor", "model"}},

@@ -3,12 +3,8 @@ package eval
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -44,8 +40,9 @@ type CompareOptions struct {
 	// Limit is the most utterances to run. 0 means all.
 	Limit int
 
-	// Dir is the folder for baseline.jsonl and assisted.jsonl, written anew. Empty
-	// means do not write.
+	// Dir is the folder for baseline.jsonl and assisted.jsonl. Pairs that are there
+	// are kept, and their utterances not run again; records of other runs are an
+	// error. Empty means do not write.
 	Dir string
 
 	// Unscored says that the utterances have no references.
@@ -76,23 +73,28 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 	if err != nil {
 		return nil, err
 	}
-	w, err := newPairWriter(o.Dir)
-	if err != nil {
+	c := comparison{CompareOptions: o, arms: arms, pairs: report.NewPairs(a, b)}
+	c.pairs.Timed = true
+	if c.logs, err = openPairLogs(o.Dir, o.Runs, c.found); err != nil {
 		return nil, err
 	}
-	c := comparison{CompareOptions: o, arms: arms, pairs: report.NewPairs(a, b), files: w}
-	c.pairs.Timed = true
-	err = WarmUp(ctx, arms.Baseline, data, cmp.Or(o.Warmups, 1), o.Batch)
-	if err == nil {
-		err = WarmUp(ctx, arms.Assisted, data, cmp.Or(o.Warmups, 1), o.Batch)
-	}
-	if err == nil {
-		if o.Ready != nil {
-			o.Ready()
+	defer c.logs.close()
+	for _, arm := range []Engine{arms.Baseline, arms.Assisted} {
+		if err := WarmUp(ctx, arm, data, cmp.Or(o.Warmups, 1), o.Batch); err != nil {
+			return c.pairs, err
 		}
-		err = c.all(ctx, data)
 	}
-	return c.pairs, errors.Join(err, w.close())
+	if o.Ready != nil {
+		o.Ready()
+	}
+	pass := &sequence{log: c.logs.baseline}
+	if err := c.all(ctx, data, pass); err != nil {
+		return c.pairs, err
+	}
+	if err := c.logs.sync(); err != nil {
+		return c.pairs, err
+	}
+	return c.pairs, pass.settle(c.logs.baseline, c.logs.assisted)
 }
 
 // A comparison is one on its way.
@@ -100,7 +102,17 @@ type comparison struct {
 	CompareOptions
 	arms  Arms
 	pairs *report.Pairs
-	files pairWriter
+	logs  pairLogs
+}
+
+// found takes in a pair of an earlier run. Where utterances ran one at a time, the
+// records hold what they took; times of a group are not kept.
+func (c *comparison) found(a, b *report.Record) error {
+	what, err := c.pairs.Resume(a, b, c.Batch <= 1)
+	if err == nil && c.Watch != nil {
+		c.Watch(a, b, what)
+	}
+	return err
 }
 
 // WarmUp runs the first n utterances, batch at a time (and if any then as many as
@@ -111,7 +123,7 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int) error {
 		return nil
 	}
 	n = max(n, batch)
-	for group, err := range groups(data, n, max(1, batch)) {
+	for group, err := range groups(data, n, max(1, batch), nil) {
 		if err == nil {
 			_, err = together(ctx, e, group, batch, origin{})
 		}
@@ -122,15 +134,22 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int) error {
 	return nil
 }
 
-// groups yields the rows of a dataset up to a number of utterances, size of them at
-// a time, 0 for 1.
-func groups(data Dataset, limit, size int) iter.Seq2[[]item, error] {
+// groups yields the rows of a dataset up to a number of utterances, size of them at a
+// time, 0 for 1. If there is a pass, rows that have a record are left out.
+func groups(data Dataset, limit, size int, pass *sequence) iter.Seq2[[]item, error] {
 	return func(yield func([]item, error) bool) {
 		var group []item
 		for it, err := range items(data, limit) {
+			done := false
+			if err == nil && pass != nil {
+				done, err = pass.next(it)
+			}
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if done {
+				continue
 			}
 			if group = append(group, it); len(group) >= size {
 				if !yield(group, nil) {
@@ -145,8 +164,8 @@ func groups(data Dataset, limit, size int) iter.Seq2[[]item, error] {
 	}
 }
 
-func (c *comparison) all(ctx context.Context, data Dataset) error {
-	for group, err := range groups(data, c.Limit, max(c.Batch, c.Group)) {
+func (c *comparison) all(ctx context.Context, data Dataset, pass *sequence) error {
+	for group, err := range groups(data, c.Limit, max(c.Batch, c.Group), pass) {
 		if err == nil {
 			err = c.pair(ctx, group)
 		}
@@ -253,54 +272,13 @@ func (c *comparison) add(a, b *report.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := c.files.write(a, b); err != nil {
+	if err := c.logs.append(a, b); err != nil {
 		return err
 	}
 	if c.Watch != nil {
 		c.Watch(a, b, what)
 	}
 	return nil
-}
-
-// A pairWriter writes the records of both arms, or none.
-type pairWriter []*os.File
-
-func newPairWriter(dir string) (pairWriter, error) {
-	if dir == "" {
-		return nil, nil
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	var w pairWriter
-	for _, arm := range []string{"baseline", "assisted"} {
-		f, err := os.Create(filepath.Join(dir, arm+".jsonl"))
-		if err != nil {
-			return nil, errors.Join(err, w.close())
-		}
-		w = append(w, f)
-	}
-	return w, nil
-}
-
-func (w pairWriter) write(records ...*report.Record) error {
-	for i, f := range w {
-		line, err := records[i].Line()
-		if err != nil {
-			return fmt.Errorf("record %s: %w", records[i].ID, err)
-		}
-		if _, err := f.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w pairWriter) close() (err error) {
-	for _, f := range w {
-		err = errors.Join(err, f.Close())
-	}
-	return err
 }
 
 // Predict returns the speed-up of decoding that theory expects of what was measured:

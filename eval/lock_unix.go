@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// replacesOpen: a file can take the place of one that is open.
+const replacesOpen = true
+
 // lockWait is how long lock waits: a process that was killed just now may still be
 // going.
 var lockWait = 3 * time.Second

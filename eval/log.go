@@ -5,23 +5,30 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"verity/report"
 )
 
-// A log is a file of records that one run at a time appends to.
+// A log is a file of records that one process at a time appends to. A log without a
+// file keeps nothing.
 type log struct {
-	path   string
+	name   string // as the caller says it
+	path   string // of the file itself, symbolic links followed
 	file   *os.File
-	done   map[string]entry // records that were in it, but for failures
-	failed int              // records of failures, taken out: they are tried again
-	torn   bool             // whether a torn line was cut off
+	size   int64            // of the file, as this process left it
+	wrote  int              // records of this process
+	done   map[string]entry // records that are there, without failures
+	failed int              // records of failures
+	torn   bool             // the last line has no end
 }
 
 // An entry is a record that is there.
@@ -30,35 +37,50 @@ type entry struct {
 	at  int    // its place among the records, from 0
 }
 
-// rowOf tells rows of one name apart: a record is of the row that has its sound, its
-// text and its place in the sound.
+// rowOf identifies a row by its sound, its text and its place in the sound: rows of
+// one name may differ in these.
 func rowOf(audio, text string, offset float64) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q %q %v", audio, text, offset)
 	return h.Sum64()
 }
 
-// openLog opens the file, or makes it, and reads what is there. A last line
-// without an end is cut off and records of failures are taken out: their utterances
-// will be run again. Records of another run, lines that are no records and another
-// process at the same file are errors.
+// disk is what may fail; tests put faults here.
+var disk = struct {
+	rename func(from, to string) error
+	sync   func(*os.File) error
+}{os.Rename, (*os.File).Sync}
+
+// openLog opens the file, or makes it, and reads the records of an earlier run. A last
+// line without an end is cut off and records of failures are taken out: their
+// utterances will be run again. Records of another run, lines that are no records and
+// another process at the same file are errors, and leave the file as it is. An empty
+// path is a log without a file.
 func openLog(path string, run report.Run, watch func(*report.Record)) (*log, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, err
+	l := &log{name: path, path: path, done: map[string]entry{}}
+	if path == "" {
+		return l, nil
 	}
-	l := &log{path: path, done: map[string]entry{}}
 	if err := l.open(); err != nil {
 		return nil, err
 	}
-	err := l.mend()
-	if err == nil {
-		err = l.load(run, watch)
+	var err error
+	for r, problem := range l.records(run) {
+		if err = problem; err != nil {
+			break
+		}
+		if r.Error != "" {
+			continue
+		}
+		if err = l.add(r); err != nil {
+			break
+		}
+		if watch != nil {
+			watch(r)
+		}
 	}
-	if err == nil && l.failed > 0 {
-		err = l.rewrite(l.names(), false)
-	}
 	if err == nil {
-		_, err = l.file.Seek(0, io.SeekEnd)
+		err = l.mend()
 	}
 	if err != nil {
 		l.close()
@@ -69,46 +91,132 @@ func openLog(path string, run report.Run, watch func(*report.Record)) (*log, err
 
 // open opens the file for this process alone.
 func (l *log) open() error {
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o777); err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(l.path); err == nil {
+		l.path = real
+	}
 	for {
-		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o666)
+		if info, err := os.Stat(l.path); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: it is not a regular file", l.name)
+		}
+		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 		if err != nil {
 			return err
 		}
 		if err := lock(f); err != nil {
 			f.Close()
-			return fmt.Errorf("%s: another process is writing it: %w", l.path, err)
+			return fmt.Errorf("%s: another process is writing it: %w", l.name, err)
 		}
-		mine, err := f.Stat()
-		if err == nil {
-			var there os.FileInfo
-			if there, err = os.Stat(l.path); err == nil && os.SameFile(mine, there) {
-				l.file = f
-				return nil
-			}
+		same, size, err := l.same(f)
+		if same {
+			l.file, l.size = f, size
+			return nil
 		}
 		f.Close()
-		if err != nil && !os.IsNotExist(err) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		// Who had the lock has put another file in this one's place.
+		// Another process replaced the file while this one waited for the lock.
 	}
 }
 
-// mend cuts off what follows the last end of a line.
-func (l *log) mend() error {
-	size, err := l.file.Seek(0, io.SeekEnd)
+// same reports whether f is the file of the log's name, and its size.
+func (l *log) same(f *os.File) (bool, int64, error) {
+	mine, err := f.Stat()
 	if err != nil {
-		return err
+		return false, 0, err
 	}
-	whole, err := lastEnd(l.file, size)
-	if err != nil || whole == size {
-		return err
+	there, err := os.Stat(l.path)
+	if err != nil {
+		return false, 0, err
 	}
-	l.torn = true
-	return l.file.Truncate(whole)
+	return os.SameFile(mine, there), mine.Size(), nil
 }
 
-// lastEnd returns the place behind the last end of a line, 0 if there is none.
+// records yields the records in the file, failures included, and counts them. Records
+// of another run and lines that are no records end it with an error; a last line
+// without an end is noted.
+func (l *log) records(run report.Run) func(yield func(*report.Record, error) bool) {
+	return func(yield func(*report.Record, error) bool) {
+		if _, err := l.file.Seek(0, io.SeekStart); err != nil {
+			yield(nil, err)
+			return
+		}
+		some := false
+		for r, err := range report.Read(l.name, l.file) {
+			if errors.Is(err, report.ErrTorn) {
+				l.torn = true
+				continue
+			}
+			if err != nil && !some {
+				err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file (%w)", l.name, err)
+			}
+			if err == nil {
+				some = true
+				if thing, got, want := r.Run.Differs(run); thing != "" {
+					err = &MismatchError{l.name, thing, got, want}
+				}
+			}
+			if err == nil && r.Error != "" {
+				l.failed++
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if l.torn && !some {
+			if err := l.ours(); err != nil {
+				yield(nil, err)
+			}
+		}
+	}
+}
+
+// begin is what each record of this version begins with.
+const begin = `{"schema":"` + report.RecordSchema + `"`
+
+// ours reports an error if the file, which has no whole line, does not begin as a
+// record does: it is not ours to cut.
+func (l *log) ours() error {
+	head := make([]byte, len(begin))
+	n, err := l.file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if !strings.HasPrefix(begin, string(head[:n])) {
+		return fmt.Errorf("%s: it holds no records: name another folder, or remove the file", l.name)
+	}
+	return nil
+}
+
+// add notes a record that is there.
+func (l *log) add(r *report.Record) error {
+	if _, twice := l.done[r.ID]; twice {
+		return fmt.Errorf("%s: utterance %s is there twice", l.name, r.ID)
+	}
+	l.done[r.ID] = entry{rowOf(r.Audio, r.Reference, r.Offset), len(l.done)}
+	return nil
+}
+
+// mend takes out what is not in done: failures and a line without an end.
+func (l *log) mend() error {
+	if l.failed > 0 {
+		return l.rewrite(l.names(), false)
+	}
+	if !l.torn {
+		return nil
+	}
+	whole, err := lastEnd(l.file, l.size)
+	if err == nil {
+		err = l.file.Truncate(whole)
+	}
+	l.size = whole
+	return err
+}
+
+// lastEnd returns the place after the last end of a line, 0 if there is none.
 func lastEnd(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 1<<12)
 	for end := size; end > 0; {
@@ -124,33 +232,6 @@ func lastEnd(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// load reads the records that are there.
-func (l *log) load(run report.Run, watch func(*report.Record)) error {
-	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	for r, err := range report.Read(l.path, l.file) {
-		if err != nil {
-			return err
-		}
-		if thing, got, want := r.Run.Differs(run); thing != "" {
-			return &MismatchError{l.path, thing, got, want}
-		}
-		if r.Error != "" {
-			l.failed++
-			continue
-		}
-		if _, twice := l.done[r.ID]; twice {
-			return fmt.Errorf("%s: utterance %s is there twice", l.path, r.ID)
-		}
-		l.done[r.ID] = entry{rowOf(r.Audio, r.Reference, r.Offset), len(l.done)}
-		if watch != nil {
-			watch(r)
-		}
-	}
-	return nil
-}
-
 // names are the identifiers of the records that were there, in their order.
 func (l *log) names() []string {
 	ids := make([]string, len(l.done))
@@ -160,28 +241,53 @@ func (l *log) names() []string {
 	return ids
 }
 
-// rewrite puts a file with the records of these names, in this order, in the place
-// of the one that is there, at once: a kill leaves one or the other. Records of
-// failures go with them only if asked for.
+// rewrite replaces the file by one with the records of these names, in this order, at
+// once: a kill leaves one or the other. Records of failures are left out unless
+// failures is set. The new file is locked before it takes the place of the old one, so
+// no other process can come between.
 func (l *log) rewrite(ids []string, failures bool) error {
+	if l.file == nil {
+		return nil
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
 	lines, err := l.lines(failures)
 	if err != nil {
 		return err
 	}
 	to := l.path + ".new"
-	if err := l.write(to, ids, lines); err != nil {
+	f, err := l.write(to, ids, lines)
+	if err != nil {
+		os.Remove(to)
+		return fmt.Errorf("%s: rewriting it: %w", l.name, err)
+	}
+	if !replacesOpen {
+		f.Close()
+		l.close()
+		return cmp.Or(disk.rename(to, l.path), l.open())
+	}
+	if err := disk.rename(to, l.path); err != nil {
+		f.Close()
 		os.Remove(to)
 		return err
 	}
-	l.close() // some systems do not put a file in the place of an open one
-	return cmp.Or(os.Rename(to, l.path), l.open())
+	l.close()
+	l.file = f
+	_, l.size, err = l.same(f)
+	return err
 }
 
-// write copies lines of the file to another one.
-func (l *log) write(to string, ids []string, lines map[string]span) error {
-	f, err := os.Create(to)
+// write makes a file with lines of the log.
+func (l *log) write(to string, ids []string, lines map[string]span) (*os.File, error) {
+	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o666)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if err = lock(f); err == nil {
+		if info, problem := l.file.Stat(); problem == nil {
+			err = f.Chmod(info.Mode().Perm())
+		}
 	}
 	b := bufio.NewWriterSize(f, 1<<16)
 	for _, id := range ids {
@@ -189,13 +295,21 @@ func (l *log) write(to string, ids []string, lines map[string]span) error {
 			_, err = io.Copy(b, io.NewSectionReader(l.file, line.from, line.size))
 		}
 	}
-	return cmp.Or(err, b.Flush(), f.Sync(), f.Close())
+	if err = cmp.Or(err, b.Flush()); err == nil {
+		err = disk.sync(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
-// A span is where a line stands in the file.
+// A span is where a line is in the file.
 type span struct{ from, size int64 }
 
-// lines finds the line of every record, or of every one that is no failure.
+// lines finds the line of each record, without those of failures unless they are
+// wanted.
 func (l *log) lines(failures bool) (map[string]span, error) {
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -212,7 +326,7 @@ func (l *log) lines(failures bool) (map[string]span, error) {
 		var r struct{ ID, Error string }
 		if len(bytes.TrimSpace(line)) > 0 {
 			if err := json.Unmarshal(line, &r); err != nil {
-				return nil, fmt.Errorf("%s: %w", l.path, err)
+				return nil, fmt.Errorf("%s: %w", l.name, err)
 			}
 		}
 		if failures || r.Error == "" {
@@ -222,36 +336,85 @@ func (l *log) lines(failures bool) (map[string]span, error) {
 	}
 }
 
+// A LostError reports records that something else removed while the run went on.
+type LostError struct {
+	Path string
+	What string // that was done to the file
+	Lost int    // records of this run that may be gone
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("%s was %s by another program during the run: %d of its records may be lost; start the run again to make them anew", e.Path, e.What, e.Lost)
+}
+
+// check reports an error if the file is no longer what this process left.
+func (l *log) check() error {
+	same, size, err := l.same(l.file)
+	what := ""
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		what = "removed"
+	case err != nil:
+		return err
+	case !same:
+		what = "replaced"
+	case size < l.size:
+		what = "cut off"
+	case size > l.size:
+		what = "written to"
+	default:
+		return nil
+	}
+	return &LostError{l.name, what, l.wrote}
+}
+
 // append writes a record with one write.
 func (l *log) append(r *report.Record) error {
+	if l.file == nil {
+		return nil
+	}
 	line, err := r.Line()
 	if err != nil {
 		return fmt.Errorf("record %s: %w", r.ID, err)
 	}
-	_, err = l.file.Write(line)
+	if err := l.check(); err != nil {
+		return err
+	}
+	n, err := l.file.Write(line)
+	l.size += int64(n)
+	l.wrote++
 	return err
 }
 
-func (l *log) sync() error { return l.file.Sync() }
+func (l *log) sync() error {
+	if l.file == nil {
+		return nil
+	}
+	return cmp.Or(l.check(), disk.sync(l.file))
+}
 
-func (l *log) close() { l.file.Close() } // sync has reported what went wrong
+func (l *log) close() {
+	if l.file != nil {
+		l.file.Close() // sync has reported what went wrong
+	}
+}
 
-// A sequence watches a pass over the rows, to tell whether the records will stand in
-// their order.
+// A sequence watches a pass over the rows, to know whether the records will be in the
+// order of the rows.
 type sequence struct {
 	log     *log
 	ids     []string // of the pass so far
 	last    int      // place of the last record that was there
-	pending bool     // a row has come that had none
+	pending bool     // there was a row without a record
 	broken  bool     // the order of the file is not that of the rows
 }
 
-// next takes a row in and reports whether it has a record.
+// next takes a row and reports whether it has a record.
 func (s *sequence) next(it item) (bool, error) {
 	id := it.ID
 	if it.bad != nil && it.bad.ID != "" {
 		if _, ok := s.log.done[it.bad.ID]; ok {
-			id = it.bad.ID // it was heard before it broke
+			id = it.bad.ID // it has a record from before it broke
 		}
 	}
 	s.ids = append(s.ids, id)
@@ -261,17 +424,17 @@ func (s *sequence) next(it item) (bool, error) {
 		return false, nil
 	}
 	if it.bad == nil && e.row != rowOf(it.Audio.Path, it.Text, it.Offset) {
-		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: name another folder, or remove its line", s.log.path, id)
+		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: name another folder, or remove its line", s.log.name, id)
 	}
 	s.broken = s.broken || s.pending || e.at < s.last
 	s.last = e.at
 	return true, nil
 }
 
-// settle puts the records into the order of the rows, if they are not: records of
-// rows that failed once have come behind others. Those of rows that were not in
-// this pass, because of a limit, stay at the end.
-func (s *sequence) settle() error {
+// settle puts the records of the logs into the order of the rows, if they are not in
+// it: records of rows that failed once come after others. Records of rows that were
+// not in this pass, because of a limit, stay at the end.
+func (s *sequence) settle(logs ...*log) error {
 	if !s.broken {
 		return nil
 	}
@@ -280,5 +443,10 @@ func (s *sequence) settle() error {
 		passed[id] = true
 	}
 	rest := slices.DeleteFunc(s.log.names(), func(id string) bool { return passed[id] })
-	return s.log.rewrite(append(s.ids, rest...), true)
+	for _, l := range logs {
+		if err := l.rewrite(append(slices.Clone(s.ids), rest...), true); err != nil {
+			return err
+		}
+	}
+	return nil
 }

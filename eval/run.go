@@ -13,7 +13,8 @@ import (
 
 // Options say how to run. The zero value runs all utterances, one at a time.
 type Options struct {
-	// Dir is the folder to write to. It is made if it is not there.
+	// Dir is the folder to write to. It is made if it is not there. Empty means to
+	// write nothing.
 	Dir string
 
 	// Shard is the part of the dataset to run.
@@ -92,12 +93,16 @@ func (e *MismatchError) Error() string {
 // Run evaluates an engine and appends a record for every utterance that has none
 // yet, or one of a failure. What it had done when ctx ended stays written.
 func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {
-	l, err := openLog(filepath.Join(o.Dir, o.Shard.File()), o.Run, o.Watch)
+	path := ""
+	if o.Dir != "" {
+		path = filepath.Join(o.Dir, o.Shard.File())
+	}
+	l, err := openLog(path, o.Run, o.Watch)
 	if err != nil {
 		return Summary{}, err
 	}
 	defer l.close()
-	sum := Summary{Path: l.path, Resumed: len(l.done), Retried: l.failed, Torn: l.torn}
+	sum := Summary{Path: l.name, Resumed: len(l.done), Retried: l.failed, Torn: l.torn}
 	pass := &sequence{log: l}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,7 +129,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	if err := l.sync(); err != nil {
 		return sum, err
 	}
-	return sum, pass.settle()
+	return sum, pass.settle(l)
 }
 
 // aheadOf is how many records may wait while an older utterance is still running,

@@ -8,6 +8,7 @@ import (
 
 	"verity/assistant"
 	"verity/bench"
+	"verity/internal/show"
 	"verity/report"
 )
 
@@ -139,8 +140,25 @@ func (a *Assumptions) Read(name string) error {
 	return fmt.Errorf("%s: want JSON that verity bench, compare or transcribe wrote, got schema %q", name, m.Schema)
 }
 
+// maxMeasured is the largest file of measurements that is read.
+const maxMeasured = 64 << 20
+
+// readBounded reads a regular file that is not too large: others might never end.
+func readBounded(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: it is not a regular file", name)
+	case info.Size() > maxMeasured:
+		return nil, fmt.Errorf("%s: it has %s, JSON of a measurement at most %s", name, show.Bytes(info.Size()), show.Bytes(maxMeasured))
+	}
+	return os.ReadFile(name)
+}
+
 func readMeasured(name string) (*measured, error) {
-	b, err := os.ReadFile(name)
+	b, err := readBounded(name)
 	if err != nil {
 		return nil, err
 	}

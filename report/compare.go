@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"verity/transcript"
@@ -27,9 +28,10 @@ const (
 type Comparison struct {
 	Schema       string    `json:"schema"`
 	Verdict      Verdict   `json:"verdict"`
-	Utterances   int       `json:"utterances"` // that both have a hypothesis for
-	Failed       int       `json:"failed"`     // that neither has one for
-	Unpaired     int       `json:"unpaired"`   // that only one has, shards of the other being missing
+	Utterances   int       `json:"utterances"`        // that both have a hypothesis for
+	Failed       int       `json:"failed"`            // that neither has one for
+	Unpaired     int       `json:"unpaired"`          // that only one has, shards of the other being missing
+	Resumed      int       `json:"resumed,omitempty"` // pairs of an earlier run; of batches their times are not kept
 	AudioSeconds float64   `json:"audio_seconds"`
 	Identical    Alike     `json:"identical"`
 	Different    int       `json:"different"`   // in any way, failing in one arm included
@@ -163,6 +165,24 @@ func (p *Pairs) Add(baseline, assisted *Record) ([]string, error) {
 	return what, nil
 }
 
+// Resume is Add for a pair of an earlier run of this comparison. If timed is set, the
+// times in the records are those of a pair of runs.
+func (p *Pairs) Resume(baseline, assisted *Record, timed bool) ([]string, error) {
+	what, err := p.Add(baseline, assisted)
+	if err != nil {
+		return nil, err
+	}
+	p.c.Resumed++
+	if p.Timed {
+		p.runs++
+		p.drafting.Add(assisted.Drafting)
+		if timed {
+			p.time(baseline.Seconds, assisted.Seconds)
+		}
+	}
+	return what, nil
+}
+
 // words is what a record has to show for itself.
 func words(r *Record) string {
 	if r.Error != "" {
@@ -228,11 +248,14 @@ func (p *Pairs) add(a, b digest) (what []string) {
 }
 
 func (p *Pairs) time(a, b transcript.Seconds) {
-	if a.Decode > 0 && b.Decode > 0 {
-		p.decode = append(p.decode, a.Decode/b.Decode)
-	}
-	if a.Total > 0 && b.Total > 0 {
-		p.total = append(p.total, a.Total/b.Total)
+	for _, x := range []struct {
+		all  *[]float64
+		a, b float64
+	}{{&p.decode, a.Decode, b.Decode}, {&p.total, a.Total, b.Total}} {
+		// Records may say anything; a ratio that is not finite is no speed-up.
+		if q := x.a / x.b; x.a > 0 && x.b > 0 && q > 0 && !math.IsInf(q, 0) {
+			*x.all = append(*x.all, q)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"runtime"
 
 	"verity/parallel"
@@ -42,8 +41,9 @@ func (m *marker) mark(r *Record, o Options) marked {
 	return out
 }
 
-// batch is how many lines are handed to a goroutine at once.
-const batch = 32
+// batch is how many lines are handed to a goroutine at once, and batchBytes how many
+// bytes from which on they are enough.
+const batch, batchBytes = 32, 1 << 20
 
 // A line is one of a file, read but not understood.
 type line struct {
@@ -64,7 +64,7 @@ func markAll(path string, o Options) iter.Seq2[marked, error] {
 		marker marker
 	}
 	return func(yield func(marked, error) bool) {
-		f, err := os.Open(path)
+		f, err := open(path)
 		if err != nil {
 			yield(marked{}, err)
 			return
@@ -98,12 +98,14 @@ func markAll(path string, o Options) iter.Seq2[marked, error] {
 func batches(r io.Reader) iter.Seq[[]line] {
 	return func(yield func([]line) bool) {
 		var some []line
+		size := 0
 		for l := range lines(r) {
-			if some = append(some, l); len(some) == batch {
+			size += len(l.text)
+			if some = append(some, l); len(some) == batch || size >= batchBytes {
 				if !yield(some) {
 					return
 				}
-				some = nil
+				some, size = nil, 0
 			}
 		}
 		if len(some) > 0 {
@@ -113,25 +115,48 @@ func batches(r io.Reader) iter.Seq[[]line] {
 }
 
 // lines yields the lines of r that are not blank, the last one with ErrTorn if it
-// has no end. An error of reading ends them.
+// has no end, and those that are too long with ErrLong. An error of reading ends them.
 func lines(r io.Reader) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		b := bufio.NewReaderSize(r, 1<<16)
 		for n := 1; ; n++ {
-			text, err := b.ReadBytes('\n')
+			text, err := readLine(b)
 			switch {
-			case err == io.EOF && len(text) == 0:
-				return
 			case err == io.EOF:
-				yield(line{n: n, err: ErrTorn})
 				return
 			case err != nil:
-				yield(line{n: n, err: err})
-				return
+				if !yield(line{n: n, err: err}) || !errors.Is(err, ErrLong) {
+					return
+				}
+				continue
 			}
 			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(line{n: n, text: text}) {
 				return
 			}
+		}
+	}
+}
+
+// readLine reads a line, or over it if it is too long.
+func readLine(b *bufio.Reader) (text []byte, err error) {
+	long := false
+	for {
+		part, err := b.ReadSlice('\n')
+		if long = long || len(text)+len(part) > maxLine; !long {
+			text = append(text, part...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+		case err == io.EOF && len(text) == 0 && !long:
+			return nil, io.EOF
+		case err == io.EOF:
+			return nil, ErrTorn
+		case err != nil:
+			return nil, err
+		case long:
+			return nil, ErrLong
+		default:
+			return text, nil
 		}
 	}
 }
@@ -145,7 +170,7 @@ type parser struct {
 // record reads a line. A *LineError is of this line alone.
 func (p *parser) record(name string, l line) (*Record, error) {
 	err := l.err
-	if err != nil && !errors.Is(err, ErrTorn) {
+	if err != nil && !errors.Is(err, ErrTorn) && !errors.Is(err, ErrLong) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var r *Record

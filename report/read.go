@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 // ErrTorn is the cause of a [LineError] for a last line without an end: a run
 // that was killed, or is still going.
 var ErrTorn = errors.New("torn last line")
+
+// ErrLong is the cause of a [LineError] for a line that is too long for a record.
+var ErrLong = fmt.Errorf("the line has more than %d bytes: it is no record", maxLine)
 
 // A LineError reports a line that is not a record.
 type LineError struct {
@@ -90,13 +94,37 @@ type Files struct {
 	Paths []string
 }
 
+// maxLine is the longest line that is taken for a record: some hours of speech.
+const maxLine = 32 << 20
+
+// open opens a file of records. Whatever is not a regular file might never end.
+func open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, wordy(path, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: it is not a regular file", path)
+	}
+	return os.Open(path)
+}
+
+// wordy says what is wrong with a file without the name of a system call.
+func wordy(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
 // Find says which files an argument of the command line means: a file itself; of
 // a directory every records*.jsonl as one set, or else the two arms that a
 // comparison leaves there, as two.
 func Find(arg string) ([]Files, error) {
 	st, err := os.Stat(arg)
 	if err != nil {
-		return nil, err
+		return nil, wordy(arg, err)
 	}
 	if !st.IsDir() {
 		return []Files{{arg, []string{arg}}}, nil
@@ -138,7 +166,7 @@ func escape(name string) string {
 func (f Files) Records() iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for _, path := range f.Paths {
-			file, err := os.Open(path)
+			file, err := open(path)
 			if err != nil {
 				yield(nil, err)
 				return

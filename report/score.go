@@ -187,19 +187,31 @@ func (s *Set) AddAll(f Files, visit func(*Record, wer.Counts)) error {
 	return nil
 }
 
+// maxBad is how many lines of a file may be no records before one is.
+const maxBad = 20
+
 func (s *Set) addFile(path string, visit func(*Record, wer.Counts)) error {
 	rows := &s.parts[len(s.parts)-1].rows
+	records, bad := 0, 0
+	var first *LineError
 	for m, err := range markAll(path, s.opt) {
 		var line *LineError
 		switch {
 		case errors.As(err, &line):
 			*rows++
 			s.fail(fmt.Sprintf("%s:%d", line.File, line.Line), line.Err.Error())
+			if bad++; first == nil {
+				first = line
+			}
+			if records == 0 && bad > maxBad {
+				return noRecords(path, first)
+			}
 			continue
 		case err != nil:
 			return err
 		}
 		*rows++
+		records++
 		if err := s.take(m); err != nil {
 			return err
 		}
@@ -207,7 +219,15 @@ func (s *Set) addFile(path string, visit func(*Record, wer.Counts)) error {
 			visit(m.Record, m.score.Words)
 		}
 	}
+	if records == 0 && bad > 0 && !(bad == 1 && errors.Is(first, ErrTorn)) {
+		return noRecords(path, first)
+	}
 	return nil
+}
+
+// noRecords reports a file that is something else.
+func noRecords(path string, first *LineError) error {
+	return fmt.Errorf("%s: it holds no records: line %d: %w", path, first.Line, first.Err)
 }
 
 // Add scores one record and returns its words. It is an error if the set has one

@@ -9,7 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"syscall"
 
+	"verity/internal/output"
 	"verity/internal/safetensors"
 	"verity/model"
 	"verity/tokenizer"
@@ -122,6 +124,11 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Writte
 	plant.Alpha, plant.Agreement = o.Alpha, s.agreement()
 	assistant = Written{Dir: filepath.Join(dir, "assistant"), Dims: small, Plant: plant}
 
+	for _, w := range []Written{target, assistant} {
+		if err := mayReplace(w.Dir); err != nil {
+			return target, assistant, err
+		}
+	}
 	p := &press{ctx: ctx, tok: tok}
 	if err := p.print(&target, newNetwork(dims, s.target, tok.TimestampBegin)); err != nil {
 		return target, assistant, err
@@ -142,10 +149,7 @@ type press struct {
 
 // print writes one checkpoint, the weights last.
 func (p *press) print(w *Written, n *network) error {
-	if err := mayReplace(w.Dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(w.Dir, 0o777); err != nil {
+	if err := output.Dir(w.Dir); err != nil {
 		return err
 	}
 	files, err := p.files(w)
@@ -153,7 +157,8 @@ func (p *press) print(w *Written, n *network) error {
 		return err
 	}
 	for name, b := range files {
-		if err := os.WriteFile(filepath.Join(w.Dir, name), b, 0o666); err != nil {
+		err := output.Write(filepath.Join(w.Dir, name), nil, func(to io.Writer) error { _, err := to.Write(b); return err })
+		if err != nil {
 			return err
 		}
 	}
@@ -166,17 +171,25 @@ func (p *press) print(w *Written, n *network) error {
 		w.Weights += size
 		w.Bytes += size * int64(e.DType.Size())
 	}
-	return p.weights(filepath.Join(w.Dir, "model.safetensors"), entries)
+	return output.Write(filepath.Join(w.Dir, "model.safetensors"), nil, func(to io.Writer) error {
+		return safetensors.Write(patient{p.ctx, to}, entries...)
+	})
 }
 
-// mayReplace refuses a directory with a checkpoint of somebody else.
+// mayReplace refuses a directory with anything in it but a planted checkpoint: its
+// weights may be worth more than its config.json.
 func mayReplace(dir string) error {
-	here := os.DirFS(dir)
-	if _, err := fs.Stat(here, "config.json"); errors.Is(err, fs.ErrNotExist) {
+	all, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(all) == 0:
 		return nil
-	}
-	if Planted(here) == nil {
-		return fmt.Errorf("%s holds a checkpoint that is not planted: it is left alone, name another directory", dir)
+	case err != nil:
+		if info, problem := os.Stat(dir); problem == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
+			return fmt.Errorf("%s: it is not a directory, nor can one be made there", dir)
+		}
+		return err
+	case Planted(os.DirFS(dir)) == nil:
+		return fmt.Errorf("%s holds files that are not planted: they are left alone, name another directory", dir)
 	}
 	return nil
 }
@@ -198,20 +211,6 @@ func (p *press) files(w *Written) (map[string][]byte, error) {
 	maps.Copy(all, named)
 	maps.Copy(all, set)
 	return all, err
-}
-
-// weights writes a file, whole or not at all.
-func (p *press) weights(name string, entries []safetensors.Entry) (err error) {
-	part := name + ".part"
-	f, err := os.Create(part)
-	if err != nil {
-		return err
-	}
-	err = safetensors.Write(patient{p.ctx, f}, entries...)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(part))
-	}
-	return os.Rename(part, name)
 }
 
 // A patient writer looks at its context before each write.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/eval"
+	"verity/internal/show"
 	"verity/report"
 	"verity/transcribe"
 )
@@ -122,6 +123,9 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if err != nil {
 		return err
 	}
+	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
+		return err
+	}
 	if v.model.name == demoName && !v.log.quiet {
 		fmt.Fprintln(v.err, demoNote)
 	}
@@ -147,7 +151,26 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if err != nil {
 		return err
 	}
+	if c := pairs.Comparison(); c.Resumed > 0 && !v.log.quiet {
+		v.complain(nil, resumedText(c, v.batch))
+	}
 	return v.conclude(pairs, arms)
+}
+
+// resumedText says what an earlier run left.
+func resumedText(c *report.Comparison, batch int) string {
+	text := fmt.Sprintf("verity compare: %s there, %d are new", pairsWere(c.Resumed), c.Utterances+c.Failed-c.Resumed)
+	if batch > 1 {
+		text += "; times of batches are not kept, so the speed-ups are of the new ones alone"
+	}
+	return text
+}
+
+func pairsWere(n int) string {
+	if n == 1 {
+		return "1 pair was"
+	}
+	return show.Count(n) + " pairs were"
 }
 
 // ready sees to it that something is drafted, or there would be nothing to compare.
@@ -164,12 +187,13 @@ func (v *comparing) check(more []string) error {
 		return usagef("no arguments are taken without --audio: got %q", more[0])
 	case v.repeats < 1:
 		return usagef("--repeats %d: must be 1 or more", v.repeats)
-	case v.batch < 1:
-		return usagef("--batch %d: must be 1 or more", v.batch)
 	case v.group < 0:
 		return usagef("--group %d: must be 0 or more", v.group)
 	case v.warmups < 0:
 		return usagef("--warmup %d: must be 0 or more", v.warmups)
+	}
+	if err := checkBatch(v.batch); err != nil {
+		return err
 	}
 	v.data.audio = append(v.data.audio, more...)
 	if v.model.assistant.method(v.model.name) == string(transcribe.None) {
@@ -207,11 +231,11 @@ func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
 		for _, f := range c.Differences[:min(len(c.Differences), 5)] {
 			ids = append(ids, f.ID)
 		}
-		return differsError{fmt.Errorf("%d utterances differ: %s", c.Different, strings.Join(ids, ", "))}
+		return differsError{fmt.Errorf("%s: %s", differText(c.Different), strings.Join(ids, ", "))}
 	case c.Verdict == report.Inconclusive && c.Failed == 0:
 		return differsError{fmt.Errorf("inconclusive: nothing was drafted%s", arms.why())}
 	case c.Verdict == report.Inconclusive && c.Utterances > 0:
-		return differsError{fmt.Errorf("inconclusive: nothing was drafted, and %d utterances failed%s", c.Failed, arms.why())}
+		return differsError{fmt.Errorf("inconclusive: nothing was drafted; %s%s", failedText(c.Failed), arms.why())}
 	}
 	return judged(d)
 }

@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/eval"
+	"verity/internal/output"
 	"verity/report"
 	"verity/transcribe"
 )
@@ -104,6 +105,9 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
+		return err
+	}
 	m, err := v.model.load(ctx)
 	if err != nil {
 		return err
@@ -116,14 +120,19 @@ func (v *evaluation) run(ctx context.Context) error {
 	if v.model.name == demoName && !v.log.quiet {
 		fmt.Fprintln(v.err, demoNote)
 	}
-	if o.Dir == "" {
-		if o.Dir, err = os.MkdirTemp("", "verity-eval-*"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(o.Dir)
-	}
 	o.Run = identity(m, &v.model, v.made, data.name)
 	return v.all(ctx, e, data, o, scoring)
+}
+
+// checkOutputs checks where results will go, before hours of work: reports, and the
+// directory for records if it has a name.
+func checkOutputs(r *reportFlags, data *datasetFlags, dir string) error {
+	if dir != "" {
+		if err := output.Dir(dir); err != nil {
+			return err
+		}
+	}
+	return r.check(append(slices.Clone(data.audio), data.path)...)
 }
 
 // check puts the flags into options.
@@ -135,8 +144,8 @@ func (v *evaluation) check() (o eval.Options, err error) {
 	if v.opt, err = v.decoding.options(logger); err != nil {
 		return o, err
 	}
-	if v.batch < 1 {
-		return o, usagef("--batch %d: must be 1 or more", v.batch)
+	if err := checkBatch(v.batch); err != nil {
+		return o, err
 	}
 	if v.shard != "" {
 		if o.Shard, err = eval.ParseShard(v.shard); err != nil {

@@ -48,7 +48,7 @@ func TestEvalStatus(t *testing.T) {
 		{"bad sound", with("-d", bad), 1, "utterances have failed"},
 		{"no dataset", with(), 2, "--dataset PATH is missing"},
 		{"empty place", with("-d", t.TempDir()), 1, "dataset"},
-		{"empty text", with("-d", silent), 1, "1 utterances have failed"},
+		{"empty text", with("-d", silent), 1, "1 utterance has failed"},
 		{"empty text allowed", with("-d", silent, "--allow-empty-text"), 0, ""},
 		{"split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "dev"), 0, ""},
 		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of split \"test\": there is dev, train"},
@@ -245,7 +245,7 @@ func TestCompareStatus(t *testing.T) {
 		stderr string
 	}{
 		{"the same", func(*transcript.Transcript) {}, 0, ""},
-		{"a token", func(t *transcript.Transcript) { t.Segments[0].Tokens[1] = 7 }, 3, "1 utterances differ: b"},
+		{"a token", func(t *transcript.Transcript) { t.Segments[0].Tokens[1] = 7 }, 3, "1 utterance differs: b"},
 		{"a bit of a log-probability", func(t *transcript.Transcript) { t.Segments[0].AvgLogProb -= 1e-16 }, 3, "differ"},
 		{"a time", func(t *transcript.Transcript) { t.Segments[0].End = 0.98 }, 3, "differ"},
 		{"nothing drafted", func(t *transcript.Transcript) { t.Stats.Drafts = transcript.Drafts{} }, 3, "inconclusive"},

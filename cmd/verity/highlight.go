@@ -4,12 +4,13 @@ import (
 	"os"
 	"strings"
 
+	"verity/internal/show"
 	"verity/tokenizer"
 	"verity/transcript"
 )
 
 // marks reports whether text is to be marked, or what is wrong with the wish.
-func (t *transcribing) marks(out output) (bool, error) {
+func (t *transcribing) marks(out sink) (bool, error) {
 	_, text := out.(lines)
 	switch {
 	case t.highlight == "never":
@@ -25,6 +26,9 @@ func (t *transcribing) marks(out output) (bool, error) {
 // line is how a segment is shown.
 func (t *transcribing) line(s transcript.Segment) string {
 	if len(s.Accepted) == 0 {
+		if t.outTerminal {
+			return show.Text(s.Line()) // a terminal obeys control characters
+		}
 		return s.Line()
 	}
 	return t.mark.line(s)
@@ -68,7 +72,7 @@ func (m marker) line(s transcript.Segment) string {
 			b.WriteString(m.on)
 		}
 		marked = drafted
-		b.WriteString(text)
+		b.WriteString(show.Text(text))
 	}
 	stream := m.tok.Stream()
 	for i, t := range s.Tokens {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"verity/internal/show"
 )
 
 // An env is what a command may touch of the process. Text goes to out and
@@ -30,8 +32,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, env{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
-		errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -53,28 +54,67 @@ const interrupted = 130
 // run is the whole program but for the process around it. It returns the exit
 // status.
 func run(ctx context.Context, e env, args []string) int {
+	out := &watched{w: e.out}
+	e.out = out
 	root := newRoot(e)
 	root.SetArgs(withCommand(root, args))
 	root.SetIn(e.in)
 	root.SetOut(e.out)
 	root.SetErr(e.err)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
+	}
 	var usage usageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(e.err, "%s: %v\nRun '%s --help' for usage.\n", cmd.CommandPath(), err, cmd.CommandPath())
+		e.complain(args, fmt.Sprintf("%s: %v\nRun '%s --help' for usage.", cmd.CommandPath(), err, cmd.CommandPath()))
 		return 2
 	case ctx.Err() != nil:
-		fmt.Fprintf(e.err, "%s: interrupted\n", cmd.CommandPath())
+		e.complain(nil, cmd.CommandPath()+": interrupted")
 		return interrupted
 	}
-	fmt.Fprintf(e.err, "%s: %v\n", cmd.CommandPath(), err)
+	e.complain(args, fmt.Sprintf("%s: %v", cmd.CommandPath(), err))
 	if errors.As(err, new(differsError)) {
 		return 3
 	}
 	return 1
+}
+
+// complain writes a message. Names among the arguments that hold control characters
+// are quoted and all other control characters escaped: a name must neither command the
+// terminal nor look like a line of its own.
+func (e env) complain(args []string, message string) {
+	for _, arg := range args {
+		if name := show.Name(arg); name != arg {
+			message = strings.ReplaceAll(message, arg, name)
+		}
+	}
+	fmt.Fprintln(e.err, show.Text(message))
+}
+
+// color reports whether text on standard output may be coloured.
+func (e env) color() bool { return e.outTerminal && os.Getenv("NO_COLOR") == "" }
+
+// isTerminal reports whether f is a terminal that knows escape sequences.
+func isTerminal(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// A watched writer remembers the first error, for those that do not look.
+type watched struct {
+	w   io.Writer
+	err error
+}
+
+func (c *watched) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 const rootHelp = `Verity transcribes speech with Whisper models: tiny to large-v3, in pure Go.

@@ -1,19 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
+	"verity/internal/output"
+	"verity/internal/show"
 	"verity/transcript"
 )
 
-// An output is where transcripts go.
-type output interface {
+// A sink is where transcripts go.
+type sink interface {
 	// segment takes a segment as soon as it is known; bar gives way to it.
 	segment(bar *progress, s transcript.Segment) error
 
@@ -63,18 +64,34 @@ type folder struct {
 	formats []transcript.Format
 }
 
-// newFolder makes the directory, unless two files would be written over each
-// other in it.
-func newFolder(dir string, formats []transcript.Format, files []string) (folder, error) {
-	from := make(map[string]string, len(files))
-	for _, f := range files {
-		name := stem(f)
-		if other, taken := from[name]; taken {
-			return folder{}, usagef("%s and %s would both be written to %s", other, f, filepath.Join(dir, name+"."+string(formats[0])))
+// newFolder makes the directory and checks that all files can be written to it. No
+// two of them may be one file, and none may be an input.
+func newFolder(dir string, formats []transcript.Format, inputs []string) (folder, error) {
+	f := folder{dir, formats}
+	from := make(map[string]string, len(inputs))
+	var outputs []string
+	for _, in := range inputs {
+		key := stem(in)
+		if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+			key = strings.ToLower(key) // one file on their disks
 		}
-		from[name] = f
+		if other, taken := from[key]; taken {
+			return f, usagef("%s and %s would both be written to %s", show.Name(other), show.Name(in), show.Name(f.path(in, formats[0])))
+		}
+		from[key] = in
+		for _, format := range formats {
+			outputs = append(outputs, f.path(in, format))
+		}
 	}
-	return folder{dir, formats}, os.MkdirAll(dir, 0o777)
+	if err := output.Dir(dir); err != nil {
+		return f, err
+	}
+	return f, output.Check(outputs, inputs)
+}
+
+// path is where the transcript of an input goes.
+func (f folder) path(input string, format transcript.Format) string {
+	return filepath.Join(f.dir, stem(input)+"."+string(format))
 }
 
 // stem is the name of a file without its directory and extension.
@@ -93,27 +110,10 @@ func (f folder) segment(*progress, transcript.Segment) error { return nil }
 
 func (f folder) finish(name string, t *transcript.Transcript) error {
 	for _, format := range f.formats {
-		var b bytes.Buffer
-		if err := transcript.Write(&b, format, t); err != nil {
-			return err
-		}
-		if err := replace(filepath.Join(f.dir, stem(name)+"."+string(format)), b.Bytes()); err != nil {
+		err := output.Write(f.path(name, format), nil, func(w io.Writer) error { return transcript.Write(w, format, t) })
+		if err != nil {
 			return cannotWrite(err)
 		}
 	}
 	return nil
-}
-
-// replace writes a file whole or not at all.
-func replace(name string, content []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".verity-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails once it has its name
-	_, err = tmp.Write(content)
-	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"os"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"verity/internal/output"
 	"verity/plan"
 )
 
@@ -87,6 +89,9 @@ func (p *planning) run(c *cobra.Command) error {
 	if ext := filepath.Ext(p.plot); p.plot != "" && ext != ".svg" && ext != ".png" {
 		return usagef("--plot %s: want a name that ends in .svg or .png", p.plot)
 	}
+	if err := output.Check([]string{p.plot}, append(slices.Clone(p.from), p.small)); err != nil {
+		return err
+	}
 	a, err := p.assume(func(flag string) bool { return c.Flags().Changed(flag) })
 	if err != nil {
 		return err
@@ -103,7 +108,8 @@ func (p *planning) run(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(p.plot, b, 0o666); err != nil {
+		err = output.Write(p.plot, p.out, func(w io.Writer) error { _, err := w.Write(b); return err })
+		if err != nil {
 			return err
 		}
 	}

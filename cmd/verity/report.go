@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/eval"
+	"verity/internal/output"
+	"verity/internal/show"
 	"verity/report"
 	"verity/wer/normalize"
 )
@@ -70,10 +71,27 @@ func (r *reportFlags) options() (report.Options, error) {
 	return report.Options{Normalizer: r.normalizer}, nil
 }
 
-// write writes d where the flags say: to standard output as a table or as JSON,
-// and to files.
+// check reports why the files that the flags name could not be written.
+func (r *reportFlags) check(inputs ...string) error {
+	if r.html == output.Stdout && r.markdown == output.Stdout {
+		return usagef("--html and --markdown: both on standard output")
+	}
+	return output.Check([]string{r.html, r.markdown}, inputs)
+}
+
+// write writes d where the flags say: to standard output as a table or as JSON, and
+// to files. The table comes first, so that a file that cannot be written costs
+// nothing else; it is left out if a file is standard output.
 func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
 	d.Title = r.title
+	var err error
+	switch {
+	case r.html == output.Stdout || r.markdown == output.Stdout:
+	case r.json:
+		err = json(e.out)
+	default:
+		err = d.Text(e.out, e.color())
+	}
 	for _, x := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -81,18 +99,11 @@ func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) erro
 		if x.name == "" {
 			continue
 		}
-		var b bytes.Buffer
-		if err := x.write(&b); err != nil {
-			return err
-		}
-		if err := replace(x.name, b.Bytes()); err != nil {
-			return fmt.Errorf("cannot write the report: %w", err)
+		if problem := output.Write(x.name, e.out, x.write); problem != nil {
+			err = errors.Join(err, problem)
 		}
 	}
-	if r.json {
-		return json(e.out)
-	}
-	return d.Text(e.out, e.outTerminal)
+	return err
 }
 
 // A reporting is the report command with its flags.
@@ -129,6 +140,13 @@ func (r *reporting) run(args []string) error {
 	}
 	files, err := findRecords(args, r.merge)
 	if err != nil {
+		return err
+	}
+	var inputs []string
+	for _, f := range files {
+		inputs = append(inputs, f.Paths...)
+	}
+	if err := r.report.check(inputs...); err != nil {
 		return err
 	}
 	d, err := documentOf(files, o)
@@ -226,6 +244,22 @@ func mustAgree(p report.Pair[report.Run]) bool {
 	return p.Baseline.ModelID == p.Assisted.ModelID && p.Baseline.Dataset == p.Assisted.Dataset && maps.Equal(text(p.Baseline), text(p.Assisted))
 }
 
+// differText says how many utterances differ.
+func differText(n int) string {
+	if n == 1 {
+		return "1 utterance differs"
+	}
+	return show.Count(n) + " utterances differ"
+}
+
+// failedText says how many utterances have failed.
+func failedText(n int) string {
+	if n == 1 {
+		return "1 utterance has failed"
+	}
+	return show.Count(n) + " utterances have failed"
+}
+
 // judged turns what a document says into an exit status: 3 before 1. Two runs
 // that drafted nothing may be compared for their scores, so that is not an error.
 func judged(d *report.Document) error {
@@ -233,7 +267,7 @@ func judged(d *report.Document) error {
 	differ := false
 	for _, c := range d.Comparisons {
 		if c.Verdict == report.Different && mustAgree(c.Runs) {
-			faults, differ = append(faults, fmt.Sprintf("%d utterances differ", c.Different)), true
+			faults, differ = append(faults, differText(c.Different)), true
 			break
 		}
 	}
@@ -242,7 +276,7 @@ func judged(d *report.Document) error {
 		failed = max(failed, s.Failed)
 	}
 	if failed > 0 {
-		faults = append(faults, fmt.Sprintf("%d utterances have failed", failed))
+		faults = append(faults, failedText(failed))
 	}
 	for _, s := range d.Scores {
 		if lacking := s.Incomplete(); lacking != "" {

@@ -14,7 +14,7 @@ import (
 // A tallied output says of every transcript what the work was, and in the end of
 // all together.
 type tallied struct {
-	output
+	sink
 	w         io.Writer
 	json      io.Writer // nil if the sum is not wanted as JSON
 	bandwidth float64   // bytes a second
@@ -29,7 +29,7 @@ const bandwidthTime = 100 * time.Millisecond
 
 func (t *tallied) finish(name string, tr *transcript.Transcript) error {
 	tr.Stats.Bandwidth = t.bandwidth
-	if err := t.output.finish(name, tr); err != nil {
+	if err := t.sink.finish(name, tr); err != nil {
 		return err
 	}
 	t.files++

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"verity/internal/show"
 	"verity/parallel"
 	"verity/transcribe"
 	"verity/transcript"
@@ -23,7 +24,7 @@ type job struct {
 // together transcribes t.batch files at a time, whose decoding shares every pass
 // over the weights. The text comes in the order of files, as if one came after
 // the other, and is the same.
-func (t *transcribing) together(ctx context.Context, files []string, out output) error {
+func (t *transcribing) together(ctx context.Context, files []string, out sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := make([]*job, len(files))
 	for i, name := range files {
@@ -40,7 +41,7 @@ func (t *transcribing) together(ctx context.Context, files []string, out output)
 	for i, j := range jobs {
 		if !t.log.quiet {
 			bar.giveWay()
-			fmt.Fprintf(t.err, "%s:\n", j.name)
+			fmt.Fprintf(t.err, "%s:\n", show.Name(j.name))
 		}
 		err := j.show(bar, out)
 		bar.set(float64(i+1), float64(len(jobs)))
@@ -51,7 +52,7 @@ func (t *transcribing) together(ctx context.Context, files []string, out output)
 			return err
 		case err != nil:
 			bar.giveWay()
-			fmt.Fprintf(t.err, "verity transcribe: %v\n", err)
+			t.complain(files, fmt.Sprintf("verity transcribe: %v", err))
 			failed++
 		}
 	}
@@ -85,7 +86,7 @@ func (t *transcribing) listen(ctx context.Context, j *job) (*transcript.Transcri
 }
 
 // show writes a job's text as it comes, and waits for its end.
-func (j *job) show(bar *progress, out output) error {
+func (j *job) show(bar *progress, out sink) error {
 	for s := range j.segments.all {
 		if err := out.segment(bar, s); err != nil {
 			return err

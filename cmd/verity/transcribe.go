@@ -12,6 +12,7 @@ import (
 
 	"verity/audio"
 	"verity/internal/kernel"
+	"verity/internal/show"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -119,10 +120,10 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if err := t.sound.check(); err != nil {
 		return err
 	}
-	if t.batch < 1 || t.batch > maxBatch {
-		return usagef("--batch %d: must be from 1 to %d; each file needs memory of its own", t.batch, maxBatch)
+	if err := checkBatch(t.batch); err != nil {
+		return err
 	}
-	out, err := t.output(files)
+	out, err := t.sink(files)
 	if err != nil {
 		return err
 	}
@@ -158,8 +159,8 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 }
 
 // tally puts the statistics of n files in front of out.
-func (t *transcribing) tally(out output, model *loaded, n int) *tallied {
-	total := &tallied{output: out, w: t.err, bandwidth: kernel.ReadBandwidth(model.Pool(), bandwidthTime)}
+func (t *transcribing) tally(out sink, model *loaded, n int) *tallied {
+	total := &tallied{sink: out, w: t.err, bandwidth: kernel.ReadBandwidth(model.Pool(), bandwidthTime)}
 	if n > 1 && t.dir == "" && out == (document{t.out, transcript.JSON}) {
 		total.json = t.out
 	}
@@ -171,11 +172,11 @@ const demoNote = "verity: the demo model knows spoken digits only; --model DIR n
 
 // all transcribes one file after the other. What went wrong is said at once; the
 // error returned is a summary.
-func (t *transcribing) all(ctx context.Context, files []string, out output) error {
+func (t *transcribing) all(ctx context.Context, files []string, out sink) error {
 	failed := 0
 	for _, name := range files {
 		if len(files) > 1 && !t.log.quiet {
-			fmt.Fprintf(t.err, "%s:\n", name)
+			fmt.Fprintf(t.err, "%s:\n", show.Name(name))
 		}
 		err := t.file(ctx, name, out)
 		if ctx.Err() != nil {
@@ -187,7 +188,7 @@ func (t *transcribing) all(ctx context.Context, files []string, out output) erro
 		if len(files) == 1 || errors.Is(err, errOutput) {
 			return err
 		}
-		fmt.Fprintf(t.err, "verity transcribe: %v\n", err)
+		t.complain(files, fmt.Sprintf("verity transcribe: %v", err))
 		failed++
 	}
 	if failed > 0 {
@@ -197,7 +198,7 @@ func (t *transcribing) all(ctx context.Context, files []string, out output) erro
 }
 
 // file transcribes one file.
-func (t *transcribing) file(ctx context.Context, name string, out output) error {
+func (t *transcribing) file(ctx context.Context, name string, out sink) error {
 	clip, err := t.sound.open(ctx, t.env, name)
 	if err != nil {
 		return err
@@ -236,8 +237,8 @@ func inFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// output says where transcripts go, or what is wrong with the wish.
-func (t *transcribing) output(files []string) (output, error) {
+// sink says where transcripts go, or what is wrong with the wish.
+func (t *transcribing) sink(files []string) (sink, error) {
 	formats := t.formats
 	if t.json {
 		formats = formatList{transcript.JSON}

@@ -191,6 +191,14 @@ func temperatures(first float64, increment number) ([]float64, error) {
 // maxBatch is the most utterances that may be under way at the same time.
 const maxBatch = 1024
 
+// checkBatch checks the flag --batch.
+func checkBatch(n int) error {
+	if n < 1 || n > maxBatch {
+		return usagef("--batch %d: must be from 1 to %d; each file needs memory of its own", n, maxBatch)
+	}
+	return nil
+}
+
 // checkThreads checks the flag --threads.
 func checkThreads(n int) error {
 	if n < 0 || n > parallel.MaxThreads {

@@ -1,0 +1,252 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"verity/report"
+)
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestForeignFile: nothing is cut off a file that is not known to be of this run.
+func TestForeignFile(t *testing.T) {
+	line := func(model string) string {
+		b, err := (&report.Record{ID: "u", Run: report.Run{Model: model}}).Line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	for name, text := range map[string]string{
+		"a note":             "my precious notes without newline",
+		"lines of JSON":      "{\"a\":1}\n{\"b\":2}\nprecious tail",
+		"records of another": line("other") + "precious tail",
+		"another schema":     `{"schema":"verity.report/1","x":"precious`,
+		"NUL bytes":          "\x00\x00\x00precious",
+	} {
+		for _, file := range []string{"records.jsonl", "baseline.jsonl", "assisted.jsonl"} {
+			dir := t.TempDir()
+			path := filepath.Join(dir, file)
+			write(t, path, text)
+			var err error
+			if file == "records.jsonl" {
+				_, err = Run(t.Context(), hearer{}, shelf(3), Options{Dir: dir})
+			} else {
+				_, err = Compare(t.Context(), Arms{hearer{}, hearer{drafts: true}}, shelf(3), CompareOptions{Dir: dir})
+			}
+			if err == nil || read(t, path) != text {
+				t.Errorf("%s in %s: error %v, now %q", name, file, err, read(t, path))
+			}
+		}
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "records.jsonl"), `{"schema":"verity.re`) // a first line that was cut
+	if sum, err := Run(t.Context(), hearer{}, shelf(3), Options{Dir: dir}); err != nil || !sum.Torn || sum.Done == 0 {
+		t.Errorf("a torn first line: %+v, %v", sum, err)
+	}
+}
+
+// TestLost changes the file while the run goes on.
+func TestLost(t *testing.T) {
+	for what, change := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"cut off": func(path string) error { return os.Truncate(path, 0) },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o666))
+		},
+		"written to": func(path string) error {
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteString("x\n")
+			return errors.Join(err, f.Close())
+		},
+	} {
+		dir := t.TempDir()
+		n := 0
+		_, err := Run(t.Context(), hearer{}, shelf(5), Options{Dir: dir, Watch: func(*report.Record) {
+			if n++; n == 2 {
+				if err := change(filepath.Join(dir, "records.jsonl")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}})
+		var lost *LostError
+		if !errors.As(err, &lost) || lost.What != what || lost.Lost != 2 || n != 2 {
+			t.Errorf("%s: %v after %d records", what, err, n)
+		}
+	}
+}
+
+// TestDiskFaults: a rename or a flush to the disk fails while records of failures are
+// taken out, or put into order. The records that were there stay, and the next run
+// completes them.
+func TestDiskFaults(t *testing.T) {
+	whole := disk
+	defer func() { disk = whole }()
+	broken := errors.New("input/output error")
+	want := ""
+	for _, fault := range []string{"none", "rename", "sync"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "records.jsonl")
+		disk = whole
+		half := 0
+		ctx, stop := context.WithCancel(t.Context())
+		if _, err := Run(ctx, hearer{}, shelf(6), Options{Dir: dir, Watch: func(*report.Record) {
+			if half++; half == 4 {
+				stop()
+			}
+		}}); err == nil {
+			t.Fatal("no interrupt")
+		}
+		before := read(t, path)
+		switch fault {
+		case "rename":
+			disk.rename = func(string, string) error { return broken }
+		case "sync":
+			disk.sync = func(*os.File) error { return broken }
+		}
+		_, err := Run(t.Context(), hearer{}, shelf(6), Options{Dir: dir})
+		if (fault == "none") != (err == nil) || err != nil && (!errors.Is(err, broken) || read(t, path) != before) {
+			t.Errorf("%s fails: %v; the file has changed: %v", fault, err, read(t, path) != before)
+		}
+		if _, err := os.Stat(path + ".new"); err == nil {
+			t.Errorf("%s fails: a temporary file is left", fault)
+		}
+		disk = whole
+		if _, err := Run(t.Context(), hearer{}, shelf(6), Options{Dir: dir}); err != nil {
+			t.Errorf("after %s failed: %v", fault, err)
+		}
+		if fault == "none" {
+			want = read(t, path)
+		} else if got := read(t, path); got != want {
+			t.Errorf("after %s failed, records are\n%s\nwant\n%s", fault, got, want)
+		}
+	}
+}
+
+// TestFullDisk writes to a file system that fills up, if one can be made: /dev/shm is
+// no place for that, so a test directory that VERITY_SMALL_DISK names.
+func TestFullDisk(t *testing.T) {
+	small := os.Getenv("VERITY_SMALL_DISK")
+	if small == "" {
+		t.Skip("set VERITY_SMALL_DISK to a directory on a file system of some kilobytes (mount -t tmpfs -o size=16k)")
+	}
+	dir, err := os.MkdirTemp(small, "eval")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	sum, err := Run(t.Context(), hearer{}, shelf(2000), Options{Dir: dir})
+	if err == nil {
+		t.Fatal("the disk is too large")
+	}
+	room, err := Run(t.Context(), hearer{}, shelf(sum.Done-1), Options{Dir: dir})
+	if err != nil || room.Resumed == 0 {
+		t.Errorf("resumed with %+v, %v", room, err)
+	}
+}
+
+// TestCompareResume kills a comparison at many bytes of either file, as far as the
+// other can have come, and resumes it: the records are those of an undisturbed one.
+func TestCompareResume(t *testing.T) {
+	arms := Arms{hearer{}, hearer{drafts: true}}
+	o := CompareOptions{Warmups: -1, Runs: report.Pair[report.Run]{Baseline: report.Run{Model: "m"}, Assisted: report.Run{Model: "m", Assistant: "a"}}}
+	const n = 4
+	run := func(dir string) (*report.Comparison, [2]string) {
+		t.Helper()
+		o.Dir = dir
+		p, err := Compare(t.Context(), arms, shelf(n), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Comparison(), [2]string{read(t, filepath.Join(dir, "baseline.jsonl")), read(t, filepath.Join(dir, "assisted.jsonl"))}
+	}
+	whole, want := run(t.TempDir())
+	ends := func(s string) (at []int) { // of lines
+		for i, c := range s {
+			if c == '\n' {
+				at = append(at, i+1)
+			}
+		}
+		return at
+	}
+	a, b := append([]int{0}, ends(want[0])...), append([]int{0}, ends(want[1])...)
+	step := 41
+	if testing.Short() {
+		step = 397
+	}
+	defer func(whole func(*os.File) error) { disk.sync = whole }(disk.sync)
+	disk.sync = func(*os.File) error { return nil } // a thousand times
+	check := func(first, second int) {
+		t.Helper()
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "baseline.jsonl"), want[0][:first])
+		write(t, filepath.Join(dir, "assisted.jsonl"), want[1][:second])
+		c, got := run(dir)
+		if got != want || c.Utterances != whole.Utterances || c.Acceptance.Drafted != whole.Acceptance.Drafted || c.Speedup.Decode.Mean != whole.Speedup.Decode.Mean {
+			t.Fatalf("killed at bytes %d and %d: other records, or %+v, want %+v", first, second, c, whole)
+		}
+	}
+	for i := 1; i < len(a); i++ { // in the middle of pair i
+		for at := a[i-1]; at <= a[i]; at += step {
+			check(at, b[i-1])
+		}
+		for at := b[i-1]; at <= b[i]; at += step {
+			check(a[i], at)
+		}
+	}
+	o.Runs.Assisted.Assistant = "another"
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "baseline.jsonl"), want[0])
+	write(t, filepath.Join(dir, "assisted.jsonl"), want[1])
+	o.Dir = dir
+	var mismatch *MismatchError
+	if _, err := Compare(t.Context(), arms, shelf(n), o); !errors.As(err, &mismatch) || read(t, filepath.Join(dir, "assisted.jsonl")) != want[1] {
+		t.Errorf("records of another assistant: %v", err)
+	}
+}
+
+// TestNowhere runs without a folder: nothing is written.
+func TestNowhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	seen := 0
+	sum, err := Run(t.Context(), hearer{}, shelf(5), Options{Watch: func(*report.Record) { seen++ }})
+	if err != nil || sum.Done != 5 || seen != 5 {
+		t.Errorf("%+v, %v, %d seen", sum, err, seen)
+	}
+	if left, _ := os.ReadDir("."); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestLogIsNoFile: a FIFO or a directory in the place of the records is refused at once.
+func TestLogIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "records.jsonl"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), hearer{}, shelf(2), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a directory: %v", err)
+	}
+}

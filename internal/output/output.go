@@ -1,0 +1,296 @@
+// Package output writes the files of the program: all of them but the records of
+// eval, which are appended to.
+//
+//	Check(names, inputs)   before work begins: can these be written?
+//	Write(name, stdout, f) after it
+//
+// # Conventions
+//
+// A regular file is written beside itself under another name and then renamed: it is
+// there whole or not at all. It has the mode that the umask gives, or keeps the one it
+// had. A symbolic link is followed: its target is replaced, the link stays. Whatever is
+// not a regular file (a device, a FIFO, a pipe of the shell) is opened and written to.
+// "-" is standard output.
+package output
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Stdout is the name of standard output.
+const Stdout = "-"
+
+// An Error reports a file that cannot be written. It names the file as the caller
+// did.
+type Error struct {
+	Name string
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Name + ": cannot be written: " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// wrap names the file; a cause that names the file, or a temporary one, loses that.
+func wrap(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return &Error{name, err}
+}
+
+// Check reports why one of the outputs could not be written, as far as can be known
+// without writing: its directory is missing or refuses new files, it is a directory,
+// it is one of the inputs, or two outputs are one file. Names that are empty or
+// [Stdout] are left out.
+func Check(outputs, inputs []string) error {
+	c := checker{inputs: inputs, dirs: map[string]bool{}}
+	seen := map[string]string{}
+	for _, name := range outputs {
+		if name == "" || isStdout(name) {
+			continue
+		}
+		t, err := find(name)
+		if err == nil {
+			err = c.check(t)
+		}
+		if err != nil {
+			return wrap(name, err)
+		}
+		key := t.path
+		if abs, err := filepath.Abs(key); err == nil {
+			key = abs
+		}
+		if other, twice := seen[key]; twice && !t.direct {
+			return &Error{name, fmt.Errorf("%s is the same file", other)}
+		}
+		seen[key] = name
+	}
+	return nil
+}
+
+// Write writes what f writes to the file of that name, or to stdout if the name says
+// so. A regular file is left as it was if f or the disk fails.
+func Write(name string, stdout io.Writer, f func(io.Writer) error) error {
+	if isStdout(name) {
+		return f(stdout)
+	}
+	t, err := find(name)
+	if err != nil {
+		return wrap(name, err)
+	}
+	if t.direct {
+		return wrap(name, t.through(os.O_WRONLY, f))
+	}
+	return wrap(name, t.replace(f))
+}
+
+func isStdout(name string) bool { return name == Stdout || name == "/dev/stdout" }
+
+// A target is where a name leads.
+type target struct {
+	path   string
+	info   os.FileInfo // nil if nothing is there
+	direct bool        // opened and written to, not replaced
+}
+
+// maxLinks is how many symbolic links are followed.
+const maxLinks = 40
+
+// find follows symbolic links to the file that a name means, which need not exist.
+func find(name string) (target, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return target{}, err
+	case err == nil && info.IsDir():
+		return target{}, errors.New("it is a directory")
+	case err == nil && (!info.Mode().IsRegular() || descriptor(name)):
+		return target{name, info, true}, nil
+	}
+	if err != nil {
+		info = nil
+	}
+	path := name
+	for range maxLinks {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return target{path: path, info: info}, nil // it is no link, or not there
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		if path = to; descriptor(path) {
+			return target{name, info, true}, nil
+		}
+	}
+	return target{}, errors.New("too many symbolic links")
+}
+
+// descriptor reports whether a path stands for an open file of a process, which must
+// be written through: a file put in its place would not be the open one.
+func descriptor(path string) bool {
+	dir := filepath.ToSlash(filepath.Dir(path))
+	return dir == "/dev/fd" || strings.HasPrefix(dir, "/proc/") && strings.HasSuffix(dir, "/fd")
+}
+
+// A checker looks at every input and every directory once.
+type checker struct {
+	inputs []string
+	infos  []os.FileInfo   // of inputs, once one is asked for; nil for what is not there
+	dirs   map[string]bool // that take new files
+}
+
+// input returns the input that is the same file as info; empty if none is.
+func (c *checker) input(info os.FileInfo) string {
+	if c.infos == nil {
+		for _, name := range c.inputs {
+			in, _ := os.Stat(name)
+			c.infos = append(c.infos, in)
+		}
+	}
+	for i, in := range c.infos {
+		if in != nil && os.SameFile(info, in) {
+			return c.inputs[i]
+		}
+	}
+	return ""
+}
+
+// check reports why t could not be written.
+func (c *checker) check(t target) error {
+	if t.direct {
+		return nil // opening a FIFO would wait for its reader
+	}
+	if t.info != nil {
+		if in := c.input(t.info); in != "" {
+			return fmt.Errorf("it is an input: %s", in)
+		}
+	}
+	dir := filepath.Dir(t.path)
+	if c.dirs[dir] {
+		return nil
+	}
+	f, err := t.beside()
+	switch {
+	case err == nil:
+		c.dirs[dir] = true
+		f.Close()
+		return os.Remove(f.Name())
+	case t.writable():
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no directory %s", dir)
+	}
+	return err
+}
+
+// beside makes a new file in the directory of t.
+func (t target) beside() (*os.File, error) {
+	dir, base := filepath.Split(t.path)
+	if len(base) > 100 {
+		base = base[:100] // names have 255 bytes at most
+	}
+	for i := range 1000 {
+		f, err := os.OpenFile(fmt.Sprintf("%s.%s.verity-%d-%d", dir, base, os.Getpid(), i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+	return nil, errors.New("its directory is full of temporary files")
+}
+
+// writable reports whether the file is there and can be opened, though its directory
+// takes no new one: so it is with a single file that is mounted into a container.
+func (t target) writable() bool {
+	if t.info == nil {
+		return false
+	}
+	f, err := os.OpenFile(t.path, os.O_WRONLY, 0)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// replace writes a new file and puts it in the place of the old one.
+func (t target) replace(f func(io.Writer) error) error {
+	tmp, err := t.beside()
+	if err != nil {
+		if t.writable() {
+			return t.through(os.O_WRONLY|os.O_TRUNC, f)
+		}
+		return err
+	}
+	err = fill(tmp, f)
+	if err == nil && t.info != nil {
+		err = os.Chmod(tmp.Name(), t.info.Mode().Perm())
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), t.path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}
+
+// through opens what is there and writes to it.
+func (t target) through(flags int, f func(io.Writer) error) error {
+	file, err := os.OpenFile(t.path, flags, 0)
+	if err != nil {
+		return err
+	}
+	return fill(file, f)
+}
+
+// fill writes and closes a file.
+func fill(file *os.File, f func(io.Writer) error) error {
+	b := bufio.NewWriterSize(file, 1<<16)
+	err := f(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	if problem := file.Close(); err == nil {
+		err = problem
+	}
+	return err
+}
+
+// Dir makes a directory to write into, and reports why it cannot be one: its files
+// could not be created.
+func Dir(name string) error {
+	if err := os.MkdirAll(name, 0o777); err != nil {
+		if errors.Is(err, fs.ErrExist) || isFile(name) {
+			err = errors.New("it is not a directory")
+		}
+		return wrap(name, err)
+	}
+	f, err := target{path: filepath.Join(name, "output")}.beside()
+	if err != nil {
+		return wrap(name, err)
+	}
+	f.Close()
+	return wrap(name, os.Remove(f.Name()))
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
+}

@@ -1,0 +1,149 @@
+package output
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func put(text string) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// alone fails if a temporary file was left in dir.
+func alone(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	if strings.Join(names, " ") != strings.Join(want, " ") {
+		t.Errorf("in the directory: %v, want %v", names, want)
+	}
+}
+
+// TestWrite replaces a file, and leaves it as it was if what writes fails.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.txt")
+	for _, text := range []string{"one", "two two"} {
+		if err := Write(name, nil, put(text)); err != nil || read(t, name) != text {
+			t.Fatalf("%v, %q", err, read(t, name))
+		}
+	}
+	broken := errors.New("broken")
+	err := Write(name, nil, func(w io.Writer) error { io.WriteString(w, "half"); return broken })
+	if !errors.Is(err, broken) || read(t, name) != "two two" {
+		t.Errorf("%v, %q", err, read(t, name))
+	}
+	alone(t, dir, "a.txt")
+	var b strings.Builder
+	if err := Write("-", &b, put("out")); err != nil || b.String() != "out" {
+		t.Errorf("standard output: %v, %q", err, b.String())
+	}
+}
+
+// TestMissingDirectory: the message names the file that was asked for, and no
+// temporary one.
+func TestMissingDirectory(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "nope", "x.html")
+	for _, err := range []error{Check([]string{name}, nil), Write(name, nil, put("x"))} {
+		if err == nil || !strings.HasPrefix(err.Error(), name+": cannot be written: ") || strings.Contains(err.Error(), ".verity") {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := Check([]string{dir}, nil); err == nil || !strings.Contains(err.Error(), "directory") {
+		t.Errorf("a directory: %v", err)
+	}
+	if err := Check([]string{filepath.Join(dir, "new.html"), "", "-"}, nil); err != nil {
+		t.Error(err)
+	}
+	alone(t, dir)
+}
+
+// TestInput: an output must not be an input, whatever its name.
+func TestInput(t *testing.T) {
+	dir := t.TempDir()
+	in, link := filepath.Join(dir, "in"), filepath.Join(dir, "link")
+	if err := os.WriteFile(in, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(in, link); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{in, link} {
+		if err := Check([]string{name}, []string{"other", in}); err == nil || !strings.Contains(err.Error(), "input") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := Check([]string{in, link}, nil); err == nil || !strings.Contains(err.Error(), "same file") {
+		t.Errorf("two names of one file: %v", err)
+	}
+}
+
+// TestLink: a symbolic link stays, its target is written, also one that is not there
+// yet.
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("target", filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	for _, text := range []string{"made", "replaced"} {
+		if err := Write(filepath.Join(dir, "link"), nil, put(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, filepath.Join(dir, "target")); got != text {
+			t.Errorf("target = %q, want %q", got, text)
+		}
+		if to, err := os.Readlink(filepath.Join(dir, "link")); err != nil || to != "target" {
+			t.Errorf("the link: %q, %v", to, err)
+		}
+	}
+	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(filepath.Join(dir, "loop"), nil, put("x")); err == nil {
+		t.Error("a loop of links: no error")
+	}
+	alone(t, dir, "link", "loop", "target")
+}
+
+func TestDir(t *testing.T) {
+	dir := t.TempDir()
+	if err := Dir(filepath.Join(dir, "a", "b")); err != nil {
+		t.Error(err)
+	}
+	alone(t, filepath.Join(dir, "a", "b"))
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, filepath.Join(file, "below")} {
+		if err := Dir(name); err == nil || strings.Contains(err.Error(), "mkdir") {
+			t.Errorf("Dir(%s): %v", name, err)
+		}
+	}
+	if runtime.GOOS == "linux" {
+		if err := Dir("/proc/x"); err == nil {
+			t.Error("a directory that cannot be made: no error")
+		}
+	}
+}

@@ -1,0 +1,132 @@
+//go:build unix
+
+package output
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestUmask: a new file has the mode that the umask gives, an old one keeps its own.
+func TestUmask(t *testing.T) {
+	defer unix.Umask(unix.Umask(0o077))
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a")
+	mode := func() os.FileMode {
+		t.Helper()
+		if err := Write(name, nil, put("x")); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm()
+	}
+	if m := mode(); m != 0o600 {
+		t.Errorf("new file: mode %o, want 600", m)
+	}
+	if err := os.Chmod(name, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if m := mode(); m != 0o640 {
+		t.Errorf("old file: mode %o, want 640", m)
+	}
+}
+
+// TestDirect: devices and FIFOs are written to and stay what they are.
+func TestDirect(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	if err := unix.Mkfifo(fifo, 0o666); err != nil {
+		t.Skip(err)
+	}
+	got := make(chan string)
+	go func() {
+		b, _ := os.ReadFile(fifo)
+		got <- string(b)
+	}()
+	if err := Check([]string{fifo, "/dev/null", "/dev/null"}, []string{"/dev/null"}); err != nil {
+		t.Error(err)
+	}
+	if err := Write(fifo, nil, put("through")); err != nil {
+		t.Error(err)
+	}
+	if s := <-got; s != "through" {
+		t.Errorf("the FIFO gave %q", s)
+	}
+	if info, err := os.Lstat(fifo); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the FIFO is now %v, %v", info.Mode(), err)
+	}
+	if err := Write("/dev/null", nil, put("gone")); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Lstat("/dev/null"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		t.Fatalf("/dev/null is now %v, %v", info.Mode(), err)
+	}
+	if _, err := os.Stat("/dev/full"); err == nil {
+		if err := Write("/dev/full", nil, put("x")); err == nil {
+			t.Error("a full device: no error")
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	name := filepath.Join("/dev/fd", strconv.Itoa(int(w.Fd())))
+	if _, err := os.Stat(name); err == nil {
+		if err := Write(name, nil, put("pipe")); err != nil {
+			t.Error(err)
+		}
+		b := make([]byte, 4)
+		if _, err := r.Read(b); err != nil || string(b) != "pipe" {
+			t.Errorf("the pipe gave %q, %v", b, err)
+		}
+	}
+}
+
+// TestNode makes a device of its own, as root, in a directory where a rename would
+// replace it.
+func TestNode(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "null")
+	if err := unix.Mknod(name, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
+		t.Skip("a device can be made by root only: ", err)
+	}
+	if err := Write(name, nil, put("x")); err != nil {
+		t.Skip("devices do not work here: ", err)
+	}
+	if info, err := os.Lstat(name); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		t.Errorf("the device is now %v, %v", info.Mode(), err)
+	}
+}
+
+// TestMounted writes a file whose directory takes no new ones.
+func TestMounted(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a")
+	if err := os.WriteFile(name, []byte("old, and longer"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o777)
+	if err := Check([]string{name}, nil); err != nil {
+		t.Error(err)
+	}
+	if err := Write(name, nil, put("new")); err != nil || read(t, name) != "new" {
+		t.Errorf("%v, %q", err, read(t, name))
+	}
+	if err := Check([]string{filepath.Join(dir, "b")}, nil); err == nil {
+		t.Error("a new file: no error")
+	}
+}
