@@ -16,7 +16,7 @@ var errNoTranscript = errors.New("audio without a transcript")
 
 // readLibriSpeech reads one *.trans.txt. Audio files beside it that it does not
 // name are reported at its end.
-func readLibriSpeech(d *Dataset, file string, to sink) error {
+func readLibriSpeech(d *Dataset, file string, rows sink) error {
 	folder := filepath.Dir(file)
 	audio, err := audioIn(folder)
 	if err != nil {
@@ -39,25 +39,25 @@ func readLibriSpeech(d *Dataset, file string, to sink) error {
 		}
 		delete(audio, id)
 		if err != nil {
-			return to(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: id})
+			return rows(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: id})
 		}
-		return to(u, nil)
+		return rows(u, nil)
 	})
 	if err != nil || !onlyTranscript(folder) {
 		return err
 	}
-	return reportLeft(folder, audio, to)
+	return reportLeft(folder, audio, rows)
 }
 
 // reportLeft reports audio that no line named.
-func reportLeft(folder string, audio map[string]string, to sink) error {
+func reportLeft(folder string, audio map[string]string, rows sink) error {
 	var left []string
 	for _, name := range audio {
 		left = append(left, filepath.Join(folder, name))
 	}
 	slices.Sort(left)
 	for _, p := range left {
-		if !to(Utterance{}, &RowError{File: p, Err: errNoTranscript}) {
+		if !rows(Utterance{}, &RowError{File: p, Err: errNoTranscript}) {
 			return errStop
 		}
 	}
@@ -91,7 +91,7 @@ func audioIn(folder string) (map[string]string, error) {
 }
 
 // readBeside reads the text beside one audio file.
-func readBeside(d *Dataset, file string, to sink) error {
+func readBeside(d *Dataset, file string, rows sink) error {
 	stem := strings.TrimSuffix(file, filepath.Ext(file))
 	u := Utterance{ID: d.relative(file)}
 	var err error
@@ -105,7 +105,7 @@ func readBeside(d *Dataset, file string, to sink) error {
 		u = Utterance{}
 		err = &RowError{File: file, Err: err}
 	}
-	if !to(u, err) {
+	if !rows(u, err) {
 		return errStop
 	}
 	return nil

@@ -75,7 +75,7 @@ type RowError struct {
 	File string
 	Line int // from 1; a row's number for parquet, 0 if the file itself is meant
 	Err  error
-	ID   string // the utterance's, if it were none; empty if that cannot be told
+	ID   string // the ID the row would have if it were valid; empty if unknown
 }
 
 func (e *RowError) Error() string {
@@ -106,7 +106,7 @@ func (d *Dataset) String() string {
 	return fmt.Sprintf("%s: %d files under %s", d.Format, len(d.Files), d.Root)
 }
 
-// A sink takes rows as a format reads them, and reports whether to go on.
+// A sink gets the rows of a file one by one and reports whether it wants more.
 type sink func(u Utterance, err error) bool
 
 // errStop ends reading because the sink wants no more.
@@ -114,7 +114,7 @@ var errStop = errors.New("stop")
 
 // A reader reads one file of a dataset. It gives broken rows to the sink and
 // returns an error only if the rest of the file cannot be read.
-type reader func(d *Dataset, file string, to sink) error
+type reader func(d *Dataset, file string, rows sink) error
 
 var formats = map[string]reader{
 	"librispeech": readLibriSpeech,
@@ -131,7 +131,7 @@ var formats = map[string]reader{
 func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 	return func(yield func(Utterance, error) bool) {
 		seen := make(map[string]int)
-		to := func(u Utterance, err error) bool {
+		rows := func(u Utterance, err error) bool {
 			if ctx.Err() != nil {
 				yield(Utterance{}, context.Cause(ctx))
 				return false
@@ -145,11 +145,11 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			return yield(u, err)
 		}
 		for _, file := range d.Files {
-			err := formats[d.Format](d, file, to)
+			err := formats[d.Format](d, file, rows)
 			if err == errStop {
 				return
 			}
-			if err != nil && !to(Utterance{}, &RowError{File: file, Err: err}) {
+			if err != nil && !rows(Utterance{}, &RowError{File: file, Err: err}) {
 				return
 			}
 		}

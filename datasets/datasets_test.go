@@ -139,7 +139,7 @@ func TestFormats(t *testing.T) {
 		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv or audio file found"}, ""},
 		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: neither a JSON-lines nor a TSV manifest, a Parquet file or a *.trans.txt transcript"}, ""},
 		{"several", []string{"a.tsv", "", "b.tsv", ""}, ".", Options{}, []string{"open: dataset ROOT: holds several manifests, name one of them: a.tsv, b.tsv"}, "guessing would score the wrong split"},
-		{"missing", nil, "no", Options{}, []string{"open: dataset no: lstat no: no such file or directory"}, ""},
+		{"missing", nil, "no", Options{}, []string{"open: dataset no: no such file or directory"}, ""},
 		{"unknown format", nil, ".", Options{Format: "kaldi"}, []string{`open: datasets: option Format = "kaldi": want librispeech, jsonl, tsv, parquet or folder`}, ""},
 		{"wanted format", []string{"a.wav", ""}, ".", Options{Format: "tsv"}, []string{"open: dataset ROOT: no files of format tsv found"}, ""},
 		{"no split", []string{"a.wav", ""}, ".", Options{Split: "test"}, []string{"open: dataset ROOT: folder has no field split"}, "a filter that cannot work must not pass everything"},

@@ -11,30 +11,31 @@ import (
 )
 
 // readJSONL reads a manifest with one JSON object per line.
-func readJSONL(d *Dataset, file string, to sink) error {
-	find := func(name string) (Source, error) { return existing(resolve(file, name)) }
+func readJSONL(d *Dataset, file string, rows sink) error {
+	source := func(name string) (Source, error) { return existing(resolve(file, name)) }
 	return eachLine(file, d.options.MaxLine, func(n int, line []byte, err error) bool {
 		var f fields
 		if err == nil {
 			f, err = parseJSON(line)
 		}
-		return d.give(file, n, f, err, find, to)
+		return d.emit(file, n, f, err, source, rows)
 	})
 }
 
-// give hands one row to the sink, good or broken, unless the split excludes it.
-func (d *Dataset) give(file string, n int, f fields, err error, find func(string) (Source, error), to sink) bool {
+// emit passes one row on, good or broken, unless the split excludes it. source finds
+// the sound that the row names. It reports whether more rows are wanted.
+func (d *Dataset) emit(file string, n int, f fields, err error, source func(string) (Source, error), rows sink) bool {
 	var u Utterance
 	if err == nil {
 		if !d.selected(f) {
 			return true
 		}
-		u, err = d.utterance(f, find)
+		u, err = d.utterance(f, source)
 	}
 	if err != nil {
-		return to(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: u.ID})
+		return rows(Utterance{}, &RowError{File: file, Line: n, Err: err, ID: u.ID})
 	}
-	return to(u, nil)
+	return rows(u, nil)
 }
 
 // parseJSON reads one object that does not nest deeper than maxDepth. Numbers
@@ -82,8 +83,8 @@ func depth(line []byte) int {
 
 // readTSV reads a table whose first line names the columns. Audio is beside it,
 // or in clips as Common Voice has it.
-func readTSV(d *Dataset, file string, to sink) error {
-	find := func(name string) (Source, error) {
+func readTSV(d *Dataset, file string, rows sink) error {
+	source := func(name string) (Source, error) {
 		s, err := existing(resolve(file, name))
 		if err != nil && !filepath.IsAbs(name) {
 			if clip, err := existing(resolve(file, filepath.Join("clips", name))); err == nil {
@@ -105,7 +106,7 @@ func readTSV(d *Dataset, file string, to sink) error {
 		if err == nil {
 			f, err = parseTSV(columns, string(line))
 		}
-		return d.give(file, n, f, err, find, to)
+		return d.emit(file, n, f, err, source, rows)
 	})
 	if bad != nil {
 		return fmt.Errorf("header: %w", bad)

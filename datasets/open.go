@@ -29,18 +29,24 @@ func Open(path string, o Options) (*Dataset, error) {
 	}
 	o = o.defaults()
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, fmt.Errorf("dataset %s: %w", path, err)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(real)
 	}
-	info, err := os.Stat(real)
+	if p := new(fs.PathError); errors.As(err, &p) {
+		err = p.Err // not the name of a system call
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", path, err)
 	}
 	var d *Dataset
-	if info.IsDir() {
+	switch {
+	case info.IsDir():
 		d, err = openFolder(path, real, o)
-	} else {
+	case info.Mode().IsRegular():
 		d, err = openFile(path, o)
+	default: // it might never end, and is read twice
+		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", path, err)
@@ -150,7 +156,7 @@ func listFiles(path, real string) (files, error) {
 			}
 			return nil
 		}
-		if e.IsDir() {
+		if e.IsDir() || e.Type()&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0 {
 			return nil
 		}
 		rel, err := filepath.Rel(real, p)

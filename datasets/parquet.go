@@ -17,7 +17,7 @@ import (
 
 // readParquet reads one Parquet file, row group by row group and page by page, so
 // that memory is bounded by a page of each column.
-func readParquet(d *Dataset, file string, to sink) error {
+func readParquet(d *Dataset, file string, rows sink) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return err
@@ -28,8 +28,11 @@ func readParquet(d *Dataset, file string, to sink) error {
 		return err
 	}
 	row := 0
-	for _, group := range t.file.RowGroups() {
-		if err := t.readGroup(d, file, group, &row, to); err != nil {
+	for i, group := range t.file.RowGroups() {
+		if err := guard(func() error { return t.checkGroup(in, i) }); err != nil {
+			return fmt.Errorf("rows from %d on: %w", row+1, err)
+		}
+		if err := t.readGroup(d, file, group, &row, rows); err != nil {
 			return err
 		}
 	}
@@ -151,7 +154,7 @@ func scalar(c parquet.LeafColumn) bool {
 }
 
 // readGroup reads the rows of a group; row counts those of the file.
-func (t *parquetTable) readGroup(d *Dataset, file string, group parquet.RowGroup, row *int, to sink) error {
+func (t *parquetTable) readGroup(d *Dataset, file string, group parquet.RowGroup, row *int, rows sink) error {
 	g := t.openGroup(group)
 	defer g.close()
 	for range group.NumRows() {
@@ -165,7 +168,7 @@ func (t *parquetTable) readGroup(d *Dataset, file string, group parquet.RowGroup
 		if r.path == "" {
 			f[names(d.options.Audio, audioNames)[0]] = fmt.Sprintf("%s:%d", d.relative(file), *row)
 		}
-		find := func(name string) (Source, error) {
+		source := func(name string) (Source, error) {
 			switch {
 			case r.sound != nil:
 				return Bytes(name, r.sound), nil
@@ -174,7 +177,7 @@ func (t *parquetTable) readGroup(d *Dataset, file string, group parquet.RowGroup
 			}
 			return existing(resolve(file, name))
 		}
-		if !d.give(file, *row, f, nil, find, to) {
+		if !d.emit(file, *row, f, nil, source, rows) {
 			return errStop
 		}
 	}

@@ -82,8 +82,8 @@ func (o Options) spoken(text string) error {
 }
 
 // utterance turns a row of the manifest file into an utterance, or says what is
-// wrong with it; it may have a name even then. Where the audio may be is for find.
-func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u Utterance, err error) {
+// wrong with it; it may have a name even then. source finds the sound of a name.
+func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) (u Utterance, err error) {
 	o := d.options
 	name, ok, err := f.takeString(names(o.Audio, audioNames))
 	switch {
@@ -119,7 +119,7 @@ func (d *Dataset) utterance(f fields, find func(name string) (Source, error)) (u
 	if err := o.spoken(u.Text); err != nil {
 		return u, err
 	}
-	if u.Audio, err = find(name); err != nil {
+	if u.Audio, err = source(name); err != nil {
 		return u, err
 	}
 	if len(f) > 0 {

@@ -1,0 +1,140 @@
+package datasets
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// maxPage is the most bytes that a page may hold, decompressed.
+const maxPage = 512 << 20
+
+// codecs are the compressions that are read, each with what finds out how many bytes
+// a page makes: it reads at most one more than limit. parquet-go gives its codecs no
+// bound, so a page that says less than it holds would take all memory. LZ4 and Brotli
+// are left out: datasets of sound are not compressed with them.
+var codecs = map[format.CompressionCodec]func(r io.Reader, limit int64) (int64, error){
+	format.Uncompressed: func(r io.Reader, limit int64) (int64, error) { return discard(r, limit) },
+	format.Snappy:       snappySize,
+	format.Gzip: func(r io.Reader, limit int64) (int64, error) {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return 0, err
+		}
+		return discard(z, limit)
+	},
+	format.Zstd: func(r io.Reader, limit int64) (int64, error) {
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPage))
+		if err != nil {
+			return 0, err
+		}
+		defer z.Close()
+		return discard(z, limit)
+	},
+}
+
+func discard(r io.Reader, limit int64) (int64, error) {
+	return io.Copy(io.Discard, io.LimitReader(r, limit+1))
+}
+
+// snappySize reads the size that a Snappy block begins with, which its decoder takes
+// the memory for.
+func snappySize(r io.Reader, _ int64) (int64, error) {
+	n, err := binary.ReadUvarint(bufio.NewReader(r))
+	return int64(min(n, 1<<62)), err
+}
+
+// checkPages walks over the pages of a column chunk and reports one that is not what
+// its header says, before anything is decompressed into memory.
+func checkPages(in io.ReaderAt, m *format.ColumnMetaData) error {
+	size, ok := codecs[m.Codec]
+	if !ok {
+		return fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP or ZSTD", m.PathInSchema, m.Codec)
+	}
+	at := m.DataPageOffset
+	if d := m.DictionaryPageOffset; d > 0 && d < at {
+		at = d
+	}
+	if at < 0 || m.TotalCompressedSize < 0 {
+		return errors.New("malformed Parquet file: a column has no place")
+	}
+	r := bufio.NewReader(io.NewSectionReader(in, at, m.TotalCompressedSize))
+	compact := thrift.CompactProtocol{}
+	decoder := thrift.NewDecoder(compact.NewReader(r))
+	for page := 1; ; page++ {
+		if _, err := r.Peek(1); err == io.EOF {
+			return nil
+		}
+		var h format.PageHeader
+		if err := decoder.Decode(&h); err != nil {
+			return fmt.Errorf("page %d: malformed header: %w", page, err)
+		}
+		if err := checkPage(r, &h, size); err != nil {
+			return fmt.Errorf("column %v: page %d: %w", m.PathInSchema, page, err)
+		}
+	}
+}
+
+// checkPage reads over a page and compares it with its header.
+func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (int64, error)) error {
+	stated := int64(h.UncompressedPageSize)
+	if stated < 0 || stated > maxPage || h.CompressedPageSize < 0 {
+		return fmt.Errorf("%d bytes compressed to %d, want at most %d", h.UncompressedPageSize, h.CompressedPageSize, maxPage)
+	}
+	body := &io.LimitedReader{R: r, N: int64(h.CompressedPageSize)}
+	compressed := true
+	if v2 := h.DataPageHeaderV2; v2.Valid { // its levels are never compressed
+		levels := int64(v2.V.RepetitionLevelsByteLength) + int64(v2.V.DefinitionLevelsByteLength)
+		if levels < 0 || levels > body.N || levels > stated {
+			return fmt.Errorf("levels of %d bytes in a page of %d", levels, body.N)
+		}
+		if _, err := io.CopyN(io.Discard, body, levels); err != nil {
+			return err
+		}
+		stated -= levels
+		if c := v2.V.IsCompressed; c.Valid {
+			compressed = c.V
+		}
+	}
+	if body.N > 0 && compressed {
+		n, err := size(body, stated)
+		if err != nil {
+			return err
+		}
+		if n > stated {
+			return fmt.Errorf("it holds more than the %d bytes that its header says", stated)
+		}
+	}
+	_, err := io.Copy(io.Discard, body)
+	if err == nil && body.N > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// checkGroup checks the wanted columns of a row group.
+func (t *parquetTable) checkGroup(in io.ReaderAt, group int) error {
+	columns := t.file.Metadata().RowGroups[group].Columns
+	check := func(c *parquet.LeafColumn) error {
+		if c == nil {
+			return nil
+		}
+		if c.ColumnIndex >= len(columns) {
+			return errors.New("malformed Parquet file: a row group lacks columns")
+		}
+		return checkPages(in, &columns[c.ColumnIndex].MetaData)
+	}
+	err := errors.Join(check(t.sound), check(t.path))
+	for _, c := range t.others {
+		err = errors.Join(err, check(&c))
+	}
+	return err
+}

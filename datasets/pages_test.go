@@ -1,0 +1,131 @@
+package datasets
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+)
+
+// table returns a Parquet file of some rows, compressed as asked.
+func table(t testing.TB, codec compress.Codec, v2 bool) []byte {
+	t.Helper()
+	type sound struct {
+		Bytes []byte `parquet:"bytes"`
+		Path  string `parquet:"path"`
+	}
+	type row struct {
+		Audio sound  `parquet:"audio"`
+		Text  string `parquet:"text"`
+	}
+	var b bytes.Buffer
+	version := 1
+	if v2 {
+		version = 2
+	}
+	w := parquet.NewGenericWriter[row](&b, parquet.Compression(codec), parquet.DataPageVersion(version), parquet.PageBufferSize(4000))
+	for i := range 40 {
+		pcm := make([]byte, 500)
+		for j := range pcm {
+			pcm[j] = byte(i * j * j)
+		}
+		if _, err := w.Write([]row{{sound{pcm, "a.wav"}, strings.Repeat("word ", i+1)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// rowsOf reads a file and counts.
+func rowsOf(t testing.TB, raw []byte) (good int, broken []string) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "d.parquet")
+	if err := os.WriteFile(name, raw, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(name, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range d.All(t.Context()) {
+		if err != nil {
+			broken = append(broken, err.Error())
+		} else {
+			good++
+		}
+	}
+	return good, broken
+}
+
+// TestCodecs reads pages of each compression that is supported, and refuses the others
+// by name.
+func TestCodecs(t *testing.T) {
+	for name, codec := range map[string]compress.Codec{"none": &parquet.Uncompressed, "snappy": &parquet.Snappy, "gzip": &parquet.Gzip, "zstd": &parquet.Zstd} {
+		for _, v2 := range []bool{false, true} {
+			if good, broken := rowsOf(t, table(t, codec, v2)); good != 40 || len(broken) != 0 {
+				t.Errorf("%s, version 2 %v: %d rows, %v", name, v2, good, broken)
+			}
+		}
+	}
+	for name, codec := range map[string]compress.Codec{"LZ4_RAW": &parquet.Lz4Raw, "BROTLI": &parquet.Brotli} {
+		good, broken := rowsOf(t, table(t, codec, false))
+		if good != 0 || len(broken) != 1 || !strings.Contains(broken[0], name) || !strings.Contains(broken[0], "want none, SNAPPY, GZIP or ZSTD") {
+			t.Errorf("%s: %d rows, %v", name, good, broken)
+		}
+	}
+}
+
+// TestBombs: pages that hold more than they say, or say more than they hold.
+func TestBombs(t *testing.T) {
+	for _, name := range []string{"lz4-bomb.parquet", "pqmem-9-65.parquet"} {
+		raw, err := os.ReadFile(filepath.Join("..", "..", "shared", "data", "faults", name))
+		if err != nil {
+			t.Skip("the file of the finding is not here: ", err)
+		}
+		began := time.Now()
+		_, broken := rowsOf(t, raw)
+		if len(broken) == 0 {
+			t.Errorf("%s: no broken row", name)
+		}
+		t.Logf("%s: %v in %v", name, broken, time.Since(began))
+	}
+}
+
+// FuzzPages changes bytes of a Parquet file: rows are broken, and nothing else happens.
+func FuzzPages(f *testing.F) {
+	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Lz4Raw} {
+		for _, v2 := range []bool{false, true} {
+			f.Add(table(f, codec, v2), uint32(100), byte(0x80), uint32(4), byte(0xff))
+		}
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, at uint32, x byte, at2 uint32, x2 byte) {
+		if len(raw) == 0 || len(raw) > 1<<16 {
+			return
+		}
+		raw = bytes.Clone(raw)
+		raw[int(at)%len(raw)] ^= x
+		raw[int(at2)%len(raw)] ^= x2
+		name := filepath.Join(t.TempDir(), "d.parquet")
+		if err := os.WriteFile(name, raw, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Open(name, Options{Format: "parquet"})
+		if err != nil {
+			return
+		}
+		n := 0
+		for range d.All(t.Context()) {
+			if n++; n > 1000 {
+				break // a footer may claim many
+			}
+		}
+	})
+}
