@@ -6,6 +6,7 @@ import (
 
 	"verity/internal/quant"
 	"verity/internal/tensor"
+	"verity/parallel"
 	"verity/precision"
 )
 
@@ -79,18 +80,21 @@ func newFewBits(m *Matrix, f *fewBitsForm) *Matrix {
 func (m *Matrix) groups() int { return (m.in + groupSize - 1) / groupSize }
 
 // FillPacked copies rows lo … hi-1 of w into outputs first, first+1, … of m, which must
-// be in the same format. It is an error if w has another width, or too many rows.
-func (m *Matrix) FillPacked(first int, w *quant.Matrix, lo, hi int) error {
+// be in the same format, on all threads of p. It is an error if w has another width, or
+// too many rows.
+func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi int) error {
 	if m.few == nil || m.few.quant != w.Format {
 		return fmt.Errorf("kernel: weights in %v for a matrix in %v", w.Format, m.store)
 	}
 	if w.Cols != m.in || lo < 0 || hi < lo || hi > w.Rows || first < 0 || hi-lo > m.out-first {
 		return fmt.Errorf("kernel: rows %d … %d of weights [%d %d] for outputs %d … of a matrix [%d %d]", lo, hi-1, w.Rows, w.Cols, first, m.out, m.in)
 	}
-	ints, scales := make([]int8, m.groups()*groupSize), make([]float32, m.groups())
-	for row := lo; row < hi; row++ {
-		m.putRow(first+row-lo, w, row, ints, scales)
-	}
+	p.For(hi-lo, 16, func(from, to int) {
+		ints, scales := make([]int8, m.groups()*groupSize), make([]float32, m.groups())
+		for row := lo + from; row < lo+to; row++ {
+			m.putRow(first+row-lo, w, row, ints, scales)
+		}
+	})
 	return nil
 }
 

@@ -101,7 +101,7 @@ func testFewBits(t *testing.T, pool *parallel.Pool, rng *rand.Rand, f precision.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.FillPacked(0, w, 0, out); err != nil {
+	if err := m.FillPacked(nil, 0, w, 0, out); err != nil {
 		t.Fatal(err)
 	}
 	x, bias, dst := poisoned(rows*in, uniform(rng)), poisoned(out, uniform(rng)), poisoned(rows*out, uniform(rng))
@@ -137,7 +137,7 @@ func TestFewBitsRow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := m.FillPacked(1, w, 0, out); err != nil {
+				if err := m.FillPacked(nil, 1, w, 0, out); err != nil {
 					t.Fatal(err)
 				}
 				want, got := make([]float32, in), make([]float32, in)
@@ -273,21 +273,21 @@ func TestFillPackedErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"too many rows":  m.FillPacked(0, w, 0, 4),
-		"no such rows":   m.FillPacked(0, w, 3, 5),
-		"other format":   half.FillPacked(0, w, 0, 4),
-		"below":          m.FillPacked(-1, w, 0, 1),
-		"other width":    m.FillPacked(0, groupedWeights(precision.Int4, rng, 3, 32), 0, 3),
-		"beyond":         m.FillPacked(1, w, 0, 3),
+		"too many rows":  m.FillPacked(nil, 0, w, 0, 4),
+		"no such rows":   m.FillPacked(nil, 0, w, 3, 5),
+		"other format":   half.FillPacked(nil, 0, w, 0, 4),
+		"below":          m.FillPacked(nil, -1, w, 0, 1),
+		"other width":    m.FillPacked(nil, 0, groupedWeights(precision.Int4, rng, 3, 32), 0, 3),
+		"beyond":         m.FillPacked(nil, 1, w, 0, 3),
 		"too large":      m.Fill(nil, 0, tensor.FromFloat32(slices.Repeat([]float32{1e6}, 64), 1, 64)),
 		"not a number":   m.Fill(nil, 0, tensor.FromFloat32(slices.Repeat([]float32{float32(math.NaN())}, 64), 1, 64)),
-		"another family": m.FillPacked(0, groupedWeights(precision.MXFP4, rng, 3, 64), 0, 3),
+		"another family": m.FillPacked(nil, 0, groupedWeights(precision.MXFP4, rng, 3, 64), 0, 3),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := m.FillPacked(0, w, 1, 4); err != nil {
+	if err := m.FillPacked(nil, 0, w, 1, 4); err != nil {
 		t.Error(err)
 	}
 }

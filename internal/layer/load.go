@@ -144,7 +144,7 @@ func (l *Loader) Norm(name string, width int) Norm {
 
 // Matrix packs the named weights, each [out][in], one below the other.
 func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
-	m := l.matrix(out*len(names), in)
+	m := l.matrix(l.format(names[0]), out*len(names), in)
 	for i, name := range names {
 		l.add(name, func(w model.Weight) error { return l.fill(m, i*out, name, w, 0, out) }, out, in)
 	}
@@ -158,7 +158,7 @@ func (l *Loader) Part(out, in int, name string, runs [][2]int) *kernel.Matrix {
 	for _, r := range runs {
 		rows += r[1] - r[0]
 	}
-	m := l.matrix(rows, in)
+	m := l.matrix(l.format(name), rows, in)
 	l.add(name, func(w model.Weight) error {
 		first := 0
 		for _, r := range runs {
@@ -197,7 +197,7 @@ func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch
 //
 // The file has w as [out][channels][taps].
 func (l *Loader) Conv(name string, out, channels, taps int) Linear {
-	m := l.matrix(out, channels*taps)
+	m := l.matrix(l.floatFormat(name+".weight"), out, channels*taps)
 	l.add(name+".weight", func(w model.Weight) error {
 		return l.wrap(m.Fill(l.pool, 0, turned(w.Tensor())))
 	}, out, channels, taps)
@@ -219,12 +219,38 @@ func turned(t tensor.Tensor) tensor.Tensor {
 	return to
 }
 
+// format returns what the matrix of that name is held in. In a checkpoint that is
+// quantised to the format asked for, that is what the file has it in.
+func (l *Loader) format(name string) precision.Format {
+	f := l.precision.Weights
+	if !f.Grouped() || l.from.Quantized() != f.String() {
+		return f
+	}
+	if w, err := l.from.Weight(name); err == nil && w.Packed != nil { // add reports the error
+		f, _ = precision.ParseFormat(w.Packed.Format.String())
+		return f
+	}
+	return l.floatFormat(name)
+}
+
+// floatFormat returns what a convolution of that name is held in. Beside weights in few
+// bits it stays as it is: it is a hundredth of the work, and all that follows hears it.
+func (l *Loader) floatFormat(name string) precision.Format {
+	if !l.precision.Weights.Grouped() {
+		return l.precision.Weights
+	}
+	if w, err := l.from.Weight(name); err == nil && kernel.FormatOf(w.DType) != precision.Auto {
+		return kernel.FormatOf(w.DType)
+	}
+	return precision.F32
+}
+
 // matrix returns one to be filled.
-func (l *Loader) matrix(out, in int) *kernel.Matrix {
+func (l *Loader) matrix(f precision.Format, out, in int) *kernel.Matrix {
 	if l.err != nil {
 		return nil
 	}
-	m, err := kernel.NewMatrix(l.precision.Weights, out, in)
+	m, err := kernel.NewMatrix(f, out, in)
 	l.err = l.wrap(err)
 	return m
 }
@@ -239,12 +265,20 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, 
 			return err
 		}
 		end := min(hi, o+step)
-		if err := m.Fill(l.pool, first+o-lo, w.Rows(o, end)); err != nil {
+		if err := l.fillRows(m, first+o-lo, w, o, end); err != nil {
 			return l.wrap(fmt.Errorf("%s: %w", name, err))
 		}
 		w.Drop(o, end)
 	}
 	return nil
+}
+
+// fillRows packs rows lo … hi-1 of w. Codes in the format of m are taken as they are.
+func (l *Loader) fillRows(m *kernel.Matrix, first int, w model.Weight, lo, hi int) error {
+	if w.Packed == nil || w.Packed.Format.String() != m.Format().String() {
+		return m.Fill(l.pool, first, w.Rows(lo, hi))
+	}
+	return m.FillPacked(l.pool, first, w.Packed, lo, hi)
 }
 
 // wrap says of an error which checkpoint it is about.
@@ -257,7 +291,8 @@ func (l *Loader) wrap(err error) error {
 
 // Resolve returns what matrices of c are held and computed in: p, with nothing
 // automatic. Weights left to it become f16 if every matrix survives the round trip
-// exactly, else the format of the file, so that nothing is lost unasked. A float32
+// exactly, else the format of the file, so that nothing is lost unasked; weights in few
+// bits stay in theirs. A float32
 // file is read through for that, on all threads of pool, as far as the first weight
 // that is no binary16.
 func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
@@ -275,6 +310,9 @@ func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (p
 // a file that is quantised to integers times a float it returns f16: finer than what
 // the file has kept of the weights, though not the same bits.
 func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
+	if f, err := precision.ParseFormat(c.Quantized()); err == nil && f.Grouped() {
+		return f, nil
+	}
 	switch {
 	case c.DType() != tensor.F32:
 		return kernel.FormatOf(c.DType()), nil
