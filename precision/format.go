@@ -63,6 +63,13 @@ func (f Format) Known() bool { return int(f) < len(kinds) }
 // Grouped reports whether weights in f have a scale for each 32 along a row.
 func (f Format) Grouped() bool { return f.kind().activations == Int8G32 }
 
+// Like reports whether g is f, or differs in zero points alone, of which a checkpoint may
+// have some matrices with and some without.
+func (f Format) Like(g Format) bool {
+	four := func(f Format) bool { return f == Int4 || f == Int4Z }
+	return f == g || four(f) && four(g)
+}
+
 // Integer reports whether products with numbers in f are of integers.
 func (f Format) Integer() bool { return f == Int8 || f.Grouped() }
 

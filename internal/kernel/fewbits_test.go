@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"verity/internal/quant"
@@ -294,7 +296,7 @@ func TestFillPackedErrors(t *testing.T) {
 
 // BenchmarkFewBits reports the bytes of weights read in a second, and operations.
 func BenchmarkFewBits(b *testing.B) {
-	pool := parallel.New(0)
+	pool := parallel.New(benchThreads)
 	defer pool.Close()
 	for _, f := range append([]precision.Format{precision.Int8}, groupedTypes...) {
 		for _, rows := range []int{1, 2, 4, 6, 1500} {
@@ -331,3 +333,6 @@ func BenchmarkFewBits(b *testing.B) {
 		}
 	}
 }
+
+// benchThreads is 0 for all.
+var benchThreads, _ = strconv.Atoi(os.Getenv("VERITY_BENCH_THREADS"))

@@ -223,7 +223,7 @@ func turned(t tensor.Tensor) tensor.Tensor {
 // quantised to the format asked for, that is what the file has it in.
 func (l *Loader) format(name string) precision.Format {
 	f := l.precision.Weights
-	if !f.Grouped() || l.from.Quantized() != f.String() {
+	if has, err := precision.ParseFormat(l.from.Quantized()); err != nil || !f.Grouped() || !f.Like(has) {
 		return f
 	}
 	if w, err := l.from.Weight(name); err == nil && w.Packed != nil { // add reports the error

@@ -474,11 +474,17 @@ func (t tile) sum(r, column int) Mem  { return Mem{Base: t.acc, Disp: 4 * (r*pan
 func (t tile) scale(column int) Mem   { return Mem{Base: t.wScale, Disp: 4 * column} }
 func (t tile) bytes(quad, at int) Mem { return Mem{Base: t.u, Disp: quad*quadBytes + at} }
 
+// prefetch asks for a quad of weights further on.
+func (t tile) prefetch(quad int) {
+	for at := 0; at < quadBytes; at += 64 {
+		m := t.bytes(quad, at)
+		m.Index, m.Scale = t.ahead, 1
+		PREFETCHT0(m)
+	}
+}
+
 // next ends the loop over groups.
 func (t tile) next() {
-	for at := 0; at < groupBytes; at += 64 {
-		PREFETCHT0(Mem{Base: t.u, Index: t.ahead, Scale: 1, Disp: at})
-	}
 	ADDQ(U8(group), t.q)
 	ADDQ(U8(4), t.start)
 	ADDQ(U8(4), t.xScale)
@@ -488,41 +494,63 @@ func (t tile) next() {
 	JNZ(LabelRef("loop"))
 }
 
-// tile512 generates a tile whose sums of floats stay in registers. Integers of a group
-// are summed for sixteen columns at a time.
+// tile512 generates a tile. Sums of floats of few rows stay in registers. Those of more
+// rows lie in the first-level cache, as the registers are for integers.
 func tile512(rows int) {
 	t := loadTile("tileGroups", rows, "AVX512")
 	const vectors = panel / 16
-	acc := make([]reg.VecVirtual, rows*vectors)
+	kept := rows <= 3
+	acc, ints := make([]reg.VecVirtual, rows*vectors), make([]reg.VecVirtual, rows*vectors)
 	for i := range acc {
-		acc[i] = ZMM()
-		VMOVUPS(t.sum(0, 16*i), acc[i])
+		ints[i] = ZMM()
+		if kept {
+			acc[i] = ZMM()
+			VMOVUPS(t.sum(0, 16*i), acc[i])
+		}
 	}
 	Label("loop")
-	for v := range vectors {
-		ints := make([]reg.VecVirtual, rows)
-		for r := range ints {
-			ints[r] = ZMM()
-			VPBROADCASTD(t.rowStart(r), ints[r])
+	for r := range rows {
+		VPBROADCASTD(t.rowStart(r), ints[r*vectors])
+		for v := 1; v < vectors; v++ {
+			VMOVDQA32(ints[r*vectors], ints[r*vectors+v])
 		}
-		for quad := range group / 4 {
-			w := ZMM()
-			VMOVDQU32(t.bytes(quad, 64*v), w)
-			for r := range ints {
-				VPDPBUSD_BCST(t.rowQ(r, 4*quad), w, ints[r])
+	}
+	for quad := range group / 4 {
+		var w [vectors]reg.VecVirtual
+		for v := range w {
+			w[v] = ZMM()
+			VMOVDQU32(t.bytes(quad, 64*v), w[v])
+		}
+		for r := range rows {
+			q := ZMM()
+			VPBROADCASTD(t.rowQ(r, 4*quad), q)
+			for v := range w {
+				VPDPBUSD(q, w[v], ints[r*vectors+v])
 			}
 		}
-		for r := range ints {
+		t.prefetch(quad)
+	}
+	for v := range vectors {
+		scale := ZMM()
+		VMOVUPS(t.scale(16*v), scale)
+		for r := range rows {
+			i := r*vectors + v
 			by := ZMM()
-			VMOVUPS(t.scale(16*v), by)
-			VMULPS_BCST(t.rowScale(r), by, by)
-			VCVTDQ2PS(ints[r], ints[r])
-			VFMADD231PS(by, ints[r], acc[r*vectors+v])
+			VMULPS_BCST(t.rowScale(r), scale, by)
+			VCVTDQ2PS(ints[i], ints[i])
+			if kept {
+				VFMADD231PS(by, ints[i], acc[i])
+				continue
+			}
+			VFMADD213PS(t.sum(0, 16*i), by, ints[i])
+			VMOVUPS(ints[i], t.sum(0, 16*i))
 		}
 	}
 	t.next()
 	for i := range acc {
-		VMOVUPS(acc[i], t.sum(0, 16*i))
+		if kept {
+			VMOVUPS(acc[i], t.sum(0, 16*i))
+		}
 	}
 	VZEROUPPER()
 	RET()
@@ -570,6 +598,9 @@ func tile256(rows int, large bool) {
 					VPMADDWD(ones, p, p)
 					VPADDD(p, ints[r], ints[r])
 				}
+			}
+			if column == 0 {
+				t.prefetch(quad)
 			}
 		}
 		for r := range ints {
