@@ -8,6 +8,7 @@ import (
 	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
+	"verity/vad"
 )
 
 // A Task is what to write.
@@ -84,6 +85,10 @@ type Options struct {
 	// all of it.
 	Spans []Span
 
+	// VAD skips what holds no speech, by a small network of its own. Nil hears all.
+	// It cannot be combined with Spans.
+	VAD *vad.Options
+
 	// Pad says what a window that reaches beyond the end of the audio holds
 	// there. A window cut short by the end of a span holds zeros in the mel
 	// with PadMel, and the mel of silence with PadAudio.
@@ -155,6 +160,14 @@ func (o Options) check() error {
 	for _, t := range o.Temperatures {
 		if !(t >= 0 && t <= math.MaxFloat32) {
 			return &OptionError{"Temperatures", o.Temperatures, "must be 0 or more"}
+		}
+	}
+	if o.VAD != nil {
+		if err := o.VAD.Check(); err != nil {
+			return &OptionError{"VAD", true, err.Error()}
+		}
+		if len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}) {
+			return &OptionError{"VAD", true, "cannot be combined with Spans"}
 		}
 	}
 	for _, s := range o.Spans {

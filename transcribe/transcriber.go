@@ -157,6 +157,9 @@ type Watch struct {
 // Transcribe transcribes a clip from its start to its end. If it fails on the way, it
 // returns what it has together with the error.
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+	if t.opt.VAD != nil {
+		return t.speechOnly(ctx, clip, w)
+	}
 	began := time.Now()
 	s, err := audio.NewSpectrogram(ctx, clip, t.MelOptions())
 	if err != nil {

@@ -27,6 +27,7 @@ type decodingFlags struct {
 	initial   number // latest first timestamp
 	suppress  tokenList
 	spans     spanList
+	vad       vadFlags
 }
 
 func newDecodingFlags() decodingFlags {
@@ -37,6 +38,7 @@ func newDecodingFlags() decodingFlags {
 		logProb:   number{value: d.MinLogProb},
 		noSpeech:  number{value: d.MaxNoSpeech},
 		initial:   number{value: d.MaxInitialTimestamp},
+		vad:       newVADFlags(),
 	}
 }
 
@@ -103,6 +105,12 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 	if d.suppress.set {
 		o.SuppressTokens = d.suppress.tokens
 	}
+	if o.VAD, err = d.vad.options(); err != nil {
+		return o, err
+	}
+	if o.VAD != nil && o.Spans != nil {
+		return o, usagef("--vad: cannot be combined with --clip-timestamps")
+	}
 	o.Temperatures, err = temperatures(d.first, d.increment)
 	return o, err
 }
@@ -114,7 +122,7 @@ var flagOf = map[string]string{
 	"InitialPrompt": "initial-prompt", "CarryInitialPrompt": "carry-initial-prompt", "SuppressTokens": "suppress-tokens",
 	"MaxInitialTimestamp": "max-initial-timestamp", "Spans": "clip-timestamps", "Pad": "pad",
 	"Repetition.Penalty": "repetition-penalty", "Repetition.NoRepeat": "no-repeat-ngram-size", "Repetition.MinTokens": "min-new-tokens",
-	"TopK": "top-k", "TopP": "top-p",
+	"TopK": "top-k", "TopP": "top-p", "VAD": "vad",
 }
 
 // inFlag turns an unusable option into an error of its flag.

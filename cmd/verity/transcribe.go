@@ -75,6 +75,7 @@ func transcribeCommand(e env) *cobra.Command {
 		flagGroup{commonFlags, t.decoding.registerLanguage},
 		flagGroup{commonFlags, t.registerOutput},
 		flagGroup{inputFlags, t.sound.register},
+		flagGroup{inputFlags, t.decoding.vad.register},
 		flagGroup{inputFlags, t.registerShow},
 		flagGroup{textFlags, t.decoding.registerText},
 		flagGroup{qualityFlags, t.decoding.registerQuality},

@@ -1,0 +1,92 @@
+package transcribe
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"verity/audio"
+	"verity/transcript"
+	"verity/vad"
+)
+
+// speechOnly transcribes the parts of a clip that hold speech, one behind the other,
+// and maps all times back to the clip.
+func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+	began := time.Now()
+	parts, length, err := vad.Detect(ctx, clip, *t.opt.VAD)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(began).Seconds()
+	warnings, truncated := clip.Warnings(), clip.Truncated()
+	for _, what := range warnings {
+		t.opt.Log.Warn(what, "audio", clip.Name())
+	}
+	if err := clip.Rewind(); err != nil {
+		return nil, err
+	}
+	seconds := float64(length) / audio.SampleRate
+	t.opt.Log.Info("speech found", "audio", clip.Name(), "parts", len(parts), "speech_seconds", speech(parts), "seconds", seconds)
+
+	m := mapping{audio.NewPacked(parts)}
+	tr := &transcript.Transcript{Name: clip.Name(), Segments: []transcript.Segment{}}
+	if t.lang != nil {
+		tr.Language = t.lang.Code
+	}
+	if len(parts) > 0 {
+		plain := *t
+		plain.opt.VAD = nil
+		tr, err = plain.Transcribe(ctx, clip.Parts(parts), m.watch(w, seconds))
+		if tr == nil {
+			return nil, err
+		}
+		for i := range tr.Segments {
+			tr.Segments[i] = m.segment(tr.Segments[i])
+		}
+	}
+	tr.Duration, tr.Truncated = seconds, truncated
+	tr.Stats.Seconds.Mel += took
+	tr.Stats.Seconds.Total += took
+	return tr, err
+}
+
+// speech returns the seconds in parts.
+func speech(parts []audio.Part) (seconds float64) {
+	for _, p := range parts {
+		seconds += float64(p.End-p.Start) / audio.SampleRate
+	}
+	return seconds
+}
+
+// A mapping turns times in the packed speech into times in the clip, to the sample.
+type mapping struct{ packed *audio.Packed }
+
+func (m mapping) time(seconds float64, end bool) float64 {
+	sample := int64(math.Round(seconds * audio.SampleRate))
+	return float64(m.packed.Original(sample, end)) / audio.SampleRate
+}
+
+// segment returns s with the times of the clip. One that reaches over silence that
+// was skipped holds it.
+func (m mapping) segment(s transcript.Segment) transcript.Segment {
+	s.Start, s.End = m.time(s.Start, false), m.time(s.End, true)
+	s.Seek = int(m.packed.Original(int64(s.Seek)*audio.HopLength, false) / audio.HopLength)
+	return s
+}
+
+func (m mapping) watch(w Watch, total float64) Watch {
+	if give := w.Segment; give != nil {
+		w.Segment = func(s transcript.Segment) { give(m.segment(s)) }
+	}
+	if tell := w.Progress; tell != nil {
+		w.Progress = func(done, all float64) {
+			if done >= all {
+				tell(total, total)
+				return
+			}
+			tell(min(m.time(done, false), total), total)
+		}
+	}
+	return w
+}

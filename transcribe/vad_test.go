@@ -1,0 +1,91 @@
+package transcribe
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"verity/audio"
+	"verity/internal/testmodel"
+	"verity/transcript"
+	"verity/vad"
+)
+
+// spokenTwice is the demo's speech, behind five seconds of silence and before and
+// after twenty.
+func spokenTwice(t *testing.T) (pcm []float32, speech int) {
+	t.Helper()
+	c, err := audio.Open("../models/demo/demo.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	demo := make([]float32, 30*audio.SampleRate)
+	speech, _ = c.Read(demo)
+	quiet := make([]float32, 20*audio.SampleRate)
+	return slices.Concat(quiet[:5*audio.SampleRate], demo[:speech], quiet, demo[:speech], quiet), speech
+}
+
+// TestVAD wants the transcript of the packed speech, its times mapped back.
+func TestVAD(t *testing.T) {
+	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 1)
+	pcm, speech := spokenTwice(t)
+	o := Options{Language: "en", Temperatures: []float64{0}, MaxNoSpeech: math.Inf(1)}
+	parts, length, err := vad.Detect(t.Context(), audio.FromSamples("twice", pcm), vad.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed []float32
+	for _, p := range parts {
+		packed = append(packed, pcm[p.Start:p.End]...)
+	}
+	want := transcribeClip(t, m, o, audio.FromSamples("twice", packed))
+
+	o.VAD = &vad.Options{}
+	tr, err := New(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var live []transcript.Segment
+	last := 0.0
+	got, err := tr.Transcribe(t.Context(), audio.FromSamples("twice", pcm), Watch{
+		Segment: func(s transcript.Segment) { live = append(live, s) },
+		Progress: func(done, total float64) {
+			if done < last || done > total || total != float64(length)/audio.SampleRate {
+				t.Errorf("progress %v of %v after %v", done, total, last)
+			}
+			last = done
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Text != want.Text || got.Proof != want.Proof || len(got.Segments) != len(want.Segments) {
+		t.Fatalf("text %q of %d segments, want %q of %d", got.Text, len(got.Segments), want.Text, len(want.Segments))
+	}
+	if got.Duration != float64(len(pcm))/audio.SampleRate || last != got.Duration {
+		t.Errorf("duration %v, progress to %v, want %v", got.Duration, last, float64(len(pcm))/audio.SampleRate)
+	}
+	back := audio.NewPacked(parts)
+	for i, s := range got.Segments {
+		start := back.Original(int64(math.Round(want.Segments[i].Start*audio.SampleRate)), false)
+		end := back.Original(int64(math.Round(want.Segments[i].End*audio.SampleRate)), true)
+		if s.Start != float64(start)/audio.SampleRate || s.End != float64(end)/audio.SampleRate || live[i].Start != s.Start {
+			t.Errorf("segment %d from %v to %v, want samples %d to %d", i, s.Start, s.End, start, end)
+		}
+	}
+	if len(parts) < 2 || len(packed) > 3*speech {
+		t.Errorf("%d parts of %d samples in all: too much for %d of speech", len(parts), len(packed), 2*speech)
+	}
+}
+
+// TestVADSilence wants no text where there is no speech, and no work.
+func TestVADSilence(t *testing.T) {
+	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 1)
+	for _, n := range []int{0, 100, 10 * audio.SampleRate} {
+		got := transcribeClip(t, m, Options{Language: "en", VAD: &vad.Options{}}, audio.FromSamples("silence", make([]float32, n)))
+		if got.Text != "" || len(got.Segments) != 0 || got.Stats.Windows != 0 || got.Duration != float64(n)/audio.SampleRate || got.Language != "en" {
+			t.Errorf("%d samples: %q, %d windows, %v s", n, got.Text, got.Stats.Windows, got.Duration)
+		}
+	}
+}

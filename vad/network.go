@@ -1,0 +1,195 @@
+package vad
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"verity/internal/kernel"
+)
+
+// ChunkSize is how many samples a probability stands for: 32 ms.
+const ChunkSize = 512
+
+const (
+	context   = 64  // samples of the chunk before that a chunk sees
+	fftSize   = 256 // samples of a transform
+	fftHop    = 128
+	fftFrames = 4 // of a chunk
+	bins      = fftSize/2 + 1
+	hidden    = 128
+)
+
+//go:embed silero.f32
+var weightFile []byte
+
+// A convolution has a kernel of three and one place of zeros on either side. Its
+// weights lie [out][tap][in], so that an output is one product over neighbours.
+type convolution struct {
+	in, out, stride int
+	weight, bias    []float32
+}
+
+// weights are those of the network, shared by all.
+type weights struct {
+	window [fftSize]float64
+	convs  [4]convolution
+	// The gates of the recurrent cell, [4·hidden][hidden]: input, forget, cell, output.
+	input, state []float32
+	gateBias     []float32 // of both
+	head         []float32
+	headBias     float32
+}
+
+var load = sync.OnceValue(func() *weights {
+	file := weightFile
+	take := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(file[4*i:]))
+		}
+		file = file[4*n:]
+		return v
+	}
+	w := &weights{}
+	for i := range w.window {
+		w.window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/fftSize)
+	}
+	for i, c := range [4]convolution{{in: bins, out: 128, stride: 1}, {in: 128, out: 64, stride: 2}, {in: 64, out: 64, stride: 2}, {in: 64, out: hidden, stride: 1}} {
+		stored := take(c.out * c.in * 3) // [out][in][tap]
+		c.weight = make([]float32, len(stored))
+		for at := range stored {
+			o, in, tap := at/(3*c.in), at/3%c.in, at%3
+			c.weight[(o*3+tap)*c.in+in] = stored[at]
+		}
+		c.bias = take(c.out)
+		w.convs[i] = c
+	}
+	w.input, w.state = take(4*hidden*hidden), take(4*hidden*hidden)
+	w.gateBias = take(4 * hidden)
+	for i, b := range take(4 * hidden) {
+		w.gateBias[i] += b
+	}
+	w.head, w.headBias = take(hidden), take(1)[0]
+	return w
+})
+
+// A Network gives the probability of speech of one chunk after another. Each depends
+// on all before it. It must not be used concurrently.
+type Network struct {
+	w      *weights
+	fft    *fourier.FFT
+	before [context]float32
+	cell   [hidden]float32
+	state  [hidden]float32 // of the recurrent cell, what goes out
+	gates  [4 * hidden]float32
+	x      [context + ChunkSize + context]float64
+	frame  [fftSize]float64
+	coeff  [bins]complex128
+	layers [5][]float32 // what goes into each layer, with rows of zeros around it, and out of the last
+}
+
+// NewNetwork returns a network that has heard nothing yet.
+func NewNetwork() *Network {
+	n := &Network{w: load(), fft: fourier.NewFFT(fftSize)}
+	frames := fftFrames
+	for i, c := range n.w.convs {
+		n.layers[i] = make([]float32, (frames+2)*c.in)
+		frames = (frames + c.stride - 1) / c.stride
+	}
+	n.layers[4] = make([]float32, 3*hidden)
+	return n
+}
+
+// Next returns the probability that a chunk holds speech. A chunk of fewer than
+// ChunkSize samples is filled with silence.
+func (n *Network) Next(chunk []float32) float32 {
+	n.spectrum(chunk)
+	for i, c := range n.w.convs {
+		c.apply(n.layers[i+1], n.layers[i])
+	}
+	return n.recur(n.layers[4][hidden : 2*hidden])
+}
+
+// spectrum writes the magnitudes of four transforms, [frame][bin], to the first
+// layer. The chunk stands behind the last samples before it and is reflected at its
+// end.
+func (n *Network) spectrum(chunk []float32) {
+	const size = context + ChunkSize
+	clear(n.x[:])
+	for i, v := range n.before {
+		n.x[i] = float64(v)
+	}
+	for i, v := range chunk[:min(len(chunk), ChunkSize)] {
+		n.x[context+i] = float64(v)
+	}
+	for i := range context {
+		n.x[size+i] = n.x[size-2-i]
+		n.before[i] = float32(n.x[size-context+i])
+	}
+	for t := range fftFrames {
+		for i, w := range n.w.window {
+			n.frame[i] = w * n.x[t*fftHop+i]
+		}
+		n.fft.Coefficients(n.coeff[:], n.frame[:])
+		row := n.layers[0][(t+1)*bins:][:bins]
+		for k, c := range n.coeff {
+			re, im := real(c), imag(c)
+			row[k] = float32(math.Sqrt(float64(re*re) + float64(im*im)))
+		}
+	}
+}
+
+// apply computes dst = max(0, conv(src) + bias). Both have a row of zeros before
+// and behind.
+func (c *convolution) apply(dst, src []float32) {
+	frames := len(src)/c.in - 2
+	for t := 0; t < frames; t += c.stride {
+		x := src[t*c.in:][:3*c.in]
+		row := dst[(t/c.stride+1)*c.out:][:c.out]
+		for o := range row {
+			row[o] = max(0, dot(c.weight[o*3*c.in:][:3*c.in], x)+c.bias[o])
+		}
+	}
+}
+
+// recur steps the recurrent cell and returns the probability.
+func (n *Network) recur(x []float32) float32 {
+	for g := range n.gates {
+		n.gates[g] = dot(n.w.input[g*hidden:][:hidden], x) + dot(n.w.state[g*hidden:][:hidden], n.state[:]) + n.w.gateBias[g]
+	}
+	sum := n.w.headBias
+	for i := range hidden {
+		in, forget := sigmoid(n.gates[i]), sigmoid(n.gates[hidden+i])
+		cell, out := tanh(n.gates[2*hidden+i]), sigmoid(n.gates[3*hidden+i])
+		n.cell[i] = float32(forget*n.cell[i]) + float32(in*cell)
+		n.state[i] = out * tanh(n.cell[i])
+		sum += float32(n.w.head[i] * max(0, n.state[i]))
+	}
+	return sigmoid(sum)
+}
+
+func sigmoid(x float32) float32 { return 1 / (1 + kernel.Exp(-x)) }
+func tanh(x float32) float32    { return 1 - 2/(1+kernel.Exp(2*x)) }
+
+// dot returns Σ w[i]·x[i] in four partial sums. The products are rounded, so that no
+// compiler can fuse them.
+func dot(w, x []float32) float32 {
+	x = x[:len(w)]
+	var a, b, c, d float32
+	i := 0
+	for ; i+4 <= len(w); i += 4 {
+		u, v := w[i:i+4:i+4], x[i:i+4:i+4]
+		a += float32(u[0] * v[0])
+		b += float32(u[1] * v[1])
+		c += float32(u[2] * v[2])
+		d += float32(u[3] * v[3])
+	}
+	for ; i < len(w); i++ {
+		a += float32(w[i] * x[i])
+	}
+	return (a + b) + (c + d)
+}
