@@ -1,0 +1,83 @@
+package verity_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTerms checks that every name in the last column of docs/dev/TERMS.md is a type,
+// function, method or constant of ours: a term whose name has gone fails.
+func TestTerms(t *testing.T) {
+	raw, err := os.ReadFile("docs/dev/TERMS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("(?m)^\\|.*\\| (`[A-Za-z.]+`) \\|$").FindAllStringSubmatch(string(raw), -1)
+	if len(named) < 30 {
+		t.Fatalf("%d terms with a name found: the table is not read right", len(named))
+	}
+	exported := map[string]map[string]bool{}
+	for _, m := range named {
+		dir, name, _ := strings.Cut(strings.Trim(m[1], "`"), ".")
+		if exported[dir] == nil {
+			exported[dir] = exportedNames(t, dir)
+		}
+		if !exported[dir][name] {
+			t.Errorf("docs/dev/TERMS.md names %s.%s, which does not exist", dir, name)
+		}
+	}
+}
+
+// exportedNames returns the exported names of a package, methods as Type.Method.
+func exportedNames(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no package (%v)", dir, err)
+	}
+	names := map[string]bool{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			addNames(names, d)
+		}
+	}
+	return names
+}
+
+func addNames(names map[string]bool, d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		name := d.Name.Name
+		if d.Recv != nil {
+			of := d.Recv.List[0].Type
+			if star, ok := of.(*ast.StarExpr); ok {
+				of = star.X
+			}
+			if id, ok := of.(*ast.Ident); ok {
+				name = id.Name + "." + name
+			}
+		}
+		names[name] = true
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				names[spec.Name.Name] = true
+			case *ast.ValueSpec:
+				for _, id := range spec.Names {
+					names[id.Name] = true
+				}
+			}
+		}
+	}
+}
