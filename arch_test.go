@@ -21,12 +21,15 @@ type room struct {
 	may []string
 }
 
+// formats are the rooms that read files of weights, for package model.
+var formats = []string{"internal/ctranslate2", "internal/ggml", "internal/safetensors", "internal/sniff", "internal/torch", "internal/weights"}
+
 var plan = map[string]room{
 	".": {"the façade for library users: one call for a model, one for a transcript", []string{"audio", "model", "precision", "transcribe", "transcript"}},
 
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend"}},
 	"tokenizer":  {"text and tokens; stands beside the pipeline", []string{"internal/sniff"}},
-	"model":      {"a file or directory becomes named weights; no arithmetic", []string{"internal/frontend", "internal/quant", "internal/safetensors", "internal/sniff", "internal/tensor", "internal/weights"}},
+	"model":      {"a file or directory becomes named weights; no arithmetic", append(formats, "internal/frontend", "internal/quant", "internal/tensor")},
 	"vad":        {"which parts of a clip hold speech, by a small network of its own", []string{"audio", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
@@ -60,7 +63,10 @@ var plan = map[string]room{
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
 	"internal/quant":       {"the codec of weights in few bits, which kernels, model and quantize share", []string{"internal/tensor"}},
-	"internal/safetensors": {"a file format", []string{"internal/tensor", "internal/weights"}},
+	"internal/safetensors": {"a file format", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
+	"internal/ctranslate2": {"a file format, of faster-whisper", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
+	"internal/ggml":        {"a file format, of whisper.cpp", []string{"internal/tensor", "internal/weights"}},
+	"internal/torch":       {"a file format, of openai/whisper: pickles read without running them", []string{"internal/tensor", "internal/weights"}},
 	"internal/sniff":       {"what a file is that stands where another belongs, for errors", nil},
 	"internal/weights":     {"mapped files of named tensors, for all formats; their faults become errors", []string{"internal/sniff", "internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},

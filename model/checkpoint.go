@@ -42,22 +42,27 @@ type Checkpoint struct {
 	store *store
 }
 
-// Open opens a checkpoint: a directory. All weights of the network are checked to
+// Open opens a checkpoint: a directory, or a file of openai/whisper or of
+// whisper.cpp; see the package's documentation. All weights of the network are checked to
 // be there in the right shape; the encoder's may be absent altogether, as in an
 // assistant that shares the encoder of its target. ctx also ends the later reading
 // of weights, as [Checkpoint.WithContext] does.
 //
 // The error is a *[TensorError], a *[ConfigError], or wraps [ErrNotCheckpoint],
 // [ErrChanged] or an error of the file system.
-func Open(ctx context.Context, dir string) (*Checkpoint, error) {
-	if st, err := os.Stat(dir); err != nil {
-		return nil, notFound(dir, err)
-	} else if !st.IsDir() {
-		return nil, notDirectory(dir)
+func Open(ctx context.Context, name string) (*Checkpoint, error) {
+	st, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, notFound(name, err)
+	case st.IsDir():
+		return open(ctx, os.DirFS(name), name, func(file string, parse weights.Parser) (*weights.File, error) {
+			return weights.Open(filepath.Join(name, file), parse)
+		})
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: %w: not a regular file", name, ErrNotCheckpoint)
 	}
-	return open(ctx, os.DirFS(dir), dir, func(file string, parse weights.Parser) (*weights.File, error) {
-		return weights.Open(filepath.Join(dir, file), parse)
-	})
+	return openFile(ctx, name)
 }
 
 // OpenFS opens the checkpoint at the root of a file system, such as an embedded
@@ -74,6 +79,9 @@ func OpenFS(fsys fs.FS, name string) (*Checkpoint, error) {
 
 func open(ctx context.Context, fsys fs.FS, name string, file opener) (_ *Checkpoint, err error) {
 	c := &Checkpoint{Name: name, ctx: ctx, fsys: fsys}
+	if isCTranslate2(fsys) {
+		return c.finish(c.openCTranslate2(file))
+	}
 	if err := c.readSettings(); err != nil {
 		return nil, err
 	}
@@ -86,11 +94,21 @@ func open(ctx context.Context, fsys fs.FS, name string, file opener) (_ *Checkpo
 		}
 		return file(at, parse)
 	})
-	if err != nil {
-		return nil, err
+	return c.finish(err)
+}
+
+// finish returns c if opening it gave no error and all weights are there.
+func (c *Checkpoint) finish(err error) (*Checkpoint, error) {
+	if err == nil {
+		err = c.Err()
 	}
-	if err := c.check(); err != nil {
-		c.Close()
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		if c.store != nil {
+			c.Close()
+		}
 		return nil, err
 	}
 	return c, nil

@@ -75,46 +75,22 @@ func parseConfig(file string, b []byte) (*config, Dims, error) {
 	if c.Activation != "" && c.Activation != "gelu" {
 		return nil, Dims{}, &ConfigError{file, "activation_function", fmt.Sprintf("is %.40q, want \"gelu\"", c.Activation)}
 	}
-	var d Dims
-	for _, f := range []struct {
-		name string
-		n    number
-		most int // several times any model's: a crafted file of 5 MB must not take minutes
-		to   []*int
-	}{
-		{"num_mel_bins", c.NumMelBins, 1 << 10, []*int{&d.MelBins}},
-		{"max_source_positions", c.MaxSource, 6000, []*int{&d.AudioPositions}},
-		{"d_model", c.DModel, 1 << 16, []*int{&d.AudioWidth, &d.TextWidth}},
-		{"encoder_attention_heads", c.EncoderHeads, 1 << 10, []*int{&d.AudioHeads}},
-		{"encoder_layers", c.EncoderLayers, 128, []*int{&d.AudioLayers}},
-		{"encoder_ffn_dim", c.EncoderFFN, 1 << 18, []*int{&d.AudioFFN}},
-		{"vocab_size", c.VocabSize, 1 << 22, []*int{&d.Vocab}},
-		{"max_target_positions", c.MaxTarget, 8192, []*int{&d.TextPositions}},
-		{"decoder_attention_heads", c.DecoderHeads, 1 << 10, []*int{&d.TextHeads}},
-		{"decoder_layers", c.DecoderLayers, 128, []*int{&d.TextLayers}},
-		{"decoder_ffn_dim", c.DecoderFFN, 1 << 18, []*int{&d.TextFFN}},
+	d := Dims{
+		MelBins: c.NumMelBins.v, AudioPositions: c.MaxSource.v, AudioWidth: c.DModel.v, AudioHeads: c.EncoderHeads.v,
+		AudioLayers: c.EncoderLayers.v, AudioFFN: c.EncoderFFN.v, Vocab: c.VocabSize.v, TextPositions: c.MaxTarget.v,
+		TextWidth: c.DModel.v, TextHeads: c.DecoderHeads.v, TextLayers: c.DecoderLayers.v, TextFFN: c.DecoderFFN.v,
+	}
+	for name, n := range map[string]number{
+		"num_mel_bins": c.NumMelBins, "max_source_positions": c.MaxSource, "d_model": c.DModel,
+		"encoder_attention_heads": c.EncoderHeads, "encoder_layers": c.EncoderLayers, "encoder_ffn_dim": c.EncoderFFN,
+		"vocab_size": c.VocabSize, "max_target_positions": c.MaxTarget, "decoder_attention_heads": c.DecoderHeads,
+		"decoder_layers": c.DecoderLayers, "decoder_ffn_dim": c.DecoderFFN,
 	} {
-		switch {
-		case !f.n.ok:
-			return nil, Dims{}, &ConfigError{file, f.name, "is missing"}
-		case f.n.v < 1 || f.n.v > f.most:
-			return nil, Dims{}, &ConfigError{file, f.name, fmt.Sprintf("is %d, want 1 … %d", f.n.v, f.most)}
-		}
-		for _, p := range f.to {
-			*p = f.n.v
+		if !n.ok {
+			return nil, Dims{}, &ConfigError{file, name, "is missing"}
 		}
 	}
-	if err := checkHeads(file, "encoder_attention_heads", d.AudioWidth, d.AudioHeads); err != nil {
-		return nil, Dims{}, err
-	}
-	return &c, d, checkHeads(file, "decoder_attention_heads", d.TextWidth, d.TextHeads)
-}
-
-func checkHeads(file, field string, width, heads int) error {
-	if width%heads != 0 {
-		return &ConfigError{file, field, fmt.Sprintf("is %d, which does not divide d_model, %d", heads, width)}
-	}
-	return nil
+	return &c, d, d.check(file, func(f field) string { return f.hf })
 }
 
 // parseJSON decodes one of the checkpoint's files and says which field is wrong.

@@ -24,6 +24,48 @@ type Dims struct {
 	TextFFN       int // 4·n_text_state; decoder_ffn_dim
 }
 
+// A field is one of the sizes: what upstreams call it and how large it may be.
+type field struct {
+	hf, openai string
+	value      int
+	most       int // several times any model's: a crafted file of 5 MB must not take minutes
+}
+
+func (d Dims) fields() []field {
+	return []field{
+		{"num_mel_bins", "n_mels", d.MelBins, 1 << 10},
+		{"max_source_positions", "n_audio_ctx", d.AudioPositions, 6000},
+		{"d_model", "n_audio_state", d.AudioWidth, 1 << 16},
+		{"encoder_attention_heads", "n_audio_head", d.AudioHeads, 1 << 10},
+		{"encoder_layers", "n_audio_layer", d.AudioLayers, 128},
+		{"encoder_ffn_dim", "encoder's MLP width", d.AudioFFN, 1 << 18},
+		{"vocab_size", "n_vocab", d.Vocab, 1 << 22},
+		{"max_target_positions", "n_text_ctx", d.TextPositions, 8192},
+		{"d_model", "n_text_state", d.TextWidth, 1 << 16},
+		{"decoder_attention_heads", "n_text_head", d.TextHeads, 1 << 10},
+		{"decoder_layers", "n_text_layer", d.TextLayers, 128},
+		{"decoder_ffn_dim", "decoder's MLP width", d.TextFFN, 1 << 18},
+	}
+}
+
+// check returns an error about the first size that is out of range; name chooses
+// the word for it.
+func (d Dims) check(file string, name func(field) string) error {
+	fields := d.fields()
+	for _, f := range fields {
+		if f.value < 1 || f.value > f.most {
+			return &ConfigError{file, name(f), fmt.Sprintf("is %d, want 1 … %d", f.value, f.most)}
+		}
+	}
+	for _, at := range [][2]int{{2, 3}, {8, 9}} {
+		if width, heads := fields[at[0]], fields[at[1]]; width.value%heads.value != 0 {
+			return &ConfigError{file, name(heads), fmt.Sprintf("is %d, which does not divide %s, %d",
+				heads.value, name(width), width.value)}
+		}
+	}
+	return nil
+}
+
 // WindowFrames returns the frames of mel in one window: the second convolution
 // halves their number.
 func (d Dims) WindowFrames() int { return 2 * d.AudioPositions }

@@ -3,9 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,8 +18,8 @@ import (
 var sizeName = regexp.MustCompile(`^(openai/whisper-|whisper-|distil-whisper/distil-|distil-)?` +
 	`(tiny|base|small|medium)(\.en)?$|^(openai/whisper-|whisper-|distil-whisper/distil-|distil-)?(large(-v[1-3](\.5)?)?(-turbo)?|turbo)$`)
 
-const wantFiles = "config.json, generation_config.json, preprocessor_config.json, tokenizer.json " +
-	"(or vocab.json and merges.txt) and model.safetensors"
+const wantFiles = "config.json and model.safetensors, and if there are any tokenizer.json (or vocab.json and " +
+	"merges.txt), generation_config.json and preprocessor_config.json"
 
 // notFound explains a path that is not there.
 func notFound(dir string, err error) error {
@@ -32,23 +30,16 @@ func notFound(dir string, err error) error {
 	return fmt.Errorf("opening the model: %w", err)
 }
 
-// notDirectory explains a file by its first bytes.
-func notDirectory(file string) error {
-	what := "a file"
-	head := make([]byte, 4)
-	if f, err := os.Open(file); err == nil {
-		io.ReadFull(f, head)
-		f.Close()
-	}
-	switch {
-	case string(head) == "lmgg" || string(head) == "GGUF":
-		what = "a ggml file, the format of whisper.cpp"
-	case strings.HasPrefix(string(head), "PK"):
-		what = "a PyTorch file, as openai/whisper downloads them"
-	case strings.HasSuffix(file, ".safetensors"):
+// notModel explains a file that is no model by its first bytes.
+func notModel(file string, head []byte) error {
+	if strings.HasSuffix(file, ".safetensors") {
 		return fmt.Errorf("%s: %w: it is a file; name its directory, %s", file, ErrNotCheckpoint, filepath.Dir(file))
 	}
-	return fmt.Errorf("%s: %w: it is %s; want a directory with %s", file, ErrNotCheckpoint, what, wantFiles)
+	if kind, ok := sniff.What(head); ok {
+		return fmt.Errorf("%s: %w: %v", file, ErrNotCheckpoint, kind)
+	}
+	return fmt.Errorf("%s: %w: it is a file; want a directory with %s, or a .pt file of openai/whisper, "+
+		"or a ggml file of whisper.cpp", file, ErrNotCheckpoint, wantFiles)
 }
 
 // noConfig explains a directory without config.json.
@@ -57,7 +48,9 @@ func noConfig(fsys fs.FS, dir string) error {
 	if found, _ := fs.Glob(fsys, "snapshots/*/config.json"); len(found) > 0 {
 		hint = "this is a cache of the model hub: name " + filepath.Join(dir, filepath.Dir(found[0]))
 	} else if found, _ := fs.Glob(fsys, "ggml-*.bin"); len(found) > 0 {
-		hint = found[0] + " is a ggml file, the format of whisper.cpp; " + hint
+		hint = found[0] + " is a ggml file, the format of whisper.cpp: name the file itself, " + filepath.Join(dir, found[0])
+	} else if found, _ := fs.Glob(fsys, "*.pt"); len(found) > 0 {
+		hint = found[0] + " may be a checkpoint of openai/whisper: name the file itself, " + filepath.Join(dir, found[0])
 	}
 	return fmt.Errorf("%s: %w: there is no config.json: %s", dir, ErrNotCheckpoint, hint)
 }
@@ -75,7 +68,7 @@ func hasWeights(fsys fs.FS, dir string) error {
 		}
 	}
 	hint := ""
-	for _, other := range []string{"tf_model.h5", "flax_model.msgpack", "model.bin"} {
+	for _, other := range []string{"tf_model.h5", "flax_model.msgpack"} {
 		if _, err := fs.Stat(fsys, other); err == nil {
 			hint = "; " + other + " is not read"
 		}

@@ -433,9 +433,9 @@ func TestMistakes(t *testing.T) {
 		{"a cache of the hub", fstest.MapFS{"snapshots/abc/config.json": file(tinyConfig)}, ".", []string{"cache of the model hub", "snapshots/abc"}},
 		{"a directory with ggml files", fstest.MapFS{"ggml-tiny.bin": file("")}, ".", []string{"ggml-tiny.bin is a ggml file"}},
 		{"the weights themselves", fstest.MapFS{"model.safetensors": file("")}, "model.safetensors", []string{"name its directory"}},
-		{"a ggml file", fstest.MapFS{"m.bin": file("lmgg....")}, "m.bin", []string{"ggml", "whisper.cpp", "config.json"}},
-		{"a GGUF file", fstest.MapFS{"m.gguf": file("GGUF....")}, "m.gguf", []string{"ggml", "whisper.cpp"}},
-		{"a PyTorch file", fstest.MapFS{"tiny.pt": file("PK\x03\x04")}, "tiny.pt", []string{"PyTorch", "openai/whisper"}},
+		{"a directory with a PyTorch file", fstest.MapFS{"tiny.pt": file("")}, ".", []string{"name the file itself", "tiny.pt"}},
+		{"a GGUF file", fstest.MapFS{"m.gguf": file("GGUF....")}, "m.gguf", []string{"GGUF", "llama.cpp", "ggml-"}},
+		{"an HTML page", fstest.MapFS{"m.pt": file("<!doctype html>")}, "m.pt", []string{"HTML page"}},
 		{"another file", fstest.MapFS{"x.txt": file("")}, "x.txt", []string{"it is a file; want a directory"}},
 	}
 	for _, tt := range tests {

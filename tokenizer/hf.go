@@ -181,20 +181,35 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 // hfTable puts a vocabulary together from what the files say. Text tokens are
 // spelled in the byte-level alphabet, special and added tokens as they are.
 func hfTable(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON, whole bool) (table, error) {
-	names, special, err := nameTokens(file, vocab, added)
+	text, known, special, err := textTokens(file, vocab, added)
 	if err != nil {
 		return table{}, err
 	}
+	if len(merges) == 0 && !whole && len(vocab) > mostWithoutMerges {
+		return table{}, &Error{File: file, Thing: "merges", Err: ErrMissing,
+			Got: fmt.Sprintf("none, of a vocabulary of %d tokens", len(vocab)), Remedy: damaged}
+	}
+	b := newBPE(text, known)
+	b.whole = whole
+	b.pairs, err = hfMerges(file, vocab, merges)
+	return table{b, special}, err
+}
+
+// mostWithoutMerges is the largest vocabulary that may come without merges, as one of
+// whole words does. With more, prompts would be spelled byte by byte.
+const mostWithoutMerges = 1000
+
+// textTokens returns the bytes of text tokens by id, which ids those are, and the special
+// tokens.
+func textTokens(file string, vocab map[string]int64, added []addedToken) ([]string, []bool, map[string]Token, error) {
+	names, special, err := nameTokens(file, vocab, added)
 	text, known := make([]string, len(names)), make([]bool, len(names))
 	for id, name := range names {
 		if known[id] = name.text; name.text {
 			text[id] = name.bytes()
 		}
 	}
-	b := newBPE(text, known)
-	b.whole = whole
-	b.pairs, err = hfMerges(file, vocab, merges)
-	return table{b, special}, err
+	return text, known, special, err
 }
 
 // A name is the spelling of an id. The zero value is for an id without one.

@@ -22,8 +22,10 @@ const (
 //	vocab  the model's vocabulary size (vocab_size in config.json), 0 if unknown
 //
 // It takes tokenizer.json, or else vocab.json with merges.txt and, if there is
-// one, added_tokens.json. Without any of these files it takes the embedded table
-// that fits vocab, as [Embedded] does.
+// one, added_tokens.json; or else openai's list of ranks (multilingual.tiktoken or
+// gpt2.tiktoken; vocabulary.tiktoken from inside a ggml file), or CTranslate2's list
+// of spellings (vocabulary.json or vocabulary.txt). Without any of these files it
+// takes the embedded table that fits vocab, as [Embedded] does.
 //
 // Older files do not list the timestamps; they are then the ids after
 // <|notimestamps|> up to vocab. Other errors than those of reading are [Error]s.
@@ -39,6 +41,11 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 	}{
 		{"tokenizer.json", loadTokenizerJSON},
 		{"vocab.json", loadVocabMerges},
+		{"vocabulary.tiktoken", loadTiktoken("vocabulary.tiktoken", vocab)},
+		{"multilingual.tiktoken", loadTiktoken("multilingual.tiktoken", vocab)},
+		{"gpt2.tiktoken", loadTiktoken("gpt2.tiktoken", vocab)},
+		{"vocabulary.json", loadWordsJSON},
+		{"vocabulary.txt", loadWordsText},
 	} {
 		tab, err := try.parse(d)
 		if err == nil {

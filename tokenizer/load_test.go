@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -337,6 +338,108 @@ func with(files fstest.MapFS, name, content string) fstest.MapFS {
 	return files
 }
 
+// TestLists writes an embedded table as the lists that openai and CTranslate2 keep,
+// and compares the tokens.
+func TestLists(t *testing.T) {
+	for _, vocab := range []int{vocabEnglish, vocabLarge3} {
+		want := embedded(t, vocab)
+		var ranks, words []byte
+		for id, s := range want.bpe.text {
+			code := base64.StdEncoding.EncodeToString([]byte(s))
+			if s == "" {
+				code = "="
+			}
+			ranks = fmt.Appendf(ranks, "%s %d\n", code, id)
+		}
+		spellings := make([]string, vocab)
+		for id := range spellings {
+			if name, ok := want.special[Token(id)]; ok {
+				spellings[id] = name
+			} else {
+				spellings[id] = spelling(want.bpe.text[id])
+			}
+			words = append(words, spellings[id]+"\n"...)
+		}
+		list, err := json.Marshal(spellings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string][]byte{"vocabulary.tiktoken": ranks, "gpt2.tiktoken": ranks, "vocabulary.txt": words,
+			"vocabulary.json": list} {
+			got, err := Load(fstest.MapFS{file: {Data: content}}, "d", vocab)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !maps.Equal(got.special, want.special) || got.Size() != want.Size() || got.EOT != want.EOT {
+				t.Errorf("%s: special tokens differ", file)
+			}
+			gen := newGenerator(t)
+			for i := range 300 {
+				text := gen.text(1<<52 + uint64(i))
+				if g, w := got.Encode(text), want.Encode(text); !slices.Equal(g, w) || got.Decode(g) != want.Decode(w) {
+					t.Fatalf("%s: Encode(%q) = %v, want %v", file, text, g, w)
+				}
+			}
+		}
+	}
+}
+
+// spelling returns bytes in the byte-level alphabet.
+func spelling(s string) string {
+	var out strings.Builder
+	for i := range len(s) {
+		for r, b := range byteOf {
+			if b == s[i] {
+				out.WriteRune(r)
+			}
+		}
+	}
+	return out.String()
+}
+
+func TestListErrors(t *testing.T) {
+	many := func(n int) string {
+		var words []string
+		for i := range n {
+			words = append(words, fmt.Sprintf(`"w%d":%d`, i, i+5))
+		}
+		return `"vocab":{` + strings.Join(words, ",") + `}`
+	}
+	for _, tt := range []struct {
+		name, file, content string
+		vocab               int
+		err                 error
+		want                string
+	}{
+		{"no rank", "vocabulary.tiktoken", "QQ==\n", 0, ErrMalformed, "line 1"},
+		{"no base64", "vocabulary.tiktoken", "? 0\n", 0, ErrMalformed, "line 1"},
+		{"rank twice", "vocabulary.tiktoken", "QQ== 0\nQg== 0\n", 0, ErrMalformed, "line 2"},
+		{"rank too high", "vocabulary.tiktoken", "QQ== 1\n", 0, ErrMalformed, "rank below 1"},
+		{"another model's", "vocabulary.tiktoken", "QQ== 0\n", 51865, ErrUnsupported, "leaves 50355 languages"},
+		{"spelled twice", "vocabulary.txt", "a\nb\na\n", 0, ErrMalformed, `"a" twice`},
+		{"no list", "vocabulary.json", "{}", 0, ErrMalformed, "d/vocabulary.json: JSON"},
+		{"git-lfs pointer", "tokenizer.json", "version https://git-lfs.github.com/spec/v1\n", 0, ErrMalformed, "git lfs pull"},
+		{"HTML page", "tokenizer.json", "<!DOCTYPE html>", 0, ErrMalformed, "HTML page"},
+		{"no merges", "tokenizer.json", string(tiny(many(1001), "")["tokenizer.json"].Data), 0, ErrMissing, "merges: missing: got none, of a vocabulary of 1001"},
+	} {
+		_, err := Load(fstest.MapFS{tt.file: {Data: []byte(tt.content)}}, "d", tt.vocab)
+		if !errors.Is(err, tt.err) || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s: error = %v, want %v with %q", tt.name, err, tt.err, tt.want)
+		}
+	}
+}
+
+// FuzzLists checks the same as FuzzLoad for lists.
+func FuzzLists(f *testing.F) {
+	f.Add(uint8(0), []byte("QQ== 0\n= 1\n"), 1512)
+	f.Add(uint8(1), []byte(`["a","b","","<|endoftext|>","<|startoftranscript|>"]`), 0)
+	f.Add(uint8(2), []byte("a\nb\nab\n<|endoftext|>\n<|startoftranscript|>\n"), 9)
+	f.Fuzz(func(t *testing.T, kind uint8, raw []byte, vocab int) {
+		file := []string{"vocabulary.tiktoken", "vocabulary.json", "vocabulary.txt"}[kind%3]
+		checkLoaded(t, fstest.MapFS{file: {Data: raw}}, vocab)
+	})
+}
+
 // FuzzLoad checks that no file makes Load panic or yield a tokenizer that does.
 func FuzzLoad(f *testing.F) {
 	for _, files := range []fstest.MapFS{
@@ -348,20 +451,25 @@ func FuzzLoad(f *testing.F) {
 		f.Add(files["tokenizer.json"].Data, 20)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, vocab int) {
-		tok, err := Load(fstest.MapFS{"tokenizer.json": {Data: raw}}, "fuzz", vocab)
-		if err != nil {
-			if _, ok := errors.AsType[*Error](err); !ok {
-				t.Errorf("error of another type: %v", err)
-			}
-			return
-		}
-		tokens := []Token{-1, 0, tok.SOT, tok.EOT, Token(tok.Size())}
-		tokens = append(tokens, tok.Encode("ab a\xff <|en|> ☃")...)
-		tokens = append(tokens, tok.NonSpeech()...)
-		tok.DecodeWithTimestamps(tokens)
-		if got, want := streamed(tok, tokens), tok.Decode(tokens); got != want {
-			t.Errorf("Stream = %q, Decode = %q", got, want)
-		}
-		tok.SplitToWords(tokens, "ja")
+		checkLoaded(t, fstest.MapFS{"tokenizer.json": {Data: raw}}, vocab)
 	})
+}
+
+// checkLoaded uses every part of a tokenizer that loads.
+func checkLoaded(t *testing.T, files fstest.MapFS, vocab int) {
+	tok, err := Load(files, "fuzz", vocab)
+	if err != nil {
+		if _, ok := errors.AsType[*Error](err); !ok {
+			t.Errorf("error of another type: %v", err)
+		}
+		return
+	}
+	tokens := []Token{-1, 0, tok.SOT, tok.EOT, Token(tok.Size())}
+	tokens = append(tokens, tok.Encode("ab a\xff <|en|> ☃")...)
+	tokens = append(tokens, tok.NonSpeech()...)
+	tok.DecodeWithTimestamps(tokens)
+	if got, want := streamed(tok, tokens), tok.Decode(tokens); got != want {
+		t.Errorf("Stream = %q, Decode = %q", got, want)
+	}
+	tok.SplitToWords(tokens, "ja")
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 
+	"verity/internal/sniff"
 	"verity/internal/tensor"
 	"verity/internal/weights"
 )
@@ -56,6 +57,14 @@ var sizes = map[string]int64{
 // Parse checks the whole header of b and returns the tensors in the order of
 // their bytes. It is a weights.Parser.
 func Parse(b []byte) ([]weights.Entry, error) {
+	entries, err := parse(b)
+	if err != nil {
+		return nil, sniff.Hint(err, b)
+	}
+	return entries, nil
+}
+
+func parse(b []byte) ([]weights.Entry, error) {
 	if len(b) < 8 {
 		return nil, malformed("%d bytes, too short for a header", len(b))
 	}

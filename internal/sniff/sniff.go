@@ -7,6 +7,7 @@ package sniff
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 )
 
@@ -61,6 +62,14 @@ func What(head []byte) (Kind, bool) {
 		return Kind{"a file of zeros, as a download leaves that was cut off", again}, true
 	}
 	return Kind{}, false
+}
+
+// Hint returns err with what a file that begins with head is, if that is known.
+func Hint(err error, head []byte) error {
+	if kind, ok := What(head[:min(len(head), 512)]); ok {
+		return fmt.Errorf("%w; %v", err, kind)
+	}
+	return err
 }
 
 // String returns what the kind is and what to do.

@@ -3,8 +3,6 @@ package weights
 import (
 	"fmt"
 	"slices"
-
-	"verity/internal/sniff"
 )
 
 // A Parser reads what a file says of its tensors. The entries share b, which does
@@ -45,9 +43,6 @@ func newFile(r *region, parse Parser) (*File, error) {
 		f.entries, err = parse(r.data)
 		if err == nil {
 			return nil
-		}
-		if kind, ok := sniff.What(r.data[:min(len(r.data), 512)]); ok {
-			return fmt.Errorf("%s: %w; %v", r.path, err, kind)
 		}
 		return fmt.Errorf("%s: %w", r.path, err)
 	})

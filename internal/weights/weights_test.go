@@ -175,20 +175,12 @@ func TestOpenErrors(t *testing.T) {
 	if _, err := Open(dir, parseFloats); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("error = %v for a directory", err)
 	}
-	for content, want := range map[string]string{
-		"abc": "odd length",
-		"version https://git-lfs.github.com/spec/v1\noid": "git lfs pull",
-		"<!DOCTYPE html>": "HTML page",
-	} {
-		path := filepath.Join(dir, "x")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(path, parseFloats); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), path) {
-			t.Errorf("%q: error = %v, want %q", content, err, want)
-		}
+	path := filepath.Join(dir, "x")
+	os.WriteFile(path, []byte("abc"), 0o600)
+	if _, err := Open(path, parseFloats); err == nil || err.Error() != path+": odd length" {
+		t.Errorf("error = %v, want the parser's with the file's name", err)
 	}
-	path := filepath.Join(dir, "empty")
+	path = filepath.Join(dir, "empty")
 	os.WriteFile(path, nil, 0o600)
 	if f, err := Open(path, parseFloats); err != nil || f.Mapped() || f.Close() != nil {
 		t.Errorf("an empty file: %v", err)

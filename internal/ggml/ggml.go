@@ -1,0 +1,176 @@
+package ggml
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"verity/internal/tensor"
+	"verity/internal/weights"
+)
+
+const (
+	maxVocab   = 1 << 20
+	maxTensors = 1 << 15
+	maxName    = 256
+	maxDims    = 4
+	maxFilters = 1 << 20
+
+	versionFactor = 1000 // ftype is this times the version of the quantisation, plus the type
+)
+
+// ErrMalformed is the cause of every error about the content of a file.
+var ErrMalformed = errors.New("malformed ggml file")
+
+// Magic is what a file begins with.
+const Magic = "lmgg"
+
+// Hparams are the sizes in the header, by upstream's names.
+type Hparams struct {
+	Vocab, AudioCtx, AudioState, AudioHead, AudioLayer int
+	TextCtx, TextState, TextHead, TextLayer, Mels      int
+}
+
+// A Model is all that a file holds.
+type Model struct {
+	Hparams Hparams
+	Filters [2]int   // bins and frequencies of the mel filters
+	Vocab   []string // the bytes of the text tokens, by rank
+	Tensors []weights.Entry
+}
+
+// Parse reads a file. The tensors are views of b.
+func Parse(b []byte) (*Model, error) {
+	m, err := parse(weights.NewCursor(b))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return m, nil
+}
+
+func parse(c *weights.Cursor) (*Model, error) {
+	if magic := string(c.Bytes(4)); magic != Magic {
+		return nil, fmt.Errorf("it begins with %q, want %q", magic, Magic)
+	}
+	m := new(Model)
+	h := &m.Hparams
+	for _, p := range []*int{&h.Vocab, &h.AudioCtx, &h.AudioState, &h.AudioHead, &h.AudioLayer,
+		&h.TextCtx, &h.TextState, &h.TextHead, &h.TextLayer, &h.Mels} {
+		*p = c.Int32()
+	}
+	if ftype := c.Int32(); ftype/versionFactor == 1 {
+		return nil, errors.New("its quantisation is of version 1, of early 2023: want version 2: convert the model again")
+	}
+	m.Filters = [2]int{c.Int32(), c.Int32()}
+	n, ok := weights.Volume(m.Filters[:])
+	if c.Err() == nil && (!ok || n > maxFilters) {
+		return nil, fmt.Errorf("mel filters of %v", m.Filters)
+	}
+	c.Bytes(4 * n)
+	if err := m.readVocab(c); err != nil {
+		return nil, err
+	}
+	return m, m.readTensors(c)
+}
+
+func (m *Model) readVocab(c *weights.Cursor) error {
+	n := c.Int32()
+	switch {
+	case c.Err() != nil:
+		return c.Err()
+	case n < 0 || n > maxVocab || 4*n > c.Left():
+		return fmt.Errorf("a vocabulary of %d tokens, %d bytes before the end", n, c.Left())
+	}
+	m.Vocab = make([]string, 0, n)
+	for range n {
+		m.Vocab = append(m.Vocab, string(c.Bytes(c.Int32())))
+	}
+	if err := c.Err(); err != nil {
+		return fmt.Errorf("vocabulary: %w", err)
+	}
+	return nil
+}
+
+func (m *Model) readTensors(c *weights.Cursor) error {
+	seen := map[string]bool{}
+	for c.Left() > 0 {
+		e, err := readTensor(c)
+		switch {
+		case err != nil:
+			return err
+		case seen[e.Name]:
+			return fmt.Errorf("tensor %q stands twice", e.Name)
+		case len(m.Tensors) == maxTensors:
+			return fmt.Errorf("more than %d tensors", maxTensors)
+		}
+		seen[e.Name] = true
+		m.Tensors = append(m.Tensors, e)
+	}
+	return nil
+}
+
+// readTensor reads one tensor: what is said of it, and where its data lies.
+func readTensor(c *weights.Cursor) (weights.Entry, error) {
+	at := c.At()
+	dims, length, kind := c.Int32(), c.Int32(), c.Int32()
+	switch {
+	case c.Err() != nil:
+		return weights.Entry{}, c.Err()
+	case dims < 1 || dims > maxDims || length < 1 || length > maxName:
+		return weights.Entry{}, fmt.Errorf("byte %d: a tensor of %d dimensions with a name of %d bytes", at, dims, length)
+	}
+	shape := make([]int, dims)
+	for i := range shape {
+		shape[i] = c.Int32()
+	}
+	slices.Reverse(shape)
+	e := weights.Entry{Name: string(c.Bytes(length)), Shape: shape}
+	t, ok := types[kind]
+	n, fits := weights.Volume(shape)
+	switch {
+	case c.Err() != nil:
+		return e, c.Err()
+	case !ok:
+		return e, fmt.Errorf("tensor %q is of type %d, want f32, f16, q4_0, q4_1, q5_0, q5_1 or q8_0", e.Name, kind)
+	case !fits || shape[dims-1]%t.weights != 0:
+		return e, fmt.Errorf("tensor %q of type %s has shape %v", e.Name, t.name, shape)
+	}
+	e.Type, e.DType = t.name, t.dtype
+	e.Data = c.Bytes(n / t.weights * t.bytes)
+	if err := c.Err(); err != nil {
+		return e, fmt.Errorf("tensor %q %v: %w", e.Name, e, err)
+	}
+	if t.block != nil {
+		e.Decode = t.decoder(e.Data, n/shape[0])
+	}
+	return e, nil
+}
+
+// A blockType says how weights are stored.
+type blockType struct {
+	name    string
+	dtype   tensor.DType
+	bytes   int // of a block
+	weights int // in a block
+	block   func(dst []float32, b []byte)
+}
+
+var types = map[int]blockType{
+	0: {"f32", tensor.F32, 4, 1, nil},
+	1: {"f16", tensor.F16, 2, 1, nil},
+	2: {"q4_0", tensor.F32, 18, 32, q4_0},
+	3: {"q4_1", tensor.F32, 20, 32, q4_1},
+	6: {"q5_0", tensor.F32, 22, 32, q5_0},
+	7: {"q5_1", tensor.F32, 24, 32, q5_1},
+	8: {"q8_0", tensor.F32, 34, 32, q8_0},
+}
+
+// decoder returns the Decode of a tensor whose leading dimension has n values a row.
+func (t blockType) decoder(data []byte, n int) func(dst []byte, row int) {
+	return weights.Floats(n, func(dst []float32, row int) {
+		blocks := n / t.weights
+		for i := range blocks {
+			t.block(dst[i*t.weights:(i+1)*t.weights], data[(row*blocks+i)*t.bytes:][:t.bytes])
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package torch
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// saved returns an archive with this program and one storage of 16 bytes.
+func saved(t testing.TB, program string, more ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	files := append([]string{"m/data.pkl", program, "m/byteorder", "little", "m/data/0", "\x00\x00\x80\x3f\x00\x00\x00\x40\x00\x00\x40\x40\x00\x00\x80\x40"}, more...)
+	for i := 0; i < len(files); i += 2 {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: files[i], Method: zip.Store})
+		if err == nil {
+			_, err = f.Write([]byte(files[i+1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+const (
+	storageOf = "((X\x07\x00\x00\x00storagectorch\n%s\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK%ctQ"
+	rebuild   = "ctorch._utils\n_rebuild_tensor_v2\n"
+)
+
+// tensorOf returns a program that makes a tensor of the storage.
+func tensorOf(kind string, elements, first byte, shape, strides string) string {
+	// MARK storage first (shape) (strides) False OrderedDict() TUPLE REDUCE
+	return rebuild + "(" + strings.Replace(fmt.Sprintf(storageOf, kind, elements), "((", "(", 1) + "K" + string(first) +
+		"(" + shape + "t(" + strides + "t\x89ccollections\nOrderedDict\n)RtR"
+}
+
+func TestParse(t *testing.T) {
+	v, err := Parse(saved(t, "\x80\x02}q\x00(X\x01\x00\x00\x00aK\x07X\x01\x00\x00\x00l](K\x01M\x00\x02eX\x01\x00\x00\x00w"+
+		tensorOf("FloatStorage", 4, 1, "K\x01K\x03", "K\x09K\x01")+"u."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := v.(*Dict)
+	if a, _ := d.Get("a"); a != Value(int64(7)) || len(d.Keys) != 3 {
+		t.Errorf("a = %v, keys %v", a, d.Keys)
+	}
+	if l, _ := d.Get("l"); !slices.Equal(*l.(*[]Value), []Value{int64(1), int64(512)}) {
+		t.Errorf("l = %v", l)
+	}
+	w, _ := d.Get("w")
+	e := w.(*Tensor).Entry("w")
+	if got := e.Tensor(); !slices.Equal(got.Shape, []int{1, 3}) || !slices.Equal(got.Float32(), []float32{2, 3, 4}) {
+		t.Errorf("w = %v %v", got, got.Float32())
+	}
+}
+
+// TestRefused: nothing is called, and nothing is read past its storage.
+func TestRefused(t *testing.T) {
+	for _, tt := range []struct{ name, program, want string }{
+		{"a call of the system", "\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "it calls os.system, which is not run"},
+		{"a call of eval", "\x80\x04\x8c\x08builtins\x8c\x04eval\x93X\x01\x00\x00\x001\x85R.", "it calls builtins.eval"},
+		{"an instance", "\x80\x02(ios\nsystem\n.", "operation 0x69"},
+		{"a new object", "\x80\x02cbuiltins\nlist\n)\x81.", "operation 0x81"},
+		{"a reference elsewhere", "\x80\x02X\x01\x00\x00\x000Q.", "a reference that is no storage"},
+		{"another storage", "\x80\x02" + fmt.Sprintf(storageOf, "EvilStorage", 4), "a storage of type torch.EvilStorage"},
+		{"a storage too short", "\x80\x02" + fmt.Sprintf(storageOf, "FloatStorage", 5), "of 5 float32, the archive has 4"},
+		{"a tensor too long", "\x80\x02" + tensorOf("FloatStorage", 4, 1, "K\x04", "K\x01") + ".", "from element 1, its storage has 4"},
+		{"a transposed tensor", "\x80\x02" + tensorOf("FloatStorage", 4, 0, "K\x02K\x02", "K\x01K\x02") + ".", "strides [1 2]"},
+		{"a huge tensor", "\x80\x02" + tensorOf("FloatStorage", 4, 0, "J\xff\xff\xff\x7fK\x02", "K\x02K\x01") + ".", "a tensor of shape"},
+		{"a number as dictionary", "\x80\x02K\x01X\x01\x00\x00\x00aK\x01s.", "put into a int64"},
+		{"a list as key", "\x80\x02}]K\x01s.", "a key of type"},
+		{"nothing stored", "\x80\x02h\x07.", "not stored"},
+		{"an empty stack", "\x80\x020.", "the stack is empty"},
+		{"no mark", "\x80\x02t.", "there is no mark"},
+		{"no end", "\x80\x02}", "cut off?"},
+		{"long text", "\x80\x02X\xff\xff\xff\xffa", "cut off?"},
+		{"an old protocol", "\x80\x00N.", "protocol 0"},
+	} {
+		_, err := Parse(saved(t, tt.program))
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestArchive(t *testing.T) {
+	good := saved(t, "\x80\x02N.")
+	for name, tt := range map[string]struct {
+		b    []byte
+		want string
+	}{
+		"cut off":       {good[:len(good)-9], "zip"},
+		"two folders":   {saved(t, "\x80\x02N.", "other/data.pkl", ""), "not in one folder"},
+		"twice":         {saved(t, "\x80\x02N.", "m/data.pkl", ""), "stands twice"},
+		"large program": {saved(t, strings.Repeat("N", maxPickle+1)), "more than 16777216 bytes"},
+	} {
+		_, err := Parse(tt.b)
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s: error = %v, want %q", name, err, tt.want)
+		}
+	}
+	if v, err := Parse(good); v != nil || err != nil {
+		t.Errorf("None = %v, %v", v, err)
+	}
+}
+
+func entries(v Value) (n int) {
+	switch v := v.(type) {
+	case *Dict:
+		for _, k := range v.Keys {
+			n += entries(v.values[k])
+		}
+	case *Tensor:
+		if e := v.Entry("t"); e.DType != 0 && len(e.Tensor().Float32()) != e.Len() {
+			panic("another number of values")
+		}
+		n++
+	}
+	return n
+}
+
+// FuzzPickle runs programs: whatever they leave can be read.
+func FuzzPickle(f *testing.F) {
+	f.Add([]byte("\x80\x02}q\x00(X\x01\x00\x00\x00aK\x07u."))
+	f.Add([]byte("\x80\x02" + tensorOf("FloatStorage", 4, 1, "K\x01K\x03", "K\x09K\x01") + "."))
+	f.Add([]byte("\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00\x8c\x01a\x94\x85N\x88\x89](G\x00\x00\x00\x00\x00\x00\x00\x00\x8a\x02\xff\xffJ\x00\x00\x00\x00e."))
+	if b, err := os.ReadFile("../../model/testdata/foreign/model.pt"); err == nil {
+		if z, err := zip.NewReader(bytes.NewReader(b), int64(len(b))); err == nil {
+			if program, err := (&archive{files: map[string]*zip.File{"data.pkl": z.File[0]}}).read("data.pkl", maxPickle); err == nil {
+				f.Add(program)
+			}
+		}
+	}
+	storage := make([]byte, 64)
+	f.Fuzz(func(t *testing.T, program []byte) {
+		v, err := newMachine(program, func(string) ([]byte, error) { return storage, nil }).run()
+		if err == nil {
+			if d, ok := v.(*Dict); ok && len(d.Keys) > 0 && d.values[d.Keys[0]] == v {
+				return // it holds itself
+			}
+			if _, ok := v.(*Tensor); ok {
+				entries(v)
+			}
+		}
+	})
+}
+
+// FuzzParse changes whole archives.
+func FuzzParse(f *testing.F) {
+	if b, err := os.ReadFile("../../model/testdata/foreign/model.pt"); err == nil {
+		f.Add(b)
+	}
+	f.Add(saved(f, "\x80\x02N."))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, err := Parse(b); err != nil && !errors.Is(err, ErrMalformed) {
+			t.Fatalf("error %v is not ErrMalformed", err)
+		}
+	})
+}

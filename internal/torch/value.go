@@ -1,0 +1,132 @@
+package torch
+
+import (
+	"fmt"
+	"slices"
+
+	"verity/internal/tensor"
+	"verity/internal/weights"
+)
+
+// A Value is one of nil, bool, int64, float64, string, []Value, *[]Value (a list),
+// *Dict or *Tensor.
+type Value any
+
+// A Dict is a dictionary, in the order of its keys' first use.
+type Dict struct {
+	Keys   []Value
+	values map[Value]Value
+}
+
+// Get returns the value of a key that is a string.
+func (d *Dict) Get(key string) (Value, bool) {
+	v, ok := d.values[key]
+	return v, ok
+}
+
+// set adds a key or replaces its value. Only strings and integers are keys.
+func (d *Dict) set(key, v Value) error {
+	switch key.(type) {
+	case string, int64:
+	default:
+		return fmt.Errorf("a key of type %T", key)
+	}
+	if _, ok := d.values[key]; !ok {
+		d.Keys = append(d.Keys, key)
+	}
+	if d.values == nil {
+		d.values = map[Value]Value{}
+	}
+	d.values[key] = v
+	return nil
+}
+
+// A Tensor is a tensor: a part of a storage.
+type Tensor struct {
+	Shape []int
+	kind  storageKind
+	data  []byte
+}
+
+// Entry returns the tensor under a name.
+func (t *Tensor) Entry(name string) weights.Entry {
+	return weights.Entry{Name: name, Shape: t.Shape, Type: t.kind.name, DType: t.kind.dtype, Data: t.data}
+}
+
+// A storageKind is a type of numbers.
+type storageKind struct {
+	name  string
+	size  int
+	dtype tensor.DType // 0 if the network can have no such tensor
+}
+
+var storageKinds = map[string]storageKind{
+	"FloatStorage":    {"float32", 4, tensor.F32},
+	"HalfStorage":     {"float16", 2, tensor.F16},
+	"BFloat16Storage": {"bfloat16", 2, tensor.BF16},
+	"DoubleStorage":   {"float64", 8, 0},
+	"LongStorage":     {"int64", 8, 0},
+	"IntStorage":      {"int32", 4, 0},
+	"ShortStorage":    {"int16", 2, 0},
+	"CharStorage":     {"int8", 1, 0},
+	"ByteStorage":     {"uint8", 1, 0},
+	"BoolStorage":     {"bool", 1, 0},
+}
+
+// A storage is what a tensor takes its numbers from.
+type storage struct {
+	kind storageKind
+	data []byte
+}
+
+// newTensor makes the tensor that _rebuild_tensor_v2 would: of a storage, the
+// first element, shape and strides. It must be dense and row-major.
+func newTensor(args []Value) (*Tensor, error) {
+	if len(args) < 4 {
+		return nil, fmt.Errorf("a tensor of %d arguments", len(args))
+	}
+	s, isStorage := args[0].(*storage)
+	first, isInt := args[1].(int64)
+	shape, ok1 := ints(args[2])
+	strides, ok2 := ints(args[3])
+	if !isStorage || !isInt || !ok1 || !ok2 || len(shape) != len(strides) || len(shape) > maxDims {
+		return nil, fmt.Errorf("a tensor of %T, %T, %T, %T", args[0], args[1], args[2], args[3])
+	}
+	n, fits := weights.Volume(shape)
+	if !fits {
+		return nil, fmt.Errorf("a tensor of shape %v", shape)
+	}
+	want := 1
+	for i, d := range slices.Backward(shape) {
+		if d > 1 && strides[i] != want {
+			return nil, fmt.Errorf("a tensor of shape %v with strides %v, want a dense one: save it with .contiguous()", shape, strides)
+		}
+		want *= d
+	}
+	have := int64(len(s.data) / s.kind.size)
+	if first < 0 || first > have || int64(n) > have-first {
+		return nil, fmt.Errorf("a tensor of shape %v from element %d, its storage has %d", shape, first, have)
+	}
+	at := int(first) * s.kind.size
+	end := at + n*s.kind.size
+	return &Tensor{shape, s.kind, s.data[at:end:end]}, nil
+}
+
+const maxDims = 8
+
+// ints returns the numbers of a tuple.
+func ints(v Value) ([]int, bool) {
+	tuple, ok := v.([]Value)
+	if !ok {
+		return nil, false
+	}
+	list := make([]int, len(tuple))
+	for i, x := range tuple {
+		n, ok := x.(int64)
+		if !ok || n != int64(int(n)) {
+			return nil, false
+		}
+		list[i] = int(n)
+	}
+	return list, true
+}

@@ -1,0 +1,267 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"verity/internal/ctranslate2"
+	"verity/internal/sniff"
+	"verity/internal/weights"
+)
+
+// ct2File holds the weights of a checkpoint of CTranslate2, as faster-whisper keeps
+// them.
+const ct2File = "model.bin"
+
+// isCTranslate2 reports whether a directory is such a checkpoint.
+func isCTranslate2(fsys fs.FS) bool {
+	return sniff.Exists(fsys, ct2File) && !sniff.Exists(fsys, singleFile) && !sniff.Exists(fsys, indexFile)
+}
+
+// openCTranslate2 opens the checkpoint in c's directory. Its sizes are those of its
+// variables; config.json only speaks of decoding.
+func (c *Checkpoint) openCTranslate2(open opener) error {
+	file := path.Join(c.Name, ct2File)
+	c.store = &store{name: file, weights: map[string]Weight{}}
+	f, err := open(ct2File, func(b []byte) ([]weights.Entry, error) {
+		m, err := ctranslate2.Parse(b)
+		if err != nil {
+			return nil, err
+		}
+		n := &ct2Network{Model: m, file: file, tied: true}
+		entries, err := n.entries()
+		c.Dims, c.tied = n.dims, n.tied
+		return entries, err
+	})
+	if err != nil {
+		return err
+	}
+	c.store.files = []*weights.File{f}
+	if err := c.store.addAll(f, f.Entries()); err != nil {
+		return err
+	}
+	if err := c.ct2Generation(); err != nil {
+		return err
+	}
+	if err := c.ct2Vocabulary(); err != nil {
+		return err
+	}
+	file, b, err := c.readFirst("preprocessor_config.json")
+	if err == nil {
+		c.Features, err = parseFeatures(file, b, c.Dims)
+	}
+	return err
+}
+
+// ct2Generation reads what config.json says of decoding.
+func (c *Checkpoint) ct2Generation() error {
+	c.Generation = defaultGeneration(c.Dims)
+	file, b, err := c.readFirst("config.json")
+	if err != nil || b == nil {
+		return err
+	}
+	var f struct {
+		Suppress      []int  `json:"suppress_ids"`
+		SuppressBegin []int  `json:"suppress_ids_begin"`
+		Languages     []int  `json:"lang_ids"`
+		Alignment     []pair `json:"alignment_heads"`
+	}
+	if err := parseJSON(file, b, &f); err != nil {
+		return err
+	}
+	p := &generationParser{file: file, dims: c.Dims}
+	c.Generation.SuppressTokens = p.list(f.Suppress)
+	c.Generation.BeginSuppressTokens = p.list(f.SuppressBegin)
+	c.Generation.AlignmentHeads = p.heads(f.Alignment)
+	for _, id := range f.Languages {
+		p.id("lang_ids", number{id, true})
+	}
+	return p.err
+}
+
+// ct2Vocabulary compares the number of tokens with that of embeddings.
+func (c *Checkpoint) ct2Vocabulary() error {
+	const name = "vocabulary.json"
+	b, err := readJSON(c.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	file := path.Join(c.Name, name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	var tokens []json.RawMessage
+	if err := parseJSON(file, b, &tokens); err != nil {
+		return err
+	}
+	if len(tokens) != c.Dims.Vocab {
+		return &ConfigError{file, "", fmt.Sprintf("has %d tokens, %s has embeddings of %d", len(tokens), ct2File, c.Dims.Vocab)}
+	}
+	return nil
+}
+
+// A ct2Network gives the variables of a model our names.
+type ct2Network struct {
+	*ctranslate2.Model
+	file string
+	dims Dims
+	tied bool
+	list []weights.Entry
+	err  error
+}
+
+// entries returns all weights and sets the sizes.
+func (n *ct2Network) entries() ([]weights.Entry, error) {
+	if n.Spec != "WhisperSpec" {
+		return nil, fmt.Errorf("%w: it is a %.40q of CTranslate2, want \"WhisperSpec\"", ErrNotCheckpoint, n.Spec)
+	}
+	if err := n.sizes(); err != nil {
+		return nil, err
+	}
+	n.checkKind()
+	n.take("encoder/conv1/", "encoder.conv1.", "weight", "bias")
+	n.take("encoder/conv2/", "encoder.conv2.", "weight", "bias")
+	n.half("encoder", n.dims.AudioLayers)
+	n.rename("decoder/embeddings/weight", embedName)
+	n.half("decoder", n.dims.TextLayers)
+	n.head()
+	return n.list, n.err
+}
+
+// sizes reads the sizes off the variables.
+func (n *ct2Network) sizes() error {
+	dim := func(name string, axis int) int {
+		if e, ok := n.Variable(name); ok && axis < len(e.Shape) {
+			return e.Shape[axis]
+		}
+		return 0
+	}
+	scalar := func(name string) int {
+		v, _ := n.Int(name)
+		return v
+	}
+	layers := func(half string) (i int) {
+		for dim(fmt.Sprintf("%s/layer_%d/ffn/linear_0/weight", half, i), 0) > 0 {
+			i++
+		}
+		return i
+	}
+	n.dims = Dims{
+		MelBins: dim("encoder/conv1/weight", 1), AudioPositions: dim("encoder/position_encodings/encodings", 0),
+		AudioWidth: dim("encoder/conv1/weight", 0), AudioHeads: scalar("encoder/num_heads"), AudioLayers: layers("encoder"),
+		AudioFFN: dim("encoder/layer_0/ffn/linear_0/weight", 0), Vocab: dim("decoder/embeddings/weight", 0),
+		TextPositions: dim("decoder/position_encodings/encodings", 0), TextWidth: dim("decoder/embeddings/weight", 1),
+		TextHeads: scalar("decoder/num_heads"), TextLayers: layers("decoder"), TextFFN: dim("decoder/layer_0/ffn/linear_0/weight", 0),
+	}
+	return n.dims.check(n.file, func(f field) string { return f.openai })
+}
+
+// checkKind refuses settings that Whisper does not have. Activation 3 is GELU.
+func (n *ct2Network) checkKind() {
+	for _, half := range []string{"encoder/", "decoder/"} {
+		for name, want := range map[string]int{"pre_norm": 1, "activation": 3, "scale_embeddings": 0} {
+			if got, ok := n.Int(half + name); ok && got != want && n.err == nil {
+				n.err = &ConfigError{n.file, half + name, fmt.Sprintf("is %d, want %d", got, want)}
+			}
+		}
+	}
+}
+
+// variable returns a variable, or keeps the error that there is none.
+func (n *ct2Network) variable(name string) (weights.Entry, bool) {
+	e, ok := n.Variable(name)
+	if !ok && n.err == nil {
+		n.err = &TensorError{File: n.file, Name: name, Err: ErrMissing}
+	}
+	return e, ok
+}
+
+func (n *ct2Network) rename(from, to string) {
+	if e, ok := n.variable(from); ok {
+		e.Name = to
+		n.list = append(n.list, e)
+	}
+}
+
+// take renames variables whose last words stay the same.
+func (n *ct2Network) take(from, to string, words ...string) {
+	for _, w := range words {
+		n.rename(from+w, to+w)
+	}
+}
+
+func (n *ct2Network) norm(from, to string) {
+	n.rename(from+"/gamma", to+".weight")
+	n.rename(from+"/beta", to+".bias")
+}
+
+// half names the weights of the encoder or the decoder, but for what stands before
+// the layers.
+func (n *ct2Network) half(half string, layers int) {
+	n.rename(half+"/position_encodings/encodings", half+".embed_positions.weight")
+	for i := range layers {
+		from, to := fmt.Sprintf("%s/layer_%d/", half, i), fmt.Sprintf("%s.layers.%d.", half, i)
+		n.split(from+"self_attention/linear_0/", to+"self_attn.", "q_proj", "k_proj", "v_proj")
+		n.take(from+"self_attention/linear_1/", to+"self_attn.out_proj.", "weight", "bias")
+		n.norm(from+"self_attention/layer_norm", to+"self_attn_layer_norm")
+		if half == "decoder" {
+			n.take(from+"attention/linear_0/", to+"encoder_attn.q_proj.", "weight", "bias")
+			n.split(from+"attention/linear_1/", to+"encoder_attn.", "k_proj", "v_proj")
+			n.take(from+"attention/linear_2/", to+"encoder_attn.out_proj.", "weight", "bias")
+			n.norm(from+"attention/layer_norm", to+"encoder_attn_layer_norm")
+		}
+		n.take(from+"ffn/linear_0/", to+"fc1.", "weight", "bias")
+		n.take(from+"ffn/linear_1/", to+"fc2.", "weight", "bias")
+		n.norm(from+"ffn/layer_norm", to+"final_layer_norm")
+	}
+	n.norm(half+"/layer_norm", half+".layer_norm")
+}
+
+// split cuts one variable, whose rows are those of several products, into those. The
+// bias of keys is zero in Whisper; it is only kept if it is not.
+func (n *ct2Network) split(from, to string, products ...string) {
+	for _, word := range []string{"weight", "bias"} {
+		e, ok := n.variable(from + word)
+		if !ok {
+			continue
+		}
+		if len(e.Shape) == 0 || e.Shape[0]%len(products) != 0 {
+			n.err = &TensorError{File: n.file, Name: e.Name, Got: e.String(), Want: fmt.Sprintf("%d products", len(products)), Err: ErrShape}
+			return
+		}
+		rows := e.Shape[0] / len(products)
+		for i, p := range products {
+			part := e.Part(to+p+"."+word, i*rows, (i+1)*rows)
+			if p == "k_proj" && word == "bias" && allZero(part) {
+				continue
+			}
+			n.list = append(n.list, part)
+		}
+	}
+}
+
+func allZero(e weights.Entry) bool {
+	if e.DType == 0 {
+		return false
+	}
+	for _, v := range e.Tensor().Float32() {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// head adds the vocabulary head unless it is the token embedding.
+func (n *ct2Network) head() {
+	head, ok := n.Variable("decoder/projection/weight")
+	embed, there := n.Variable("decoder/embeddings/weight")
+	if ok && there && &head.Data[0] != &embed.Data[0] {
+		n.tied = false
+		head.Name = headName
+		n.list = append(n.list, head)
+	}
+}

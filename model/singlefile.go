@@ -1,0 +1,167 @@
+package model
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"verity/internal/ggml"
+	"verity/internal/torch"
+	"verity/internal/weights"
+)
+
+// vocabMultilingual is the size from which on openai/whisper and whisper.cpp take a
+// vocabulary for multilingual.
+const vocabMultilingual = 51865
+
+// openFile opens a checkpoint that is one file: its first bytes say what it is.
+func openFile(ctx context.Context, name string) (*Checkpoint, error) {
+	head := make([]byte, 512)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := io.ReadFull(f, head)
+	f.Close()
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	c := &Checkpoint{Name: name, ctx: ctx, fsys: memFS{}, tied: true}
+	switch head = head[:n]; {
+	case strings.HasSuffix(name, ".safetensors"):
+		return nil, notModel(name, head)
+	case strings.HasPrefix(string(head), ggml.Magic):
+		err = c.openSingle(c.parseGGML)
+	case strings.HasPrefix(string(head), torch.Magic):
+		err = c.openSingle(c.parseTorch)
+	default:
+		return nil, notModel(name, head)
+	}
+	return c.finish(err)
+}
+
+// openSingle opens the checkpoint's one file. parse returns its tensors and sets the
+// sizes.
+func (c *Checkpoint) openSingle(parse weights.Parser) error {
+	f, err := weights.Open(c.Name, parse)
+	if err != nil {
+		return err
+	}
+	c.store = &store{name: c.Name, files: []*weights.File{f}, weights: map[string]Weight{}}
+	if err := c.store.addAll(f, f.Entries()); err != nil {
+		return err
+	}
+	c.Generation = defaultGeneration(c.Dims)
+	c.Features, err = parseFeatures(c.Name, nil, c.Dims)
+	return err
+}
+
+// defaultGeneration is what openai's programs take for granted, who keep nothing
+// about decoding in their files.
+func defaultGeneration(d Dims) Generation {
+	return Generation{DecoderStartToken: NoToken, EOSToken: NoToken, NoTimestampsToken: NoToken, PrevSOTToken: NoToken,
+		Multilingual: d.Vocab >= vocabMultilingual}
+}
+
+// setDims takes over sizes that have openai's names. Its MLPs are four times as wide
+// as the network.
+func (c *Checkpoint) setDims(d Dims) error {
+	d.AudioFFN, d.TextFFN = 4*d.AudioWidth, 4*d.TextWidth
+	c.Dims = d
+	return d.check(c.Name, func(f field) string { return f.openai })
+}
+
+func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
+	m, err := ggml.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	h := m.Hparams
+	err = c.setDims(Dims{MelBins: h.Mels, AudioPositions: h.AudioCtx, AudioWidth: h.AudioState, AudioHeads: h.AudioHead,
+		AudioLayers: h.AudioLayer, Vocab: h.Vocab, TextPositions: h.TextCtx, TextWidth: h.TextState, TextHeads: h.TextHead,
+		TextLayers: h.TextLayer})
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Filters[0] != h.Mels:
+		return nil, fmt.Errorf("%w: n_mels is %d, its mel filters have %d bins", ErrConfig, h.Mels, m.Filters[0])
+	}
+	for i, e := range m.Tensors {
+		if n := len(e.Shape); n == 2 && e.Shape[1] == 1 && strings.HasSuffix(e.Name, ".bias") {
+			m.Tensors[i] = e.Reshaped(e.Shape[0]) // of a convolution
+		}
+	}
+	if len(m.Vocab) > 0 { // models for tests have none
+		c.fsys = memFS{"vocabulary.tiktoken": tiktoken(m.Vocab)}
+	}
+	return m.Tensors, nil
+}
+
+// tiktoken writes a vocabulary as openai does: a line for each token, its bytes in
+// base64 and its rank.
+func tiktoken(vocab []string) (lines []byte) {
+	for rank, s := range vocab {
+		text := base64.StdEncoding.EncodeToString([]byte(s))
+		if s == "" {
+			text = "=" // as in openai's own file
+		}
+		lines = fmt.Appendf(lines, "%s %d\n", text, rank)
+	}
+	return lines
+}
+
+func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
+	v, err := torch.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	saved, ok := v.(*torch.Dict)
+	if !ok {
+		return nil, fmt.Errorf("%w: it holds a %T, want a dictionary", ErrNotCheckpoint, v)
+	}
+	dims, ok1 := saved.Get("dims")
+	state, ok2 := saved.Get("model_state_dict")
+	sizes, ok3 := dims.(*torch.Dict)
+	tensors, ok4 := state.(*torch.Dict)
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return nil, fmt.Errorf("%w: want dims and model_state_dict, as in checkpoints of openai/whisper; if it is "+
+			"pytorch_model.bin of a model in Hugging Face layout, name its directory, %s", ErrNotCheckpoint, filepath.Dir(c.Name))
+	}
+	if err := c.torchDims(sizes); err != nil {
+		return nil, err
+	}
+	var entries []weights.Entry
+	for _, key := range tensors.Keys {
+		name, ok := key.(string)
+		if !ok {
+			continue
+		}
+		v, _ := tensors.Get(name)
+		if t, ok := v.(*torch.Tensor); ok {
+			entries = append(entries, t.Entry(name))
+		}
+	}
+	return entries, nil
+}
+
+// torchDims reads the dictionary dims.
+func (c *Checkpoint) torchDims(sizes *torch.Dict) error {
+	var d Dims
+	for name, to := range map[string]*int{
+		"n_mels": &d.MelBins, "n_audio_ctx": &d.AudioPositions, "n_audio_state": &d.AudioWidth, "n_audio_head": &d.AudioHeads,
+		"n_audio_layer": &d.AudioLayers, "n_vocab": &d.Vocab, "n_text_ctx": &d.TextPositions, "n_text_state": &d.TextWidth,
+		"n_text_head": &d.TextHeads, "n_text_layer": &d.TextLayers,
+	} {
+		v, _ := sizes.Get(name)
+		n, ok := v.(int64)
+		if !ok || n < 0 || n > 1<<31 {
+			return &ConfigError{c.Name, name, fmt.Sprintf("is %v, want an integer", v)}
+		}
+		*to = int(n)
+	}
+	return c.setDims(d)
+}
