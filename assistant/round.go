@@ -94,6 +94,8 @@ type Generation struct {
 	kept     []Token // this round, without end-of-text
 	choices  []decoder.Choice
 	accepted []bool // of each choice: it was an accepted draft
+	marks    []transcript.Mark
+	refused  []Token // all of them; marks are parts of it
 	done     bool
 	broken   *BrokenError // since when there is no proposer
 
@@ -152,6 +154,9 @@ func (g *Generation) Choices() []decoder.Choice { return g.choices }
 
 // Accepted says for each choice whether it is an accepted draft.
 func (g *Generation) Accepted() []bool { return g.accepted }
+
+// Marks says for each choice which round made it, and what it refused.
+func (g *Generation) Marks() []transcript.Mark { return g.marks }
 
 // Round drafts, verifies and commits once.
 func (g *Generation) Round(ctx context.Context) error {
@@ -214,7 +219,13 @@ func (g *Generation) accept(ctx context.Context, choices []decoder.Choice) error
 		return err
 	}
 	for i := range choices {
-		g.accepted = append(g.accepted, i < same)
+		mark := transcript.Mark{Round: g.stats.Drafts.Rounds}
+		if i == same && same < len(g.draft) {
+			begin := len(g.refused)
+			g.refused = append(g.refused, g.draft[same:]...)
+			mark.Refused = g.refused[begin:len(g.refused):len(g.refused)]
+		}
+		g.accepted, g.marks = append(g.accepted, i < same), append(g.marks, mark)
 	}
 	g.choices = append(g.choices, choices...)
 	g.done = end >= 0 || len(g.choices) >= g.o.Limit

@@ -45,7 +45,7 @@ func crowd(w io.Writer, n int, assistant string) error {
 			s := Segment{Start: 4 * float64(from), End: 4*float64(from) + 4, Text: " " + strings.Join(words, " "), AvgLogProb: -rng.Float64(), CompressionRatio: 1.1, NoSpeechProb: rng.Float64() / 100}
 			for j, word := range words {
 				s.Tokens = append(s.Tokens, int32(rng.IntN(51866)), int32(rng.IntN(51866)))
-				s.Pieces = append(s.Pieces, Piece{" " + word, j%3 > 0})
+				s.Pieces = append(s.Pieces, Piece{Text: " " + word, Accepted: j%3 > 0})
 			}
 			r.Segments = append(r.Segments, s)
 		}

@@ -122,6 +122,7 @@ type Acceptance struct {
 	Agreement float64  `json:"alpha_agreement"` // accepted over judged
 	Overlap   *float64 `json:"alpha_overlap"`   // mean of Σ min(p, q); null if not measured
 	Rounds    int      `json:"rounds"`
+	Empty     int      `json:"empty"`     // rounds without a draft; Histogram[0] counts them too
 	Histogram []int    `json:"histogram"` // rounds by number of accepted tokens
 	MeanKept  float64  `json:"mean_kept"`
 }
@@ -280,7 +281,10 @@ func (p *Pairs) Comparison() *Comparison {
 	if p.Timed {
 		d, runs = p.drafting, p.runs
 	}
-	c.Acceptance = Acceptance{runs, d.Drafted, d.Accepted, d.Rate(), d.Agreement(), nil, d.Rounds, slices.Clone(d.Histogram), d.MeanKept()}
+	c.Acceptance = Acceptance{
+		Runs: runs, Drafted: d.Drafted, Accepted: d.Accepted, Rate: d.Rate(), Agreement: d.Agreement(),
+		Rounds: d.Rounds, Empty: d.Empty, Histogram: slices.Clone(d.Histogram), MeanKept: d.MeanKept(),
+	}
 	if d.Weighed > 0 {
 		mean := d.MeanOverlap()
 		c.Acceptance.Overlap = &mean

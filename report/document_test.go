@@ -202,20 +202,59 @@ func TestReplay(t *testing.T) {
 	for _, p := range v.Panes {
 		last := 0.0
 		for _, line := range p.Lines {
-			for _, w := range line {
-				if !(w.At > last && w.At <= p.Total) {
+			for _, w := range line.Steps {
+				if !(w.At >= last && w.At <= p.Total) {
 					t.Fatalf("%s: a word at %v after one at %v, total %v", p.Name, w.At, last, p.Total)
 				}
 				last = w.At
 			}
 		}
 	}
-	c.scenes[0].Assisted.Segments[0].Pieces = []Piece{{" two three", true}, {" four", false}}
-	if v := replayOf(c); !v.Marked || v.Panes[1].Lines[0][0].Text != "two three" {
-		t.Errorf("pieces: %+v", v.Panes[1].Lines[0])
+	s := &c.scenes[0].Assisted.Segments[0]
+	s.Text = " two, three four"
+	s.Pieces = []Piece{{Text: " two", Accepted: true, Round: 1}, {Text: ",", Round: 1, Refused: " and"}, {Text: " three", Accepted: true, Round: 2}, {Text: " four", Round: 2}}
+	v = replayOf(c)
+	if got := v.Panes[1].Lines[0].Steps; !v.Marked || len(got) < 4 || got[0].Text != "two" || got[1].Text != "," || got[1].Refused != " and" || got[1].Pass != 1 || got[2].Pass != 2 {
+		t.Errorf("pieces: %+v", got)
+	}
+	s.Pieces = []Piece{{Text: "two,", Accepted: true}, {Text: "three"}} // of a record from before
+	if got := lineText(replayOf(c).Panes[1].Lines[0]); !strings.HasPrefix(got, "two, three four") {
+		t.Errorf("pieces that are not the text: %q", got)
 	}
 	if v := replayOf(&Comparison{}); v != nil {
 		t.Errorf("replay of nothing = %+v", v)
+	}
+}
+
+// lineText is what a reader sees of an utterance, without what was refused.
+func lineText(l lineView) string {
+	var b strings.Builder
+	for _, s := range l.Steps {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// TestPanes: both panes of the replay hold the same text, to the letter, however it is
+// cut.
+func TestPanes(t *testing.T) {
+	c := compared(t, 40, nil).Comparisons[0]
+	for i, s := range c.scenes {
+		if i%2 > 0 {
+			continue
+		}
+		seg := &s.Assisted.Segments[0]
+		round := 0
+		for at := 0; at < len(seg.Text); at += 3 {
+			round++
+			seg.Pieces = append(seg.Pieces, Piece{Text: seg.Text[at:min(at+3, len(seg.Text))], Accepted: round%2 == 0, Round: round, Refused: " x"})
+		}
+	}
+	v := replayOf(c)
+	for i := range v.Panes[0].Lines {
+		if a, b := lineText(v.Panes[0].Lines[i]), lineText(v.Panes[1].Lines[i]); a != b || a == "" {
+			t.Errorf("panes: %q and %q", a, b)
+		}
 	}
 }
 

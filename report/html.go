@@ -35,6 +35,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
 	"runRows":  Run.rows,
+	"bytes":    func(v int64) string { return hard(show.Bytes(v)) },
 }).Parse(pageHTML))
 
 // soft matches the spaces between a number and its unit, and those in a range.
@@ -81,7 +82,11 @@ func (d *Document) HTML(w io.Writer) error {
 		Scores: d.Scores, Names: d.names(), Rows: d.hardRows(), Bars: d.bars(),
 	}
 	for i, c := range d.Comparisons {
-		p.Comparisons = append(p.Comparisons, viewOf(c, d.heading(i)))
+		v := viewOf(c, d.heading(i))
+		if s := d.Scores[i+1]; s.Scored > 0 {
+			v.Interval = s.WERInterval.Span()
+		}
+		p.Comparisons = append(p.Comparisons, v)
 	}
 	for i, s := range d.Scores {
 		p.Failures = append(p.Failures, s.Failures...)
@@ -100,16 +105,16 @@ func (d *Document) subtitle() string {
 	s := d.Scores[0]
 	parts := []string{show.Some(s.Utterances, "utterance") + ", " + show.Seconds(s.AudioSeconds) + " of audio"}
 	if s.Run.Model != "" {
-		parts = append(parts, "model "+s.Run.Model)
+		parts = append(parts, "model "+shortName(s.Run.Model))
 	}
 	for _, s := range d.Scores {
 		if s.Run.Assistant != "" {
-			parts = append(parts, "assistant "+s.Run.Assistant)
+			parts = append(parts, "assistant "+shortName(s.Run.Assistant))
 			break
 		}
 	}
 	if s.Run.Dataset != "" {
-		parts = append(parts, s.Run.Dataset)
+		parts = append(parts, shortName(s.Run.Dataset))
 	}
 	if s.Run.Machine != "" {
 		parts = append(parts, s.Run.Machine)
@@ -171,6 +176,9 @@ func (d *Document) bars() []barView {
 type comparisonView struct {
 	*Comparison
 	Heading, Sign string
+	Interval      string      // of the word error rate
+	Setup         [][2]string // what was compared, in short
+	Few           string      // a warning if there are too few pairs to say anything
 	Replay        *replayView
 	Plots         []plotView
 }
@@ -182,6 +190,7 @@ type plotView struct {
 
 func viewOf(c *Comparison, heading string) comparisonView {
 	v := comparisonView{Comparison: c, Heading: heading, Replay: replayOf(c)}
+	v.Setup, v.Few = setup(c.Runs), few(c)
 	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?"}[c.Verdict]
 	for _, p := range []plotView{{"Speed-up of decoding", speedPlot(c)}, {"Accepted tokens a round", acceptancePlot(c)}} {
 		if p.SVG != "" {
@@ -189,6 +198,39 @@ func viewOf(c *Comparison, heading string) comparisonView {
 		}
 	}
 	return v
+}
+
+// fewPairs is how many pairs of runs a speed-up should be of at least.
+const fewPairs = 5
+
+// few warns of speed-ups that rest on next to nothing.
+func few(c *Comparison) string {
+	n := len(c.decode)
+	if n == 0 || n >= fewPairs {
+		return ""
+	}
+	return fmt.Sprintf("Speed-ups are of %s of runs: another run may well say something else. Use --repeats, or more utterances.", show.Some(n, "pair"))
+}
+
+// setup says what was compared: model, assistant and the precision of each.
+func setup(runs Pair[Run]) (rows [][2]string) {
+	r := runs.Assisted
+	for _, x := range [][2]string{
+		{"model", shortName(r.Model)}, {"precision", r.Options["precision"]},
+		{"assistant", shortName(r.Assistant)}, {"its precision", r.Options["assistant-precision"]},
+	} {
+		if x[1] != "" {
+			rows = append(rows, x)
+		}
+	}
+	return rows
+}
+
+// shortName is the last part of a path: directories of the author's disk tell a reader
+// nothing.
+func shortName(name string) string {
+	name = strings.TrimRight(strings.ReplaceAll(name, "\\", "/"), "/")
+	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
 // An errorView is what is drawn of the errors of a set.
@@ -209,11 +251,11 @@ const (
 
 func errorsOf(s *Score) errorView {
 	v := errorView{Name: s.Name, Score: s, Plot: errorPlot(s)}
-	all := float64(s.ReferenceWords + s.Insertions)
+	all := float64(s.ReferenceWords)
 	for _, x := range []struct {
 		label, class string
 		n            int
-	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}, {"inserted", "inss", s.Insertions}} {
+	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}} {
 		if x.n > 0 {
 			v.Parts = append(v.Parts, partView{x.label, x.class, show.Count(x.n), 100 * transcript.Ratio(float64(x.n), all)})
 		}

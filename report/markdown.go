@@ -64,11 +64,25 @@ func markdownDiff(diff []Word) string {
 	return b.String()
 }
 
+// title is the one given, or says what was compared or scored.
 func (d *Document) title() string {
-	if d.Title == "" {
-		return "Verity report"
+	if d.Title != "" {
+		return d.Title
 	}
-	return d.Title
+	r := d.Scores[0].Run
+	model := shortName(r.Model)
+	if len(d.Comparisons) == 1 {
+		if c := d.Comparisons[0].Runs; c.Assisted.Assistant != "" && c.Baseline.Assistant == "" && model != "" {
+			return fmt.Sprintf("%s with assistant %s against %s alone", model, shortName(c.Assisted.Assistant), model)
+		}
+	}
+	switch data := shortName(r.Dataset); {
+	case model != "" && data != "":
+		return model + " on " + data
+	case model != "":
+		return model
+	}
+	return "Verity report"
 }
 
 // cells are the names of the sets for a table.

@@ -8,7 +8,9 @@ for (const root of document.querySelectorAll(".replay")) {
     clock: pane.querySelector("time"),
     track: pane.querySelector(".track i"),
     box: pane.querySelector(".text"),
-    words: [...pane.querySelectorAll(".text span")].map((el) => ({ el, at: +el.dataset.t })),
+    passes: pane.querySelector(".passes"),
+    all: +pane.dataset.passes,
+    words: [...pane.querySelectorAll(".text span")].map((el) => ({ el, at: +el.dataset.t, pass: +el.dataset.p })),
     shown: 0,
   }));
   for (const p of panes) {
@@ -36,13 +38,15 @@ for (const root of document.querySelectorAll(".replay")) {
       const before = p.shown;
       while (p.shown < p.words.length && p.words[p.shown].at <= now) p.words[p.shown++].el.classList.add("on");
       while (p.shown > 0 && p.words[p.shown - 1].at > now) p.words[--p.shown].el.classList.remove("on");
+      const done = now >= p.total ? p.all : p.shown ? p.words[p.shown - 1].pass : 0;
+      p.passes.textContent = done.toLocaleString("en") + (done === 1 ? " pass" : " passes") + " of the model";
       if (p.shown !== before) {
         const el = p.words[Math.max(0, p.shown - 1)].el;
         const line = Math.floor((el.offsetTop - p.box.offsetTop) / p.line), fit = Math.floor(p.box.clientHeight / p.line);
         p.box.scrollTop = Math.max(0, line + 2 - fit) * p.line; // one line ahead, the first one whole
       }
     }
-    button.textContent = playing ? "Pause" : now >= end ? "Play" : now > 0 ? "Go on" : "Play";
+    button.textContent = playing ? "Pause" : now >= end ? "Play" : now > 0 ? "Resume" : "Play";
   };
   const frame = (stamp) => {
     if (!playing) return;

@@ -76,10 +76,23 @@ func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
 	p.X.Min, p.X.Max = -0.7, float64(len(bs))-0.3
 	p.Y.Min = 0
 	p.Y.Max *= 1.04
+	p.Y.Tick.Marker = plot.TickerFunc(wholeTicks)
 	for _, m := range marks {
 		upright(p, m.value, m.label)
 	}
 	return svg(p)
+}
+
+// wholeTicks are at most five round numbers: bars count things, or parts in a hundred.
+func wholeTicks(_, top float64) (ticks []plot.Tick) {
+	step := 1.0
+	for i := 0; top/step > 5; i++ {
+		step *= []float64{2, 2.5, 2}[i%3] // 1, 2, 5, 10, …
+	}
+	for v := 0.0; v <= top; v += step {
+		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', -1, 64)})
+	}
+	return ticks
 }
 
 // upright draws a line at x from bottom to top, with a word beside it.
@@ -191,14 +204,23 @@ func bins(sorted []float64) (low, width float64, n int) {
 	return low, width, int((last-low)/width) + 1
 }
 
-// acceptancePlot shows in how many rounds how many tokens were accepted.
+// acceptancePlot shows in how many rounds how many tokens were accepted. Rounds
+// without a draft accepted nothing because there was nothing: they are apart.
 func acceptancePlot(c *Comparison) template.HTML {
-	if c.Acceptance.Drafted == 0 {
+	a := c.Acceptance
+	if a.Drafted == 0 {
 		return ""
 	}
-	bs := make([]bar, len(c.Acceptance.Histogram))
-	for i, n := range c.Acceptance.Histogram {
-		bs[i] = bar{label: fmt.Sprint(i), value: 100 * transcript.Ratio(float64(n), float64(c.Acceptance.Rounds))}
+	var bs []bar
+	share := func(n int) float64 { return 100 * transcript.Ratio(float64(n), float64(a.Rounds)) }
+	if a.Empty > 0 {
+		bs = append(bs, bar{label: "no draft", value: share(a.Empty)})
+	}
+	for i, n := range a.Histogram {
+		if i == 0 {
+			n -= min(n, a.Empty)
+		}
+		bs = append(bs, bar{label: fmt.Sprint(i), value: share(n)})
 	}
 	return barChart(bs, "drafted tokens accepted in a round", "% of rounds")
 }

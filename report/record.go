@@ -45,15 +45,23 @@ type Segment struct {
 	CompressionRatio float64 `json:"compression_ratio"`
 	NoSpeechProb     float64 `json:"no_speech_prob"`
 
-	// Pieces are the text again, cut where it was an assistant that foresaw it;
-	// nil if the run did not say.
+	// Pieces are the text again, cut where a round ends or the accepted drafts of one
+	// do; nil if nothing was drafted.
 	Pieces []Piece `json:"pieces,omitempty"`
 }
 
-// A Piece is text of consecutive tokens that an assistant all foresaw, or none.
+// A Piece is text of consecutive tokens of one round that are all accepted drafts, or
+// all not. The pieces of a segment make its text.
 type Piece struct {
 	Text     string `json:"text"`
 	Accepted bool   `json:"accepted"`
+
+	// Round is the pass of the model that chose the tokens, from 1 in the record. 0 in
+	// records from before rounds were kept: their pieces are words without spaces.
+	Round int `json:"round,omitempty"`
+
+	// Refused is the drafted text that the model refused for this piece.
+	Refused string `json:"refused,omitempty"`
 }
 
 // A Run says what made a record. Apart from Machine and Threads, which only change

@@ -2,6 +2,7 @@ package report
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"verity/internal/show"
 )
@@ -16,7 +17,7 @@ type Scene struct {
 	Assisted *Record
 }
 
-// Scenes returns some utterances from all over, that both arms have text for.
+// Scenes returns utterances at even distances that both arms have text for.
 func (p *Pairs) Scenes() []Scene {
 	other := map[string]*Record{}
 	for _, r := range p.Assisted.some {
@@ -35,21 +36,31 @@ func (p *Pairs) Scenes() []Scene {
 type replayView struct {
 	Panes  []paneView
 	Count  string // empty for one
-	Marked bool
+	Marked bool   // rounds are known
 }
 
-// A paneView is one arm: its utterances one after the other, as lines of words.
+// A paneView is one arm: its utterances one after the other.
 type paneView struct {
 	Name, Class string
-	Total       float64
-	Lines       [][]wordView
+	Total       float64 // seconds of decoding
+	Passes      int     // of the model
+	Lines       []lineView
 }
 
-// A wordView is a word and when it is there, in seconds.
-type wordView struct {
+// A lineView is an utterance. The texts of its steps are the utterance's, to the
+// letter.
+type lineView struct {
+	ID    string
+	Steps []stepView
+}
+
+// A stepView is text that appears at once: what a pass of the model chose.
+type stepView struct {
 	Text     string
-	At       float64
-	Accepted bool
+	Refused  string  // drafted text that the model refused, struck out before Text
+	Accepted bool    // Text was drafted
+	At       float64 // s
+	Pass     int     // number of passes so far, over all utterances
 }
 
 // replayOf returns the replay of a comparison, nil if there is nothing to show.
@@ -67,8 +78,8 @@ func replayOf(c *Comparison) *replayView {
 		v.Count = show.Some(n, "utterance")
 	}
 	for _, line := range b.Lines {
-		for _, w := range line {
-			v.Marked = v.Marked || w.Accepted
+		for _, s := range line.Steps {
+			v.Marked = v.Marked || s.Accepted || s.Refused != ""
 		}
 	}
 	if a.Total == 0 || b.Total == 0 {
@@ -77,29 +88,67 @@ func replayOf(c *Comparison) *replayView {
 	return v
 }
 
-// play adds an utterance behind those before it.
+// play adds an utterance after those before it. Its passes are spread evenly over the
+// time of its decoding.
 func (p *paneView) play(r *Record) {
-	words := shownWords(r)
-	began := p.Total + r.Seconds.Total - r.Seconds.Decode
-	for i := range words {
-		words[i].At = began + r.Seconds.Decode*float64(i+1)/float64(len(words))
+	line := lineView{ID: r.ID}
+	passes := max(r.Drafting.Rounds, 1)
+	for _, s := range r.Segments {
+		line.Steps = append(line.Steps, steps(s)...)
 	}
-	p.Lines = append(p.Lines, words)
-	p.Total += r.Seconds.Total
+	trim(line.Steps)
+	total, seen := 0, 0
+	for _, s := range line.Steps {
+		total += utf8.RuneCountInString(s.Text)
+	}
+	for i := range line.Steps {
+		s := &line.Steps[i]
+		seen += utf8.RuneCountInString(s.Text)
+		if s.Pass == 0 { // not known: as far as the text is
+			s.Pass = (seen*passes + total - 1) / max(total, 1)
+		}
+		s.Pass = min(s.Pass, passes)
+		s.At = p.Total + r.Seconds.Decode*float64(s.Pass)/float64(passes)
+		s.Pass += p.Passes
+	}
+	p.Lines = append(p.Lines, line)
+	p.Total += r.Seconds.Decode
+	p.Passes += passes
 }
 
-// shownWords are the words of a record, or its pieces if it has them.
-func shownWords(r *Record) (words []wordView) {
-	for _, s := range r.Segments {
-		for _, piece := range s.Pieces {
-			words = append(words, wordView{Text: strings.TrimSpace(piece.Text), Accepted: piece.Accepted})
+// steps are the pieces of a segment, or where its rounds are not known its words with
+// the space before each.
+func steps(s Segment) (all []stepView) {
+	var text strings.Builder
+	for _, piece := range s.Pieces {
+		text.WriteString(piece.Text)
+		all = append(all, stepView{Text: piece.Text, Refused: piece.Refused, Accepted: piece.Accepted, Pass: piece.Round})
+	}
+	if len(all) > 0 && text.String() == s.Text {
+		return all
+	}
+	all = nil
+	for rest := s.Text; rest != ""; {
+		end := len(rest)
+		if i := strings.IndexByte(strings.TrimLeft(rest, " "), ' '); i >= 0 {
+			end = len(rest) - len(strings.TrimLeft(rest, " ")) + i
+		}
+		all = append(all, stepView{Text: rest[:end]})
+		rest = rest[end:]
+	}
+	return all
+}
+
+// trim takes away the space before the first text and after the last.
+func trim(all []stepView) {
+	for i := range all {
+		if all[i].Text = strings.TrimLeft(all[i].Text, " "); all[i].Text != "" {
+			break
 		}
 	}
-	if len(words) > 0 {
-		return words
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Text = strings.TrimRight(all[i].Text, " "); all[i].Text != "" {
+			break
+		}
 	}
-	for w := range strings.FieldsSeq(r.Hypothesis) {
-		words = append(words, wordView{Text: w})
-	}
-	return words
 }

@@ -24,7 +24,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 			fmt.Fprintf(b, "  %-14s %s\n", l[0], l[1])
 		}
 		for _, f := range c.Differences {
-			fmt.Fprintf(b, "  %s: %s\n    baseline  %s\n    assisted  %s\n", f.ID, strings.Join(f.What, ", "), f.Text.Baseline, f.Text.Assisted)
+			fmt.Fprintf(b, "  %s: %s\n    baseline  %s\n    assisted  %s\n", show.Name(f.ID), strings.Join(f.What, ", "), show.Line(f.Text.Baseline), show.Line(f.Text.Assisted))
 		}
 		fmt.Fprintln(b)
 	}
@@ -104,7 +104,7 @@ func (p painter) worst(s *Score) {
 	}
 	fmt.Fprintf(p, "\nworst utterances of %s\n", s.Name)
 	for _, u := range s.Worst[:min(len(s.Worst), shownWorst)] {
-		fmt.Fprintf(p, "  %s: %s in %s\n    ", u.ID, show.Some(u.Errors, "error"), show.Some(u.Words, "word"))
+		fmt.Fprintf(p, "  %s: %s in %s\n    ", show.Name(u.ID), show.Some(u.Errors, "error"), show.Some(u.Words, "word"))
 		for i, w := range u.Diff {
 			if i > 0 {
 				fmt.Fprint(p, " ")
@@ -116,7 +116,7 @@ func (p painter) worst(s *Score) {
 }
 
 func (p painter) word(w Word) string {
-	del, ins := p.paint("31", "[-"+w.Reference+"-]"), p.paint("32", "{+"+w.Hypothesis+"+}")
+	del, ins := p.paint("32", "[-"+show.Line(w.Reference)+"-]"), p.paint("31", "{+"+show.Line(w.Hypothesis)+"+}")
 	switch w.Op {
 	case "sub":
 		return del + ins
@@ -125,7 +125,7 @@ func (p painter) word(w Word) string {
 	case "ins":
 		return ins
 	}
-	return w.Reference
+	return show.Line(w.Reference)
 }
 
 func (p painter) failures(s *Score) {
@@ -134,7 +134,7 @@ func (p painter) failures(s *Score) {
 	}
 	fmt.Fprintf(p, "\nfailed in %s\n", s.Name)
 	for _, f := range s.Failures {
-		fmt.Fprintf(p, "  %s: %s\n", f.ID, f.Error)
+		fmt.Fprintf(p, "  %s: %s\n", show.Name(f.ID), show.Line(f.Error))
 	}
 	if rest := s.Failed - len(s.Failures); rest > 0 {
 		fmt.Fprintf(p, "  and %s more\n", show.Count(rest))

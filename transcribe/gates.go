@@ -6,12 +6,14 @@ import (
 	"verity/decoder"
 	"verity/internal/zlibsize"
 	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // A result is a window decoded once, and what the gates judge it by.
 type result struct {
 	tokens      []tokenizer.Token // without end-of-text
 	accepted    []bool            // of each token: it is an accepted draft; empty if not known
+	marks       []transcript.Mark // likewise: the round that chose it
 	temperature float64
 	logProb     float64 // mean of all tokens and end-of-text
 	compression float64
@@ -31,6 +33,9 @@ func judge(t *tokenizer.Tokenizer, d decoding, temperature float64) result {
 		r.tokens = append(r.tokens, c.Token)
 		if d.accepted != nil {
 			r.accepted = append(r.accepted, d.accepted[i])
+		}
+		if d.marks != nil {
+			r.marks = append(r.marks, d.marks[i])
 		}
 	}
 	r.logProb = meanLogProb(d.choices, len(r.tokens))

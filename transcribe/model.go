@@ -98,6 +98,9 @@ type decoding struct {
 	// accepted says for each choice whether it is an accepted draft.
 	accepted []bool
 
+	// marks say for each choice which round of this attempt made it.
+	marks []transcript.Mark
+
 	// noSpeechProb is the probability that the window holds no speech, 0 if the
 	// vocabulary has no token for it.
 	noSpeechProb float32

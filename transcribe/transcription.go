@@ -186,10 +186,14 @@ func (r *transcription) decode(ctx context.Context, w window) (result, error) {
 			return result{}, err
 		}
 		r.stats.Seconds.Decode += time.Since(began).Seconds()
+		rounds := r.stats.Drafts.Rounds
 		r.count(d)
 		plain = plain || d.broken != nil
 		r.proof.add(r.at.seek, temperature, d)
 		res = judge(r.t.model.Tokenizer, d, temperature)
+		for i := range res.marks {
+			res.marks[i].Round += rounds
+		}
 		refused := r.t.gates.refuse(res)
 		r.log.Debug("decoded", "seek", r.at.seek, "temperature", temperature, "tokens", len(res.tokens),
 			"avg_logprob", res.logProb, "compression_ratio", res.compression, "no_speech_prob", res.noSpeech, "refused", refused)
@@ -233,9 +237,9 @@ func (r *transcription) session() decoder.SessionOptions {
 func (r *transcription) clear(pieces []piece, res result) []transcript.Segment {
 	offset := seconds(r.at.seek)
 	segments := make([]transcript.Segment, len(pieces))
-	accepted := res.accepted
+	accepted, marks := res.accepted, res.marks
 	if !r.t.opt.MarkAccepted {
-		accepted = nil
+		accepted, marks = nil, nil
 	}
 	for i, p := range pieces {
 		s := transcript.Segment{
@@ -248,8 +252,11 @@ func (r *transcription) clear(pieces []piece, res result) []transcript.Segment {
 		if len(accepted) > 0 {
 			s.Accepted, accepted = accepted[:len(p.tokens)], accepted[len(p.tokens):]
 		}
+		if len(marks) > 0 {
+			s.Marks, marks = marks[:len(p.tokens)], marks[len(p.tokens):]
+		}
 		if s.Start == s.End || s.Line() == "" {
-			s.Text, s.Tokens, s.Accepted = "", []tokenizer.Token{}, nil
+			s.Text, s.Tokens, s.Accepted, s.Marks = "", []tokenizer.Token{}, nil, nil
 		}
 		segments[i] = s
 	}

@@ -92,7 +92,7 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
 	stats.DraftPasses = traffic(proposer.Traffic())
 	return decoding{
-		choices: g.Choices(), accepted: g.Accepted(), noSpeechProb: s.NoSpeechProb(),
+		choices: g.Choices(), accepted: g.Accepted(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),
 	}, nil
 }

@@ -25,6 +25,12 @@ type Proof struct {
 	LogProbs string `json:"logprobs"` // of their log-probabilities, no-speech probabilities and temperatures
 }
 
+// A Mark is how decoding came to a token.
+type Mark struct {
+	Round   int               // that chose it, from 0 in the transcript
+	Refused []tokenizer.Token // drafted at its place and behind, and refused for it
+}
+
 // A Segment is text with a start and an end. The JSON names are upstream's.
 type Segment struct {
 	ID     int               `json:"id"`    // 0, 1, … in the transcript
@@ -37,6 +43,9 @@ type Segment struct {
 	// Accepted says for each token whether it is a draft of the assistant that the
 	// model accepted. It is empty unless asked for. Upstream has no such field.
 	Accepted []bool `json:"accepted,omitempty"`
+
+	// Marks say for each token which round chose it, where Accepted is asked for.
+	Marks []Mark `json:"-"`
 
 	// The fields below are those of the window: all its segments have the same.
 

@@ -8,8 +8,8 @@ import (
 	"verity/transcribe"
 )
 
-// TestPieces checks that the words of a record are its text, and that those an
-// assistant drafted are marked.
+// TestPieces checks that the pieces of a record are its text, to the letter, and that
+// they say which round chose them and what it refused.
 func TestPieces(t *testing.T) {
 	flags := modelFlags{name: demoName, assistant: assistantFlags{
 		name: "self", policy: "constant", tokens: draftTokens{3, true}, sampler: "gumbel",
@@ -32,12 +32,19 @@ func TestPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted, words := 0, 0
+	accepted, words, round, refused := 0, 0, 0, 0
 	for _, s := range tr.Segments {
 		var text strings.Builder
 		for _, p := range e.Pieces(s, tr.Language) {
 			text.WriteString(p.Text)
 			words++
+			if p.Round < round || p.Round > tr.Stats.Drafts.Rounds {
+				t.Errorf("piece %+v after round %d, of %d", p, round, tr.Stats.Drafts.Rounds)
+			}
+			round = p.Round
+			if p.Refused != "" {
+				refused++
+			}
 			if p.Accepted {
 				accepted++
 			}
@@ -48,6 +55,6 @@ func TestPieces(t *testing.T) {
 	}
 	// Every fourth token is the model's own, so some words are and most are not.
 	if accepted == 0 || accepted == words {
-		t.Errorf("%d of %d words were drafted, want some and not all", accepted, words)
+		t.Errorf("%d of %d pieces were drafted, want some and not all; %d refused some", accepted, words, refused)
 	}
 }
