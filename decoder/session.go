@@ -43,6 +43,9 @@ type SessionOptions struct {
 	Rules    []Rule
 	Sampling Sampling
 
+	// Search is for Decoder.Search; a Session has one sequence.
+	Search SearchOptions
+
 	// Stepper runs the rows. Nil means the decoder, at once.
 	Stepper Stepper
 }

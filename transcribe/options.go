@@ -53,8 +53,32 @@ type Options struct {
 	// mean log-probability is above MinLogProb. 0 means 0.6; +Inf turns it off.
 	MaxNoSpeech float64
 
+	// BeamSize searches with so many sequences at temperature 0. 0 and 1 mean greedy
+	// decoding. The assistant is not used then.
+	BeamSize int
+
+	// Patience ends the search when BeamSize times as many sequences have ended. 0
+	// means 1. It needs a BeamSize.
+	Patience float64
+
+	// BestOf samples so many sequences at temperatures above 0, and keeps the best. 0
+	// means 1. The assistant is not used for more than one.
+	BestOf int
+
+	// LengthPenalty says how sequences of different lengths are compared; see
+	// decoder.SearchOptions. Nil means by their mean log-probability.
+	LengthPenalty *float64
+
 	// InitialPrompt is text that the first window continues: names, spelling, style.
 	InitialPrompt string
+
+	// Prefix is text that the first window begins with. What is decoded continues it; it
+	// is not part of the transcript.
+	Prefix string
+
+	// Hotwords is text that every window is shown before the text so far: names and
+	// terms that are likely to occur. The first window is not, if there is a Prefix.
+	Hotwords string
 
 	// CarryInitialPrompt puts InitialPrompt before every window's prompt.
 	CarryInitialPrompt bool
@@ -192,6 +216,16 @@ func (o Options) check() error {
 		return &OptionError{"Repetition.NoRepeat", o.Repetition.NoRepeat, "must not be negative"}
 	case o.Repetition.MinTokens < 0:
 		return &OptionError{"Repetition.MinTokens", o.Repetition.MinTokens, "must not be negative"}
+	case o.BeamSize < 0:
+		return &OptionError{"BeamSize", o.BeamSize, "must not be negative"}
+	case !(o.Patience >= 0 && o.Patience <= math.MaxInt16):
+		return &OptionError{"Patience", o.Patience, "must not be negative"}
+	case o.Patience > 0 && o.BeamSize < 2:
+		return &OptionError{"Patience", o.Patience, "needs a beam size above 1"}
+	case o.BestOf < 0:
+		return &OptionError{"BestOf", o.BestOf, "must not be negative"}
+	case o.LengthPenalty != nil && !(*o.LengthPenalty >= 0 && *o.LengthPenalty <= 1):
+		return &OptionError{"LengthPenalty", *o.LengthPenalty, "must be from 0 to 1"}
 	case o.TopK < 0:
 		return &OptionError{"TopK", o.TopK, "must not be negative"}
 	case !(o.TopP >= 0 && o.TopP <= 1):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
@@ -22,6 +23,8 @@ type Transcriber struct {
 	gates   gates
 	rules   []decoder.Rule
 	prompt  []tokenizer.Token   // InitialPrompt
+	prefix  []tokenizer.Token   // Prefix
+	hot     []tokenizer.Token   // Hotwords
 	lang    *tokenizer.Language // nil: detect
 }
 
@@ -35,9 +38,10 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		return nil, err
 	}
 	t := &Transcriber{model: m, network: n, opt: o, gates: gates{o.MaxCompressionRatio, o.MinLogProb, o.MaxNoSpeech}}
-	if err := errors.Join(t.setLanguage(), t.setPrompt(), t.setRules()); err != nil {
+	if err := errors.Join(t.setLanguage(), t.setPrompt(), t.setPrefix(), t.setHotwords(), t.setRules()); err != nil {
 		return nil, err
 	}
+	t.warnSearch()
 	return t, nil
 }
 
@@ -98,6 +102,47 @@ func (t *Transcriber) setPrompt() (err error) {
 		t.opt.Log.Warn("initial prompt too long: only its end is used", "tokens", n, "room", room)
 	}
 	return nil
+}
+
+// setPrefix encodes the prefix.
+func (t *Transcriber) setPrefix() (err error) {
+	text := tokenizer.Strip(t.opt.Prefix)
+	if text == "" {
+		return nil
+	}
+	if t.prefix, err = t.model.Tokenizer.EncodeStrict(" " + text); err != nil {
+		return &OptionError{"Prefix", text, err.Error()}
+	}
+	if n, room := len(t.prefix), t.promptRoom()/2; n > room {
+		return &OptionError{"Prefix", text, fmt.Sprintf("it is too long: got %d tokens, want at most %d", n, room)}
+	}
+	return nil
+}
+
+// setHotwords encodes the hotwords. They take at most half of the room for previous text.
+func (t *Transcriber) setHotwords() (err error) {
+	text := tokenizer.Strip(t.opt.Hotwords)
+	if text == "" {
+		return nil
+	}
+	if t.hot, err = t.model.Tokenizer.EncodeStrict(" " + text); err != nil {
+		return &OptionError{"Hotwords", text, err.Error()}
+	}
+	if n, room := len(t.hot), t.promptRoom()/2; n > room {
+		t.opt.Log.Warn("hotwords too long: only their beginning is used", "tokens", n, "room", room)
+		t.hot = t.hot[:room]
+	}
+	return nil
+}
+
+// warnSearch says that a search goes without the assistant.
+func (t *Transcriber) warnSearch() {
+	if t.model.assistant == nil || t.opt.BeamSize < 2 {
+		return
+	}
+	if _, none := t.model.assistant.(assistant.Off); !none {
+		t.opt.Log.Warn("beam search does not use the assistant", "beam_size", t.opt.BeamSize)
+	}
 }
 
 // promptRoom is how many tokens of previous text fit before a window.

@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"verity/audio"
@@ -181,6 +182,7 @@ func (r *transcription) decode(ctx context.Context, w window) (result, error) {
 	for attempt, temperature := range r.t.opt.Temperatures {
 		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), attempt
+		o.Search = r.t.search(temperature)
 		d, err := w.decode(ctx, o, plain)
 		if err != nil {
 			return result{}, err
@@ -217,11 +219,33 @@ func (r *transcription) count(d decoding) {
 	r.stats.Tokens += len(d.choices)
 }
 
+// search says how many sequences are decoded at a temperature.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, decode_with_fallback.
+func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
+	o := decoder.SearchOptions{LengthPenalty: t.opt.LengthPenalty}
+	if temperature == 0 {
+		o.Beams, o.Patience = t.opt.BeamSize, t.opt.Patience
+	} else {
+		o.Samples = t.opt.BestOf
+	}
+	return o
+}
+
 // session says how to decode the window at the cursor.
 func (r *transcription) session() decoder.SessionOptions {
 	room := r.t.promptRoom()
 	previous := r.history.shown(room, r.t.opt.CarryInitialPrompt)
-	prompt, sot := assemble(r.t.model.Tokenizer, previous, r.start, room)
+	start := r.start
+	if r.stats.Windows == 0 && len(r.t.prefix) > 0 {
+		start = slices.Concat(start, r.t.prefix)
+	} else if hot := r.t.hot; len(hot) > 0 {
+		if n := room - len(hot); len(previous) > n {
+			previous = previous[len(previous)-n:]
+		}
+		previous = slices.Concat(hot, previous)
+	}
+	prompt, sot := assemble(r.t.model.Tokenizer, previous, start, room)
 	return decoder.SessionOptions{
 		Prompt: prompt, SOT: sot, NoSpeech: r.t.model.Tokenizer.NoSpeech,
 		Rules: r.t.rules,

@@ -65,6 +65,9 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 	w.batch.Join()
 	defer w.batch.Leave()
 	o.Stepper = w.batch
+	if o.Search.Size() > 1 {
+		return w.search(ctx, o)
+	}
 	s, err := w.decoder.NewSession(w.cross, o)
 	if err != nil {
 		return decoding{}, err
@@ -95,6 +98,20 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 		choices: g.Choices(), accepted: g.Accepted(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),
 	}, nil
+}
+
+// search decodes the window in several sequences. It does not use the assistant.
+func (w *encodedWindow) search(ctx context.Context, o decoder.SessionOptions) (decoding, error) {
+	began := time.Now()
+	found, err := w.decoder.Search(ctx, w.cross, o, w.Tokenizer.EOT, 0)
+	if err != nil {
+		return decoding{}, err
+	}
+	var stats transcript.Stats
+	stats.Drafts.Rounds = found.Passes
+	stats.Seconds.Verify, stats.Seconds.Rules = time.Since(began).Seconds(), found.Judging.Seconds()
+	stats.Passes = traffic(found.Traffic)
+	return decoding{choices: found.Hypotheses[0].Choices, noSpeechProb: found.NoSpeechProb, stats: stats}, nil
 }
 
 func traffic(t decoder.Traffic) transcript.Traffic {

@@ -25,6 +25,7 @@ type decodingFlags struct {
 	logProb   number
 	noSpeech  number
 	initial   number // latest first timestamp
+	penalty   number // of the length
 	suppress  tokenList
 	spans     spanList
 	vad       vadFlags
@@ -39,6 +40,7 @@ func newDecodingFlags() decodingFlags {
 		noSpeech:  number{value: d.MaxNoSpeech},
 		initial:   number{value: d.MaxInitialTimestamp},
 		vad:       newVADFlags(),
+		penalty:   number{off: true},
 	}
 }
 
@@ -49,6 +51,8 @@ func (d *decodingFlags) registerLanguage(f *pflag.FlagSet) {
 }
 
 func (d *decodingFlags) registerText(f *pflag.FlagSet) {
+	f.StringVar(&d.opt.Prefix, "prefix", "", "`text` that the first window begins with; what is decoded continues it, and it is not in the output")
+	f.StringVar(&d.opt.Hotwords, "hotwords", "", "`text` that every window is shown before the text so far: names and terms that are likely")
 	f.StringVar(&d.opt.InitialPrompt, "initial-prompt", "", "`text` that the first window continues: names, spelling, style")
 	f.BoolVar(&d.opt.CarryInitialPrompt, "carry-initial-prompt", false, "put the initial prompt before every window")
 	f.BoolVar(&d.condition, "condition-on-previous-text", true, "show each window the text before it")
@@ -60,6 +64,10 @@ func (d *decodingFlags) registerText(f *pflag.FlagSet) {
 
 func (d *decodingFlags) registerQuality(f *pflag.FlagSet) {
 	f.Float64Var(&d.first, "temperature", 0, "`temperature` of the first attempt at a window")
+	f.IntVar(&d.opt.BeamSize, "beam-size", 0, "`number` of sequences of a beam search at temperature 0, without the assistant; 0 or 1 for greedy decoding")
+	f.Float64Var(&d.opt.Patience, "patience", 0, "a beam search ends when --beam-size times this `factor` sequences have ended; 0 means 1")
+	f.IntVar(&d.opt.BestOf, "best-of", 0, "`number` of sequences to sample above temperature 0, of which the best is kept; 0 means 1")
+	f.Var(&d.penalty, "length-penalty", "`alpha` from 0 to 1 of the length penalty ((5+tokens)/6)^alpha that sequences are compared with, or none (their mean log-probability)")
 	f.Var(&d.increment, "temperature-increment-on-fallback", "step to the next attempt, up to 1, while a window fails the thresholds, or none")
 	f.Var(&d.ratio, "compression-ratio-threshold", "a window fails if zlib shrinks its text by more than this factor, or none")
 	f.Var(&d.logProb, "logprob-threshold", "a window fails if its mean log-probability is lower, or none")
@@ -102,6 +110,9 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 	o.MinLogProb = d.logProb.or(math.Inf(-1))
 	o.MaxNoSpeech = d.noSpeech.or(math.Inf(1))
 	o.MaxInitialTimestamp = d.initial.or(math.Inf(1))
+	if !d.penalty.off {
+		o.LengthPenalty = &d.penalty.value
+	}
 	if d.suppress.set {
 		o.SuppressTokens = d.suppress.tokens
 	}
@@ -123,6 +134,8 @@ var flagOf = map[string]string{
 	"MaxInitialTimestamp": "max-initial-timestamp", "Spans": "clip-timestamps", "Pad": "pad",
 	"Repetition.Penalty": "repetition-penalty", "Repetition.NoRepeat": "no-repeat-ngram-size", "Repetition.MinTokens": "min-new-tokens",
 	"TopK": "top-k", "TopP": "top-p", "VAD": "vad",
+	"BeamSize": "beam-size", "Patience": "patience", "BestOf": "best-of", "LengthPenalty": "length-penalty",
+	"Prefix": "prefix", "Hotwords": "hotwords",
 }
 
 // inFlag turns an unusable option into an error of its flag.

@@ -1,0 +1,137 @@
+package transcribe
+
+import (
+	"bytes"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+
+	"verity/assistant"
+	"verity/audio"
+	"verity/decoder"
+	"verity/internal/testmodel"
+	"verity/tokenizer"
+)
+
+// TestSearchLadder: beams are for temperature 0 and samples for those above, as upstream
+// has it; the length penalty is for both.
+func TestSearchLadder(t *testing.T) {
+	tok, err := tokenizer.Embedded(51865)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alpha := 0.5
+	var got []decoder.SearchOptions
+	s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
+		got = append(got, o.Search)
+		return decoding{choices: []decoder.Choice{{Token: 500, LogProb: -9}, {Token: tok.EOT, LogProb: -9}}}
+	}}
+	tr, err := newScripted(s, 3000, 448, Options{
+		Language: "en", BeamSize: 5, Patience: 2, BestOf: 3, LengthPenalty: &alpha, Temperatures: []float64{0, 0.4},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.newTranscription("", ramp{3000, 3000}, Watch{}).run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []decoder.SearchOptions{{Beams: 5, Patience: 2, LengthPenalty: &alpha}, {Samples: 3, LengthPenalty: &alpha}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("searched with %+v, want %+v", got, want)
+	}
+}
+
+// TestPrefixAndHotwords: the prefix is behind the first window's start sequence; hotwords
+// come before the text so far, but not where there is a prefix.
+func TestPrefixAndHotwords(t *testing.T) {
+	tok, err := tokenizer.Embedded(51865)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := func(s string) []tokenizer.Token { return tok.Encode(s) }
+	start := []tokenizer.Token{tok.SOT, tok.SOT + 1, tok.Transcribe}
+	text := encode(" so far")
+	cat := func(parts ...any) (all []tokenizer.Token) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case tokenizer.Token:
+				all = append(all, p)
+			case []tokenizer.Token:
+				all = append(all, p...)
+			}
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want [2][]tokenizer.Token
+	}{
+		{"neither", Options{}, [2][]tokenizer.Token{start, cat(tok.SOTPrev, text, start)}},
+		{"prefix", Options{Prefix: " Dear all,"}, [2][]tokenizer.Token{cat(start, encode(" Dear all,")), cat(tok.SOTPrev, text, start)}},
+		{"hotwords", Options{Hotwords: "Verity"}, [2][]tokenizer.Token{cat(tok.SOTPrev, encode(" Verity"), start), cat(tok.SOTPrev, encode(" Verity"), text, start)}},
+		{"both", Options{Prefix: "Dear", Hotwords: "Verity"}, [2][]tokenizer.Token{cat(start, encode(" Dear")), cat(tok.SOTPrev, encode(" Verity"), text, start)}},
+	} {
+		var got [][]tokenizer.Token
+		s := scripted{tok: tok, tell: func(_, _ int, o decoder.SessionOptions) decoding {
+			got = append(got, o.Prompt)
+			var d decoding
+			for _, x := range append(append([]tokenizer.Token{tok.TimestampBegin}, text...), tok.TimestampBegin+1500, tok.EOT) {
+				d.choices = append(d.choices, decoder.Choice{Token: x})
+			}
+			return d
+		}}
+		tt.o.Language = "en"
+		tr, err := newScripted(s, 3000, 448, tt.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.newTranscription("", ramp{6000, 3000}, Watch{}).run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range tt.want {
+			strip := func(x []tokenizer.Token) (out []tokenizer.Token) { // timestamps are part of the text so far
+				for _, v := range x {
+					if !tok.IsTimestamp(v) {
+						out = append(out, v)
+					}
+				}
+				return out
+			}
+			if i >= len(got) || !reflect.DeepEqual(strip(got[i]), strip(want)) {
+				t.Errorf("%s: window %d is prompted with %v, want %v", tt.name, i, got[i:min(i+1, len(got))], want)
+			}
+		}
+	}
+	if _, err := newScripted(scripted{tok: tok}, 3000, 448, Options{Language: "en", Prefix: strings.Repeat("word ", 200)}); err == nil {
+		t.Error("a prefix that leaves no room is taken")
+	}
+}
+
+// TestSearchAssisted: a beam search has the same transcript with an assistant, which it
+// does not ask, and says so; so have samples.
+func TestSearchAssisted(t *testing.T) {
+	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 2)
+	clip := audio.FromSamples("wave", testmodel.Named("odd").Waveform())
+	var log bytes.Buffer
+	for name, o := range map[string]Options{
+		"greedy":  {Temperatures: []float64{0}},
+		"beams":   {Temperatures: []float64{0}, BeamSize: 3},
+		"samples": {Temperatures: []float64{0.7}, BestOf: 3},
+	} {
+		o.Pad = audio.PadMel
+		plain := transcribeClip(t, m, o, clip)
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		assisted := transcribeClip(t, with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, constant(4)), o, clip)
+		if plain.Proof != assisted.Proof || !reflect.DeepEqual(plain.Segments, assisted.Segments) {
+			t.Errorf("%s: the transcript differs with an assistant", name)
+		}
+		if name != "greedy" && assisted.Stats.Drafts.Drafted != 0 {
+			t.Errorf("%s: %d tokens drafted", name, assisted.Stats.Drafts.Drafted)
+		}
+	}
+	if n := strings.Count(log.String(), "beam search does not use the assistant"); n != 1 {
+		t.Errorf("said %d times that beams go without the assistant, want once\n%s", n, &log)
+	}
+}
