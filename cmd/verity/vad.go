@@ -18,16 +18,19 @@ type vadFlags struct {
 	longest              number
 }
 
-func newVADFlags() vadFlags { return vadFlags{longest: number{off: true}} }
+// newVADFlags returns the defaults, which commands that do not register the flags have.
+func newVADFlags() vadFlags {
+	return vadFlags{threshold: 0.5, silence: 2000, pad: 400, longest: number{off: true}}
+}
 
 func (v *vadFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&v.on, "vad", false, "find speech first (Silero VAD) and skip everything else; times stay those of the file")
-	f.Float64Var(&v.threshold, "vad-threshold", 0.5, "`probability` from which on 32 ms begin speech")
+	f.Float64Var(&v.threshold, "vad-threshold", v.threshold, "`probability` from which on 32 ms begin speech")
 	f.Float64Var(&v.negative, "vad-neg-threshold", 0, "`probability` below which speech may end; 0 for the threshold less 0.15")
 	f.IntVar(&v.speech, "vad-min-speech-duration-ms", 0, "drop speech that is not longer than so many `ms`")
-	f.IntVar(&v.silence, "vad-min-silence-duration-ms", 2000, "`ms` of silence that end speech")
+	f.IntVar(&v.silence, "vad-min-silence-duration-ms", v.silence, "`ms` of silence that end speech")
 	f.Var(&v.longest, "vad-max-speech-duration-s", "split speech that is longer than so many seconds, or none")
-	f.IntVar(&v.pad, "vad-speech-pad-ms", 400, "`ms` added to speech on either side")
+	f.IntVar(&v.pad, "vad-speech-pad-ms", v.pad, "`ms` added to speech on either side")
 }
 
 // options returns nil if silence is not skipped.
