@@ -48,7 +48,7 @@ var plan = map[string]room{
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
-	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/show", "model", "parallel", "precision", "tokenizer"}},
+	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer"}},
 	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/output", "internal/show", "report"}},
 	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
@@ -62,6 +62,7 @@ var plan = map[string]room{
 	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
+	"internal/machine":     {"what machine and process say of themselves, for reports", nil},
 	"internal/quant":       {"the codec of weights in few bits, which kernels, model and quantize share", []string{"internal/tensor"}},
 	"internal/safetensors": {"a file format", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
 	"internal/ctranslate2": {"a file format, of faster-whisper", []string{"internal/sniff", "internal/tensor", "internal/weights"}},

@@ -13,6 +13,7 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
+	"verity/internal/machine"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -50,13 +51,17 @@ const (
 	most   = 40
 )
 
-// Run measures a checkpoint, and closes it once its weights are loaded, so that
-// they are not held twice.
-func Run(ctx context.Context, c *model.Checkpoint, o Options) (*Result, error) {
+// Run measures the checkpoint that open returns. It closes it when its weights are
+// loaded, so that they are not held twice.
+func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, error), o Options) (*Result, error) {
 	began := time.Now()
 	o.Stage = cmp.Or(o.Stage, 2*time.Second)
 	if o.Watch == nil {
 		o.Watch = func(string) {}
+	}
+	c, err := open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	b, err := begin(c, o)
 	if err := errors.Join(err, c.Close()); err != nil {
@@ -107,12 +112,12 @@ type bench struct {
 func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	b := &bench{Options: o, dims: c.Dims}
 	o.Watch("loading")
-	if err := b.loads(c); err != nil {
+	if err := b.measureLoad(c); err != nil {
 		return nil, err
 	}
 	h := &b.head
 	h.Schema, h.Model, h.Precision, h.Threads = Schema, c.Name, b.Precision.String(), o.Pool.Threads()
-	h.CPU, h.Kernels = cpuName(), kernel.Implementations()[0]
+	h.CPU, h.Kernels = machine.CPU(), kernel.Implementations()[0]
 	h.WindowSeconds = float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate
 	b.pcm = sweep(c.Dims.WindowFrames() * audio.HopLength)
 	return b, nil

@@ -124,7 +124,7 @@ func TestLoadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), c, Options{LoadOnly: true, Stage: time.Millisecond})
+	r, err := Run(t.Context(), opened(c), Options{LoadOnly: true, Stage: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

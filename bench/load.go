@@ -8,6 +8,7 @@ import (
 
 	"verity/decoder"
 	"verity/encoder"
+	"verity/internal/machine"
 	"verity/model"
 )
 
@@ -45,9 +46,9 @@ type Memory struct {
 	Ratio   float64 `json:"ratio"` // Peak over Weights
 }
 
-// loads loads the model; with LoadOnly again and again. Memory is measured in the first
-// run, since later runs find memory that the one before left.
-func (b *bench) loads(c *model.Checkpoint) error {
+// measureLoad reads the model; with LoadOnly again and again. Memory is measured in the
+// first run, since later runs find memory that the one before left.
+func (b *bench) measureLoad(c *model.Checkpoint) error {
 	l, cold := &b.head.Load, true
 	rounds := 1
 	if b.LoadOnly {
@@ -60,7 +61,7 @@ func (b *bench) loads(c *model.Checkpoint) error {
 		cold = cold && ok && forget(c.Files())
 		before, counted := resetPeak()
 		began := time.Now()
-		if err := b.load(c); err != nil {
+		if err := b.read(c); err != nil {
 			return err
 		}
 		l.Bytes = n
@@ -77,8 +78,8 @@ func (b *bench) loads(c *model.Checkpoint) error {
 	return nil
 }
 
-// load reads the weights.
-func (b *bench) load(c *model.Checkpoint) (err error) {
+// read reads the weights.
+func (b *bench) read(c *model.Checkpoint) (err error) {
 	if b.encoder, err = encoder.New(c, encoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
 		return err
 	}
@@ -90,9 +91,9 @@ func (b *bench) load(c *model.Checkpoint) (err error) {
 // memory returns the resident memory that loading added.
 func (b *bench) memory(before int64) *Memory {
 	m := &Memory{Weights: b.encoder.Bytes() + b.decoder.Bytes()}
-	_, peak, ok := resident()
+	_, peak, ok := machine.Resident()
 	runtime.GC()
-	after, _, still := resident()
+	after, _, still := machine.Resident()
 	if !ok || !still {
 		return nil
 	}

@@ -72,14 +72,15 @@ func (b *benching) run(ctx context.Context) error {
 	if b.load && (b.model == "" || b.model == "demo") {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
 	}
-	c, err := b.open(ctx)
-	if err != nil {
-		return err
+	planted := false
+	open := func(ctx context.Context) (*model.Checkpoint, error) {
+		c, err := b.open(ctx)
+		planted = err == nil && synth.Planted(c.FS()) != nil
+		return c, err
 	}
-	planted := synth.Planted(c.FS()) != nil
 	pool := parallel.New(b.threads)
 	defer pool.Close()
-	r, err := bench.Run(ctx, c, bench.Options{Pool: pool, Precision: b.precision.Precision, LoadOnly: b.load, Watch: b.watch})
+	r, err := bench.Run(ctx, open, bench.Options{Pool: pool, Precision: b.precision.Precision, LoadOnly: b.load, Watch: b.watch})
 	b.clear()
 	if err != nil {
 		return err

@@ -1,22 +1,18 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
+	"verity/internal/machine"
 	"verity/model"
 	"verity/report"
 	"verity/synth"
@@ -27,7 +23,7 @@ import (
 func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string) report.Run {
 	r := report.Run{
 		Code: code(), Model: flags.name, ModelID: fingerprint(l.checkpoint), Dataset: dataset,
-		Assistant: assistantName(flags), Machine: machine(), Threads: l.Threads(), Options: map[string]string{},
+		Assistant: assistantName(flags), Machine: machineName(), Threads: l.Threads(), Options: map[string]string{},
 	}
 	if synth.Planted(l.checkpoint.FS()) != nil {
 		r.Model += " (planted text)"
@@ -91,17 +87,11 @@ func hashEnds(h hash.Hash, c *model.Checkpoint) {
 	}
 }
 
-// machine says what this ran on.
-func machine() string {
+// machineName says what this ran on.
+func machineName() string {
 	s := runtime.GOOS + "/" + runtime.GOARCH
-	raw, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return s
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
-		if k, v, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(k) == "model name" {
-			return s + ", " + strings.TrimSpace(v)
-		}
+	if cpu := machine.CPU(); cpu != runtime.GOARCH {
+		s += ", " + cpu
 	}
 	return s
 }
@@ -110,17 +100,6 @@ func machine() string {
 // say.
 func resident() int64 {
 	debug.FreeOSMemory()
-	raw, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(raw))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return pages * int64(os.Getpagesize())
+	now, _, _ := machine.Resident()
+	return now
 }

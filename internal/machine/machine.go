@@ -1,0 +1,46 @@
+package machine
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// CPU returns what the system calls the processor, else its architecture.
+func CPU() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(b)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// Resident returns how much memory this process has in use, and had at most, in bytes;
+// ok is false if the system does not say.
+func Resident() (now, peak int64, ok bool) {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, 0, false
+	}
+	now, ok1 := kilobytes(b, "VmRSS:")
+	peak, ok2 := kilobytes(b, "VmHWM:")
+	return now, peak, ok1 && ok2
+}
+
+// kilobytes returns the value of a line such as "VmRSS:	  123 kB", in bytes.
+func kilobytes(status []byte, name string) (int64, bool) {
+	_, rest, ok := bytes.Cut(status, []byte(name))
+	fields := bytes.Fields(rest)
+	if !ok || len(fields) == 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	return n << 10, err == nil
+}
