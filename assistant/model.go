@@ -68,7 +68,7 @@ type Model struct {
 	// EOT is end-of-text; a draft goes no further.
 	EOT Token
 
-	hearing sync.Mutex
+	encoding sync.Mutex
 }
 
 // StepBytes returns what a step of Decoder reads.
@@ -86,15 +86,15 @@ type modelListener struct {
 	open  []*decoder.Session
 }
 
-// hear makes the keys and values, if they are not there. Windows do so one after
-// the other, so that each knows what it took.
-func (l *modelListener) hear(ctx context.Context) (_ *decoder.Cross, err error) {
+// encode computes the assistant's cross-attention keys and values, once. Windows do so
+// one after the other, so that each knows how long its own took.
+func (l *modelListener) encode(ctx context.Context) (_ *decoder.Cross, err error) {
 	if l.cross != nil {
 		l.took = 0
 		return l.cross, nil
 	}
-	l.m.hearing.Lock()
-	defer l.m.hearing.Unlock()
+	l.m.encoding.Lock()
+	defer l.m.encoding.Unlock()
 	defer func(began time.Time) { l.took = time.Since(began) }(time.Now())
 	f := l.w.Features
 	if l.m.Encoder != nil {
@@ -106,7 +106,7 @@ func (l *modelListener) hear(ctx context.Context) (_ *decoder.Cross, err error) 
 	return l.cross, err
 }
 
-// Begin makes a proposer whose steps are shared with those who draft for the same
+// Begin makes a proposer. It shares its steps with the others that draft in the same
 // batch.
 func (l *modelListener) Begin(o decoder.SessionOptions, p Policy) Proposer {
 	o.NoSpeech = -1
@@ -209,7 +209,7 @@ func (p *modelProposer) room() int { return p.l.m.Decoder.Dims().TextPositions -
 // catchUp makes the session hold exactly the committed tokens.
 func (p *modelProposer) catchUp(ctx context.Context) (err error) {
 	if p.session == nil {
-		cross, err := p.l.hear(ctx)
+		cross, err := p.l.encode(ctx)
 		if err != nil {
 			return err
 		}

@@ -7,11 +7,11 @@ import (
 	"verity/tokenizer"
 )
 
-// An Overlap is how far the probabilities of a target, p, and of its assistant, q, agree:
-// Σ min(p, q) over the vocabulary, summed over places. Its mean is the α of
-// theory, the chance that rejection sampling accepts a draft of that place. It is
-// counted where the target judged a draft, up to the first it refused: further on
-// no text of the target's comes before.
+// An Overlap says how far the probabilities of a target, p, and of its assistant, q,
+// agree: Σ min(p, q) over the vocabulary, summed over places. Its mean is the theory's α,
+// the probability that rejection sampling accepts a draft. Only places that the target
+// judged count, up to the first refused draft: behind that one the text before a place
+// is not the target's own.
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, corollary 3.6.
 type Overlap struct {
@@ -38,7 +38,7 @@ func (o *Overlap) add(p, q []float32, x Token) {
 	for t, v := range q {
 		sum += float64(min(p[t], v))
 	}
-	o.Sum += min(sum, 1) // the probs of one side sum to one but for rounding
+	o.Sum += min(sum, 1) // one, but for rounding
 }
 
 // An OverlapVerifier makes the choices of another Verifier, and sums up the overlap of
