@@ -72,7 +72,7 @@ var badRefused = map[string]string{
 
 func (item badItem) test(t *testing.T) {
 	name := shared(t, filepath.Join("badwav", item.File))
-	c, err := Open(name)
+	c, err := Input{FFmpeg: FFmpegNever}.Open(t.Context(), name)
 	var pcm []float32
 	if err == nil {
 		defer c.Close()

@@ -117,13 +117,27 @@ func (f *ffmpegSource) header() error {
 		}
 		return unsupported("what ffmpeg wrote", "a header of sound", "nothing")
 	}
+	if !hasAt(b[:], 0, ".snd") {
+		return unsupported("what ffmpeg wrote", "32-bit floats as AU", "% x", b)
+	}
 	l, offset, _, err := parseAU(b[:])
-	if err != nil || string(b[:4]) != ".snd" || l.code != pcmFloat || l.container != 4 {
+	if err != nil {
+		return err
+	}
+	if l.code != pcmFloat || l.container != 4 {
 		return unsupported("what ffmpeg wrote", "32-bit floats as AU", "% x", b)
 	}
 	f.layout = l
-	_, err = io.CopyN(io.Discard, f.out, offset-auHeader)
-	return err
+	if _, err := io.CopyN(io.Discard, f.out, offset-auHeader); err != nil && err != io.EOF {
+		return err
+	}
+	if _, err := f.out.Peek(1); err == io.EOF {
+		if failed := f.wait(); failed != nil {
+			return failed
+		}
+		return unsupported("what ffmpeg wrote", "sound", "none")
+	}
+	return nil
 }
 
 // maxFFmpeg bounds what is taken of one stream, in samples of each channel: two days

@@ -102,6 +102,8 @@ func TestFFmpegFails(t *testing.T) {
 		{"exit 3", "exit status 3"},
 		{"echo no sound here, but some text to read", "want 32-bit floats as AU"},
 		{"exit 0", "a header of sound"},
+		{`printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'`, "either: none"},
+		{`printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\0\100\0\0\0\001'`, "either: 64 Hz"},
 		{"yes x | head -c 10000000 >&2; exit 1", "x x x x"},
 	} {
 		_, err := Input{FFmpeg: fakeFFmpeg(t, tt.script)}.Open(t.Context(), name)

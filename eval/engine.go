@@ -125,7 +125,7 @@ func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, e
 
 // transcribe opens the sound of u and runs the engine.
 func transcribe(ctx context.Context, e Engine, u datasets.Utterance) (*transcript.Transcript, error) {
-	clip, err := open(u)
+	clip, err := open(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +134,8 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance) (*transcrip
 }
 
 // open opens the sound of u, only its part if it is one.
-func open(u datasets.Utterance) (*audio.Clip, error) {
-	clip, err := openAll(u.Audio)
+func open(ctx context.Context, u datasets.Utterance) (*audio.Clip, error) {
+	clip, err := openAll(ctx, u.Audio)
 	if err != nil || !u.Part {
 		return clip, err
 	}
@@ -159,16 +159,16 @@ func open(u datasets.Utterance) (*audio.Clip, error) {
 // is a number that no sound has and whose double still fits an int.
 func count(seconds float64) int { return int(min(seconds*audio.SampleRate, math.MaxInt/4)) }
 
-func openAll(s datasets.Source) (*audio.Clip, error) {
+func openAll(ctx context.Context, s datasets.Source) (*audio.Clip, error) {
 	if !s.Embedded() {
-		return audio.Open(s.Path)
+		return audio.Input{}.Open(ctx, s.Path)
 	}
 	f, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return audio.OpenReader(s.Path, f)
+	return audio.Input{}.OpenReader(ctx, s.Path, f)
 }
 
 // skip reads n samples of a clip, or all that are left, keeps none, and returns how

@@ -424,7 +424,7 @@ func TestOffset(t *testing.T) {
 		{datasets.Utterance{Audio: u.Audio, Duration: 200.0 / 16000}, 1000},            // a stated duration alone cuts nothing
 		{datasets.Utterance{Audio: u.Audio, Part: true, Offset: u.Offset, Duration: 1e300}, 900},
 	} {
-		clip, err := open(tt.u)
+		clip, err := open(t.Context(), tt.u)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -437,7 +437,7 @@ func TestOffset(t *testing.T) {
 		}
 	}
 	for _, u.Offset = range []float64{1, 1e15, 1e300, math.MaxFloat64} {
-		if _, err := open(u); err == nil {
+		if _, err := open(t.Context(), u); err == nil {
 			t.Errorf("offset %v, behind the end: no error", u.Offset)
 		}
 	}

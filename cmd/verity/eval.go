@@ -87,6 +87,7 @@ func addDecoding(c *cobra.Command, m *modelFlags, d *decodingFlags) *pflag.FlagS
 	defer d.complete(c)
 	return addFlags(c, append(m.groups(),
 		flagGroup{commonFlags, d.registerLanguage},
+		flagGroup{inputFlags, d.vad.register},
 		flagGroup{textFlags, d.registerText},
 		flagGroup{qualityFlags, d.registerQuality},
 	)...)
