@@ -19,6 +19,7 @@ type work struct {
 	places       []kernel.Place
 	self, across []kernel.Span
 	attend       kernel.Scratch
+	keep         *attention // nil: of nobody
 }
 
 // workFor borrows buffers for n rows.
@@ -49,12 +50,18 @@ func (d *Decoder) workFor(n int) *work {
 // the vocabulary, if ctx ends (it is looked at between layers), or if a logit is
 // not a number.
 func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err error) {
+	return d.step(ctx, rows, logits, nil)
+}
+
+// step is Step; a, if not nil, keeps attention weights.
+func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *attention) (err error) {
 	if err := d.check(rows, logits); err != nil {
 		return err
 	}
 	began := time.Now()
 	w := d.workFor(len(rows))
 	defer d.work.put(w)
+	w.keep = a
 	d.embedRows(w.x, rows)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
@@ -135,6 +142,9 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 
 	b.norm2.Apply(d.pool, w.y, w.x, n)
 	b.query.Apply(d.pool, w.q, w.y, n, width, kernel.Store)
+	if w.keep != nil {
+		w.keep.keep(d, w, layer, n)
+	}
 	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.across[:n], &w.attend)
 	b.crossOut.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
 

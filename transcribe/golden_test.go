@@ -94,6 +94,10 @@ func (c loopCase) options() Options {
 	case []any:
 		o.Temperatures = floats(t)
 	}
+	o.WordTimestamps, _ = c.Options["word_timestamps"].(bool)
+	o.PrependPunctuations, _ = c.Options["prepend_punctuations"].(string)
+	o.AppendPunctuations, _ = c.Options["append_punctuations"].(string)
+	o.HallucinationSilence, _ = c.Options["hallucination_silence_threshold"].(float64)
 	o.MaxCompressionRatio = threshold(c.Options, "compression_ratio_threshold", math.Inf(1))
 	o.MinLogProb = threshold(c.Options, "logprob_threshold", math.Inf(-1))
 	o.MaxNoSpeech = threshold(c.Options, "no_speech_threshold", math.Inf(1))

@@ -81,6 +81,10 @@ type window interface {
 	// decode decodes the window once, without the assistant if plain.
 	decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error)
 
+	// words returns the times of the words of a text. It depends on nothing but the
+	// window and the text, so it is the same however that was found.
+	words(ctx context.Context, q wordQuery) ([]wordTime, error)
+
 	// timing returns how long encode took for the audio features and for the keys and
 	// values that decoding attends to.
 	timing() (encode, crossKV time.Duration)

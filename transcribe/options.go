@@ -1,6 +1,7 @@
 package transcribe
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -105,6 +106,19 @@ type Options struct {
 	// seconds. 0 means 1; +Inf turns it off.
 	MaxInitialTimestamp float64
 
+	// WordTimestamps finds the time and the probability of every word, from the
+	// cross-attention of a second pass over the final tokens. Segments then begin and
+	// end with their words, and so do windows.
+	WordTimestamps bool
+
+	// PrependPunctuations are joined to the word after them, AppendPunctuations to the
+	// word before them, with WordTimestamps. Empty means upstream's.
+	PrependPunctuations, AppendPunctuations string
+
+	// HallucinationSilence skips silences of more seconds than this around likely
+	// hallucinations; it needs WordTimestamps. 0 turns it off.
+	HallucinationSilence float64
+
 	// Spans are the parts of the audio to transcribe, in the order given. Nil means
 	// all of it.
 	Spans []Span
@@ -154,6 +168,8 @@ func (o Options) defaults() Options {
 	if o.MaxInitialTimestamp == 0 {
 		o.MaxInitialTimestamp = 1
 	}
+	o.PrependPunctuations = cmp.Or(o.PrependPunctuations, defaultPrepend)
+	o.AppendPunctuations = cmp.Or(o.AppendPunctuations, defaultAppend)
 	if o.Spans == nil {
 		o.Spans = []Span{{0, math.Inf(1)}}
 	}
@@ -230,6 +246,10 @@ func (o Options) check() error {
 		return &OptionError{"TopK", o.TopK, "must not be negative"}
 	case !(o.TopP >= 0 && o.TopP <= 1):
 		return &OptionError{"TopP", o.TopP, "must be from 0 to 1"}
+	case !(o.HallucinationSilence >= 0):
+		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "must not be negative"}
+	case o.HallucinationSilence > 0 && !o.WordTimestamps:
+		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "needs word timestamps"}
 	case o.CarryInitialPrompt && o.InitialPrompt == "":
 		return &OptionError{"CarryInitialPrompt", true, "there is no initial prompt to carry"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:

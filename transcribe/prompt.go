@@ -77,6 +77,15 @@ func assemble(t *tokenizer.Tokenizer, previous, start []tokenizer.Token, room in
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, Tokenizer.__post_init__
 // and sot_sequence_including_notimestamps.
 func (t *Transcriber) startSequence(language tokenizer.Language) []tokenizer.Token {
+	start := t.startOf(language)
+	if t.opt.WithoutTimestamps {
+		start = append(start, t.model.Tokenizer.NoTimestamps)
+	}
+	return start
+}
+
+// startOf returns the same without a choice of timestamps.
+func (t *Transcriber) startOf(language tokenizer.Language) []tokenizer.Token {
 	tok := t.model.Tokenizer
 	start := []tokenizer.Token{tok.SOT}
 	if t.multilingual() {
@@ -85,9 +94,6 @@ func (t *Transcriber) startSequence(language tokenizer.Language) []tokenizer.Tok
 			task = tok.Translate
 		}
 		start = append(start, language.Token, task)
-	}
-	if t.opt.WithoutTimestamps {
-		start = append(start, tok.NoTimestamps)
 	}
 	return start
 }

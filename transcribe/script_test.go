@@ -193,3 +193,35 @@ func newScripted(s scripted, window, positions int, o Options) (*Transcriber, er
 		Generation: model.Generation{Multilingual: s.tok.Multilingual()},
 	}, s, o)
 }
+
+// words makes up times as tools/reference/transcribe_goldens.py does.
+func (w scriptedWindow) words(_ context.Context, q wordQuery) (times []wordTime, err error) {
+	if len(q.text) == 0 {
+		return nil, nil
+	}
+	key := []int{w.seed, w.seek, q.frames}
+	for _, t := range q.text {
+		key = append(key, int(t))
+	}
+	words, groups := w.tok.SplitToWords(append(slices.Clone(q.text), w.tok.EOT), q.language)
+	if len(groups) <= 1 {
+		return nil, nil
+	}
+	r := newRule(key...)
+	at := 0
+	if r.next(4) == 0 {
+		at = r.next(q.frames/2 + 1)
+	} else {
+		at = r.next(40)
+	}
+	for i, g := range groups[:len(groups)-1] {
+		at += []int{0, 0, 0, 0, 1, 2, 5, 10, 30, 300}[r.next(10)]
+		end := at + []int{1, 3, 5, 10, 15, 20, 20, 40, 200, 0}[r.next(10)]
+		times = append(times, wordTime{
+			word: words[i], tokens: slices.Clone(g), start: float64(at) / 50, end: float64(end) / 50,
+			probability: float64(r.next(1000)) / 1000 / float64(1+r.next(3)),
+		})
+		at = end
+	}
+	return times, nil
+}

@@ -26,6 +26,7 @@ type Transcriber struct {
 	prefix  []tokenizer.Token   // Prefix
 	hot     []tokenizer.Token   // Hotwords
 	lang    *tokenizer.Language // nil: detect
+	heads   []decoder.Head      // for word times
 }
 
 // New checks the options against the model. The error is an *OptionError, or says
@@ -72,7 +73,7 @@ func (t *Transcriber) setLanguage() error {
 	case t.opt.Language != "":
 		lang, ok := t.model.Tokenizer.Language(t.opt.Language)
 		if !ok {
-			return &OptionError{"Language", t.opt.Language, "the model does not know it; it knows " + codes(known)}
+			return &OptionError{"Language", t.opt.Language, "the model does not know it; it knows " + some(known) + ". Leave it out, or say auto, to detect it"}
 		}
 		t.lang = &lang
 	case len(known) == 1:
@@ -81,12 +82,18 @@ func (t *Transcriber) setLanguage() error {
 	return nil
 }
 
-func codes(known []tokenizer.Language) string {
-	list := make([]string, len(known))
-	for i, l := range known {
-		list[i] = l.Code
+// some names the known languages, of many the first few.
+func some(known []tokenizer.Language) string {
+	const most = 8
+	list := make([]string, 0, most)
+	for _, l := range known[:min(len(known), most)] {
+		list = append(list, l.Code+" ("+l.Name+")")
 	}
-	return strings.Join(list, ", ")
+	text := strings.Join(list, ", ")
+	if len(known) > most {
+		text += fmt.Sprintf(" and %d more, which verity info lists", len(known)-most)
+	}
+	return text
 }
 
 // setPrompt encodes the initial prompt.
@@ -161,6 +168,10 @@ func (t *Transcriber) setRules() error {
 	if err != nil {
 		return err
 	}
+	if t.opt.WordTimestamps && tok.NoTimestamps == tokenizer.None {
+		return &OptionError{"WordTimestamps", true, "the vocabulary has no token for timestamps off, which finding words needs"}
+	}
+	t.heads = t.alignmentHeads()
 	t.rules = decoder.Rules(tok, t.model.Generation, decoder.RuleOptions{
 		WithoutTimestamps:   t.opt.WithoutTimestamps,
 		SuppressTokens:      suppress,

@@ -40,7 +40,8 @@ type transcription struct {
 	history  history
 	segments []transcript.Segment
 	stats    transcript.Stats
-	failures int // windows in which the assistant could not draft
+	failures int     // windows in which the assistant could not draft
+	lastWord float64 // end of the last word, in seconds
 	proof    proof
 }
 
@@ -100,16 +101,36 @@ func (r *transcription) window(ctx context.Context, size int) (advance int, err 
 		r.log.Debug("no speech", "seek", r.at.seek, "no_speech_prob", res.noSpeech, "avg_logprob", res.logProb)
 		return size, nil
 	}
-	pieces, advance := cut(r.t.model.Tokenizer, res.tokens, size)
+	return r.finish(ctx, w, res, size)
+}
+
+// finish makes segments of a window's tokens, keeps them, and returns how far to move on.
+func (r *transcription) finish(ctx context.Context, w window, res result, size int) (advance int, err error) {
+	tok := r.t.model.Tokenizer
+	pieces, advance := cut(tok, res.tokens, size)
 	if advance <= 0 {
 		// Upstream would decode the same window for ever.
-		r.stats.Stuck++
-		r.log.Warn("timestamps do not advance: keeping the window as one segment", "seek", r.at.seek)
-		pieces, advance = whole(r.t.model.Tokenizer, res.tokens, size), size
+		pieces, advance = whole(tok, res.tokens, size), r.stuck(size)
 	}
-	r.keep(r.clear(pieces, res), res)
 	// A vocabulary may have timestamps that lie behind a short window.
-	return min(advance, r.t.model.Dims.WindowFrames()), nil
+	advance = min(advance, r.t.model.Dims.WindowFrames())
+	segments := r.segmentsOf(pieces, res)
+	if r.t.opt.WordTimestamps {
+		var dropped bool
+		if segments, advance, dropped, err = r.findWords(ctx, w, segments, res, size, advance); err != nil || dropped {
+			return advance, err
+		}
+	}
+	r.clear(segments)
+	r.keep(segments, res)
+	return advance, nil
+}
+
+// stuck counts a window whose timestamps do not advance and moves on by all of it.
+func (r *transcription) stuck(size int) (advance int) {
+	r.stats.Stuck++
+	r.log.Warn("timestamps do not advance: keeping the window as one segment", "seek", r.at.seek)
+	return size
 }
 
 // encodeAt encodes the window at the cursor, with silence behind size frames.
@@ -256,9 +277,8 @@ func (r *transcription) session() decoder.SessionOptions {
 	}
 }
 
-// clear makes segments of the pieces of res.tokens. A segment that has no duration or
-// no text keeps its place, but loses its tokens.
-func (r *transcription) clear(pieces []piece, res result) []transcript.Segment {
+// segmentsOf makes segments of the pieces of res.tokens.
+func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segment {
 	offset := seconds(r.at.seek)
 	segments := make([]transcript.Segment, len(pieces))
 	accepted, marks := res.accepted, res.marks
@@ -267,8 +287,7 @@ func (r *transcription) clear(pieces []piece, res result) []transcript.Segment {
 	}
 	for i, p := range pieces {
 		s := transcript.Segment{
-			ID: len(r.segments) + i, Seek: r.at.seek,
-			Start: offset + p.start, End: offset + p.end,
+			Seek: r.at.seek, Start: offset + p.start, End: offset + p.end,
 			Text: r.t.model.Tokenizer.Decode(p.tokens), Tokens: p.tokens,
 			Temperature: res.temperature, AvgLogProb: res.logProb,
 			CompressionRatio: res.compression, NoSpeechProb: res.noSpeech,
@@ -279,12 +298,24 @@ func (r *transcription) clear(pieces []piece, res result) []transcript.Segment {
 		if len(marks) > 0 {
 			s.Marks, marks = marks[:len(p.tokens)], marks[len(p.tokens):]
 		}
-		if s.Start == s.End || s.Line() == "" {
-			s.Text, s.Tokens, s.Accepted, s.Marks = "", []tokenizer.Token{}, nil, nil
-		}
 		segments[i] = s
 	}
 	return segments
+}
+
+// clear numbers segments. One that has no duration or no text keeps its place, but loses
+// its tokens and words.
+func (r *transcription) clear(segments []transcript.Segment) {
+	for i := range segments {
+		s := &segments[i]
+		s.ID = len(r.segments) + i
+		if s.Start == s.End || s.Line() == "" {
+			s.Text, s.Tokens, s.Accepted, s.Marks = "", []tokenizer.Token{}, nil, nil
+			if s.Words != nil {
+				s.Words = []transcript.Word{}
+			}
+		}
+	}
 }
 
 // maxPromptTemperature is the highest temperature whose text later windows are

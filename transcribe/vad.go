@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"verity/audio"
@@ -71,6 +72,11 @@ func (m mapping) time(seconds float64, end bool) float64 {
 // was skipped holds it.
 func (m mapping) segment(s transcript.Segment) transcript.Segment {
 	s.Start, s.End = m.time(s.Start, false), m.time(s.End, true)
+	s.Words = slices.Clone(s.Words) // the packed segment keeps its own
+	for i := range s.Words {
+		w := &s.Words[i]
+		w.Start, w.End = m.time(w.Start, false), m.time(w.End, true)
+	}
 	s.Seek = int(m.packed.Original(int64(s.Seek)*audio.HopLength, false) / audio.HopLength)
 	return s
 }

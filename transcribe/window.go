@@ -3,11 +3,13 @@ package transcribe
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
+	"verity/tokenizer"
 	"verity/transcript"
 )
 
@@ -112,6 +114,28 @@ func (w *encodedWindow) search(ctx context.Context, o decoder.SessionOptions) (d
 	stats.Seconds.Verify, stats.Seconds.Rules = time.Since(began).Seconds(), found.Judging.Seconds()
 	stats.Passes = traffic(found.Traffic)
 	return decoding{choices: found.Hypotheses[0].Choices, noSpeechProb: found.NoSpeechProb, stats: stats}, nil
+}
+
+// words runs the text through the decoder once more. Like encoding, it takes turns with
+// the windows that others decode.
+func (w *encodedWindow) words(ctx context.Context, q wordQuery) ([]wordTime, error) {
+	tok, positions := w.Tokenizer, q.frames/framesPerStep
+	if len(q.text) == 0 || positions == 0 {
+		return nil, nil
+	}
+	var a *decoder.Alignment
+	err := w.batch.Encode(ctx, func(between func()) (err error) {
+		a, err = w.decoder.Align(ctx, w.cross, decoder.AlignOptions{
+			Tokens: slices.Concat(q.start, []tokenizer.Token{tok.NoTimestamps}, q.text, []tokenizer.Token{tok.EOT}),
+			First:  len(q.start) + 1, Below: tok.EOT, Heads: q.heads, Positions: positions, Between: between,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	words, groups := tok.SplitToWords(append(slices.Clone(q.text), tok.EOT), q.language)
+	return timesOf(a, positions, len(q.start), words, groups), nil
 }
 
 func traffic(t decoder.Traffic) transcript.Traffic {

@@ -17,23 +17,32 @@ const (
 	SRT  Format = "srt"  // SubRip subtitles
 	VTT  Format = "vtt"  // WebVTT subtitles
 	TSV  Format = "tsv"  // start and end in milliseconds, text
+	LRC  Format = "lrc"  // lyrics: start and text
+	CSV  Format = "csv"  // start and end in milliseconds, text
 	JSON Format = "json" // everything
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{TXT, SRT, VTT, TSV, JSON} }
+func Formats() []Format { return []Format{TXT, SRT, VTT, TSV, LRC, CSV, JSON} }
+
+// Write writes t in format f, with a subtitle for each segment.
+func Write(w io.Writer, f Format, t *Transcript) error { return Subtitles{}.Write(w, f, t) }
 
 // Write writes t in format f.
-func Write(w io.Writer, f Format, t *Transcript) error {
+func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 	switch f {
 	case TXT:
 		return writeTXT(w, t)
 	case SRT:
-		return writeSRT(w, t)
+		return writeSRT(w, t, o)
 	case VTT:
-		return writeVTT(w, t)
+		return writeVTT(w, t, o)
 	case TSV:
 		return writeTSV(w, t)
+	case LRC:
+		return writeLRC(w, t)
+	case CSV:
+		return writeCSV(w, t)
 	case JSON:
 		return writeJSON(w, t)
 	}

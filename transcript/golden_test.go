@@ -56,6 +56,56 @@ func TestWriteGolden(t *testing.T) {
 	}
 }
 
+// TestSubtitlesGolden compares with upstream's writers over segments with word times.
+func TestSubtitlesGolden(t *testing.T) {
+	raw, err := golden.ReadFile("testdata/golden/subtitles.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var options []struct {
+		Width     int  `json:"max_line_width"`
+		Count     int  `json:"max_line_count"`
+		Words     int  `json:"max_words_per_line"`
+		Highlight bool `json:"highlight_words"`
+	}
+	if err := json.Unmarshal(raw, &options); err != nil || len(options) < 5 {
+		t.Fatal(err, len(options))
+	}
+	for i, o := range options {
+		for _, f := range []Format{SRT, VTT} {
+			t.Run(fmt.Sprintf("%+v.%s", o, f), func(t *testing.T) {
+				want, err := golden.ReadFile(fmt.Sprintf("testdata/golden/words%d.%s", i, f))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got bytes.Buffer
+				if err := (Subtitles{o.Width, o.Count, o.Words, o.Highlight}).Write(&got, f, load(t, "words")); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got.String()); diff != "" {
+					t.Errorf("(-upstream +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestLyrics: LRC and CSV, which openai/whisper has not.
+func TestLyrics(t *testing.T) {
+	tr := &Transcript{Segments: []Segment{
+		{Start: 0.005, End: 1, Text: " one, \"two\""}, {Start: 1, End: 1, Text: ""}, {Start: 3723.4567, End: 3724, Text: " a\nb"},
+	}}
+	for f, want := range map[Format]string{
+		LRC: "[00:00.00]one, \"two\"\n[62:03.46]a b\n",
+		CSV: "start,end,text\n5,1000,\"one, \"\"two\"\"\"\n1000,1000,\n3723457,3724000,\"a\nb\"\n",
+	} {
+		var got bytes.Buffer
+		if err := Write(&got, f, tr); err != nil || got.String() != want {
+			t.Errorf("%s: %v, %q, want %q", f, err, got.String(), want)
+		}
+	}
+}
+
 // TestWriteJSON checks that everything upstream writes is there, unchanged, and
 // what is ours besides.
 func TestWriteJSON(t *testing.T) {

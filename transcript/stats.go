@@ -195,10 +195,11 @@ type Seconds struct {
 	Mel     float64 `json:"mel"`
 	Encode  float64 `json:"encode"`
 	CrossKV float64 `json:"cross_kv"`
-	Decode  float64 `json:"decode"` // all of decoding, drafts and rules included
-	Draft   float64 `json:"draft"`  // of Decode, drafting
-	Verify  float64 `json:"verify"` // of Decode, passes of the model, rules and choices
-	Rules   float64 `json:"rules"`  // of Verify, rules and choices
+	Decode  float64 `json:"decode"`          // all of decoding, drafts and rules included
+	Draft   float64 `json:"draft"`           // of Decode, drafting
+	Verify  float64 `json:"verify"`          // of Decode, passes of the model, rules and choices
+	Rules   float64 `json:"rules"`           // of Verify, rules and choices
+	Words   float64 `json:"words,omitempty"` // finding the times of words
 	Total   float64 `json:"total"`
 }
 
@@ -211,5 +212,6 @@ func (s *Seconds) Add(o Seconds) {
 	s.Draft += o.Draft
 	s.Verify += o.Verify
 	s.Rules += o.Rules
+	s.Words += o.Words
 	s.Total += o.Total
 }

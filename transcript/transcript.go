@@ -31,6 +31,14 @@ type Mark struct {
 	Refused []tokenizer.Token // drafted at its place and behind, and refused for it
 }
 
+// A Word is a word with its times. The JSON names are upstream's.
+type Word struct {
+	Word        string  `json:"word"`        // with the space before it, if there is one
+	Start       float64 `json:"start"`       // s
+	End         float64 `json:"end"`         // s
+	Probability float64 `json:"probability"` // mean of its tokens
+}
+
 // A Segment is text with a start and an end. The JSON names are upstream's.
 type Segment struct {
 	ID     int               `json:"id"`    // 0, 1, … in the transcript
@@ -39,6 +47,9 @@ type Segment struct {
 	End    float64           `json:"end"`   // s
 	Text   string            `json:"text"`
 	Tokens []tokenizer.Token `json:"tokens"` // timestamps included
+
+	// Words are the words of Text with their times; nil unless asked for.
+	Words []Word `json:"words,omitzero"`
 
 	// Accepted says for each token whether it is a draft of the assistant that the
 	// model accepted. It is empty unless asked for. Upstream has no such field.

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bufio"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,29 +23,6 @@ func writeTXT(w io.Writer, t *Transcript) error {
 	return b.Flush()
 }
 
-func writeSRT(w io.Writer, t *Transcript) error {
-	b := bufio.NewWriter(w)
-	for i, s := range t.Segments {
-		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, clock(s.Start, true, ","), clock(s.End, true, ","), cue(s))
-	}
-	return b.Flush()
-}
-
-func writeVTT(w io.Writer, t *Transcript) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprint(b, "WEBVTT\n\n")
-	for _, s := range t.Segments {
-		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(s.Start, false, "."), clock(s.End, false, "."), cue(s))
-	}
-	return b.Flush()
-}
-
-// cue returns the text of s as a subtitle; an arrow in it would be taken for a
-// time. An emptied segment is a cue without text, as upstream writes it where
-// there are no word times. (Where its first segment is emptied, upstream takes
-// it for one with words and fails.)
-func cue(s Segment) string { return strings.ReplaceAll(s.Line(), "-->", "->") }
-
 func writeTSV(w io.Writer, t *Transcript) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "start\tend\ttext\n")
@@ -52,6 +30,29 @@ func writeTSV(w io.Writer, t *Transcript) error {
 		fmt.Fprintf(b, "%d\t%d\t%s\n", milliseconds(s.Start), milliseconds(s.End), strings.ReplaceAll(s.Line(), "\t", " "))
 	}
 	return b.Flush()
+}
+
+// writeLRC writes lyrics: a line per segment with its start, as whisper.cpp does.
+func writeLRC(w io.Writer, t *Transcript) error {
+	b := bufio.NewWriter(w)
+	for _, s := range t.Segments {
+		if line := s.Line(); line != "" {
+			cs := max(0, int64(math.RoundToEven(s.Start*100)))
+			fmt.Fprintf(b, "[%02d:%02d.%02d]%s\n", cs/6000, cs/100%60, cs%100, strings.ReplaceAll(line, "\n", " "))
+		}
+	}
+	return b.Flush()
+}
+
+// writeCSV writes start and end in milliseconds and text, as RFC 4180 has it.
+func writeCSV(w io.Writer, t *Transcript) error {
+	c := csv.NewWriter(w)
+	c.Write([]string{"start", "end", "text"}) // Error has what goes wrong
+	for _, s := range t.Segments {
+		c.Write([]string{fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End)), s.Line()})
+	}
+	c.Flush()
+	return c.Error()
 }
 
 // writeJSON writes t as one line: upstream's fields, then ours.
@@ -76,6 +77,11 @@ func writeJSON(w io.Writer, t *Transcript) error {
 
 		Truncated bool `json:"truncated,omitempty"`
 	}{Schema, t.Name, t.Text, t.Language, t.Duration, segments, t.Stats, t.Truncated})
+}
+
+// Times returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].
+func (s Segment) Times() string {
+	return fmt.Sprintf("[%s --> %s]", clock(s.Start, false, "."), clock(s.End, false, "."))
 }
 
 // milliseconds rounds as Python's round does: halves to even.

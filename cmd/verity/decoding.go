@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,8 +28,12 @@ type decodingFlags struct {
 	initial   number // latest first timestamp
 	penalty   number // of the length
 	suppress  tokenList
-	spans     spanList
 	vad       vadFlags
+
+	hallucination number
+	spans         spanList
+	offset        float64
+	duration      float64
 }
 
 func newDecodingFlags() decodingFlags {
@@ -41,12 +46,15 @@ func newDecodingFlags() decodingFlags {
 		initial:   number{value: d.MaxInitialTimestamp},
 		vad:       newVADFlags(),
 		penalty:   number{off: true},
+		opt:       transcribe.Options{PrependPunctuations: d.PrependPunctuations, AppendPunctuations: d.AppendPunctuations},
+
+		hallucination: number{off: true},
 	}
 }
 
 // registerLanguage adds the flags that most users need.
 func (d *decodingFlags) registerLanguage(f *pflag.FlagSet) {
-	f.StringVarP(&d.opt.Language, "language", "l", "", "spoken `language`, as en or English (default: detect it)")
+	f.StringVarP(&d.opt.Language, "language", "l", "", "spoken `language`, as en or English (default auto: detect it)")
 	f.StringVar(&d.task, "task", "transcribe", "transcribe, or translate to English")
 }
 
@@ -57,6 +65,12 @@ func (d *decodingFlags) registerText(f *pflag.FlagSet) {
 	f.BoolVar(&d.opt.CarryInitialPrompt, "carry-initial-prompt", false, "put the initial prompt before every window")
 	f.BoolVar(&d.condition, "condition-on-previous-text", true, "show each window the text before it")
 	f.Var(&d.spans, "clip-timestamps", "parts to transcribe, start,end,start,end,… in seconds; the last end may be left out")
+	f.Float64Var(&d.offset, "offset", 0, "`seconds` of audio to skip at the start")
+	f.Float64Var(&d.duration, "duration", 0, "transcribe only this many `seconds`; 0 means up to the end")
+	f.BoolVar(&d.opt.WordTimestamps, "word-timestamps", false, "find the time of every word, by a second pass over the final text; segments then begin and end with their words")
+	f.StringVar(&d.opt.PrependPunctuations, "prepend-punctuations", d.opt.PrependPunctuations, "with --word-timestamps, `marks` to join to the word after them")
+	f.StringVar(&d.opt.AppendPunctuations, "append-punctuations", d.opt.AppendPunctuations, "with --word-timestamps, `marks` to join to the word before them")
+	f.Var(&d.hallucination, "hallucination-silence-threshold", "with --word-timestamps, skip silences of more `seconds` than this around likely hallucinations, or none")
 	f.BoolVar(&d.opt.WithoutTimestamps, "without-timestamps", false, "decode text only; a window is then one segment")
 	f.Var(&d.initial, "max-initial-timestamp", "latest start of a window's first segment in seconds, or none")
 	f.StringVar(&d.pad, "pad", "audio", "what follows the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)")
@@ -105,7 +119,17 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 	o.Log = log
 	o.Task = transcribe.Task(d.task)
 	o.ForgetPrevious = !d.condition
-	o.Spans = d.spans
+	if strings.EqualFold(o.Language, "auto") {
+		o.Language = "" // detect it
+	}
+	if !d.hallucination.off {
+		if o.HallucinationSilence = d.hallucination.value; !(o.HallucinationSilence > 0) {
+			return o, usagef("--hallucination-silence-threshold %v: must be above 0, or none", d.hallucination.value)
+		}
+	}
+	if o.Spans, err = d.parts(); err != nil {
+		return o, err
+	}
 	o.MaxCompressionRatio = d.ratio.or(math.Inf(1))
 	o.MinLogProb = d.logProb.or(math.Inf(-1))
 	o.MaxNoSpeech = d.noSpeech.or(math.Inf(1))
@@ -126,6 +150,25 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 	return o, err
 }
 
+// parts returns the parts to transcribe; nil means all.
+func (d *decodingFlags) parts() ([]transcribe.Span, error) {
+	switch {
+	case !(d.offset >= 0):
+		return nil, usagef("--offset %v: must be 0 or more", d.offset)
+	case !(d.duration >= 0):
+		return nil, usagef("--duration %v: must be 0 or more", d.duration)
+	case d.offset == 0 && d.duration == 0:
+		return d.spans, nil
+	case len(d.spans) > 0:
+		return nil, usagef("--clip-timestamps cannot be used with --offset or --duration: name the parts in one way")
+	}
+	end := math.Inf(1)
+	if d.duration > 0 {
+		end = d.offset + d.duration
+	}
+	return []transcribe.Span{{Start: d.offset, End: end}}, nil
+}
+
 // flagOf is the flag that sets a field of transcribe.Options.
 var flagOf = map[string]string{
 	"Language": "language", "Task": "task", "WithoutTimestamps": "without-timestamps", "Temperatures": "temperature",
@@ -135,7 +178,8 @@ var flagOf = map[string]string{
 	"Repetition.Penalty": "repetition-penalty", "Repetition.NoRepeat": "no-repeat-ngram-size", "Repetition.MinTokens": "min-new-tokens",
 	"TopK": "top-k", "TopP": "top-p", "VAD": "vad",
 	"BeamSize": "beam-size", "Patience": "patience", "BestOf": "best-of", "LengthPenalty": "length-penalty",
-	"Prefix": "prefix", "Hotwords": "hotwords",
+	"Prefix": "prefix", "Hotwords": "hotwords", "WordTimestamps": "word-timestamps",
+	"HallucinationSilence": "hallucination-silence-threshold",
 }
 
 // inFlag turns an unusable option into an error of its flag.

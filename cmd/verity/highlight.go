@@ -25,13 +25,17 @@ func (t *transcribing) marks(out sink) (bool, error) {
 
 // line is how a segment is shown.
 func (t *transcribing) line(s transcript.Segment) string {
-	if len(s.Accepted) == 0 {
-		if t.outTerminal {
-			return show.Text(s.Line()) // a terminal obeys control characters
-		}
-		return s.Line()
+	text := s.Line()
+	switch {
+	case len(s.Accepted) > 0:
+		text = t.mark.line(s)
+	case t.outTerminal:
+		text = show.Text(text) // a terminal obeys control characters
 	}
-	return t.mark.line(s)
+	if t.timed {
+		return s.Times() + " " + text
+	}
+	return text
 }
 
 // A marker shows which part of a text the assistant drafted.

@@ -48,26 +48,28 @@ func (l lines) finish(string, *transcript.Transcript) error { return nil }
 
 // A document writes whole transcripts in one format.
 type document struct {
-	w      io.Writer
-	format transcript.Format
+	w         io.Writer
+	format    transcript.Format
+	subtitles transcript.Subtitles
 }
 
 func (d document) segment(*progress, transcript.Segment) error { return nil }
 
 func (d document) finish(_ string, t *transcript.Transcript) error {
-	return cannotWrite(transcript.Write(d.w, d.format, t))
+	return cannotWrite(d.subtitles.Write(d.w, d.format, t))
 }
 
 // A folder writes a file for every format and transcript.
 type folder struct {
-	dir     string
-	formats []transcript.Format
+	dir       string
+	formats   []transcript.Format
+	subtitles transcript.Subtitles
 }
 
 // newFolder makes the directory and checks that all files can be written to it. No
 // two of them may be one file, and none may be an input.
-func newFolder(dir string, formats []transcript.Format, inputs []string) (folder, error) {
-	f := folder{dir, formats}
+func newFolder(dir string, formats []transcript.Format, subtitles transcript.Subtitles, inputs []string) (folder, error) {
+	f := folder{dir, formats, subtitles}
 	from := make(map[string]string, len(inputs))
 	var outputs []string
 	for _, in := range inputs {
@@ -110,7 +112,7 @@ func (f folder) segment(*progress, transcript.Segment) error { return nil }
 
 func (f folder) finish(name string, t *transcript.Transcript) error {
 	for _, format := range f.formats {
-		err := output.Write(f.path(name, format), nil, func(w io.Writer) error { return transcript.Write(w, format, t) })
+		err := output.Write(f.path(name, format), nil, func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
 		if err != nil {
 			return cannotWrite(err)
 		}

@@ -51,13 +51,15 @@ type transcribing struct {
 	batch     int
 	stats     bool
 	highlight string
+	timed     bool
+	subtitles transcript.Subtitles
 
 	mark       marker
 	transcribe *transcribe.Transcriber
 }
 
 func transcribeCommand(e env) *cobra.Command {
-	t := &transcribing{env: e, decoding: newDecodingFlags(), formats: formatList{transcript.TXT}}
+	t := &transcribing{env: e, decoding: newDecodingFlags()}
 	c := &cobra.Command{
 		Use:   "transcribe [flags] FILE...",
 		Short: "Write the text of sound files",
@@ -77,6 +79,7 @@ func transcribeCommand(e env) *cobra.Command {
 		flagGroup{inputFlags, t.sound.register},
 		flagGroup{inputFlags, t.decoding.vad.register},
 		flagGroup{inputFlags, t.registerShow},
+		flagGroup{inputFlags, t.registerSubtitles},
 		flagGroup{textFlags, t.decoding.registerText},
 		flagGroup{qualityFlags, t.decoding.registerQuality},
 		flagGroup{speedFlags, t.model.registerSpeed},
@@ -88,21 +91,54 @@ func transcribeCommand(e env) *cobra.Command {
 	t.decoding.complete(c)
 	t.log.complete(c)
 	must(c.MarkFlagDirname("output-dir"))
-	completeValues(c, "output-format", "txt", "srt", "vtt", "tsv", "json", "all")
+	completeValues(c, "output-format", "txt", "srt", "vtt", "tsv", "lrc", "csv", "json", "all")
 	completeValues(c, "highlight", "auto", "always", "never")
 	return c
 }
 
 func (t *transcribing) registerOutput(f *pflag.FlagSet) {
-	f.VarP(&t.formats, "output-format", "f", "txt, srt, vtt, tsv, json, several of them between commas, or all")
+	f.VarP(&t.formats, "output-format", "f", "txt, srt, vtt, tsv, lrc, csv, json, several of them between commas, or all (default txt)")
 	f.StringVarP(&t.dir, "output-dir", "o", "", "write files to this `directory` instead of standard output")
 }
 
 func (t *transcribing) registerShow(f *pflag.FlagSet) {
-	f.BoolVar(&t.json, "json", false, "the same as --output-format json")
+	f.BoolVar(&t.timed, "timestamps", false, "on standard output, write the times of each segment before its text")
+	f.BoolVar(&t.json, "json", false, "add json to the formats; alone it is the only one")
 	f.BoolVar(&t.stats, "stats", false, "write the work of each file to standard error: tokens, drafts, times, memory read beside what this machine can read. JSON of several files on standard output ends with an object of the totals")
 	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto (on a terminal; what the flag alone means), always, never. NO_COLOR underlines it")
 	f.Lookup("highlight").NoOptDefVal = "auto"
+}
+
+func (t *transcribing) registerSubtitles(f *pflag.FlagSet) {
+	f.IntVar(&t.subtitles.MaxLineWidth, "max-line-width", 0, "with --word-timestamps, most `characters` in a line of a subtitle; 0 for any")
+	f.IntVar(&t.subtitles.MaxLineCount, "max-line-count", 0, "with --max-line-width, most `lines` in a subtitle; 0 for any")
+	f.IntVar(&t.subtitles.MaxWordsPerLine, "max-words-per-line", 0, "with --word-timestamps, most `words` in a subtitle; 0 for any")
+	f.BoolVar(&t.subtitles.HighlightWords, "highlight-words", false, "with --word-timestamps, underline each word in srt and vtt as it is spoken")
+}
+
+// checkSubtitles refuses flags that would do nothing.
+func (t *transcribing) checkSubtitles() error {
+	s := t.subtitles
+	for _, x := range []struct {
+		flag  string
+		value int
+	}{{"max-line-width", s.MaxLineWidth}, {"max-line-count", s.MaxLineCount}, {"max-words-per-line", s.MaxWordsPerLine}} {
+		if x.value < 0 {
+			return usagef("--%s %d: must be 0 or more", x.flag, x.value)
+		}
+		if x.value > 0 && !t.decoding.opt.WordTimestamps {
+			return usagef("--%s needs --word-timestamps", x.flag)
+		}
+	}
+	switch {
+	case s.HighlightWords && !t.decoding.opt.WordTimestamps:
+		return usagef("--highlight-words needs --word-timestamps")
+	case s.MaxLineCount > 0 && s.MaxLineWidth == 0:
+		return usagef("--max-line-count needs --max-line-width")
+	case s.MaxWordsPerLine > 0 && s.MaxLineWidth > 0:
+		return usagef("--max-words-per-line has no effect with --max-line-width: take one")
+	}
+	return nil
 }
 
 func (t *transcribing) registerSpeed(f *pflag.FlagSet) {
@@ -122,6 +158,9 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 		return err
 	}
 	if err := checkBatch(t.batch); err != nil {
+		return err
+	}
+	if err := t.checkSubtitles(); err != nil {
 		return err
 	}
 	out, err := t.sink(files)
@@ -162,7 +201,7 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 // tally puts the statistics of n files in front of out.
 func (t *transcribing) tally(out sink, model *loaded, n int) *tallied {
 	total := &tallied{sink: out, w: t.err, bandwidth: kernel.ReadBandwidth(model.Pool(), bandwidthTime)}
-	if n > 1 && t.dir == "" && out == (document{t.out, transcript.JSON}) {
+	if n > 1 && t.dir == "" && out == (document{t.out, transcript.JSON, t.subtitles}) {
 		total.json = t.out
 	}
 	total.began = time.Now()
@@ -241,26 +280,32 @@ func inFile(name string, err error) error {
 // sink says where transcripts go, or what is wrong with the wish.
 func (t *transcribing) sink(files []string) (sink, error) {
 	formats := t.formats
-	if t.json {
-		formats = formatList{transcript.JSON}
+	if t.json && !slices.Contains(formats, transcript.JSON) {
+		formats = append(formats, transcript.JSON)
+	}
+	if len(formats) == 0 {
+		formats = formatList{transcript.TXT}
 	}
 	if slices.Index(files, "-") != lastIndex(files, "-") {
 		return nil, usagef("standard input can be read only once")
 	}
 	if t.dir != "" {
-		return newFolder(t.dir, formats, files)
+		return newFolder(t.dir, formats, t.subtitles, files)
 	}
 	if len(formats) > 1 {
 		return nil, usagef("several formats (%s) need --output-dir", &formats)
 	}
 	f := formats[0]
+	if t.timed && f != transcript.TXT {
+		return nil, usagef("--timestamps writes text on standard output; %s has times of its own", f)
+	}
 	if len(files) > 1 && f != transcript.TXT && f != transcript.JSON {
 		return nil, usagef("%s of several files needs --output-dir", f)
 	}
 	if f == transcript.TXT {
 		return lines{t.out, t.line}, nil
 	}
-	return document{t.out, f}, nil
+	return document{t.out, f, t.subtitles}, nil
 }
 
 func lastIndex(files []string, name string) int {

@@ -6,7 +6,7 @@ the window, temperature), computed by an integer rule that
 transcribe/golden_test.go has too. The mel is a ramp, so that a window says where it
 is. Segments, seeks, texts and the decisions behind them are upstream's.
 
-    python tools/reference/transcribe_goldens.py
+    python tools/reference/transcribe_goldens.py [loop | words | transcript | subtitles | engine] …
 
 The last part runs transcribe() over real networks, those of internal/testmodel, on a
 sound made by an integer rule (transcribe/engine_test.go has it too): from samples to
@@ -28,6 +28,7 @@ import torch
 import whisper.decoding
 import whisper.transcribe  # the module; the package has a function of this name
 import whisper.utils
+from whisper import timing
 from whisper.tokenizer import get_tokenizer
 
 loop = sys.modules["whisper.transcribe"]
@@ -247,6 +248,92 @@ def write_transcribe():
     (folder / "loop.json").write_text(f'{head}, "cases": [\n{lines}\n]}}\n')
 
 
+def made_up_alignment(seed):
+    """In place of timing.find_alignment: times of words by the rule."""
+
+    def find(model, tokenizer, text_tokens, mel, num_frames, **_):
+        if len(text_tokens) == 0:
+            return []
+        r = Rule(seed, int(mel[0, 0]) - 1, num_frames, *text_tokens)
+        words, groups = tokenizer.split_to_word_tokens(text_tokens + [tokenizer.eot])
+        if len(groups) <= 1:
+            return []
+        at = r.next(num_frames // 2 + 1) if r.next(4) == 0 else r.next(40)
+        out = []
+        for word, tokens in zip(words[:-1], groups[:-1]):
+            at += [0, 0, 0, 0, 1, 2, 5, 10, 30, 300][r.next(10)]
+            end = at + [1, 3, 5, 10, 15, 20, 20, 40, 200, 0][r.next(10)]
+            p = r.next(1000) / 1000
+            p /= 1 + r.next(3)
+            out.append(timing.WordTiming(word, list(tokens), at / 50, end / 50, p))
+            at = end
+        return out
+
+    return find
+
+
+WORD_OPTIONS = [
+    {"language": "en"},
+    {"language": "en", "hallucination_silence_threshold": 0.5},
+    {"language": "en", "hallucination_silence_threshold": 2.0},
+    {"language": "en", "hallucination_silence_threshold": 8.0, "condition_on_previous_text": False},
+    {"language": "ja", "hallucination_silence_threshold": 1.0},
+    {"language": "en", "prepend_punctuations": "(", "append_punctuations": ".,"},
+    {"language": "en", "hallucination_silence_threshold": 1.0, "clip_timestamps": [1.0, 7.3, 9.0, 31.015, 33.0]},
+    {"language": "en", "without_timestamps": True, "hallucination_silence_threshold": 3.0},
+    {"language": "en", "temperature": [0.4, 0.8], "hallucination_silence_threshold": 1.0},
+]
+
+
+class Endless(Exception):
+    pass
+
+
+class BoundedModel(Model):
+    def decode(self, mel, options):
+        if self.windows > 3000:
+            raise Endless
+        return super().decode(mel, options)
+
+
+def write_words():
+    """The same loop with word times, which are made up: the rules about segments, seeks
+    and hallucinations are upstream's."""
+    global Model
+    plain, Model = Model, BoundedModel
+    found, timing.find_alignment = timing.find_alignment, None
+    cases = []
+    for seed in range(40 * len(WORD_OPTIONS)):
+        options = WORD_OPTIONS[seed % len(WORD_OPTIONS)]
+        small = seed % 4 == 0
+        case = {
+            "seed": seed, "frames": [801, 2999, 5000, 12345][seed % 4 if "clip_timestamps" not in options else 3],
+            "window": 800 if small else 3000, "positions": 64 if small else 448, "multilingual": True,
+            "options": options | {"word_timestamps": True},
+        }
+        timing.find_alignment = made_up_alignment(seed)
+        try:
+            out = run(case)
+        except Endless:
+            print(f"seed {seed}: upstream never ends")
+            continue
+        text = canonical(out)
+        for s in out["segments"]:
+            words = [f"{w['word'].encode().hex()} {bits(w['start'])} {bits(w['end'])} {bits(w['probability'])}" for w in s["words"]]
+            text += f"{s['id']}: " + ", ".join(words) + "\n"
+        case["segments"] = len(out["segments"])
+        case["words"] = sum(len(s["words"]) for s in out["segments"])
+        if seed < 12:
+            case["want"] = text
+        case["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        cases.append(case)
+    Model, timing.find_alignment = plain, found
+    lines = ",\n".join(map(json.dumps, cases))
+    (ROOT / "transcribe/testdata/golden/words.json").write_text(
+        f'{{"command": "python tools/reference/transcribe_goldens.py words", "cases": [\n{lines}\n]}}\n'
+    )
+
+
 def segment(i, start, end, text):
     return {
         "id": i, "seek": 0, "start": start, "end": end, "text": text, "tokens": [50364, 400 + i, 50400],
@@ -276,6 +363,43 @@ def write_transcript():
             whisper.utils.get_writer(extension, str(folder))(result, name)
 
 
+SUBTITLES = [
+    {},
+    {"max_line_width": 20},
+    {"max_line_width": 20, "max_line_count": 2},
+    {"max_line_count": 1},
+    {"max_words_per_line": 3},
+    {"highlight_words": True},
+    {"max_line_width": 24, "max_line_count": 1, "highlight_words": True},
+]
+
+
+def write_subtitles():
+    """Segments with word times, as the writers cut them."""
+    folder = ROOT / "transcript/testdata/golden"
+    r, segments, at = Rule(7), [], 0
+    texts = [
+        " Mr. Quilter is the apostle of the middle classes, and we are glad to welcome his gospel.",
+        "", " No space here:日本語ですね。", " a\ttab and an arrow --> here", " Supercalifragilisticexpialidocious! Indeed.",
+        " one two three four five six seven eight nine ten eleven twelve", " \u00a0 odd\u3000space ",
+    ]
+    for i, text in enumerate(texts):
+        words, begin = [], at
+        parts = [c for c in text] if "日" in text else [" " + w for w in text.split(" ")[1:]]
+        for p in parts:
+            start = at + [0, 0, 0, 20, 400][r.next(5)]
+            at = start + [0, 10, 30, 50][r.next(4)]
+            words.append({"word": p, "start": start / 100, "end": at / 100, "probability": 0.5})
+        s = segment(i, begin / 100, at / 100, text)
+        segments.append(s | {"words": words if text else []})
+    result = {"text": "".join(texts), "segments": segments, "language": "en"}
+    (folder / "words.json").write_text(json.dumps(result) + "\n")
+    for i, options in enumerate(SUBTITLES):
+        for extension in ("srt", "vtt"):
+            whisper.utils.get_writer(extension, str(folder))(result, f"words{i}", options)
+    (folder / "subtitles.json").write_text(json.dumps(SUBTITLES) + "\n")
+
+
 def sound(n):
     """Noise held for 1 to 23 samples, in blocks of 0.37 s of four loudnesses."""
     i = np.arange(n, dtype=np.uint64)
@@ -300,6 +424,9 @@ ENGINE = [
     ("multi", 64.0, {"language": "de", "condition_on_previous_text": False}),
     ("multi", 45.0, {"language": "fr", "task": "translate", "initial_prompt": "Glenn, Verity and Drake"}),
     ("multi", 40.0, {"language": "en", "clip_timestamps": [1.5, 12.25, 20.0]}),
+    ("english", 9.0, {"word_timestamps": True}),
+    ("multi", 40.0, {"language": "de", "word_timestamps": True, "hallucination_silence_threshold": 2.0}),
+    ("multi", 33.3, {"language": "ja", "word_timestamps": True, "condition_on_previous_text": False}),
 ]
 MARGIN = 2e-3  # of the best token over the next: ten times what the mel drifts the logits by
 
@@ -332,7 +459,6 @@ def write_engine():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["engine"]:
-        write_transcribe()
-        write_transcript()
-    write_engine()
+    parts = {"loop": write_transcribe, "words": write_words, "transcript": write_transcript, "subtitles": write_subtitles, "engine": write_engine}
+    for name in sys.argv[1:] or parts:
+        parts[name]()

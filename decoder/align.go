@@ -1,0 +1,138 @@
+package decoder
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"verity/internal/kernel"
+	"verity/tokenizer"
+)
+
+// A Head is one attention head of the decoder.
+type Head struct{ Layer, Head int }
+
+// AlignOptions says what to measure of a window's final tokens.
+type AlignOptions struct {
+	// Tokens are a whole sequence, prompt and end-of-text included.
+	Tokens []tokenizer.Token
+
+	// First is the index of the first token whose probability is wanted; at least 1.
+	First int
+
+	// Below limits the tokens that share the probability to those of lower id.
+	Below tokenizer.Token
+
+	// Heads are those whose cross-attention is wanted.
+	Heads []Head
+
+	// Positions is how many audio positions, from the first, they attend to.
+	Positions int
+
+	// Between is called after every few tokens, for what else is to run. Nil means
+	// nothing.
+	Between func()
+}
+
+// An Alignment is how tokens relate to audio.
+type Alignment struct {
+	// Weights are the cross-attention weights of each head, [len(Tokens)][Positions].
+	Weights [][]float32
+
+	// Probs are the probabilities of Tokens[First:] except the last, each after the
+	// tokens before it.
+	Probs []float32
+}
+
+// alignRows is how many tokens go through the network at once. The result does not
+// depend on it; the room for logits does.
+const alignRows = 32
+
+// Align runs a sequence of tokens through the network once more and measures it. It
+// depends on nothing but the window and the tokens, so it is the same however they were
+// found.
+func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignment, error) {
+	if err := d.checkAlign(o); err != nil {
+		return nil, err
+	}
+	n, vocab := len(o.Tokens), d.dims.Vocab
+	a := &Alignment{Weights: make([][]float32, len(o.Heads))}
+	for i := range a.Weights {
+		a.Weights[i] = make([]float32, n*o.Positions)
+	}
+	s := d.NewStream(c)
+	defer s.Close()
+	logits := make([]float32, min(n, alignRows)*vocab)
+	for from := 0; from < n; from += alignRows {
+		rows := make([]Row, 0, alignRows)
+		for p := from; p < min(n, from+alignRows); p++ {
+			rows = append(rows, Row{s, p, o.Tokens[p], p+1 < o.First || p+2 >= n})
+		}
+		watch := &attention{heads: o.Heads, positions: o.Positions, from: from, weights: a.Weights}
+		if err := d.step(ctx, rows, logits, watch); err != nil {
+			return nil, err
+		}
+		if o.Between != nil {
+			o.Between()
+		}
+		at := 0
+		for _, r := range rows {
+			if !r.Silent {
+				row := logits[at*vocab:][:o.Below]
+				a.Probs = append(a.Probs, kernel.Exp(row[o.Tokens[r.Position+1]]-kernel.LogSumExp(row)))
+				at++
+			}
+		}
+	}
+	return a, nil
+}
+
+func (d *Decoder) checkAlign(o AlignOptions) error {
+	m := d.dims
+	switch {
+	case len(o.Tokens) == 0 || len(o.Tokens) > m.TextPositions:
+		return fmt.Errorf("decoder: align: got %d tokens, want 1 to %d", len(o.Tokens), m.TextPositions)
+	case o.First < 1:
+		return fmt.Errorf("decoder: align: first token with a probability: got %d, want 1 or more", o.First)
+	case o.Below < 1 || int(o.Below) > m.Vocab:
+		return fmt.Errorf("decoder: align: tokens below %d: want 1 to %d", o.Below, m.Vocab)
+	case o.Positions < 1 || o.Positions > m.AudioPositions:
+		return fmt.Errorf("decoder: align: got %d audio positions, want 1 to %d", o.Positions, m.AudioPositions)
+	}
+	for i := o.First; i < len(o.Tokens)-1; i++ {
+		if o.Tokens[i] >= o.Below {
+			return fmt.Errorf("decoder: align: token %d has no probability among those below %d", o.Tokens[i], o.Below)
+		}
+	}
+	for _, h := range o.Heads {
+		if h.Layer < 0 || h.Layer >= m.TextLayers || h.Head < 0 || h.Head >= m.TextHeads {
+			return fmt.Errorf("decoder: align: head %d of layer %d: the model has %d layers of %d heads", h.Head, h.Layer, m.TextLayers, m.TextHeads)
+		}
+	}
+	return nil
+}
+
+// An attention keeps the cross-attention weights of some heads during a step.
+type attention struct {
+	heads     []Head
+	positions int
+	from      int         // row of weights that the first row of the step has
+	weights   [][]float32 // of each head, [token][positions]
+}
+
+// keep computes the weights of one layer from its queries. Only the first positions
+// take part in the softmax, as in openai/whisper.
+func (a *attention) keep(d *Decoder, w *work, layer, rows int) {
+	width, size := d.dims.TextWidth, d.dims.TextWidth/d.dims.TextHeads
+	spans := make([]kernel.Span, rows)
+	for i := range spans {
+		spans[i] = w.across[i]
+		spans[i].N = a.positions
+	}
+	for i, h := range a.heads {
+		if h.Layer == layer {
+			scale := float32(1 / math.Sqrt(float64(size)))
+			kernel.AttendWeights(a.weights[i][a.from*a.positions:], w.q, width, h.Head, size, scale, spans, &w.attend)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package transcribe
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"verity/transcript"
+)
+
+//go:embed testdata/golden/words.json
+var wordsJSON []byte
+
+// TestWordsGolden compares with openai-whisper's own loop with word times, which both
+// sides make up by the same rule: durations, punctuation, segment times, seeks and what
+// is skipped as a hallucination, bit for bit.
+func TestWordsGolden(t *testing.T) {
+	var file struct {
+		Cases []struct {
+			loopCase
+			Words int
+		}
+	}
+	if err := json.Unmarshal(wordsJSON, &file); err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for _, c := range file.Cases {
+		t.Run(fmt.Sprint(c.Seed), func(t *testing.T) {
+			tr := c.run(t)
+			got := canonical(tr) + canonicalWords(tr)
+			if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(got))); sum != c.SHA256 {
+				t.Errorf("%v, %d frames, window %d: differs from upstream's %d segments, %d words\n%s",
+					c.Options, c.Frames, c.Window, c.Segments, c.Words, cmp.Diff(c.Want, got))
+			}
+		})
+		words += c.Words
+	}
+	if len(file.Cases) < 100 || words < 1000 {
+		t.Errorf("%d cases of %d words, too few to mean anything", len(file.Cases), words)
+	}
+}
+
+// canonicalWords spells words as the script does, floats as their bits.
+func canonicalWords(t *transcript.Transcript) string {
+	var b strings.Builder
+	for _, s := range t.Segments {
+		var words []string
+		for _, w := range s.Words {
+			words = append(words, fmt.Sprintf("%x %016x %016x %016x", w.Word, math.Float64bits(w.Start), math.Float64bits(w.End), math.Float64bits(w.Probability)))
+		}
+		fmt.Fprintf(&b, "%d: %s\n", s.ID, strings.Join(words, ", "))
+	}
+	return b.String()
+}
+
+// TestMedianFilter: by hand, with NaN last as torch sorts.
+func TestMedianFilter(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, tt := range []struct {
+		name    string
+		in, out []float32
+		width   int
+	}{
+		{"reflected", []float32{9, 1, 5, 2, 8}, []float32{1, 5, 2, 5, 2}, 3},
+		{"too short", []float32{3, 1, 2}, []float32{3, 1, 2}, 7},
+		{"just long enough", []float32{1, 2, 3, 4}, []float32{3, 3, 2, 2}, 7},
+		{"not a number", []float32{nan, 1, nan, 2, 3}, []float32{1, nan, 2, 3, 2}, 3},
+	} {
+		got := medianFilter(matrix{1, len(tt.in), slices.Clone(tt.in)}, tt.width).data
+		if !slices.EqualFunc(got, tt.out, func(a, b float32) bool { return a == b || a != a && b != b }) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.out)
+		}
+	}
+}
+
+// TestWarp: paths by hand. Of equal costs the step to the right comes first.
+func TestWarp(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		rows, cols int
+		cost       []float32
+		want       []int // first column of each row
+	}{
+		{"diagonal", 2, 2, []float32{0, 1, 1, 0}, []int{0, 1}},
+		{"stays", 2, 4, []float32{0, 0, 0, 1, 1, 1, 1, 0}, []int{0, 3}},
+		{"all equal", 2, 3, []float32{1, 1, 1, 1, 1, 1}, []int{0, 1}},
+		{"one column", 3, 1, []float32{1, 2, 3}, []int{0, 0, 0}},
+		{"one row", 1, 3, []float32{1, 2, 3}, []int{0}},
+	} {
+		if got := firstPositions(warp(matrix{tt.rows, tt.cols, tt.cost})); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: rows begin at %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestRound2 compares with Python's round(x, 2), which goes by the exact value.
+func TestRound2(t *testing.T) {
+	for x, want := range map[float64]float64{2.675: 2.67, 1.005: 1, 0.125: 0.12, 0.375: 0.38, 12.345: 12.35, 7.5: 7.5} {
+		if got := round2(x); got != want {
+			t.Errorf("round2(%v) = %v, want %v", x, got, want)
+		}
+	}
+}

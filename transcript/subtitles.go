@@ -1,0 +1,195 @@
+package transcript
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"verity/tokenizer"
+)
+
+// Subtitles says how the SRT and VTT formats cut a transcript with word times into
+// subtitles. The zero value writes one for each segment. The names are those of
+// openai/whisper.
+type Subtitles struct {
+	// MaxLineWidth is the most characters in a line. 0 means any number.
+	MaxLineWidth int
+
+	// MaxLineCount is the most lines in a subtitle. With both it and MaxLineWidth,
+	// subtitles do not end with their segments. 0 means any number.
+	MaxLineCount int
+
+	// MaxWordsPerLine is the most words of a segment in a subtitle. 0 means any number.
+	MaxWordsPerLine int
+
+	// HighlightWords writes a subtitle for each word, which is underlined in it.
+	HighlightWords bool
+}
+
+// unlimited is what upstream means by no limit.
+const unlimited = 1000
+
+// A cue is one subtitle.
+type cue struct {
+	start, end float64
+	text       string
+}
+
+// cues returns the subtitles of t.
+//
+// Source: openai/whisper@c0d2f62 whisper/utils.py, SubtitlesWriter.iterate_result.
+func (o Subtitles) cues(t *Transcript) (all []cue) {
+	if len(t.Segments) == 0 || t.Segments[0].Words == nil {
+		for _, s := range t.Segments {
+			// An arrow in the text would be taken for a time.
+			all = append(all, cue{s.Start, s.End, strings.ReplaceAll(s.Line(), "-->", "->")})
+		}
+		return all
+	}
+	for _, words := range o.split(t) {
+		start, end := words[0].Start, words[len(words)-1].End
+		if !o.HighlightWords {
+			all = append(all, cue{start, end, joined(words)})
+			continue
+		}
+		last := start
+		for i, w := range words {
+			if milliseconds(last) != milliseconds(w.Start) {
+				all = append(all, cue{last, w.Start, joined(words)})
+			}
+			all = append(all, cue{w.Start, w.End, highlighted(words, i)})
+			last = w.End
+		}
+	}
+	return all
+}
+
+// split cuts the words of t into subtitles, with line ends in them.
+func (o Subtitles) split(t *Transcript) [][]Word {
+	s := splitter{
+		keepSegments: o.MaxLineCount == 0 || o.MaxLineWidth == 0,
+		width:        orUnlimited(o.MaxLineWidth), lines: o.MaxLineCount, line: 1,
+		last: firstStart(t.Segments),
+	}
+	chunk := orUnlimited(o.MaxWordsPerLine)
+	for _, segment := range t.Segments {
+		for from := 0; from < len(segment.Words); from += chunk {
+			for i, w := range segment.Words[from:min(from+chunk, len(segment.Words))] {
+				s.add(w, i == 0)
+			}
+		}
+	}
+	if len(s.words) > 0 {
+		s.done = append(s.done, s.words)
+	}
+	return s.done
+}
+
+func orUnlimited(n int) int {
+	if n == 0 {
+		return unlimited
+	}
+	return n
+}
+
+// firstStart returns the start of the first word; 0 without any.
+func firstStart(segments []Segment) float64 {
+	for _, s := range segments {
+		if len(s.Words) > 0 {
+			return s.Words[0].Start
+		}
+	}
+	if len(segments) > 0 {
+		return segments[0].Start
+	}
+	return 0
+}
+
+// A splitter collects words into lines and lines into subtitles.
+type splitter struct {
+	keepSegments bool
+	width, lines int // limits; lines 0 means any number
+
+	words  []Word // of the subtitle so far
+	length int    // of its last line
+	line   int    // number of its last line
+	last   float64
+	done   [][]Word
+}
+
+// add adds a word; first says that it is the first of its segment, or of its part.
+func (s *splitter) add(w Word, first bool) {
+	pause := !s.keepSegments && w.Start-s.last > 3
+	breaks := first && len(s.words) > 0 && s.keepSegments
+	n := utf8.RuneCountInString(w.Word)
+	if s.length > 0 && s.length+n <= s.width && !pause && !breaks {
+		s.length += n
+	} else {
+		w.Word = tokenizer.Strip(w.Word)
+		if len(s.words) > 0 && s.lines > 0 && (pause || s.line >= s.lines) || breaks {
+			s.done, s.words, s.line = append(s.done, s.words), nil, 1
+		} else if s.length > 0 {
+			s.line++
+			w.Word = "\n" + w.Word
+		}
+		s.length = utf8.RuneCountInString(tokenizer.Strip(w.Word))
+	}
+	s.words = append(s.words, w)
+	s.last = w.Start
+}
+
+func joined(words []Word) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(w.Word)
+	}
+	return b.String()
+}
+
+// highlighted returns the words with word i underlined.
+func highlighted(words []Word, i int) string {
+	var b strings.Builder
+	for j, w := range words {
+		if j != i {
+			b.WriteString(w.Word)
+			continue
+		}
+		b.WriteString(underlined(w.Word))
+	}
+	return b.String()
+}
+
+// underlined puts marks around a word, behind the white space before it. A word with a
+// line end inside stays as it is, as in upstream's regular expression.
+func underlined(word string) string {
+	text, end := trimLeft(word), ""
+	if strings.HasSuffix(text, "\n") {
+		text, end = text[:len(text)-1], "\n"
+	}
+	if strings.Contains(text, "\n") {
+		return word
+	}
+	return word[:len(word)-len(text)-len(end)] + "<u>" + text + "</u>" + end
+}
+
+// trimLeft removes white space, as Python understands it, from the start.
+func trimLeft(s string) string { return strings.TrimSuffix(tokenizer.Strip(s+"x"), "x") }
+
+func writeSRT(w io.Writer, t *Transcript, o Subtitles) error {
+	b := bufio.NewWriter(w)
+	for i, c := range o.cues(t) {
+		fmt.Fprintf(b, "%d\n%s --> %s\n%s\n\n", i+1, clock(c.start, true, ","), clock(c.end, true, ","), c.text)
+	}
+	return b.Flush()
+}
+
+func writeVTT(w io.Writer, t *Transcript, o Subtitles) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprint(b, "WEBVTT\n\n")
+	for _, c := range o.cues(t) {
+		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(c.start, false, "."), clock(c.end, false, "."), c.text)
+	}
+	return b.Flush()
+}
