@@ -15,8 +15,9 @@
 // # What shares mean
 //
 // Utilization is ideal time over measured time, where the ideal charges each
-// operation at the ceiling of the arithmetic that it runs in: products with int8
-// weights at the int8 ceiling, all else (attention, too) at the float32 ceiling.
+// operation at the ceiling of the arithmetic that it runs in: products with integer
+// weights at the int8 ceiling, attention over an int8 cache too, all else at that of
+// float32.
 // Only the operations of products are counted. MBU, memory bandwidth utilization,
 // is the bytes that a decode step must read (decoder.StepBytes) over its time,
 // over the bandwidth. The bound of a verify pass is the larger of its bytes over

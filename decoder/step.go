@@ -201,8 +201,8 @@ func (d *Decoder) blame(w *work, rows []Row) string {
 	}
 	for layer := range d.blocks {
 		if d.blocks[layer].apply(d, w, layer, rows); !finite() {
-			return fmt.Sprintf("layer %d of %d gave what is not finite; its weights or the audio features are broken", layer, len(d.blocks))
+			return fmt.Sprintf("layer %d of %d produced NaN or Inf: its weights or the audio features are corrupt", layer, len(d.blocks))
 		}
 	}
-	return "the last norm or the vocabulary head gave it; their weights are broken"
+	return "the last norm or the vocabulary head produced it: their weights are corrupt"
 }

@@ -164,21 +164,20 @@ func (b *block) apply(e *Encoder, w *work, x []float32) {
 	b.down.Apply(e.pool, x, w.hidden, n, d.AudioFFN, kernel.StoreAdd)
 }
 
-// blame goes through a window again, whose features are x, and says where numbers
-// first were not finite.
+// blame encodes a window again into x and says where NaN or Inf first appear.
 func (e *Encoder) blame(w *work, x []float32, mel *audio.Mel) string {
 	if i := notFinite(mel.Data); i >= 0 {
-		return fmt.Sprintf("bin %d of frame %d of the log-mel is not finite; the audio is broken", i/mel.Frames, i%mel.Frames)
+		return fmt.Sprintf("bin %d of frame %d of the log-mel is NaN or Inf: the audio is corrupt", i/mel.Frames, i%mel.Frames)
 	}
 	if e.stem(w, x, mel); notFinite(x) >= 0 {
-		return "the convolutions gave what is not finite; their weights are broken"
+		return "the convolutions produced NaN or Inf: their weights are corrupt"
 	}
 	for layer := range e.blocks {
 		if e.blocks[layer].apply(e, w, x); notFinite(x) >= 0 {
-			return fmt.Sprintf("layer %d of %d gave what is not finite; its weights are broken", layer, len(e.blocks))
+			return fmt.Sprintf("layer %d of %d produced NaN or Inf: its weights are corrupt", layer, len(e.blocks))
 		}
 	}
-	return "the last norm gave it; its weights are broken"
+	return "the last norm produced it: its weights are corrupt"
 }
 
 // notFinite returns the index of the first NaN or infinity in x, or -1.

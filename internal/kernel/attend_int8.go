@@ -53,8 +53,8 @@ func centre(q []byte) int32 {
 }
 
 // mixInt8 sets dst of a tile of rows to the weighted values, given their scores, a block
-// of keys after the other. What a row does not see has a weight of zero, and adds zero
-// to a sum that is no negative zero: nothing.
+// of keys after the other. Masked keys get weight 0. Adding +0 leaves a sum unchanged,
+// since no sum is ever -0.
 func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.int8
 	_, longest := j.lengths(rows)

@@ -14,8 +14,8 @@ import (
 
 // Fill rounds the rows of w, [rows][In] in f32, f16 or bf16, into outputs first,
 // first+1, … of m, on all threads of p. It is an error if w has another width or
-// more rows than there are outputs, or a weight that the type of m has no room
-// for, see Pack; m is then of no use. Fills of other outputs may run at the same
+// more rows than there are outputs, or a weight that the format of m cannot
+// represent, see Pack; m is then of no use. Fills of other outputs may run at the same
 // time; nothing may use m before they have ended.
 func (m *Matrix) Fill(p *parallel.Pool, first int, w tensor.Tensor) error {
 	if err := packable(w); err != nil {
@@ -137,7 +137,7 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 		widen(f.wide, w, i*m.in)
 		inverse, scale := int8Scale(int8s.fn.maxAbs(f.wide))
 		if scale != scale {
-			return fmt.Errorf("kernel: weights of output %d are not finite, int8 has no room for that", o+i)
+			return fmt.Errorf("kernel: weights of output %d are NaN or Inf, which int8 cannot represent", o+i)
 		}
 		row := f.staged[i*depth:][:depth]
 		int8s.fn.quantise(row[:m.in], f.wide, inverse)

@@ -76,8 +76,8 @@ func TestPackErrors(t *testing.T) {
 		{"above bfloat16", precision.BF16, []tensor.Tensor{of(-0x1.ffp127)}, "too large"},
 		{"the largest bfloat16", precision.BF16, []tensor.Tensor{of(0x1.fefffep127)}, ""},
 		{"infinity is infinity", precision.F16, []tensor.Tensor{of(inf)}, ""},
-		{"infinity has no scale", precision.Int8, []tensor.Tensor{of(inf, 1)}, "finite"},
-		{"nor has NaN", precision.Int8, []tensor.Tensor{of(1, float32(math.NaN()))}, "finite"},
+		{"infinity has no scale", precision.Int8, []tensor.Tensor{of(inf, 1)}, "int8 cannot"},
+		{"nor has NaN", precision.Int8, []tensor.Tensor{of(1, float32(math.NaN()))}, "int8 cannot"},
 		{"sums beyond int32", precision.Int8, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 133_145}}}, "at most 133144"},
 		{"no outputs", precision.F16, []tensor.Tensor{{DType: tensor.F16, Shape: []int{0, 3}}}, ""},
 	}
