@@ -133,6 +133,8 @@ const replay = async (d) => {
   const on = (p) => words(p).filter((s) => s.classList.contains("on")).length;
   const state = () => panes.map(on).join(" "), whole = panes.map((p) => words(p).length).join(" ");
   if (state() !== whole) return "does not begin with all words";
+  const text = (p) => [...p.querySelectorAll(".text p")].map((l) => { const c = l.cloneNode(true); c.querySelectorAll("del").forEach((x) => x.remove()); return c.textContent; }).join("\n");
+  if (new Set(panes.map(text)).size !== 1) return "panes have different texts";
   button.click();
   if (button.textContent !== "Pause" || state() === whole) return "does not begin";
   const seen = new Set();
