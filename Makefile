@@ -1,4 +1,4 @@
-# make demo    one static binary, and the text of the demo recording
+# make demo    one static binary, and the text of a recording, with its times
 # make check   everything that must hold; what CI runs
 # make help    the rest
 
@@ -25,8 +25,8 @@ SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
 
-demo: build ## transcribe models/demo/demo.wav
-	$(BIN) transcribe models/demo/demo.wav
+demo: build ## transcribe models/whisper/jfk.flac
+	$(BIN) transcribe --output-format vtt models/whisper/jfk.flac
 
 PREFIX ?= /usr/local
 install: build ## the program and its completions, under PREFIX (/usr/local)

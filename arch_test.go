@@ -53,8 +53,9 @@ var plan = map[string]room{
 	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
-	"cmd/verity":  {"flags → one call → output", []string{"*"}},
-	"models/demo": {"the embedded model; files only", nil},
+	"cmd/verity":     {"flags → one call → output", []string{"*"}},
+	"models/digits":  {"test only: a small model trained here; files only", nil},
+	"models/whisper": {"the model inside the program; files only", nil},
 
 	"tools/dist":     {"release archives; nothing of the engine", nil},
 	"tools/licences": {"licences of dependencies; nothing of the engine", nil},
@@ -79,7 +80,7 @@ var plan = map[string]room{
 }
 
 // testOnly are rooms that no program may contain.
-var testOnly = []string{"internal/golden", "internal/testmodel"}
+var testOnly = []string{"internal/golden", "internal/testmodel", "models/digits"}
 
 // commandOnly are modules that only commands may use, and tests.
 var commandOnly = []string{

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"verity"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/precision"
 	"verity/transcribe"
 	"verity/transcript"
@@ -18,12 +18,12 @@ import (
 // The demo model knows spoken digits and is inside this module.
 func Example() {
 	ctx := context.Background()
-	m, err := verity.OpenFS(ctx, demo.Target(), "demo", verity.Options{})
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	t, err := m.Transcribe(ctx, "models/demo/demo.wav")
+	t, err := m.Transcribe(ctx, "models/digits/digits.wav")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func Example() {
 // Speculative decoding and subtitles: int8 weights, and drafts by n-grams.
 func ExampleModel_TranscribeReader() {
 	ctx := context.Background()
-	m, err := verity.OpenFS(ctx, demo.Target(), "demo", verity.Options{
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{
 		Precision: precision.Of(precision.Int8),
 		Assistant: "ngram",
 		Decoding:  transcribe.Options{Language: "en", Spans: []transcribe.Span{{Start: 0, End: 3}}},
@@ -43,7 +43,7 @@ func ExampleModel_TranscribeReader() {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	t, err := m.TranscribeReader(ctx, "demo.wav", bytes.NewReader(demo.Sample()))
+	t, err := m.TranscribeReader(ctx, "digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		log.Fatal(err)
 	}

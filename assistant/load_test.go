@@ -18,7 +18,7 @@ import (
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/precision"
 	"verity/tokenizer"
 )
@@ -154,7 +154,7 @@ func TestMismatch(t *testing.T) {
 	// Those that the tokenizer's files state: the demo's, with two contents changed.
 	files := func(edit func(tok map[string]any)) *model.Checkpoint {
 		all := fstest.MapFS{}
-		for _, from := range []fs.FS{demo.Target(), demo.Assistant()} { // the latter's weights
+		for _, from := range []fs.FS{digits.Target(), digits.Assistant()} { // the latter's weights
 			names, err := fs.Glob(from, "*")
 			if err != nil {
 				t.Fatal(err)
@@ -179,7 +179,7 @@ func TestMismatch(t *testing.T) {
 		all["tokenizer.json"].Data = b
 		return opened(t, "changed", all)
 	}
-	target, err := model.OpenFS(demo.Target(), "demo")
+	target, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/tokenizer"
 )
 
@@ -18,7 +18,7 @@ import (
 // thresholds and any length of audio.
 func ExampleDecoder_NewSession() {
 	ctx := context.Background()
-	c, err := model.OpenFS(demo.Target(), "demo")
+	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func ExampleDecoder_NewSession() {
 }
 
 func firstWindow(ctx context.Context, c *model.Checkpoint) *audio.Mel {
-	clip, err := audio.OpenReader("demo.wav", bytes.NewReader(demo.Sample()))
+	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		log.Fatal(err)
 	}

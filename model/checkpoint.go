@@ -66,15 +66,29 @@ func Open(ctx context.Context, name string) (*Checkpoint, error) {
 }
 
 // OpenFS opens the checkpoint at the root of a file system, such as an embedded
-// one, with the weights read into memory. The name is for errors.
+// one, with the weights read into memory, or where they lie if the file system has a method
+// Bytes that returns them. The name is for errors.
 func OpenFS(fsys fs.FS, name string) (*Checkpoint, error) {
 	return open(context.Background(), fsys, name, func(file string, parse weights.Parser) (*weights.File, error) {
-		b, err := fs.ReadFile(fsys, file)
+		b, err := readWeights(fsys, file)
 		if err != nil {
 			return nil, err
 		}
 		return weights.FromBytes(path.Join(name, file), b, parse)
 	})
+}
+
+// readWeights reads a file, or takes the bytes of a file system that holds it in
+// memory and says so.
+func readWeights(fsys fs.FS, file string) ([]byte, error) {
+	if held, ok := fsys.(interface {
+		Bytes(name string) ([]byte, bool)
+	}); ok {
+		if b, ok := held.Bytes(file); ok {
+			return b, nil
+		}
+	}
+	return fs.ReadFile(fsys, file)
 }
 
 func open(ctx context.Context, fsys fs.FS, name string, file opener) (_ *Checkpoint, err error) {

@@ -8,11 +8,11 @@ import (
 	"testing/fstest"
 
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 )
 
 func ExampleOpenFS() {
-	c, err := model.OpenFS(demo.Target(), "demo")
+	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,7 +31,7 @@ func ExampleOpenFS() {
 func ExampleTensorError() {
 	files := fstest.MapFS{}
 	for _, name := range []string{"config.json", "model.safetensors"} {
-		data, err := fs.ReadFile(demo.Target(), name)
+		data, err := fs.ReadFile(digits.Target(), name)
 		if err != nil {
 			fmt.Println(err)
 			return

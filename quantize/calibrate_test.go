@@ -8,7 +8,7 @@ import (
 
 	"verity/audio"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/quantize"
 	"verity/transcribe"
 )
@@ -24,7 +24,7 @@ func text(ctx context.Context, c *model.Checkpoint) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	clip, err := audio.OpenReader("demo.wav", bytes.NewReader(demo.Sample()))
+	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func text(ctx context.Context, c *model.Checkpoint) (string, error) {
 // passes the statistics take, and the result still hears what is said.
 func TestCalibrated(t *testing.T) {
 	ctx := context.Background()
-	c, err := model.OpenFS(demo.Target(), "demo")
+	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		t.Fatal(err)
 	}

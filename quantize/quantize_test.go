@@ -13,7 +13,7 @@ import (
 	"verity/internal/quant"
 	"verity/internal/tensor"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 )
 
 // TestGPTQ: on inputs that hang together, errors of outputs fall well below those of
@@ -126,7 +126,7 @@ func TestSolver(t *testing.T) {
 // open opens a small trained model.
 func open(t *testing.T) *model.Checkpoint {
 	t.Helper()
-	c, err := model.OpenFS(demo.Target(), "demo")
+	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		t.Fatal(err)
 	}

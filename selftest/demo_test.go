@@ -14,7 +14,7 @@ import (
 	"verity/encoder"
 	"verity/internal/kernel"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/parallel"
 	"verity/precision"
 	"verity/tokenizer"
@@ -139,7 +139,7 @@ type hearing struct {
 // demoMel returns the log-mel of the recording.
 func demoMel(t *testing.T) *audio.Mel {
 	t.Helper()
-	clip, err := audio.OpenReader("demo.wav", bytes.NewReader(demo.Sample()))
+	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func demoMel(t *testing.T) *audio.Mel {
 // hear encodes a window.
 func hear(t *testing.T, mel *audio.Mel, store precision.Format, threads int) hearing {
 	t.Helper()
-	c, err := model.OpenFS(demo.Target(), "demo")
+	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		t.Fatal(err)
 	}

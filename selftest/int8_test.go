@@ -15,7 +15,7 @@ import (
 	"verity/audio"
 	"verity/decoder"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/parallel"
 	"verity/precision"
 	"verity/tokenizer"
@@ -79,7 +79,7 @@ func (h hearing) logits(t *testing.T, text []tokenizer.Token) [][]float32 {
 // of digits by the test speakers where ../shared has them: the word error rates are
 // at most half a point apart.
 func TestInt8Words(t *testing.T) {
-	clips := []spoken{{"demo.wav", samples(t, "demo.wav", demo.Sample()), "one nine seven six eight three five two seven four"}}
+	clips := []spoken{{"digits.wav", samples(t, "digits.wav", digits.Sample()), "one nine seven six eight three five two seven four"}}
 	found := strung(t)
 	if found == nil {
 		t.Log("*** SKIPPED: ../shared has no recordings of digits; the demo recording alone says little ***")
@@ -178,7 +178,7 @@ func samples(t *testing.T, name string, b []byte) (pcm []float32) {
 // words transcribes clips with the demo model and counts errors.
 func words(t *testing.T, store precision.Format, clips []spoken) (sum wer.Counts) {
 	t.Helper()
-	c, err := model.OpenFS(demo.Target(), "demo")
+	c, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ hostile() {
 	done
 	# Planted tokens are not the demo's, so what is hostile to it is its own
 	# assistant, made to guess among the first hundred tokens.
-	demo=$here/../models/demo/demo.wav
+	demo=$here/../models/digits/digits.wav
 	compare --repeats "${REPEATS:-9}" --audio "$demo" --assistant demo --assistant-shortlist 1
 	row "demo, a shortlist of one token"
 }

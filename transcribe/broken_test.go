@@ -16,7 +16,7 @@ import (
 	"verity/decoder"
 	"verity/internal/testmodel"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/precision"
 )
 
@@ -36,18 +36,18 @@ func TestBroken(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	m, target, pool := newModel(t, open(demo.Target(), "demo"), 2)
+	m, target, pool := newModel(t, open(digits.Target(), "demo"), 2)
 	// As stored: int8 has no NaN, and a broken scale is another test of the same.
 	o, load := assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.F16)}, mustAssistant(t)
-	sick := testmodel.Changed(t, demo.Target(), "model.encoder.layers.1.fc1.weight", notANumber)
+	sick := testmodel.Changed(t, digits.Target(), "model.encoder.layers.1.fc1.weight", notANumber)
 	selfless := target // the target as somebody else holds it, whose decoder has gone bad
-	selfless.Checkpoint = open(testmodel.Changed(t, demo.Target(), "model.decoder.layers.2.fc1.bias", notANumber), "twin")
+	selfless.Checkpoint = open(testmodel.Changed(t, digits.Target(), "model.decoder.layers.2.fc1.bias", notANumber), "twin")
 	sounds := recordings(t)
 	for _, tt := range []struct {
 		name, thing, place string
 		a                  assistant.Assistant
 	}{
-		{"distilled", "worn out", "layer 0 of 1", load(assistant.Load(open(testmodel.Changed(t, demo.Assistant(), "model.decoder.layers.0.fc2.weight", notANumber), "worn out"), target, o))},
+		{"distilled", "worn out", "layer 0 of 1", load(assistant.Load(open(testmodel.Changed(t, digits.Assistant(), "model.decoder.layers.0.fc2.weight", notANumber), "worn out"), target, o))},
 		{"separate", "deaf", "layer 1 of 4", load(assistant.Load(open(sick, "deaf"), target, o))},
 		{"self", "the model as its own assistant", "layer 2 of 4", load(assistant.Self(selfless, o))},
 	} {

@@ -8,7 +8,7 @@ import (
 
 	"verity/audio"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -18,7 +18,7 @@ import (
 // those of a directory and of a file.
 func Example() {
 	ctx := context.Background()
-	checkpoint, err := model.OpenFS(demo.Target(), "demo")
+	checkpoint, err := model.OpenFS(digits.Target(), "demo")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	clip, err := audio.OpenReader("demo.wav", bytes.NewReader(demo.Sample()))
+	clip, err := audio.OpenReader("digits.wav", bytes.NewReader(digits.Sample()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"verity/decoder"
 	"verity/internal/testmodel"
 	"verity/model"
-	"verity/models/demo"
+	"verity/models/digits"
 	"verity/precision"
 	"verity/transcript"
 )
@@ -56,7 +56,7 @@ type spoken struct {
 // strings of digits where ../shared has them.
 func recordings(t *testing.T) []spoken {
 	t.Helper()
-	list := []spoken{{"demo", demo.Sample(), Span{0, 4}}, {"demo", demo.Sample(), Span{1, 9.5}}, {"demo", demo.Sample(), Span{3, 5}}, {"demo", demo.Sample(), Span{6, 10}}}
+	list := []spoken{{"demo", digits.Sample(), Span{0, 4}}, {"demo", digits.Sample(), Span{1, 9.5}}, {"demo", digits.Sample(), Span{3, 5}}, {"demo", digits.Sample(), Span{6, 10}}}
 	files, err := filepath.Glob("../../shared/data/digits/fsdd/[2579]_jackson_7.wav")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func recordings(t *testing.T) []spoken {
 		list = append(list, spoken{filepath.Base(name), b, Span{0, 8}})
 	}
 	for i := 0; len(list) < 8; i++ {
-		list = append(list, spoken{"demo", demo.Sample(), Span{float64(i), float64(i) + 2.5}})
+		list = append(list, spoken{"demo", digits.Sample(), Span{float64(i), float64(i) + 2.5}})
 	}
 	return list
 }
@@ -278,23 +278,23 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	m, target, pool := newModel(t, open(demo.Target(), "demo"), threads)
+	m, target, pool := newModel(t, open(digits.Target(), "demo"), threads)
 	o, load := assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)}, mustAssistant(t)
 	short := o
 	short.Shortlist = 200 // of 293
 	// The target itself, but for the last bit of a weight of the encoder: so it hears
 	// for itself.
-	other := testmodel.Changed(t, demo.Target(), "model.encoder.layer_norm.bias", func(data []byte) { data[0] ^= 1 })
+	other := testmodel.Changed(t, digits.Target(), "model.encoder.layer_norm.bias", func(data []byte) { data[0] ^= 1 })
 	separate := load(assistant.Load(open(other, "separate"), target, o))
 	if separate.(*assistant.Model).Encoder == nil {
 		t.Fatal("the separate assistant has no encoder of its own")
 	}
 	return map[string]*Model{
 		"none":      m,
-		"demo":      with(m, load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, o)), nil),
+		"demo":      with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, o)), nil),
 		"separate":  with(m, separate, nil),
 		"self":      with(m, load(assistant.Self(target, o)), nil),
-		"shortlist": with(m, load(assistant.Load(open(demo.Assistant(), "demo assistant"), target, short)), nil),
+		"shortlist": with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, short)), nil),
 		"ngram":     with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
 		"bigram":    with(m, &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
 	}

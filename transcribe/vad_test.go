@@ -15,7 +15,7 @@ import (
 // after twenty.
 func spokenTwice(t *testing.T) (pcm []float32, speech int) {
 	t.Helper()
-	c, err := audio.Open("../models/demo/demo.wav")
+	c, err := audio.Open("../models/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"verity/assistant"
 	"verity/model"
-	"verity/models/demo"
 	"verity/precision"
 	"verity/transcribe"
 )
@@ -29,12 +28,11 @@ type assistantFlags struct {
 }
 
 const assistantHelp = `what drafts tokens for the model to verify:
-auto: the demo's own assistant for the demo model, else none
+auto: the model's own assistant if it lies in this program with one, else none
 none: plain decoding
 ngram: what followed the last words when they came before; no model
 bigram: what followed each token most often before; no model, a baseline
 self: the model itself, in --assistant-precision
-demo: the assistant of the demo model
 or the directory of a distilled decoder or a smaller Whisper of the same family`
 
 var (
@@ -86,8 +84,8 @@ func (a *assistantFlags) method(model string) string {
 	switch {
 	case a.name != "auto":
 		return a.name
-	case model == demoName:
-		return demoName
+	case hasAssistant(model):
+		return model
 	}
 	return string(transcribe.None)
 }
@@ -110,10 +108,16 @@ func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.As
 }
 
 func openAssistant(ctx context.Context, name string) (*model.Checkpoint, error) {
-	if name == demoName {
-		return model.OpenFS(demo.Assistant(), "demo assistant")
+	if hasAssistant(name) {
+		return model.OpenFS(inside[name].assistant(), name+" assistant")
 	}
 	return openCheckpoint(ctx, name)
+}
+
+// hasAssistant reports whether the model of a name lies in this program with an assistant.
+func hasAssistant(name string) bool {
+	i, ok := insideOf(name)
+	return ok && i.assistant != nil
 }
 
 // newPolicy returns what makes a policy for each sequence; nil for that of

@@ -53,7 +53,7 @@ func benchCommand(e env) *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVarP(&b.model, "model", "m", "", "demo, or the `directory` of a Whisper checkpoint (default demo)")
+	f.StringVarP(&b.model, "model", "m", "", "base, which lies in this program, or the `directory` of a Whisper checkpoint (default base)")
 	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Var(&b.precision, "precision", "format to hold the weights in: "+precision.Names())
 	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
@@ -69,7 +69,7 @@ func (b *benching) run(ctx context.Context) error {
 	if err := checkThreads(b.threads); err != nil {
 		return err
 	}
-	if b.load && (b.model == "" || b.model == "demo") {
+	if b.load && (b.model == "" || b.model == defaultModel) {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
 	}
 	planted := false
@@ -96,7 +96,7 @@ func (b *benching) run(ctx context.Context) error {
 func (b *benching) open(ctx context.Context) (*model.Checkpoint, error) {
 	switch {
 	case b.size == "" && b.model == "":
-		return openCheckpoint(ctx, demoName)
+		return openCheckpoint(ctx, defaultModel)
 	case b.size == "":
 		return openCheckpoint(ctx, b.model)
 	case b.model != "":

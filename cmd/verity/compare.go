@@ -126,9 +126,6 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
 		return err
 	}
-	if v.model.name == demoName && !v.log.quiet {
-		fmt.Fprintln(v.err, demoNote)
-	}
 	arms, err := open(ctx, v, data)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // TestPieces checks that the pieces of a record are its text, to the letter, and that
 // they say which round chose them and what it refused.
 func TestPieces(t *testing.T) {
-	flags := modelFlags{name: demoName, assistant: assistantFlags{
+	flags := modelFlags{name: defaultModel, assistant: assistantFlags{
 		name: "self", policy: "constant", tokens: draftTokens{3, true}, sampler: "gumbel",
 	}}
 	m, err := flags.load(t.Context())
@@ -23,7 +23,7 @@ func TestPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clip, err := audio.Open("../../models/demo/demo.wav")
+	clip, err := audio.Open("../../models/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)
 	}

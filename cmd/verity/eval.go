@@ -118,9 +118,6 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if v.model.name == demoName && !v.log.quiet {
-		fmt.Fprintln(v.err, demoNote)
-	}
 	o.Run = identity(m, &v.model, v.made, data.name)
 	return v.all(ctx, e, data, o, scoring)
 }

@@ -312,8 +312,8 @@ func TestTally(t *testing.T) {
 // plain and assisted are the same bits and the same score.
 func TestDemoDigits(t *testing.T) {
 	out := t.TempDir()
-	for _, assistant := range []string{"none", "demo"} {
-		code, _, stderr := cli(t, nil, "eval", "-q", "-d", "../../models/demo", "--normalizer", "basic", "-a", assistant, "--draft-tokens", "4", "-o", filepath.Join(out, assistant))
+	for _, assistant := range []string{"none", "digits"} {
+		code, _, stderr := cli(t, nil, "eval", "-q", "-d", "../../models/digits", "--normalizer", "basic", "-a", assistant, "--draft-tokens", "4", "-o", filepath.Join(out, assistant))
 		if code != 0 {
 			t.Fatalf("eval with assistant %s: status %d:\n%s", assistant, code, stderr)
 		}
@@ -322,7 +322,7 @@ func TestDemoDigits(t *testing.T) {
 		Sets        []report.Score
 		Comparisons []report.Comparison
 	}
-	code, stdout, stderr := cli(t, nil, "report", "--json", "--normalizer", "basic", filepath.Join(out, "none"), filepath.Join(out, "demo"))
+	code, stdout, stderr := cli(t, nil, "report", "--json", "--normalizer", "basic", filepath.Join(out, "none"), filepath.Join(out, "digits"))
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatalf("%v:\n%s", err, stderr)
 	}
@@ -335,7 +335,7 @@ func TestDemoDigits(t *testing.T) {
 	}
 }
 
-// TestDigits compares on the test speakers of the digits, with the demo model: the
+// TestDigits compares on the test speakers of the digits, with the digits model: the
 // promise, on real speech.
 func TestDigits(t *testing.T) {
 	manifest := filepath.Join("..", "..", "..", "shared", "data", "digits", "manifest.jsonl")

@@ -57,7 +57,7 @@ func infoCommand(e env) *cobra.Command {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			name := demoName
+			name := defaultModel
 			if len(args) == 1 {
 				name = args[0]
 			}

@@ -16,11 +16,27 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"verity/internal/testmodel"
-	"verity/models/demo"
+	"verity/models/digits"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"verity": main})
+}
+
+// Tests run on a model that is quick.
+func init() {
+	inside["digits"] = inner{target: digits.Target, assistant: digits.Assistant}
+	defaultModel = "digits"
+}
+
+// onBase makes the default what it is in the program.
+func onBase(t *testing.T) {
+	t.Helper()
+	if _, ok := insideOf("base"); !ok {
+		t.Skip("SKIPPED: built without a model (-tags nomodel)")
+	}
+	defaultModel = "base"
+	t.Cleanup(func() { defaultModel = "digits" })
 }
 
 // TestScript runs testdata/script: what users see, as they type it. $MODEL is a
@@ -39,7 +55,7 @@ func TestScript(t *testing.T) {
 					return err
 				}
 			}
-			return os.WriteFile(filepath.Join(e.WorkDir, "digits.wav"), demo.Sample(), 0o600)
+			return os.WriteFile(filepath.Join(e.WorkDir, "digits.wav"), digits.Sample(), 0o600)
 		},
 	})
 }
@@ -136,7 +152,7 @@ func TestExitStatus(t *testing.T) {
 		{"threads", with("--threads", "-1", good), 2, "--threads"},
 		{"precision", with("--precision", "f8", good), 2, "precision"},
 		{"load of random weights", []string{"bench", "--load", "--size", "tiny"}, 2, "--model DIR"},
-		{"load of the demo", []string{"bench", "--load"}, 2, "--model DIR"},
+		{"load of the default", []string{"bench", "--load"}, 2, "--model DIR"},
 		{"rejection compared", []string{"compare", "-a", "self", "-m", model, "--sampler", "rejection", "--audio", good}, 2, "cannot be compared bit for bit"},
 		{"rejection tested", []string{"selftest", "-m", model, "--sampler", "rejection"}, 2, "cannot be compared bit for bit"},
 		{"top-k", with("--top-k", "-2", good), 2, "--top-k -2"},

@@ -16,10 +16,6 @@ import (
 	"verity/transcribe"
 )
 
-// demoName names the model inside this program. A directory of that name is
-// ./demo.
-const demoName = "demo"
-
 // modelFlags say which model to use and how to run it.
 type modelFlags struct {
 	name      string
@@ -29,7 +25,7 @@ type modelFlags struct {
 }
 
 func (m *modelFlags) registerModel(f *pflag.FlagSet) {
-	f.StringVarP(&m.name, "model", "m", demoName, "demo, or the `directory` of a Whisper checkpoint in Hugging Face layout")
+	f.StringVarP(&m.name, "model", "m", defaultModel, "base, which lies in this program, or the `directory` of a Whisper checkpoint in Hugging Face layout")
 }
 
 func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
@@ -60,13 +56,13 @@ func must(err error) {
 
 // openCheckpoint opens the model of a name.
 func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error) {
-	if name == demoName {
-		return model.OpenFS(demoTarget(), demoName)
+	if i, ok := insideOf(name); ok {
+		return model.OpenFS(i.target(), name)
 	}
 	c, err := model.Open(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, missing := os.Stat(name); missing != nil {
-			return nil, fmt.Errorf("model %s: there is no such directory; name that of a Whisper checkpoint in Hugging Face layout, or demo", name)
+			return nil, noModel(name)
 		}
 	}
 	return c, err
@@ -139,3 +135,11 @@ func (p *precisionFlag) Set(s string) (err error) {
 }
 
 func (p *precisionFlag) Type() string { return "format" }
+
+// noModel says that nothing is there under the name of a model, and what to do.
+func noModel(name string) error {
+	if name == defaultModel && insideNames() == "" {
+		return fmt.Errorf("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
+	}
+	return fmt.Errorf("model %s: there is no such directory; name that of a Whisper checkpoint in Hugging Face layout, or %s", name, insideNames())
+}

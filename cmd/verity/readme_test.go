@@ -38,10 +38,11 @@ var (
 	mustShow = []string{"transcribe", "eval", "compare", "report"}
 )
 
-// TestReadme runs the commands that documents show on the demo model: what they show
+// TestReadme runs the commands that documents show on the models of this repository: what they show
 // is what users see, standard error first, but for what is measured. -update rewrites
 // the blocks that show something else.
 func TestReadme(t *testing.T) {
+	onBase(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

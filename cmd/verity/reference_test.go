@@ -33,6 +33,7 @@ Written by ` + "`go generate ./cmd/verity`" + ` from the program's own flags and
 // TestReference holds docs/CLI.md against the program: every command, flag, default
 // and field of JSON. -update writes it.
 func TestReference(t *testing.T) {
+	onBase(t)
 	name := filepath.Join("..", "..", "docs", "CLI.md")
 	var b strings.Builder
 	b.WriteString(referenceHead)

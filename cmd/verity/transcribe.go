@@ -178,9 +178,6 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if t.transcribe, err = transcribe.New(model.Model, opt); err != nil {
 		return inFlag(err)
 	}
-	if t.model.name == demoName && !t.log.quiet {
-		fmt.Fprintln(t.err, demoNote)
-	}
 	t.mark = newMarker(model.Tokenizer)
 	total := new(tallied)
 	if t.stats {
@@ -207,8 +204,6 @@ func (t *transcribing) tally(out sink, model *loaded, n int) *tallied {
 	total.began = time.Now()
 	return total
 }
-
-const demoNote = "verity: the demo model knows spoken digits only; --model DIR names a Whisper checkpoint"
 
 // all transcribes one file after the other. What went wrong is said at once; the
 // error returned is a summary.

@@ -182,7 +182,7 @@ def train(rank, ranks, args, build):
 def arguments(doc, minutes, state):
     a = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--data", default=ROOT.parent / "shared/data/digits", type=Path, help="folder of the recordings")
-    a.add_argument("--work", default=ROOT / "models/demo/run", type=Path, help="folder for caches and state")
+    a.add_argument("--work", default=ROOT / "models/digits/run", type=Path, help="folder for caches and state")
     a.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     a.add_argument("--minutes", type=float, default=minutes, help="length of the schedule")
     a.add_argument("--steps", type=int, default=0, help="length in steps, in place of --minutes: exactly repeatable")

@@ -74,7 +74,7 @@ def read(folder, encoder=None):
 
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("--work", default=train.ROOT / "models/demo/run", type=Path, help="folder of train.py and distill.py")
+    a.add_argument("--work", default=train.ROOT / "models/digits/run", type=Path, help="folder of train.py and distill.py")
     a.add_argument("--out", default=HERE, type=Path, help="gets target/ and assistant/")
     a.add_argument("--full", type=Path, help="folder for the assistant with the encoder copied in")
     args = a.parse_args()

@@ -205,7 +205,7 @@ def interval(s):
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--data", default=train.ROOT.parent / "shared/data/digits", type=Path)
-    a.add_argument("--work", default=train.ROOT / "models/demo/run", type=Path, help="folder for caches")
+    a.add_argument("--work", default=train.ROOT / "models/digits/run", type=Path, help="folder for caches")
     a.add_argument("--model", default=export.HERE, type=Path, help="folder of target/ and assistant/")
     a.add_argument("--split", default="dev", choices=["dev", "test"])
     a.add_argument("--count", type=int, default=200, help="strings of each kind")

@@ -1,4 +1,4 @@
-"""Makes demo.wav and demo.txt: ten digits by ten speakers of the test split, whole recordings one after the other.
+"""Makes digits.wav and digits.txt: ten digits by ten speakers of the test split, whole recordings one after the other.
 
 The digits and speakers are drawn by seed, unheard by any model, so the recording is as hard as chance made it.
 Only Speech Commands (CC BY 4.0) is drawn from.
@@ -40,8 +40,8 @@ def main():
         words.append(V.WORDS[digit])
         names.append(row["audio_filepath"])
     wave *= min(1, 0.9 / np.abs(wave).max())
-    soundfile.write(args.out / "demo.wav", wave, corpus.RATE, subtype="PCM_16")
-    (args.out / "demo.txt").write_text(" ".join(words) + "\n")
+    soundfile.write(args.out / "digits.wav", wave, corpus.RATE, subtype="PCM_16")
+    (args.out / "digits.txt").write_text(" ".join(words) + "\n")
     print("\n".join(names))
 
 

