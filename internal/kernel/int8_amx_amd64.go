@@ -15,10 +15,10 @@ const (
 // A tileConfig is what LDTILECFG loads: the shape of each of the eight tiles.
 // Source: Intel SDM, volume 1, "Tile configuration".
 type tileConfig struct {
-	palette, start byte
-	_              [14]byte
-	rowBytes       [16]uint16
-	rows           [16]byte
+	palette  byte
+	_        [15]byte // the row to start at, 0, and what is reserved
+	rowBytes [16]uint16
+	rows     [16]byte
 }
 
 // tileConfigs[m] is for m rows, as tileInt8FlatAMX (m ≤ 16) and tileInt8TallAMX use
