@@ -17,6 +17,9 @@ import (
 //go:embed testdata/golden/engine.json
 var engineJSON []byte
 
+//go:embed testdata/golden/engine_words.json
+var engineWordsJSON []byte
+
 // sound is the rule of tools/reference/transcribe_goldens.py: noise held for 1 to
 // 23 samples, in blocks of 0.37 s of four loudnesses.
 func sound(n int) []float32 {
@@ -34,6 +37,17 @@ func sound(n int) []float32 {
 // networks and the same sound, from samples to segments. Times, tokens and text
 // are equal; log-probabilities within the drift of float32.
 func TestEngineGolden(t *testing.T) {
+	testEngine(t, engineJSON)
+}
+
+// TestEngineWords: the same with the times of words, by upstream's timing.py over the
+// attention of the same network.
+func TestEngineWords(t *testing.T) {
+	testEngine(t, engineWordsJSON)
+}
+
+func testEngine(t *testing.T, golden []byte) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("whole networks in short mode")
 	}
@@ -48,7 +62,7 @@ func TestEngineGolden(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(engineJSON, &file); err != nil {
+	if err := json.Unmarshal(golden, &file); err != nil {
 		t.Fatal(err)
 	}
 	pool := parallel.New(0)
@@ -95,6 +109,16 @@ func compareSegments(t *testing.T, got, want transcript.Segment) {
 	}
 	if got.Start != want.Start && want.Start >= 0 { // before the start: see cut
 		t.Errorf("segment %d starts at %v, want %v", got.ID, got.Start, want.Start)
+	}
+	if len(got.Words) != len(want.Words) {
+		t.Errorf("segment %d: %d words, want %d", got.ID, len(got.Words), len(want.Words))
+		return
+	}
+	for i, w := range got.Words {
+		u := want.Words[i]
+		if w.Word != u.Word || w.Start != u.Start || w.End != u.End || !(math.Abs(w.Probability-u.Probability) <= tol) {
+			t.Errorf("segment %d: word %+v, want %+v", got.ID, w, u)
+		}
 	}
 	if !(math.Abs(got.AvgLogProb-want.AvgLogProb) <= tol) || !(math.Abs(got.NoSpeechProb-want.NoSpeechProb) <= tol) {
 		t.Errorf("segment %d: avg_logprob %v, no_speech_prob %v; want %v, %v", got.ID, got.AvgLogProb, got.NoSpeechProb, want.AvgLogProb, want.NoSpeechProb)
