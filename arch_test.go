@@ -50,6 +50,7 @@ var plan = map[string]room{
 
 	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer"}},
 	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/output", "internal/show", "report"}},
+	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "tokenizer", "transcribe", "transcript"}},
 	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 

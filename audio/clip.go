@@ -88,6 +88,17 @@ func (in Input) openFile(ctx context.Context, name string, f *os.File, size int6
 	return c, nil
 }
 
+// OpenFile opens the sound in a file that is open already, which the caller closes after
+// the clip. Name is used in errors.
+func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, named(name, err)
+	}
+	c, err := in.openFile(ctx, name, f, st.Size())
+	return c, named(name, err)
+}
+
 // open makes a clip of a whole file of size bytes.
 func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	src, err := sniff(r, size)

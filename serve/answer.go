@@ -1,0 +1,200 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// An answer writes a transcript as a request asks for it. Nothing is written before the
+// end, unless it streams.
+type answer struct {
+	w       http.ResponseWriter
+	q       *request
+	model   *transcribe.Model
+	started bool
+	text    strings.Builder
+}
+
+func (s *Server) newAnswer(w http.ResponseWriter, q *request) *answer {
+	return &answer{w: w, q: q, model: s.model}
+}
+
+// segment streams a segment: its text, and its times if segments were asked for by name.
+func (a *answer) segment(s transcript.Segment) {
+	if !a.q.stream || s.Text == "" {
+		return
+	}
+	text := s.Text
+	if a.text.Len() == 0 {
+		text = tokenizer.Strip(text)
+	}
+	a.text.WriteString(text)
+	a.event(map[string]any{"type": "transcript.text.delta", "delta": text})
+	if slices.Contains(a.q.asked, "segment") {
+		a.event(map[string]any{
+			"type": "transcript.text.segment", "id": fmt.Sprintf("seg_%d", s.ID), "start": s.Start, "end": s.End, "text": text,
+		})
+	}
+}
+
+// event writes one server-sent event, as it is made.
+func (a *answer) event(v any) {
+	control := http.NewResponseController(a.w)
+	if !a.started {
+		a.started = true
+		h := a.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // of a proxy
+	}
+	control.SetWriteDeadline(time.Now().Add(stall)) // of a client that does not read
+	fmt.Fprintf(a.w, "data: %s\n\n", marshal(v))
+	control.Flush()
+}
+
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // only NaN and the like
+		return []byte("null")
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// failed says what went wrong: as an event if the answer has begun.
+func (a *answer) failed(err error) error {
+	if !a.started {
+		return err
+	}
+	a.event(map[string]any{"type": "error", "error": failed(http.StatusInternalServerError, "Transcription failed: %v", err)})
+	return nil
+}
+
+// finish writes the whole answer, or the end of a stream.
+func (a *answer) finish(tr *transcript.Transcript) error {
+	http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
+	text, used := tokenizer.Strip(tr.Text), usage{"duration", audioSeconds(tr)}
+	if a.q.stream {
+		a.event(struct {
+			Type  string `json:"type"`
+			Text  string `json:"text"`
+			Usage usage  `json:"usage"`
+		}{"transcript.text.done", text, used})
+		fmt.Fprint(a.w, "data: [DONE]\n\n")
+		return nil
+	}
+	switch a.q.format {
+	case "text":
+		writeText(a.w, text+"\n")
+	case "srt", "vtt":
+		var b bytes.Buffer
+		if err := transcript.Write(&b, transcript.Format(a.q.format), tr); err != nil {
+			return err
+		}
+		if a.q.format == "vtt" {
+			a.w.Header().Set("Content-Type", "text/vtt; charset=utf-8")
+		}
+		writeText(a.w, b.String())
+	case "verbose_json":
+		writeJSON(a.w, a.verbose(tr, text, used))
+	default:
+		writeJSON(a.w, struct {
+			Text  string `json:"text"`
+			Usage usage  `json:"usage"`
+		}{text, used})
+	}
+	return nil
+}
+
+type usage struct {
+	Type    string `json:"type"`
+	Seconds int    `json:"seconds"`
+}
+
+// A verbose is OpenAI's TranscriptionVerbose.
+type verbose struct {
+	Task     transcribe.Task `json:"task"`
+	Language string          `json:"language"` // by name, as OpenAI has it
+	Duration float64         `json:"duration"`
+	Text     string          `json:"text"`
+	Segments []segment       `json:"segments,omitzero"`
+	Words    []word          `json:"words,omitzero"`
+	Usage    usage           `json:"usage"`
+}
+
+// A segment is OpenAI's TranscriptionSegment.
+type segment struct {
+	ID               int               `json:"id"`
+	Seek             int               `json:"seek"`
+	Start            float64           `json:"start"`
+	End              float64           `json:"end"`
+	Text             string            `json:"text"`
+	Tokens           []tokenizer.Token `json:"tokens"`
+	Temperature      float64           `json:"temperature"`
+	AvgLogProb       float64           `json:"avg_logprob"`
+	CompressionRatio float64           `json:"compression_ratio"`
+	NoSpeechProb     float64           `json:"no_speech_prob"`
+}
+
+// A word is OpenAI's TranscriptionWord.
+type word struct {
+	Word  string  `json:"word"`
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+}
+
+func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
+	v := verbose{Task: a.q.decoding.Task, Language: a.language(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
+	if a.q.wants("segment") {
+		v.Segments = []segment{}
+	}
+	if a.q.words {
+		v.Words = []word{}
+	}
+	for _, s := range tr.Segments {
+		if v.Segments != nil {
+			tokens := s.Tokens
+			if tokens == nil {
+				tokens = []tokenizer.Token{} // [], not null
+			}
+			v.Segments = append(v.Segments, segment{
+				s.ID, s.Seek, s.Start, s.End, s.Text, tokens, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb,
+			})
+		}
+		for _, x := range s.Words {
+			if a.q.words {
+				v.Words = append(v.Words, word{tokenizer.Strip(x.Word), x.Start, x.End})
+			}
+		}
+	}
+	return v
+}
+
+// language returns the name of a language as OpenAI writes it.
+func (a *answer) language(code string) string {
+	if l, ok := a.model.Tokenizer.Language(code); ok {
+		return strings.ToLower(l.Name)
+	}
+	if code == "en" { // a model of one language need not name it
+		return "english"
+	}
+	return code
+}
+
+// wants reports whether a granularity is asked for. Without any it is segments.
+func (q *request) wants(granularity string) bool {
+	if len(q.asked) == 0 {
+		return granularity == "segment"
+	}
+	return slices.Contains(q.asked, granularity)
+}

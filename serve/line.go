@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// errFull says that too many requests wait already.
+var errFull = errors.New("too many requests are waiting")
+
+// A line lets so many requests work at a time; others wait, first come, first served.
+type line struct {
+	turns    *semaphore.Weighted // first in, first out
+	most     int64               // requests in the line, working and waiting
+	inside   atomic.Int64
+	busy     atomic.Int64
+	duration atomic.Int64 // mean of the requests that ended, nanoseconds
+	size     int
+}
+
+func newLine(turns, waiting int) *line {
+	return &line{turns: semaphore.NewWeighted(int64(turns)), most: int64(turns + waiting), size: turns}
+}
+
+// enter takes a place in the line, without waiting. leave gives it back.
+func (l *line) enter() (leave func(), err error) {
+	if l.inside.Add(1) > l.most {
+		l.inside.Add(-1)
+		return nil, errFull
+	}
+	began := time.Now()
+	return func() {
+		l.inside.Add(-1)
+		took, mean := int64(time.Since(began)), l.duration.Load()
+		l.duration.CompareAndSwap(mean, mean+(took-mean)/8)
+	}, nil
+}
+
+// begin waits for a turn.
+func (l *line) begin(ctx context.Context) error {
+	if err := l.turns.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	l.busy.Add(1)
+	return nil
+}
+
+// end ends a turn.
+func (l *line) end() {
+	l.busy.Add(-1)
+	l.turns.Release(1)
+}
+
+// yield lets those go first who wait: the turn ends, and another is waited for. After an
+// error there is no turn.
+func (l *line) yield(ctx context.Context) error {
+	if l.waiting() == 0 {
+		return nil
+	}
+	l.end()
+	return l.begin(ctx)
+}
+
+func (l *line) working() int { return int(l.busy.Load()) }
+
+func (l *line) waiting() int { return max(0, int(l.inside.Load()-l.busy.Load())) }
+
+// retryAfter guesses when a place will be free.
+func (l *line) retryAfter() time.Duration {
+	wait := time.Duration(l.duration.Load()) / time.Duration(l.size)
+	return min(max(wait, time.Second), 5*time.Minute).Round(time.Second)
+}

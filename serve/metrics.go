@@ -1,0 +1,79 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"verity/transcript"
+)
+
+// metrics are what /metrics tells.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	took     *prometheus.HistogramVec
+	audio    prometheus.Counter
+	tokens   prometheus.Counter
+	drafted  prometheus.Counter
+	accepted prometheus.Counter
+	stages   *prometheus.CounterVec
+}
+
+func newMetrics(l *line) *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "verity_" + name, Help: help})
+	}
+	gauge := func(name, help string, f func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "verity_" + name, Help: help}, func() float64 { return float64(f()) })
+	}
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "verity_requests_total", Help: "Requests answered, by path and status.",
+		}, []string{"path", "status"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "verity_request_seconds", Help: "Time of a request, waiting included.", Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
+		}, []string{"path"}),
+		audio:    counter("audio_seconds_total", "Seconds of audio transcribed."),
+		tokens:   counter("tokens_total", "Tokens decoded, those of refused attempts included."),
+		drafted:  counter("drafted_tokens_total", "Tokens the assistant drafted."),
+		accepted: counter("accepted_tokens_total", "Drafted tokens the model accepted."),
+		stages: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "verity_stage_seconds_total", Help: "Time of transcription, by stage.",
+		}, []string{"stage"}),
+	}
+	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages,
+		gauge("working", "Requests being transcribed: those that share passes.", l.working),
+		gauge("waiting", "Requests that wait for a turn.", l.waiting))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// answered counts a request. Paths that do not exist are one: clients invent them.
+func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
+	path := r.Pattern
+	if path == "" || path == "/" {
+		path = "other"
+	}
+	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
+	m.took.WithLabelValues(path).Observe(took.Seconds())
+}
+
+// heard counts the work of a transcript.
+func (m *metrics) heard(t *transcript.Transcript) {
+	m.audio.Add(t.Duration)
+	m.tokens.Add(float64(t.Stats.Tokens))
+	m.drafted.Add(float64(t.Stats.Drafts.Drafted))
+	m.accepted.Add(float64(t.Stats.Drafts.Accepted))
+	s := t.Stats.Seconds
+	for stage, seconds := range map[string]float64{"mel": s.Mel, "encode": s.Encode, "cross_kv": s.CrossKV, "decode": s.Decode} {
+		m.stages.WithLabelValues(stage).Add(seconds)
+	}
+}

@@ -1,0 +1,75 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// A problem is an error as OpenAI's API words it.
+type problem struct {
+	Status  int           `json:"-"`
+	Retry   time.Duration `json:"-"` // when to try again; 0 if that would not help
+	Message string        `json:"message"`
+	Type    string        `json:"type"`
+	Param   *string       `json:"param"`
+	Code    *string       `json:"code"`
+}
+
+func (p *problem) Error() string { return p.Message }
+
+// wrong returns a problem with a request, in a parameter if it is named.
+func wrong(status int, param, code, format string, args ...any) *problem {
+	p := &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error"}
+	if param != "" {
+		p.Param = &param
+	}
+	if code != "" {
+		p.Code = &code
+	}
+	return p
+}
+
+// failed returns a problem of the server.
+func failed(status int, format string, args ...any) *problem {
+	return &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "server_error"}
+}
+
+func unknownPath(r *http.Request) *problem {
+	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %s %s. See /openapi.json.", r.Method, r.URL.Path)
+}
+
+func unknownModel(name, known string) *problem {
+	return wrong(http.StatusNotFound, "model", "model_not_found",
+		"The model %q does not exist here: use %q, whisper-1, or leave it out.", name, known)
+}
+
+// writeProblem answers with p.
+func writeProblem(w http.ResponseWriter, p *problem) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if p.Retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(p.Retry.Seconds())))
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(p.Status)
+	json.NewEncoder(w).Encode(map[string]*problem{"error": p})
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.Encode(v)
+}
+
+func writeText(w http.ResponseWriter, text string) {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	fmt.Fprint(w, text)
+}

@@ -1,0 +1,615 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"verity/audio"
+	"verity/model"
+	"verity/models/digits"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+const sound = "../models/digits/digits.wav"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newServer starts a server of the demo model.
+func newServer(t *testing.T, o Options) (*httptest.Server, *Server) {
+	t.Helper()
+	c, err := model.OpenFS(digits.Target(), "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Spool = t.TempDir()
+	s, err := New(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		h.Close()
+		m.Close()
+		c.Close()
+		left, err := os.ReadDir(o.Spool)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%d uploads are left behind, %v", len(left), err)
+		}
+		if n := s.spool.used.Load(); n != 0 {
+			t.Errorf("the spool counts %d bytes at the end", n)
+		}
+		if s.line.inside.Load() != 0 || s.line.busy.Load() != 0 {
+			t.Error("somebody is still in the line")
+		}
+	})
+	return h, s
+}
+
+// want is the transcript of the sound, by the same model without a server.
+var want = sync.OnceValue(func() *transcript.Transcript {
+	ctx := context.Background()
+	c, err := model.OpenFS(digits.Target(), "demo")
+	if err != nil {
+		panic(err)
+	}
+	m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: 1})
+	if err != nil {
+		panic(err)
+	}
+	defer m.Close()
+	t, err := transcribe.New(m, transcribe.Options{})
+	if err != nil {
+		panic(err)
+	}
+	clip, err := audio.Open(sound)
+	if err != nil {
+		panic(err)
+	}
+	defer clip.Close()
+	tr, err := t.Transcribe(ctx, clip, transcribe.Watch{})
+	if err != nil {
+		panic(err)
+	}
+	return tr
+})
+
+// A field is a part of a form; the file is one named file.
+type field struct{ name, value string }
+
+func form(t *testing.T, fields ...field) (body *bytes.Buffer, kind string) {
+	t.Helper()
+	body = new(bytes.Buffer)
+	w := multipart.NewWriter(body)
+	for _, f := range fields {
+		if f.name != "file" {
+			w.WriteField(f.name, f.value)
+			continue
+		}
+		part, err := w.CreateFormFile("file", "talk.wav")
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(part, f.value)
+	}
+	w.Close()
+	return body, w.FormDataContentType()
+}
+
+func wav(t *testing.T) field {
+	t.Helper()
+	data, err := os.ReadFile(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return field{"file", string(data)}
+}
+
+// post sends a form and returns the answer.
+func post(t *testing.T, url string, fields ...field) (*http.Response, string) {
+	t.Helper()
+	body, kind := form(t, fields...)
+	r, err := http.Post(url, kind, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, string(text)
+}
+
+const transcriptions = "/v1/audio/transcriptions"
+
+func TestFormats(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	text := strings.TrimSpace(want().Text)
+	var srt, vtt bytes.Buffer
+	transcript.Write(&srt, transcript.SRT, want())
+	transcript.Write(&vtt, transcript.VTT, want())
+	tests := []struct {
+		format, kind, body string
+	}{
+		{"", "application/json", fmt.Sprintf(`{"text":%q,"usage":{"type":"duration","seconds":10}}`+"\n", text)},
+		{"text", "text/plain; charset=utf-8", text + "\n"},
+		{"srt", "text/plain; charset=utf-8", srt.String()},
+		{"vtt", "text/vtt; charset=utf-8", vtt.String()},
+	}
+	for _, tt := range tests {
+		t.Run(tt.format, func(t *testing.T) {
+			fields := []field{{"model", "whisper-1"}, wav(t)}
+			if tt.format != "" {
+				fields = append(fields, field{"response_format", tt.format}) // behind the file: any order will do
+			}
+			r, body := post(t, h.URL+transcriptions, fields...)
+			if r.StatusCode != 200 || r.Header.Get("Content-Type") != tt.kind || body != tt.body {
+				t.Errorf("%s %s\n%s\nwant %s\n%s", r.Status, r.Header.Get("Content-Type"), body, tt.kind, tt.body)
+			}
+			if r.Header.Get(idHeader) == "" {
+				t.Error("the answer has no request id")
+			}
+		})
+	}
+}
+
+func TestVerbose(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, asked := range [][]string{nil, {"segment"}, {"word"}, {"word", "segment"}} {
+		fields := []field{wav(t), {"response_format", "verbose_json"}}
+		for _, g := range asked {
+			fields = append(fields, field{"timestamp_granularities[]", g})
+		}
+		r, body := post(t, h.URL+transcriptions, fields...)
+		var v verbose
+		if err := json.Unmarshal([]byte(body), &v); err != nil || r.StatusCode != 200 {
+			t.Fatalf("%v: %s: %v\n%s", asked, r.Status, err, body)
+		}
+		if v.Language != "english" || v.Task != "transcribe" || v.Duration != want().Duration || v.Text != strings.TrimSpace(want().Text) {
+			t.Errorf("%v: %+v", asked, v)
+		}
+		segments, words := asked == nil || strings.Contains(fmt.Sprint(asked), "segment"), strings.Contains(fmt.Sprint(asked), "word")
+		if (v.Segments != nil) != segments || (v.Words != nil) != words {
+			t.Errorf("%v: %d segments and %d words", asked, len(v.Segments), len(v.Words))
+		}
+		if words && len(v.Words) != len(strings.Fields(want().Text)) {
+			t.Errorf("%v: %d words: %+v, want those of %q", asked, len(v.Words), v.Words, want().Text)
+		}
+		if segments && (len(v.Segments) != len(want().Segments) || v.Segments[1].Start != want().Segments[1].Start) {
+			t.Errorf("%v: segments %+v", asked, v.Segments)
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"timestamp_granularities[]", "segment"})
+	if r.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%s %s", r.Status, r.Header.Get("Content-Type"))
+	}
+	text, segments, done := "", 0, ""
+	for _, line := range strings.Split(body, "\n") {
+		data, ok := strings.CutPrefix(line, "data: {")
+		if !ok {
+			continue
+		}
+		var e struct{ Type, Delta, Text string }
+		if err := json.Unmarshal([]byte("{"+data), &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		switch e.Type {
+		case "transcript.text.delta":
+			text += e.Delta
+		case "transcript.text.segment":
+			segments++
+		case "transcript.text.done":
+			done = e.Text
+		}
+	}
+	if w := strings.TrimSpace(want().Text); text != w || done != w || segments != len(want().Segments) {
+		t.Errorf("deltas %q, done %q, %d segments, want %q and %d", text, done, segments, w, len(want().Segments))
+	}
+	if !strings.HasSuffix(body, "data: [DONE]\n\n") {
+		t.Errorf("the stream ends with %q", body[len(body)-40:])
+	}
+}
+
+// TestTogether: many requests at once, each with the text that it has alone.
+func TestTogether(t *testing.T) {
+	h, _ := newServer(t, Options{Turns: 3, Waiting: 100})
+	var all sync.WaitGroup
+	for range 24 {
+		all.Go(func() {
+			r, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "text"})
+			if r.StatusCode != 200 || strings.TrimSpace(body) != strings.TrimSpace(want().Text) {
+				t.Errorf("%s %q", r.Status, body)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestRefused(t *testing.T) {
+	h, _ := newServer(t, Options{MaxBytes: 1 << 20, MaxSpool: 2 << 20})
+	many := make([]field, mostParts+1)
+	for i := range many {
+		many[i] = field{"x", "y"}
+	}
+	tests := []struct {
+		why    string
+		fields []field
+		status int
+		param  string
+		text   string
+	}{
+		{"no file", []field{{"model", "whisper-1"}}, 400, "file", "part named file is missing"},
+		{"two files", []field{wav(t), wav(t)}, 400, "file", "two parts named file"},
+		{"another model", []field{wav(t), {"model", "gpt-4o"}}, 404, "model", `"gpt-4o" does not exist`},
+		{"no format", []field{wav(t), {"response_format", "docx"}}, 400, "response_format", "one of json, text"},
+		{"not a number", []field{wav(t), {"temperature", "NaN"}}, 400, "temperature", "from 0 to 1"},
+		{"too hot", []field{wav(t), {"temperature", "1.5"}}, 400, "temperature", "from 0 to 1"},
+		{"not a boolean", []field{wav(t), {"stream", "perhaps"}}, 400, "stream", "true or false"},
+		{"granularity", []field{wav(t), {"timestamp_granularities[]", "letter"}}, 400, "timestamp_granularities[]", "word or segment"},
+		{"words as text", []field{wav(t), {"timestamp_granularities[]", "word"}}, 400, "timestamp_granularities[]", "verbose_json"},
+		{"a stream of srt", []field{wav(t), {"stream", "true"}, {"response_format", "srt"}}, 400, "stream", "json or text"},
+		{"a language it does not know", []field{wav(t), {"language", "klingon"}}, 400, "language", "does not know it"},
+		{"not sound", []field{{"file", "this is text, and no sound at all"}}, 400, "file", "cannot be read as sound"},
+		{"nothing", []field{{"file", ""}}, 400, "file", "cannot be read as sound"},
+		{"damaged", []field{{"file", wav(t).value[:30]}}, 400, "file", "cannot be read as sound"},
+		{"too large", []field{{"file", strings.Repeat("x", 1<<20+1)}}, 413, "file", "more than 1048576 bytes"},
+		{"a long field", []field{{"prompt", strings.Repeat("x", mostField+1)}, wav(t)}, 400, "prompt", "more than"},
+		{"many parts", many, 400, "", "more than 64 parts"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			r, body := post(t, h.URL+transcriptions, tt.fields...)
+			checkProblem(t, r, body, tt.status, tt.param, tt.text)
+		})
+	}
+	t.Run("no form", func(t *testing.T) {
+		r, err := http.Post(h.URL+transcriptions, "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		body, _ := io.ReadAll(r.Body)
+		checkProblem(t, r, string(body), 400, "", "multipart")
+	})
+}
+
+// checkProblem checks an error in OpenAI's shape.
+func checkProblem(t *testing.T, r *http.Response, body string, status int, param, text string) {
+	t.Helper()
+	var e struct {
+		Error struct {
+			Message, Type string
+			Param         *string
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &e); err != nil {
+		t.Fatalf("%s is no error of OpenAI's: %v\n%s", r.Status, err, body)
+	}
+	got := ""
+	if e.Error.Param != nil {
+		got = *e.Error.Param
+	}
+	if r.StatusCode != status || got != param || !strings.Contains(e.Error.Message, text) || e.Error.Type == "" {
+		t.Errorf("%s, %q: %s\nwant %d, %q, …%s…", r.Status, got, body, status, param, text)
+	}
+	if strings.Contains(body, os.TempDir()) {
+		t.Errorf("the answer names a file of the server: %s", body)
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	h, _ := newServer(t, Options{MaxAudio: 5 * time.Second})
+	r, body := post(t, h.URL+transcriptions, wav(t))
+	checkProblem(t, r, body, 413, "file", "longer than 5s")
+}
+
+// TestFull: what cannot wait is told when to come back.
+func TestFull(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1, Waiting: 1})
+	var leave []func()
+	for range 2 {
+		l, err := s.line.enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, l)
+	}
+	r, body := post(t, h.URL+transcriptions, wav(t))
+	checkProblem(t, r, body, 429, "", "try again later")
+	if r.Header.Get("Retry-After") == "" {
+		t.Error("429 without Retry-After")
+	}
+	for _, l := range leave {
+		l()
+	}
+	if r, _ := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
+		t.Errorf("afterwards: %s", r.Status)
+	}
+}
+
+// TestGone: a client that goes away while it waits gives its place back.
+func TestGone(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1})
+	if err := s.line.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	body, kind := form(t, wav(t))
+	r, err := http.NewRequestWithContext(ctx, "POST", h.URL+transcriptions, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", kind)
+	ended := make(chan error)
+	go func() {
+		_, err := http.DefaultClient.Do(r)
+		ended <- err
+	}()
+	for s.line.inside.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the request came through")
+	}
+	for s.line.inside.Load() != 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.line.end()
+}
+
+// TestYield: a long file lets a short one go first, window by window.
+func TestYield(t *testing.T) {
+	l := newLine(1, 10)
+	if err := l.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	leave, _ := l.enter()
+	defer leave()
+	got := make(chan string, 2)
+	other, _ := l.enter()
+	go func() {
+		defer other()
+		l.begin(context.Background())
+		got <- "short"
+		l.end()
+	}()
+	for len(got) == 0 { // whoever waits at the time of a yield goes first
+		if err := l.yield(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got <- "long"
+	l.end()
+	if first := <-got; first != "short" {
+		t.Errorf("%s came first", first)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	h, _ := newServer(t, Options{Keys: []string{"one", "two"}})
+	for key, status := range map[string]int{"": 401, "three": 401, "tw": 401, "one": 200, "two": 200} {
+		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode != status {
+			t.Errorf("key %q: %s, want %d", key, got.Status, status)
+		}
+	}
+	if r, _ := http.Get(h.URL + "/healthz"); r == nil || r.StatusCode != 200 {
+		t.Error("/healthz asks for a key")
+	} else {
+		r.Body.Close()
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	h, _ := newServer(t, Options{Origins: []string{"https://example.org"}})
+	for origin, status := range map[string]int{"": 200, h.URL: 200, "https://example.org": 200, "https://elsewhere.org": 403, "null": 403} {
+		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		allowed := got.Header.Get("Access-Control-Allow-Origin")
+		if got.StatusCode != status || (allowed != "") != (origin == "https://example.org") {
+			t.Errorf("origin %q: %s, allowed %q, want %d", origin, got.Status, allowed, status)
+		}
+	}
+}
+
+// TestDrain: requests that were accepted come to their end after the signal.
+func TestDrain(t *testing.T) {
+	_, s := newServer(t, Options{Turns: 1})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, time.Minute) }()
+	if err := s.line.begin(t.Context()); err != nil { // hold the only turn
+		t.Fatal(err)
+	}
+	answers := make(chan int, 3)
+	for range cap(answers) {
+		go func() {
+			body, kind := form(t, wav(t))
+			r, err := http.Post("http://"+l.Addr().String()+transcriptions, kind, body)
+			if err != nil {
+				answers <- 0
+				return
+			}
+			r.Body.Close()
+			answers <- r.StatusCode
+		}()
+	}
+	for s.line.inside.Load() < int64(cap(answers)) {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	for !s.closing.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	s.line.end()
+	for range cap(answers) {
+		if code := <-answers; code != 200 {
+			t.Errorf("status %d of a request that was accepted", code)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	post(t, h.URL+transcriptions, wav(t))
+	post(t, h.URL+"/v1/nothing")
+	r, err := http.Get(h.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, _ := io.ReadAll(r.Body)
+	for _, line := range []string{
+		`verity_requests_total{path="POST /v1/audio/transcriptions",status="200"} 1`,
+		`verity_requests_total{path="other",status="404"} 1`,
+		"verity_audio_seconds_total 9.98", "verity_working 0", "verity_waiting 0",
+	} {
+		if !strings.Contains(string(body), line) {
+			t.Errorf("/metrics has no %s", line)
+		}
+	}
+}
+
+// TestDescribed: /openapi.json has the paths, fields and statuses that there are.
+func TestDescribed(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	r, err := http.Get(h.URL + "/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct {
+					Schema struct {
+						Properties map[string]any
+					}
+				}
+			}
+			Responses map[string]any
+		}
+	}
+	if err := json.NewDecoder(r.Body).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			if method != "get" {
+				continue
+			}
+			r, err := http.Get(h.URL + strings.Replace(path, "{id}", "whisper-1", 1))
+			if err != nil || r.StatusCode != 200 {
+				t.Errorf("%s: %v %v", path, r.Status, err)
+				continue
+			}
+			r.Body.Close()
+		}
+	}
+	speech := doc.Paths[transcriptions]["post"]
+	for _, name := range []string{"file", "model", "language", "prompt", "response_format", "temperature", "stream", "timestamp_granularities[]"} {
+		if _, ok := speech.RequestBody.Content["multipart/form-data"].Schema.Properties[name]; !ok {
+			t.Errorf("the field %s is not described", name)
+		}
+	}
+	for _, status := range []string{"200", "400", "401", "404", "413", "429", "500", "503"} {
+		if _, ok := speech.Responses[status]; !ok {
+			t.Errorf("status %s is not described", status)
+		}
+	}
+}
+
+// FuzzForm: no form, whatever is in it, does more than get an answer.
+func FuzzForm(f *testing.F) {
+	body, kind := new(bytes.Buffer), ""
+	{
+		w := multipart.NewWriter(body)
+		w.SetBoundary("b")
+		w.WriteField("temperature", "0.5")
+		p, _ := w.CreateFormFile("file", "x.wav")
+		io.WriteString(p, "RIFF\x04\x00\x00\x00WAVE")
+		w.Close()
+		kind = w.FormDataContentType()
+	}
+	f.Add(body.String(), kind)
+	f.Add("--b\r\n\r\n--b--", "multipart/form-data; boundary=b")
+	f.Add("", "multipart/form-data")
+	c, err := model.OpenFS(digits.Target(), "demo")
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer c.Close()
+	m, err := transcribe.Load(f.Context(), c, transcribe.LoadOptions{Threads: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer m.Close()
+	s, err := New(m, Options{Spool: f.TempDir(), MaxBytes: 1 << 16})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body, kind string) {
+		r := httptest.NewRequest("POST", transcriptions, strings.NewReader(body))
+		r.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code < 200 || w.Code == 500 || w.Code > 507 {
+			t.Fatalf("status %d: %s", w.Code, w.Body)
+		}
+		if s.spool.used.Load() != 0 || s.line.inside.Load() != 0 {
+			t.Fatal("something is left behind")
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"verity/audio"
+	"verity/transcribe"
+)
+
+// Options configures New. The zero value serves anybody who can connect, four requests
+// at a time.
+type Options struct {
+	// Name is the id of the model in /v1/models. Empty means "whisper".
+	Name string
+
+	// Turns is how many requests are transcribed at the same time. 0 means 4.
+	Turns int
+
+	// Waiting is how many more may wait for a turn. 0 means 64.
+	Waiting int
+
+	// MaxBytes is the most bytes of one upload. 0 means 512 MiB.
+	MaxBytes int64
+
+	// MaxSpool is the most bytes of all uploads together, which lie in files while
+	// they are worked on. 0 means 8 GiB.
+	MaxSpool int64
+
+	// MaxAudio is the longest sound. 0 means six hours.
+	MaxAudio time.Duration
+
+	// Timeout is the most time for a request, from its first byte to the answer. 0
+	// means two hours.
+	Timeout time.Duration
+
+	// Keys are the API keys that are accepted. None means that no key is asked for.
+	Keys []string
+
+	// Origins are the web origins whose pages may call the API, "*" for all. None
+	// means only the page of this server.
+	Origins []string
+
+	// Spool is the directory for uploads. Empty means the system's for temporary files.
+	Spool string
+
+	// Sound says how to read uploads. Its zero value never starts ffmpeg, which knows
+	// formats that name other files.
+	Sound audio.Input
+
+	// Decoding is how to transcribe where a request does not say.
+	Decoding transcribe.Options
+
+	// Log gets a line for each request: no audio, no text. Nil discards them.
+	Log *slog.Logger
+}
+
+func (o Options) defaults() Options {
+	o.Name = cmp.Or(o.Name, "whisper")
+	o.Turns = cmp.Or(o.Turns, 4)
+	o.Waiting = cmp.Or(o.Waiting, 64)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 512<<20)
+	o.MaxSpool = cmp.Or(o.MaxSpool, 8<<30)
+	o.MaxAudio = cmp.Or(o.MaxAudio, 6*time.Hour)
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Hour)
+	if o.Sound.FFmpeg == "" {
+		o.Sound.FFmpeg = audio.FFmpegNever
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func (o Options) check() error {
+	switch {
+	case o.Turns < 1 || o.Turns > 4096:
+		return errors.New("serve: Turns: want 1 to 4096")
+	case o.Waiting < 0:
+		return errors.New("serve: Waiting: want 0 or more")
+	case o.MaxBytes < 1 || o.MaxSpool < o.MaxBytes:
+		return errors.New("serve: MaxBytes: want 1 or more, and MaxSpool at least as much")
+	case o.MaxAudio <= 0 || o.Timeout <= 0:
+		return errors.New("serve: MaxAudio and Timeout: want more than 0")
+	}
+	return nil
+}
+
+// A Server is an http.Handler over one model. It is safe for concurrent use.
+type Server struct {
+	opt     Options
+	model   *transcribe.Model
+	line    *line
+	spool   spool
+	metrics *metrics
+	handler http.Handler
+	ids     atomic.Uint64
+	closing atomic.Bool
+	created time.Time
+}
+
+// New returns a server of m, which must stay open while it serves.
+func New(m *transcribe.Model, o Options) (*Server, error) {
+	o = o.defaults()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if _, err := transcribe.New(m, o.Decoding); err != nil {
+		return nil, err
+	}
+	s := &Server{
+		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(),
+		spool: spool{dir: o.Spool, room: o.MaxSpool},
+	}
+	s.metrics = newMetrics(s.line)
+	s.handler = s.routes()
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Drain makes /readyz say that no more requests should be sent. Those that come all the
+// same are answered.
+func (s *Server) Drain() { s.closing.Store(true) }
+
+// routes returns the handler of all paths.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	api := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, s.authorised(h)) }
+	api("POST /v1/audio/transcriptions", s.speech(transcribe.Transcribe))
+	api("POST /v1/audio/translations", s.speech(transcribe.Translate))
+	api("GET /v1/models", s.models)
+	api("GET /v1/models/{id...}", s.models)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("GET /openapi.json", embedded("openapi.json", "application/json"))
+	mux.HandleFunc("GET /{$}", embedded("page.html", "text/html; charset=utf-8"))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also a known path with another method
+		writeProblem(w, unknownPath(r))
+	})
+	return s.watched(s.shared(mux))
+}
+
+// ready answers whether requests are welcome.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.closing.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		writeText(w, "shutting down\n")
+		return
+	}
+	writeText(w, "ready\n")
+}
+
+// models lists the one model there is, or answers about the one named.
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	m := modelObject{ID: s.opt.Name, Object: "model", Created: s.created.Unix(), OwnedBy: "verity"}
+	id := r.PathValue("id")
+	switch {
+	case id == "":
+		writeJSON(w, modelList{Object: "list", Data: []modelObject{m}})
+	case s.knows(id):
+		writeJSON(w, m)
+	default:
+		writeProblem(w, unknownModel(id, s.opt.Name))
+	}
+}
+
+// knows reports whether a request may call the model so: by its name, by that of
+// OpenAI's own Whisper, which clients send unless told otherwise, or not at all.
+func (s *Server) knows(model string) bool {
+	return model == "" || model == s.opt.Name || model == "whisper-1"
+}
+
+type modelObject struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+type modelList struct {
+	Object string        `json:"object"`
+	Data   []modelObject `json:"data"`
+}
+
+// Serve answers on l until ctx ends, and then lets the requests that were accepted come
+// to their end, for at most grace.
+func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- listen(server) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	s.Drain()
+	s.opt.Log.Info("shutting down", "working", s.line.working(), "waiting", s.line.waiting())
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
+		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"verity/audio"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// granularity notes one of timestamp_granularities[]. The first replaces the default.
+func (q *request) granularity(value string, bad func(string) error) error {
+	switch value {
+	case "word":
+		q.words = true
+	case "segment":
+	default:
+		return bad("word or segment")
+	}
+	q.asked = append(q.asked, value)
+	return nil
+}
+
+// speech returns the handler of a task.
+func (s *Server) speech(task transcribe.Task) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), s.opt.Timeout)
+		defer cancel()
+		if err := s.answer(ctx, w, r, task); err != nil {
+			s.refuse(w, r, err)
+		}
+	}
+}
+
+// answer serves one request. Where it returns an error, nothing has been answered.
+func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
+	leave, err := s.line.enter() // before the upload is read: what is refused costs nothing
+	if err != nil {
+		return err
+	}
+	defer leave()
+	q, err := s.read(w, r, task)
+	if err != nil {
+		return err
+	}
+	defer q.done()
+	if err := q.check(); err != nil {
+		return err
+	}
+	clip, err := s.opt.Sound.OpenFile(ctx, q.String(), q.file)
+	if err != nil {
+		return err
+	}
+	t, err := transcribe.New(s.model, q.decoding)
+	if err != nil {
+		return err
+	}
+	if err := s.line.begin(ctx); err != nil {
+		return err
+	}
+	turn := &turn{line: s.line, most: s.opt.MaxAudio.Seconds()}
+	defer turn.end()
+	out := s.newAnswer(w, q)
+	tr, err := turn.run(ctx, t, clip, out.segment)
+	if err != nil {
+		return out.failed(err)
+	}
+	s.metrics.heard(tr)
+	note(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
+	return out.finish(tr)
+}
+
+// A turn is a request's place among those that work.
+type turn struct {
+	line *line
+	most float64 // seconds of audio
+	lost bool
+}
+
+// errTooLong says that a sound is longer than allowed.
+var errTooLong = errors.New("the audio is too long")
+
+// run transcribes clip. Between two windows others may go first.
+func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, each func(transcript.Segment)) (*transcript.Transcript, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
+		Segment: each,
+		Progress: func(_, total float64) {
+			if total > t.most {
+				stop(errTooLong)
+				return
+			}
+			if err := t.line.yield(ctx); err != nil {
+				t.lost = true
+				stop(err)
+			}
+		},
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return tr, err
+}
+
+func (t *turn) end() {
+	if !t.lost {
+		t.line.end()
+	}
+}
+
+// check reports what of the form contradicts itself.
+func (q *request) check() error {
+	if q.words && q.format != "verbose_json" {
+		return wrong(http.StatusBadRequest, "timestamp_granularities[]", "", "Word timestamps need response_format verbose_json, got %s.", q.format)
+	}
+	if q.stream && q.format != "json" && q.format != "text" {
+		return wrong(http.StatusBadRequest, "stream", "", "stream=true needs response_format json or text, got %s.", q.format)
+	}
+	q.decoding.WordTimestamps = q.words
+	return nil
+}
+
+// refuse answers with an error.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var p *problem
+	var option *transcribe.OptionError
+	switch {
+	case errors.As(err, &p):
+	case errors.Is(err, errFull):
+		p = wrong(http.StatusTooManyRequests, "", "rate_limit_exceeded", "Too many requests are waiting: try again later.")
+		p.Type, p.Retry = "rate_limit_error", s.line.retryAfter()
+	case errors.Is(err, errTooLong):
+		p = wrong(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %v, which is the limit of this server.", s.opt.MaxAudio)
+	case errors.As(err, &option):
+		p = wrong(http.StatusBadRequest, parameter(option.Field), "", "%s: got %v: %s", parameter(option.Field), option.Value, option.Reason)
+	case errors.Is(err, context.DeadlineExceeded):
+		p = failed(http.StatusServiceUnavailable, "The request took longer than %v, which is the limit of this server.", s.opt.Timeout)
+	case errors.Is(err, context.Canceled):
+		note(r, "gone", true) // nobody reads an answer
+		return
+	case badAudio(err):
+		p = wrong(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
+	default:
+		s.opt.Log.Error("request failed", "id", w.Header().Get(idHeader), "error", err)
+		p = failed(http.StatusInternalServerError, "The server failed to transcribe the file. Its log has the reason, with the request id.")
+	}
+	note(r, "error", p.Message)
+	writeProblem(w, p)
+}
+
+// badAudio reports whether err is the file's fault.
+func badAudio(err error) bool {
+	var format *audio.FormatError
+	return errors.Is(err, audio.ErrMalformed) || errors.As(err, &format) || errors.Is(err, fs.ErrInvalid)
+}
+
+// parameter returns the field of a form that an option comes from.
+func parameter(option string) string {
+	switch option {
+	case "Language":
+		return "language"
+	case "InitialPrompt":
+		return "prompt"
+	case "Temperatures":
+		return "temperature"
+	case "Task":
+		return "model"
+	}
+	return option
+}
+
+// audioSeconds rounds up, as OpenAI bills.
+func audioSeconds(tr *transcript.Transcript) int {
+	return int((time.Duration(tr.Duration*float64(time.Second)) + time.Second - 1) / time.Second)
+}

@@ -1,0 +1,139 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+const idHeader = "X-Request-Id"
+
+// A status notes what was answered.
+type status struct {
+	http.ResponseWriter
+	code  int
+	bytes int64
+}
+
+func (s *status) WriteHeader(code int) {
+	if s.code == 0 {
+		s.code = code
+	}
+	s.ResponseWriter.WriteHeader(code)
+}
+
+func (s *status) Write(b []byte) (int, error) {
+	if s.code == 0 {
+		s.code = http.StatusOK
+	}
+	n, err := s.ResponseWriter.Write(b)
+	s.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// notes is what handlers add to the line of the log.
+type notes struct{ fields []any }
+
+type notesKey struct{}
+
+// note adds fields to the line that the log gets of a request.
+func note(r *http.Request, fields ...any) {
+	if n, ok := r.Context().Value(notesKey{}).(*notes); ok {
+		n.fields = append(n.fields, fields...)
+	}
+}
+
+// watched gives every request an id, a line in the log and its place in the metrics. A
+// panic ends one request, not the server.
+func (s *Server) watched(next http.Handler) http.Handler {
+	boot := s.created.UnixNano()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, n := time.Now(), new(notes)
+		id := fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
+		out := &status{ResponseWriter: w}
+		out.Header().Set(idHeader, id)
+		r = r.WithContext(context.WithValue(r.Context(), notesKey{}, n))
+		defer func() {
+			if p := recover(); p != nil {
+				s.opt.Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
+				if out.code == 0 {
+					writeProblem(out, failed(http.StatusInternalServerError, "The server failed. Its log has the reason, with the request id."))
+				}
+			}
+			took := time.Since(began)
+			s.metrics.answered(r, out.code, took)
+			level := slog.LevelInfo
+			if !strings.HasPrefix(r.URL.Path, "/v1/") {
+				level = slog.LevelDebug // probes and pages
+			}
+			s.opt.Log.Log(r.Context(), level, "request", append([]any{
+				"id", id, "method", r.Method, "path", r.URL.Path, "status", out.code, "bytes", out.bytes, "took", took,
+			}, n.fields...)...)
+		}()
+		next.ServeHTTP(out, r)
+	})
+}
+
+// authorised asks for a key, if there are keys.
+func (s *Server) authorised(next http.Handler) http.Handler {
+	if len(s.opt.Keys) == 0 {
+		return next
+	}
+	known := make([][sha256.Size]byte, len(s.opt.Keys))
+	for i, k := range s.opt.Keys {
+		known[i] = sha256.Sum256([]byte(k))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		sum, found := sha256.Sum256([]byte(given)), 0
+		for _, k := range known { // all of them, whatever is found: time tells nothing
+			found |= subtle.ConstantTimeCompare(sum[:], k[:])
+		}
+		if found == 0 {
+			writeProblem(w, wrong(http.StatusUnauthorized, "", "invalid_api_key", "The API key is missing or wrong: send it as Authorization: Bearer KEY."))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shared lets pages of other origins call the API, those that are named; and keeps
+// pages of unnamed ones from reaching a server on the user's own machine.
+func (s *Server) shared(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		origin := r.Header.Get("Origin")
+		switch {
+		case origin == "" || sameOrigin(origin, r.Host):
+		case slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*"):
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Add("Vary", "Origin")
+			if r.Method == http.MethodOptions {
+				h.Set("Access-Control-Allow-Methods", "GET, POST")
+				h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		default:
+			writeProblem(w, wrong(http.StatusForbidden, "", "origin", "Pages of %s may not call this server: it was not started with --origin for them.", origin))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func sameOrigin(origin, host string) bool {
+	_, at, ok := strings.Cut(origin, "://")
+	return ok && strings.EqualFold(at, host)
+}
