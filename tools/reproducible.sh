@@ -8,13 +8,14 @@
 # differs. Two platforms take some five minutes on two cores.
 set -eu
 version=$1 platforms=$2
+commit=$(git rev-parse HEAD)
+stamp=$(git log -1 --format=%ct "$commit")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for tree in first second/deeper; do
 	mkdir -p "$work/$tree"
-	git archive HEAD | tar -x -C "$work/$tree"
+	git archive "$commit" | tar -x -C "$work/$tree"
 	(
-		stamp=$(git log -1 --format=%ct)
 		cd "$work/$tree"
 		SOURCE_DATE_EPOCH=$stamp GOCACHE="$work/cache" go run ./tools/dist -version "$version" -platforms "$platforms" -out out
 	)
