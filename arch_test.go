@@ -61,6 +61,8 @@ var plan = map[string]room{
 	"tools/dist":     {"release archives; nothing of the engine", nil},
 	"tools/licences": {"licences of dependencies; nothing of the engine", nil},
 
+	"model/hub": {"names of models become directories: the cache of Hugging Face, and downloads into it", nil},
+
 	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},

@@ -1,0 +1,173 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Errors of this package, for errors.Is.
+var (
+	ErrOffline  = errors.New("not in the cache, and the network is not to be used")
+	ErrNotFound = errors.New("the hub has no such model")
+	ErrToken    = errors.New("the hub wants a token")
+	ErrDamaged  = errors.New("the download is damaged")
+)
+
+func (c *Client) folder(repo string) string {
+	return filepath.Join(c.Cache, "models--"+strings.ReplaceAll(repo, "/", "--"))
+}
+
+// Find returns the directory of a model that is in the cache and whole: of the
+// repository itself, or of the same weights for CTranslate2.
+func (c *Client) Find(name string) (dir string, ok bool) {
+	repo, ok := Repo(name)
+	if !ok {
+		return "", false
+	}
+	for _, r := range append([]string{repo}, also(repo)...) {
+		for _, dir := range c.snapshots(r) {
+			if whole(dir) {
+				return dir, true
+			}
+		}
+	}
+	return "", false
+}
+
+// snapshots returns the directories of a repository: that of main first, then the
+// newest.
+func (c *Client) snapshots(repo string) (dirs []string) {
+	at := filepath.Join(c.folder(repo), "snapshots")
+	if commit, err := os.ReadFile(filepath.Join(c.folder(repo), "refs", "main")); err == nil && len(commit) < 100 {
+		dirs = append(dirs, filepath.Join(at, filepath.Base(strings.TrimSpace(string(commit)))))
+	}
+	entries, err := os.ReadDir(at)
+	if err != nil {
+		return dirs
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		x, err1 := a.Info()
+		y, err2 := b.Info()
+		if err1 != nil || err2 != nil {
+			return 0
+		}
+		return y.ModTime().Compare(x.ModTime())
+	})
+	for _, e := range entries {
+		dirs = append(dirs, filepath.Join(at, e.Name()))
+	}
+	return dirs
+}
+
+// whole reports whether a directory has all files of a checkpoint.
+func whole(dir string) bool {
+	has := func(name string) bool {
+		st, err := os.Stat(filepath.Join(dir, name)) // through links
+		return err == nil && st.Mode().IsRegular()
+	}
+	if !has("config.json") {
+		return false
+	}
+	if has("model.safetensors") || has("model.bin") {
+		return true
+	}
+	files, err := shards(filepath.Join(dir, "model.safetensors.index.json"))
+	return err == nil && len(files) > 0 && !slices.ContainsFunc(files, func(f string) bool { return !has(f) })
+}
+
+// shards returns the files that an index lists.
+func shards(index string) ([]string, error) {
+	b, err := os.ReadFile(index)
+	if err != nil {
+		return nil, err
+	}
+	var f struct {
+		Map map[string]string `json:"weight_map"`
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("%s: %w", index, err)
+	}
+	seen := map[string]bool{}
+	for _, name := range f.Map {
+		if filepath.Base(name) != name || !strings.HasSuffix(name, ".safetensors") {
+			return nil, fmt.Errorf("%s: names the file %.80q", index, name)
+		}
+		seen[name] = true
+	}
+	files := make([]string, 0, len(seen))
+	for name := range seen {
+		files = append(files, name)
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// A Cached is a model in the cache.
+type Cached struct {
+	Repo  string
+	Dir   string // the snapshot; "" if it is not whole
+	Bytes int64  // of all its blobs, also what has come of those cut off
+}
+
+// List returns the Whisper models in the cache, by name.
+func (c *Client) List() ([]Cached, error) {
+	entries, err := os.ReadDir(c.Cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Cached
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(e.Name(), "models--")
+		owner, rest, split := strings.Cut(name, "--")
+		if !ok || !split || !strings.Contains(strings.ToLower(name), "whisper") {
+			continue
+		}
+		m := Cached{Repo: owner + "/" + rest}
+		for _, dir := range c.snapshots(m.Repo) {
+			if whole(dir) {
+				m.Dir = dir
+				break
+			}
+		}
+		m.Bytes = size(filepath.Join(c.Cache, e.Name()))
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// size returns the bytes of the regular files below a directory.
+func size(dir string) (n int64) {
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+// Remove deletes a model from the cache and returns the bytes that it took.
+func (c *Client) Remove(name string) (int64, error) {
+	repo, ok := Repo(name)
+	if !ok {
+		return 0, fmt.Errorf("%q is no name of a model: want owner/name or a size such as small", name)
+	}
+	at := c.folder(repo)
+	if _, err := os.Stat(at); err != nil {
+		return 0, fmt.Errorf("%s is not in the cache %s: %w", repo, c.Cache, fs.ErrNotExist)
+	}
+	n := size(at)
+	os.RemoveAll(filepath.Join(c.Cache, ".locks", filepath.Base(at)))
+	return n, os.RemoveAll(at)
+}

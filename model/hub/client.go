@@ -1,0 +1,259 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultEndpoint is the address of the hub.
+const DefaultEndpoint = "https://" + "huggingface.co"
+
+// A Client finds and fetches models. The zero value has no cache: see [FromEnv].
+type Client struct {
+	Cache    string // the directory that holds models--…
+	Endpoint string // "" means DefaultEndpoint
+	Token    string // "" means none
+	Offline  bool   // use the cache alone
+	Attempts int    // for each file, 0 means 5
+
+	// Progress, if it is not nil, is told how far a file is.
+	Progress func(file string, done, total int64)
+
+	HTTP *http.Client                                     // nil means one with timeouts for connecting
+	wait func(ctx context.Context, d time.Duration) error // nil means to sleep; for tests
+}
+
+// FromEnv returns a client as the environment has it, see package documentation.
+func FromEnv() *Client {
+	home := os.Getenv("HF_HOME")
+	if home == "" {
+		base, err := os.UserHomeDir()
+		if err != nil {
+			base = os.TempDir()
+		}
+		home = filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(base, ".cache")), "huggingface")
+	}
+	c := &Client{
+		Cache:    cmp.Or(os.Getenv("HF_HUB_CACHE"), filepath.Join(home, "hub")),
+		Endpoint: os.Getenv("HF_ENDPOINT"), Token: os.Getenv("HF_TOKEN"),
+		Offline: slices.Contains([]string{"1", "ON", "YES", "TRUE"}, strings.ToUpper(os.Getenv("HF_HUB_OFFLINE"))),
+	}
+	if c.Token == "" {
+		if b, err := os.ReadFile(cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(home, "token"))); err == nil {
+			c.Token = strings.TrimSpace(string(b))
+		}
+	}
+	return c
+}
+
+// Resolve returns the directory of a model: from the cache, or else downloaded.
+func (c *Client) Resolve(ctx context.Context, name string) (string, error) {
+	if dir, ok := c.Find(name); ok {
+		return dir, nil
+	}
+	return c.Pull(ctx, name)
+}
+
+// Pull fetches what is missing of the newest version of a model.
+func (c *Client) Pull(ctx context.Context, name string) (string, error) {
+	repo, ok := Repo(name)
+	if !ok {
+		return "", fmt.Errorf("%q is no name of a model: want owner/name or a size such as small", name)
+	}
+	if c.Offline {
+		return "", fmt.Errorf("%s: %w (--offline, HF_HUB_OFFLINE)", repo, ErrOffline)
+	}
+	commit, files, err := c.files(ctx, repo)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", repo, err)
+	}
+	dir := filepath.Join(c.folder(repo), "snapshots", commit)
+	for _, f := range files {
+		if err := c.file(ctx, repo, commit, f); err != nil {
+			return "", fmt.Errorf("%s: %s: %w", repo, f, err)
+		}
+	}
+	return dir, replace(filepath.Join(c.folder(repo), "refs", "main"), []byte(commit))
+}
+
+// files asks which files a repository has, and returns those of a checkpoint, the
+// weights last.
+func (c *Client) files(ctx context.Context, repo string) (commit string, files []string, err error) {
+	resp, err := c.get(ctx, http.MethodGet, c.address("api", "models", repo, "revision", "main"), 0, true)
+	if err != nil {
+		return "", nil, err
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Sha      string `json:"sha"`
+		Siblings []struct {
+			Name string `json:"rfilename"`
+		} `json:"siblings"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&answer); err != nil {
+		return "", nil, fmt.Errorf("the hub's answer is no list of files: %w", err)
+	}
+	if !isHex(answer.Sha, 40) {
+		return "", nil, fmt.Errorf("the hub's answer names no commit: got %.60q", answer.Sha)
+	}
+	var names []string
+	for _, s := range answer.Siblings {
+		names = append(names, s.Name)
+	}
+	files = needed(names)
+	if len(files) == 0 {
+		return "", nil, fmt.Errorf("it has no model.safetensors and no model.bin: is it a Whisper model? got %.200q", names)
+	}
+	return answer.Sha, files, nil
+}
+
+// needed returns the files of a checkpoint among those of a repository.
+func needed(names []string) (files []string) {
+	for _, small := range []string{"config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "vocab.json",
+		"merges.txt", "added_tokens.json", "vocabulary.json", "vocabulary.txt"} {
+		if slices.Contains(names, small) {
+			files = append(files, small)
+		}
+	}
+	switch {
+	case slices.Contains(names, "model.safetensors"):
+		return append(files, "model.safetensors")
+	case slices.Contains(names, "model.safetensors.index.json"):
+		files = append(files, "model.safetensors.index.json")
+		for _, n := range names {
+			if ok, _ := path.Match("model-*-of-*.safetensors", n); ok {
+				files = append(files, n)
+			}
+		}
+		return files
+	case slices.Contains(names, "model.bin"):
+		return append(files, "model.bin")
+	}
+	return nil
+}
+
+func (c *Client) address(parts ...string) string {
+	return strings.TrimSuffix(cmp.Or(c.Endpoint, DefaultEndpoint), "/") + "/" + strings.Join(parts, "/")
+}
+
+// get asks for an address from a byte on. It waits and asks again where the hub is
+// busy. follow says whether to follow redirects to other hosts; the token goes to the
+// hub's own host alone.
+func (c *Client) get(ctx context.Context, method, address string, from int64, follow bool) (*http.Response, error) {
+	host, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Timeout: 0, Transport: transport}
+	if c.HTTP != nil {
+		client = *c.HTTP
+	}
+	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if req.URL.Host != host.Host || req.URL.Scheme != host.Scheme {
+			req.Header.Del("Authorization")
+			if !follow {
+				return http.ErrUseLastResponse
+			}
+		}
+		if len(via) > 10 {
+			return errors.New("too many redirects")
+		}
+		return nil
+	}
+	for attempt := 1; ; attempt++ {
+		req, err := http.NewRequestWithContext(ctx, method, address, nil)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("User-Agent", "verity")
+		req.Header.Set("Accept-Encoding", "identity")
+		if c.Token != "" {
+			req.Header.Set("Authorization", "Bearer "+c.Token)
+		}
+		if from > 0 {
+			req.Header.Set("Range", fmt.Sprintf("bytes=%d-", from))
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return nil, fmt.Errorf("asking the hub: %w", err)
+		}
+		if err = c.status(resp); err == nil {
+			return resp, nil
+		}
+		resp.Body.Close()
+		pause, again := retryAfter(resp, attempt)
+		if !again || attempt >= c.attempts() {
+			return nil, err
+		}
+		if err := c.sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+var transport = &http.Transport{
+	Proxy:               http.ProxyFromEnvironment,
+	DialContext:         (&net.Dialer{Timeout: 20 * time.Second}).DialContext,
+	TLSHandshakeTimeout: 20 * time.Second, ResponseHeaderTimeout: 60 * time.Second,
+}
+
+func (c *Client) attempts() int { return cmp.Or(c.Attempts, 5) }
+
+// status returns what a refusal means.
+func (c *Client) status(resp *http.Response) error {
+	switch s := resp.StatusCode; {
+	case s < 400:
+		return nil
+	case s == http.StatusUnauthorized || s == http.StatusForbidden:
+		if c.Token == "" {
+			return fmt.Errorf("%w (status %d): there is no such model, or it needs permission: set HF_TOKEN", ErrToken, s)
+		}
+		return fmt.Errorf("%w (status %d): it did not accept this one: check HF_TOKEN, and that you may read the model", ErrToken, s)
+	case s == http.StatusNotFound:
+		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, s)
+	case s == http.StatusTooManyRequests:
+		return fmt.Errorf("the hub wants fewer requests (status %d): try again later, or set HF_TOKEN", s)
+	}
+	return fmt.Errorf("the hub's answer has status %s", resp.Status)
+}
+
+// retryAfter says whether to ask again, and when.
+func retryAfter(resp *http.Response, attempt int) (time.Duration, bool) {
+	if s := resp.StatusCode; s != http.StatusTooManyRequests && s < 500 {
+		return 0, false
+	}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		return time.Duration(min(seconds, 120)) * time.Second, true
+	}
+	return time.Second << min(attempt-1, 5), true
+}
+
+func (c *Client) sleep(ctx context.Context, d time.Duration) error {
+	if c.wait != nil {
+		return c.wait(ctx, d)
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func isHex(s string, n int) bool {
+	return len(s) == n && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
+}

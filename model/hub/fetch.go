@@ -1,0 +1,277 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// file makes a file of the repository whole in the cache.
+func (c *Client) file(ctx context.Context, repo, commit, name string) error {
+	link := filepath.Join(c.folder(repo), "snapshots", commit, name)
+	if st, err := os.Stat(link); err == nil && st.Mode().IsRegular() {
+		return nil
+	}
+	address := c.address(repo, "resolve", commit, name)
+	resp, err := c.get(ctx, http.MethodHead, address, 0, false)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	etag, size := metadata(resp)
+	if etag == "" {
+		return errors.New("the hub's answer has no usable ETag")
+	}
+	blob := filepath.Join(c.folder(repo), "blobs", etag)
+	unlock, err := lock(ctx, filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), etag+".lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if st, err := os.Stat(blob); err != nil || size >= 0 && st.Size() != size {
+		if err := c.blob(ctx, address, name, blob, etag, size); err != nil {
+			return err
+		}
+	}
+	return place(blob, link)
+}
+
+// metadata returns the hash that names the blob and its size, -1 if it is not known.
+func metadata(resp *http.Response) (etag string, size int64) {
+	etag = cmp.Or(resp.Header.Get("X-Linked-Etag"), resp.Header.Get("Etag"))
+	etag = strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
+	if len(etag) > 128 || strings.ContainsFunc(etag, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_')
+	}) {
+		return "", 0
+	}
+	size = resp.ContentLength
+	if linked := resp.Header.Get("X-Linked-Size"); linked != "" {
+		if _, err := fmt.Sscan(linked, &size); err != nil || size < 0 {
+			return "", 0
+		}
+	} else if resp.StatusCode >= 300 {
+		size = -1
+	}
+	return etag, size
+}
+
+// blob downloads a blob. What came before an interruption is kept and continued.
+func (c *Client) blob(ctx context.Context, address, name, blob, etag string, size int64) error {
+	if err := os.MkdirAll(filepath.Dir(blob), 0o777); err != nil {
+		return err
+	}
+	part := blob + ".incomplete"
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for attempt := 1; ; attempt++ {
+		err := c.transfer(ctx, f, address, name, size)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil || !errors.Is(err, errCut) || attempt >= c.attempts() {
+			return err
+		}
+		if err := c.sleep(ctx, time.Second<<min(attempt-1, 5)); err != nil {
+			return err
+		}
+	}
+	if err := verify(f, etag, size); err != nil {
+		f.Close()
+		os.Remove(part) // to continue it would not mend it
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part, blob)
+}
+
+var errCut = errors.New("the connection was cut")
+
+// transfer appends to f what is missing of the file.
+func (c *Client) transfer(ctx context.Context, f *os.File, address, name string, size int64) error {
+	have, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if size >= 0 && have >= size {
+		return f.Truncate(size)
+	}
+	resp, err := c.get(ctx, http.MethodGet, address, have, true)
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, ErrToken) && !errors.Is(err, ErrNotFound) {
+			err = fmt.Errorf("%w: %w", errCut, err)
+		}
+		return err
+	}
+	defer resp.Body.Close()
+	if have > 0 && resp.StatusCode != http.StatusPartialContent { // it sends all of it again
+		if have, err = 0, f.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	body := io.Reader(resp.Body)
+	if size >= 0 {
+		body = io.LimitReader(body, size-have+1) // one more shows that it is too long
+	}
+	w := &meter{w: f, done: have, tell: func(done int64) {
+		if c.Progress != nil {
+			c.Progress(name, done, size)
+		}
+	}}
+	n, err := io.Copy(w, body)
+	switch {
+	case w.failed != nil:
+		return w.failed // the disk
+	case err != nil:
+		return fmt.Errorf("%w after %d bytes: %w", errCut, have+n, err)
+	case size >= 0 && have+n < size:
+		return fmt.Errorf("%w after %d of %d bytes", errCut, have+n, size)
+	}
+	return nil
+}
+
+// A meter tells how much has been written.
+type meter struct {
+	w      io.Writer
+	done   int64
+	failed error
+	tell   func(done int64)
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	n, err := m.w.Write(p)
+	m.done += int64(n)
+	m.failed = err
+	m.tell(m.done)
+	return n, err
+}
+
+// verify compares the length and the hash of a file with what the hub said: a
+// SHA-256 of large files, git's SHA-1 of small ones.
+func verify(f *os.File, etag string, size int64) error {
+	have, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if size >= 0 && have != size {
+		return fmt.Errorf("%w: got %d bytes, want %d", ErrDamaged, have, size)
+	}
+	var h hash.Hash
+	switch {
+	case isHex(etag, 64):
+		h = sha256.New()
+	case isHex(etag, 40):
+		h = sha1.New()
+		fmt.Fprintf(h, "blob %d\x00", have)
+	default:
+		return nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != etag {
+		return fmt.Errorf("%w: got the hash %s, want %s: it was removed, try again", ErrDamaged, got, etag)
+	}
+	return nil
+}
+
+// place links the snapshot's file to its blob, or copies it where there are no links.
+func place(blob, link string) error {
+	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
+		return err
+	}
+	to, err := filepath.Rel(filepath.Dir(link), blob)
+	if err != nil {
+		return err
+	}
+	os.Remove(link) // a link that leads nowhere
+	if symlink(to, link) == nil {
+		return nil
+	}
+	if os.Link(blob, link) == nil {
+		return nil
+	}
+	from, err := os.Open(blob)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	tmp, err := os.CreateTemp(filepath.Dir(link), ".copy-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = io.Copy(tmp, from)
+	if err := errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), link)
+}
+
+var symlink = os.Symlink // tests take it away, as some systems do
+
+// replace writes a small file at once.
+func replace(name string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(content)
+	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}
+
+// lock takes the lock file of a blob and returns what lets it go.
+func lock(ctx context.Context, name string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		ok, err := tryLock(f)
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("locking %s: %w", name, err)
+		}
+		if ok {
+			return func() { f.Close() }, nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		}
+	}
+}

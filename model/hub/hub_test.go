@@ -1,0 +1,326 @@
+package hub
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	commit = "0123456789abcdef0123456789abcdef01234567"
+	repo   = "openai/whisper-tiny"
+)
+
+// A fakeHub is a hub on this machine: config.json comes from the hub itself, the
+// weights by a redirect from another host.
+type fakeHub struct {
+	*httptest.Server
+	cdn     *httptest.Server
+	weights []byte
+	hash    string       // of the weights, as it says
+	size    int          // likewise
+	cuts    atomic.Int32 // so many transfers of the weights end in the middle
+	busy    atomic.Int32 // so many answers are 429
+	status  int          // of every answer, if it is not 0
+	gets    atomic.Int32 // of weights
+	leaked  atomic.Bool  // the token reached the other host
+	token   atomic.Value
+}
+
+func newHub(t *testing.T) *fakeHub {
+	h := &fakeHub{weights: []byte(strings.Repeat("weights!", 50_000))}
+	sum := sha256.Sum256(h.weights)
+	h.hash, h.size = hex.EncodeToString(sum[:]), len(h.weights)
+	h.cdn = httptest.NewServer(http.HandlerFunc(h.serveWeights))
+	h.Server = httptest.NewServer(http.HandlerFunc(h.serve))
+	t.Cleanup(h.cdn.Close)
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *fakeHub) serve(w http.ResponseWriter, r *http.Request) {
+	h.token.Store(r.Header.Get("Authorization"))
+	if h.busy.Add(-1) >= 0 {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	}
+	if h.status != 0 {
+		w.WriteHeader(h.status)
+		return
+	}
+	switch at := "/" + repo + "/resolve/" + commit + "/"; r.URL.Path {
+	case "/api/models/" + repo + "/revision/main":
+		json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": []map[string]string{
+			{"rfilename": "README.md"}, {"rfilename": "config.json"}, {"rfilename": "model.safetensors"}, {"rfilename": "pytorch_model.bin"}}})
+	case at + "config.json": // to another path of the same host first
+		http.Redirect(w, r, "/cached/config.json", http.StatusTemporaryRedirect)
+	case "/cached/config.json":
+		w.Header().Set("ETag", `"plain-etag"`)
+		fmt.Fprint(w, `{"model_type": "whisper"}`)
+	case at + "model.safetensors":
+		w.Header().Set("X-Linked-Etag", `"`+h.hash+`"`)
+		w.Header().Set("X-Linked-Size", strconv.Itoa(h.size))
+		w.Header().Set("ETag", `"of-the-redirect"`)
+		http.Redirect(w, r, strings.Replace(h.cdn.URL, "127.0.0.1", "localhost", 1)+"/blob", http.StatusFound)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (h *fakeHub) serveWeights(w http.ResponseWriter, r *http.Request) {
+	h.gets.Add(1)
+	if r.Header.Get("Authorization") != "" {
+		h.leaked.Store(true)
+	}
+	if h.cuts.Add(-1) >= 0 {
+		from := 0
+		fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+		if from > 0 {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(h.weights)-1, len(h.weights)))
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(h.weights)-from))
+		if from > 0 {
+			w.WriteHeader(http.StatusPartialContent)
+		}
+		w.Write(h.weights[from : from+(len(h.weights)-from)/2])
+		panic(http.ErrAbortHandler)
+	}
+	http.ServeContent(w, r, "blob", time.Time{}, strings.NewReader(string(h.weights)))
+}
+
+func (h *fakeHub) client(t *testing.T) (*Client, *[]time.Duration) {
+	waited := new([]time.Duration)
+	return &Client{Cache: filepath.Join(t.TempDir(), "hub"), Endpoint: h.URL, Token: "secret",
+		wait: func(_ context.Context, d time.Duration) error { *waited = append(*waited, d); return nil }}, waited
+}
+
+func checkWhole(t *testing.T, h *fakeHub, dir string) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(dir, "model.safetensors"))
+	if err != nil || string(got) != string(h.weights) {
+		t.Errorf("%d bytes of weights, %v, want %d", len(got), err, len(h.weights))
+	}
+	if h.leaked.Load() {
+		t.Error("the token reached another host")
+	}
+}
+
+// TestPull: the layout that huggingface_hub has, and nothing is fetched twice.
+func TestPull(t *testing.T) {
+	h := newHub(t)
+	c, _ := h.client(t)
+	var last int64
+	c.Progress = func(file string, done, total int64) {
+		if file == "model.safetensors" {
+			if done < last || total != int64(h.size) {
+				t.Errorf("progress %d of %d after %d", done, total, last)
+			}
+			last = done
+		}
+	}
+	dir, err := c.Resolve(t.Context(), "tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, h, dir)
+	home := filepath.Join(c.Cache, "models--openai--whisper-tiny")
+	if dir != filepath.Join(home, "snapshots", commit) || last != int64(h.size) || h.token.Load() != "Bearer secret" {
+		t.Errorf("directory %s, progress to %d, token %v", dir, last, h.token.Load())
+	}
+	if ref, err := os.ReadFile(filepath.Join(home, "refs", "main")); err != nil || string(ref) != commit {
+		t.Errorf("refs/main = %q, %v", ref, err)
+	}
+	if to, err := os.Readlink(filepath.Join(dir, "model.safetensors")); err != nil || filepath.ToSlash(to) != "../../blobs/"+h.hash {
+		t.Errorf("link to %q, %v", to, err)
+	}
+	gets := h.gets.Load()
+	c.Offline = true
+	if again, err := c.Resolve(t.Context(), repo); err != nil || again != dir || h.gets.Load() != gets {
+		t.Errorf("again: %s, %v, %d transfers more", again, err, h.gets.Load()-gets)
+	}
+	list, err := c.List()
+	if err != nil || len(list) != 1 || list[0].Repo != repo || list[0].Dir != dir || list[0].Bytes < int64(h.size) {
+		t.Errorf("List = %+v, %v", list, err)
+	}
+	if n, err := c.Remove("tiny"); err != nil || n < int64(h.size) {
+		t.Errorf("Remove = %d, %v", n, err)
+	}
+	if _, ok := c.Find("tiny"); ok {
+		t.Error("found after it was removed")
+	}
+	if _, err := c.Resolve(t.Context(), "tiny"); !errors.Is(err, ErrOffline) {
+		t.Errorf("offline: %v", err)
+	}
+}
+
+// TestCut: transfers that end in the middle are continued, by this run and the next.
+func TestCut(t *testing.T) {
+	h := newHub(t)
+	c, _ := h.client(t)
+	c.Attempts = 2
+	h.cuts.Store(3)
+	if _, err := c.Resolve(t.Context(), "tiny"); !errors.Is(err, errCut) {
+		t.Fatalf("error = %v, want errCut", err)
+	}
+	if dir, ok := c.Find("tiny"); ok {
+		t.Fatalf("%s looks whole", dir)
+	}
+	part := filepath.Join(c.folder(repo), "blobs", h.hash+".incomplete")
+	if st, err := os.Stat(part); err != nil || st.Size() < int64(h.size)*7/10 {
+		t.Errorf("of two transfers there is %v, %v", st, err)
+	}
+	dir, err := c.Resolve(t.Context(), "tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, h, dir)
+	if _, err := os.Stat(part); err == nil {
+		t.Error("the part is still there")
+	}
+}
+
+func TestDamaged(t *testing.T) {
+	for name, change := range map[string]func(h *fakeHub){
+		"hash":  func(h *fakeHub) { h.hash = strings.Repeat("a", 64) },
+		"short": func(h *fakeHub) { h.size -= 100 },
+		"long":  func(h *fakeHub) { h.size += 100 },
+	} {
+		h := newHub(t)
+		change(h)
+		c, _ := h.client(t)
+		c.Attempts = 2
+		_, err := c.Resolve(t.Context(), "tiny")
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if name != "long" && !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: error = %v, want ErrDamaged", name, err)
+		}
+		if _, ok := c.Find("tiny"); ok {
+			t.Errorf("%s: it looks whole", name)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for status, want := range map[int]error{401: ErrToken, 403: ErrToken, 404: ErrNotFound, 429: nil, 500: nil} {
+		h := newHub(t)
+		h.status = status
+		c, _ := h.client(t)
+		_, err := c.Resolve(t.Context(), "tiny")
+		if err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), strconv.Itoa(status)) {
+			t.Errorf("%d: error = %v", status, err)
+		}
+	}
+	h := newHub(t)
+	h.busy.Store(2)
+	c, waited := h.client(t)
+	if _, err := c.Resolve(t.Context(), "tiny"); err != nil || len(*waited) != 2 || (*waited)[0] != 7*time.Second {
+		t.Errorf("busy twice: %v, waited %v", err, *waited)
+	}
+	for _, name := range []string{"../x", "a/b/c", "a/..", "nothing", "a--b/c"} {
+		if _, err := c.Pull(t.Context(), name); err == nil || !strings.Contains(err.Error(), "no name of a model") {
+			t.Errorf("%s: error = %v", name, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Pull(ctx, "base"); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestConcurrent: runs beside each other fetch the weights once.
+func TestConcurrent(t *testing.T) {
+	h := newHub(t)
+	c, _ := h.client(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			dir, err := c.Resolve(t.Context(), "tiny")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			checkWhole(t, h, dir)
+		})
+	}
+	wg.Wait()
+	if n := h.gets.Load(); n != 1 {
+		t.Errorf("the weights were fetched %d times", n)
+	}
+}
+
+// TestNoLinks: a system without links has copies.
+func TestNoLinks(t *testing.T) {
+	symlink = func(string, string) error { return os.ErrPermission }
+	defer func() { symlink = os.Symlink }()
+	h := newHub(t)
+	c, _ := h.client(t)
+	dir, err := c.Resolve(t.Context(), "tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkWhole(t, h, dir)
+}
+
+// TestFind: what other programs have fetched is found, and what is not whole is not.
+func TestFind(t *testing.T) {
+	c := &Client{Cache: t.TempDir()}
+	put := func(repo, file, content string) {
+		at := filepath.Join(c.folder(repo), "snapshots", commit, file)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("Systran/faster-whisper-base", "config.json", "{}")
+	if _, ok := c.Find("base"); ok {
+		t.Error("found without weights")
+	}
+	put("Systran/faster-whisper-base", "model.bin", "x")
+	if dir, ok := c.Find("base"); !ok || !strings.Contains(dir, "Systran") {
+		t.Errorf("%s, %v", dir, ok)
+	}
+	put("openai/whisper-base", "config.json", "{}")
+	put("openai/whisper-base", "model.safetensors.index.json", `{"weight_map": {"a": "m1.safetensors", "b": "m2.safetensors"}}`)
+	put("openai/whisper-base", "m1.safetensors", "x")
+	if dir, _ := c.Find("base"); strings.Contains(dir, "openai") {
+		t.Error("found with one file of two")
+	}
+	put("openai/whisper-base", "m2.safetensors", "x")
+	if dir, ok := c.Find("openai/whisper-base"); !ok || !strings.Contains(dir, "openai") {
+		t.Errorf("%s, %v", dir, ok)
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HF_HOME", home)
+	for _, name := range []string{"HF_HUB_CACHE", "HF_TOKEN", "HF_TOKEN_PATH", "HF_ENDPOINT"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HF_HUB_OFFLINE", "1")
+	if err := os.WriteFile(filepath.Join(home, "token"), []byte("abc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c := FromEnv(); c.Cache != filepath.Join(home, "hub") || c.Token != "abc" || !c.Offline {
+		t.Errorf("%+v", c)
+	}
+}
