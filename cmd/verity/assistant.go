@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 
@@ -28,7 +29,7 @@ type assistantFlags struct {
 }
 
 const assistantHelp = `what drafts tokens for the model to verify:
-auto: the model's own assistant if it lies in this program with one, else none
+auto: the model's own assistant if it lies in this program with one; else the published partner of a published model, if that is in the cache; else none
 none: plain decoding
 ngram: what followed the last words when they came before; no model
 bigram: what followed each token most often before; no model, a baseline
@@ -87,13 +88,17 @@ func (a *assistantFlags) method(model string) string {
 	case hasAssistant(model):
 		return model
 	}
+	if p := partner(model); p != "" {
+		slog.Warn("assistant auto: taking the published one that is in the cache", "assistant", p)
+		return p
+	}
 	return string(transcribe.None)
 }
 
 // describe opens the assistant's checkpoint, if it has one.
 func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.Assistant, error) {
 	d := transcribe.Assistant{Precision: a.precision.Precision, Shortlist: a.shortlist}
-	switch name := a.method(l.checkpoint.Name); transcribe.Method(name) {
+	switch name := a.method(l.name); transcribe.Method(name) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		d.Method = transcribe.Method(name)
 	default:

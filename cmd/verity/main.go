@@ -139,7 +139,7 @@ func newRoot(e env) *cobra.Command {
 	root.SetUsageFunc(usage)
 	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
 	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
-	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), serveCommand(e))
+	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), modelsCommand(e), serveCommand(e))
 	return root
 }
 

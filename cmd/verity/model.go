@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -25,7 +23,9 @@ type modelFlags struct {
 }
 
 func (m *modelFlags) registerModel(f *pflag.FlagSet) {
-	f.StringVarP(&m.name, "model", "m", defaultModel, "base, which lies in this program, or the `directory` of a Whisper checkpoint in Hugging Face layout")
+	f.StringVarP(&m.name, "model", "m", defaultModel, "base, which lies in this program, the `name` of another a published model (small, openai/whisper-small: fetched if it is not in the\ncache), the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of openai/whisper, a ggml file of whisper.cpp), or demo")
+	f.BoolFunc("offline", "do not download models: take those of the cache alone (HF_HUB_OFFLINE)",
+		func(string) error { return os.Setenv(offlineVariable, "1") })
 }
 
 func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
@@ -59,18 +59,17 @@ func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error)
 	if i, ok := insideOf(name); ok {
 		return model.OpenFS(i.target(), name)
 	}
-	c, err := model.Open(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, missing := os.Stat(name); missing != nil {
-			return nil, noModel(name)
-		}
+	path, err := locate(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	return model.Open(ctx, path)
 }
 
 // A loaded is a model ready for work, and what has to be closed after it.
 type loaded struct {
 	*transcribe.Model
+	name       string // as --model has it
 	checkpoint *model.Checkpoint
 	closers    []io.Closer
 }
@@ -87,7 +86,7 @@ func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{checkpoint: c, closers: []io.Closer{c}}
+	l := &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}
 	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{Threads: m.threads, Precision: m.precision.Precision})
 	if err != nil {
 		l.close()
@@ -141,5 +140,6 @@ func noModel(name string) error {
 	if name == defaultModel && insideNames() == "" {
 		return fmt.Errorf("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
 	}
-	return fmt.Errorf("model %s: there is no such directory; name that of a Whisper checkpoint in Hugging Face layout, or %s", name, insideNames())
+	return fmt.Errorf("model %s: there is no such directory or file; name a checkpoint, a published model such as small or "+
+		"openai/whisper-small, or %s", name, insideNames())
 }
