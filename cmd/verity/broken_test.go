@@ -23,7 +23,7 @@ func TestBrokenAssistant(t *testing.T) {
 	run := func(command string, more ...string) (int, string, string) {
 		return cli(t, nil, append(append([]string{command}, with...), more...)...)
 	}
-	names := []string{sick + ": decoder: logit of token", "their weights are broken", "--assistant none"}
+	names := []string{sick + ": decoder: logit of token", "their weights are corrupt", "--assistant none"}
 
 	_, want, _ := cli(t, nil, "transcribe", "-m", model, "-l", "en", sound)
 	code, text, errs := run("transcribe", "-l", "en", "--stats", sound)
