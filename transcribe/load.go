@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"verity/assistant"
 	"verity/decoder"
@@ -49,6 +50,10 @@ type LoadOptions struct {
 	// overlap (assistant.Overlap): at the temperature of the window, at 1 where that
 	// is 0. It takes a little time and changes nothing else.
 	MeasureOverlap bool
+
+	// Log gets a warning for each contradiction between the files of the checkpoint. Nil
+	// discards them.
+	Log *slog.Logger
 }
 
 // A Sampler is a way to verify drafts at temperatures above 0.
@@ -141,6 +146,15 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 	var err error
 	if m.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
 		return nil, err
+	}
+	warnings, err := contradictions(c.Name, m.Tokenizer, c.Generation, c.Dims.Vocab)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		if o.Log != nil {
+			o.Log.Warn(w)
+		}
 	}
 	if m.pool == nil {
 		m.pool, m.ownPool = parallel.New(o.Threads), true

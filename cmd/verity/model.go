@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -22,8 +24,11 @@ type modelFlags struct {
 	assistant assistantFlags
 }
 
+// modelVariable names the model for those who always use the same one.
+const modelVariable = "VERITY_MODEL"
+
 func (m *modelFlags) registerModel(f *pflag.FlagSet) {
-	f.StringVarP(&m.name, "model", "m", defaultModel, "base, which lies in this program, the `name` of another a published model (small, openai/whisper-small: fetched if it is not in the\ncache), the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of openai/whisper, a ggml file of whisper.cpp), or demo")
+	f.StringVarP(&m.name, "model", "m", cmp.Or(os.Getenv(modelVariable), defaultModel), "base, which lies in this program, the `name` of another a published model (small, openai/whisper-small: fetched if it is not in the\ncache), the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of openai/whisper, a ggml file of whisper.cpp), or demo.\n$VERITY_MODEL is another default")
 	f.BoolFunc("offline", "do not download models: take those of the cache alone (HF_HUB_OFFLINE)",
 		func(string) error { return os.Setenv(offlineVariable, "1") })
 }
@@ -87,7 +92,9 @@ func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 		return nil, err
 	}
 	l := &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}
-	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{Threads: m.threads, Precision: m.precision.Precision})
+	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{
+		Threads: m.threads, Precision: m.precision.Precision, Log: slog.Default(),
+	})
 	if err != nil {
 		l.close()
 		return nil, err
