@@ -46,7 +46,6 @@ type serving struct {
 	keyFile  string
 	anyone   bool
 	origins  []string
-	spool    string
 	grace    time.Duration
 	maxMiB   int64
 	opt      serve.Options

@@ -21,7 +21,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -199,11 +198,11 @@ func writeTable(w io.Writer, modules []module) error {
 }
 
 func writeTexts(w io.Writer, modules []module) error {
-	goLicence := filepath.Join(runtime.GOROOT(), "LICENSE")
-	if raw, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
-		goLicence = filepath.Join(strings.TrimSpace(string(raw)), "LICENSE")
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
 	}
-	if err := writeText(w, "Go, the language's own library", goLicence); err != nil {
+	if err := writeText(w, "Go, the language's own library", filepath.Join(strings.TrimSpace(string(root)), "LICENSE")); err != nil {
 		return err
 	}
 	for _, m := range modules {
