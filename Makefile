@@ -16,8 +16,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 # Of these, the tests in which goroutines meet. Tests of statistics take minutes under
 # the race detector.
-SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly
-SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report
+SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield
+SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
 	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid help
