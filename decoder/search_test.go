@@ -75,8 +75,14 @@ func meanLogProb(h decoder.Hypothesis, eot tokenizer.Token) (tokens []tokenizer.
 // TestBeamsGolden searches as openai/whisper does, wherever its own search does not
 // depend on rounding: beam sizes, patience, length penalties, a prompt, a prefix.
 func TestBeamsGolden(t *testing.T) {
-	rigs, compared := map[string]*rig{}, 0
-	for _, c := range searchCases(t) {
+	rigs, compared, fewest := map[string]*rig{}, 0, 12
+	if slow() { // the bits are those of other instruction sets
+		fewest = 1
+	}
+	for i, c := range searchCases(t) {
+		if slow() && i%6 > 0 {
+			continue
+		}
 		r := rigs[c.Spec]
 		if r == nil {
 			r = newRig(t, setting{c.Spec, precision.F32})
@@ -102,7 +108,7 @@ func TestBeamsGolden(t *testing.T) {
 			t.Errorf("%s %+v: mean log-probability %v, want %v", c.Spec, c.Options, mean, c.AvgLogProb)
 		}
 	}
-	if compared < 12 {
+	if compared < fewest {
 		t.Errorf("%d searches compared, too few to mean anything", compared)
 	}
 }
