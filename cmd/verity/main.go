@@ -120,8 +120,8 @@ func (c *watched) Write(b []byte) (int, error) {
 const rootHelp = `Verity transcribes speech with Whisper models: tiny to large-v3, in pure Go.
 
 With no model named, openai's multilingual Whisper base is used, which lies inside
-this program in four bits. Larger Whisper models hear better: their checkpoints, in
-Hugging Face layout, are named by their directory.`
+this program in four bits. Larger Whisper models hear better: name one, as small, or
+the checkpoint you have.`
 
 func newRoot(e env) *cobra.Command {
 	root := &cobra.Command{
