@@ -13,4 +13,6 @@
 //	1  some input failed; the others are still written
 //	2  wrong usage
 //	3  outputs differ that must not
+//
+// All of it is in internal/cli, which a program in another module can import.
 package main

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"verity/bench"
+	"verity/model"
+	"verity/parallel"
+	"verity/precision"
+	"verity/synth"
+)
+
+const benchHelp = `Bench measures what this machine can do at best, in arithmetic and in reading
+memory, and how near to that a model comes: log-mel, encoder, cross-attention keys
+and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
+
+With --size a published shape is measured with random weights in memory: nothing is
+downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 takes
+one to three minutes on two cores. With --model loading is measured, too, beside
+reading the file: the system is told to forget the file before both.
+
+Utilization is the time that the operations take at the ceiling of their arithmetic
+over the time measured; bandwidth is that of the bytes a step must read. The bound
+of a pass is the larger of its bytes and its operations at their ceilings.
+
+  verity bench --size large-v2
+  verity bench --size large-v2 --precision int8 --json > bench.json
+  verity plan --from bench.json --alpha 0.8 --cost 0.1
+
+Exit status: 0 done, 1 the model cannot be read, 2 wrong usage.`
+
+// A benching is the bench command with its flags.
+type benching struct {
+	env
+	model, size string
+	precision   precisionFlag
+	threads     int
+	load, json  bool
+}
+
+func benchCommand(e env) *cobra.Command {
+	b := &benching{env: e}
+	c := &cobra.Command{
+		Use:   "bench [flags]",
+		Short: "Measure speed as a share of what the machine can do",
+		Long:  benchHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVarP(&b.model, "model", "m", "", "base, which lies in this program, or the `directory` of a Whisper checkpoint (default base)")
+	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
+	f.Var(&b.precision, "precision", "format to hold the weights in: "+precision.Names())
+	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
+	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading the file")
+	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1)")
+	must(c.MarkFlagDirname("model"))
+	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func (b *benching) run(ctx context.Context) error {
+	if err := checkThreads(b.threads); err != nil {
+		return err
+	}
+	if b.load && (b.model == "" || b.model == defaultModel) {
+		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
+	}
+	planted := false
+	open := func(ctx context.Context) (*model.Checkpoint, error) {
+		c, err := b.open(ctx)
+		planted = err == nil && synth.Planted(c.FS()) != nil
+		return c, err
+	}
+	pool := parallel.New(b.threads)
+	defer pool.Close()
+	r, err := bench.Run(ctx, open, bench.Options{Pool: pool, Precision: b.precision.Precision, LoadOnly: b.load, Watch: b.watch})
+	b.clear()
+	if err != nil {
+		return err
+	}
+	r.Random, r.Planted = b.size != "", planted
+	if b.json {
+		return json.NewEncoder(b.out).Encode(r)
+	}
+	return r.Write(b.out)
+}
+
+// open opens the model, or makes one of the size.
+func (b *benching) open(ctx context.Context) (*model.Checkpoint, error) {
+	switch {
+	case b.size == "" && b.model == "":
+		return openCheckpoint(ctx, defaultModel)
+	case b.size == "":
+		return openCheckpoint(ctx, b.model)
+	case b.model != "":
+		return nil, usagef("--model and --size: name one of them")
+	}
+	if _, err := synth.Dims(b.size); err != nil {
+		return nil, usageError{err}
+	}
+	return synth.Open(b.size)
+}
+
+// watch says on a terminal what is measured, in a line that gives way to the next.
+func (b *benching) watch(stage string) {
+	if b.errTerminal {
+		fmt.Fprintf(b.err, "\r\x1b[K%s …", stage)
+	}
+}
+
+func (b *benching) clear() {
+	if b.errTerminal {
+		fmt.Fprint(b.err, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/datasets"
+	"verity/eval"
+)
+
+// datasetFlags say which utterances to run.
+type datasetFlags struct {
+	path  string
+	audio []string // files instead, without references
+	opt   datasets.Options
+	limit int
+}
+
+var datasetFormats = []string{"librispeech", "jsonl", "tsv", "parquet", "folder"}
+
+func (d *datasetFlags) registerPath(f *pflag.FlagSet) {
+	f.StringVarP(&d.path, "dataset", "d", "", "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV manifest, Parquet files, or a folder with .txt beside the sound")
+	f.IntVar(&d.limit, "limit", 0, "run only the first `number` of utterances")
+}
+
+func (d *datasetFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&d.opt.Format, "dataset-format", "", "librispeech, jsonl, tsv, parquet or folder (default: detect it)")
+	f.StringVar(&d.opt.Split, "split", "", "take only rows whose field split has this `value`")
+	f.StringVar(&d.opt.Audio, "audio-column", "", "`name` of the field or column with the sound")
+	f.StringVar(&d.opt.Text, "text-column", "", "`name` of the field or column with the text")
+	f.BoolVar(&d.opt.AllowEmpty, "allow-empty-text", false, "count every word as wrong where the text is empty; without it such a row is broken")
+}
+
+func (d *datasetFlags) complete(c *cobra.Command) {
+	must(c.RegisterFlagCompletionFunc("dataset-format", cobra.FixedCompletions(datasetFormats, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// A corpus is what datasetFlags name.
+type corpus struct {
+	name     string
+	all      func(ctx context.Context) eval.Dataset
+	count    func(ctx context.Context) int // 0 if it would take long
+	unscored bool                          // there are no references
+}
+
+func (d *datasetFlags) open() (*corpus, error) {
+	switch {
+	case d.limit < 0:
+		return nil, usagef("--limit %d: must be 0 or more", d.limit)
+	case d.path != "" && len(d.audio) > 0:
+		return nil, usagef("--dataset and --audio are two ways to say the same: take one")
+	case len(d.audio) > 0:
+		return d.files(), nil
+	case d.path == "":
+		return nil, usagef("--dataset PATH is missing")
+	case d.opt.Format != "" && !slices.Contains(datasetFormats, d.opt.Format):
+		return nil, usagef("--dataset-format %s: want one of %v", d.opt.Format, datasetFormats)
+	}
+	data, err := datasets.Open(d.path, d.opt)
+	if err == nil {
+		err = data.CheckSplit(context.Background())
+	}
+	switch {
+	case errors.As(err, new(*datasets.SplitError)):
+		return nil, usagef("--split %s: %w", d.opt.Split, err)
+	case err != nil:
+		return nil, err
+	case isEmpty(data):
+		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.path)
+	}
+	return &corpus{
+		name:  d.name(),
+		all:   func(ctx context.Context) eval.Dataset { return eval.Dataset(data.All(ctx)) },
+		count: func(ctx context.Context) int { return d.capped(countRows(ctx, data)) },
+	}, nil
+}
+
+// name is what tells these utterances from others: the path, and the flags that
+// decide on what is taken from it.
+func (d *datasetFlags) name() string {
+	s := filepath.Clean(d.path)
+	for _, f := range []struct{ name, value string }{
+		{"dataset-format", d.opt.Format}, {"split", d.opt.Split}, {"audio-column", d.opt.Audio}, {"text-column", d.opt.Text},
+	} {
+		if f.value != "" {
+			s += " --" + f.name + "=" + f.value
+		}
+	}
+	if d.opt.AllowEmpty {
+		s += " --allow-empty-text"
+	}
+	return s
+}
+
+// isEmpty reports whether a dataset has not even a broken row.
+func isEmpty(data *datasets.Dataset) bool {
+	for range data.All(context.Background()) {
+		return false
+	}
+	return true
+}
+
+// files is the corpus of the files that --audio names.
+func (d *datasetFlags) files() *corpus {
+	name := d.audio[0]
+	if n := len(d.audio); n > 1 {
+		name = fmt.Sprintf("%s and %d more", name, n-1)
+	}
+	return &corpus{
+		name: name, unscored: true,
+		count: func(context.Context) int { return d.capped(len(d.audio)) },
+		all: func(ctx context.Context) eval.Dataset {
+			return func(yield func(datasets.Utterance, error) bool) {
+				seen := map[string]int{}
+				for _, name := range d.audio {
+					id := name
+					if seen[name]++; seen[name] > 1 {
+						id = fmt.Sprintf("%s#%d", name, seen[name])
+					}
+					if !yield(datasets.Utterance{ID: id, Audio: datasets.File(name)}, ctx.Err()) {
+						return
+					}
+				}
+			}
+		},
+	}
+}
+
+func (d *datasetFlags) capped(n int) int {
+	if d.limit > 0 {
+		return min(n, d.limit)
+	}
+	return n
+}
+
+// countRows counts for a progress bar. Parquet files hold the sound itself and
+// would have to be read whole.
+func countRows(ctx context.Context, data *datasets.Dataset) int {
+	if data.Format == "parquet" {
+		return 0
+	}
+	c, err := data.Count(ctx)
+	if err != nil {
+		return 0 // the run will meet it
+	}
+	return c.Utterances + c.Broken
+}

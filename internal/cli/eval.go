@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/eval"
+	"verity/internal/output"
+	"verity/report"
+	"verity/transcribe"
+)
+
+const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
+confidence interval, errors by kind, speed, time by stage. Records go to --out as
+JSON lines, raw text with everything known about each utterance; "verity report"
+scores them again, compares them and makes a page of them.
+
+A run that was stopped, however that came, goes on where it was when it is started
+again with the same flags. Rows that cannot be used (no audio, bad JSON, an empty
+text) and sounds that cannot be read are counted and named, and do not stop the
+others; they are tried again when the run is started again. With --shard 2/4 the second of
+four runs the second of every four rows, on another machine for example; reports
+take all shards in a directory together.
+
+  verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
+  verity eval --dataset manifest.jsonl --split test --normalizer basic --html report.html
+
+Exit status: 0 done, 1 some utterance failed, 2 wrong usage.`
+
+// An evaluation is the eval command with its flags.
+type evaluation struct {
+	env
+	model    modelFlags
+	decoding decodingFlags
+	log      logFlags
+	data     datasetFlags
+	report   reportFlags
+	out      string
+	shard    string
+	batch    int
+	made     *pflag.FlagSet // flags that decide on the records
+
+	opt transcribe.Options
+}
+
+func evalCommand(e env) *cobra.Command {
+	v := &evaluation{env: e, decoding: newDecodingFlags()}
+	c := &cobra.Command{
+		Use:   "eval --dataset PATH [flags]",
+		Short: "Transcribe a dataset and score it",
+		Long:  evalHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
+	}
+	addFlags(c,
+		flagGroup{commonFlags, v.data.registerPath},
+		flagGroup{commonFlags, v.registerOut},
+		flagGroup{inputFlags, v.data.register},
+		flagGroup{speedFlags, v.registerBatch},
+		flagGroup{reportFlagGroup, v.report.register},
+		flagGroup{logFlagGroup, v.log.registerQuiet},
+	)
+	v.made = addDecoding(c, &v.model, &v.decoding)
+	v.data.complete(c)
+	v.report.complete(c)
+	must(c.MarkFlagDirname("out"))
+	return c
+}
+
+func (v *evaluation) registerOut(f *pflag.FlagSet) {
+	f.StringVarP(&v.out, "out", "o", "", "keep the records in this `directory`")
+	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4")
+}
+
+func (v *evaluation) registerBatch(f *pflag.FlagSet) {
+	f.IntVar(&v.batch, "batch", 1, "transcribe this `number` of utterances at the same time: they share every pass over the weights. The text does not depend on it")
+}
+
+// addDecoding adds the flags of model and decoding, and returns them: they decide on
+// what is in the records.
+func addDecoding(c *cobra.Command, m *modelFlags, d *decodingFlags) *pflag.FlagSet {
+	defer m.complete(c)
+	defer d.complete(c)
+	return addFlags(c, append(m.groups(),
+		flagGroup{commonFlags, d.registerLanguage},
+		flagGroup{inputFlags, d.vad.register},
+		flagGroup{textFlags, d.registerText},
+		flagGroup{qualityFlags, d.registerQuality},
+	)...)
+}
+
+func (v *evaluation) run(ctx context.Context) error {
+	o, err := v.check()
+	if err != nil {
+		return err
+	}
+	data, err := v.data.open()
+	if err != nil {
+		return err
+	}
+	scoring, err := v.report.options()
+	if err != nil {
+		return err
+	}
+	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
+		return err
+	}
+	m, err := v.model.load(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	e, err := newEvalEngine(m.Model, v.opt)
+	if err != nil {
+		return err
+	}
+	o.Run = identity(m, &v.model, v.made, data.name)
+	return v.all(ctx, e, data, o, scoring)
+}
+
+// checkOutputs checks where results will go, before hours of work: reports, and the
+// directory for records if it has a name.
+func checkOutputs(r *reportFlags, data *datasetFlags, dir string) error {
+	if dir != "" {
+		if err := output.Dir(dir); err != nil {
+			return err
+		}
+	}
+	return r.check(append(slices.Clone(data.audio), data.path)...)
+}
+
+// check puts the flags into options.
+func (v *evaluation) check() (o eval.Options, err error) {
+	logger, err := v.log.logger(v.err)
+	if err != nil {
+		return o, err
+	}
+	if v.opt, err = v.decoding.options(logger); err != nil {
+		return o, err
+	}
+	if err := checkBatch(v.batch); err != nil {
+		return o, err
+	}
+	if v.shard != "" {
+		if o.Shard, err = eval.ParseShard(v.shard); err != nil {
+			return o, usageError{err}
+		}
+	}
+	o.Dir, o.Workers, o.Limit = v.out, v.batch, v.data.limit
+	return o, nil
+}
+
+// all runs the dataset and reports on it.
+func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eval.Options, scoring report.Options) error {
+	name := v.model.name
+	if v.out != "" {
+		name = v.out
+	}
+	set, err := report.NewSet(name, scoring)
+	if err != nil {
+		return err
+	}
+	bar := newTally(v.env, v.log.quiet, func() int { return share(data.count(ctx), o.Shard) })
+	var scored error
+	o.Watch = func(r *report.Record) {
+		if _, err := set.Add(r); err != nil {
+			scored = err
+		}
+		bar.add(fmt.Sprintf("WER %.1f %%, %.3g times real time", 100*set.Rate(), set.RTFx()))
+	}
+	sum, err := eval.Run(ctx, e, data.all(ctx), o)
+	bar.clear()
+	if sum.Torn && !v.log.quiet {
+		fmt.Fprintf(v.err, "verity eval: %s had a torn last line: that utterance was run again\n", sum.Path)
+	}
+	if err != nil {
+		return err
+	}
+	if scored != nil {
+		return scored
+	}
+	if !v.log.quiet {
+		fmt.Fprint(v.err, told(sum, o.Shard))
+	}
+	d := &report.Document{Scores: []*report.Score{set.Score()}}
+	if err := v.report.write(v.env, d, d.JSON); err != nil {
+		return err
+	}
+	return judged(d)
+}
+
+// told says what a reader of the score would not think of.
+func told(sum eval.Summary, s eval.Shard) string {
+	switch {
+	case sum.Retried > 0:
+		return fmt.Sprintf("verity eval: %d records were there, %d are new; %d that had failed were tried again\n", sum.Resumed, sum.Done, sum.Retried)
+	case sum.Resumed > 0:
+		return fmt.Sprintf("verity eval: %d records were there, %d are new\n", sum.Resumed, sum.Done)
+	case sum.Done == 0: // of the whole, there is at least one row
+		return fmt.Sprintf("verity eval: shard %v is empty: there are fewer rows than shards\n", s)
+	}
+	return ""
+}
+
+// share is how many of n rows a shard has.
+func share(n int, s eval.Shard) int {
+	if s.Of == 0 || n == 0 {
+		return n
+	}
+	return (n - s.I + s.Of) / s.Of
+}

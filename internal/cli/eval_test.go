@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"verity/audio"
+	"verity/eval"
+	"verity/report"
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+// shelf writes a dataset: sounds with their texts, and whatever else is asked for.
+func shelf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestEvalStatus(t *testing.T) {
+	model := modelDir(t)
+	good := shelf(t, map[string]string{"a.wav": string(wav(0.4)), "a.txt": "hello there", "b.wav": string(wav(0.3)), "b.txt": "so"})
+	bad := shelf(t, map[string]string{"a.wav": string(wav(0.4)), "a.txt": "hello", "b.wav": "RIFF, no sound", "b.txt": "so", "c.wav": string(wav(0.1))})
+	silent := shelf(t, map[string]string{"a.wav": string(wav(0.4)), "a.txt": "hello", "b.wav": string(wav(0.3)), "b.txt": " \n"})
+	splits := shelf(t, map[string]string{"a.wav": string(wav(0.2)), "m.jsonl": `{"audio":"a.wav","text":"so","split":"train"}` + "\n" + `{"audio":"a.wav","text":"so","split":"dev"}`, "none.jsonl": "\n"})
+	once := "--temperature-increment-on-fallback=none"
+	with := func(args ...string) []string { return append([]string{"eval", "-m", model, once}, args...) }
+	tests := []struct {
+		name   string
+		args   []string
+		want   int
+		stderr string
+	}{
+		{"good", with("-d", good), 0, ""},
+		{"bad sound", with("-d", bad), 1, "utterances have failed"},
+		{"no dataset", with(), 2, "--dataset PATH is missing"},
+		{"empty place", with("-d", t.TempDir()), 1, "dataset"},
+		{"empty text", with("-d", silent), 1, "1 utterance has failed"},
+		{"empty text allowed", with("-d", silent, "--allow-empty-text"), 0, ""},
+		{"split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "dev"), 0, ""},
+		{"no such split", with("-d", filepath.Join(splits, "m.jsonl"), "--split", "test"), 2, "--split test: no row is of split \"test\": there is dev, train"},
+		{"no splits", with("-d", good, "--split", "test"), 2, "folder has no field split"},
+		{"no row", with("-d", filepath.Join(splits, "none.jsonl")), 1, "there is nothing to do"},
+		{"compare no such split", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "m.jsonl"), "--split", "test"}, 2, "there is dev, train"},
+		{"compare no row", []string{"compare", "-a", "self", "-m", model, "-d", filepath.Join(splits, "none.jsonl")}, 1, "there is nothing to do"},
+		{"empty shard", with("-d", good, "--shard", "3/3"), 0, "shard 3/3 is empty"},
+		{"shard", with("-d", good, "--shard", "3/2"), 2, "--shard"[2:]},
+		{"batch", with("-d", good, "--batch", "0"), 2, "--batch"},
+		{"limit", with("-d", good, "--limit", "-1"), 2, "--limit"},
+		{"format", with("-d", good, "--dataset-format", "xml"), 2, "--dataset-format"},
+		{"normalizer", with("-d", good, "--normalizer", "dutch"), 2, "--normalizer"},
+		{"decoding flag", with("-d", good, "--temperature", "-1"), 2, "--temperature"},
+		{"argument", with("-d", good, "more"), 2, "no arguments"},
+		{"compare without", []string{"compare", "-m", model, "-a", "self"}, 2, "name a dataset with --dataset PATH or sound files with --audio FILE"},
+		{"compare both", []string{"compare", "-a", "self", "-m", model, "-d", good, "--audio", "a.wav"}, 2, "take one"},
+		{"compare argument", []string{"compare", "-m", model, "a.wav"}, 2, "--audio"},
+		{"compare repeats", []string{"compare", "-a", "self", "-m", model, "-d", good, "--repeats", "0"}, 2, "--repeats"},
+		{"compare nothing drafted", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "0"}, 3, "inconclusive"},
+		{"compare assisted by itself", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "3"}, 0, ""},
+		{"report of nothing", []string{"report"}, 2, "no records"},
+		{"report of no file", []string{"report", filepath.Join(good, "nowhere")}, 1, "nowhere"},
+		{"report of no records", []string{"report", good}, 1, "records*.jsonl"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, _, stderr := cli(t, nil, tt.args...)
+			if code != tt.want || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("status %d, want %d, with %q in:\n%s", code, tt.want, tt.stderr, stderr)
+			}
+		})
+	}
+}
+
+// TestEvalReport runs eval in shards, plain and assisted, and reports on what they
+// leave: the scores must be those that eval itself gives for the whole.
+func TestEvalReport(t *testing.T) {
+	model, out := modelDir(t), t.TempDir()
+	data := shelf(t, map[string]string{
+		"a.wav": string(wav(0.4)), "a.txt": "hello there", "b.wav": string(wav(0.3)), "b.txt": "so", "c.wav": string(wav(0.2)), "c.txt": "",
+	})
+	once := "--temperature-increment-on-fallback=none"
+	silence := "--allow-empty-text"
+	do := func(want int, args ...string) map[string]any {
+		t.Helper()
+		code, stdout, stderr := cli(t, nil, args...)
+		if code != want {
+			t.Fatalf("%v: status %d, want %d:\n%s", args, code, want, stderr)
+		}
+		var m map[string]any
+		if err := json.Unmarshal([]byte(stdout), &m); err != nil {
+			t.Fatalf("%v: %v in %s", args, err, stdout)
+		}
+		return m
+	}
+	plain, assisted := filepath.Join(out, "plain"), filepath.Join(out, "assisted")
+	whole := do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "none", "-o", plain, "--batch", "2")
+	for _, shard := range []string{"1/2", "2/2"} {
+		do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "self", "--draft-tokens", "2", "-o", assisted, "--shard", shard)
+	}
+	again := do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "none", "-o", plain)
+	page, md := filepath.Join(out, "page.html"), filepath.Join(out, "page.md")
+	both := do(0, "report", "--json", "--html", page, "--markdown", md, "--title", "Mine", plain, assisted)
+	for _, m := range []map[string]any{again, both} {
+		for _, field := range []string{"utterances", "reference_words", "wer", "cer", "insertions", "audio_seconds"} {
+			if m[field] != whole[field] {
+				t.Errorf("%s = %v, want %v as eval gives", field, m[field], whole[field])
+			}
+		}
+	}
+	c := both["comparisons"].([]any)[0].(map[string]any)
+	if c["verdict"] != "identical" || both["schema"] != "verity.report/1" {
+		t.Errorf("verdict %v, schema %v", c["verdict"], both["schema"])
+	}
+	for _, name := range []string{page, md} {
+		raw, err := os.ReadFile(name)
+		if err != nil || !bytes.Contains(raw, []byte("Mine")) {
+			t.Errorf("%s: %v, or without its title", name, err)
+		}
+	}
+	if code, _, stderr := cli(t, nil, "eval", "-m", model, once, silence, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 1 || !strings.Contains(stderr, "another run: options") {
+		t.Errorf("other options over the same folder: status %d:\n%s", code, stderr)
+	}
+	if code, _, stderr := cli(t, nil, "report", "--merge", filepath.Join(assisted, "records-1-of-2.jsonl"), plain); code != 1 || !strings.Contains(stderr, `assistant: "self" and ""`) ||
+		!strings.Contains(stderr, filepath.Join(assisted, "records-1-of-2.jsonl")) || !strings.Contains(stderr, filepath.Join(plain, "records.jsonl")) {
+		t.Errorf("shards of two runs: status %d:\n%s", code, stderr)
+	}
+
+	// What is missing is said in every form.
+	if err := os.Remove(filepath.Join(assisted, "records-1-of-2.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	const missing = "shard 1/2 is missing"
+	for _, args := range [][]string{{assisted}, {"--merge", filepath.Join(assisted, "records-2-of-2.jsonl")}, {plain, assisted}} {
+		code, stdout, stderr := cli(t, nil, append([]string{"report", "--html", page, "--markdown", md}, args...)...)
+		if code != 1 || !strings.Contains(stderr, missing) || !strings.Contains(stdout, missing) || !strings.Contains(stdout, "1 of 2: INCOMPLETE") {
+			t.Errorf("%v without a shard: status %d:\n%s\n%s", args, code, stderr, stdout)
+		}
+		for _, name := range []string{page, md} {
+			if raw, err := os.ReadFile(name); err != nil || !bytes.Contains(raw, []byte(missing)) {
+				t.Errorf("%s does not say what is missing: %v", name, err)
+			}
+		}
+	}
+	part := do(1, "report", "--json", assisted)
+	if got := part["shards"].(map[string]any)["missing"].([]any); len(got) != 1 || got[0] != 1.0 || part["utterances"] != 1.0 {
+		t.Errorf("JSON: missing %v, utterances %v, want 1 and the one that is there", got, part["utterances"])
+	}
+	if err := os.WriteFile(filepath.Join(plain, "records.jsonl"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := cli(t, nil, "report", plain); code != 1 || !strings.Contains(stderr, "nothing to report") {
+		t.Errorf("no records: status %d:\n%s", code, stderr)
+	}
+}
+
+// TestEvalMended runs eval again after what was broken has been mended: every
+// utterance is scored, once.
+func TestEvalMended(t *testing.T) {
+	model, out := modelDir(t), t.TempDir()
+	data := shelf(t, map[string]string{"a.wav": string(wav(0.2)), "b.wav": "RIFF, no sound", "m.jsonl": `{"audio":"a.wav","id":"a","text":"so"}
+{"audio":"b.wav","id":"b","text":"so"}
+{"audio":"a.wav","id":"c","text":""}
+{"audio":"lost.wav","id":"d","text":"so"}
+{"audio":"a.wav","id":"e"
+{"audio":"a.wav","id":"f","text":"so"}
+`})
+	eval := []string{"eval", "-m", model, "--temperature-increment-on-fallback=none", "-d", filepath.Join(data, "m.jsonl"), "-o", out}
+	code, stdout, _ := cli(t, nil, eval...)
+	if code != 1 {
+		t.Errorf("status %d, want 1", code)
+	}
+	for _, want := range []string{"failed  4", "m.jsonl:3: broken row: has an empty text", "m.jsonl:4: broken row: audio file", "m.jsonl:5: broken row: not a JSON object", "  b: "} {
+		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+	mended := strings.NewReplacer(`"id":"e"`, `"id":"e","text":"so"}`, `"text":""`, `"text":"so"`)
+	raw, err := os.ReadFile(filepath.Join(data, "m.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"m.jsonl": mended.Replace(string(raw)), "b.wav": string(wav(0.2)), "lost.wav": string(wav(0.2))} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, _, stderr := cli(t, nil, eval...)
+	if code != 0 || !strings.Contains(stderr, "2 records were there, 4 are new; 4 that had failed were tried again") {
+		t.Errorf("status %d:\n%s", code, stderr)
+	}
+	var ids []string
+	for r, err := range (report.Files{Paths: []string{filepath.Join(out, "records.jsonl")}}).Records() {
+		if err != nil || r.Error != "" {
+			t.Fatal(err, r)
+		}
+		ids = append(ids, r.ID)
+	}
+	if got := strings.Join(ids, " "); got != "a b c d e f" {
+		t.Errorf("records of %s, want a to f in their order", got)
+	}
+}
+
+// fixed returns a contest of two engines that say what they are told.
+func fixed(assisted func(*transcript.Transcript)) func(context.Context, *comparing, *corpus) (*contest, error) {
+	say := func(change func(*transcript.Transcript)) eval.Engine {
+		return eval.EngineFunc(func(_ context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+			t := &transcript.Transcript{Text: " hello", Language: "en", Duration: 1}
+			t.Segments = []transcript.Segment{{End: 1, Text: " hello", Tokens: []tokenizer.Token{5, 6}, AvgLogProb: -0.5}}
+			t.Stats.Seconds.Decode, t.Stats.Seconds.Total = 0.5, 1
+			if strings.HasSuffix(clip.Name(), "b.wav") {
+				change(t)
+			}
+			return t, nil
+		})
+	}
+	return func(context.Context, *comparing, *corpus) (*contest, error) {
+		b := say(func(t *transcript.Transcript) {
+			t.Stats.Drafts = transcript.Drafts{Rounds: 2, Drafted: 3, Accepted: 1, Histogram: []int{1, 1}}
+			assisted(t)
+		})
+		return &contest{Arms: eval.Arms{Baseline: say(func(*transcript.Transcript) {}), Assisted: b}, close: func() {}}, nil
+	}
+}
+
+// TestCompareStatus checks that one wrong bit of one utterance is status 3.
+func TestCompareStatus(t *testing.T) {
+	data := shelf(t, map[string]string{"a.wav": string(wav(0.1)), "a.txt": "hello", "b.wav": string(wav(0.1)), "b.txt": "hello"})
+	tests := []struct {
+		name   string
+		change func(*transcript.Transcript)
+		want   int
+		stderr string
+	}{
+		{"the same", func(*transcript.Transcript) {}, 0, ""},
+		{"a token", func(t *transcript.Transcript) { t.Segments[0].Tokens[1] = 7 }, 3, "1 utterance differs: b"},
+		{"a bit of a log-probability", func(t *transcript.Transcript) { t.Segments[0].AvgLogProb -= 1e-16 }, 3, "differ"},
+		{"a time", func(t *transcript.Transcript) { t.Segments[0].End = 0.98 }, 3, "differ"},
+		{"nothing drafted", func(t *transcript.Transcript) { t.Stats.Drafts = transcript.Drafts{} }, 3, "inconclusive"},
+	}
+	for _, tt := range tests {
+		var out, stderr bytes.Buffer
+		c := compareWith(env{out: &out, err: &stderr}, fixed(tt.change))
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs([]string{"-d", data, "--json", "-q"})
+		err := c.ExecuteContext(t.Context())
+		code := 0
+		if err != nil {
+			code = 1
+			if errors.As(err, new(differsError)) {
+				code = 3
+			}
+			stderr.WriteString(err.Error())
+		}
+		if code != tt.want || !strings.Contains(stderr.String(), tt.stderr) {
+			t.Errorf("%s: status %d, want %d, with %q in %q", tt.name, code, tt.want, tt.stderr, stderr.String())
+		}
+		var m report.Comparison
+		if err := json.Unmarshal(out.Bytes(), &m); err != nil || m.Schema != report.CompareSchema {
+			t.Errorf("%s: %v in %s", tt.name, err, out.String())
+		}
+	}
+}
+
+// TestMustAgree checks whose records may not differ.
+func TestMustAgree(t *testing.T) {
+	run := report.Run{ModelID: "m", Dataset: "d", Options: map[string]string{"draft-tokens": "auto", "temperature": "0"}}
+	tests := []struct {
+		name  string
+		other report.Run
+		want  bool
+	}{
+		{"the same", run, true},
+		{"another assistant", report.Run{ModelID: "m", Dataset: "d", Assistant: "a", Options: map[string]string{"draft-tokens": "5", "temperature": "0", "assistant-precision": "f16"}}, true},
+		{"another model", report.Run{ModelID: "n", Dataset: "d", Options: run.Options}, false},
+		{"another dataset", report.Run{ModelID: "m", Dataset: "e", Options: run.Options}, false},
+		{"another temperature", report.Run{ModelID: "m", Dataset: "d", Options: map[string]string{"temperature": "1"}}, false},
+	}
+	for _, tt := range tests {
+		if got := mustAgree(report.Pair[report.Run]{Baseline: run, Assisted: tt.other}); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestTally checks that a terminal sees how far it is, and with what score.
+func TestTally(t *testing.T) {
+	data := shelf(t, map[string]string{"a.wav": string(wav(0.1)), "a.txt": "hello"})
+	var out, stderr bytes.Buffer
+	e := env{out: &out, err: &stderr, errTerminal: true}
+	if code := run(t.Context(), e, []string{"eval", "-m", modelDir(t), "-d", data, "--temperature-increment-on-fallback=none"}); code != 0 {
+		t.Fatalf("status %d:\n%s", code, stderr.String())
+	}
+	if !regexp.MustCompile(`WER [\d.]+ %, [\de+.]+ times real time`).MatchString(stderr.String()) {
+		t.Errorf("no score on the way in %q", stderr.String())
+	}
+}
+
+// TestDemoDigits evaluates and compares on the recording that lies in the repository:
+// plain and assisted are the same bits and the same score.
+func TestDemoDigits(t *testing.T) {
+	out := t.TempDir()
+	for _, assistant := range []string{"none", "digits"} {
+		code, _, stderr := cli(t, nil, "eval", "-q", "-d", "../../models/digits", "--normalizer", "basic", "-a", assistant, "--draft-tokens", "4", "-o", filepath.Join(out, assistant))
+		if code != 0 {
+			t.Fatalf("eval with assistant %s: status %d:\n%s", assistant, code, stderr)
+		}
+	}
+	var d struct {
+		Sets        []report.Score
+		Comparisons []report.Comparison
+	}
+	code, stdout, stderr := cli(t, nil, "report", "--json", "--normalizer", "basic", filepath.Join(out, "none"), filepath.Join(out, "digits"))
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		t.Fatalf("%v:\n%s", err, stderr)
+	}
+	c, a, b := d.Comparisons[0], d.Sets[0], d.Sets[1]
+	if code != 0 || c.Verdict != report.Identical || c.Identical.Tokens != 1 || c.Acceptance.Accepted == 0 || c.NotWorse != 1 {
+		t.Errorf("status %d: %s\n%s", code, stdout, stderr)
+	}
+	if a.WER != b.WER || a.ReferenceWords != 10 || a.WER > 0.2 {
+		t.Errorf("WER %v and %v of %d words, want the same, at most two of ten wrong", a.WER, b.WER, a.ReferenceWords)
+	}
+}
+
+// TestDigits compares on the test speakers of the digits, with the digits model: the
+// promise, on real speech.
+func TestDigits(t *testing.T) {
+	manifest := filepath.Join("..", "..", "..", "shared", "data", "digits", "manifest.jsonl")
+	if _, err := os.Stat(manifest); err != nil {
+		t.Skipf("SKIPPED: %s is not here: TestDemoDigits alone hears real speech", manifest)
+	}
+	code, stdout, stderr := cli(t, nil, "compare", "-d", manifest, "--split", "test", "--limit", "12", "--draft-tokens", "4", "--normalizer", "basic", "--json")
+	var c report.Comparison
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
+		t.Fatalf("%v:\n%s", err, stderr)
+	}
+	if code != 0 || c.Verdict != report.Identical || c.Utterances != 12 || c.Acceptance.Drafted == 0 || c.WER == nil || c.WER.Baseline != c.WER.Assisted {
+		t.Errorf("status %d: %s\n%s", code, stdout, stderr)
+	}
+}

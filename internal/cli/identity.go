@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"verity/internal/machine"
+	"verity/model"
+	"verity/report"
+	"verity/synth"
+	"verity/transcribe"
+)
+
+// identity says what makes records: made are the flags that decide on them.
+func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string) report.Run {
+	r := report.Run{
+		Code: code(), Model: flags.name, ModelID: fingerprint(l.checkpoint), Dataset: dataset,
+		Assistant: assistantName(flags), Machine: machineName(), Threads: l.Threads(), Options: map[string]string{},
+	}
+	if synth.Planted(l.checkpoint.FS()) != nil {
+		r.Model += " (planted text)"
+		r.Planted = true
+	}
+	made.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"model", "assistant", "threads"}, f.Name) {
+			r.Options[f.Name] = f.Value.String()
+		}
+	})
+	return r
+}
+
+// assistantName names the assistant that the flags come to; empty means none.
+func assistantName(m *modelFlags) string {
+	if name := m.assistant.method(m.name); name != string(transcribe.None) {
+		return name
+	}
+	return ""
+}
+
+// code is the version of this program: with the commit, if it was built from one.
+func code() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version
+	}
+	s := version
+	for _, kv := range info.Settings {
+		switch {
+		case kv.Key == "vcs.revision":
+			s += " " + kv.Value[:min(len(kv.Value), 12)]
+		case kv.Key == "vcs.modified" && kv.Value == "true":
+			s += "+changes"
+		}
+	}
+	return s
+}
+
+// fingerprint is a hash of the names, shapes, types and both ends of all weights:
+// enough to tell checkpoints apart without reading gigabytes.
+func fingerprint(c *model.Checkpoint) string {
+	h := sha256.New()
+	if err := c.Reading(func() error { hashEnds(h, c); return nil }); err != nil {
+		return "changed"
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// hashEnds hashes both ends of all weights.
+func hashEnds(h hash.Hash, c *model.Checkpoint) {
+	for _, name := range slices.Sorted(slices.Values(c.Names())) {
+		w, err := c.Weight(name)
+		if err != nil {
+			continue // not one of the network's
+		}
+		fmt.Fprintln(h, name, w)
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(w.Data))))
+		h.Write(w.Data[:min(len(w.Data), 256)])
+		h.Write(w.Data[max(0, len(w.Data)-256):])
+	}
+}
+
+// machineName says what this ran on.
+func machineName() string {
+	s := runtime.GOOS + "/" + runtime.GOARCH
+	if cpu := machine.CPU(); cpu != runtime.GOARCH {
+		s += ", " + cpu
+	}
+	return s
+}
+
+// resident is how much memory this process has in use, 0 if the system does not
+// say.
+func resident() int64 {
+	debug.FreeOSMemory()
+	now, _, _ := machine.Resident()
+	return now
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"io"
+	"log"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// logFlags say how much goes to standard error.
+type logFlags struct {
+	quiet bool
+	level string
+}
+
+func (l *logFlags) registerQuiet(f *pflag.FlagSet) {
+	f.BoolVarP(&l.quiet, "quiet", "q", false, "write only errors to standard error")
+}
+
+func (l *logFlags) register(f *pflag.FlagSet) {
+	l.registerQuiet(f)
+	f.StringVar(&l.level, "log-level", "warn", "`level` of the log: debug (every decision), info, warn or error")
+}
+
+func (l *logFlags) complete(c *cobra.Command) {
+	completeValues(c, "log-level", "debug", "info", "warn", "error")
+}
+
+// chatty reports whether log lines would cut a progress bar into pieces.
+func (l *logFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
+
+// logger makes the log, and that of libraries, write to w.
+func (l *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	level := slog.LevelWarn
+	if l.level != "" {
+		if err := level.UnmarshalText([]byte(l.level)); err != nil {
+			return nil, usagef("--log-level %q: want debug, info, warn or error", l.level)
+		}
+	}
+	if l.quiet {
+		level = slog.LevelError
+	}
+	logger := slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(logger)
+	// SetDefault also redirects package log, which libraries use: mewkiz/flac writes a
+	// line about every frame of a file at 24 kHz.
+	log.SetOutput(io.Discard)
+	return logger, nil
+}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"verity/internal/show"
+)
+
+// An env is what a command may touch of the process. Text goes to out and
+// nothing else does; progress and logs go to err.
+type env struct {
+	in       io.Reader
+	out, err io.Writer
+
+	// Whether out and err are terminals.
+	outTerminal, errTerminal bool
+}
+
+// Main is the program of a version: it runs on the process's arguments and ends it.
+func Main(v string) {
+	version = v
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, env{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
+	}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// A usageError is the caller's mistake: it makes the exit status 2, not 1.
+type usageError struct{ error }
+
+// A differsError says that outputs differ that must not: the exit status is 3.
+type differsError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// interrupted is the exit status after a signal, as shells have it for Ctrl-C.
+const interrupted = 130
+
+// run is the whole program but for the process around it. It returns the exit
+// status.
+func run(ctx context.Context, e env, args []string) int {
+	out := &watched{w: e.out}
+	e.out = out
+	root := newRoot(e)
+	root.SetArgs(withCommand(root, args))
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
+	}
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		e.complain(args, fmt.Sprintf("%s: %v\nRun '%s --help' for usage.", cmd.CommandPath(), err, cmd.CommandPath()))
+		return 2
+	case ctx.Err() != nil:
+		e.complain(nil, cmd.CommandPath()+": interrupted")
+		return interrupted
+	}
+	e.complain(args, fmt.Sprintf("%s: %v", cmd.CommandPath(), err))
+	if errors.As(err, new(differsError)) {
+		return 3
+	}
+	return 1
+}
+
+// complain writes a message. Names among the arguments that hold control characters
+// are quoted and all other control characters escaped: a name must neither command the
+// terminal nor look like a line of its own.
+func (e env) complain(args []string, message string) {
+	for _, arg := range args {
+		if name := show.Name(arg); name != arg {
+			message = strings.ReplaceAll(message, arg, name)
+		}
+	}
+	fmt.Fprintln(e.err, show.Text(message))
+}
+
+// color reports whether text on standard output may be coloured.
+func (e env) color() bool { return e.outTerminal && os.Getenv("NO_COLOR") == "" }
+
+// isTerminal reports whether f is a terminal that knows escape sequences.
+func isTerminal(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// A watched writer remembers the first error, for those that do not look.
+type watched struct {
+	w   io.Writer
+	err error
+}
+
+func (c *watched) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+const rootHelp = `Verity transcribes speech with Whisper models: tiny to large-v3, in pure Go.
+
+With no model named, openai's multilingual Whisper base is used, which lies inside
+this program in four bits. Larger Whisper models hear better: name one, as small, or
+the checkpoint you have.`
+
+func newRoot(e env) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "verity",
+		Short:         "Speech to text with Whisper models",
+		Version:       version,
+		Long:          rootHelp + exitHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.SetGlobalNormalizationFunc(dashes)
+	root.SetUsageFunc(usage)
+	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
+	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
+	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), modelsCommand(e), serveCommand(e))
+	return root
+}
+
+const exitHelp = `
+
+Exit status: 0 done, 1 some input failed, 2 wrong usage, 130 interrupted.`
+
+// withCommand lets "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: what
+// is no command but a flag, a file or the name of one.
+func withCommand(root *cobra.Command, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	first := args[0]
+	switch first {
+	case "-h", "--help", "-v", "--version", "help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return args
+	}
+	for _, c := range root.Commands() {
+		if c.Name() == first {
+			return args
+		}
+	}
+	_, err := os.Stat(first)
+	if err == nil || strings.HasPrefix(first, "-") || strings.ContainsAny(first, `./\`) {
+		return append([]string{"transcribe"}, args...)
+	}
+	return args
+}
+
+// noArgs refuses arguments; at the root they are commands that do not exist.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !c.HasSubCommands() {
+		return usagef("no arguments are taken: got %q", args[0])
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return usagef("there is no command %q%s", args[0], didYouMean(nearest(args[0], names)))
+}
+
+// version is the program's, which Main sets.
+var version = Development
+
+// Development is the version of a program that was built without one.
+const Development = "development"
+
+func versionCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(e.out, "verity %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}

@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"verity/internal/testmodel"
+	"verity/models/digits"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"verity": func() { Main(Development) }})
+}
+
+// Tests run on a model that is quick.
+func init() {
+	inside["digits"] = inner{target: digits.Target, assistant: digits.Assistant}
+	defaultModel = "digits"
+}
+
+// onBase makes the default what it is in the program.
+func onBase(t *testing.T) {
+	t.Helper()
+	if _, ok := insideOf("base"); !ok {
+		t.Skip("SKIPPED: built without a model (-tags nomodel)")
+	}
+	defaultModel = "base"
+	t.Cleanup(func() { defaultModel = "digits" })
+}
+
+// TestScript runs testdata/script: what users see, as they type it. $MODEL is a
+// checkpoint of random weights with windows of 3 s, $ONCE keeps its many failed
+// windows from being decoded six times.
+func TestScript(t *testing.T) {
+	dir := modelDir(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("MODEL", dir)
+			e.Setenv("ONCE", "--temperature-increment-on-fallback=none")
+			for name, seconds := range map[string]float64{"short.wav": 1, "long.wav": 7.003} {
+				if err := os.WriteFile(filepath.Join(e.WorkDir, name), wav(seconds), 0o600); err != nil {
+					return err
+				}
+			}
+			return os.WriteFile(filepath.Join(e.WorkDir, "digits.wav"), digits.Sample(), 0o600)
+		},
+	})
+}
+
+// modelDir writes the checkpoint.
+func modelDir(t testing.TB) string {
+	t.Helper()
+	return testmodel.Write(t, testmodel.Named("odd"))
+}
+
+// wav returns a sound file: a tone that sweeps, with a pause in every second.
+func wav(seconds float64) []byte {
+	n := int(seconds * 16000)
+	b := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data")
+	binary.LittleEndian.PutUint32(b[4:], uint32(36+2*n))
+	b = binary.LittleEndian.AppendUint32(b, uint32(2*n))
+	for i := range n {
+		v := 0.0
+		if s := float64(i) / 16000; s-math.Floor(s) < 0.7 {
+			v = 9000 * math.Sin(2*math.Pi*(200+150*s)*s)
+		}
+		b = binary.LittleEndian.AppendUint16(b, uint16(int16(v)))
+	}
+	return b
+}
+
+// cli runs the program in this process, windows decoded once.
+func cli(t testing.TB, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	if len(args) > 1 && args[0] == "transcribe" {
+		args = append([]string{"transcribe", "--temperature-increment-on-fallback=none"}, args[1:]...)
+	}
+	code = run(t.Context(), env{in: stdin, out: &out, err: &err}, args)
+	return code, out.String(), err.String()
+}
+
+func TestExitStatus(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	good := filepath.Join(dir, "good.wav")
+	bad := filepath.Join(dir, "bad.wav")
+	for name, content := range map[string][]byte{good: wav(0.5), bad: []byte("RIFFgarbage, no sound at all")} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	with := func(args ...string) []string { return append([]string{"transcribe", "-m", model}, args...) }
+	tests := []struct {
+		name   string
+		args   []string
+		want   int
+		stderr string // part of it
+	}{
+		{"no command", nil, 0, ""},
+		{"help", []string{"help", "transcribe"}, 0, ""},
+		{"version", []string{"version"}, 0, ""},
+		{"version of what", []string{"version", "x"}, 2, "no arguments"},
+		{"unknown command", []string{"transcrib"}, 2, "did you mean transcribe"},
+		{"misspelt command", []string{"trascribe"}, 2, "did you mean transcribe?"},
+		{"beginning of a command", []string{"comp"}, 2, "did you mean compare or completion?"},
+		{"a file that is not there", []string{"talk.wav"}, 1, "talk.wav"},
+		{"a flag first", []string{"-m", model, filepath.Join(dir, "absent.wav")}, 1, "absent.wav"},
+		{"a file", []string{good, "-m", model, "-l", "en", "--temperature-increment-on-fallback=none"}, 0, ""},
+		{"unknown flag", []string{"transcribe", "--no-such-flag", "x.wav"}, 2, "no-such-flag"},
+		{"misspelt flag", []string{"transcribe", "--langauge", "x.wav"}, 2, "there is no flag --langauge; did you mean --language?"},
+		{"flag as in Python", with("--compression_ratio_threshold", "2.4", good), 0, ""},
+		{"misspelt as in Python", with("--output_form", "srt", good), 2, "did you mean --output-format?"},
+		{"not a number", with("--seed", "abc", good), 2, "--seed abc: want a whole number from 0"},
+		{"compare without assistant", []string{"compare", "-m", model, "--audio", good}, 2, "nothing to compare without an assistant"},
+		{"no files", []string{"transcribe"}, 2, "no sound files"},
+		{"good", with(good), 0, ""},
+		{"bad", with(bad), 1, "bad.wav"},
+		{"absent", with(filepath.Join(dir, "absent.wav")), 1, "absent.wav"},
+		{"one of two", with(good, bad), 1, "1 of 2 files failed"},
+		{"no such model", []string{"transcribe", "-m", filepath.Join(dir, "nowhere"), good}, 1, "no such directory"},
+		{"no model", []string{"transcribe", "-m", dir, good}, 1, "config.json"},
+		{"info", []string{"info", model}, 0, ""},
+		{"info of nothing", []string{"info", dir}, 1, "config.json"},
+		{"info of two", []string{"info", model, model}, 2, "one model"},
+		{"language", with("--language", "tlh", good), 2, "--language tlh"},
+		{"task", with("--task", "sing", good), 2, "--task sing"},
+		{"pad", with("--pad", "salt", good), 2, "--pad"},
+		{"format", with("-f", "doc", good), 2, "doc"},
+		{"formats", with("-f", "txt,json", good), 2, "--output-dir"},
+		{"srt of two", with("-f", "srt", good, bad), 2, "--output-dir"},
+		{"threshold", with("--logprob-threshold", "high", good), 2, "number or none"},
+		{"positive log-probability", with("--logprob-threshold", "1", good), 2, "--logprob-threshold"},
+		{"increment", with("--temperature-increment-on-fallback", "0", good), 2, "increment"},
+		{"temperature", with("--temperature", "-1", good), 2, "--temperature"},
+		{"tokens", with("--suppress-tokens", "a", good), 2, "token ids"},
+		{"token", with("--suppress-tokens", "99999", good), 2, "--suppress-tokens 99999"},
+		{"clips", with("--clip-timestamps", "3,2", good), 2, "ends before"},
+		{"level", with("--log-level", "loud", good), 2, "--log-level"},
+		{"threads", with("--threads", "-1", good), 2, "--threads"},
+		{"precision", with("--precision", "f8", good), 2, "precision"},
+		{"load of random weights", []string{"bench", "--load", "--size", "tiny"}, 2, "--model DIR"},
+		{"load of the default", []string{"bench", "--load"}, 2, "--model DIR"},
+		{"rejection compared", []string{"compare", "-a", "self", "-m", model, "--sampler", "rejection", "--audio", good}, 2, "cannot be compared bit for bit"},
+		{"rejection tested", []string{"selftest", "-m", model, "--sampler", "rejection"}, 2, "cannot be compared bit for bit"},
+		{"top-k", with("--top-k", "-2", good), 2, "--top-k -2"},
+		{"no-repeat", with("--no-repeat-ngram-size", "-2", good), 2, "--no-repeat-ngram-size -2"},
+		{"fewest tokens", with("--min-new-tokens", "-2", good), 2, "--min-new-tokens -2"},
+		{"carry", with("--carry-initial-prompt", good), 2, "--carry-initial-prompt"},
+		{"standard input twice", with("-", "-"), 2, "only once"},
+		{"one name for two", with("-o", dir, good, filepath.Join(dir, "x", "good.flac")), 2, "both be written"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, _, stderr := cli(t, strings.NewReader(""), tt.args...)
+			if code != tt.want || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("status %d, want %d, with %q in:\n%s", code, tt.want, tt.stderr, stderr)
+			}
+		})
+	}
+}
+
+// TestNothingElseOnStdout checks that progress, logs and notes stay off standard
+// output, and that --quiet keeps them off standard error too.
+func TestNothingElseOnStdout(t *testing.T) {
+	model, name := modelDir(t), filepath.Join(t.TempDir(), "a.wav")
+	if err := os.WriteFile(name, wav(4), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, plain, _ := cli(t, nil, "transcribe", "-m", model, name)
+	_, debug, logs := cli(t, nil, "transcribe", "-m", model, "--log-level", "debug", name)
+	if debug != plain || !strings.Contains(logs, "avg_logprob") {
+		t.Errorf("with logs, the text is %q, without %q; logs:\n%s", debug, plain, logs)
+	}
+	_, quiet, stderr := cli(t, nil, "transcribe", "-m", model, "--quiet", "--log-level", "debug", name, name)
+	if quiet != plain+plain || stderr != "" {
+		t.Errorf("quiet: text %q, want twice %q; standard error %q", quiet, plain, stderr)
+	}
+
+	var out, err bytes.Buffer
+	e := env{out: &out, err: &err, errTerminal: true, outTerminal: true}
+	if code := run(t.Context(), e, []string{"transcribe", "-m", model, "--temperature-increment-on-fallback=none", name}); code != 0 || out.String() != plain {
+		t.Errorf("on a terminal: status %d, text %q, want %q", code, out.String(), plain)
+	}
+	if !strings.Contains(err.String(), "a.wav") || !strings.Contains(err.String(), "%") {
+		t.Errorf("on a terminal there is no progress bar: %q", err.String())
+	}
+}
+
+// TestSameText checks the promises that flags could break: the text does not
+// depend on threads, nor on where it comes from or goes to.
+func TestSameText(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	name := filepath.Join(dir, "a.wav")
+	if err := os.WriteFile(name, wav(5), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, want, _ := cli(t, nil, "transcribe", "-m", model, "--threads", "1", name)
+	if want == "" {
+		t.Fatal("no text to compare")
+	}
+	if _, got, _ := cli(t, nil, "transcribe", "-m", model, "--threads", "3", name); got != want {
+		t.Errorf("three threads: %q, one: %q", got, want)
+	}
+	if _, got, _ := cli(t, bytes.NewReader(wav(5)), "transcribe", "-m", model, "-"); got != want {
+		t.Errorf("from standard input: %q, want %q", got, want)
+	}
+	if code, out, _ := cli(t, nil, "transcribe", "-m", model, "-o", filepath.Join(dir, "new"), name); code != 0 || out != "" {
+		t.Errorf("with --output-dir: status %d, standard output %q", code, out)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "new", "a.txt"))
+	if err != nil || string(got) != want {
+		t.Errorf("a.txt = %q, %v; want %q", got, err, want)
+	}
+	_, raw, _ := cli(t, nil, "transcribe", "-m", model, "--json", name)
+	var doc struct {
+		Schema   string
+		Duration float64
+		Segments []struct{ Text string }
+	}
+	if err := json.Unmarshal([]byte(raw), &doc); err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	var lines strings.Builder
+	for _, s := range doc.Segments {
+		lines.WriteString(strings.TrimSpace(s.Text) + "\n")
+	}
+	if doc.Schema != "verity.transcribe/1" || doc.Duration != 5 || lines.String() != want {
+		t.Errorf("JSON: schema %q, duration %v, text %q; want %q", doc.Schema, doc.Duration, lines.String(), want)
+	}
+}
+
+// TestInterrupt checks that what was finished stays, and the status is not 0.
+func TestInterrupt(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	var names []string
+	for _, n := range []string{"a.wav", "b.wav"} {
+		name := filepath.Join(dir, n)
+		if err := os.WriteFile(name, wav(1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stderr := writerFunc(func(p []byte) (int, error) {
+		if bytes.Contains(p, []byte("b.wav")) {
+			cancel() // as soon as the second file is begun
+		}
+		return len(p), nil
+	})
+	out := filepath.Join(dir, "out")
+	code := run(ctx, env{out: io.Discard, err: stderr}, append([]string{"transcribe", "-m", model, "-o", out}, names...))
+	if code != interrupted {
+		t.Errorf("status %d, want %d", code, interrupted)
+	}
+	files, _ := filepath.Glob(filepath.Join(out, "*"))
+	if len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
+		t.Errorf("written: %v, want a.txt alone", files)
+	}
+}
+
+// TestBrokenPipe checks that a reader who has left ends the work at once.
+func TestBrokenPipe(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	name := filepath.Join(dir, "a.wav")
+	if err := os.WriteFile(name, wav(60), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	broken := writerFunc(func([]byte) (int, error) { writes++; return 0, io.ErrClosedPipe })
+	var stderr bytes.Buffer
+	code := run(t.Context(), env{out: broken, err: &stderr}, []string{"transcribe", "-m", model, name, name})
+	if code != 1 || writes > 10 || !strings.Contains(stderr.String(), "writing the text") {
+		t.Errorf("status %d after %d writes:\n%s", code, writes, stderr.String())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestTemperatures(t *testing.T) {
+	none := number{off: true}
+	tests := []struct {
+		first     float64
+		increment number
+		want      []float64
+		why       string
+	}{
+		{0, number{value: 0.2}, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, "no 0.6000000000000001"},
+		{0.3, number{value: 0.5}, []float64{0.3, 0.8}, "not above 1"},
+		{0, none, []float64{0}, "no fallback"},
+		{2, number{value: 0.2}, []float64{2}, "the first is always tried"},
+		{0, number{value: 1}, []float64{0, 1}, "1 belongs to it"},
+	}
+	for _, tt := range tests {
+		got, err := temperatures(tt.first, tt.increment)
+		if err != nil || len(got) != len(tt.want) {
+			t.Errorf("temperatures(%v, %v) = %v, %v; want %v (%s)", tt.first, tt.increment, got, err, tt.want, tt.why)
+			continue
+		}
+		for i := range got {
+			if got[i] != tt.want[i] {
+				t.Errorf("temperatures(%v, %v) = %v; want %v (%s)", tt.first, tt.increment, got, tt.want, tt.why)
+			}
+		}
+	}
+}
+
+// An interrupt ends a program that waits for standard input.
+func TestInterruptInput(t *testing.T) {
+	silent, hold := io.Pipe()
+	defer hold.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, env{in: silent, out: io.Discard, err: io.Discard}, []string{"transcribe", "-"})
+	}()
+	time.AfterFunc(50*time.Millisecond, cancel)
+	select {
+	case code := <-done:
+		if code != interrupted {
+			t.Errorf("status %d, want %d", code, interrupted)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("still waiting for a pipe that says nothing")
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/model"
+	"verity/precision"
+	"verity/transcribe"
+)
+
+// modelFlags say which model to use and how to run it.
+type modelFlags struct {
+	name      string
+	threads   int
+	precision precisionFlag
+	assistant assistantFlags
+}
+
+// modelVariable names the model for those who always use the same one.
+const modelVariable = "VERITY_MODEL"
+
+func (m *modelFlags) registerModel(f *pflag.FlagSet) {
+	f.StringVarP(&m.name, "model", "m", cmp.Or(os.Getenv(modelVariable), defaultModel), "base, which lies in this program, the `name` of another a published model (small, openai/whisper-small: fetched if it is not in the\ncache), the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of openai/whisper, a ggml file of whisper.cpp), or demo.\n$VERITY_MODEL is another default")
+	f.BoolFunc("offline", "do not download models: take those of the cache alone (HF_HUB_OFFLINE)",
+		func(string) error { return os.Setenv(offlineVariable, "1") })
+}
+
+func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
+	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
+	f.Var(&m.precision, "precision", "format to hold the weights in: "+precision.Names()+". auto is f16 if no weight changes by it, else as stored")
+}
+
+// groups are all flags of the model, for commands without flags of decoding.
+func (m *modelFlags) groups() []flagGroup {
+	return []flagGroup{
+		{commonFlags, m.registerModel}, {speedFlags, m.registerSpeed}, {draftFlags, m.assistant.register},
+	}
+}
+
+// complete offers directories for --model.
+func (m *modelFlags) complete(c *cobra.Command) {
+	must(c.MarkFlagDirname("model"))
+	completeValues(c, "precision", precision.List()...)
+	m.assistant.complete(c)
+}
+
+// must panics on an error of flag registration, a programmer's mistake.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// openCheckpoint opens the model of a name.
+func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error) {
+	if i, ok := insideOf(name); ok {
+		return model.OpenFS(i.target(), name)
+	}
+	path, err := locate(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return model.Open(ctx, path)
+}
+
+// A loaded is a model ready for work, and what has to be closed after it.
+type loaded struct {
+	*transcribe.Model
+	name       string // as --model has it
+	checkpoint *model.Checkpoint
+	closers    []io.Closer
+}
+
+// load opens the model that the flags name, with its assistant.
+func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
+	if err := checkThreads(m.threads); err != nil {
+		return nil, err
+	}
+	if err := m.assistant.check(); err != nil {
+		return nil, err
+	}
+	c, err := openCheckpoint(ctx, m.name)
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}
+	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{
+		Threads: m.threads, Precision: m.precision.Precision, Log: slog.Default(),
+	})
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// assisted returns the same model with an assistant: both share all weights.
+func (l *loaded) assisted(ctx context.Context, a *assistantFlags) (*transcribe.Model, error) {
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	return l.load(ctx, a, transcribe.LoadOptions{Like: l.Model})
+}
+
+func (l *loaded) load(ctx context.Context, a *assistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
+	o.Policy, o.Sampler, o.MeasureOverlap = a.newPolicy(), transcribe.Sampler(a.sampler), a.overlap
+	var err error
+	if o.Assistant, err = a.describe(ctx, l); err != nil {
+		return nil, err
+	}
+	loaded, err := transcribe.Load(ctx, l.checkpoint, o)
+	if err == nil {
+		a.auto = loaded.Auto()
+	}
+	return loaded, err
+}
+
+func (l *loaded) close() {
+	if l.Model != nil {
+		l.Model.Close()
+	}
+	for _, c := range l.closers {
+		c.Close() // an error means nothing: the file was only read
+	}
+}
+
+// A precisionFlag is a flag for what a network is held and computed in.
+type precisionFlag struct{ precision.Precision }
+
+func (p *precisionFlag) Set(s string) (err error) {
+	p.Precision, err = precision.Parse(s)
+	return err
+}
+
+func (p *precisionFlag) Type() string { return "format" }
+
+// noModel says that nothing is there under the name of a model, and what to do.
+func noModel(name string) error {
+	if name == defaultModel && insideNames() == "" {
+		return fmt.Errorf("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
+	}
+	return fmt.Errorf("model %s: there is no such directory or file; name a checkpoint, a published model such as small or "+
+		"openai/whisper-small, or %s", name, insideNames())
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"verity/internal/show"
+	"verity/model/hub"
+)
+
+const modelsHelp = `Models lists the Whisper models in the cache that all programs of Hugging Face
+share, and what each takes. --model finds them there by name:
+
+  verity models pull small
+  verity transcribe --model small talk.wav
+  verity models rm small
+
+A name is a size (tiny, base, small, medium, large-v2, large-v3, turbo, with .en
+for English, distil-large-v3, …) or owner/name. HF_HOME or HF_HUB_CACHE name the
+cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
+the network.`
+
+// offlineVariable is the environment variable that --offline sets.
+const offlineVariable = "HF_HUB_OFFLINE"
+
+func modelsCommand(e env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "models",
+		Short: "List, fetch and remove downloaded models",
+		Long:  modelsHelp + exitHelp,
+		Args:  noArgs,
+		RunE:  func(*cobra.Command, []string) error { return listModels(e, hub.FromEnv()) },
+	}
+	one := func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("want the name of one model, got %d", len(args))
+		}
+		return nil
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "pull NAME", Short: "Download a model, or what is missing of it", Args: one,
+		Long: "Pull downloads the newest version of a model into the cache." + exitHelp,
+		RunE: func(c *cobra.Command, args []string) error {
+			dir, err := newHub().Pull(c.Context(), args[0])
+			if err == nil {
+				_, err = fmt.Fprintln(e.out, dir)
+			}
+			return err
+		},
+	}, &cobra.Command{
+		Use: "rm NAME", Short: "Remove a model from the cache", Args: one,
+		Long: "Rm removes all that the cache holds of a model." + exitHelp,
+		RunE: func(_ *cobra.Command, args []string) error {
+			n, err := hub.FromEnv().Remove(args[0])
+			if err == nil {
+				_, err = fmt.Fprintf(e.out, "removed %s\n", show.Bytes(n))
+			}
+			return err
+		},
+	})
+	return c
+}
+
+func listModels(e env, h *hub.Client) error {
+	list, err := h.List()
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(e.out, "no Whisper model in %s: see verity models --help\n", h.Cache)
+		return err
+	}
+	t := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	for _, m := range list {
+		state := m.Dir
+		if state == "" {
+			state = "not whole: verity models pull " + m.Repo
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Repo, show.Bytes(m.Bytes), state)
+	}
+	return t.Flush()
+}
+
+// newHub returns a client that shows how far a download is.
+func newHub() *hub.Client {
+	h := hub.FromEnv()
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return h
+	}
+	var bar *progressbar.ProgressBar
+	current := ""
+	h.Progress = func(file string, done, total int64) {
+		if file != current {
+			current = file
+			bar = progressbar.NewOptions64(max(total, 1), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(file),
+				progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+		}
+		bar.Set64(min(done, bar.GetMax64())) // an error would be one of drawing
+	}
+	return h
+}
+
+// locate returns the file or directory of a model: what there is of that name, or
+// what the hub has.
+func locate(ctx context.Context, name string) (string, error) {
+	_, err := os.Stat(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return name, nil // opening it says what is wrong with it
+	}
+	repo, ok := hub.Repo(name)
+	if !ok || name == defaultModel { // a program without its model does not download it unasked
+		return "", noModel(name)
+	}
+	h := newHub()
+	if dir, ok := h.Find(name); ok {
+		return dir, nil
+	}
+	if !h.Offline {
+		slog.Warn("downloading", "model", repo, "to", h.Cache)
+	}
+	dir, err := h.Pull(ctx, name)
+	if err != nil && ctx.Err() == nil {
+		return "", fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched into %s: %w", name, h.Cache, err)
+	}
+	return dir, err
+}
+
+// partner returns the published assistant of a model that is in the cache, "" if
+// there is none.
+func partner(name string) string {
+	repo, ok := hub.Repo(name)
+	if !ok {
+		return ""
+	}
+	h := hub.FromEnv()
+	for _, p := range hub.Partners(repo) {
+		if _, ok := h.Find(p); ok {
+			return p
+		}
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"verity/internal/output"
+	"verity/internal/show"
+	"verity/transcript"
+)
+
+// A sink is where transcripts go.
+type sink interface {
+	// segment takes a segment as soon as it is known; bar gives way to it.
+	segment(bar *progress, s transcript.Segment) error
+
+	// finish takes the transcript of a file that is done.
+	finish(name string, t *transcript.Transcript) error
+}
+
+// errOutput is the cause when text cannot be written: no use to go on.
+var errOutput = errors.New("writing the text")
+
+func cannotWrite(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errOutput, err)
+}
+
+// lines writes the text of segments as they come.
+type lines struct {
+	w    io.Writer
+	line func(transcript.Segment) string
+}
+
+func (l lines) segment(bar *progress, s transcript.Segment) error {
+	bar.giveWay()
+	_, err := fmt.Fprintln(l.w, l.line(s))
+	return cannotWrite(err)
+}
+
+func (l lines) finish(string, *transcript.Transcript) error { return nil }
+
+// A document writes whole transcripts in one format.
+type document struct {
+	w         io.Writer
+	format    transcript.Format
+	subtitles transcript.Subtitles
+}
+
+func (d document) segment(*progress, transcript.Segment) error { return nil }
+
+func (d document) finish(_ string, t *transcript.Transcript) error {
+	return cannotWrite(d.subtitles.Write(d.w, d.format, t))
+}
+
+// A folder writes a file for every format and transcript.
+type folder struct {
+	dir       string
+	formats   []transcript.Format
+	subtitles transcript.Subtitles
+}
+
+// newFolder makes the directory and checks that all files can be written to it. No
+// two of them may be one file, and none may be an input.
+func newFolder(dir string, formats []transcript.Format, subtitles transcript.Subtitles, inputs []string) (folder, error) {
+	f := folder{dir, formats, subtitles}
+	from := make(map[string]string, len(inputs))
+	var outputs []string
+	for _, in := range inputs {
+		key := stem(in)
+		if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+			key = strings.ToLower(key) // one file on their disks
+		}
+		if other, taken := from[key]; taken {
+			return f, usagef("%s and %s would both be written to %s", show.Name(other), show.Name(in), show.Name(f.path(in, formats[0])))
+		}
+		from[key] = in
+		for _, format := range formats {
+			outputs = append(outputs, f.path(in, format))
+		}
+	}
+	if err := output.Dir(dir); err != nil {
+		return f, err
+	}
+	return f, output.Check(outputs, inputs)
+}
+
+// path is where the transcript of an input goes.
+func (f folder) path(input string, format transcript.Format) string {
+	return filepath.Join(f.dir, stem(input)+"."+string(format))
+}
+
+// stem is the name of a file without its directory and extension.
+func stem(name string) string {
+	if name == "-" {
+		return "stdin"
+	}
+	base := filepath.Base(name)
+	if s := strings.TrimSuffix(base, filepath.Ext(base)); s != "" {
+		return s
+	}
+	return base
+}
+
+func (f folder) segment(*progress, transcript.Segment) error { return nil }
+
+func (f folder) finish(name string, t *transcript.Transcript) error {
+	for _, format := range f.formats {
+		err := output.Write(f.path(name, format), nil, func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
+		if err != nil {
+			return cannotWrite(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"verity/internal/output"
+	"verity/plan"
+)
+
+const planHelp = `Plan tells what theory expects of an assistant: tokens a round, speed-up of decoding,
+operations and bytes a token, and the best draft length. A round drafts n tokens, at c
+steps of the model each, and verifies them in one pass; each is right with chance α:
+
+  tokens a round   E = (1 - α^(n+1)) / (1 - α)
+  speed-up         E / (c·n + V(n+1)),  V(m) the cost of a pass of m rows in steps
+  operations       (ĉ·n + n + 1) / E    over those of plain decoding
+  bytes            (b·n + 1) / E        likewise
+
+V is 1 where reading the weights is all that costs. What it is on this machine
+verity bench measures. (Leviathan et al. 2023, arXiv:2211.17192, sections 3.2 to 3.4.)
+
+--from takes what other commands write as JSON: of bench V, of compare α, c and V, of
+transcribe with an assistant α: the share of judged drafts that were accepted, or with
+--alpha-by overlap the mean of Σ min(p, q), which --measure-alpha measures and which
+is what rejection sampling would accept (corollary 3.6). --assistant-from takes a bench of the assistant; with
+one of the model it gives c, ĉ and b. What is given by a flag is not taken from a file.
+
+  verity plan --alpha 0.8 --cost 0.1
+  verity bench --size large-v2 --json > large.json
+  verity bench --size distil-large-v2 --precision int8 --json > distil.json
+  verity plan --alpha 0.8 --from large.json --assistant-from distil.json --plot plan.svg
+
+Exit status: 0 done, 1 a file cannot be read or written, 2 wrong usage.`
+
+// A planning is the plan command with its flags.
+type planning struct {
+	env
+	given plan.Assumptions
+	from  []string
+	small string
+	most  int
+	by    string
+	json  bool
+	plot  string
+}
+
+func planCommand(e env) *cobra.Command {
+	p := &planning{env: e}
+	c := &cobra.Command{
+		Use:   "plan [flags]",
+		Short: "Tell what theory expects of an assistant",
+		Long:  planHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return p.run(c) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.Float64Var(&p.given.Alpha, "alpha", 0.8, "`chance` α that a drafted token is accepted, 0 to 1")
+	f.Float64Var(&p.given.Cost, "cost", 0.1, "`steps` of the model that drafting a token costs: c")
+	f.Float64Var(&p.given.Operations, "operations", 0, "operations of a draft step over those of a step: ĉ (default c)")
+	f.Float64Var(&p.given.Bytes, "bytes", 0, "bytes of a draft step over those of a step: b (default c)")
+	f.IntVar(&p.most, "draft-tokens", 12, "longest draft to look at, 1 to 64")
+	f.StringArrayVar(&p.from, "from", nil, "`file` of JSON by bench, compare or transcribe; may be given again")
+	f.StringVar(&p.by, "alpha-by", "agreement", "which α of a file: agreement, or overlap, the mean of Σ min(p, q)")
+	f.StringVar(&p.small, "assistant-from", "", "`file` of JSON by bench of the assistant")
+	f.BoolVar(&p.json, "json", false, "write JSON (verity.plan/1)")
+	f.StringVar(&p.plot, "plot", "", "draw speed-ups to `file`, .svg or .png")
+	must(c.RegisterFlagCompletionFunc("alpha-by", cobra.FixedCompletions([]string{"agreement", "overlap"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.MarkFlagFilename("from", "json"))
+	must(c.MarkFlagFilename("assistant-from", "json"))
+	must(c.MarkFlagFilename("plot", "svg", "png"))
+	return c
+}
+
+func (p *planning) run(c *cobra.Command) error {
+	if p.most < 1 || p.most > 64 {
+		return usagef("--draft-tokens %d: want 1 to 64", p.most)
+	}
+	if p.by != "agreement" && p.by != "overlap" {
+		return usagef("--alpha-by %s: want agreement or overlap", p.by)
+	}
+	if ext := filepath.Ext(p.plot); p.plot != "" && ext != ".svg" && ext != ".png" {
+		return usagef("--plot %s: want a name that ends in .svg or .png", p.plot)
+	}
+	if err := output.Check([]string{p.plot}, append(slices.Clone(p.from), p.small)); err != nil {
+		return err
+	}
+	a, err := p.assume(func(flag string) bool { return c.Flags().Changed(flag) })
+	if err != nil {
+		return err
+	}
+	if err := a.Check(); err != nil {
+		var option *plan.OptionError
+		if errors.As(err, &option) {
+			return usagef("--%s %v: %s", strings.ToLower(option.Field), option.Value, option.Reason)
+		}
+		return err
+	}
+	if p.plot != "" {
+		b, err := plan.Draw(a, p.most, strings.TrimPrefix(filepath.Ext(p.plot), "."))
+		if err != nil {
+			return err
+		}
+		err = output.Write(p.plot, p.out, func(w io.Writer) error { _, err := w.Write(b); return err })
+		if err != nil {
+			return err
+		}
+	}
+	forecast := plan.New(a, p.most)
+	if p.json {
+		return json.NewEncoder(p.out).Encode(forecast)
+	}
+	return forecast.Write(p.out)
+}
+
+// assume puts flags and files together.
+func (p *planning) assume(changed func(flag string) bool) (plan.Assumptions, error) {
+	a := plan.Assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost, ByOverlap: p.by == "overlap"}
+	for _, name := range p.from {
+		if err := a.Read(name); err != nil {
+			return a, err
+		}
+	}
+	if p.small != "" {
+		err := a.ReadAssistant(p.small)
+		if errors.Is(err, plan.ErrNoModel) {
+			return a, usagef("--assistant-from: %w: name it with --from", err)
+		}
+		if err != nil {
+			return a, err
+		}
+	}
+	for flag, x := range map[string][2]*float64{
+		"alpha": {&a.Alpha, &p.given.Alpha}, "cost": {&a.Cost, &p.given.Cost},
+		"operations": {&a.Operations, &p.given.Operations}, "bytes": {&a.Bytes, &p.given.Bytes},
+	} {
+		if changed(flag) {
+			*x[0] = *x[1]
+		}
+	}
+	if a.Operations == 0 && !changed("operations") {
+		a.Operations = a.Cost
+	}
+	if a.Bytes == 0 && !changed("bytes") {
+		a.Bytes = a.Cost
+	}
+	return a, nil
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"verity/audio"
+	"verity/datasets"
+	"verity/internal/show"
+	"verity/model"
+	"verity/parallel"
+	"verity/quantize"
+	"verity/transcribe"
+)
+
+const quantizeHelp = `Quantize writes a checkpoint again in fewer bits. Matrices become groups of 32
+small integers with a scale each; norms, biases, positions and convolutions stay as
+they are. The result is a directory that --model takes, about as small as the bits say:
+
+  int8g32  8.5 bits a weight
+  mxfp6    6.25: OCP Microscaling with elements E2M3
+  int4     4.5, or 4.63 in layers where a zero for each group is worth it
+  mxfp4    4.25: OCP Microscaling with elements E2M1
+
+  verity quantize ~/whisper-small --to mxfp6 --out ~/whisper-small-mxfp6
+  verity quantize ~/whisper-small --to int4 --calibrate LibriSpeech/dev-clean --limit 50 \
+    --out ~/whisper-small-int4
+
+With --calibrate, the model transcribes a dataset first, and GPTQ rounds each layer so that its
+outputs on that speech change least. Take speech like that to be transcribed; a few
+minutes are enough. Without it, weights are rounded to nearest. The table
+tells how far the error of each layer lies below its outputs (or below its weights,
+without calibration), in decibels, beside that of rounding to nearest.
+
+A run that was stopped goes on where it was when it is started again with the same
+flags. A model at OUT that was quantised before is written over, no other is.
+
+Exit status: 0 done, 1 it could not be done, 2 wrong usage.`
+
+// A quantization is the quantize command with its flags.
+type quantization struct {
+	env
+	data    datasetFlags
+	opt     quantize.Options
+	method  string
+	dir     string
+	threads int
+	quiet   bool
+	bar     *progressbar.ProgressBar
+}
+
+func quantizeCommand(e env) *cobra.Command {
+	q := &quantization{env: e}
+	c := &cobra.Command{
+		Use:   "quantize MODEL --to FORMAT --out DIR",
+		Short: "Write a model in fewer bits",
+		Long:  quantizeHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one model, got %d", len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(c *cobra.Command, args []string) error { return q.run(c.Context(), args[0]) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&q.opt.Format, "to", "", "int8g32, int4, mxfp6 or mxfp4")
+	f.StringVar(&q.opt.Head, "head", "", "`format` of the token embedding, which is the vocabulary head too;\nthe same as --to if not given")
+	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and\nneeds --calibrate. gptq is the default with --calibrate")
+	f.StringVar(&q.data.path, "calibrate", "", "`path` of a dataset of speech, as eval takes it; no text is read")
+	f.StringVar(&q.data.opt.Split, "split", "", "calibrate only on rows whose field split has this `value`")
+	f.IntVar(&q.data.limit, "limit", 0, "calibrate on the first `number` of utterances only")
+	f.StringVarP(&q.dir, "out", "o", "", "`directory` to write to")
+	f.IntVar(&q.threads, "threads", 0, "`number` of threads; 0 means one for each core. The result does not depend on it")
+	f.BoolVarP(&q.quiet, "quiet", "q", false, "say nothing but errors")
+	must(c.MarkFlagDirname("out"))
+	for flag, values := range map[string][]string{"to": quantize.Formats(), "head": quantize.Formats(), "method": {"rtn", "gptq"}} {
+		must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	return c
+}
+
+func (q *quantization) check() error {
+	switch {
+	case q.opt.Format == "":
+		return usagef("--to FORMAT is needed: int8g32, int4, mxfp6 or mxfp4")
+	case q.dir == "":
+		return usagef("--out DIR is needed")
+	case q.threads < 0:
+		return usagef("--threads %d: must be 0 or more", q.threads)
+	case q.data.limit < 0:
+		return usagef("--limit %d: must be 0 or more", q.data.limit)
+	}
+	switch q.method {
+	case "":
+	case "rtn":
+		q.opt.Nearest = true
+	case "gptq":
+		if q.data.path == "" {
+			return usagef("--method gptq needs --calibrate DATASET")
+		}
+	default:
+		return usagef("--method %s: want rtn or gptq", q.method)
+	}
+	return nil
+}
+
+func (q *quantization) run(ctx context.Context, name string) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	c, err := openCheckpoint(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	q.opt.Pool = parallel.New(q.threads)
+	defer q.opt.Pool.Close()
+	if q.data.path != "" {
+		data, err := q.data.open()
+		if err != nil {
+			return err
+		}
+		q.opt.Made = fmt.Sprintf("%s %d", data.name, q.data.limit)
+		q.opt.Calibrate = func(ctx context.Context) error { return q.calibrate(ctx, c, data) }
+	}
+	q.opt.Progress = q.progress
+	began := time.Now()
+	layers, err := quantize.Write(ctx, c, q.dir, q.opt)
+	q.clear()
+	var option *quantize.OptionError
+	switch {
+	case errors.As(err, &option):
+		return usagef("--%s %v: %s", map[string]string{"Format": "to", "Head": "head"}[option.Field], option.Value, option.Reason)
+	case err != nil:
+		return err
+	case q.quiet:
+		return nil
+	}
+	return q.print(layers, c, time.Since(began))
+}
+
+// calibrate runs the model over the dataset.
+func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data *corpus) error {
+	m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Pool: q.opt.Pool})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	t, err := transcribe.New(m, transcribe.Options{})
+	if err != nil {
+		return err
+	}
+	done, total := 0, data.count(ctx)
+	for u, err := range data.all(ctx) {
+		var bad *datasets.RowError
+		switch {
+		case errors.As(err, &bad):
+			fmt.Fprintf(q.err, "left out: %v\n", err)
+			continue
+		case err != nil:
+			return err
+		}
+		if err := listenTo(ctx, t, u); err != nil {
+			return err
+		}
+		if done++; q.data.limit > 0 && done == q.data.limit {
+			break
+		}
+		q.show("listening", float64(done), float64(total))
+	}
+	q.clear()
+	return nil
+}
+
+// listenTo transcribes an utterance for what that shows.
+func listenTo(ctx context.Context, t *transcribe.Transcriber, u datasets.Utterance) error {
+	file, err := u.Audio.Open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	clip, err := audio.OpenReader(u.ID, file)
+	if err != nil {
+		return err
+	}
+	_, err = t.Transcribe(ctx, clip, transcribe.Watch{})
+	return err
+}
+
+func (q *quantization) progress(l quantize.Layer, done, total int64) {
+	q.show("rounding", float64(done), float64(total))
+}
+
+// show moves the bar.
+func (q *quantization) show(what string, done, total float64) {
+	if !q.errTerminal || q.quiet || !(total > 0) {
+		return
+	}
+	if q.bar == nil {
+		q.bar = progressbar.NewOptions64(1000, progressbar.OptionSetWriter(q.err), progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+	}
+	q.bar.Describe(what)
+	q.bar.Set64(min(999, int64(1000*done/total))) // an error would be one of drawing
+}
+
+func (q *quantization) clear() {
+	if q.bar != nil {
+		q.bar.Clear()
+		q.bar = nil
+	}
+}
+
+// print writes the table.
+func (q *quantization) print(layers []quantize.Layer, from *model.Checkpoint, took time.Duration) error {
+	t := tabwriter.NewWriter(q.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "weights\tformat\tbits\trtn, dB\tkept, dB\tmethod\t  ")
+	for _, l := range layers {
+		fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f\t%.1f\t%s\t  %s\n", show.Count(int(l.Weights)), l.Format, 8*float64(l.Bytes)/float64(l.Weights),
+			quantize.Decibels(l.Nearest), quantize.Decibels(l.Error), l.Method, l.Name)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	c, err := model.Open(context.Background(), q.dir)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	fmt.Fprintf(q.err, "%s: %s of weights, %s before; in %.1f s\n", filepath.Clean(q.dir), show.Bytes(c.Bytes()), show.Bytes(from.Bytes()), took.Seconds())
+	return nil
+}

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/eval"
+	"verity/internal/output"
+	"verity/internal/show"
+	"verity/report"
+	"verity/wer/normalize"
+)
+
+const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
+of records, or a directory that "verity eval" or "verity compare" has written, with
+all its shards. The first one is the baseline that every other is compared with.
+
+All records of a set must be of one run: shards of another model, assistant, dataset,
+code or other options are refused. If shards are missing, or one has not come to its
+end, what is there is scored, the report says so, and the exit status is 1.
+
+Texts are normalised before they are scored, as --normalizer says; auto means
+english for English and basic for every other language. The english one writes
+numbers as digits, so "one two three" is then one word.
+
+  verity report out
+  verity report --html report.html out/plain out/assisted
+  verity report --merge shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
+
+Exit status: 0 done, 1 some utterance has failed or a shard is missing, 2 wrong usage,
+3 the records of one model, dataset and set of options differ.`
+
+// reportFlags say how to score and where to write.
+type reportFlags struct {
+	normalizer string
+	json       bool
+	html       string
+	markdown   string
+	title      string
+}
+
+// reportFlagGroup is the title of the flags of a report.
+const reportFlagGroup = "Report"
+
+func (r *reportFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&r.normalizer, "normalizer", "auto", "how texts are normalized before scoring: auto, "+strings.Join(normalize.Names(), ", "))
+	f.BoolVar(&r.json, "json", false, "write JSON")
+	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no other file and no network")
+	f.StringVar(&r.markdown, "markdown", "", "write Markdown to `file`")
+	f.StringVar(&r.title, "title", "", "`heading` of page and Markdown")
+}
+
+func (r *reportFlags) complete(c *cobra.Command) {
+	must(c.RegisterFlagCompletionFunc("normalizer", cobra.FixedCompletions(append([]string{"auto"}, normalize.Names()...), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.MarkFlagFilename("html", "html"))
+	must(c.MarkFlagFilename("markdown", "md"))
+}
+
+// options says how to score.
+func (r *reportFlags) options() (report.Options, error) {
+	if r.normalizer != "auto" && !slices.Contains(normalize.Names(), r.normalizer) {
+		return report.Options{}, usagef("--normalizer %s: want auto, %s", r.normalizer, strings.Join(normalize.Names(), ", "))
+	}
+	return report.Options{Normalizer: r.normalizer}, nil
+}
+
+// check reports why the files that the flags name could not be written.
+func (r *reportFlags) check(inputs ...string) error {
+	if r.html == output.Stdout && r.markdown == output.Stdout {
+		return usagef("--html and --markdown: both on standard output")
+	}
+	return output.Check([]string{r.html, r.markdown}, inputs)
+}
+
+// write writes d where the flags say: to standard output as a table or as JSON, and
+// to files. The table comes first, so that a file that cannot be written costs
+// nothing else; it is left out if a file is standard output.
+func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
+	d.Title = r.title
+	var err error
+	switch {
+	case r.html == output.Stdout || r.markdown == output.Stdout:
+	case r.json:
+		err = json(e.out)
+	default:
+		err = d.Text(e.out, e.color())
+	}
+	for _, x := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{r.html, d.HTML}, {r.markdown, d.Markdown}} {
+		if x.name == "" {
+			continue
+		}
+		if problem := output.Write(x.name, e.out, x.write); problem != nil {
+			err = errors.Join(err, problem)
+		}
+	}
+	return err
+}
+
+// A reporting is the report command with its flags.
+type reporting struct {
+	env
+	report reportFlags
+	merge  bool
+}
+
+func reportCommand(e env) *cobra.Command {
+	r := &reporting{env: e}
+	c := &cobra.Command{
+		Use:   "report [flags] RECORDS...",
+		Short: "Score and compare records",
+		Long:  reportHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no records are named")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return r.run(args) },
+	}
+	r.report.register(c.Flags())
+	r.report.complete(c)
+	c.Flags().BoolVar(&r.merge, "merge", false, "take all arguments as shards of one run")
+	return c
+}
+
+func (r *reporting) run(args []string) error {
+	o, err := r.report.options()
+	if err != nil {
+		return err
+	}
+	files, err := findRecords(args, r.merge)
+	if err != nil {
+		return err
+	}
+	var inputs []string
+	for _, f := range files {
+		inputs = append(inputs, f.Paths...)
+	}
+	if err := r.report.check(inputs...); err != nil {
+		return err
+	}
+	d, err := documentOf(files, o)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
+		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
+	}
+	if err := r.report.write(r.env, d, d.JSON); err != nil {
+		return err
+	}
+	if len(d.Comparisons) > 0 {
+		for _, s := range d.Scores {
+			if overlaps(s) {
+				fmt.Fprintf(r.err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", s.Name)
+			}
+		}
+	}
+	return judged(d)
+}
+
+// findRecords says which files the arguments mean.
+func findRecords(args []string, merge bool) (all []report.Files, err error) {
+	for _, arg := range args {
+		f, err := report.Find(arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f...)
+	}
+	if !merge {
+		return all, nil
+	}
+	one := report.Files{Name: strings.Join(args, " + ")}
+	for _, f := range all {
+		one.Paths = append(one.Paths, f.Paths...)
+	}
+	return []report.Files{one}, nil
+}
+
+// overlaps reports whether utterances of a run were under way at once: what each
+// took then holds the time of its neighbours.
+func overlaps(s *report.Score) bool { return s.Elapsed < 0.99*s.Seconds.Total }
+
+// documentOf scores all sets and compares the first with every other.
+func documentOf(files []report.Files, o report.Options) (*report.Document, error) {
+	d := new(report.Document)
+	first, err := report.NewSet(files[0].Name, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 1 {
+		if err := first.AddAll(files[0], nil); err != nil {
+			return nil, err
+		}
+		d.Scores = append(d.Scores, first.Score())
+	}
+	for _, f := range files[1:] {
+		a, err := report.NewSet(files[0].Name, o)
+		if err != nil {
+			return nil, err
+		}
+		b, err := report.NewSet(f.Name, o)
+		if err != nil {
+			return nil, err
+		}
+		pairs, err := report.Join(files[0], f, a, b)
+		if err != nil {
+			return nil, err
+		}
+		if len(d.Scores) == 0 {
+			d.Scores = append(d.Scores, a.Score())
+		}
+		d.Scores = append(d.Scores, b.Score())
+		c := pairs.Comparison()
+		if !overlaps(d.Scores[0]) && !overlaps(b.Score()) {
+			c.Predicted = eval.Predict(d.Scores[0], b.Score())
+		}
+		d.Comparisons = append(d.Comparisons, c)
+	}
+	return d, nil
+}
+
+// mustAgree reports whether two runs are of one model with options that come to one
+// text: those of assistants do not matter.
+func mustAgree(p report.Pair[report.Run]) bool {
+	text := func(r report.Run) map[string]string {
+		o := maps.Clone(r.Options)
+		maps.DeleteFunc(o, func(name, _ string) bool {
+			return name == "assistant-precision" || strings.HasPrefix(name, "draft-")
+		})
+		return o
+	}
+	return p.Baseline.ModelID == p.Assisted.ModelID && p.Baseline.Dataset == p.Assisted.Dataset && maps.Equal(text(p.Baseline), text(p.Assisted))
+}
+
+// differText says how many utterances differ.
+func differText(n int) string {
+	if n == 1 {
+		return "1 utterance differs"
+	}
+	return show.Count(n) + " utterances differ"
+}
+
+// failedText says how many utterances have failed.
+func failedText(n int) string {
+	if n == 1 {
+		return "1 utterance has failed"
+	}
+	return show.Count(n) + " utterances have failed"
+}
+
+// judged turns what a document says into an exit status: 3 before 1. Two runs
+// that drafted nothing may be compared for their scores, so that is not an error.
+func judged(d *report.Document) error {
+	var faults []string
+	differ := false
+	for _, c := range d.Comparisons {
+		if c.Verdict == report.Different && mustAgree(c.Runs) {
+			faults, differ = append(faults, differText(c.Different)), true
+			break
+		}
+	}
+	failed := 0
+	for _, s := range d.Scores {
+		failed = max(failed, s.Failed)
+	}
+	if failed > 0 {
+		faults = append(faults, failedText(failed))
+	}
+	for _, s := range d.Scores {
+		if lacking := s.Incomplete(); lacking != "" {
+			faults = append(faults, "INCOMPLETE: "+s.Name+": "+lacking)
+		}
+	}
+	switch err := errors.New(strings.Join(faults, "; ")); {
+	case len(faults) == 0:
+		return nil
+	case differ:
+		return differsError{err}
+	default:
+		return err
+	}
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/kernel"
+	"verity/model"
+	"verity/parallel"
+	"verity/selftest"
+	"verity/tokenizer"
+)
+
+const selftestHelp = `Selftest checks on a model what Verity promises of every model: the same bits
+whatever rows share a pass, on any number of threads, in any batch of streams, with
+any draft at any temperature, and on every instruction set of this machine (by
+running itself again without the better ones). It says what it compared, and how
+many values.
+
+Plain Go is slow. With a model of more than 20 million weights it is held against
+the others on two decode steps and on some panels of every kind of matrix. Of a model
+of more than 500 million weights the others run three layers of the encoder.
+
+  verity selftest
+  verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
+
+Exit status: 0 every promise holds, 1 something failed, 2 wrong usage, 3 bits differ.`
+
+// So many weights are too many for plain Go, and for all checks within a minute.
+const lightFrom, shortFrom = 20_000_000, 500_000_000
+
+// largePositions is how many tokens the checks run over in a model that large.
+const largePositions = 12
+
+// A selfTest is the selftest command with its flags.
+type selfTest struct {
+	env
+	model  modelFlags
+	json   bool
+	digest string // full, short or light: print a digest and nothing else
+}
+
+func selftestCommand(e env) *cobra.Command {
+	t := &selfTest{env: e}
+	c := &cobra.Command{
+		Use:   "selftest [flags]",
+		Short: "Check the promises on a model",
+		Long:  selftestHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
+	}
+	addFlags(c, t.model.groups()...)
+	addFlags(c, flagGroup{commonFlags, func(f *pflag.FlagSet) {
+		f.BoolVar(&t.json, "json", false, "write JSON")
+		f.StringVar(&t.digest, "digest", "", "")
+	}})
+	t.model.complete(c)
+	must(c.Flags().MarkHidden("digest"))
+	return c
+}
+
+// A checked is a check as it is written.
+type checked struct {
+	Name    string  `json:"name"`
+	What    string  `json:"compared,omitempty"`
+	Values  int64   `json:"values"`
+	Seconds float64 `json:"seconds"`
+	Error   string  `json:"error,omitempty"`
+}
+
+func (t *selfTest) run(ctx context.Context) error {
+	if err := t.model.assistant.comparable(); err != nil {
+		return err
+	}
+	if err := checkThreads(t.model.threads); err != nil {
+		return err
+	}
+	if t.digest == short || t.digest == light {
+		return t.partDigest(ctx)
+	}
+	m, err := t.model.load(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	s := t.subject(m)
+	if t.digest != "" {
+		d, err := selftest.Full(ctx, s)
+		return t.printDigest(d, err)
+	}
+	var all []checked
+	var failed []error
+	note := func(c selftest.Check) {
+		out := checked{Name: c.Name, What: c.What, Values: c.Values, Seconds: c.Took.Seconds()}
+		if c.Err != nil {
+			out.Error = c.Err.Error()
+			failed = append(failed, fmt.Errorf("%s: %w", c.Name, c.Err))
+		}
+		all = append(all, out)
+		if !t.json {
+			t.print(out)
+		}
+	}
+	known, err := selftest.Run(ctx, s, note)
+	if err != nil {
+		return err
+	}
+	note(t.instructionSets(ctx, m, s, known))
+	if t.json {
+		return errors.Join(t.write(all), promise(failed))
+	}
+	return promise(failed)
+}
+
+// promise returns the failures; those of bits make the exit status 3.
+func promise(failed []error) error {
+	err := errors.Join(failed...)
+	if errors.Is(err, selftest.ErrDiffers) {
+		return differsError{err}
+	}
+	return err
+}
+
+func (t *selfTest) write(all []checked) error {
+	enc := json.NewEncoder(t.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Schema string    `json:"schema"`
+		Model  string    `json:"model"`
+		Checks []checked `json:"checks"`
+	}{"verity.selftest/1", t.model.name, all})
+}
+
+func (t *selfTest) print(c checked) {
+	verdict := "ok  "
+	text := fmt.Sprintf("%s; %d values, %.1f s", c.What, c.Values, c.Seconds)
+	if c.Error != "" {
+		verdict, text = "FAIL", c.Error
+	}
+	fmt.Fprintf(t.out, "%s  %-16s %s\n", verdict, c.Name, text)
+}
+
+// subject is the model under test.
+func (t *selfTest) subject(m *loaded) selftest.Subject {
+	s := selftest.Subject{Dims: m.Dims, Generation: m.Generation, Tokenizer: m.Tokenizer, Threads: m.Threads()}
+	s.Encoder, s.Decoder, s.Assistant = m.Encoder(), m.Decoder(), m.Assistant()
+	if m.checkpoint.Params() > shortFrom {
+		s.Positions = largePositions
+	}
+	return s
+}
+
+// The digests: of everything, of what the better instruction sets do of a large
+// model, and of what plain Go does of it.
+const full, short, light = "full", "short", "light"
+
+// instructionSets compares the digests of every instruction set of the machine
+// with those of the best, of which one is known.
+func (t *selfTest) instructionSets(ctx context.Context, m *loaded, s selftest.Subject, known selftest.Digest) selftest.Check {
+	begin, names := time.Now(), kernel.Implementations()
+	c := selftest.Check{Name: "instruction sets"}
+	c.What = "one digest of features and logits on " + strings.Join(names, ", ")
+	if len(names) == 1 {
+		c.What = "nothing: this machine has plain Go alone"
+		return c
+	}
+	digests := map[string]selftest.Digest{full: known}
+	for i := 1; i < len(names) && c.Err == nil; i++ {
+		kind := kindOf(names[i], m.checkpoint.Params())
+		here, have := digests[kind]
+		if !have {
+			if here, c.Err = part(ctx, kind, s, m.checkpoint, m.Pool()); c.Err != nil {
+				break
+			}
+			digests[kind] = here
+		}
+		there, err := t.elsewhere(ctx, kind, names[:i])
+		c.Values += here.Values
+		if err == nil && there != here {
+			err = fmt.Errorf("%w: %s digest %+v on %s, %+v on %s", selftest.ErrDiffers, kind, here, names[0], there, names[i])
+		}
+		c.Err = err
+	}
+	c.Took = time.Since(begin)
+	return c
+}
+
+// elsewhere runs this program again without some instruction sets.
+func (t *selfTest) elsewhere(ctx context.Context, kind string, without []string) (d selftest.Digest, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return d, err
+	}
+	cmd := exec.CommandContext(ctx, self, "selftest", "--digest", kind, "--assistant", "none",
+		"--model", t.model.name, "--precision", t.model.precision.String(), fmt.Sprintf("--threads=%d", t.model.threads))
+	const disable = "VERITY_DISABLE"
+	cmd.Env = append(os.Environ(), disable+"="+strings.Join(slices.Concat(without, []string{os.Getenv(disable)}), ","))
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := cmd.Run(); err != nil {
+		return d, fmt.Errorf("without %s: %w: %s", strings.Join(without, ", "), err, problem.String())
+	}
+	return d, json.Unmarshal(out.Bytes(), &d)
+}
+
+// kindOf returns the digest of a model of so many weights on an instruction set.
+func kindOf(implementation string, weights int64) string {
+	switch {
+	case implementation == "ref" && weights > lightFrom:
+		return light
+	case weights > shortFrom:
+		return short
+	}
+	return full
+}
+
+// part makes a digest of a part of the model.
+func part(ctx context.Context, kind string, s selftest.Subject, c *model.Checkpoint, pool *parallel.Pool) (selftest.Digest, error) {
+	store := s.Decoder.Precision()
+	if kind == light {
+		return selftest.Light(ctx, s, c, store)
+	}
+	return selftest.Short(ctx, s, c, encoder.Options{Pool: pool, Precision: store})
+}
+
+// partDigest prints a digest of a part. It loads no more than that needs.
+func (t *selfTest) partDigest(ctx context.Context) error {
+	c, err := openCheckpoint(ctx, t.model.name)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	pool := parallel.New(t.model.threads)
+	defer pool.Close()
+	s := selftest.Subject{Dims: c.Dims, Generation: c.Generation, Threads: pool.Threads()}
+	if c.Params() > shortFrom {
+		s.Positions = largePositions
+	}
+	if s.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
+		return err
+	}
+	if s.Decoder, err = decoder.New(c, decoder.Options{Pool: pool, Precision: t.model.precision.Precision}); err != nil {
+		return err
+	}
+	d, err := part(ctx, t.digest, s, c, pool)
+	return t.printDigest(d, err)
+}
+
+func (t *selfTest) printDigest(d selftest.Digest, err error) error {
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(t.out).Encode(d)
+}

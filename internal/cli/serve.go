@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/serve"
+)
+
+const serveHelp = `Serve answers OpenAI's audio API: clients of OpenAI's /v1/audio/transcriptions and
+/v1/audio/translations work with this server if they are given its address. A page
+at / transcribes files in a browser; /openapi.json describes the API, /metrics is
+for Prometheus.
+
+Requests that are transcribed at the same time share every pass over the weights.
+The text of each is, to the bit, what transcribe writes for the file alone.
+
+Only this machine can connect, unless --listen names another address; that needs
+--api-key-file or --allow-anyone. SIGTERM lets the requests that were accepted come
+to their end.
+
+  verity serve --model ~/whisper-small --precision int8
+  curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
+  verity serve --listen :8000 --api-key-file keys.txt`
+
+// A serving is the serve command with its flags.
+type serving struct {
+	env
+	model    modelFlags
+	decoding decodingFlags
+	log      logFlags
+	address  string
+	keyFile  string
+	anyone   bool
+	origins  []string
+	grace    time.Duration
+	maxMiB   int64
+	opt      serve.Options
+}
+
+func serveCommand(e env) *cobra.Command {
+	s := &serving{env: e, decoding: newDecodingFlags()}
+	c := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Answer OpenAI's audio API over HTTP",
+		Long:  serveHelp + exitHelp,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
+	}
+	addFlags(c,
+		flagGroup{commonFlags, s.model.registerModel},
+		flagGroup{commonFlags, s.register},
+		flagGroup{textFlags, s.decoding.registerLanguage},
+		flagGroup{textFlags, s.decoding.registerText},
+		flagGroup{qualityFlags, s.decoding.registerQuality},
+		flagGroup{speedFlags, s.model.registerSpeed},
+		flagGroup{speedFlags, s.registerLimits},
+		flagGroup{draftFlags, s.model.assistant.register},
+		flagGroup{logFlagGroup, s.log.register},
+	)
+	s.model.complete(c)
+	s.decoding.complete(c)
+	s.log.complete(c)
+	return c
+}
+
+func (s *serving) register(f *pflag.FlagSet) {
+	f.StringVar(&s.address, "listen", "127.0.0.1:8000", "`address` to listen on, host:port")
+	f.StringVar(&s.keyFile, "api-key-file", "", "`file` of the API keys that are accepted, one a line")
+	f.BoolVar(&s.anyone, "allow-anyone", false, "let other machines connect without a key")
+	f.StringSliceVar(&s.origins, "origin", nil, "web `origins` whose pages may call the server, as https://example.org, or *")
+}
+
+func (s *serving) registerLimits(f *pflag.FlagSet) {
+	f.IntVar(&s.opt.Turns, "batch", 4, "transcribe this `number` of requests at the same time: they share every pass over the weights")
+	f.IntVar(&s.opt.Waiting, "queue", 64, "`number` of requests that may wait; more are told to come back")
+	f.Int64Var(&s.maxMiB, "max-upload", 512, "largest upload in `MiB`")
+	f.StringVar(&s.opt.Sound.FFmpeg, "ffmpeg", audio.FFmpegNever, "`program` for sound that is not read here: never, auto for the installed ffmpeg, or a path. It knows formats that name other files: not for strangers' uploads")
+	f.DurationVar(&s.opt.MaxAudio, "max-audio", 6*time.Hour, "longest sound, as `time`")
+	f.DurationVar(&s.opt.Timeout, "timeout", 2*time.Hour, "most `time` for a request")
+	f.DurationVar(&s.grace, "grace", 10*time.Minute, "`time` that accepted requests have after SIGTERM")
+	f.StringVar(&s.opt.Spool, "spool", "", "`directory` for uploads while they are worked on; empty means that for temporary files")
+}
+
+func (s *serving) run(ctx context.Context) error {
+	logger, err := s.log.logger(s.err)
+	if err != nil {
+		return err
+	}
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", s.address) // before the model is loaded: an address in use is known at once
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	m, err := s.model.load(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	s.opt.Decoding, err = s.decoding.options(logger)
+	if err != nil {
+		return err
+	}
+	s.opt.Name, s.opt.Log = filepath.Base(m.checkpoint.Name), logger
+	server, err := serve.New(m.Model, s.opt)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "verity: serving %s on http://%s\n", s.opt.Name, listener.Addr())
+	return serve.Serve(ctx, server, func(h *http.Server) error { return h.Serve(listener) }, s.grace)
+}
+
+// prepare checks the flags that have to do with who may connect.
+func (s *serving) prepare() error {
+	s.opt.MaxBytes, s.opt.Origins = s.maxMiB<<20, s.origins
+	s.opt.MaxSpool = max(8<<30, s.opt.MaxBytes)
+	host, _, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
+	}
+	if s.keyFile != "" {
+		if s.opt.Keys, err = readKeys(s.keyFile); err != nil {
+			return err
+		}
+	}
+	if !loopback(host) && len(s.opt.Keys) == 0 && !s.anyone {
+		return usagef("--listen %s lets other machines connect: name --api-key-file, or --allow-anyone", s.address)
+	}
+	if len(s.opt.Keys) == 0 && !loopback(host) {
+		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// readKeys returns the lines of a file that are not empty.
+func readKeys(name string) (keys []string, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--api-key-file: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if key := strings.TrimSpace(lines.Text()); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		err = errors.New("there is no key in it")
+	}
+	if err = errors.Join(lines.Err(), err); err != nil {
+		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
+	}
+	return keys, nil
+}

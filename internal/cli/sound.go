@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+)
+
+// soundFlags say how sound files are opened.
+type soundFlags struct {
+	audio.Input
+}
+
+func (s *soundFlags) register(f *pflag.FlagSet) {
+	f.IntVar(&s.Channel, "channel", 0, "transcribe only the channel of this `number`, from 1; 0 means the mean of all")
+	f.StringVar(&s.FFmpeg, "ffmpeg", audio.FFmpegAuto, "`program` for sound that is not read here: auto for the installed ffmpeg,\nnever, or a path")
+}
+
+func (s *soundFlags) check() error {
+	if s.Channel < 0 {
+		return usagef("--channel %d: must be 0 or more", s.Channel)
+	}
+	return nil
+}
+
+// open opens a sound file; "-" is standard input. A pipe may be silent for ever,
+// so whoever reads it is left behind when ctx ends.
+func (s *soundFlags) open(ctx context.Context, e env, name string) (*audio.Clip, error) {
+	type opened struct {
+		clip *audio.Clip
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		var o opened
+		if name == "-" {
+			o.clip, o.err = s.OpenReader(ctx, "standard input", e.in)
+		} else {
+			o.clip, o.err = s.Open(ctx, name)
+		}
+		done <- o
+	}()
+	select {
+	case o := <-done:
+		return o.clip, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// nearest returns the candidates that a misspelt word may mean: those it begins, and
+// those that few edits make of it, the nearest first.
+func nearest(word string, candidates []string) (near []string) {
+	const most = 2 // edits; one in a short word
+	limit := min(most, max(1, len(word)/3))
+	edits := map[string]int{}
+	for _, c := range candidates {
+		n := editDistance(word, c)
+		if strings.HasPrefix(c, word) && len(word) > 2 {
+			n = min(n, 1)
+		}
+		if n <= limit {
+			near, edits[c] = append(near, c), n
+		}
+	}
+	slices.SortStableFunc(near, func(a, b string) int { return edits[a] - edits[b] })
+	return near[:min(len(near), 3)]
+}
+
+// editDistance returns how many insertions, deletions and substitutions of bytes
+// turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			above := row[j+1]
+			row[j+1] = min(above+1, row[j]+1, diagonal+cost)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}
+
+// didYouMean is the end of an error about an unknown word; empty without a candidate.
+func didYouMean(near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// flagError makes an error of parsing flags one of usage, with what was meant if the
+// flag does not exist.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		name := string(dashes(nil, unknown.GetSpecifiedName()))
+		var near []string
+		for _, n := range nearest(name, flagNames(c)) {
+			near = append(near, "--"+n)
+		}
+		return usagef("there is no flag --%s%s", name, didYouMean(near))
+	case errors.As(err, &value):
+		return usagef("--%s %s: %w", value.GetFlag().Name, value.GetValue(), plain(value.Unwrap(), value.GetFlag()))
+	}
+	return usageError{err}
+}
+
+// plain replaces the errors of package strconv, which name its functions.
+func plain(err error, f *pflag.Flag) error {
+	if !strings.Contains(err.Error(), "strconv.") {
+		return err
+	}
+	want := map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "float32": "a number", "bool": "true or false"}
+	return fmt.Errorf("want %s", want[f.Value.Type()])
+}
+
+func flagNames(c *cobra.Command) (names []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// dashes lets flags be written as Python's are: --output_format.
+func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"verity/internal/show"
+	"verity/parallel"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// A job is one of several files that are transcribed at the same time.
+type job struct {
+	name     string
+	segments feed
+	result   *transcript.Transcript
+	err      error
+}
+
+// together transcribes t.batch files at a time, whose decoding shares every pass
+// over the weights. The text comes in the order of files, as if one came after
+// the other, and is the same.
+func (t *transcribing) together(ctx context.Context, files []string, out sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	jobs := make([]*job, len(files))
+	for i, name := range files {
+		jobs[i] = &job{name: name}
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { t.work(ctx, jobs) })
+
+	bar := t.newProgress(fmt.Sprintf("%d files", len(files)))
+	defer bar.clear()
+	failed := 0
+	for i, j := range jobs {
+		if !t.log.quiet {
+			bar.giveWay()
+			fmt.Fprintf(t.err, "%s:\n", show.Name(j.name))
+		}
+		err := j.show(bar, out)
+		bar.set(float64(i+1), float64(len(jobs)))
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errOutput):
+			return err
+		case err != nil:
+			bar.giveWay()
+			t.complain(files, fmt.Sprintf("verity transcribe: %v", err))
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d files failed", failed, len(files))
+	}
+	return nil
+}
+
+// work runs the jobs, t.batch of them at a time.
+func (t *transcribing) work(ctx context.Context, jobs []*job) {
+	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
+		defer j.segments.close()
+		j.result, j.err = t.listen(ctx, j)
+		return nil
+	}) {
+	}
+}
+
+func (t *transcribing) listen(ctx context.Context, j *job) (*transcript.Transcript, error) {
+	clip, err := t.sound.open(ctx, t.env, j.name)
+	if err != nil {
+		return nil, err
+	}
+	defer clip.Close()
+	tr, err := t.transcribe.Transcribe(ctx, clip, transcribe.Watch{Segment: j.segments.put})
+	if err != nil {
+		return nil, inFile(j.name, err)
+	}
+	return tr, nil
+}
+
+// show writes a job's text as it comes, and waits for its end.
+func (j *job) show(bar *progress, out sink) error {
+	for s := range j.segments.all {
+		if err := out.segment(bar, s); err != nil {
+			return err
+		}
+	}
+	if j.err != nil {
+		return j.err
+	}
+	bar.clear()
+	return out.finish(j.name, j.result)
+}
+
+// A feed passes segments from the goroutine that hears them to the one that
+// writes them, which may be busy with another file for long. The zero value is
+// ready.
+type feed struct {
+	mu     sync.Mutex
+	more   sync.Cond
+	list   []transcript.Segment
+	closed bool
+}
+
+func (f *feed) put(s transcript.Segment) { f.change(func() { f.list = append(f.list, s) }) }
+func (f *feed) close()                   { f.change(func() { f.closed = true }) }
+
+func (f *feed) change(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.more.L = &f.mu
+	do()
+	f.more.Broadcast()
+}
+
+// all yields the segments until the feed is closed.
+func (f *feed) all(yield func(transcript.Segment) bool) {
+	for i := 0; ; i++ {
+		f.mu.Lock()
+		f.more.L = &f.mu
+		for i >= len(f.list) && !f.closed {
+			f.more.Wait()
+		}
+		if i >= len(f.list) {
+			f.mu.Unlock()
+			return
+		}
+		s := f.list[i]
+		f.mu.Unlock()
+		if !yield(s) {
+			return
+		}
+	}
+}
