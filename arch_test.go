@@ -41,15 +41,15 @@ var plan = map[string]room{
 
 	"wer":           {"alignment and rates; needs no engine", nil},
 	"wer/normalize": {"text normalisers; need no engine", nil},
-	"datasets":      {"utterances from folders and manifests; no decoding", nil},
+	"datasets":      {"utterances from folders and manifests; no decoding", []string{"internal/input"}},
 
 	"selftest": {"the promises of the design, on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
 
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
-	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
+	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/input", "internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
 	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer"}},
-	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/output", "internal/show", "report"}},
+	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
 	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "tokenizer", "transcribe", "transcript"}},
 	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
@@ -77,6 +77,7 @@ var plan = map[string]room{
 	"internal/weights":     {"mapped files of named tensors, for all formats; their faults become errors", []string{"internal/sniff", "internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
 	"internal/zlibsize":    {"zlib's own byte counts, which a gate compares with a threshold; Go's differ", nil},
+	"internal/input":       {"files that people name: regular ones only, and reads that end with their context", nil},
 	"internal/output":      {"every file the program writes, but records: whole or not at all, never an input", nil},
 	"internal/show":        {"numbers and names for people; one way for each kind", nil},
 	"internal/golden":      {"test only: what upstream wrote", []string{"internal/tensor"}},

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,19 +11,21 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"verity/internal/input"
 )
 
 var errNoTranscript = errors.New("audio without a transcript")
 
 // readLibriSpeech reads one *.trans.txt. Audio files beside it that it does not
 // name are reported at its end.
-func readLibriSpeech(d *Dataset, file string, rows sink) error {
+func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) error {
 	folder := filepath.Dir(file)
 	audio, err := audioIn(folder)
 	if err != nil {
 		return err
 	}
-	err = eachLine(file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+	err = eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
 		id, text, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		u := Utterance{ID: id, Text: strings.TrimSpace(text), Lang: "en"}
 		u.Speaker, _, _ = strings.Cut(id, "-")
@@ -91,17 +94,20 @@ func audioIn(folder string) (map[string]string, error) {
 }
 
 // readBeside reads the text beside one audio file.
-func readBeside(d *Dataset, file string, rows sink) error {
+func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 	stem := strings.TrimSuffix(file, filepath.Ext(file))
 	u := Utterance{ID: d.relative(file)}
 	var err error
-	if u.Text, err = readText(stem+".txt", d.options.MaxLine); err == nil {
+	if u.Text, err = readText(ctx, stem+".txt", d.options.MaxLine); err == nil {
 		err = d.options.spoken(u.Text)
 	}
 	if err == nil {
 		u.Audio, err = existing(file)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		u = Utterance{}
 		err = &RowError{File: file, Err: err}
 	}
@@ -112,13 +118,13 @@ func readBeside(d *Dataset, file string, rows sink) error {
 }
 
 // readText reads a whole text file without the white space around it.
-func readText(file string, limit int) (string, error) {
-	in, err := os.Open(file)
+func readText(ctx context.Context, file string, limit int) (string, error) {
+	in, err := input.Open(ctx, file)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", errNoTranscript
 	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, int64(limit)+1))

@@ -113,8 +113,8 @@ type sink func(u Utterance, err error) bool
 var errStop = errors.New("stop")
 
 // A reader reads one file of a dataset. It gives broken rows to the sink and
-// returns an error only if the rest of the file cannot be read.
-type reader func(d *Dataset, file string, rows sink) error
+// returns an error only if the rest of the file cannot be read, as when ctx has ended.
+type reader func(ctx context.Context, d *Dataset, file string, rows sink) error
 
 var formats = map[string]reader{
 	"librispeech": readLibriSpeech,
@@ -145,7 +145,7 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			return yield(u, err)
 		}
 		for _, file := range d.Files {
-			err := formats[d.Format](d, file, rows)
+			err := formats[d.Format](ctx, d, file, rows)
 			if err == errStop {
 				return
 			}

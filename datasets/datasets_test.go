@@ -37,7 +37,7 @@ func tree(t testing.TB, files ...string) string {
 // "!" and the error. Paths are relative to root.
 func listing(t testing.TB, root, path string, o Options) []string {
 	t.Helper()
-	d, err := Open(filepath.Join(root, path), o)
+	d, err := Open(t.Context(), filepath.Join(root, path), o)
 	if err != nil {
 		return []string{"open: " + strings.ReplaceAll(err.Error(), root+"/", "")}
 	}
@@ -164,7 +164,7 @@ func TestFormats(t *testing.T) {
 
 // TestPyarrow reads a file written by pyarrow, which is what Hugging Face uses.
 func TestPyarrow(t *testing.T) {
-	d, err := Open("testdata/pyarrow.parquet", Options{})
+	d, err := Open(t.Context(), "testdata/pyarrow.parquet", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestParquetColumns(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	d, _ := Open(file, Options{Audio: "clip", Text: "said"})
+	d, _ := Open(t.Context(), file, Options{Audio: "clip", Text: "said"})
 	for u, err := range d.All(t.Context()) {
 		if err != nil || fmt.Sprint(u.Extra["take"], " ", u.Extra["good"]) != "1.5 true" {
 			t.Errorf("Extra = %v", u.Extra)
@@ -245,7 +245,7 @@ func TestSharedCorpora(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.path, func(t *testing.T) {
-			d, err := Open(filepath.Join(shared, tt.path), Options{})
+			d, err := Open(t.Context(), filepath.Join(shared, tt.path), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -295,7 +295,7 @@ func TestEmptyText(t *testing.T) {
 	for _, tt := range tests {
 		root := tree(t, tt.files...)
 		for _, allow := range []bool{false, true} {
-			d, err := Open(root, Options{Format: tt.format, AllowEmpty: allow})
+			d, err := Open(t.Context(), root, Options{Format: tt.format, AllowEmpty: allow})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -334,7 +334,7 @@ func TestMended(t *testing.T) {
 	}
 	ids := func(manifest string) string {
 		root := tree(t, "m.jsonl", manifest, "a.wav", "")
-		d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+		d, err := Open(t.Context(), filepath.Join(root, "m.jsonl"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,7 +361,7 @@ func TestParts(t *testing.T) {
 {"audio_filepath":"a.wav","offset":null,"duration":9,"text":"z"}
 {"audio_filepath":"a.wav","offset":0,"text":"z"}
 {"audio_filepath":"a.wav","id":"own","offset":1,"duration":1,"text":"z"}`)
-	d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+	d, err := Open(t.Context(), filepath.Join(root, "m.jsonl"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +395,7 @@ func TestCheckSplit(t *testing.T) {
 		{"empty.jsonl", "test", `no row is of split "test": none has a field split`},
 	}
 	for _, tt := range tests {
-		d, err := Open(filepath.Join(root, tt.file), Options{Split: tt.split})
+		d, err := Open(t.Context(), filepath.Join(root, tt.file), Options{Split: tt.split})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,17 +408,17 @@ func TestCheckSplit(t *testing.T) {
 		}
 	}
 	var split *SplitError
-	if _, err := Open(root, Options{Format: "folder"}); err != nil {
+	if _, err := Open(t.Context(), root, Options{Format: "folder"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Open(tree(t, "a.wav", ""), Options{Split: "x"}); !errors.As(err, &split) {
+	if _, err := Open(t.Context(), tree(t, "a.wav", ""), Options{Split: "x"}); !errors.As(err, &split) {
 		t.Errorf("a split of a folder: %v, want a SplitError", err)
 	}
 }
 
 func TestAllStops(t *testing.T) {
 	root := tree(t, "m.jsonl", strings.Repeat(`{"audio":"a.wav","text":"x"}`+"\n", 100), "a.wav", "")
-	d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+	d, err := Open(t.Context(), filepath.Join(root, "m.jsonl"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,7 @@ func TestIDsAreUnique(t *testing.T) {
 func TestFooter(t *testing.T) {
 	for _, content := range []string{"PAR1\x00\x00\xfe\xf9PAR1", "PAR1\x01\x00\x00\x00PAR1", "PAR1", ""} {
 		root := tree(t, "rows", content, "a.wav", "")
-		d, err := Open(filepath.Join(root, "rows"), Options{Format: "parquet"})
+		d, err := Open(t.Context(), filepath.Join(root, "rows"), Options{Format: "parquet"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -491,7 +491,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		root := tree(t, "rows", string(content), "a.wav", "", "clips/b.wav", "")
-		d, err := Open(filepath.Join(root, "rows"), Options{Format: kind, MaxLine: 4096})
+		d, err := Open(t.Context(), filepath.Join(root, "rows"), Options{Format: kind, MaxLine: 4096})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -514,7 +514,7 @@ func FuzzManifest(f *testing.F) {
 func BenchmarkManifest(b *testing.B) {
 	row := `{"audio_filepath": "a.wav", "duration": 1.5, "text": "the quick brown fox jumped over the lazy dog", "speaker": "s1"}` + "\n"
 	root := tree(b, "m.jsonl", strings.Repeat(row, 10000), "a.wav", "")
-	d, err := Open(filepath.Join(root, "m.jsonl"), Options{})
+	d, err := Open(b.Context(), filepath.Join(root, "m.jsonl"), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -555,4 +555,63 @@ func TestDamagedParquet(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d damaged files had no good row", unreadable, (len(sound)+step-1)/step)
+}
+
+// TestInterrupt opens and reads with a context that has ended, and with one that ends
+// inside a line that never does: a sparse file of 1 TB.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	row := `{"audio":"a.wav","text":"x","split":"train"}` + "\n"
+	for name, text := range map[string]string{"a.wav": "RIFF", "a.txt": "x", "m.jsonl": strings.Repeat(row, 1000), "odd": row} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	endless := filepath.Join(dir, "endless.jsonl")
+	if err := os.WriteFile(endless, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(endless, 1<<40); err != nil {
+		t.Skip("SKIPPED: no sparse files here: ", err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, path := range []string{dir, filepath.Join(dir, "odd")} {
+		if _, err := Open(over, path, Options{}); err != context.Canceled {
+			t.Errorf("Open(%s) after the end of its context: got %v", path, err)
+		}
+	}
+	for _, tt := range []struct {
+		path   string
+		format string
+	}{{filepath.Join(dir, "m.jsonl"), ""}, {endless, ""}, {endless, "tsv"}, {endless, "librispeech"}, {dir, "folder"}} {
+		d, err := Open(t.Context(), tt.path, Options{Format: tt.format, Split: map[string]string{"": "test"}[tt.format]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, ctx := range map[string]context.Context{"before": over, "within": &looked{Context: t.Context(), left: 20}} {
+			if tt.path != endless && name == "within" {
+				continue
+			}
+			if err := d.CheckSplit(ctx); tt.format == "" && err != context.Canceled {
+				t.Errorf("CheckSplit of %s, interrupted %s: got %v", tt.path, name, err)
+			}
+			if c, err := d.Count(ctx); err != context.Canceled || c.Utterances > 0 {
+				t.Errorf("Count of %s, interrupted %s: got %+v, %v", tt.path, name, c, err)
+			}
+		}
+	}
+}
+
+// A looked is a context that ends when it has been looked at so many times.
+type looked struct {
+	context.Context
+	left int
+}
+
+func (c *looked) Err() error {
+	if c.left--; c.left >= 0 {
+		return nil
+	}
+	return context.Canceled
 }

@@ -23,7 +23,7 @@ func ExampleOpen() {
 {"audio_filepath": "lost.wav", "duration": 1, "text": "good night"}
 `), 0o644)
 
-	d, err := datasets.Open(dir, datasets.Options{})
+	d, err := datasets.Open(context.Background(), dir, datasets.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,11 +3,13 @@ package datasets
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"unicode/utf8"
+
+	"verity/internal/input"
 )
 
 var (
@@ -18,8 +20,8 @@ var (
 // eachLine calls f with every line of file that is not blank, without its end.
 // The bytes are valid until the next call. A line that is too long or not UTF-8
 // comes as an error. f reports whether to go on.
-func eachLine(file string, limit int, f func(n int, line []byte, err error) bool) error {
-	in, err := os.Open(file)
+func eachLine(ctx context.Context, file string, limit int, f func(n int, line []byte, err error) bool) error {
+	in, err := input.Open(ctx, file)
 	if err != nil {
 		return err
 	}

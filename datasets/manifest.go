@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +12,9 @@ import (
 )
 
 // readJSONL reads a manifest with one JSON object per line.
-func readJSONL(d *Dataset, file string, rows sink) error {
+func readJSONL(ctx context.Context, d *Dataset, file string, rows sink) error {
 	source := func(name string) (Source, error) { return existing(resolve(file, name)) }
-	return eachLine(file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+	return eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
 		var f fields
 		if err == nil {
 			f, err = parseJSON(line)
@@ -83,7 +84,7 @@ func depth(line []byte) int {
 
 // readTSV reads a table whose first line names the columns. Audio is beside it,
 // or in clips as Common Voice has it.
-func readTSV(d *Dataset, file string, rows sink) error {
+func readTSV(ctx context.Context, d *Dataset, file string, rows sink) error {
 	source := func(name string) (Source, error) {
 		s, err := existing(resolve(file, name))
 		if err != nil && !filepath.IsAbs(name) {
@@ -95,7 +96,7 @@ func readTSV(d *Dataset, file string, rows sink) error {
 	}
 	var columns []string
 	var bad error // why the table cannot be read
-	err := eachLine(file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+	err := eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
 		if columns == nil {
 			if bad = err; bad == nil {
 				columns, bad = d.header(string(line))

@@ -2,6 +2,8 @@ package datasets
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"verity/internal/input"
 )
 
 // audioEndings are those of files that a folder without a manifest may hold.
@@ -22,8 +26,8 @@ func isAudio(name string) bool { return slices.Contains(audioEndings, ending(nam
 
 // Open finds out what kind of dataset is at path, a file or a folder, and where
 // its rows are. It reads none. String of the result says what was found; the
-// error says what was looked for.
-func Open(path string, o Options) (*Dataset, error) {
+// error says what was looked for, or is the cause that ended ctx.
+func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -42,13 +46,16 @@ func Open(path string, o Options) (*Dataset, error) {
 	var d *Dataset
 	switch {
 	case info.IsDir():
-		d, err = openFolder(path, real, o)
+		d, err = openFolder(ctx, path, real, o)
 	case info.Mode().IsRegular():
-		d, err = openFile(path, o)
+		d, err = openFile(ctx, path, o)
 	default: // it might never end, and is read twice
-		err = errors.New("it is not a regular file")
+		err = input.ErrNotRegular
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
 		return nil, fmt.Errorf("dataset %s: %w", path, err)
 	}
 	if o.Split != "" && d.Format != "jsonl" && d.Format != "tsv" {
@@ -58,7 +65,7 @@ func Open(path string, o Options) (*Dataset, error) {
 }
 
 // openFile decides by the ending, then by the first bytes.
-func openFile(path string, o Options) (*Dataset, error) {
+func openFile(ctx context.Context, path string, o Options) (*Dataset, error) {
 	d := &Dataset{Format: o.Format, Root: filepath.Dir(path), Files: []string{path}, options: o}
 	switch {
 	case d.Format != "":
@@ -71,7 +78,7 @@ func openFile(path string, o Options) (*Dataset, error) {
 	case strings.HasSuffix(path, ".trans.txt"):
 		d.Format = "librispeech"
 	default:
-		head, err := firstBytes(path)
+		head, err := firstBytes(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -87,8 +94,8 @@ func openFile(path string, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-func firstBytes(path string) ([]byte, error) {
-	f, err := os.Open(path)
+func firstBytes(ctx context.Context, path string) ([]byte, error) {
+	f, err := input.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +110,8 @@ func firstBytes(path string) ([]byte, error) {
 
 // openFolder decides by the files below. A manifest.jsonl at the top goes first:
 // who wrote it meant it.
-func openFolder(path, real string, o Options) (*Dataset, error) {
-	found, err := listFiles(path, real)
+func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, error) {
+	found, err := listFiles(ctx, path, real)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +151,10 @@ type files struct {
 // listFiles walks the folder real in the order of names and lists what it finds
 // as being in path. Hidden files and folders, and links to folders, are passed
 // over.
-func listFiles(path, real string) (files, error) {
+func listFiles(ctx context.Context, path, real string) (files, error) {
 	var f files
 	err := filepath.WalkDir(real, func(p string, e fs.DirEntry, err error) error {
-		if err != nil {
+		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 			return err
 		}
 		if p != real && strings.HasPrefix(e.Name(), ".") {

@@ -2,23 +2,25 @@ package datasets
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+
+	"verity/internal/input"
 )
 
 // readParquet reads one Parquet file, row group by row group and page by page, so
 // that memory is bounded by a page of each column.
-func readParquet(d *Dataset, file string, rows sink) error {
-	in, err := os.Open(file)
+func readParquet(ctx context.Context, d *Dataset, file string, rows sink) error {
+	in, err := input.Open(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -59,15 +61,11 @@ type parquetTable struct {
 	others map[string]parquet.LeafColumn // text and all other strings and numbers
 }
 
-func openParquet(d *Dataset, in *os.File) (*parquetTable, error) {
-	info, err := in.Stat()
-	if err != nil {
+func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
+	if err := checkFooter(in, in.Size()); err != nil {
 		return nil, err
 	}
-	if err := checkFooter(in, info.Size()); err != nil {
-		return nil, err
-	}
-	f, err := parquet.OpenFile(in, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquet.OpenFile(in, in.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 	}
 	c := comparison{CompareOptions: o, arms: arms, pairs: report.NewPairs(a, b)}
 	c.pairs.Timed = true
-	if c.logs, err = openPairLogs(o.Dir, o.Runs, c.found); err != nil {
+	if c.logs, err = openPairLogs(o.Dir, o.Runs, func(a, b *report.Record) error { return c.found(ctx, a, b) }); err != nil {
 		return nil, err
 	}
 	defer c.logs.close()
@@ -107,8 +107,8 @@ type comparison struct {
 
 // found takes in a pair of an earlier run. Where utterances ran one at a time, the
 // records hold what they took; times of a group are not kept.
-func (c *comparison) found(a, b *report.Record) error {
-	what, err := c.pairs.Resume(a, b, c.Batch <= 1)
+func (c *comparison) found(ctx context.Context, a, b *report.Record) error {
+	what, err := c.pairs.Resume(ctx, a, b, c.Batch <= 1)
 	if err == nil && c.Watch != nil {
 		c.Watch(a, b, what)
 	}
@@ -194,7 +194,7 @@ func (c *comparison) pair(ctx context.Context, group []item) error {
 		}
 	}
 	for i := range group {
-		if err := c.add(typical(a[i], b[i])); err != nil {
+		if err := c.add(ctx, a[i], b[i]); err != nil {
 			return err
 		}
 	}
@@ -267,8 +267,10 @@ func median(r []*report.Record) *report.Record {
 	return r[(len(r)-1)/2]
 }
 
-func (c *comparison) add(a, b *report.Record) error {
-	what, err := c.pairs.Add(a, b)
+// add takes in the records of all runs of an utterance.
+func (c *comparison) add(ctx context.Context, all, others []*report.Record) error {
+	a, b := typical(all, others)
+	what, err := c.pairs.Add(ctx, a, b)
 	if err != nil {
 		return err
 	}

@@ -314,7 +314,7 @@ func TestShards(t *testing.T) {
 		t.Fatalf("Find = %v, %v", files, err)
 	}
 	got := map[string]string{}
-	for r, err := range files[0].Records() {
+	for r, err := range files[0].Records(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

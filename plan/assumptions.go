@@ -1,13 +1,15 @@
 package plan
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 
 	"verity/assistant"
 	"verity/bench"
+	"verity/internal/input"
 	"verity/internal/show"
 	"verity/report"
 )
@@ -145,16 +147,15 @@ const maxMeasured = 64 << 20
 
 // readBounded reads a regular file that is not too large: others might never end.
 func readBounded(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: it is not a regular file", name)
-	case info.Size() > maxMeasured:
-		return nil, fmt.Errorf("%s: it has %s, JSON of a measurement at most %s", name, show.Bytes(info.Size()), show.Bytes(maxMeasured))
+	f, err := input.Open(context.Background(), name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return os.ReadFile(name)
+	defer f.Close()
+	if f.Size() > maxMeasured {
+		return nil, fmt.Errorf("%s: it has %s, JSON of a measurement at most %s", name, show.Bytes(f.Size()), show.Bytes(maxMeasured))
+	}
+	return io.ReadAll(io.LimitReader(f, maxMeasured))
 }
 
 func readMeasured(name string) (*measured, error) {

@@ -141,7 +141,7 @@ func BenchmarkReport(b *testing.B) {
 		{"score", func() error {
 			s, err := NewSet("crowd", o)
 			if err == nil {
-				err = s.AddAll(one, nil)
+				err = s.AddAll(b.Context(), one, nil)
 			}
 			if err == nil {
 				s.Score()
@@ -157,7 +157,7 @@ func BenchmarkReport(b *testing.B) {
 			if err != nil {
 				return err
 			}
-			p, err := Join(one, one, x, y)
+			p, err := Join(b.Context(), one, one, x, y)
 			if err == nil {
 				p.Comparison()
 			}

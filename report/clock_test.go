@@ -35,7 +35,7 @@ func TestDraftedInARepetition(t *testing.T) {
 	second := Pair[float64]{2, 1}
 	p.Time(1, []*Record{x}, []*Record{y}, second, second)
 	p.Time(1, []*Record{x}, []*Record{&drafting}, second, second)
-	if _, err := p.Add(x, y); err != nil {
+	if _, err := p.Add(t.Context(), x, y); err != nil {
 		t.Fatal(err)
 	}
 	c := p.Comparison()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -149,15 +150,15 @@ func NewPairs(baseline, assisted *Set) *Pairs { return &Pairs{Baseline: baseline
 
 // Add takes in the two records of one utterance. It returns what differs between
 // them, nothing if they are identical or if both have failed.
-func (p *Pairs) Add(baseline, assisted *Record) ([]string, error) {
+func (p *Pairs) Add(ctx context.Context, baseline, assisted *Record) ([]string, error) {
 	if baseline.ID != assisted.ID {
 		return nil, fmt.Errorf("utterance %s is paired with %s", baseline.ID, assisted.ID)
 	}
-	a, err := p.Baseline.Add(baseline)
+	a, err := p.Baseline.Add(ctx, baseline)
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.Assisted.Add(assisted)
+	b, err := p.Assisted.Add(ctx, assisted)
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +169,8 @@ func (p *Pairs) Add(baseline, assisted *Record) ([]string, error) {
 
 // Resume is Add for a pair of an earlier run of this comparison. If timed is set, the
 // times in the records are those of a pair of runs.
-func (p *Pairs) Resume(baseline, assisted *Record, timed bool) ([]string, error) {
-	what, err := p.Add(baseline, assisted)
+func (p *Pairs) Resume(ctx context.Context, baseline, assisted *Record, timed bool) ([]string, error) {
+	what, err := p.Add(ctx, baseline, assisted)
 	if err != nil {
 		return nil, err
 	}

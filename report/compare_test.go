@@ -149,7 +149,7 @@ func TestJoin(t *testing.T) {
 
 	x, _ := NewSet("a", Options{Normalizer: "basic"})
 	y, _ := NewSet("b", Options{Normalizer: "basic"})
-	p, err := Join(Files{"a", []string{filepath.Join(dir, "a.jsonl")}}, Files{"b", []string{filepath.Join(dir, "b1.jsonl"), filepath.Join(dir, "b2.jsonl")}}, x, y)
+	p, err := Join(t.Context(), Files{"a", []string{filepath.Join(dir, "a.jsonl")}}, Files{"b", []string{filepath.Join(dir, "b1.jsonl"), filepath.Join(dir, "b2.jsonl")}}, x, y)
 	if err != nil {
 		t.Fatal(err)
 	}

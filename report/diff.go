@@ -1,6 +1,10 @@
 package report
 
-import "verity/wer"
+import (
+	"context"
+
+	"verity/wer"
+)
 
 // A Word is a place of an aligned pair of texts.
 type Word struct {
@@ -18,14 +22,18 @@ type differ struct {
 // maxWords is how many distinct words a differ keeps before it starts anew.
 const maxWords = 1 << 16
 
-// words returns the alignment of two normalised texts.
-func (d *differ) words(reference, hypothesis string) []Word {
+// words returns the alignment of two normalised texts. The error is the cause that
+// ended ctx.
+func (d *differ) words(ctx context.Context, reference, hypothesis string) ([]Word, error) {
 	if d.vocabulary.Len() > maxWords {
 		d.vocabulary = wer.Vocabulary{}
 	}
 	ref := d.vocabulary.Words(nil, reference)
 	hyp := d.vocabulary.Words(nil, hypothesis)
-	pairs := d.aligner.Align(ref, hyp)
+	pairs, err := d.aligner.Align(ctx, ref, hyp)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Word, len(pairs))
 	for i, p := range pairs {
 		out[i].Op = p.Op.String()
@@ -36,5 +44,5 @@ func (d *differ) words(reference, hypothesis string) []Word {
 			out[i].Hypothesis = d.vocabulary.Word(hyp[p.Hyp])
 		}
 	}
-	return out
+	return out, nil
 }

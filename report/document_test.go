@@ -44,7 +44,7 @@ func partial(t *testing.T) *Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AddAll(Files{"out", paths}, nil); err != nil {
+	if err := s.AddAll(t.Context(), Files{"out", paths}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return &Document{Scores: []*Score{s.Score()}}
@@ -301,7 +301,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for r, err := range Read("fuzz", bytes.NewReader(raw)) {
 			if err == nil {
-				if _, err := s.Add(r); err != nil {
+				if _, err := s.Add(t.Context(), r); err != nil {
 					return
 				}
 			}

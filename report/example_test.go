@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"strings"
@@ -21,7 +22,7 @@ func ExampleRead() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if _, err := set.Add(r); err != nil {
+		if _, err := set.Add(context.Background(), r); err != nil {
 			log.Fatal(err)
 		}
 	}

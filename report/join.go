@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"verity/wer"
@@ -12,17 +13,17 @@ import (
 //
 // An utterance that one run has and the other lacks is a difference, unless shards
 // of the other are missing, where it may be.
-func Join(baseline, assisted Files, a, b *Set) (*Pairs, error) {
+func Join(ctx context.Context, baseline, assisted Files, a, b *Set) (*Pairs, error) {
 	j := joint{Pairs: NewPairs(a, b), found: map[key][]string{}}
 	var first []*digest // of the records of a, in their order; nil once paired
-	if err := a.AddAll(baseline, func(r *Record, c wer.Counts) {
+	if err := a.AddAll(ctx, baseline, func(r *Record, c wer.Counts) {
 		d := digestOf(r, c)
 		first = append(first, &d)
 	}); err != nil {
 		return nil, err
 	}
 	partial := a.shards().incomplete() != ""
-	if err := b.AddAll(assisted, func(r *Record, c wer.Counts) {
+	if err := b.AddAll(ctx, assisted, func(r *Record, c wer.Counts) {
 		k, d := keyOf(r.ID), digestOf(r, c)
 		if at, ok := a.ids[k]; ok {
 			j.note(k, j.add(*first[at], d))
@@ -43,7 +44,7 @@ func Join(baseline, assisted Files, a, b *Set) (*Pairs, error) {
 			j.lack(k, *first[at], "not in assisted", partial)
 		}
 	}
-	return j.Pairs, j.lookUp(baseline, assisted)
+	return j.Pairs, j.lookUp(ctx, baseline, assisted)
 }
 
 // A joint is two sets on their way to becoming pairs.
@@ -75,13 +76,16 @@ func (j *joint) lack(k key, d digest, what string, partial bool) {
 }
 
 // lookUp reads the names and texts of what differs.
-func (j *joint) lookUp(baseline, assisted Files) error {
+func (j *joint) lookUp(ctx context.Context, baseline, assisted Files) error {
 	if len(j.found) == 0 {
 		return nil
 	}
 	texts, ids := map[key]Pair[string]{}, map[key]string{}
 	for i, f := range []Files{baseline, assisted} {
-		for r, err := range f.Records() {
+		for r, err := range f.Records(ctx) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if err != nil {
 				continue // AddAll has reported it
 			}

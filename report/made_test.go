@@ -96,7 +96,7 @@ func compared(t *testing.T, n int, change func(assisted []*Record)) *Document {
 		change(assisted)
 	}
 	for i := range baseline {
-		if _, err := p.Add(baseline[i], assisted[i]); err != nil {
+		if _, err := p.Add(t.Context(), baseline[i], assisted[i]); err != nil {
 			t.Fatal(err)
 		}
 	}

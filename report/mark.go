@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,18 +28,20 @@ type marked struct {
 }
 
 // mark normalises the texts of r and counts what is wrong. A record that has failed
-// or has no reference has nothing to count.
-func (m *marker) mark(r *Record, o Options) marked {
+// or has no reference has nothing to count. The error is the cause that ended ctx: long
+// texts take a while.
+func (m *marker) mark(ctx context.Context, r *Record, o Options) (marked, error) {
 	if r.Error != "" || r.NoReference {
-		return marked{Record: r}
+		return marked{Record: r}, nil
 	}
 	fn := o.normalizer(r.Language)
 	ref, hyp := fn(r.Reference), fn(r.Hypothesis)
-	out := marked{Record: r, score: m.scorer.Score(ref, hyp)}
-	if !out.score.Exact {
-		out.diff = m.differ.words(ref, hyp)
+	out := marked{Record: r}
+	var err error
+	if out.score, err = m.scorer.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
+		out.diff, err = m.differ.words(ctx, ref, hyp)
 	}
-	return out
+	return out, err
 }
 
 // batch is how many lines are handed to a goroutine at once, and batchBytes how many
@@ -53,8 +56,8 @@ type line struct {
 }
 
 // markAll yields the records of a file, marked, in their order, as Read does. All
-// processors work on it.
-func markAll(path string, o Options) iter.Seq2[marked, error] {
+// processors work on it. Once ctx has ended, its cause is the last.
+func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, error] {
 	type result struct {
 		marked
 		err error
@@ -64,7 +67,7 @@ func markAll(path string, o Options) iter.Seq2[marked, error] {
 		marker marker
 	}
 	return func(yield func(marked, error) bool) {
-		f, err := open(path)
+		f, err := open(ctx, path)
 		if err != nil {
 			yield(marked{}, err)
 			return
@@ -79,7 +82,8 @@ func markAll(path string, o Options) iter.Seq2[marked, error] {
 				case err != nil:
 					out = append(out, result{err: err})
 				case r != nil:
-					out = append(out, result{marked: workers[w].marker.mark(r, o)})
+					m, err := workers[w].marker.mark(ctx, r, o)
+					out = append(out, result{m, err})
 				}
 			}
 			return out

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"verity/internal/input"
 )
 
 // ErrTorn is the cause of a [LineError] for a last line without an end: a run
@@ -97,16 +100,13 @@ type Files struct {
 // maxLine is the longest line that is taken for a record: some hours of speech.
 const maxLine = 32 << 20
 
-// open opens a file of records. Whatever is not a regular file might never end.
-func open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+// open opens a file of records.
+func open(ctx context.Context, path string) (*input.File, error) {
+	f, err := input.Open(ctx, path)
+	if err != nil {
 		return nil, wordy(path, err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: it is not a regular file", path)
 	}
-	return os.Open(path)
+	return f, nil
 }
 
 // wordy says what is wrong with a file without the name of a system call.
@@ -163,10 +163,10 @@ func escape(name string) string {
 }
 
 // Records yields the records of all files, one after the other, as Read does.
-func (f Files) Records() iter.Seq2[*Record, error] {
+func (f Files) Records(ctx context.Context) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for _, path := range f.Paths {
-			file, err := open(path)
+			file, err := open(ctx, path)
 			if err != nil {
 				yield(nil, err)
 				return

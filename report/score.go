@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -171,8 +172,9 @@ func (o Options) normalizer(language string) func(string) string {
 
 // AddAll reads all records of f. Lines that are no records are counted as
 // failures; records of another run than the first one's are a *MixedError. visit,
-// if not nil, gets every record, those that have failed included.
-func (s *Set) AddAll(f Files, visit func(*Record, wer.Counts)) error {
+// if not nil, gets every record, those that have failed included. Once ctx has ended,
+// its cause is the error.
+func (s *Set) AddAll(ctx context.Context, f Files, visit func(*Record, wer.Counts)) error {
 	shards, err := shardsOf(f.Paths)
 	if err != nil {
 		return err
@@ -180,7 +182,7 @@ func (s *Set) AddAll(f Files, visit func(*Record, wer.Counts)) error {
 	s.score.Shards = shards
 	for _, path := range f.Paths {
 		s.parts = append(s.parts, part{path: path, from: len(s.ids)})
-		if err := s.addFile(path, visit); err != nil {
+		if err := s.addFile(ctx, path, visit); err != nil {
 			return err
 		}
 	}
@@ -190,11 +192,11 @@ func (s *Set) AddAll(f Files, visit func(*Record, wer.Counts)) error {
 // maxBad is how many lines of a file may be no records before one is.
 const maxBad = 20
 
-func (s *Set) addFile(path string, visit func(*Record, wer.Counts)) error {
+func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.Counts)) error {
 	rows := &s.parts[len(s.parts)-1].rows
 	records, bad := 0, 0
 	var first *LineError
-	for m, err := range markAll(path, s.opt) {
+	for m, err := range markAll(ctx, path, s.opt) {
 		var line *LineError
 		switch {
 		case errors.As(err, &line):
@@ -231,9 +233,13 @@ func noRecords(path string, first *LineError) error {
 }
 
 // Add scores one record and returns its words. It is an error if the set has one
-// of that id already, or if its first one is of another run.
-func (s *Set) Add(r *Record) (wer.Counts, error) {
-	m := s.marker.mark(r, s.opt)
+// of that id already, if its first one is of another run, or if ctx has ended before a
+// long text was scored.
+func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
+	m, err := s.marker.mark(ctx, r, s.opt)
+	if err != nil {
+		return wer.Counts{}, err
+	}
 	return m.score.Words, s.take(m)
 }
 

@@ -22,7 +22,7 @@ func scored(t *testing.T, o Options, language string, pairs ...[2]string) *Score
 	}
 	for i, p := range pairs {
 		r := &Record{ID: fmt.Sprint(i), Language: language, Reference: p[0], Hypothesis: p[1], Duration: 2, Seconds: transcript.Seconds{Total: 0.5}}
-		if _, err := s.Add(r); err != nil {
+		if _, err := s.Add(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,18 +100,18 @@ func TestSample(t *testing.T) {
 func TestSetFailures(t *testing.T) {
 	s, _ := NewSet("set", Options{})
 	for i := range 150 {
-		if _, err := s.Add(&Record{ID: fmt.Sprint(i), Error: "broken", Duration: 9}); err != nil {
+		if _, err := s.Add(t.Context(), &Record{ID: fmt.Sprint(i), Error: "broken", Duration: 9}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Add(&Record{ID: "bare", NoReference: true, Hypothesis: "x", Duration: 1}); err != nil {
+	if _, err := s.Add(t.Context(), &Record{ID: "bare", NoReference: true, Hypothesis: "x", Duration: 1}); err != nil {
 		t.Fatal(err)
 	}
 	r := s.Score()
 	if r.Failed != 150 || len(r.Failures) != maxFailures || r.Utterances != 1 || r.Scored != 0 || r.AudioSeconds != 1 {
 		t.Errorf("score = %+v", r)
 	}
-	if _, err := s.Add(&Record{ID: "7"}); err == nil {
+	if _, err := s.Add(t.Context(), &Record{ID: "7"}); err == nil {
 		t.Error("an utterance twice: no error")
 	}
 }
@@ -158,7 +158,7 @@ func TestManyRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.made.most = 1 << 13 // some 17,000 are different
-	if err := s.AddAll(Files{"many", []string{path}}, nil); err != nil {
+	if err := s.AddAll(t.Context(), Files{"many", []string{path}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	kept := int64(live()) - int64(before)

@@ -47,7 +47,7 @@ func TestMixed(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, _ := NewSet("set", Options{})
-			err = s.AddAll(f[0], nil)
+			err = s.AddAll(t.Context(), f[0], nil)
 			var mixed *MixedError
 			if tt.thing == "" {
 				if err != nil {
@@ -68,10 +68,10 @@ func TestMixed(t *testing.T) {
 	}
 	x, y := made(2, false)[0], made(2, true)[1]
 	s, _ := NewSet("set", Options{})
-	if _, err := s.Add(x); err != nil {
+	if _, err := s.Add(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Add(y); err == nil || !strings.Contains(err.Error(), y.ID) {
+	if _, err := s.Add(t.Context(), y); err == nil || !strings.Contains(err.Error(), y.ID) {
 		t.Errorf("without files: %v, want an error that names the utterances", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestStopsEarly(t *testing.T) {
 	writeRecords(t, other, made(1, false))
 	before := runtime.NumGoroutine()
 	s, _ := NewSet("set", Options{})
-	err := s.AddAll(Files{"both", []string{other, path}}, nil)
+	err := s.AddAll(t.Context(), Files{"both", []string{other, path}}, nil)
 	if !errors.As(err, new(*MixedError)) {
 		t.Errorf("%v, want a MixedError", err)
 	}
@@ -132,7 +132,7 @@ func TestShards(t *testing.T) {
 		}
 		s, _ := NewSet("set", Options{})
 		got := ""
-		if err := s.AddAll(f[0], nil); err != nil {
+		if err := s.AddAll(t.Context(), f[0], nil); err != nil {
 			got = err.Error()
 			if tt.want != "" && strings.Contains(got, tt.want) {
 				got = tt.want
@@ -149,7 +149,7 @@ func TestShards(t *testing.T) {
 		writeRecords(t, filepath.Join(dir, "records-1-of-2.jsonl"), made(1, false))
 	}
 	s, _ := NewSet("set", Options{})
-	err := s.AddAll(Files{"both", []string{filepath.Join(one, "records-1-of-2.jsonl"), filepath.Join(two, "records-1-of-2.jsonl")}}, nil)
+	err := s.AddAll(t.Context(), Files{"both", []string{filepath.Join(one, "records-1-of-2.jsonl"), filepath.Join(two, "records-1-of-2.jsonl")}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "shard 1/2 is there twice") {
 		t.Errorf("one shard of two folders: %v", err)
 	}
@@ -162,7 +162,7 @@ func TestTwiceNamesFiles(t *testing.T) {
 	writeRecords(t, a, all[:3])
 	writeRecords(t, b, all[2:])
 	s, _ := NewSet("set", Options{})
-	err := s.AddAll(Files{"both", []string{a, b}}, nil)
+	err := s.AddAll(t.Context(), Files{"both", []string{a, b}}, nil)
 	if want := fmt.Sprintf("utterance %s is there twice, in %s and in %s", all[2].ID, a, b); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -184,7 +184,7 @@ func TestJoinShards(t *testing.T) {
 		if swap {
 			f, g = g, f
 		}
-		p, err := Join(f, g, x, y)
+		p, err := Join(t.Context(), f, g, x, y)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,9 @@
 package wer
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // An Op says what an alignment does at one place.
 type Op uint8
@@ -27,13 +30,21 @@ type Pair struct {
 // Align returns a shortest edit script from ref to hyp, the one RapidFuzz
 // returns, as a new slice of at most len(ref)+len(hyp) pairs.
 //
-// Time grows with the length times the number of errors, over 64, and memory with
-// len(ref)+len(hyp) and at most about a megabyte of table: two texts of ten hours that
-// are alike take milliseconds as words and less than a second as characters.
-func Align(ref, hyp []int32) []Pair { return slices.Clone(new(Aligner).Align(ref, hyp)) }
+// Time grows with the length times the number of errors, over 64: two texts of ten
+// hours that are alike take milliseconds as words and less than a second as characters,
+// but two of 100,000 words that have nothing in common take seconds. [Aligner.Align]
+// can be interrupted. Memory grows with len(ref)+len(hyp) alone, whatever they hold,
+// plus about a megabyte of table.
+func Align(ref, hyp []int32) []Pair {
+	pairs, _ := new(Aligner).Align(context.Background(), ref, hyp) // fails only with its context
+	return pairs
+}
 
 // Count returns the counts of [Align].
-func Count(ref, hyp []int32) Counts { return new(Aligner).Count(ref, hyp) }
+func Count(ref, hyp []int32) Counts {
+	c, _ := new(Aligner).Count(context.Background(), ref, hyp)
+	return c
+}
 
 // An Aligner is Align with memory that later calls reuse. It must not be used by
 // two goroutines at once. The zero value is ready.
@@ -48,11 +59,17 @@ type Aligner struct {
 }
 
 // Align is the function [Align], but the result is valid only until the next
-// call.
-func (a *Aligner) Align(ref, hyp []int32) []Pair {
+// call. The error is the cause that ended ctx: nothing is returned then.
+func (a *Aligner) Align(ctx context.Context, ref, hyp []int32) ([]Pair, error) {
 	a.pairs = a.pairs[:0]
+	a.table.watch = watch{ctx: ctx}
 	a.align(ref, hyp, 0, 0, max(len(ref), len(hyp)), a.distance(ref, hyp))
-	return a.pairs
+	err := a.table.watch.err
+	a.table.watch = watch{} // keeps no context
+	if err != nil {
+		return nil, err
+	}
+	return a.pairs, nil
 }
 
 // narrow is the shorter text from which on the distance is found first, so that the
@@ -71,20 +88,21 @@ func (a *Aligner) distance(ref, hyp []int32) int {
 	a.cols.build(ref)
 	for limit := max(256, 2*(most-min(n, m))); limit < most; limit *= 4 {
 		a.left = a.table.row(&a.cols, hyp, limit, a.left[:0])
-		if d := a.left[n]; d <= limit {
+		if d := a.left[n]; d <= limit || a.table.watch.err != nil {
 			return d
 		}
 	}
 	return most
 }
 
-// Count returns the counts of [Align].
-func (a *Aligner) Count(ref, hyp []int32) Counts {
+// Count returns the counts of [Aligner.Align].
+func (a *Aligner) Count(ctx context.Context, ref, hyp []int32) (Counts, error) {
+	pairs, err := a.Align(ctx, ref, hyp)
 	var n [4]int
-	for _, p := range a.Align(ref, hyp) {
+	for _, p := range pairs {
 		n[p.Op]++
 	}
-	return Counts{Hits: n[Hit], Subs: n[Sub], Dels: n[Del], Ins: n[Ins]}
+	return Counts{Hits: n[Hit], Subs: n[Sub], Dels: n[Del], Ins: n[Ins]}, err
 }
 
 // maxTable is the size in bits from which a table of two bits per cell is
@@ -96,6 +114,7 @@ const maxTable = 8 << 20
 // texts and are known to be at most bound edits apart. What the texts begin and end
 // with in common is matched first. limit is the bound that RapidFuzz knows, at the top
 // none: it decides where texts are split, and so between equally short alignments.
+// Once the context has ended, what it appends has no meaning.
 //
 // Source: RapidFuzz 3.14.6, rapidfuzz-cpp rapidfuzz/distance/Levenshtein_impl.hpp,
 // levenshtein_align_hirschberg; the split is Hirschberg's, CACM 18(6), 1975.
@@ -115,6 +134,9 @@ func (a *Aligner) align(ref, hyp []int32, r, h, limit, bound int) {
 		a.trace(ref[:n], hyp[:m], r, h, bound)
 	} else {
 		at, half := a.split(ref[:n], hyp[:m], bound), m/2
+		if a.table.watch.err != nil {
+			return
+		}
 		left, right := a.left[at], a.right[n-at]
 		a.align(ref[:at], hyp[:half], r, h, left, left)
 		a.align(ref[at:n], hyp[half:m], r+at, h+half, right, right)
@@ -130,7 +152,9 @@ func (a *Aligner) align(ref, hyp []int32, r, h, limit, bound int) {
 func (a *Aligner) trace(ref, hyp []int32, r, h, limit int) {
 	if len(ref) > 0 && len(hyp) > 0 {
 		a.cols.build(ref)
-		a.table.fill(&a.cols, hyp, limit)
+		if a.table.fill(&a.cols, hyp, limit); a.table.watch.err != nil {
+			return
+		}
 	}
 	from := len(a.pairs)
 	i, j := len(ref), len(hyp)

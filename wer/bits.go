@@ -1,6 +1,7 @@
 package wer
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 )
@@ -75,8 +76,29 @@ func (c *columns) search(w, block int32) int {
 	return lo
 }
 
+// A watch looks at a context once in a while.
+type watch struct {
+	ctx  context.Context // nil cannot end
+	done int             // blocks since the last look
+	err  error           // the cause that ended ctx, once it was seen
+}
+
+// lookEvery is how many blocks are computed between two looks at a context: well below
+// a millisecond.
+const lookEvery = 1 << 16
+
+// ended notes that blocks were computed and reports whether the context has ended.
+func (w *watch) ended(blocks int) bool {
+	if w.done += blocks; w.done >= lookEvery && w.err == nil && w.ctx != nil {
+		w.done = 0
+		w.err = context.Cause(w.ctx)
+	}
+	return w.err != nil
+}
+
 // A table computes D row by row and, after fill, remembers the bits of all rows.
 type table struct {
+	watch         watch
 	limit, blocks int
 	vp, vn        []uint64 // the current row: D rises, D falls; one per block
 	eq            []uint64 // the places of the current word, zero between rows
@@ -130,6 +152,9 @@ func (t *table) fill(c *columns, hyp []int32, limit int) {
 	t.ups, t.downs = resize(t.ups, t.stride*len(hyp)), resize(t.downs, t.stride*len(hyp))
 	for j, w := range hyp {
 		first, last := t.band(j)
+		if t.watch.ended(last - first + 1) {
+			return
+		}
 		t.step(c, w, first, last)
 		copy(t.ups[j*t.stride:], t.vp[first:last+1])
 		copy(t.downs[j*t.stride:], t.vn[first:last+1])
@@ -151,7 +176,8 @@ func (t *table) bit(rows []uint64, i, j int) bool {
 // fit an int of 32 bits.
 const far = 1 << 29
 
-// row appends D[0..n][len(hyp)] to dst.
+// row appends D[0..n][len(hyp)] to dst; numbers without a meaning, but as many, once the
+// context has ended.
 func (t *table) row(c *columns, hyp []int32, limit int, dst []int) []int {
 	t.start(c, limit)
 	edge, at := 0, 0 // D at the left edge of the band, and the block it begins
@@ -159,6 +185,9 @@ func (t *table) row(c *columns, hyp []int32, limit int, dst []int) []int {
 		first, last := t.band(j)
 		for ; at < first; at++ {
 			edge += bits.OnesCount64(t.vp[at]) - bits.OnesCount64(t.vn[at])
+		}
+		if t.watch.ended(last - first + 1) {
+			break
 		}
 		t.step(c, w, first, last)
 		edge++

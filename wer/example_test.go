@@ -1,6 +1,7 @@
 package wer_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -10,8 +11,14 @@ import (
 func ExampleScorer() {
 	s := wer.Scorer{Normalize: strings.ToLower}
 	var c wer.Corpus
-	c.Add(s.Score("the cat sat on the mat", "The cat sat on a mat"))
-	c.Add(s.Score("good morning", "good morning"))
+	for _, u := range [][2]string{{"the cat sat on the mat", "The cat sat on a mat"}, {"good morning", "good morning"}} {
+		score, err := s.Score(context.Background(), u[0], u[1])
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		c.Add(score)
+	}
 	fmt.Printf("WER %.1f%%, CER %.1f%%, %d of %d exact\n", 100*c.Words.Rate(), 100*c.Chars.Rate(), c.Exact, c.Len())
 	fmt.Printf("%+v\n", c.Words)
 	// Output:
@@ -46,11 +53,12 @@ func ExampleAlign() {
 }
 
 func ExampleBootstrap_Difference() {
-	var s wer.Scorer
+	var v wer.Vocabulary
+	ref := v.Words(nil, "one two three four")
 	var baseline, system []wer.Counts
 	for range 50 {
-		baseline = append(baseline, s.Score("one two three four", "one two tree four").Words)
-		system = append(system, s.Score("one two three four", "one two three four").Words)
+		baseline = append(baseline, wer.Count(ref, v.Words(nil, "one two tree four")))
+		system = append(system, wer.Count(ref, v.Words(nil, "one two three four")))
 	}
 	d := wer.Bootstrap{Seed: 1}.Difference(system, baseline)
 	fmt.Printf("%+.2f to %+.2f, not worse on %d of %d\n", d.Low, d.High, wer.NotWorse(system, baseline), len(system))

@@ -69,7 +69,7 @@ func TestJiwer(t *testing.T) {
 			var s Scorer
 			refs, hyps := g.Ref.([]any), g.Hyp.([]any)
 			for k := range refs {
-				c.Add(s.Score(refs[k].(string), hyps[k].(string)))
+				c.Add(scored(t, &s, refs[k].(string), hyps[k].(string)))
 			}
 			checkRates(t, name, g, c.Words)
 		default:

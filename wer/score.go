@@ -1,5 +1,7 @@
 package wer
 
+import "context"
+
 // A Score is what one utterance adds to a corpus.
 type Score struct {
 	Words Counts
@@ -32,8 +34,8 @@ type Scorer struct {
 // Numbers only have to agree within one utterance.
 const maxVocabulary = 1 << 16
 
-// Score compares one utterance.
-func (s *Scorer) Score(ref, hyp string) Score {
+// Score compares one utterance. The error is the cause that ended ctx.
+func (s *Scorer) Score(ctx context.Context, ref, hyp string) (Score, error) {
 	if s.Normalize != nil {
 		ref, hyp = s.Normalize(ref), s.Normalize(hyp)
 	}
@@ -41,11 +43,18 @@ func (s *Scorer) Score(ref, hyp string) Score {
 		s.words = Vocabulary{}
 	}
 	s.ref, s.hyp = s.words.Words(s.ref[:0], ref), s.words.Words(s.hyp[:0], hyp)
-	words := s.aligner.Count(s.ref, s.hyp)
+	words, err := s.aligner.Count(ctx, s.ref, s.hyp)
+	if err != nil {
+		return Score{}, err
+	}
 	repeats := Repeats(s.hyp, repeatLength)
 
 	s.ref, s.hyp = Characters(s.ref[:0], ref), Characters(s.hyp[:0], hyp)
-	return Score{words, s.aligner.Count(s.ref, s.hyp), words.Errors() == 0, repeats}
+	chars, err := s.aligner.Count(ctx, s.ref, s.hyp)
+	if err != nil {
+		return Score{}, err
+	}
+	return Score{words, chars, words.Errors() == 0, repeats}, nil
 }
 
 // Repeats returns how many of the n-word runs of text occurred earlier in it. It

@@ -28,11 +28,21 @@ func TestScore(t *testing.T) {
 	s := Scorer{Normalize: strings.ToLower}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := s.Score(tt.ref, tt.hyp); got != tt.want {
+			if got := scored(t, &s, tt.ref, tt.hyp); got != tt.want {
 				t.Errorf("Score = %+v, want %+v (%s)", got, tt.want, tt.why)
 			}
 		})
 	}
+}
+
+// scored scores without an interruption.
+func scored(t testing.TB, s *Scorer, ref, hyp string) Score {
+	t.Helper()
+	got, err := s.Score(t.Context(), ref, hyp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }
 
 func TestRatesStayInRange(t *testing.T) {
@@ -155,7 +165,7 @@ func TestBootstrap(t *testing.T) {
 func TestScorerForgets(t *testing.T) {
 	var s Scorer
 	s.words.words = make([]string, maxVocabulary+1)
-	if got := s.Score("x y z", "y z z").Words; got != (Counts{Hits: 1, Subs: 2}) {
+	if got := scored(t, &s, "x y z", "y z z").Words; got != (Counts{Hits: 1, Subs: 2}) {
 		t.Errorf("Score after a full vocabulary = %+v", got)
 	}
 	if s.words.Len() > 10 {
@@ -177,7 +187,7 @@ func BenchmarkCorpus(b *testing.B) {
 		var s Scorer
 		var c Corpus
 		for i := range utterances {
-			c.Add(s.Score(texts[i%len(texts)][0], texts[i%len(texts)][1]))
+			c.Add(scored(b, &s, texts[i%len(texts)][0], texts[i%len(texts)][1]))
 		}
 		c.Interval(Bootstrap{})
 	}

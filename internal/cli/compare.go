@@ -119,7 +119,7 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if err != nil {
 		return err
 	}
-	data, err := v.data.open()
+	data, err := v.data.open(ctx)
 	if err != nil {
 		return err
 	}

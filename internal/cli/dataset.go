@@ -49,7 +49,7 @@ type corpus struct {
 	unscored bool                          // there are no references
 }
 
-func (d *datasetFlags) open() (*corpus, error) {
+func (d *datasetFlags) open(ctx context.Context) (*corpus, error) {
 	switch {
 	case d.limit < 0:
 		return nil, usagef("--limit %d: must be 0 or more", d.limit)
@@ -62,16 +62,20 @@ func (d *datasetFlags) open() (*corpus, error) {
 	case d.opt.Format != "" && !slices.Contains(datasetFormats, d.opt.Format):
 		return nil, usagef("--dataset-format %s: want one of %v", d.opt.Format, datasetFormats)
 	}
-	data, err := datasets.Open(d.path, d.opt)
+	data, err := datasets.Open(ctx, d.path, d.opt)
 	if err == nil {
-		err = data.CheckSplit(context.Background())
+		err = data.CheckSplit(ctx)
+	}
+	empty := false
+	if err == nil {
+		empty, err = isEmpty(ctx, data)
 	}
 	switch {
 	case errors.As(err, new(*datasets.SplitError)):
 		return nil, usagef("--split %s: %w", d.opt.Split, err)
 	case err != nil:
 		return nil, err
-	case isEmpty(data):
+	case empty:
 		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.path)
 	}
 	return &corpus{
@@ -98,12 +102,13 @@ func (d *datasetFlags) name() string {
 	return s
 }
 
-// isEmpty reports whether a dataset has not even a broken row.
-func isEmpty(data *datasets.Dataset) bool {
-	for range data.All(context.Background()) {
-		return false
+// isEmpty reports whether a dataset has not even a broken row. The error is the cause
+// that ended ctx.
+func isEmpty(ctx context.Context, data *datasets.Dataset) (bool, error) {
+	for range data.All(ctx) {
+		return false, context.Cause(ctx)
 	}
-	return true
+	return true, nil
 }
 
 // files is the corpus of the files that --audio names.

@@ -98,7 +98,7 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	data, err := v.data.open()
+	data, err := v.data.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 	bar := newTally(v.env, v.log.quiet, func() int { return share(data.count(ctx), o.Shard) })
 	var scored error
 	o.Watch = func(r *report.Record) {
-		if _, err := set.Add(r); err != nil {
+		if _, err := set.Add(ctx, r); err != nil {
 			scored = err
 		}
 		bar.add(fmt.Sprintf("WER %.1f %%, %.3g times real time", 100*set.Rate(), set.RTFx()))

@@ -202,7 +202,7 @@ func TestEvalMended(t *testing.T) {
 		t.Errorf("status %d:\n%s", code, stderr)
 	}
 	var ids []string
-	for r, err := range (report.Files{Paths: []string{filepath.Join(out, "records.jsonl")}}).Records() {
+	for r, err := range (report.Files{Paths: []string{filepath.Join(out, "records.jsonl")}}).Records(t.Context()) {
 		if err != nil || r.Error != "" {
 			t.Fatal(err, r)
 		}

@@ -128,7 +128,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 	q.opt.Pool = parallel.New(q.threads)
 	defer q.opt.Pool.Close()
 	if q.data.path != "" {
-		data, err := q.data.open()
+		data, err := q.data.open(ctx)
 		if err != nil {
 			return err
 		}

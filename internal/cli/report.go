@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -125,7 +126,7 @@ func reportCommand(e env) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return r.run(args) },
+		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
 	}
 	r.report.register(c.Flags())
 	r.report.complete(c)
@@ -133,7 +134,7 @@ func reportCommand(e env) *cobra.Command {
 	return c
 }
 
-func (r *reporting) run(args []string) error {
+func (r *reporting) run(ctx context.Context, args []string) error {
 	o, err := r.report.options()
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (r *reporting) run(args []string) error {
 	if err := r.report.check(inputs...); err != nil {
 		return err
 	}
-	d, err := documentOf(files, o)
+	d, err := documentOf(ctx, files, o)
 	if err != nil {
 		return err
 	}
@@ -193,14 +194,14 @@ func findRecords(args []string, merge bool) (all []report.Files, err error) {
 func overlaps(s *report.Score) bool { return s.Elapsed < 0.99*s.Seconds.Total }
 
 // documentOf scores all sets and compares the first with every other.
-func documentOf(files []report.Files, o report.Options) (*report.Document, error) {
+func documentOf(ctx context.Context, files []report.Files, o report.Options) (*report.Document, error) {
 	d := new(report.Document)
 	first, err := report.NewSet(files[0].Name, o)
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 1 {
-		if err := first.AddAll(files[0], nil); err != nil {
+		if err := first.AddAll(ctx, files[0], nil); err != nil {
 			return nil, err
 		}
 		d.Scores = append(d.Scores, first.Score())
@@ -214,7 +215,7 @@ func documentOf(files []report.Files, o report.Options) (*report.Document, error
 		if err != nil {
 			return nil, err
 		}
-		pairs, err := report.Join(files[0], f, a, b)
+		pairs, err := report.Join(ctx, files[0], f, a, b)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,78 @@
+// Package input opens files that people hand to a command: manifests, records,
+// measurements. It reads nothing else.
+//
+//	Open(ctx, path) → a regular file whose reads end with ctx
+//
+// Only regular files are taken, since a FIFO or a device might never open or never
+// end. Errors do not name the file: each caller has its own words for where it is.
+package input
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// ErrNotRegular is the cause when a name leads to something that is not a regular file.
+var ErrNotRegular = errors.New("it is not a regular file")
+
+// A File is an open regular file. Once its context has ended, every read fails with
+// the cause.
+type File struct {
+	ctx  context.Context
+	file *os.File
+	size int64
+}
+
+// Open opens a file. It looks before it opens: opening a FIFO would wait for a writer.
+func Open(ctx context.Context, path string) (*File, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err != nil {
+		return nil, bare(err)
+	} else if !info.Mode().IsRegular() {
+		return nil, ErrNotRegular
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, bare(err)
+	}
+	return &File{ctx, f, info.Size()}, nil
+}
+
+// Size returns how many bytes the file had when it was opened.
+func (f *File) Size() int64 { return f.size }
+
+// Read reads as [os.File.Read] does.
+func (f *File) Read(p []byte) (int, error) {
+	if err := context.Cause(f.ctx); err != nil {
+		return 0, err
+	}
+	return f.file.Read(p)
+}
+
+// ReadAt reads as [os.File.ReadAt] does.
+func (f *File) ReadAt(p []byte, at int64) (int, error) {
+	if err := context.Cause(f.ctx); err != nil {
+		return 0, err
+	}
+	return f.file.ReadAt(p, at)
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }
+
+// bare returns the cause of an error without the system call and the name.
+func bare(err error) error {
+	if p := new(fs.PathError); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package input
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := os.WriteFile(path, []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f, err := Open(ctx, path)
+	if err != nil || f.Size() != 3 {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if b, err := io.ReadAll(f); err != nil || !bytes.Equal(b, []byte("abc")) {
+		t.Errorf("read %q, %v", b, err)
+	}
+	why := errors.New("enough")
+	cancel(why)
+	var b [1]byte
+	if _, err := f.Read(b[:]); err != why {
+		t.Errorf("Read after the end of the context: got %v", err)
+	}
+	if _, err := f.ReadAt(b[:], 0); err != why {
+		t.Errorf("ReadAt after the end of the context: got %v", err)
+	}
+	if _, err := Open(ctx, path); err != why {
+		t.Errorf("Open after the end of the context: got %v", err)
+	}
+	if _, err := Open(t.Context(), dir); err != ErrNotRegular {
+		t.Errorf("a directory: got %v", err)
+	}
+	if _, err := Open(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) || err.Error() != "no such file or directory" &&
+		!bytes.Contains([]byte(err.Error()), []byte("cannot find")) {
+		t.Errorf("nothing there: got %v", err)
+	}
+}
