@@ -59,6 +59,7 @@ var plan = map[string]room{
 	"models/digits":  {"test only: a small model trained here; files only", nil},
 	"models/whisper": {"the model inside the program; files only", nil},
 
+	"tools/crossvet": {"go vet for other platforms; nothing of the engine", nil},
 	"tools/dist":     {"release archives; nothing of the engine", nil},
 	"tools/licences": {"licences of dependencies; nothing of the engine", nil},
 

@@ -1,0 +1,3 @@
+package assigned
+
+func Twice(n int) string { return 2 * n }

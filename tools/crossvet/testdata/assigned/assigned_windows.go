@@ -1,0 +1,6 @@
+package assigned
+
+func Twice(n int) int {
+	n = n
+	return 2 * n
+}

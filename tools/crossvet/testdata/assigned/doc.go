@@ -1,0 +1,2 @@
+// Package assigned has a mistake for Windows, one for macOS and none for Linux.
+package assigned
