@@ -64,6 +64,8 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	case err != nil:
 	case st.IsDir():
 		err = errors.New("is a directory, want a sound file")
+	case st.Mode()&os.ModeDevice != 0: // it may never end
+		err = errors.New("is a device, want a sound file")
 	case !st.Mode().IsRegular(): // a pipe cannot be read twice
 		defer f.Close()
 		return in.OpenReader(ctx, name, f)
