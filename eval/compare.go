@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"verity/assistant"
+	"verity/audio"
 	"verity/parallel"
 	"verity/report"
 )
@@ -48,6 +49,9 @@ type CompareOptions struct {
 	// Unscored says that the utterances have no references.
 	Unscored bool
 
+	// Sound says how to open the sound of an utterance.
+	Sound audio.Input
+
 	// Runs go into the records.
 	Runs report.Pair[report.Run]
 
@@ -80,7 +84,7 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 	}
 	defer c.logs.close()
 	for _, arm := range []Engine{arms.Baseline, arms.Assisted} {
-		if err := WarmUp(ctx, arm, data, cmp.Or(o.Warmups, 1), o.Batch); err != nil {
+		if err := WarmUp(ctx, arm, data, cmp.Or(o.Warmups, 1), o.Batch, o.Sound); err != nil {
 			return c.pairs, err
 		}
 	}
@@ -118,14 +122,14 @@ func (c *comparison) found(ctx context.Context, a, b *report.Record) error {
 // WarmUp runs the first n utterances, batch at a time (and if any then as many as
 // that), and keeps nothing: so no arm pays for pages, caches and clocks that the
 // other finds ready, nor for what a policy has to learn.
-func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int) error {
+func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound audio.Input) error {
 	if n <= 0 {
 		return nil
 	}
 	n = max(n, batch)
 	for group, err := range groups(data, n, max(1, batch), nil) {
 		if err == nil {
-			_, err = together(ctx, e, group, batch, origin{})
+			_, err = together(ctx, e, group, batch, origin{sound: sound})
 		}
 		if err != nil {
 			return err
@@ -180,11 +184,11 @@ func (c *comparison) all(ctx context.Context, data Dataset, pass *sequence) erro
 func (c *comparison) pair(ctx context.Context, group []item) error {
 	a, b := make([][]*report.Record, len(group)), make([][]*report.Record, len(group))
 	for range cmp.Or(c.Repeats, 1) {
-		x, err := together(ctx, c.arms.Baseline, group, c.Batch, origin{c.Runs.Baseline, c.Unscored})
+		x, err := together(ctx, c.arms.Baseline, group, c.Batch, origin{c.Runs.Baseline, c.Unscored, c.Sound})
 		if err != nil {
 			return err
 		}
-		y, err := together(ctx, c.arms.Assisted, group, c.Batch, origin{c.Runs.Assisted, c.Unscored})
+		y, err := together(ctx, c.arms.Assisted, group, c.Batch, origin{c.Runs.Assisted, c.Unscored, c.Sound})
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,8 @@ func place(row *datasets.RowError) string {
 // An origin is what all records of a run have in common.
 type origin struct {
 	report.Run
-	unscored bool // utterances have no reference
+	unscored bool        // utterances have no reference
+	sound    audio.Input // how their sound is opened
 }
 
 // record runs one row. What goes wrong is in the record, but for the end of
@@ -99,7 +100,7 @@ func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, e
 		r.NoReference, r.Error = true, "broken row: "+it.bad.Err.Error()
 		return r, nil
 	}
-	t, err := transcribe(ctx, e, it.Utterance)
+	t, err := transcribe(ctx, e, it.Utterance, o.sound)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -124,8 +125,8 @@ func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, e
 }
 
 // transcribe opens the sound of u and runs the engine.
-func transcribe(ctx context.Context, e Engine, u datasets.Utterance) (*transcript.Transcript, error) {
-	clip, err := open(ctx, u)
+func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.Input) (*transcript.Transcript, error) {
+	clip, err := open(ctx, u, in)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +135,8 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance) (*transcrip
 }
 
 // open opens the sound of u, only its part if it is one.
-func open(ctx context.Context, u datasets.Utterance) (*audio.Clip, error) {
-	clip, err := openAll(ctx, u.Audio)
+func open(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Clip, error) {
+	clip, err := openAll(ctx, u.Audio, in)
 	if err != nil || !u.Part {
 		return clip, err
 	}
@@ -159,16 +160,16 @@ func open(ctx context.Context, u datasets.Utterance) (*audio.Clip, error) {
 // is a number that no sound has and whose double still fits an int.
 func count(seconds float64) int { return int(min(seconds*audio.SampleRate, math.MaxInt/4)) }
 
-func openAll(ctx context.Context, s datasets.Source) (*audio.Clip, error) {
+func openAll(ctx context.Context, s datasets.Source, in audio.Input) (*audio.Clip, error) {
 	if !s.Embedded() {
-		return audio.Input{}.Open(ctx, s.Path)
+		return in.Open(ctx, s.Path)
 	}
 	f, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return audio.Input{}.OpenReader(ctx, s.Path, f)
+	return in.OpenReader(ctx, s.Path, f)
 }
 
 // skip reads n samples of a clip, or all that are left, keeps none, and returns how

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"verity/audio"
 	"verity/parallel"
 	"verity/report"
 )
@@ -29,6 +30,9 @@ type Options struct {
 
 	// Unscored says that the utterances have no references.
 	Unscored bool
+
+	// Sound says how to open the sound of an utterance.
+	Sound audio.Input
 
 	// Run goes into every record.
 	Run report.Run
@@ -152,7 +156,7 @@ func (w todo) run(ctx context.Context, e Engine, o Options) result {
 	if w.err != nil {
 		return result{nil, w.err}
 	}
-	r, err := record(ctx, e, w.item, origin{o.Run, o.Unscored})
+	r, err := record(ctx, e, w.item, origin{o.Run, o.Unscored, o.Sound})
 	return result{r, err}
 }
 

@@ -424,7 +424,7 @@ func TestOffset(t *testing.T) {
 		{datasets.Utterance{Audio: u.Audio, Duration: 200.0 / 16000}, 1000},            // a stated duration alone cuts nothing
 		{datasets.Utterance{Audio: u.Audio, Part: true, Offset: u.Offset, Duration: 1e300}, 900},
 	} {
-		clip, err := open(t.Context(), tt.u)
+		clip, err := open(t.Context(), tt.u, audio.Input{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -437,7 +437,7 @@ func TestOffset(t *testing.T) {
 		}
 	}
 	for _, u.Offset = range []float64{1, 1e15, 1e300, math.MaxFloat64} {
-		if _, err := open(t.Context(), u); err == nil {
+		if _, err := open(t.Context(), u, audio.Input{}); err == nil {
 			t.Errorf("offset %v, behind the end: no error", u.Offset)
 		}
 	}
@@ -512,4 +512,39 @@ func ExampleRun() {
 	// Output:
 	// 10 done, 2 failed, <nil>
 	// 8 resumed, 4 done, 2 of them again, <nil>
+}
+
+// TestSound: how sound is opened reaches every road: files, embedded sound, parts of a
+// file, both arms and the warm-up.
+func TestSound(t *testing.T) {
+	stereo := sound(0, 0)
+	stereo[22], stereo[32] = 2, 4 // channels, bytes of a frame
+	for range 16000 {
+		stereo = append(stereo, 1, 0, 2, 0) // the first channel says 1, the second 2
+	}
+	file := filepath.Join(t.TempDir(), "stereo.wav")
+	if err := os.WriteFile(file, stereo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := func(yield func(datasets.Utterance, error) bool) {
+		_ = yield(datasets.Utterance{ID: "file", Text: "x", Audio: datasets.File(file)}, nil) &&
+			yield(datasets.Utterance{ID: "part", Text: "x", Audio: datasets.File(file), Part: true, Offset: 0.5, Duration: 0.1}, nil) &&
+			yield(datasets.Utterance{ID: "inside", Text: "x", Audio: datasets.Bytes(file, stereo)}, nil)
+	}
+	var heard []string
+	e := EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+		tr, err := hearer{}.Transcribe(ctx, clip)
+		if err == nil {
+			heard = append(heard, strings.Fields(tr.Text)[0])
+		}
+		return tr, err
+	})
+	in := audio.Input{Channel: 2, FFmpeg: audio.FFmpegNever}
+	if sum, err := Run(t.Context(), e, data, Options{Sound: in}); err != nil || sum.Failed > 0 || strings.Join(heard, " ") != "word2 word2 word2" {
+		t.Errorf("Run: %+v, %v, heard %v", sum, err, heard)
+	}
+	heard = nil
+	if _, err := Compare(t.Context(), Arms{e, e}, data, CompareOptions{Sound: in}); err != nil || len(heard) != 8 || strings.Contains(fmt.Sprint(heard), "word1") {
+		t.Errorf("Compare: %v, heard %v", err, heard)
+	}
 }

@@ -45,6 +45,7 @@ inconclusive.`
 type comparing struct {
 	env
 	model    modelFlags
+	sound    soundFlags
 	decoding decodingFlags
 	log      logFlags
 	data     datasetFlags
@@ -89,7 +90,7 @@ func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contes
 		flagGroup{reportFlagGroup, v.report.register},
 		flagGroup{logFlagGroup, v.log.registerQuiet},
 	)
-	v.made = addDecoding(c, &v.model, &v.decoding)
+	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
@@ -135,7 +136,7 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	different := 0
 	pairs, err := eval.Compare(ctx, arms.Arms, data.all(ctx), eval.CompareOptions{
 		Warmups: -1, // openArms warmed up
-		Repeats: v.repeats, Batch: v.batch, Group: v.group, Ready: v.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored,
+		Repeats: v.repeats, Batch: v.batch, Group: v.group, Ready: v.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored, Sound: v.sound.Input,
 		Runs: arms.runs, Score: scoring,
 		Watch: func(_, _ *report.Record, what []string) {
 			if len(what) > 0 {
@@ -188,6 +189,9 @@ func (v *comparing) check(more []string) error {
 		return usagef("--group %d: must be 0 or more", v.group)
 	case v.warmups < 0:
 		return usagef("--warmup %d: must be 0 or more", v.warmups)
+	}
+	if err := v.sound.check(); err != nil {
+		return err
 	}
 	if err := checkBatch(v.batch); err != nil {
 		return err
@@ -272,14 +276,14 @@ func (c *contest) open(ctx context.Context, v *comparing, m *loaded, data *corpu
 	plain.assistant.name = "none"
 	c.runs.Baseline = identity(m, &plain, v.made, data.name)
 	c.runs.Assisted = identity(m, &v.model, v.made, data.name)
-	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), max(1, v.warmups), v.batch); err != nil {
+	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), max(1, v.warmups), v.batch, v.sound.Input); err != nil {
 		return err
 	}
 	memory := report.Pair[int64]{Baseline: resident()}
 	if c.Assisted, err = c.assisted(ctx, v, m); err != nil {
 		return err
 	}
-	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), max(1, v.warmups), v.batch); err != nil {
+	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), max(1, v.warmups), v.batch, v.sound.Input); err != nil {
 		return err
 	}
 	if memory.Assisted = resident(); memory.Baseline > 0 && memory.Assisted > 0 {

@@ -35,6 +35,7 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage.`
 type evaluation struct {
 	env
 	model    modelFlags
+	sound    soundFlags
 	decoding decodingFlags
 	log      logFlags
 	data     datasetFlags
@@ -64,7 +65,7 @@ func evalCommand(e env) *cobra.Command {
 		flagGroup{reportFlagGroup, v.report.register},
 		flagGroup{logFlagGroup, v.log.registerQuiet},
 	)
-	v.made = addDecoding(c, &v.model, &v.decoding)
+	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
@@ -80,13 +81,14 @@ func (v *evaluation) registerBatch(f *pflag.FlagSet) {
 	f.IntVar(&v.batch, "batch", 1, "transcribe this `number` of utterances at the same time: they share every pass over the weights. The text does not depend on it")
 }
 
-// addDecoding adds the flags of model and decoding, and returns them: they decide on
-// what is in the records.
-func addDecoding(c *cobra.Command, m *modelFlags, d *decodingFlags) *pflag.FlagSet {
+// addDecoding adds the flags of model, sound and decoding, and returns them: they decide
+// on what is in the records.
+func addDecoding(c *cobra.Command, m *modelFlags, s *soundFlags, d *decodingFlags) *pflag.FlagSet {
 	defer m.complete(c)
 	defer d.complete(c)
 	return addFlags(c, append(m.groups(),
 		flagGroup{commonFlags, d.registerLanguage},
+		flagGroup{inputFlags, s.register},
 		flagGroup{inputFlags, d.vad.register},
 		flagGroup{textFlags, d.registerText},
 		flagGroup{qualityFlags, d.registerQuality},
@@ -142,6 +144,9 @@ func (v *evaluation) check() (o eval.Options, err error) {
 	if v.opt, err = v.decoding.options(logger); err != nil {
 		return o, err
 	}
+	if err := v.sound.check(); err != nil {
+		return o, err
+	}
 	if err := checkBatch(v.batch); err != nil {
 		return o, err
 	}
@@ -150,7 +155,7 @@ func (v *evaluation) check() (o eval.Options, err error) {
 			return o, usageError{err}
 		}
 	}
-	o.Dir, o.Workers, o.Limit = v.out, v.batch, v.data.limit
+	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.batch, v.data.limit, v.sound.Input
 	return o, nil
 }
 
