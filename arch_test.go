@@ -25,7 +25,7 @@ type room struct {
 var formats = []string{"internal/ctranslate2", "internal/ggml", "internal/safetensors", "internal/sniff", "internal/torch", "internal/weights"}
 
 var plan = map[string]room{
-	".": {"the façade for library users: one call for a model, one for a transcript", []string{"audio", "model", "precision", "transcribe", "transcript"}},
+	".": {"the façade for library users: one call for a model, one for a transcript", []string{"audio", "model", "model/hub", "precision", "transcribe", "transcript"}},
 
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend"}},
 	"tokenizer":  {"text and tokens; stands beside the pipeline", []string{"internal/sniff"}},

@@ -1,6 +1,6 @@
 // Package verity transcribes speech with Whisper models, on CPUs, in pure Go.
 //
-//	m, err := verity.Open(ctx, "whisper-small", verity.Options{})
+//	m, err := verity.Open(ctx, "small", verity.Options{})
 //	…
 //	defer m.Close()
 //	t, err := m.Transcribe(ctx, "talk.wav")

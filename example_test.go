@@ -14,7 +14,7 @@ import (
 	"verity/transcript"
 )
 
-// A model of your own is opened with verity.Open(ctx, "whisper-small", verity.Options{}).
+// A model of your own is opened with verity.Open(ctx, "small", verity.Options{}).
 // The demo model knows spoken digits and is inside this module.
 func Example() {
 	ctx := context.Background()

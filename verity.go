@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"verity/audio"
 	"verity/model"
+	"verity/model/hub"
 	"verity/precision"
 	"verity/transcribe"
 	"verity/transcript"
@@ -26,13 +28,17 @@ type Options struct {
 	// fastest.
 	Precision precision.Precision
 
-	// Assistant drafts tokens: none, ngram, bigram, self, or the directory of a
+	// Assistant drafts tokens: none, ngram, bigram, self, or the name or path of a
 	// distilled decoder or of a smaller model of the same family. Empty means none. The
 	// text does not depend on it.
 	Assistant string
 
 	// AssistantPrecision is what the assistant's weights are held in. Zero means int8.
 	AssistantPrecision precision.Precision
+
+	// Offline forbids the network: a published model must be in the cache already.
+	// HF_HUB_OFFLINE=1 does so too.
+	Offline bool
 
 	// Decoding says what to write and how: language, task, thresholds, prompt. The zero
 	// value is that of openai/whisper.
@@ -46,13 +52,31 @@ type Model struct {
 	files       []io.Closer
 }
 
-// Open loads the model in a directory of Hugging Face layout. Close ends it.
-func Open(ctx context.Context, dir string, o Options) (*Model, error) {
-	c, err := model.Open(ctx, dir)
+// Open loads a model: a path that model.Open takes, or the name of a published model,
+// such as small or openai/whisper-small. What is there under a path is never looked for
+// elsewhere. A published model comes from the cache that all programs of Hugging Face
+// share; if it is not there it is downloaded, unless Options.Offline. Package model/hub
+// says which environment variables name cache, hub and token. Close ends the model.
+func Open(ctx context.Context, name string, o Options) (*Model, error) {
+	c, err := openCheckpoint(ctx, name, o)
 	if err != nil {
 		return nil, err
 	}
 	return open(ctx, c, o)
+}
+
+// openCheckpoint opens the checkpoint of a path or a name.
+func openCheckpoint(ctx context.Context, name string, o Options) (*model.Checkpoint, error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if _, ok := hub.Repo(name); ok {
+			h := hub.FromEnv()
+			h.Offline = h.Offline || o.Offline
+			if name, err = h.Resolve(ctx, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return model.Open(ctx, name)
 }
 
 // OpenFS loads the model whose files are at the root of fsys. Name is used in errors.
@@ -79,7 +103,7 @@ func (m *Model) load(ctx context.Context, c *model.Checkpoint, o Options) error 
 	case "", transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		a.Method = method
 	default:
-		small, err := model.Open(ctx, o.Assistant)
+		small, err := openCheckpoint(ctx, o.Assistant, o)
 		if err != nil {
 			return fmt.Errorf("assistant: %w", err)
 		}

@@ -38,6 +38,8 @@ type fakeHub struct {
 	gets    atomic.Int32 // of weights
 	leaked  atomic.Bool  // the token reached the other host
 	token   atomic.Value
+	stall   func()       // called amid a transfer of the weights, if it is not nil
+	from    atomic.Int64 // the byte from which the last transfer was wanted
 }
 
 func newHub(t *testing.T) *fakeHub {
@@ -86,9 +88,17 @@ func (h *fakeHub) serveWeights(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "" {
 		h.leaked.Store(true)
 	}
+	from := 0
+	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+	h.from.Store(int64(from))
+	if h.stall != nil {
+		w.Header().Set("Content-Length", strconv.Itoa(len(h.weights)))
+		w.Write(h.weights[:len(h.weights)/2])
+		w.(http.Flusher).Flush()
+		h.stall()
+		panic(http.ErrAbortHandler)
+	}
 	if h.cuts.Add(-1) >= 0 {
-		from := 0
-		fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
 		if from > 0 {
 			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(h.weights)-1, len(h.weights)))
 		}
