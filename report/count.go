@@ -46,6 +46,36 @@ func (c *counter) add(k confused) {
 	c.n[k] = v
 }
 
+// put adds what was counted elsewhere.
+func (c *counter) put(k confused, v counted) {
+	if c.n == nil {
+		c.n = map[confused]counted{}
+	}
+	c.n[k] = v
+}
+
+// merge adds all counts of o. What one of them has dropped may have come as often as its
+// floor says.
+func (c *counter) merge(o *counter) {
+	for k, v := range c.n {
+		if _, ok := o.n[k]; !ok && o.floor > 0 {
+			v.missed += o.floor
+			c.n[k] = v
+		}
+	}
+	for k, v := range o.n {
+		w, ok := c.n[k]
+		if !ok {
+			w.missed = c.floor
+		}
+		c.put(k, counted{w.count + v.count, w.missed + v.missed})
+	}
+	c.floor += o.floor
+	for len(c.n) > c.most {
+		c.prune()
+	}
+}
+
 // prune drops everything up to the median of how often things may have come.
 func (c *counter) prune() {
 	all := make([]int32, 0, len(c.n))

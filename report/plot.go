@@ -235,15 +235,12 @@ func errorPlot(s *Score) template.HTML {
 		bs = append(bs, bar{label: fmt.Sprint(10 * (i + 1))})
 	}
 	bs = append(bs, bar{label: "more"})
-	for _, r := range s.rates {
-		switch {
-		case r == 0:
-			bs[0].value++
-		case r > 1:
-			bs[11].value++
-		default:
-			bs[int(math.Ceil(r*10-1e-9))].value++
+	for t, n := range s.bins {
+		at := 11
+		if r := t.Rate(); r <= 1 {
+			at = int(math.Ceil(r*10 - 1e-9))
 		}
+		bs[at].value += float64(n)
 	}
 	return barChart(bs, "errors in 100 words, up to ...", "utterances")
 }

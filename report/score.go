@@ -1,13 +1,10 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"verity/transcript"
 	"verity/wer"
@@ -60,7 +57,7 @@ type Score struct {
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
 
-	rates []float64 // of utterances, for the plot
+	bins wer.Bins // of utterances, for the plot
 }
 
 // An Interval is a range with its confidence.
@@ -104,18 +101,12 @@ const maxFailures = 100
 // A Set takes records in and gives their score. It must not be used by two
 // goroutines at once.
 //
-// For each utterance it keeps some sixty bytes, whatever its length and that of its
+// For each utterance it keeps some fifty bytes, whatever its length and that of its
 // name; besides, the worst utterances, a few for the replay, and at most
 // [maxConfusions] of their kinds of errors.
 type Set struct {
-	name   string
-	opt    Options
-	marker marker
-	corpus wer.Corpus
-	score  Score
-	worst  []Utterance
-	made   counter
-	rates  []float64
+	sums
+	name string
 
 	ids   map[key]int32 // in the order of their coming, from 0
 	parts []part        // files
@@ -143,18 +134,11 @@ type part struct {
 
 // NewSet returns an empty set. The error says that the normaliser is unknown.
 func NewSet(name string, o Options) (*Set, error) {
-	if o.Worst == 0 {
-		o.Worst = 20
+	t, err := newSums(o)
+	if err != nil {
+		return nil, err
 	}
-	if o.Normalizer == "" {
-		o.Normalizer = "auto"
-	}
-	if o.Normalizer != "auto" {
-		if _, err := normalize.ByName(o.Normalizer); err != nil {
-			return nil, fmt.Errorf("normalizer %q: unknown: want auto, %s", o.Normalizer, strings.Join(normalize.Names(), ", "))
-		}
-	}
-	return &Set{name: name, opt: o, ids: map[key]int32{}, made: counter{most: maxConfusions}}, nil
+	return &Set{name: name, sums: t, ids: map[key]int32{}}, nil
 }
 
 // normalizer returns how to normalise texts of a language.
@@ -275,23 +259,10 @@ func (s *Set) take(m marked) error {
 		return fmt.Errorf("utterance %s is there twice%s: a set is one run, or the shards of one", r.ID, s.where(int(at)))
 	}
 	s.ids[k] = int32(len(s.ids))
-	if r.Error != "" {
-		s.fail(r.ID, r.Error)
-		return nil
+	s.sum(m)
+	if r.Error == "" {
+		s.sample(r)
 	}
-	s.score.Utterances++
-	s.score.AudioSeconds += r.Duration
-	s.score.Seconds.Add(r.Seconds)
-	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
-	s.score.Work.Add(r.Work)
-	s.score.Drafting.Add(r.Drafting)
-	s.sample(r)
-	if r.NoReference {
-		return nil
-	}
-	s.corpus.Add(m.score)
-	s.rates = append(s.rates, m.score.Words.Rate())
-	s.note(m)
 	return nil
 }
 
@@ -334,62 +305,9 @@ func (s *Set) sample(r *Record) {
 	s.seen++
 }
 
-func (s *Set) fail(id, why string) {
-	s.score.Failed++
-	if len(s.score.Failures) < maxFailures {
-		s.score.Failures = append(s.score.Failures, Failure{id, why})
-	}
-}
-
-// note counts the errors of an utterance and keeps it if it is among the worst so
-// far.
-func (s *Set) note(m marked) {
-	c := m.score.Words
-	if c.Errors() == 0 {
-		return
-	}
-	for _, w := range m.diff {
-		if w.Op != wer.Hit.String() {
-			s.made.add(confused{w.Reference, w.Hypothesis})
-		}
-	}
-	u := Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff}
-	at, _ := slices.BinarySearchFunc(s.worst, u, worse)
-	if at < s.opt.Worst {
-		s.worst = slices.Insert(s.worst, at, u)
-		s.worst = s.worst[:min(len(s.worst), s.opt.Worst)]
-	}
-}
-
-// worse orders utterances by their number of errors, then by rate, then by id.
-func worse(a, b Utterance) int {
-	return cmp.Or(cmp.Compare(b.Errors, a.Errors), cmp.Compare(b.WER, a.WER), strings.Compare(a.ID, b.ID))
-}
-
-// Rate returns the word error rate so far.
-func (s *Set) Rate() float64 { return s.corpus.Words.Rate() }
-
-// RTFx returns seconds of audio per second of work so far.
-func (s *Set) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.score.Elapsed) }
-
 // Score returns what there is to say.
 func (s *Set) Score() *Score {
-	r, w := s.score, s.corpus.Words
-	r.Name, r.Scored = s.name, s.corpus.Len()
-	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
-	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
-	i := s.corpus.Interval(s.opt.Bootstrap)
-	r.WERInterval = Interval{i.Low, i.High, cmp.Or(s.opt.Bootstrap.Level, 0.95)}
-	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
-	r.Normalizer = s.opt.Normalizer + ", " + normalize.Version
-	r.Worst, r.Confusions = s.worst, s.made.top(shownConfusions)
+	r := s.total(s.name)
 	r.Shards = s.shards()
-	r.rates = s.rates
-	if r.Failures == nil {
-		r.Failures = []Failure{}
-	}
-	return &r
+	return r
 }
-
-// shownConfusions is how many confusions a score names.
-const shownConfusions = 30

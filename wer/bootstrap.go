@@ -1,6 +1,8 @@
 package wer
 
 import (
+	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -44,13 +46,28 @@ func (b Bootstrap) defaults() Bootstrap {
 // is {0, 0} if there are none, and panics on fields out of range.
 //
 // The utterance is the unit drawn, since errors within one are not independent.
-// The interval is that of percentiles, interpolated linearly.
+// The interval is that of percentiles, interpolated linearly. It does not depend on
+// the order of counts: a corpus in parts, put together in any order, has the same.
 //
 // Source: Bisani & Ney, "Bootstrap estimates for confidence intervals in ASR
 // performance evaluation", ICASSP 2004.
 func (b Bootstrap) Rate(counts []Counts) Interval {
-	t := talliesOf(counts)
-	return b.interval(len(t), func(pick func() int) float64 { return resampled(t, pick) })
+	var bins Bins
+	for _, c := range counts {
+		bins.add(tallyOf(c), 1)
+	}
+	return b.rate(bins)
+}
+
+// rate draws from the utterances in a fixed order.
+func (b Bootstrap) rate(bins Bins) Interval {
+	all := make([]Tally, 0, len(bins))
+	for _, t := range slices.SortedFunc(maps.Keys(bins), func(x, y Tally) int {
+		return cmp.Or(cmp.Compare(x.Errors, y.Errors), cmp.Compare(x.Ref, y.Ref))
+	}) {
+		all = append(all, slices.Repeat([]Tally{t}, bins[t])...)
+	}
+	return b.interval(len(all), func(pick func() int) float64 { return resampled(all, pick) })
 }
 
 // Difference returns the interval of system's corpus rate minus baseline's,
@@ -66,8 +83,8 @@ func (b Bootstrap) Difference(system, baseline []Counts) Interval {
 		var se, sr, oe, or int
 		for range s {
 			i := pick()
-			se, sr = se+int(s[i].errors), sr+int(s[i].ref)
-			oe, or = oe+int(o[i].errors), or+int(o[i].ref)
+			se, sr = se+int(s[i].Errors), sr+int(s[i].Ref)
+			oe, or = oe+int(o[i].Errors), or+int(o[i].Ref)
 		}
 		return rate(se, sr) - rate(oe, or)
 	})
@@ -94,18 +111,18 @@ func (b Bootstrap) interval(n int, value func(pick func() int) float64) Interval
 }
 
 // resampled returns the corpus rate of len(t) utterances that pick chooses.
-func resampled(t []tally, pick func() int) float64 {
+func resampled(t []Tally, pick func() int) float64 {
 	errors, ref := 0, 0
 	for range t {
 		u := t[pick()]
-		errors += int(u.errors)
-		ref += int(u.ref)
+		errors += int(u.Errors)
+		ref += int(u.Ref)
 	}
 	return rate(errors, ref)
 }
 
-func talliesOf(counts []Counts) []tally {
-	t := make([]tally, len(counts))
+func talliesOf(counts []Counts) []Tally {
+	t := make([]Tally, len(counts))
 	for i, c := range counts {
 		t[i] = tallyOf(c)
 	}

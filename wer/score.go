@@ -1,6 +1,9 @@
 package wer
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // A Score is what one utterance adds to a corpus.
 type Score struct {
@@ -83,18 +86,22 @@ func Repeats(text []int32, n int) int {
 	return repeats
 }
 
-// A Corpus adds scores up. The zero value is empty and ready.
+// A Corpus adds scores up. The zero value is empty and ready. Corpora of parts add up
+// to that of the whole, in any order ([Corpus.Merge]); the interval is the same too.
 type Corpus struct {
-	Words   Counts
-	Chars   Counts
-	Exact   int // utterances without a word error
-	Repeats int // see [Score]
-
-	tallies []tally // one per utterance, for the interval
+	Words   Counts `json:"words"`
+	Chars   Counts `json:"chars"`
+	Exact   int    `json:"exact"`   // utterances without a word error
+	Repeats int    `json:"repeats"` // see [Score]
+	Bins    Bins   `json:"bins"`    // for the interval
 }
 
-// A tally is an utterance as its resampling sees it.
-type tally struct{ errors, ref int32 }
+// Bins say how many utterances have so many errors and reference words. There are far
+// fewer different ones than utterances, and a resampling needs no more.
+type Bins map[Tally]int
+
+// A Tally is an utterance as its resampling sees it.
+type Tally struct{ Errors, Ref int32 }
 
 // Add adds one utterance.
 func (c *Corpus) Add(s Score) {
@@ -104,20 +111,58 @@ func (c *Corpus) Add(s Score) {
 	if s.Exact {
 		c.Exact++
 	}
-	c.tallies = append(c.tallies, tallyOf(s.Words))
+	c.Bins.add(tallyOf(s.Words), 1)
 }
 
-func tallyOf(c Counts) tally { return tally{int32(c.Errors()), int32(c.Ref())} }
+// Merge adds all that o holds.
+func (c *Corpus) Merge(o *Corpus) {
+	c.Words = c.Words.Plus(o.Words)
+	c.Chars = c.Chars.Plus(o.Chars)
+	c.Repeats += o.Repeats
+	c.Exact += o.Exact
+	for t, n := range o.Bins {
+		c.Bins.add(t, n)
+	}
+}
+
+func (b *Bins) add(t Tally, n int) {
+	if *b == nil {
+		*b = Bins{}
+	}
+	(*b)[t] += n
+}
+
+// Rate returns the word error rate of the utterance.
+func (t Tally) Rate() float64 { return rate(int(t.Errors), int(t.Ref)) }
+
+// MarshalText writes errors/words, for a key of JSON.
+func (t Tally) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d/%d", t.Errors, t.Ref), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (t *Tally) UnmarshalText(b []byte) error {
+	var read Tally
+	if _, err := fmt.Sscanf(string(b), "%d/%d", &read.Errors, &read.Ref); err != nil || read.Errors < 0 || read.Ref < 0 {
+		return fmt.Errorf("tally %q: want errors/words", b)
+	}
+	*t = read
+	return nil
+}
+
+func tallyOf(c Counts) Tally { return Tally{int32(c.Errors()), int32(c.Ref())} }
 
 // Len returns the number of utterances.
-func (c *Corpus) Len() int { return len(c.tallies) }
+func (c *Corpus) Len() int {
+	n := 0
+	for _, k := range c.Bins {
+		n += k
+	}
+	return n
+}
 
 // Interval returns the confidence interval of c.Words.Rate over other choices of
 // as many utterances.
 func (c *Corpus) Interval(b Bootstrap) Interval {
-	return b.interval(len(c.tallies), func(pick func() int) float64 {
-		return resampled(c.tallies, pick)
-	})
+	return b.rate(c.Bins)
 }
 
 // NotWorse returns how many utterances have no more errors in system than in

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"verity/transcript"
+	"verity/wer"
+	"verity/wer/normalize"
+)
+
+// sums are what records come to, as far as it adds up.
+type sums struct {
+	opt    Options
+	marker marker
+	corpus wer.Corpus
+	score  Score
+	worst  []Utterance
+	made   counter
+}
+
+func newSums(o Options) (s sums, err error) {
+	o.Worst = cmp.Or(o.Worst, 20)
+	o.Normalizer = cmp.Or(o.Normalizer, "auto")
+	if o.Normalizer != "auto" {
+		if _, err := normalize.ByName(o.Normalizer); err != nil {
+			return s, fmt.Errorf("normalizer %q: unknown: want auto, %s", o.Normalizer, strings.Join(normalize.Names(), ", "))
+		}
+	}
+	return sums{opt: o, made: counter{most: maxConfusions}}, nil
+}
+
+// sum adds what was marked.
+func (s *sums) sum(m marked) {
+	r := m.Record
+	if r.Error != "" {
+		s.fail(r.ID, r.Error)
+		return
+	}
+	s.score.Utterances++
+	s.score.AudioSeconds += r.Duration
+	s.score.Seconds.Add(r.Seconds)
+	s.score.Elapsed += cmp.Or(r.Wall, r.Seconds.Total)
+	s.score.Work.Add(r.Work)
+	s.score.Drafting.Add(r.Drafting)
+	if !r.NoReference {
+		s.corpus.Add(m.score)
+		s.note(m)
+	}
+}
+
+func (s *sums) fail(id, why string) {
+	s.score.Failed++
+	if len(s.score.Failures) < maxFailures {
+		s.score.Failures = append(s.score.Failures, Failure{id, why})
+	}
+}
+
+// note counts the errors of an utterance and keeps it if it is among the worst so
+// far.
+func (s *sums) note(m marked) {
+	c := m.score.Words
+	if c.Errors() == 0 {
+		return
+	}
+	for _, w := range m.diff {
+		if w.Op != wer.Hit.String() {
+			s.made.add(confused{w.Reference, w.Hypothesis})
+		}
+	}
+	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff})
+}
+
+// keep keeps an utterance if it is among the worst so far.
+func (s *sums) keep(u Utterance) {
+	at, _ := slices.BinarySearchFunc(s.worst, u, worse)
+	if at < s.opt.Worst {
+		s.worst = slices.Insert(s.worst, at, u)
+		s.worst = s.worst[:min(len(s.worst), s.opt.Worst)]
+	}
+}
+
+// worse orders utterances by their number of errors, then by rate, then by id.
+func worse(a, b Utterance) int {
+	return cmp.Or(cmp.Compare(b.Errors, a.Errors), cmp.Compare(b.WER, a.WER), strings.Compare(a.ID, b.ID))
+}
+
+// Rate returns the word error rate so far.
+func (s *sums) Rate() float64 { return s.corpus.Words.Rate() }
+
+// RTFx returns seconds of audio per second of work so far.
+func (s *sums) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.score.Elapsed) }
+
+// total returns what there is to say of all that was added.
+func (s *sums) total(name string) *Score {
+	r, w := s.score, s.corpus.Words
+	r.Name, r.Scored = name, s.corpus.Len()
+	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
+	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
+	i := s.corpus.Interval(s.opt.Bootstrap)
+	r.WERInterval = Interval{i.Low, i.High, cmp.Or(s.opt.Bootstrap.Level, 0.95)}
+	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
+	r.Normalizer = s.opt.Normalizer + ", " + normalize.Version
+	r.Worst, r.Confusions = s.worst, s.made.top(shownConfusions)
+	r.bins = s.corpus.Bins
+	if r.Failures == nil {
+		r.Failures = []Failure{}
+	}
+	return &r
+}
+
+// shownConfusions is how many confusions a score names.
+const shownConfusions = 30
+
+// A Tally is the score of some records of a run, in a form that adds up: tallies of
+// parts, made anywhere and merged in any order, come to the score of the whole. It
+// keeps no names, so it does not notice a record that is added twice. Its JSON is for
+// the next program that merges it, not for people.
+type Tally struct{ sums }
+
+// NewTally returns an empty tally. The error says that the normaliser is unknown.
+func NewTally(o Options) (*Tally, error) {
+	s, err := newSums(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Tally{s}, nil
+}
+
+// Add scores a record. The error is the cause that ended ctx before a long text was
+// scored; nothing is added then.
+func (t *Tally) Add(ctx context.Context, r *Record) error {
+	m, err := t.marker.mark(ctx, r, t.opt)
+	if err != nil {
+		return err
+	}
+	if t.empty() {
+		t.score.Run = r.Run
+	}
+	t.sum(m)
+	return nil
+}
+
+func (t *Tally) empty() bool { return t.score.Utterances+t.score.Failed == 0 }
+
+// Merge adds all that u holds. The error says that it is of another run.
+func (t *Tally) Merge(u *Tally) error {
+	switch {
+	case u.empty():
+		return nil
+	case t.empty():
+		t.score.Run = u.score.Run
+	default:
+		if thing, got, want := u.score.Run.Differs(t.score.Run); thing != "" {
+			return &MixedError{Thing: thing, Values: [2]string{want, got}}
+		}
+	}
+	a, b := &t.score, u.score
+	a.Utterances += b.Utterances
+	a.Failed += b.Failed
+	a.AudioSeconds += b.AudioSeconds
+	a.Seconds.Add(b.Seconds)
+	a.Elapsed += b.Elapsed
+	a.Work.Add(b.Work)
+	a.Drafting.Add(b.Drafting)
+	a.Failures = append(a.Failures, b.Failures...)
+	slices.SortFunc(a.Failures, func(x, y Failure) int { return cmp.Or(strings.Compare(x.ID, y.ID), strings.Compare(x.Error, y.Error)) })
+	a.Failures = a.Failures[:min(len(a.Failures), maxFailures)]
+	t.corpus.Merge(&u.corpus)
+	for _, w := range u.worst {
+		t.keep(w)
+	}
+	t.made.merge(&u.made)
+	return nil
+}
+
+// Score returns what there is to say.
+func (t *Tally) Score(name string) *Score { return t.total(name) }
+
+// tallyJSON is a Tally as it is written.
+type tallyJSON struct {
+	Options    Options     `json:"options"`
+	Corpus     *wer.Corpus `json:"corpus"`
+	Score      *Score      `json:"score"`
+	Worst      []Utterance `json:"worst"`
+	Confusions []Confusion `json:"confusions"`
+	Floor      int32       `json:"confusions_floor"`
+}
+
+// MarshalJSON writes all of t.
+func (t *Tally) MarshalJSON() ([]byte, error) {
+	return json.Marshal(tallyJSON{t.opt, &t.corpus, &t.score, t.worst, t.made.top(len(t.made.n)), t.made.floor})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Tally) UnmarshalJSON(b []byte) error {
+	var read tallyJSON
+	if err := json.Unmarshal(b, &read); err != nil {
+		return err
+	}
+	if read.Corpus == nil || read.Score == nil {
+		return fmt.Errorf("tally: no corpus or no score in %d bytes", len(b))
+	}
+	s, err := newSums(read.Options)
+	if err != nil {
+		return err
+	}
+	s.corpus, s.score, s.worst = *read.Corpus, *read.Score, read.Worst
+	s.made.floor = read.Floor
+	for _, c := range read.Confusions {
+		s.made.put(confused{c.Reference, c.Hypothesis}, counted{int32(c.Count), int32(c.Missed)})
+	}
+	t.sums = s
+	return nil
+}
