@@ -50,7 +50,8 @@ var plan = map[string]room{
 
 	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer"}},
 	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
-	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "tokenizer", "transcribe", "transcript"}},
+	"live":     {"sound that still arrives becomes text that is never taken back", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
+	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "live", "tokenizer", "transcribe", "transcript"}},
 	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 

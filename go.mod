@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/andybalholm/brotli v1.1.1
+	github.com/coder/websocket v1.8.15
 	github.com/edsrzf/mmap-go v1.2.0
 	github.com/go-audio/audio v1.0.0
 	github.com/go-audio/wav v1.1.0

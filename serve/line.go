@@ -17,6 +17,7 @@ type line struct {
 	turns    *semaphore.Weighted // first in, first out
 	most     int64               // requests in the line, working and waiting
 	inside   atomic.Int64
+	guests   atomic.Int64 // passes over live sound, working and waiting: sessions bound them
 	busy     atomic.Int64
 	duration atomic.Int64 // mean of the requests that ended, nanoseconds
 	size     int
@@ -49,6 +50,20 @@ func (l *line) begin(ctx context.Context) error {
 	return nil
 }
 
+// guest waits for a turn of its own, whose end leaves the line. Its session has been
+// let in already.
+func (l *line) guest(ctx context.Context) (end func(), err error) {
+	l.guests.Add(1)
+	if err := l.begin(ctx); err != nil {
+		l.guests.Add(-1)
+		return nil, err
+	}
+	return func() {
+		l.end()
+		l.guests.Add(-1)
+	}, nil
+}
+
 // end ends a turn.
 func (l *line) end() {
 	l.busy.Add(-1)
@@ -67,7 +82,7 @@ func (l *line) yield(ctx context.Context) error {
 
 func (l *line) working() int { return int(l.busy.Load()) }
 
-func (l *line) waiting() int { return max(0, int(l.inside.Load()-l.busy.Load())) }
+func (l *line) waiting() int { return max(0, int(l.inside.Load()+l.guests.Load()-l.busy.Load())) }
 
 // retryAfter guesses when a place will be free.
 func (l *line) retryAfter() time.Duration {

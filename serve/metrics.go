@@ -21,9 +21,11 @@ type metrics struct {
 	drafted  prometheus.Counter
 	accepted prometheus.Counter
 	stages   *prometheus.CounterVec
+	delay    prometheus.Histogram
+	shares   *prometheus.CounterVec
 }
 
-func newMetrics(l *line) *metrics {
+func newMetrics(l *line, k *sockets) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "verity_" + name, Help: help})
 	}
@@ -45,8 +47,17 @@ func newMetrics(l *line) *metrics {
 		stages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "verity_stage_seconds_total", Help: "Time of transcription, by stage.",
 		}, []string{"stage"}),
+		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "verity_live_delay_seconds", Help: "Time from the arrival of a word's end to its text, in realtime sessions.",
+			Buckets: prometheus.ExponentialBuckets(0.1, 1.5, 16),
+		}),
+		shares: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "verity_live_delay_share_seconds_total",
+			Help: "Delay of all words: listening for what follows them, waiting for a turn, transcribing.",
+		}, []string{"part"}),
 	}
-	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages,
+	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages, m.delay, m.shares,
+		gauge("live_sessions", "Realtime sessions that are open.", k.open),
 		gauge("working", "Requests being transcribed: those that share passes.", l.working),
 		gauge("waiting", "Requests that wait for a turn.", l.waiting))
 	return m
@@ -69,10 +80,15 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 // heard counts the work of a transcript.
 func (m *metrics) heard(t *transcript.Transcript) {
 	m.audio.Add(t.Duration)
-	m.tokens.Add(float64(t.Stats.Tokens))
-	m.drafted.Add(float64(t.Stats.Drafts.Drafted))
-	m.accepted.Add(float64(t.Stats.Drafts.Accepted))
-	s := t.Stats.Seconds
+	m.worked(t.Stats)
+}
+
+// worked counts work.
+func (m *metrics) worked(w transcript.Stats) {
+	m.tokens.Add(float64(w.Tokens))
+	m.drafted.Add(float64(w.Drafts.Drafted))
+	m.accepted.Add(float64(w.Drafts.Accepted))
+	s := w.Seconds
 	for stage, seconds := range map[string]float64{"mel": s.Mel, "encode": s.Encode, "cross_kv": s.CrossKV, "decode": s.Decode} {
 		m.stages.WithLabelValues(stage).Add(seconds)
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	// Waiting is how many more may wait for a turn. 0 means 64.
 	Waiting int
 
+	// Sessions is how many realtime sessions there may be. 0 means 16; negative none.
+	Sessions int
+
 	// MaxBytes is the most bytes of one upload. 0 means 512 MiB.
 	MaxBytes int64
 
@@ -32,7 +35,7 @@ type Options struct {
 	// they are worked on. 0 means 8 GiB.
 	MaxSpool int64
 
-	// MaxAudio is the longest sound. 0 means six hours.
+	// MaxAudio is the longest sound, and the longest realtime session. 0 means six hours.
 	MaxAudio time.Duration
 
 	// Timeout is the most time for a request, from its first byte to the answer. 0
@@ -64,6 +67,7 @@ func (o Options) defaults() Options {
 	o.Name = cmp.Or(o.Name, "whisper")
 	o.Turns = cmp.Or(o.Turns, 4)
 	o.Waiting = cmp.Or(o.Waiting, 64)
+	o.Sessions = max(cmp.Or(o.Sessions, 16), 0)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 512<<20)
 	o.MaxSpool = cmp.Or(o.MaxSpool, 8<<30)
 	o.MaxAudio = cmp.Or(o.MaxAudio, 6*time.Hour)
@@ -99,6 +103,7 @@ type Server struct {
 	spool   spool
 	metrics *metrics
 	handler http.Handler
+	sockets sockets
 	ids     atomic.Uint64
 	closing atomic.Bool
 	created time.Time
@@ -115,9 +120,9 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(),
-		spool: spool{dir: o.Spool, room: o.MaxSpool},
+		spool: spool{dir: o.Spool, room: o.MaxSpool}, sockets: newSockets(o.Sessions),
 	}
-	s.metrics = newMetrics(s.line)
+	s.metrics = newMetrics(s.line, &s.sockets)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -126,8 +131,13 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Drain makes /readyz say that no more requests should be sent. Those that come all the
-// same are answered.
-func (s *Server) Drain() { s.closing.Store(true) }
+// same are answered. Realtime sessions end: what was said is transcribed, nothing more is
+// heard.
+func (s *Server) Drain() {
+	if !s.closing.Swap(true) {
+		close(s.sockets.draining)
+	}
+}
 
 // routes returns the handler of all paths.
 func (s *Server) routes() http.Handler {
@@ -135,6 +145,7 @@ func (s *Server) routes() http.Handler {
 	api := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, s.authorised(h)) }
 	api("POST /v1/audio/transcriptions", s.speech(transcribe.Transcribe))
 	api("POST /v1/audio/translations", s.speech(transcribe.Translate))
+	api("GET /v1/realtime", s.realtime)
 	api("GET /v1/models", s.models)
 	api("GET /v1/models/{id...}", s.models)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
@@ -208,7 +219,8 @@ func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grac
 	s.opt.Log.Info("shutting down", "working", s.line.working(), "waiting", s.line.waiting())
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if err := server.Shutdown(last); err != nil {
+	err := errors.Join(server.Shutdown(last), s.sockets.wait(last)) // the former knows nothing of sockets
+	if err != nil {
 		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())
 	}
 	return nil

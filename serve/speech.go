@@ -137,7 +137,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errTooLong):
 		p = wrong(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %v, which is the limit of this server.", s.opt.MaxAudio)
 	case errors.As(err, &option):
-		p = wrong(http.StatusBadRequest, parameter(option.Field), "", "%s: got %v: %s", parameter(option.Field), option.Value, option.Reason)
+		p = asProblem(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		p = failed(http.StatusServiceUnavailable, "The request took longer than %v, which is the limit of this server.", s.opt.Timeout)
 	case errors.Is(err, context.Canceled):

@@ -94,7 +94,7 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 		known[i] = sha256.Sum256([]byte(k))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		given := givenKey(r)
 		sum, found := sha256.Sum256([]byte(given)), 0
 		for _, k := range known { // all of them, whatever is found: time tells nothing
 			found |= subtle.ConstantTimeCompare(sum[:], k[:])
@@ -105,6 +105,33 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// keyProtocol comes before a key among the subprotocols of a socket: pages cannot set
+// headers of one. The name is OpenAI's.
+const keyProtocol = "openai-insecure-api-key."
+
+// givenKey returns the key of a request.
+func givenKey(r *http.Request) string {
+	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return key
+	}
+	if r.Header.Get("Upgrade") != "" {
+		for _, p := range protocols(r) {
+			if key, ok := strings.CutPrefix(p, keyProtocol); ok {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// protocols returns the subprotocols that a socket offers.
+func protocols(r *http.Request) (list []string) {
+	for _, p := range strings.Split(strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ","), ",") {
+		list = append(list, strings.TrimSpace(p))
+	}
+	return list
 }
 
 // shared lets pages of other origins call the API, those that are named; and keeps

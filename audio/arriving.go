@@ -1,0 +1,78 @@
+package audio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// An Arriving turns samples that come piece by piece, at some rate, into samples at
+// SampleRate. Together its pieces are what a Clip of the same samples holds. It must
+// not be used concurrently.
+type Arriving struct {
+	in  *pieces
+	out mono
+}
+
+// NewArriving returns an Arriving for mono sound of a rate in samples per second.
+func NewArriving(rate int) (*Arriving, error) {
+	s := shape{rate: rate, channels: 1}
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("audio: %w", err)
+	}
+	a := &Arriving{in: &pieces{hz: rate}}
+	a.out = a.in
+	if rate != SampleRate {
+		a.out = newResampler(a.in)
+	}
+	return a, nil
+}
+
+// Add takes in samples and returns what can be said by now: the last few wait for those
+// that follow them.
+func (a *Arriving) Add(pcm []float32) []float32 {
+	a.in.queue = append(a.in.queue, pcm...)
+	return a.drain()
+}
+
+// End returns the rest. Nothing can be added behind it.
+func (a *Arriving) End() []float32 {
+	a.in.ended = true
+	return a.drain()
+}
+
+func (a *Arriving) drain() (out []float32) {
+	for {
+		block := make([]float32, 4096)
+		n, err := a.out.read(block)
+		out = append(out, block[:n]...)
+		if err != nil { // there is no more, or not yet
+			return out
+		}
+	}
+}
+
+// errNotYet says that more samples are still to come.
+var errNotYet = errors.New("no samples yet")
+
+// pieces is a signal whose samples arrive.
+type pieces struct {
+	hz    int
+	queue []float32
+	ended bool
+}
+
+func (p *pieces) rate() int     { return p.hz }
+func (p *pieces) rewind() error { return errors.ErrUnsupported }
+
+func (p *pieces) read(dst []float32) (int, error) {
+	n := copy(dst, p.queue)
+	p.queue = p.queue[:copy(p.queue, p.queue[n:])]
+	switch {
+	case n > 0:
+		return n, nil
+	case p.ended:
+		return 0, io.EOF
+	}
+	return 0, errNotYet
+}

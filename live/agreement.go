@@ -1,0 +1,111 @@
+package live
+
+import (
+	"math"
+	"strings"
+
+	"verity/transcript"
+)
+
+// An agreement is LocalAgreement-2: words on which two passes in succession agree are
+// confirmed.
+type agreement struct {
+	last  []transcript.Word // of the pass before, those not confirmed
+	heard []transcript.Word // confirmed, and still in the sound that passes see
+	end   float64           // of the last confirmed word
+}
+
+// add takes in the words of a pass, and returns those that are confirmed by it.
+func (a *agreement) add(words []transcript.Word) []transcript.Word {
+	words = a.fresh(words)
+	n := 0
+	for n < len(words) && n < len(a.last) && words[n].Word == a.last[n].Word {
+		n++
+	}
+	a.last = words[n:]
+	return a.confirm(words[:n])
+}
+
+// finish takes in the words of the last pass, which are all confirmed.
+func (a *agreement) finish(words []transcript.Word) []transcript.Word {
+	a.last, words = nil, a.fresh(words)
+	return a.confirm(words)
+}
+
+// force confirms words of the pass before that end in time.
+func (a *agreement) force(before float64) []transcript.Word {
+	n := 0
+	for n < len(a.last) && a.last[n].End <= before {
+		n++
+	}
+	words := a.last[:n]
+	a.last = a.last[n:]
+	return a.confirm(words)
+}
+
+func (a *agreement) confirm(words []transcript.Word) []transcript.Word {
+	if len(words) > 0 {
+		a.heard = append(a.heard, words...)
+		a.end = max(a.end, words[len(words)-1].End)
+	}
+	return words
+}
+
+// forget drops confirmed words that the sound no longer holds.
+func (a *agreement) forget(before float64) {
+	n := 0
+	for n < len(a.heard) && a.heard[n].End <= before {
+		n++
+	}
+	a.heard = a.heard[n:]
+}
+
+// slack is how much a word's time may differ from pass to pass, and near how far from
+// the last confirmed word repetitions of it are looked for; whisper_streaming has these.
+const (
+	slack    = 0.1 // s
+	near     = 1.0 // s
+	longTail = 5   // words
+)
+
+// fresh returns the words behind those that are confirmed. A pass usually spells these
+// again as they are; else their times decide.
+func (a *agreement) fresh(words []transcript.Word) []transcript.Word {
+	if n := len(a.heard); n > 0 && len(words) >= n && sameWords(a.heard, words[:n]) {
+		return words[n:]
+	}
+	for len(words) > 0 && words[0].Start <= a.end-slack {
+		words = words[1:]
+	}
+	if len(words) == 0 || len(a.heard) == 0 || math.Abs(words[0].Start-a.end) >= near {
+		return words
+	}
+	for n := min(len(words), len(a.heard), longTail); n > 0; n-- { // the longest repetition
+		if sameWords(a.heard[len(a.heard)-n:], words[:n]) {
+			return words[n:]
+		}
+	}
+	return words
+}
+
+// sameWords compares words without case and punctuation.
+func sameWords(a, b []transcript.Word) bool {
+	for i := range a {
+		if bare(a[i].Word) != bare(b[i].Word) {
+			return false
+		}
+	}
+	return true
+}
+
+func bare(word string) string {
+	return strings.ToLower(strings.Trim(word, " .,;:!?¿¡\"'“”‘’…-–—。、，！？"))
+}
+
+func spell(words []transcript.Word) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(w.Word)
+	}
+	return b.String()
+}

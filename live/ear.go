@@ -1,0 +1,160 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+
+	"verity/audio"
+	"verity/vad"
+)
+
+// EarOptions configures an Ear. The names and defaults are those of OpenAI's server_vad.
+type EarOptions struct {
+	// Threshold is the probability from which on a chunk begins speech. 0 means 0.5.
+	Threshold float64
+
+	// PaddingMS is how much sound before speech belongs to it. 0 means 300; negative
+	// means none.
+	PaddingMS int
+
+	// SilenceMS is how long a silence must be to end speech. 0 means 500.
+	SilenceMS int
+}
+
+func (o EarOptions) defaults() EarOptions {
+	if o.Threshold == 0 {
+		o.Threshold = 0.5
+	}
+	if o.PaddingMS == 0 {
+		o.PaddingMS = 300
+	}
+	o.PaddingMS = max(o.PaddingMS, 0)
+	if o.SilenceMS == 0 {
+		o.SilenceMS = 500
+	}
+	return o
+}
+
+// Check reports the first unusable field of o.
+func (o EarOptions) Check() error {
+	o = o.defaults()
+	switch {
+	case !(o.Threshold > 0 && o.Threshold < 1):
+		return fmt.Errorf("threshold: got %v, want more than 0 and less than 1", o.Threshold)
+	case o.PaddingMS > 5000:
+		return fmt.Errorf("prefix_padding_ms: got %d, want 0 to 5000", o.PaddingMS)
+	case o.SilenceMS < 32 || o.SilenceMS > 30000:
+		return fmt.Errorf("silence_duration_ms: got %d, want 32 to 30000", o.SilenceMS)
+	}
+	return nil
+}
+
+// A Kind is what an Ear hears.
+type Kind int
+
+// The kinds.
+const (
+	Started Kind = iota // speech begins
+	Speech              // sound of it
+	Stopped             // it has ended
+)
+
+// Heard is one thing that an Ear hears, and where.
+type Heard struct {
+	Kind Kind
+	At   int64     // the sample it begins at, or of Stopped the end
+	PCM  []float32 // of Speech
+}
+
+// leastSpeech is how many chunks of speech there must be in a row: 96 ms. Clicks are
+// shorter.
+const leastSpeech = 3
+
+// An Ear finds utterances in sound that arrives. It must not be used concurrently.
+type Ear struct {
+	o        EarOptions
+	network  *vad.Network
+	rest     []float32 // less than a chunk
+	before   []float32 // what may belong to the next utterance
+	at       int64     // the end of what was heard
+	speaking bool
+	loud     int   // chunks of speech in a row
+	silent   int64 // samples since the last chunk of speech
+}
+
+// NewEar returns an Ear that has heard nothing yet.
+func NewEar(o EarOptions) (*Ear, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	return &Ear{o: o.defaults(), network: vad.NewNetwork()}, nil
+}
+
+// Hear takes in samples and returns what they tell, in order.
+func (e *Ear) Hear(pcm []float32) (list []Heard) {
+	e.rest = append(e.rest, pcm...)
+	for len(e.rest) >= vad.ChunkSize {
+		list = e.chunk(list, slices.Clone(e.rest[:vad.ChunkSize]))
+		e.rest = e.rest[:copy(e.rest, e.rest[vad.ChunkSize:])]
+	}
+	return list
+}
+
+// End ends an utterance that goes on, as if silence followed.
+func (e *Ear) End() (list []Heard) {
+	if e.speaking {
+		if len(e.rest) > 0 {
+			list = append(list, Heard{Speech, e.at, slices.Clone(e.rest)})
+		}
+		list = append(list, Heard{Kind: Stopped, At: e.at + int64(len(e.rest))})
+	}
+	e.at += int64(len(e.rest))
+	e.rest, e.before = e.rest[:0], nil
+	e.speaking, e.loud, e.silent = false, 0, 0
+	return list
+}
+
+// Speaking reports whether an utterance goes on.
+func (e *Ear) Speaking() bool { return e.speaking }
+
+// chunk takes in one chunk.
+func (e *Ear) chunk(list []Heard, pcm []float32) []Heard {
+	p := float64(e.network.Next(pcm))
+	from := e.at
+	e.at += int64(len(pcm))
+	if !e.speaking {
+		return e.wait(list, pcm, p)
+	}
+	list = append(list, Heard{Speech, from, pcm})
+	// As with faster-whisper, what ends speech lies below what begins it.
+	if p >= max(e.o.Threshold-0.15, 0.01) {
+		e.silent = 0
+		return list
+	}
+	if e.silent += int64(len(pcm)); e.silent < samples(e.o.SilenceMS) {
+		return list
+	}
+	e.speaking, e.silent, e.loud = false, 0, 0
+	return append(list, Heard{Kind: Stopped, At: e.at})
+}
+
+// wait takes in a chunk while nobody speaks.
+func (e *Ear) wait(list []Heard, pcm []float32, p float64) []Heard {
+	e.before = append(e.before, pcm...)
+	if e.loud++; p < e.o.Threshold {
+		e.loud = 0
+	}
+	keep := int(samples(e.o.PaddingMS)) + max(e.loud, 1)*vad.ChunkSize
+	if drop := len(e.before) - keep; drop > 0 {
+		e.before = e.before[:copy(e.before, e.before[drop:])]
+	}
+	if e.loud < leastSpeech {
+		return list
+	}
+	from := e.at - int64(len(e.before))
+	list = append(list, Heard{Kind: Started, At: from}, Heard{Speech, from, e.before})
+	e.speaking, e.before, e.silent = true, nil, 0
+	return list
+}
+
+func samples(ms int) int64 { return int64(ms) * audio.SampleRate / 1000 }

@@ -1,0 +1,97 @@
+package serve
+
+import (
+	"slices"
+	"sort"
+	"time"
+)
+
+// A clock knows when samples arrived.
+type clock struct{ ticks []tick }
+
+type tick struct {
+	at   int64 // samples that were there
+	when time.Time
+}
+
+// mostTicks are at least 80 s, in pieces of 20 ms. What arrived before is taken for the
+// oldest that is known.
+const mostTicks = 4096
+
+// tick notes that samples up to at have arrived.
+func (c *clock) tick(at int64) {
+	now := time.Now()
+	if n := len(c.ticks); n > 1 && now.Sub(c.ticks[n-2].when) < 20*time.Millisecond {
+		c.ticks[n-1] = tick{at, now}
+		return
+	}
+	if len(c.ticks) == mostTicks {
+		c.ticks = c.ticks[:copy(c.ticks, c.ticks[mostTicks/2:])]
+	}
+	c.ticks = append(c.ticks, tick{at, now})
+}
+
+// when returns when a sample arrived.
+func (c *clock) when(sample int64) time.Time {
+	i := sort.Search(len(c.ticks), func(i int) bool { return c.ticks[i].at >= sample })
+	if i == len(c.ticks) {
+		return time.Now() // a time behind the end of the sound
+	}
+	return c.ticks[i].when
+}
+
+// shares are the parts of a delay.
+type shares struct {
+	listening    time.Duration // for what follows the word
+	waiting      time.Duration // for a turn
+	transcribing time.Duration
+}
+
+// A tally collects the delays of words.
+type tally struct {
+	words  int
+	delays []time.Duration // of the latest
+	sum    shares
+}
+
+const mostDelays = 4096
+
+func (t *tally) add(d time.Duration, s shares) {
+	if len(t.delays) == mostDelays {
+		t.delays = t.delays[:copy(t.delays, t.delays[mostDelays/2:])]
+	}
+	t.delays = append(t.delays, d)
+	t.words++
+	t.sum.listening += s.listening
+	t.sum.waiting += s.waiting
+	t.sum.transcribing += s.transcribing
+}
+
+// quantile returns a quantile of the delays, of q from 0 to 1.
+func (t *tally) quantile(q float64) time.Duration {
+	if len(t.delays) == 0 {
+		return 0
+	}
+	d := slices.Sorted(slices.Values(t.delays))
+	return d[min(int(q*float64(len(d))), len(d)-1)]
+}
+
+// A latency is what a completed event tells of delays: OpenAI's has no such field.
+type latency struct {
+	Words        int     `json:"words"`
+	Median       int64   `json:"median_ms"`
+	P95          int64   `json:"p95_ms"`
+	Listening    float64 `json:"listening"` // share of the delay
+	Waiting      float64 `json:"waiting"`
+	Transcribing float64 `json:"transcribing"`
+}
+
+func (t *tally) report() latency {
+	l := latency{Words: t.words, Median: t.quantile(0.5).Milliseconds(), P95: t.quantile(0.95).Milliseconds()}
+	if all := t.sum.listening + t.sum.waiting + t.sum.transcribing; all > 0 {
+		l.Listening = t.sum.listening.Seconds() / all.Seconds()
+		l.Waiting = t.sum.waiting.Seconds() / all.Seconds()
+		l.Transcribing = t.sum.transcribing.Seconds() / all.Seconds()
+	}
+	return l
+}

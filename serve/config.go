@@ -1,0 +1,220 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"verity/live"
+	"verity/transcribe"
+)
+
+// withTentative is a value of include that OpenAI does not have: events with the text
+// that may still change.
+const withTentative = "item.input_audio_transcription.tentative"
+
+// rates are those of PCM that sessions take. OpenAI has 24000 only.
+var rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 96000}
+
+// A sessionConfig is what a session.update sets.
+type sessionConfig struct {
+	model    string
+	language string
+	prompt   string
+	rate     int
+	manual   bool // no voice activity: the client commits
+	ear      live.EarOptions
+	include  []string
+	noise    json.RawMessage // asked for; nothing is done about it
+}
+
+// A detection is OpenAI's turn_detection.
+type detection struct {
+	Type      string   `json:"type"`
+	Threshold *float64 `json:"threshold,omitempty"`
+	Padding   *int     `json:"prefix_padding_ms,omitempty"`
+	Silence   *int     `json:"silence_duration_ms,omitempty"`
+}
+
+// A wanted is the transcription part of a session.
+type wanted struct {
+	Model    *string `json:"model"`
+	Language *string `json:"language"`
+	Prompt   *string `json:"prompt"`
+}
+
+// A soundFormat is OpenAI's format of input audio.
+type soundFormat struct {
+	Type string `json:"type"`
+	Rate *int   `json:"rate,omitempty"`
+}
+
+// An update is the session of an update. What is left out stays as it is. The beta
+// interface has its fields at the top, today's inside audio.input.
+type update struct {
+	Type  string `json:"type"`
+	Audio struct {
+		Input struct {
+			Format        *soundFormat    `json:"format"`
+			Transcription *wanted         `json:"transcription"`
+			TurnDetection json.RawMessage `json:"turn_detection"` // null has a meaning
+			Noise         json.RawMessage `json:"noise_reduction"`
+		} `json:"input"`
+	} `json:"audio"`
+	Include []string `json:"include"`
+
+	Format        *string         `json:"input_audio_format"`
+	Transcription *wanted         `json:"input_audio_transcription"`
+	TurnDetection json.RawMessage `json:"turn_detection"`
+}
+
+// newConfig is that of a session which has not been told anything.
+func (s *Server) newConfig() sessionConfig {
+	d := s.opt.Decoding
+	return sessionConfig{model: s.opt.Name, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
+}
+
+// change returns c with an update applied.
+func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *problem) {
+	var u update
+	if err := json.Unmarshal(data, &u); err != nil {
+		return c, wrong(http.StatusBadRequest, "session", "", "session: %v", err)
+	}
+	if u.Type != "" && u.Type != "transcription" {
+		return c, wrong(http.StatusBadRequest, "session.type", "", "session.type: got %q, want transcription: there are no conversations here.", u.Type)
+	}
+	if p := c.setFormat(u); p != nil {
+		return c, p
+	}
+	for _, w := range []*wanted{u.Audio.Input.Transcription, u.Transcription} {
+		if w == nil {
+			continue
+		}
+		if w.Model != nil && !s.knows(*w.Model) {
+			return c, unknownModel(*w.Model, s.opt.Name)
+		}
+		set(&c.model, w.Model)
+		set(&c.language, w.Language)
+		set(&c.prompt, w.Prompt)
+	}
+	for _, d := range []json.RawMessage{u.Audio.Input.TurnDetection, u.TurnDetection} {
+		if p := c.setTurns(d); p != nil {
+			return c, p
+		}
+	}
+	if u.Include != nil {
+		c.include = u.Include
+	}
+	if u.Audio.Input.Noise != nil {
+		c.noise = u.Audio.Input.Noise
+	}
+	if _, err := live.NewUtterance(s.model, c.decoding(s)); err != nil {
+		return c, asProblem(err)
+	}
+	return c, nil
+}
+
+func set[T any](dst *T, v *T) {
+	if v != nil {
+		*dst = *v
+	}
+}
+
+func (c *sessionConfig) setFormat(u update) *problem {
+	if f := u.Format; f != nil {
+		if *f != "pcm16" {
+			return wrong(http.StatusBadRequest, "session.input_audio_format", "", "session.input_audio_format: got %q, want pcm16", *f)
+		}
+		c.rate = 24000
+	}
+	f := u.Audio.Input.Format
+	if f == nil {
+		return nil
+	}
+	if f.Type != "audio/pcm" {
+		return wrong(http.StatusBadRequest, "session.audio.input.format.type", "", "session.audio.input.format.type: got %q, want audio/pcm", f.Type)
+	}
+	if f.Rate != nil && !slices.Contains(rates, *f.Rate) {
+		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want one of %v", *f.Rate, rates)
+	}
+	set(&c.rate, f.Rate)
+	return nil
+}
+
+func (c *sessionConfig) setTurns(data json.RawMessage) *problem {
+	const at = "session.audio.input.turn_detection"
+	switch {
+	case data == nil:
+		return nil
+	case bytes.Equal(data, []byte("null")):
+		c.manual = true
+		return nil
+	}
+	var d detection
+	if err := json.Unmarshal(data, &d); err != nil {
+		return wrong(http.StatusBadRequest, at, "", "%s: %v", at, err)
+	}
+	if d.Type != "server_vad" {
+		return wrong(http.StatusBadRequest, at+".type", "", "%s.type: got %q, want server_vad, or null for turn_detection", at, d.Type)
+	}
+	c.manual = false
+	set(&c.ear.Threshold, d.Threshold)
+	set(&c.ear.SilenceMS, d.Silence)
+	if set(&c.ear.PaddingMS, d.Padding); c.ear.PaddingMS == 0 && d.Padding != nil {
+		c.ear.PaddingMS = -1 // 0 would mean the default
+	}
+	if err := c.ear.Check(); err != nil {
+		return wrong(http.StatusBadRequest, at, "", "%s: %v", at, err)
+	}
+	return nil
+}
+
+// decoding says how a session transcribes.
+func (c sessionConfig) decoding(s *Server) transcribe.Options {
+	d := s.opt.Decoding
+	d.Task, d.Language, d.InitialPrompt, d.CarryInitialPrompt = transcribe.Transcribe, c.language, c.prompt, false
+	return d
+}
+
+// turns is the turn_detection of c as it is shown.
+func (c sessionConfig) turns() any {
+	if c.manual {
+		return nil
+	}
+	threshold, padding, silence := c.ear.Threshold, c.ear.PaddingMS, c.ear.SilenceMS
+	if threshold == 0 {
+		threshold = 0.5
+	}
+	if padding == 0 {
+		padding = 300
+	}
+	padding = max(padding, 0)
+	if silence == 0 {
+		silence = 500
+	}
+	return detection{"server_vad", &threshold, &padding, &silence}
+}
+
+// object is the session as its events show it.
+func (c sessionConfig) object(id string, beta bool) map[string]any {
+	transcription := map[string]any{"model": c.model, "language": c.language, "prompt": c.prompt}
+	if beta {
+		return map[string]any{
+			"id": id, "object": "realtime.transcription_session", "modalities": []string{"audio", "text"},
+			"input_audio_format": "pcm16", "input_audio_transcription": transcription,
+			"turn_detection": c.turns(), "include": c.include,
+		}
+	}
+	noise := c.noise
+	if noise == nil {
+		noise = json.RawMessage("null")
+	}
+	return map[string]any{
+		"id": id, "object": "realtime.transcription_session", "type": "transcription", "include": c.include,
+		"audio": map[string]any{"input": map[string]any{
+			"format": soundFormat{"audio/pcm", &c.rate}, "transcription": transcription,
+			"turn_detection": c.turns(), "noise_reduction": noise,
+		}},
+	}
+}

@@ -1,0 +1,376 @@
+package serve
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"verity/audio"
+	"verity/live"
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// step is how much new sound a pass waits for.
+const step = 1 * audio.SampleRate
+
+// A message is an event of the client.
+type message struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"event_id"`
+	Audio   string          `json:"audio"`
+	Session json.RawMessage `json:"session"`
+}
+
+// handle does what an event asks for.
+func (x *session) handle(ctx context.Context, m *message) *problem {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return failed(http.StatusServiceUnavailable, "The session has ended: nothing more is heard.")
+	}
+	switch m.Type {
+	case "session.update", "transcription_session.update":
+		return x.update(m)
+	case "input_audio_buffer.append":
+		return x.append(m)
+	case "input_audio_buffer.commit":
+		if !x.commit() {
+			return wrong(http.StatusBadRequest, "", "input_audio_buffer_commit_empty", "There is nothing to commit: no sound, or no speech in it.")
+		}
+	case "input_audio_buffer.clear":
+		x.clear()
+	default:
+		return wrong(http.StatusBadRequest, "type", "unknown_event", "type: got %q, want session.update, or input_audio_buffer.append, .commit or .clear", m.Type)
+	}
+	return nil
+}
+
+// update changes the configuration. An utterance that goes on ends.
+func (x *session) update(m *message) *problem {
+	c, p := x.s.change(x.config, m.Session)
+	if p != nil {
+		return p
+	}
+	x.commit()
+	x.config = c
+	x.prepare()
+	x.say(x.name("session.updated"), map[string]any{"session": c.object(x.id, x.beta)})
+	return nil
+}
+
+// append takes in sound.
+func (x *session) append(m *message) *problem {
+	raw, err := base64.StdEncoding.DecodeString(m.Audio)
+	if err != nil {
+		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: %v: want base64", err)
+	}
+	if len(raw)%2 != 0 {
+		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: got %d bytes, want pairs: PCM has 16 bits", len(raw))
+	}
+	pcm := make([]float32, len(raw)/2)
+	for i := range pcm {
+		pcm[i] = float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / 32768
+	}
+	x.hear(x.arriving.Add(pcm))
+	return nil
+}
+
+// hear takes in samples of 16 kHz.
+func (x *session) hear(pcm []float32) {
+	x.at += int64(len(pcm))
+	x.clock.tick(x.at)
+	if !x.config.manual {
+		x.follow(x.ear.Hear(pcm))
+		return
+	}
+	if x.now == nil && len(pcm) > 0 {
+		x.begin(x.at - int64(len(pcm)))
+	}
+	if len(pcm) > 0 {
+		x.add(pcm)
+	}
+}
+
+// add adds sound to the utterance that goes on, if there is one.
+func (x *session) add(pcm []float32) {
+	if x.now == nil {
+		return
+	}
+	x.unheard.Add(int64(len(pcm)))
+	x.now.u.Add(pcm)
+	select {
+	case x.now.more <- struct{}{}:
+	default:
+	}
+}
+
+// follow does what the ear hears.
+func (x *session) follow(heard []live.Heard) {
+	for _, h := range heard {
+		switch h.Kind {
+		case live.Started:
+			if x.begin(x.base + h.At); x.now != nil {
+				x.say("input_audio_buffer.speech_started", map[string]any{"audio_start_ms": ms(x.now.from), "item_id": x.now.item})
+			}
+		case live.Speech:
+			x.add(h.PCM)
+		case live.Stopped:
+			if x.now != nil {
+				x.say("input_audio_buffer.speech_stopped", map[string]any{"audio_end_ms": ms(x.base + h.At), "item_id": x.now.item})
+				x.stop()
+			}
+		}
+	}
+}
+
+func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
+
+// begin begins an utterance at a sample.
+func (x *session) begin(at int64) {
+	u, err := live.NewUtterance(x.s.model, x.config.decoding(x.s))
+	if err != nil {
+		panic("serve: options that were checked are refused")
+	}
+	x.items++
+	p := &spoken{
+		item: fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], x.items), from: at, u: u,
+		more: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	select {
+	case x.queue <- p:
+		x.now = p
+	default: // only very many very short ones come here
+		x.complain(wrong(http.StatusTooManyRequests, "", "rate_limit_exceeded", "Too many utterances wait: sound was dropped."), "")
+	}
+}
+
+// stop ends the utterance that goes on, and tells the client its item.
+func (x *session) stop() {
+	p := x.now
+	x.now = nil
+	close(p.ended)
+	var previous any
+	if x.previous != "" {
+		previous = x.previous
+	}
+	x.previous = p.item
+	x.say("input_audio_buffer.committed", map[string]any{"item_id": p.item, "previous_item_id": previous})
+	item := map[string]any{
+		"id": p.item, "object": "realtime.item", "type": "message", "role": "user", "status": "completed",
+		"content": []any{map[string]any{"type": "input_audio", "transcript": nil}},
+	}
+	names := []string{"conversation.item.added", "conversation.item.done"}
+	if x.beta {
+		names = []string{"conversation.item.created"}
+	}
+	for _, name := range names {
+		x.say(name, map[string]any{"item": item, "previous_item_id": previous})
+	}
+}
+
+// commit ends the utterance that goes on, and reports whether there was one.
+func (x *session) commit() bool {
+	x.hear(x.arriving.End())
+	x.prepareSound()
+	before := x.items
+	going := x.now != nil
+	if !x.config.manual {
+		x.follow(x.ear.End())
+	} else if going {
+		x.stop()
+	}
+	return going || x.items > before
+}
+
+// prepareSound begins a new stream of samples.
+func (x *session) prepareSound() {
+	a, err := audio.NewArriving(x.config.rate)
+	if err != nil {
+		panic("serve: a rate of the list is refused")
+	}
+	x.arriving = a
+}
+
+// clear forgets the utterance that goes on.
+func (x *session) clear() {
+	x.prepare()
+	if p := x.now; p != nil {
+		x.now = nil
+		p.cleared.Store(true)
+		close(p.ended)
+	}
+	x.say("input_audio_buffer.cleared", nil)
+}
+
+// work makes the passes over one utterance after the other.
+func (x *session) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case p, open := <-x.queue:
+			if !open {
+				x.conn.Close(websocket.StatusGoingAway, "the session has ended")
+				x.cancel(errClosed)
+				return
+			}
+			err := x.utter(ctx, p)
+			x.saw(p)
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+// saw notes that all sound of an utterance so far is in a pass, or not wanted.
+func (x *session) saw(p *spoken) {
+	n := p.u.Len()
+	x.unheard.Add(p.passed.Swap(n) - n)
+	select {
+	case x.moved <- struct{}{}: // there may be room
+	default:
+	}
+}
+
+// utter makes passes over an utterance until it has ended.
+func (x *session) utter(ctx context.Context, p *spoken) error {
+	var said tally
+	text, last := "", false
+	for !last {
+		if err := p.due(ctx); err != nil {
+			return err
+		}
+		if p.cleared.Load() {
+			return nil
+		}
+		asked := time.Now()
+		end, err := x.s.line.guest(ctx)
+		if err != nil {
+			return err
+		}
+		last = p.over() // perhaps while it waited
+		x.saw(p)
+		waited := time.Since(asked)
+		r, err := p.u.Pass(ctx, last)
+		end()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if p.cleared.Load() {
+			return nil
+		}
+		if err != nil {
+			return x.fail(p, err)
+		}
+		text += x.tell(p, text, r)
+		x.measure(p, r, waited, &said)
+		x.s.metrics.worked(r.Stats)
+	}
+	x.s.metrics.audio.Add(float64(p.u.Len()) / audio.SampleRate)
+	x.say("conversation.item.input_audio_transcription.completed", map[string]any{
+		"item_id": p.item, "content_index": 0, "transcript": text,
+		"usage":   map[string]any{"type": "duration", "seconds": float64(p.u.Len()) / audio.SampleRate},
+		"latency": said.report(),
+	})
+	return nil
+}
+
+// due waits until an utterance has ended or has enough new sound for a pass.
+func (p *spoken) due(ctx context.Context) error {
+	for p.u.Len()-p.passed.Load() < step {
+		select {
+		case <-p.ended:
+			return nil
+		case <-p.more:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (p *spoken) over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// fail says that an utterance has no text. The session goes on.
+func (x *session) fail(p *spoken, err error) error {
+	x.s.opt.Log.Error("utterance failed", "session", x.id, "item", p.item, "error", err)
+	x.say("conversation.item.input_audio_transcription.failed", map[string]any{
+		"item_id": p.item, "content_index": 0,
+		"error": map[string]any{
+			"type": "transcription_error", "code": "transcription_failed", "param": nil,
+			"message": "The server failed to transcribe the sound. Its log has the reason, with the item's id.",
+		},
+	})
+	return nil
+}
+
+// tell sends what a pass has found behind text, and returns what is new in it.
+func (x *session) tell(p *spoken, text string, r live.Result) (delta string) {
+	for _, w := range r.Confirmed {
+		delta += w.Word
+	}
+	if text == "" {
+		delta = tokenizer.Strip(delta)
+	}
+	const events = "conversation.item.input_audio_transcription."
+	if delta != "" {
+		x.say(events+"delta", map[string]any{"item_id": p.item, "content_index": 0, "delta": delta})
+	}
+	x.mu.Lock()
+	tentative := slices.Contains(x.config.include, withTentative)
+	x.mu.Unlock()
+	if tentative {
+		x.say(events+"tentative", map[string]any{"item_id": p.item, "content_index": 0, "text": r.Tentative})
+	}
+	return delta
+}
+
+// measure notes the delay of the words that a pass has confirmed.
+func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *tally) {
+	now := time.Now()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	m := x.s.metrics
+	for _, w := range r.Confirmed {
+		d := now.Sub(x.clock.when(p.from + place(w)))
+		work := min(r.Took, d)
+		queue := min(waited, d-work)
+		parts := shares{d - work - queue, queue, work}
+		said.add(d, parts)
+		x.said.add(d, parts)
+		m.delay.Observe(d.Seconds())
+		m.shares.WithLabelValues("listening").Add(parts.listening.Seconds())
+		m.shares.WithLabelValues("waiting").Add(parts.waiting.Seconds())
+		m.shares.WithLabelValues("transcribing").Add(parts.transcribing.Seconds())
+	}
+}
+
+// place returns the last sample of a word in its utterance.
+func place(w transcript.Word) int64 { return int64(w.End * audio.SampleRate) }
+
+// asProblem returns the problem with an option of the client.
+func asProblem(err error) *problem {
+	var option *transcribe.OptionError
+	if errors.As(err, &option) {
+		return wrong(http.StatusBadRequest, parameter(option.Field), "", "%s: got %v: %s", parameter(option.Field), option.Value, option.Reason)
+	}
+	return wrong(http.StatusBadRequest, "", "", "%v", err)
+}

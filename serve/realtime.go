@@ -1,0 +1,271 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"verity/audio"
+	"verity/live"
+)
+
+const (
+	mostMessage = 4 << 20         // bytes: 65 s of PCM at 24 kHz
+	mostUnheard = 60              // seconds of sound that wait to be transcribed
+	idle        = 5 * time.Minute // the most between two messages
+	pingEvery   = 30 * time.Second
+)
+
+// A session is one realtime connection. Its client's messages are taken in by one
+// goroutine; another makes passes over what was said, one utterance after the other.
+type session struct {
+	s       *Server
+	conn    *websocket.Conn
+	id      string
+	beta    bool // the names of the beta interface
+	cancel  context.CancelCauseFunc
+	blocks  atomic.Int64 // odd while the reader stands still
+	queue   chan *spoken
+	unheard atomic.Int64  // samples of utterances that no pass has seen
+	moved   chan struct{} // that has become less
+
+	mu       sync.Mutex // the fields below
+	config   sessionConfig
+	arriving *audio.Arriving
+	ear      *live.Ear
+	now      *spoken // the utterance that goes on
+	previous string  // item before it
+	items    int
+	at       int64 // samples that were taken in, of 16 kHz
+	base     int64 // where the ear began
+	closed   bool  // nothing more is heard
+	clock    clock
+	said     tally // of the whole session
+}
+
+// A spoken is an utterance on its way to text.
+type spoken struct {
+	item    string
+	from    int64 // its first sample in the session
+	u       *live.Utterance
+	more    chan struct{} // sound was added
+	ended   chan struct{} // closed: no more follows
+	cleared atomic.Bool   // nobody wants its text
+	passed  atomic.Int64  // samples that a pass has seen
+}
+
+// errClosed ends a session in good order.
+var errClosed = errors.New("the session has ended")
+
+// realtime serves OpenAI's realtime transcription over a WebSocket.
+func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
+	if p := s.welcome(r); p != nil {
+		note(r, "error", p.Message)
+		writeProblem(w, p)
+		return
+	}
+	leave, ok := s.sockets.enter()
+	if !ok {
+		p := wrong(http.StatusTooManyRequests, "", "rate_limit_exceeded", "There are %d realtime sessions already: try again later.", s.opt.Sessions)
+		p.Type, p.Retry = "rate_limit_error", time.Minute
+		writeProblem(w, p)
+		return
+	}
+	defer leave()
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		Subprotocols:       []string{"realtime"},
+		InsecureSkipVerify: true, // shared has looked at the origin
+	})
+	if err != nil {
+		return // Accept has answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(mostMessage)
+	err = s.newSession(conn, r).run(r)
+	note(r, "ended", err)
+}
+
+// welcome reports why a session cannot begin.
+func (s *Server) welcome(r *http.Request) *problem {
+	q := r.URL.Query()
+	switch intent, model := q.Get("intent"), q.Get("model"); {
+	case s.closing.Load():
+		return failed(http.StatusServiceUnavailable, "The server is shutting down.")
+	case intent != "" && intent != "transcription":
+		return wrong(http.StatusBadRequest, "intent", "", "intent: got %q, want transcription", intent)
+	case !s.knows(model):
+		return unknownModel(model, s.opt.Name)
+	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		return wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
+	}
+	return nil
+}
+
+func (s *Server) newSession(conn *websocket.Conn, r *http.Request) *session {
+	beta := strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1")
+	x := &session{
+		s: s, conn: conn, beta: beta, id: fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)),
+		queue: make(chan *spoken, 256), moved: make(chan struct{}, 1), config: s.newConfig(),
+	}
+	x.prepare()
+	return x
+}
+
+// prepare makes what hears, of the configuration.
+func (x *session) prepare() {
+	x.prepareSound()
+	x.base = x.at
+	var err error
+	if x.ear, err = live.NewEar(x.config.ear); err != nil {
+		panic("serve: options that were checked are refused")
+	}
+}
+
+// run serves until either side ends the session, and says why it ended.
+func (x *session) run(r *http.Request) error {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	x.cancel = cancel
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel(errClosed)
+	x.say(x.name("session.created"), map[string]any{"session": x.config.object(x.id, x.beta)})
+	all.Go(func() { x.work(ctx) })
+	all.Go(func() { x.watch(ctx) })
+	err := x.read(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	note(r, "audio_seconds", float64(x.at)/audio.SampleRate, "items", x.items, "words", x.said.words,
+		"delay_median", x.said.quantile(0.5), "delay_p95", x.said.quantile(0.95))
+	return err
+}
+
+// name returns the name of a session event.
+func (x *session) name(event string) string {
+	if x.beta {
+		return "transcription_" + event
+	}
+	return event
+}
+
+// say sends an event. A client that does not read loses the connection.
+func (x *session) say(kind string, fields map[string]any) {
+	event := map[string]any{"type": kind, "event_id": fmt.Sprintf("event_%x", x.s.ids.Add(1))}
+	for k, v := range fields {
+		event[k] = v
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stall)
+	defer cancel()
+	if err := x.conn.Write(ctx, websocket.MessageText, marshal(event)); err != nil {
+		x.cancel(err)
+	}
+}
+
+// complain sends an error event. The session goes on.
+func (x *session) complain(p *problem, event string) {
+	fields := map[string]any{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": nil}
+	if event != "" {
+		fields["event_id"] = event
+	}
+	x.say("error", map[string]any{"error": fields})
+}
+
+// read takes in the messages of the client.
+func (x *session) read(ctx context.Context) error {
+	lazy := time.AfterFunc(idle, func() { x.end(fmt.Errorf("no message came for %v", idle)) })
+	defer lazy.Stop()
+	for {
+		kind, data, err := x.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		lazy.Reset(idle)
+		if kind != websocket.MessageText {
+			x.complain(wrong(http.StatusBadRequest, "", "", "Events are JSON in text messages, got a binary message."), "")
+			continue
+		}
+		var m message
+		if err := json.Unmarshal(data, &m); err != nil {
+			x.complain(wrong(http.StatusBadRequest, "", "invalid_json", "The event is not JSON: %v", err), "")
+			continue
+		}
+		if p := x.handle(ctx, &m); p != nil {
+			x.complain(p, m.ID)
+		}
+		if err := x.breathe(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// breathe waits while too much sound waits to be transcribed: TCP tells the client.
+func (x *session) breathe(ctx context.Context) error {
+	if x.unheard.Load() < mostUnheard*audio.SampleRate {
+		return nil
+	}
+	x.blocks.Add(1)
+	defer x.blocks.Add(1)
+	for x.unheard.Load() >= mostUnheard*audio.SampleRate {
+		select {
+		case <-x.moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// watch looks after the connection: pings, the server's end, the longest session.
+func (x *session) watch(ctx context.Context) {
+	ping, most := time.NewTicker(pingEvery), time.NewTimer(x.s.opt.MaxAudio)
+	defer ping.Stop()
+	defer most.Stop()
+	draining := x.s.sockets.draining
+	for {
+		select {
+		case <-ctx.Done():
+			x.conn.CloseNow() // also ends a Read
+			return
+		case <-x.s.sockets.lost:
+			x.cancel(errors.New("the grace period of the server is over"))
+		case <-draining:
+			draining = nil
+			x.end(errors.New("the server is shutting down"))
+		case <-most.C:
+			x.end(fmt.Errorf("the session is longer than %v, which is the limit of this server", x.s.opt.MaxAudio))
+		case <-ping.C:
+			blocks := x.blocks.Load()
+			alive, cancel := context.WithTimeout(ctx, pingEvery)
+			err := x.conn.Ping(alive)
+			cancel()
+			still := blocks%2 == 1 || blocks != x.blocks.Load() // then pongs were not read
+			if err != nil && ctx.Err() == nil && !still {
+				x.cancel(errors.New("the client does not answer pings"))
+			}
+		}
+	}
+}
+
+// end hears no more. What was said is transcribed, then the connection is closed.
+func (x *session) end(why error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return
+	}
+	x.complain(failed(http.StatusServiceUnavailable, "The session ends: %v.", why), "")
+	x.commit()
+	x.closed = true
+	close(x.queue)
+}

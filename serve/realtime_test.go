@@ -1,0 +1,489 @@
+package serve
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"verity/audio"
+)
+
+// A caller is a client of a realtime session.
+type caller struct {
+	t    *testing.T
+	conn *websocket.Conn
+	seen []event
+}
+
+// An event is one of the server, of any type.
+type event struct {
+	Type       string
+	ItemID     string `json:"item_id"`
+	Previous   string `json:"previous_item_id"`
+	Delta      string
+	Text       string
+	Transcript string
+	Start      int64 `json:"audio_start_ms"`
+	Stop       int64 `json:"audio_end_ms"`
+	Latency    latency
+	Usage      struct{ Seconds float64 }
+	Session    map[string]any
+	Error      struct {
+		Type, Code, Message, Param string
+		EventID                    string `json:"event_id"`
+	}
+}
+
+func call(t *testing.T, h *httptest.Server, query string, o *websocket.DialOptions) *caller {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), h.URL+"/v1/realtime"+query, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.CloseNow() })
+	return &caller{t: t, conn: conn}
+}
+
+func (c *caller) send(json string) {
+	c.t.Helper()
+	if err := c.conn.Write(c.t.Context(), websocket.MessageText, []byte(json)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// until reads events up to one of a type.
+func (c *caller) until(kind string) event {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	defer cancel()
+	for {
+		_, data, err := c.conn.Read(ctx)
+		if err != nil {
+			c.t.Fatalf("waiting for %s: %v", kind, err)
+		}
+		var e event
+		if err := json.Unmarshal(data, &e); err != nil {
+			c.t.Fatalf("%v: %s", err, data)
+		}
+		c.seen = append(c.seen, e)
+		if e.Type == kind {
+			return e
+		}
+		if e.Type == "error" {
+			c.t.Fatalf("waiting for %s: %s", kind, data)
+		}
+	}
+}
+
+// text joins the deltas of an item.
+func (c *caller) text(item string) (text string) {
+	for _, e := range c.seen {
+		if e.Type == "conversation.item.input_audio_transcription.delta" && e.ItemID == item {
+			text += e.Delta
+		}
+	}
+	return text
+}
+
+// appending is an event with samples.
+func appending(pcm []float32) string {
+	raw := make([]byte, 2*len(pcm))
+	for i, v := range pcm {
+		binary.LittleEndian.PutUint16(raw[2*i:], uint16(int16(v*32767)))
+	}
+	return `{"type":"input_audio_buffer.append","audio":"` + base64.StdEncoding.EncodeToString(raw) + `"}`
+}
+
+// digitsPCM is the sound of the tests at 16 kHz.
+func digitsPCM(t *testing.T) []float32 {
+	t.Helper()
+	c, err := audio.Open(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pcm := make([]float32, 60*audio.SampleRate)
+	n, _ := c.Read(pcm)
+	return pcm[:n]
+}
+
+const (
+	at16k  = `{"type":"session.update","session":{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000}}}}}`
+	manual = `{"type":"session.update","session":{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":null}}}}`
+	done   = "conversation.item.input_audio_transcription.completed"
+)
+
+// TestRealtime: speech arrives, its text follows, and what was said stands.
+func TestRealtime(t *testing.T) {
+	h, s := newServer(t, Options{})
+	c := call(t, h, "?intent=transcription", nil)
+	if e := c.until("session.created"); e.Session["type"] != "transcription" {
+		t.Errorf("session.created: %v", e.Session)
+	}
+	c.send(`{"type":"session.update","session":{"type":"transcription","include":["item.input_audio_transcription.tentative"],
+		"audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":{"type":"server_vad","silence_duration_ms":1500}}}}}`)
+	c.until("session.updated")
+	pcm := digitsPCM(t)
+	for piece := range slices.Chunk(append(pcm, make([]float32, 3*audio.SampleRate)...), 3200) {
+		c.send(appending(piece))
+		time.Sleep(2 * time.Millisecond) // so that several passes are made
+	}
+	e := c.until(done)
+	if e.Transcript == "" || c.text(e.ItemID) != e.Transcript {
+		t.Errorf("deltas %q, completed %q", c.text(e.ItemID), e.Transcript)
+	}
+	if e.Latency.Words != len(strings.Fields(e.Transcript)) || e.Latency.P95 < e.Latency.Median || e.Usage.Seconds < 5 {
+		t.Errorf("%+v, %v s", e.Latency, e.Usage.Seconds)
+	}
+	if sum := e.Latency.Listening + e.Latency.Waiting + e.Latency.Transcribing; !(sum > 0.99 && sum < 1.01) {
+		t.Errorf("the shares of the delay are %v together", sum)
+	}
+	var kinds []string
+	for _, e := range c.seen {
+		if len(kinds) == 0 || kinds[len(kinds)-1] != e.Type {
+			kinds = append(kinds, e.Type)
+		}
+	}
+	for _, kind := range []string{
+		"input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped", "input_audio_buffer.committed",
+		"conversation.item.added", "conversation.item.input_audio_transcription.tentative",
+	} {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("no %s: %v", kind, kinds)
+		}
+	}
+	c.conn.Close(websocket.StatusNormalClosure, "")
+	settle(t, s)
+	r, err := http.Get(h.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body := new(strings.Builder)
+	for _, line := range []string{"verity_live_delay_seconds_count", `part="listening"`, "verity_live_sessions 0"} {
+		if body.Len() == 0 {
+			raw := make([]byte, 1<<20)
+			n, _ := io.ReadFull(r.Body, raw)
+			body.Write(raw[:n])
+		}
+		if !strings.Contains(body.String(), line) {
+			t.Errorf("/metrics has no %s", line)
+		}
+	}
+}
+
+// settle waits until all sessions have ended.
+func settle(t *testing.T, s *Server) {
+	t.Helper()
+	s.sockets.all.Wait()
+	if n := s.line.guests.Load(); n != 0 {
+		t.Errorf("%d guests are in the line", n)
+	}
+}
+
+// TestCommit: without voice activity the client says where an utterance ends.
+func TestCommit(t *testing.T) {
+	h, s := newServer(t, Options{})
+	c := call(t, h, "", nil)
+	c.send(manual)
+	if e := c.until("session.updated"); e.Session["audio"].(map[string]any)["input"].(map[string]any)["turn_detection"] != nil {
+		t.Errorf("turn_detection: %v", e.Session)
+	}
+	pcm := digitsPCM(t)
+	var items []string
+	for _, part := range [][]float32{pcm[:5*audio.SampleRate], pcm[5*audio.SampleRate:]} {
+		c.send(appending(part))
+		c.send(`{"type":"input_audio_buffer.commit"}`)
+		e := c.until(done)
+		items = append(items, e.ItemID)
+		if e.Transcript == "" || c.text(e.ItemID) != e.Transcript {
+			t.Errorf("deltas %q, completed %q", c.text(e.ItemID), e.Transcript)
+		}
+	}
+	for _, e := range c.seen {
+		if e.Type == "input_audio_buffer.committed" && e.ItemID == items[1] && e.Previous != items[0] {
+			t.Errorf("the item before the second is %q, want %q", e.Previous, items[0])
+		}
+	}
+	c.conn.Close(websocket.StatusNormalClosure, "")
+	settle(t, s)
+}
+
+// TestClear: what was cleared has no text.
+func TestClear(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1})
+	c := call(t, h, "", nil)
+	c.send(manual)
+	c.until("session.updated")
+	if err := s.line.begin(t.Context()); err != nil { // no pass may begin
+		t.Fatal(err)
+	}
+	c.send(appending(digitsPCM(t)[:2*audio.SampleRate]))
+	c.send(`{"type":"input_audio_buffer.clear"}`)
+	c.until("input_audio_buffer.cleared")
+	s.line.end()
+	c.send(appending(digitsPCM(t)))
+	c.send(`{"type":"input_audio_buffer.commit"}`)
+	e := c.until(done)
+	if e.Usage.Seconds < 9 || e.Usage.Seconds > 11 {
+		t.Errorf("%v s, want those behind the clear", e.Usage.Seconds)
+	}
+	c.conn.Close(websocket.StatusNormalClosure, "")
+	settle(t, s)
+}
+
+// TestBeta: the names of the beta interface.
+func TestBeta(t *testing.T) {
+	h, s := newServer(t, Options{})
+	c := call(t, h, "?intent=transcription", &websocket.DialOptions{HTTPHeader: http.Header{"OpenAI-Beta": {"realtime=v1"}}})
+	c.until("transcription_session.created")
+	c.send(`{"type":"transcription_session.update","session":{"input_audio_format":"pcm16","input_audio_transcription":{"model":"whisper-1","language":"en","prompt":"digits"},"turn_detection":null}}`)
+	e := c.until("transcription_session.updated")
+	if e.Session["input_audio_format"] != "pcm16" || e.Session["input_audio_transcription"].(map[string]any)["language"] != "en" {
+		t.Errorf("%v", e.Session)
+	}
+	c.conn.Close(websocket.StatusNormalClosure, "")
+	settle(t, s)
+}
+
+// TestMistakes: each gets one error, and the session goes on.
+func TestMistakes(t *testing.T) {
+	h, s := newServer(t, Options{})
+	c := call(t, h, "", nil)
+	input := func(json string) string {
+		return `{"type":"session.update","event_id":"mine","session":{"type":"transcription","audio":{"input":{` + json + `}}}}`
+	}
+	tests := []struct{ send, param, text string }{
+		{`{`, "", "not JSON"},
+		{`[]`, "", "not JSON"},
+		{`{"type":"response.create"}`, "type", "response.create"},
+		{`{"type":"input_audio_buffer.append","audio":"*"}`, "audio", "base64"},
+		{`{"type":"input_audio_buffer.append","audio":"AAAA"}`, "audio", "16 bits"},
+		{`{"type":"input_audio_buffer.commit"}`, "", "nothing to commit"},
+		{`{"type":"session.update"}`, "session", "session"},
+		{`{"type":"session.update","session":{"type":"realtime"}}`, "session.type", "want transcription"},
+		{`{"type":"session.update","session":{"input_audio_format":"g711_ulaw"}}`, "session.input_audio_format", "want pcm16"},
+		{input(`"format":{"type":"audio/pcmu"}`), "session.audio.input.format.type", "want audio/pcm"},
+		{input(`"format":{"type":"audio/pcm","rate":12345}`), "session.audio.input.format.rate", "one of"},
+		{input(`"transcription":{"model":"gpt-live-transcribe"}`), "model", "does not exist"},
+		{input(`"transcription":{"language":"klingon"}`), "language", "does not know it"},
+		{input(`"turn_detection":{"type":"semantic_vad"}`), "session.audio.input.turn_detection.type", "want server_vad"},
+		{input(`"turn_detection":{"type":"server_vad","threshold":7}`), "session.audio.input.turn_detection", "threshold"},
+		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":-5}`), "session.audio.input.turn_detection", "silence_duration_ms"},
+		{input(`"turn_detection":7`), "session.audio.input.turn_detection", "turn_detection"},
+	}
+	c.until("session.created")
+	for _, tt := range tests {
+		c.send(tt.send)
+		_, data, err := c.conn.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e event
+		if err := json.Unmarshal(data, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Type != "error" || e.Error.Param != tt.param || !strings.Contains(e.Error.Message, tt.text) || e.Error.Type == "" {
+			t.Errorf("%s\n%s\nwant %q, …%s…", tt.send, data, tt.param, tt.text)
+		}
+		if strings.Contains(tt.send, "mine") && e.Error.EventID != "mine" {
+			t.Errorf("the error is about event %q", e.Error.EventID)
+		}
+	}
+	c.send(at16k)
+	c.until("session.updated")
+	t.Run("too large a message", func(t *testing.T) {
+		c.conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"`+strings.Repeat("x", mostMessage)+`"}`))
+		for {
+			if _, _, err := c.conn.Read(t.Context()); err != nil {
+				if code := websocket.CloseStatus(err); code != websocket.StatusMessageTooBig && code != -1 {
+					t.Error(err)
+				}
+				break
+			}
+		}
+	})
+	settle(t, s)
+}
+
+// TestUnwelcome: who may not begin a session is told so over HTTP.
+func TestUnwelcome(t *testing.T) {
+	h, s := newServer(t, Options{Keys: []string{"right"}, Sessions: 1})
+	key := func(k string) *websocket.DialOptions {
+		return &websocket.DialOptions{Subprotocols: []string{"realtime", keyProtocol + k}}
+	}
+	c := call(t, h, "?intent=transcription", key("right"))
+	if c.conn.Subprotocol() != "realtime" {
+		t.Errorf("subprotocol %q", c.conn.Subprotocol())
+	}
+	c.until("session.created")
+	evil := key("right")
+	evil.HTTPHeader = http.Header{"Origin": {"https://elsewhere.org"}}
+	tests := []struct {
+		why    string
+		query  string
+		o      *websocket.DialOptions
+		status int
+	}{
+		{"no key", "", nil, 401},
+		{"a wrong key", "", key("wrong"), 401},
+		{"a page from elsewhere", "", evil, 403},
+		{"another intent", "?intent=conversation", key("right"), 400},
+		{"another model", "?model=gpt-realtime", key("right"), 404},
+		{"one session too many", "?intent=transcription", key("right"), 429},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			conn, r, err := websocket.Dial(t.Context(), h.URL+"/v1/realtime"+tt.query, tt.o)
+			if err == nil {
+				conn.CloseNow()
+				t.Fatal("the session begins")
+			}
+			if r == nil || r.StatusCode != tt.status {
+				t.Errorf("%v, want %d", err, tt.status)
+			}
+		})
+	}
+	r, err := http.NewRequest("GET", h.URL+"/v1/realtime", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer right")
+	plain, err := http.DefaultClient.Do(r)
+	if err != nil || plain.StatusCode != http.StatusUpgradeRequired {
+		t.Errorf("without an upgrade: %v %v", plain, err)
+	}
+	plain.Body.Close()
+	c.conn.Close(websocket.StatusNormalClosure, "")
+	settle(t, s)
+}
+
+// TestHangUp: a client that vanishes amid speech leaves nothing behind, whether a pass
+// runs, waits for a turn, or the sound is more than is taken in.
+func TestHangUp(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1})
+	for _, busy := range []bool{false, true} {
+		if busy {
+			if err := s.line.begin(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := call(t, h, "", nil)
+		c.send(manual)
+		c.until("session.updated")
+		c.send(appending(digitsPCM(t)))
+		if busy {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			for range 30 { // more than may wait: the server stops reading
+				if c.conn.Write(ctx, websocket.MessageText, []byte(appending(digitsPCM(t)))) != nil {
+					break
+				}
+			}
+			cancel()
+			if n := s.sockets.open(); n != 1 {
+				t.Errorf("%d sessions", n)
+			}
+			s.line.end()
+		}
+		c.conn.CloseNow()
+		settle(t, s)
+	}
+}
+
+// TestLastWords: on shutdown what was said is transcribed, and the client told.
+func TestLastWords(t *testing.T) {
+	_, s := newServer(t, Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, time.Minute) }()
+	c := call(t, &httptest.Server{URL: "http://" + l.Addr().String()}, "", nil)
+	c.send(manual)
+	c.until("session.updated")
+	c.send(appending(digitsPCM(t)))
+	c.send(manual) // its answer says that the sound has been taken in
+	c.until("session.updated")
+	c.send(appending(digitsPCM(t)))
+	c.send(`{"type":"no"}`)
+	if e := c.until("error"); !strings.Contains(e.Error.Message, "no") {
+		t.Errorf("%+v", e)
+	}
+	stop()
+	for range 2 {
+		for {
+			_, data, err := c.conn.Read(t.Context())
+			if err != nil {
+				t.Fatalf("before the last text: %v", err)
+			}
+			var e event
+			if err := json.Unmarshal(data, &e); err != nil {
+				t.Fatal(err)
+			}
+			if e.Type == done {
+				if e.Transcript == "" {
+					t.Error("no text")
+				}
+				break
+			}
+		}
+	}
+	for {
+		_, _, err := c.conn.Read(t.Context())
+		if err == nil {
+			continue
+		}
+		if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+			t.Error(err)
+		}
+		break
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGrace: at the end of the grace period sessions are closed.
+func TestGrace(t *testing.T) {
+	_, s := newServer(t, Options{Turns: 1})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, 50*time.Millisecond) }()
+	if err := s.line.begin(t.Context()); err != nil { // no pass can begin
+		t.Fatal(err)
+	}
+	c := call(t, &httptest.Server{URL: "http://" + l.Addr().String()}, "", nil)
+	c.send(manual)
+	c.until("session.updated")
+	c.send(appending(digitsPCM(t)))
+	c.send(`{"type":"no"}`)
+	c.until("error")
+	stop()
+	for {
+		if _, _, err := c.conn.Read(t.Context()); err != nil {
+			break
+		}
+	}
+	if err := <-ended; err == nil || errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("the end of grace: %v", err)
+	}
+	s.line.end()
+}
