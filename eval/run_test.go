@@ -101,23 +101,22 @@ func TestResumeEverywhere(t *testing.T) {
 	}
 }
 
-// TestKill kills a run in another process several times, each when it has written a
-// little more, and then lets it come to its end.
-func TestKill(t *testing.T) {
-	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
-		slow := EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
-			time.Sleep(10 * time.Millisecond)
-			return hearer{}.Transcribe(ctx, clip)
-		})
-		if _, err := Run(t.Context(), slow, shelf(60), Options{Dir: dir, Workers: 2}); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "records.jsonl")
+// slowly returns h, a little slower: so that a kill finds it at work.
+func slowly(h hearer) Engine {
+	return EngineFunc(func(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
+		time.Sleep(5 * time.Millisecond)
+		return h.Transcribe(ctx, clip)
+	})
+}
+
+// killed runs a test in another process, which writes to dir if EVAL_KILL_TEST names
+// it. It kills that several times, each when a file of dir has grown a little, and then
+// lets it come to its end.
+func killed(t *testing.T, dir, file string) {
+	t.Helper()
+	path := filepath.Join(dir, file)
 	start := func() *exec.Cmd {
-		c := exec.Command(os.Args[0], "-test.run=^TestKill$")
+		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 		c.Env = append(os.Environ(), "EVAL_KILL_TEST="+dir)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
@@ -159,17 +158,54 @@ func TestKill(t *testing.T) {
 	if err := start().Wait(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, want := run(t, t.TempDir(), 60, Options{}); untimed(got) != string(want) {
-		t.Errorf("after %d kills the records differ from those of one run:\n%s", kills, cmp.Diff(string(want), untimed(got)))
-	}
 	if kills < 3 {
 		t.Errorf("%d runs were killed: the test tests too little", kills)
 	}
 	t.Logf("%d kills", kills)
+}
+
+// TestKill kills runs: in the end the records are those of one that nothing disturbed.
+func TestKill(t *testing.T) {
+	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
+		if _, err := Run(t.Context(), slowly(hearer{}), shelf(60), Options{Dir: dir, Workers: 2}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	killed(t, dir, "records.jsonl")
+	got := read(t, filepath.Join(dir, "records.jsonl"))
+	if _, want := run(t, t.TempDir(), 60, Options{}); untimed([]byte(got)) != string(want) {
+		t.Errorf("the records differ from those of one run:\n%s", cmp.Diff(string(want), untimed([]byte(got))))
+	}
+}
+
+// TestKillCompare is TestKill for both arms of a comparison.
+func TestKillCompare(t *testing.T) {
+	into := func(dir string, baseline, assisted Engine) *report.Pairs {
+		p, err := Compare(t.Context(), Arms{baseline, assisted}, shelf(40), CompareOptions{Dir: dir, Warmups: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	plain, drafts := hearer{}, hearer{drafts: true}
+	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
+		into(dir, slowly(plain), slowly(drafts))
+		return
+	}
+	dir, whole := t.TempDir(), t.TempDir()
+	killed(t, dir, "assisted.jsonl")
+	want := into(whole, plain, drafts).Comparison()
+	for _, file := range []string{"baseline.jsonl", "assisted.jsonl"} {
+		if d := cmp.Diff(read(t, filepath.Join(whole, file)), read(t, filepath.Join(dir, file))); d != "" {
+			t.Errorf("%s differs from that of one run:\n%s", file, d)
+		}
+	}
+	got := into(dir, plain, drafts).Comparison() // nothing is left to run but what fails
+	if got.Utterances != want.Utterances || got.Verdict != want.Verdict || got.Speedup.Decode.Mean != want.Speedup.Decode.Mean {
+		t.Errorf("compared again: %+v, want %+v", got, want)
+	}
 }
 
 // TestMended mends rows that failed, breaks ones that did not, and stops in between:

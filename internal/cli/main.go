@@ -25,6 +25,8 @@ type env struct {
 
 	// Whether out and err are terminals.
 	outTerminal, errTerminal bool
+
+	outClosed bool // out seems to have been closed when the program began
 }
 
 // Main is the program of a version: it runs on the process's arguments and ends it.
@@ -35,6 +37,7 @@ func Main(v string) {
 	code := run(ctx, env{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
+		outClosed: wasClosed(os.Stdout),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,6 +49,12 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Condition: func(name string) (bool, error) {
+			if name != "mount" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return mountable(t), nil
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MODEL", dir)
 			e.Setenv("ONCE", "--temperature-increment-on-fallback=none")
@@ -58,6 +66,11 @@ func TestScript(t *testing.T) {
 			return os.WriteFile(filepath.Join(e.WorkDir, "digits.wav"), digits.Sample(), 0o600)
 		},
 	})
+}
+
+// mountable reports whether a file system may be mounted in a name space of its own.
+func mountable(t *testing.T) bool {
+	return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).Run() == nil
 }
 
 // modelDir writes the checkpoint.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ type sink interface {
 	finish(name string, t *transcript.Transcript) error
 }
 
-// errOutput is the cause when text cannot be written: no use to go on.
+// errOutput is the cause when text cannot be written to standard output: no use to go
+// on. A file that cannot be written is a failure of its input alone.
 var errOutput = errors.New("writing the text")
 
 func cannotWrite(err error) error {
@@ -110,12 +112,11 @@ func stem(name string) string {
 
 func (f folder) segment(*progress, transcript.Segment) error { return nil }
 
-func (f folder) finish(name string, t *transcript.Transcript) error {
+// finish writes all formats that it can. The error is the first of those it cannot.
+func (f folder) finish(name string, t *transcript.Transcript) (first error) {
 	for _, format := range f.formats {
 		err := output.Write(f.path(name, format), nil, func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
-		if err != nil {
-			return cannotWrite(err)
-		}
+		first = cmp.Or(first, err)
 	}
-	return nil
+	return first
 }

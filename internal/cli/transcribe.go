@@ -170,6 +170,9 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if opt.MarkAccepted, err = t.marks(out); err != nil {
 		return err
 	}
+	if t.outClosed && t.dir == "" {
+		fmt.Fprintln(t.err, "verity transcribe: warning: standard output is closed: the text will be lost; --output-dir keeps it")
+	}
 	model, err := t.model.load(ctx)
 	if err != nil {
 		return err

@@ -229,6 +229,9 @@ func (t target) writable() bool {
 	return true
 }
 
+// rename puts a file in the place of another; tests put faults here.
+var rename = os.Rename
+
 // replace writes a new file and puts it in the place of the old one.
 func (t target) replace(f func(io.Writer) error) error {
 	tmp, err := t.beside()
@@ -243,7 +246,7 @@ func (t target) replace(f func(io.Writer) error) error {
 		err = os.Chmod(tmp.Name(), t.info.Mode().Perm())
 	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), t.path)
+		err = rename(tmp.Name(), t.path)
 	}
 	if err != nil {
 		os.Remove(tmp.Name())

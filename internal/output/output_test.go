@@ -60,6 +60,29 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestRenameFails: the old file stays, or none is there, and no temporary one is left.
+func TestRenameFails(t *testing.T) {
+	whole := rename
+	defer func() { rename = whole }()
+	broken := errors.New("input/output error")
+	rename = func(from, to string) error { return &os.LinkError{Op: "rename", Old: from, New: to, Err: broken} }
+	dir := t.TempDir()
+	old, fresh := filepath.Join(dir, "old"), filepath.Join(dir, "fresh")
+	if err := os.WriteFile(old, []byte("what was there"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{old, fresh} {
+		err := Write(name, nil, put("new"))
+		if !errors.Is(err, broken) || err.Error() != name+": cannot be written: input/output error" {
+			t.Errorf("got %v", err)
+		}
+	}
+	if got := read(t, old); got != "what was there" {
+		t.Errorf("the old file now holds %q", got)
+	}
+	alone(t, dir, "old")
+}
+
 // TestMissingDirectory: the message names the file that was asked for, and no
 // temporary one.
 func TestMissingDirectory(t *testing.T) {

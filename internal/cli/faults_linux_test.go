@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// asProgram returns a name under which the test binary is the program.
+func asProgram(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "verity")
+	if err := os.Symlink(self, name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestShrinkingModel cuts the weights off as soon as the program has mapped them: it
+// ends with one line and status 1, and not with a fault of the machine.
+func TestShrinkingModel(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, stderr := cli(t, nil, "synth", "--size", "tiny", "--assistant-shape", "tiny", "--tokens", "12", "--out", dir); code != 0 {
+		t.Fatal(stderr)
+	}
+	sound := filepath.Join(dir, "sound.wav")
+	if err := os.WriteFile(sound, wav(1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := asProgram(t)
+	for name, args := range map[string][]string{
+		"target":    {"transcribe", "-q", "-l", "en", sound},
+		"assistant": {"selftest"},
+	} {
+		model := filepath.Join(dir, name)
+		weights := filepath.Join(model, "model.safetensors")
+		cmd := exec.CommandContext(t.Context(), program, append(args, "-m", model)...)
+		var problem bytes.Buffer
+		cmd.Stderr = &problem
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		waitForMap(t, cmd.Process.Pid, weights)
+		if err := os.Truncate(weights, 4096); err != nil {
+			t.Fatal(err)
+		}
+		var status *exec.ExitError
+		err := <-ended
+		if said := problem.String(); !errors.As(err, &status) || status.ExitCode() != 1 || strings.Count(said, "\n") != 1 ||
+			!strings.Contains(said, "model.safetensors: changed or could not be read while it was loaded") {
+			t.Errorf("%s: %v, want status 1 and one line:\n%.2000s", args[0], err, said)
+		}
+	}
+}
+
+// waitForMap returns when a process has mapped a file, or has ended.
+func waitForMap(t *testing.T, pid int, file string) {
+	t.Helper()
+	for {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+		if err != nil || len(b) == 0 {
+			t.Logf("the program ended before it had mapped %s: %v", file, err)
+			return
+		}
+		if bytes.Contains(b, []byte(file)) {
+			return
+		}
+	}
+}
