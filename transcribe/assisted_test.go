@@ -169,7 +169,7 @@ func language(t *testing.T, m *Model, clip *audio.Clip) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := m.encode(t.Context(), mel)
+	w, err := m.encode(t.Context(), mel, func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

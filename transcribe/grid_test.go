@@ -34,13 +34,13 @@ type tapedWindow struct {
 	tape *tape
 }
 
-func (l *tape) encode(ctx context.Context, mel *audio.Mel) (window, error) {
-	w, err := l.network.encode(ctx, mel)
+func (l *tape) encode(ctx context.Context, mel *audio.Mel, step func(float64)) (window, error) {
+	w, err := l.network.encode(ctx, mel, step)
 	return tapedWindow{w, l}, err
 }
 
-func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error) {
-	d, err := w.window.decode(ctx, o, plain)
+func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(int)) (decoding, error) {
+	d, err := w.window.decode(ctx, o, plain, step)
 	w.tape.decoded = append(w.tape.decoded, decoding{choices: d.choices, noSpeechProb: d.noSpeechProb})
 	return d, err
 }

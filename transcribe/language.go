@@ -52,6 +52,7 @@ func (r *transcription) detect(ctx context.Context) (lang tokenizer.Language, er
 			best = i
 		}
 	}
+	r.languageProb = float64(probs[best])
 	r.log.Info("language detected", "language", known[best].Code, "probability", probs[best])
 	return known[best], nil
 }

@@ -69,7 +69,8 @@ func (m *Model) Close() {
 type network interface {
 	// encode prepares a window for decoding. mel has as many bins and frames as
 	// the checkpoint wants, and is the network's to keep.
-	encode(ctx context.Context, mel *audio.Mel) (window, error)
+	// Step is told the share of that which is done.
+	encode(ctx context.Context, mel *audio.Mel, step func(share float64)) (window, error)
 }
 
 // A window is a stretch of audio that has been encoded.
@@ -78,8 +79,9 @@ type window interface {
 	// Tokenizer.Languages.
 	languages(ctx context.Context) ([]float32, error)
 
-	// decode decodes the window once, without the assistant if plain.
-	decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error)
+	// decode decodes the window once, without the assistant if plain. Step is told how
+	// many tokens there are, now and then.
+	decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int)) (decoding, error)
 
 	// words returns the times of the words of a text. It depends on nothing but the
 	// window and the text, so it is the same however that was found.

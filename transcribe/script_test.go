@@ -75,7 +75,7 @@ type scriptedWindow struct {
 	seek, size, frames int
 }
 
-func (s scripted) encode(ctx context.Context, mel *audio.Mel) (window, error) {
+func (s scripted) encode(ctx context.Context, mel *audio.Mel, _ func(float64)) (window, error) {
 	size := 0
 	for _, v := range mel.Data[:mel.Frames] {
 		if v != 0 {
@@ -101,7 +101,7 @@ func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	return probs, nil
 }
 
-func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ bool) (decoding, error) {
+func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ bool, _ func(int)) (decoding, error) {
 	if w.tell != nil {
 		return w.tell(w.seek, w.size, o), nil
 	}

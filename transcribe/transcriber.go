@@ -208,6 +208,11 @@ type Watch struct {
 
 	// Progress gets the seconds of audio that are done, and how many there are.
 	Progress func(done, total float64)
+
+	// Within gets the same, and is called within windows too, where done is an estimate:
+	// after every layer of the encoder and every round of decoding. It never goes back
+	// but for a span that does. It must be quick: others wait for the threads meanwhile.
+	Within func(done, total float64)
 }
 
 // Transcribe transcribes a clip from its start to its end. If it fails on the way, it

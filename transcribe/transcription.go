@@ -36,6 +36,9 @@ type transcription struct {
 	at       cursor
 	first    window // the window the language was detected in, until it is decoded
 	language tokenizer.Language
+
+	languageProb float64 // 0 if the language was not detected
+
 	start    []tokenizer.Token // end of every window's prompt, known with the language
 	history  history
 	segments []transcript.Segment
@@ -43,6 +46,7 @@ type transcription struct {
 	failures int     // windows in which the assistant could not draft
 	lastWord float64 // end of the last word, in seconds
 	proof    proof
+	meter    meter
 }
 
 func (t *Transcriber) newTranscription(name string, src source, w Watch) *transcription {
@@ -61,6 +65,7 @@ func (r *transcription) run(ctx context.Context) error {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
 	}
 	defer r.dropFirst()
+	r.meter.size = seconds(r.t.model.Dims.WindowFrames())
 	if err := r.setLanguage(ctx); err != nil {
 		return err
 	}
@@ -86,6 +91,7 @@ func (r *transcription) run(ctx context.Context) error {
 
 // window transcribes one window, size frames of it, and returns how far to move on.
 func (r *transcription) window(ctx context.Context, size int) (advance int, err error) {
+	r.meter.size = seconds(size)
 	w, err := r.encodeAt(ctx, size)
 	if err != nil {
 		return 0, err
@@ -162,7 +168,7 @@ func (r *transcription) dropFirst() {
 }
 
 func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (window, error) {
-	w, err := r.t.network.encode(ctx, mel)
+	w, err := r.t.network.encode(ctx, mel, r.encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +210,7 @@ func (r *transcription) decode(ctx context.Context, w window) (result, error) {
 		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), attempt
 		o.Search = r.t.search(temperature)
-		d, err := w.decode(ctx, o, plain)
+		d, err := w.decode(ctx, o, plain, r.decoding)
 		if err != nil {
 			return result{}, err
 		}
@@ -335,18 +341,11 @@ func (r *transcription) keep(segments []transcript.Segment, res result) {
 	r.history.add(tokens, r.t.opt.ForgetPrevious || res.temperature > maxPromptTemperature)
 }
 
-func (r *transcription) progress() {
-	if r.watch.Progress != nil {
-		total := r.src.Seconds()
-		r.watch.Progress(min(seconds(r.at.seek), total), total)
-	}
-}
-
 // transcript returns what there is so far.
 func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: spell(r.t.model.Tokenizer, r.history.text()),
-		Language: r.language.Code, Duration: r.src.Seconds(),
+		Language: r.language.Code, LanguageProb: r.languageProb, Duration: r.src.Seconds(),
 		Segments: r.segments, Stats: r.stats, Proof: r.proof.sum(),
 	}
 }

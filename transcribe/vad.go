@@ -85,14 +85,20 @@ func (m mapping) watch(w Watch, total float64) Watch {
 	if give := w.Segment; give != nil {
 		w.Segment = func(s transcript.Segment) { give(m.segment(s)) }
 	}
-	if tell := w.Progress; tell != nil {
-		w.Progress = func(done, all float64) {
-			if done >= all {
-				tell(total, total)
-				return
-			}
-			tell(min(m.time(done, false), total), total)
-		}
-	}
+	w.Progress, w.Within = m.progress(w.Progress, total), m.progress(w.Within, total)
 	return w
+}
+
+// progress returns tell for the times of the clip.
+func (m mapping) progress(tell func(done, total float64), total float64) func(done, total float64) {
+	if tell == nil {
+		return nil
+	}
+	return func(done, all float64) {
+		if done >= all {
+			tell(total, total)
+			return
+		}
+		tell(min(m.time(done, false), total), total)
+	}
 }

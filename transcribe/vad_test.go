@@ -47,7 +47,7 @@ func TestVAD(t *testing.T) {
 		t.Fatal(err)
 	}
 	var live []transcript.Segment
-	last := 0.0
+	last, within, steps, windows := 0.0, 0.0, 0, 0
 	got, err := tr.Transcribe(t.Context(), audio.FromSamples("twice", pcm), Watch{
 		Segment: func(s transcript.Segment) { live = append(live, s) },
 		Progress: func(done, total float64) {
@@ -55,6 +55,14 @@ func TestVAD(t *testing.T) {
 				t.Errorf("progress %v of %v after %v", done, total, last)
 			}
 			last = done
+			windows++
+		},
+		Within: func(done, total float64) {
+			if done < within || done > total || total != float64(length)/audio.SampleRate {
+				t.Errorf("within a window: progress %v of %v after %v", done, total, within)
+			}
+			within = done
+			steps++
 		},
 	})
 	if err != nil {
@@ -65,6 +73,9 @@ func TestVAD(t *testing.T) {
 	}
 	if got.Duration != float64(len(pcm))/audio.SampleRate || last != got.Duration {
 		t.Errorf("duration %v, progress to %v, want %v", got.Duration, last, float64(len(pcm))/audio.SampleRate)
+	}
+	if within != got.Duration || steps < 3*windows {
+		t.Errorf("%d steps in %d windows, to %v of %v s: the clock stands still within them", steps, windows, within, got.Duration)
 	}
 	back := audio.NewPacked(parts)
 	for i, s := range got.Segments {

@@ -16,13 +16,16 @@ import (
 // encode computes the features of mel and the cross-attention keys and values of
 // every decoder layer. It uses every thread, and lets the windows that are being decoded
 // run passes between layers.
-func (m *Model) encode(ctx context.Context, mel *audio.Mel) (window, error) {
+func (m *Model) encode(ctx context.Context, mel *audio.Mel, step func(share float64)) (window, error) {
 	w := &encodedWindow{Model: m}
+	layers, done := m.Dims.AudioLayers+m.Dims.TextLayers, 0
 	err := m.batch.Encode(ctx, func(between func()) error {
 		began := time.Now()
 		pause := func() { // not counted
 			at := time.Now()
 			between()
+			done++
+			step(float64(done) / float64(layers))
 			began = began.Add(time.Since(at))
 		}
 		f, err := m.encoder.EncodeInTurn(ctx, mel, pause)
@@ -63,7 +66,7 @@ func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
 }
 
 // decode shares its steps with the windows that others decode at the same time.
-func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool) (decoding, error) {
+func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int)) (decoding, error) {
 	w.batch.Join()
 	defer w.batch.Leave()
 	o.Stepper = w.batch
@@ -90,6 +93,7 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 		if err := g.Round(ctx); err != nil {
 			return decoding{}, err
 		}
+		step(len(g.Choices()))
 	}
 	stats := g.Stats()
 	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())

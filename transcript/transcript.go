@@ -4,9 +4,14 @@ import "verity/tokenizer"
 
 // A Transcript is the text of one clip.
 type Transcript struct {
-	Name     string  // of the clip, as the caller named it
-	Text     string  // of all segments
-	Language string  // a code such as "en"
+	Name     string // of the clip, as the caller named it
+	Text     string // of all segments
+	Language string // a code such as "en"
+
+	// LanguageProb is the probability of Language; 0 if it was not detected but named,
+	// or is the only one that the model knows.
+	LanguageProb float64
+
 	Duration float64 // of the clip
 	Segments []Segment
 	Stats    Stats
@@ -15,6 +20,26 @@ type Transcript struct {
 	// was not heard.
 	Truncated bool
 	Proof     Proof
+
+	// By says what made it, for those who find the file later; nil if nobody said.
+	By *Maker
+}
+
+// A Maker is what made a transcript: a model, and everything else that its text depends
+// on.
+type Maker struct {
+	Program   string `json:"program"`             // version of Verity
+	Model     string `json:"model"`               // as named by the user
+	ModelID   string `json:"model_id"`            // fingerprint of its weights
+	Precision string `json:"precision"`           // what the weights were held and computed in
+	Assistant string `json:"assistant,omitempty"` // what drafted; the text does not depend on it
+
+	// What the assistant was held in.
+	AssistantPrecision string `json:"assistant_precision,omitempty"`
+
+	// Flags that decide on the text or the subtitles, with their values, where those
+	// are not the defaults.
+	Options map[string]string `json:"options"`
 }
 
 // A Proof is two hashes over every choice of the decoder, in every attempt at every

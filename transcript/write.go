@@ -66,17 +66,23 @@ func writeJSON(w io.Writer, t *Transcript) error {
 			segments[i].Tokens = []tokenizer.Token{} // [], not null
 		}
 	}
+	var prob *float64
+	if t.LanguageProb > 0 {
+		prob = &t.LanguageProb
+	}
 	return e.Encode(struct {
 		Schema   string    `json:"schema"`
 		Audio    string    `json:"audio"`
 		Text     string    `json:"text"`
 		Language string    `json:"language"`
+		LangProb *float64  `json:"language_probability"` // null if the language was not detected
 		Duration float64   `json:"duration"`
 		Segments []Segment `json:"segments"`
 		Stats    Stats     `json:"stats"`
 
-		Truncated bool `json:"truncated,omitempty"`
-	}{Schema, t.Name, t.Text, t.Language, t.Duration, segments, t.Stats, t.Truncated})
+		Truncated bool   `json:"truncated,omitempty"`
+		MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program always says them
+	}{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, t.By})
 }
 
 // Times returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].

@@ -89,7 +89,6 @@ func (a *assistantFlags) method(model string) string {
 		return model
 	}
 	if p := partner(model); p != "" {
-		slog.Warn("assistant auto: taking the published one that is in the cache", "assistant", p)
 		return p
 	}
 	return string(transcribe.None)
@@ -102,6 +101,9 @@ func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.As
 	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		d.Method = transcribe.Method(name)
 	default:
+		if a.name == "auto" && !hasAssistant(l.name) {
+			slog.Warn("assistant auto: taking the published one that is in the cache", "assistant", name)
+		}
 		c, err := openAssistant(ctx, name)
 		if err != nil {
 			return d, err
@@ -110,6 +112,15 @@ func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.As
 		d.Checkpoint = c
 	}
 	return d, nil
+}
+
+// inPrecision is what the assistant's weights are held in.
+func (a *assistantFlags) inPrecision() precision.Precision {
+	p := a.precision.Precision
+	if p.Weights == precision.Auto {
+		p.Weights = precision.Int8
+	}
+	return p
 }
 
 func openAssistant(ctx context.Context, name string) (*model.Checkpoint, error) {

@@ -121,6 +121,9 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 		head += " " + strings.ToUpper(value)
 	}
 	if d := defaultOf(f); d != "" {
+		if _, configured := f.Annotations[factoryKey]; configured {
+			d += ", from the config file"
+		}
 		text += " (default " + d + ")"
 	}
 	at := len(head)

@@ -17,6 +17,7 @@ import (
 	"verity/report"
 	"verity/synth"
 	"verity/transcribe"
+	"verity/transcript"
 )
 
 // identity says what makes records: made are the flags that decide on them.
@@ -35,6 +36,32 @@ func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string)
 		}
 	})
 	return r
+}
+
+// maker says what makes transcripts: made are the flags that decide on them. The
+// precision is known once the model is loaded.
+func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker {
+	by := &transcript.Maker{
+		Program: code(), Model: flags.name, ModelID: fingerprint(l.checkpoint),
+		Assistant: assistantName(flags), Options: map[string]string{},
+	}
+	if synth.Planted(l.checkpoint.FS()) != nil {
+		by.Model += " (planted text)"
+	}
+	if l.Model != nil {
+		by.Precision = l.Encoder().Precision().String()
+	}
+	switch transcribe.Method(by.Assistant) {
+	case "", transcribe.NGram, transcribe.Bigram:
+	default:
+		by.AssistantPrecision = flags.assistant.inPrecision().String()
+	}
+	made.VisitAll(func(f *pflag.Flag) {
+		if v := f.Value.String(); v != factory(f) {
+			by.Options[f.Name] = v
+		}
+	})
+	return by
 }
 
 // assistantName names the assistant that the flags come to; empty means none.

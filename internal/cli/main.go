@@ -27,6 +27,9 @@ type env struct {
 	outTerminal, errTerminal bool
 
 	outClosed bool // out seems to have been closed when the program began
+
+	// Path of the config file; empty for none.
+	config string
 }
 
 // Main is the program of a version: it runs on the process's arguments and ends it.
@@ -38,6 +41,7 @@ func Main(v string) {
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
 		outClosed: wasClosed(os.Stdout),
+		config:    configPath(),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -62,7 +66,12 @@ func run(ctx context.Context, e env, args []string) int {
 	out := &watched{w: e.out}
 	e.out = out
 	root := newRoot(e)
-	root.SetArgs(withCommand(root, args))
+	args = withCommand(root, args)
+	if err := withConfig(root, e, args); err != nil {
+		e.complain(args, fmt.Sprintf("verity: %v", err))
+		return 2
+	}
+	root.SetArgs(args)
 	root.SetIn(e.in)
 	root.SetOut(e.out)
 	root.SetErr(e.err)
@@ -144,7 +153,7 @@ func newRoot(e env) *cobra.Command {
 	root.SetUsageFunc(usage)
 	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
 	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
-	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), modelsCommand(e), serveCommand(e))
+	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), modelsCommand(e), serveCommand(e), configCommand(e))
 	return root
 }
 

@@ -255,17 +255,23 @@ func TestSameText(t *testing.T) {
 	}
 }
 
-// TestInterrupt checks that what was finished stays, and the status is not 0.
-func TestInterrupt(t *testing.T) {
-	model, dir := modelDir(t), t.TempDir()
-	var names []string
-	for _, n := range []string{"a.wav", "b.wav"} {
+// soundFiles writes files of a second and returns their paths.
+func soundFiles(t *testing.T, dir string, names ...string) (paths []string) {
+	t.Helper()
+	for _, n := range names {
 		name := filepath.Join(dir, n)
 		if err := os.WriteFile(name, wav(1), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, name)
+		paths = append(paths, name)
 	}
+	return paths
+}
+
+// TestInterrupt checks that what was finished stays, and the status is not 0.
+func TestInterrupt(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	names := soundFiles(t, dir, "a.wav", "b.wav")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stderr := writerFunc(func(p []byte) (int, error) {
@@ -279,7 +285,7 @@ func TestInterrupt(t *testing.T) {
 	if code != interrupted {
 		t.Errorf("status %d, want %d", code, interrupted)
 	}
-	files, _ := filepath.Glob(filepath.Join(out, "*"))
+	files, _ := filepath.Glob(filepath.Join(out, "*.txt"))
 	if len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
 		t.Errorf("written: %v, want a.txt alone", files)
 	}

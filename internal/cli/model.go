@@ -81,6 +81,19 @@ type loaded struct {
 
 // load opens the model that the flags name, with its assistant.
 func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
+	l, err := m.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.read(ctx, m); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// open opens the checkpoint that the flags name.
+func (m *modelFlags) open(ctx context.Context) (*loaded, error) {
 	if err := checkThreads(m.threads); err != nil {
 		return nil, err
 	}
@@ -91,15 +104,15 @@ func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}
+	return &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}, nil
+}
+
+// read loads what was opened, with its assistant.
+func (l *loaded) read(ctx context.Context, m *modelFlags) (err error) {
 	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{
 		Threads: m.threads, Precision: m.precision.Precision, Log: slog.Default(),
 	})
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
+	return err
 }
 
 // assisted returns the same model with an assistant: both share all weights.

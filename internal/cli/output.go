@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -66,12 +67,16 @@ type folder struct {
 	dir       string
 	formats   []transcript.Format
 	subtitles transcript.Subtitles
+
+	force bool // overwrite whatever is there
+	skip  bool // inputs whose outputs are there
+	made  *ledger
 }
 
 // newFolder makes the directory and checks that all files can be written to it. No
 // two of them may be one file, and none may be an input.
-func newFolder(dir string, formats []transcript.Format, subtitles transcript.Subtitles, inputs []string) (folder, error) {
-	f := folder{dir, formats, subtitles}
+func newFolder(dir string, formats []transcript.Format, subtitles transcript.Subtitles, inputs []string) (*folder, error) {
+	f := &folder{dir: dir, formats: formats, subtitles: subtitles}
 	from := make(map[string]string, len(inputs))
 	var outputs []string
 	for _, in := range inputs {
@@ -90,11 +95,12 @@ func newFolder(dir string, formats []transcript.Format, subtitles transcript.Sub
 	if err := output.Dir(dir); err != nil {
 		return f, err
 	}
+	f.made = openLedger(dir)
 	return f, output.Check(outputs, inputs)
 }
 
 // path is where the transcript of an input goes.
-func (f folder) path(input string, format transcript.Format) string {
+func (f *folder) path(input string, format transcript.Format) string {
 	return filepath.Join(f.dir, stem(input)+"."+string(format))
 }
 
@@ -110,12 +116,17 @@ func stem(name string) string {
 	return base
 }
 
-func (f folder) segment(*progress, transcript.Segment) error { return nil }
+func (f *folder) segment(*progress, transcript.Segment) error { return nil }
 
 // finish writes all formats that it can. The error is the first of those it cannot.
-func (f folder) finish(name string, t *transcript.Transcript) (first error) {
+func (f *folder) finish(name string, t *transcript.Transcript) (first error) {
 	for _, format := range f.formats {
-		err := output.Write(f.path(name, format), nil, func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
+		h := sha256.New()
+		path := f.path(name, format)
+		err := output.Write(path, nil, func(w io.Writer) error { return f.subtitles.Write(io.MultiWriter(w, h), format, t) })
+		if err == nil {
+			f.made.add(path, name, h, t.By)
+		}
 		first = cmp.Or(first, err)
 	}
 	return first

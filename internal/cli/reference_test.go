@@ -58,7 +58,7 @@ func TestReference(t *testing.T) {
 
 // writeCommand writes a command's text and its flags, a table for each group.
 func writeCommand(b *strings.Builder, c *cobra.Command) {
-	fmt.Fprintf(b, "\n## verity %s\n\n    %s\n", c.Name(), c.UseLine())
+	fmt.Fprintf(b, "\n## %s\n\n    %s\n", c.CommandPath(), c.UseLine())
 	text, _, _ := strings.Cut(c.Long, "\n\nExit status:")
 	if text == "" {
 		text = c.Short + "."

@@ -29,25 +29,27 @@ func nearest(word string, candidates []string) (near []string) {
 	return near[:min(len(near), 3)]
 }
 
-// editDistance returns how many insertions, deletions and substitutions of bytes
-// turn a into b.
+// editDistance returns how many insertions, deletions and substitutions of bytes, and
+// exchanges of neighbours, turn a into b.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
+	row, before := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
 			cost := 1
 			if a[i] == b[j] {
 				cost = 0
 			}
-			above := row[j+1]
-			row[j+1] = min(above+1, row[j]+1, diagonal+cost)
-			diagonal = above
+			next[j+1] = min(row[j+1]+1, next[j]+1, row[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row = row, next
 	}
 	return row[len(b)]
 }

@@ -15,6 +15,7 @@ import (
 
 // A job is one of several files that are transcribed at the same time.
 type job struct {
+	index    int
 	name     string
 	segments feed
 	result   *transcript.Transcript
@@ -22,29 +23,32 @@ type job struct {
 }
 
 // together transcribes t.batch files at a time, whose decoding shares every pass
-// over the weights. The text comes in the order of files, as if one came after
-// the other, and is the same.
+// over the weights. On standard output the text comes in the order of files, as if one
+// came after the other, and is the same; files are written as soon as each is done.
 func (t *transcribing) together(ctx context.Context, files []string, out sink) error {
 	ctx, cancel := context.WithCancel(ctx)
+	bar := t.newProgress("files")
+	defer bar.clear()
 	jobs := make([]*job, len(files))
 	for i, name := range files {
-		jobs[i] = &job{name: name}
+		jobs[i] = &job{index: i, name: name}
 	}
+	done := make(chan *job, len(jobs)) // in the order in which they end
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { t.work(ctx, jobs) })
+	wg.Go(func() { t.work(ctx, jobs, done, newBoard(bar, len(files))) })
 
-	bar := t.newProgress(fmt.Sprintf("%d files", len(files)))
-	defer bar.clear()
 	failed := 0
-	for i, j := range jobs {
+	for _, j := range jobs {
+		if t.dir != "" {
+			j = <-done
+		}
 		if !t.log.quiet {
 			bar.giveWay()
 			fmt.Fprintf(t.err, "%s:\n", show.Name(j.name))
 		}
 		err := j.show(bar, out)
-		bar.set(float64(i+1), float64(len(jobs)))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -63,25 +67,31 @@ func (t *transcribing) together(ctx context.Context, files []string, out sink) e
 }
 
 // work runs the jobs, t.batch of them at a time.
-func (t *transcribing) work(ctx context.Context, jobs []*job) {
+func (t *transcribing) work(ctx context.Context, jobs []*job, done chan<- *job, b *board) {
 	for range parallel.Ordered(t.batch, len(jobs), slices.Values(jobs), func(_ int, j *job) error {
-		defer j.segments.close()
-		j.result, j.err = t.listen(ctx, j)
+		j.result, j.err = t.listen(ctx, j, b)
+		b.end(j.index)
+		j.segments.close()
+		done <- j
 		return nil
 	}) {
 	}
 }
 
-func (t *transcribing) listen(ctx context.Context, j *job) (*transcript.Transcript, error) {
+func (t *transcribing) listen(ctx context.Context, j *job, b *board) (*transcript.Transcript, error) {
 	clip, err := t.sound.open(ctx, t.env, j.name)
 	if err != nil {
 		return nil, err
 	}
 	defer clip.Close()
-	tr, err := t.transcribe.Transcribe(ctx, clip, transcribe.Watch{Segment: j.segments.put})
+	tr, err := t.transcribe.Transcribe(ctx, clip, transcribe.Watch{
+		Segment: j.segments.put,
+		Within:  func(done, total float64) { b.within(j.index, done, total) },
+	})
 	if err != nil {
 		return nil, inFile(j.name, err)
 	}
+	tr.By = t.by
 	return tr, nil
 }
 
@@ -95,7 +105,7 @@ func (j *job) show(bar *progress, out sink) error {
 	if j.err != nil {
 		return j.err
 	}
-	bar.clear()
+	bar.giveWay()
 	return out.finish(j.name, j.result)
 }
 

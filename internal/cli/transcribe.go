@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -23,9 +24,13 @@ WebM, AIFF, CAF, AU and Wave64 files of any rate, width and number of channels a
 read; "-" is standard input.
 
 With --output-dir the text goes to files there instead, NAME.txt for NAME.wav, and
-so for the other formats. Several files as JSON on standard output are one object
-a line. On standard output the text of several files follows without a mark; each
-name is said on standard error first.
+so for the other formats. A file that is there is overwritten if it is the transcript
+of the same sound by the same model with the same options, and nobody has changed it
+since (.verity.jsonl there keeps account); any other only with --force.
+
+Several files as JSON on standard output are one object a line. On standard output
+the text of several files follows without a mark; each name is said on standard
+error first.
 
 A file that cannot be transcribed does not stop the others. On an interrupt, what
 was finished stays written.
@@ -52,6 +57,11 @@ type transcribing struct {
 	stats     bool
 	highlight string
 	timed     bool
+	progress  string
+	force     bool
+	skip      bool
+	made      *pflag.FlagSet // flags that decide on the text or the subtitles
+	by        *transcript.Maker
 	subtitles transcript.Subtitles
 
 	mark       marker
@@ -72,33 +82,41 @@ func transcribeCommand(e env) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, files []string) error { return t.run(c.Context(), files) },
 	}
-	addFlags(c,
-		flagGroup{commonFlags, t.model.registerModel},
-		flagGroup{commonFlags, t.decoding.registerLanguage},
-		flagGroup{commonFlags, t.registerOutput},
+	addFlags(c, flagGroup{commonFlags, t.model.registerModel})
+	t.made = addFlags(c, flagGroup{commonFlags, t.decoding.registerLanguage})
+	addFlags(c, flagGroup{commonFlags, t.registerOutput})
+	t.made.AddFlagSet(addFlags(c,
 		flagGroup{inputFlags, t.sound.register},
 		flagGroup{inputFlags, t.decoding.vad.register},
-		flagGroup{inputFlags, t.registerShow},
+	))
+	addFlags(c, flagGroup{inputFlags, t.registerShow})
+	t.made.AddFlagSet(addFlags(c,
 		flagGroup{inputFlags, t.registerSubtitles},
 		flagGroup{textFlags, t.decoding.registerText},
 		flagGroup{qualityFlags, t.decoding.registerQuality},
+	))
+	drafts := addFlags(c,
 		flagGroup{speedFlags, t.model.registerSpeed},
 		flagGroup{speedFlags, t.registerSpeed},
 		flagGroup{draftFlags, t.model.assistant.register},
 		flagGroup{logFlagGroup, t.log.register},
 	)
+	t.made.AddFlag(drafts.Lookup("sampler")) // the one flag of drafting that may change the text
 	t.model.complete(c)
 	t.decoding.complete(c)
 	t.log.complete(c)
 	must(c.MarkFlagDirname("output-dir"))
 	completeValues(c, "output-format", "txt", "srt", "vtt", "tsv", "lrc", "csv", "json", "all")
 	completeValues(c, "highlight", "auto", "always", "never")
+	completeValues(c, "progress", progressModes...)
 	return c
 }
 
 func (t *transcribing) registerOutput(f *pflag.FlagSet) {
 	f.VarP(&t.formats, "output-format", "f", "txt, srt, vtt, tsv, lrc, csv, json, several of them between commas, or all (default txt)")
 	f.StringVarP(&t.dir, "output-dir", "o", "", "write files to this `directory` instead of standard output")
+	f.BoolVar(&t.force, "force", false, "with --output-dir, overwrite files that another model, other options or somebody else made")
+	f.BoolVar(&t.skip, "skip-existing", false, "with --output-dir, leave out sound files whose outputs are there")
 }
 
 func (t *transcribing) registerShow(f *pflag.FlagSet) {
@@ -107,6 +125,8 @@ func (t *transcribing) registerShow(f *pflag.FlagSet) {
 	f.BoolVar(&t.stats, "stats", false, "write the work of each file to standard error: tokens, drafts, times, memory read beside what this machine can read. JSON of several files on standard output ends with an object of the totals")
 	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto (on a terminal; what the flag alone means), always, never. NO_COLOR underlines it")
 	f.Lookup("highlight").NoOptDefVal = "auto"
+	f.StringVar(&t.progress, "progress", "auto", "say how far the work is: auto (on a terminal), always (else a line every ten seconds; what the flag alone means), never")
+	f.Lookup("progress").NoOptDefVal = "always"
 }
 
 func (t *transcribing) registerSubtitles(f *pflag.FlagSet) {
@@ -163,6 +183,9 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if err := t.checkSubtitles(); err != nil {
 		return err
 	}
+	if err := t.checkOutput(); err != nil {
+		return err
+	}
 	out, err := t.sink(files)
 	if err != nil {
 		return err
@@ -173,8 +196,8 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if t.outClosed && t.dir == "" {
 		fmt.Fprintln(t.err, "verity transcribe: warning: standard output is closed: the text will be lost; --output-dir keeps it")
 	}
-	model, err := t.model.load(ctx)
-	if err != nil {
+	model, files, err := t.load(ctx, out, files)
+	if err != nil || model == nil {
 		return err
 	}
 	defer model.close()
@@ -198,6 +221,44 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	return err
 }
 
+// load loads the model, unless its transcripts would overwrite something or, with
+// --skip-existing, are all there: then it returns nil. It returns the files to transcribe.
+func (t *transcribing) load(ctx context.Context, out sink, files []string) (*loaded, []string, error) {
+	model, err := t.model.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.by = maker(model, &t.model, t.made)
+	todo, err := t.protect(out, files) // before the weights are read, which may take long
+	if err == nil && len(todo) > 0 {
+		done := t.loading(t.model.name)
+		err = model.read(ctx, &t.model)
+		done()
+	}
+	if err == nil && len(todo) > 0 {
+		t.by = maker(model, &t.model, t.made)
+		todo, err = t.protect(out, todo) // now that the precision is known
+	}
+	if err != nil || len(todo) == 0 {
+		model.close()
+		return nil, nil, err
+	}
+	return model, todo, nil
+}
+
+// protect returns the files to transcribe, or an error if an output is worth keeping.
+func (t *transcribing) protect(out sink, files []string) ([]string, error) {
+	dir, ok := out.(*folder)
+	if !ok {
+		return files, nil
+	}
+	todo, err := dir.protect(files, t.by)
+	if n := len(files) - len(todo); err == nil && n > 0 && !t.log.quiet {
+		fmt.Fprintf(t.err, "%s of %d: the outputs are there\n", show.Some(n, "file")+" skipped", len(files))
+	}
+	return todo, err
+}
+
 // tally puts the statistics of n files in front of out.
 func (t *transcribing) tally(out sink, model *loaded, n int) *tallied {
 	total := &tallied{sink: out, w: t.err, bandwidth: kernel.ReadBandwidth(model.Pool(), bandwidthTime)}
@@ -212,11 +273,15 @@ func (t *transcribing) tally(out sink, model *loaded, n int) *tallied {
 // error returned is a summary.
 func (t *transcribing) all(ctx context.Context, files []string, out sink) error {
 	failed := 0
-	for _, name := range files {
-		if len(files) > 1 && !t.log.quiet {
-			fmt.Fprintf(t.err, "%s:\n", show.Name(name))
+	for i, name := range files {
+		label := filepath.Base(name)
+		if len(files) > 1 {
+			label = fmt.Sprintf("%d/%d %s", i+1, len(files), label)
+			if !t.log.quiet {
+				fmt.Fprintf(t.err, "%s:\n", show.Name(name))
+			}
 		}
-		err := t.file(ctx, name, out)
+		err := t.file(ctx, name, out, t.newProgress(label))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -236,7 +301,7 @@ func (t *transcribing) all(ctx context.Context, files []string, out sink) error 
 }
 
 // file transcribes one file.
-func (t *transcribing) file(ctx context.Context, name string, out sink) error {
+func (t *transcribing) file(ctx context.Context, name string, out sink, bar *progress) error {
 	clip, err := t.sound.open(ctx, t.env, name)
 	if err != nil {
 		return err
@@ -245,10 +310,9 @@ func (t *transcribing) file(ctx context.Context, name string, out sink) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	bar := t.newProgress(name)
 	defer bar.clear()
 	tr, err := t.transcribe.Transcribe(ctx, clip, transcribe.Watch{
-		Progress: bar.set,
+		Within: bar.seconds,
 		Segment: func(s transcript.Segment) {
 			if err := out.segment(bar, s); err != nil {
 				cancel(err)
@@ -262,6 +326,7 @@ func (t *transcribing) file(ctx context.Context, name string, out sink) error {
 		return inFile(name, err)
 	}
 	bar.clear()
+	tr.By = t.by
 	return out.finish(name, tr)
 }
 
@@ -273,6 +338,19 @@ func inFile(name string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+// checkOutput refuses flags that contradict each other or would do nothing.
+func (t *transcribing) checkOutput() error {
+	switch {
+	case !slices.Contains(progressModes, t.progress):
+		return usagef("--progress %s: want auto, always or never", t.progress)
+	case t.force && t.skip:
+		return usagef("--force overwrites what --skip-existing leaves: take one")
+	case (t.force || t.skip) && t.dir == "":
+		return usagef("--force and --skip-existing need --output-dir")
+	}
+	return nil
 }
 
 // sink says where transcripts go, or what is wrong with the wish.
@@ -288,7 +366,9 @@ func (t *transcribing) sink(files []string) (sink, error) {
 		return nil, usagef("standard input can be read only once")
 	}
 	if t.dir != "" {
-		return newFolder(t.dir, formats, t.subtitles, files)
+		f, err := newFolder(t.dir, formats, t.subtitles, files)
+		f.force, f.skip = t.force, t.skip
+		return f, err
 	}
 	if len(formats) > 1 {
 		return nil, usagef("several formats (%s) need --output-dir", &formats)

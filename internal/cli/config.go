@@ -1,0 +1,335 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/internal/output"
+	"verity/internal/show"
+)
+
+const configHelp = `Config keeps defaults for flags in a file, for those who repeat them. A flag on the
+command line goes before an environment variable, that before the file, and that
+before the default of the program.
+
+  verity config set model small
+  verity config set output-format srt,json
+  verity config list
+
+The file has a line for each, key = value; a line that begins with # is a comment.
+$VERITY_CONFIG names another file, or is off.
+
+The keys are flags of transcribe; model and threads hold for eval, compare and serve
+too, which take all else from their command line alone.
+
+`
+
+// configVariable names another config file, or turns it off.
+const configVariable = "VERITY_CONFIG"
+
+// wideKeys hold for every command that transcribes; eval and compare take all else from
+// their command line alone, so that what they measure stands there.
+var wideKeys = []string{"model", "threads"}
+
+// configKeys are the flags of transcribe that the config file may set.
+var configKeys = append(wideKeys,
+	"language", "task", "output-format", "output-dir", "precision", "batch", "assistant", "vad",
+	"word-timestamps", "max-line-width", "max-line-count", "initial-prompt", "hotwords", "beam-size", "best-of",
+	"timestamps", "highlight", "progress", "ffmpeg", "quiet", "log-level",
+)
+
+// configMost is how many bytes a config file may have.
+const configMost = 64 << 10
+
+// A setting is a line of the config file.
+type setting struct {
+	key, value string
+	line       int // from 1
+}
+
+// configPath is where the config file is; empty if there is none.
+func configPath() string {
+	if name, ok := os.LookupEnv(configVariable); ok {
+		if name == "off" {
+			return ""
+		}
+		return name
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "verity", "config")
+}
+
+// readConfig reads the settings of a file, which need not exist.
+func readConfig(path string) ([]setting, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("config file: %w", err)
+	}
+	defer f.Close()
+	settings, err := parseConfig(f)
+	if err != nil {
+		return nil, fmt.Errorf("config file %s: %w", show.Name(path), err)
+	}
+	return settings, nil
+}
+
+// parseConfig reads lines of the form key = value. A value in double quotes has escapes
+// as in Go.
+func parseConfig(r io.Reader) (settings []setting, err error) {
+	limited := &io.LimitedReader{R: r, N: configMost + 1}
+	lines := bufio.NewScanner(limited)
+	lines.Buffer(nil, configMost+2)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		key, value, ok := strings.Cut(text, "=")
+		s := setting{string(dashes(nil, strings.TrimSpace(key))), strings.TrimSpace(value), n}
+		if !ok {
+			return nil, fmt.Errorf("line %d: got %s, want key = value", n, show.Line(strconv.Quote(text)))
+		}
+		if strings.HasPrefix(s.value, `"`) {
+			if s.value, err = strconv.Unquote(s.value); err != nil {
+				return nil, fmt.Errorf("line %d: %s: the quotes do not match", n, show.Line(s.key))
+			}
+		}
+		if i := slices.IndexFunc(settings, func(o setting) bool { return o.key == s.key }); i >= 0 {
+			return nil, fmt.Errorf("line %d: %s is in line %d already", n, show.Line(s.key), settings[i].line)
+		}
+		settings = append(settings, s)
+	}
+	if limited.N == 0 {
+		return nil, fmt.Errorf("it is larger than %d bytes", configMost)
+	}
+	return settings, lines.Err()
+}
+
+// checkKey refuses a key that the config file does not have.
+func checkKey(key string) error {
+	if slices.Contains(configKeys, key) {
+		return nil
+	}
+	near := didYouMean(nearest(key, configKeys))
+	if near == "" {
+		near = "; verity config --help lists them"
+	}
+	return fmt.Errorf("there is no key %s%s", show.Line(key), near)
+}
+
+// factoryKey is the annotation of a flag whose default is from the config file: the
+// default of the program.
+const factoryKey = "verity_factory"
+
+// factory returns the default that the program gives a flag.
+func factory(f *pflag.Flag) string {
+	if d := f.Annotations[factoryKey]; len(d) == 1 {
+		return d[0]
+	}
+	return f.DefValue
+}
+
+// configure makes settings the defaults of flags.
+func configure(root *cobra.Command, settings []setting) error {
+	for _, s := range settings {
+		if err := checkKey(s.key); err != nil {
+			return fmt.Errorf("line %d: %w", s.line, err)
+		}
+		if s.key == "model" && os.Getenv(modelVariable) != "" {
+			continue
+		}
+		for _, c := range root.Commands() {
+			wide := slices.Contains(wideKeys, s.key) && slices.Contains([]string{"eval", "compare", "serve"}, c.Name())
+			f := c.Flags().Lookup(s.key)
+			if f == nil || c.Name() != "transcribe" && !wide {
+				continue
+			}
+			if err := setDefault(f, s.value); err != nil {
+				return fmt.Errorf("line %d: %s = %s: %w", s.line, s.key, show.Line(s.value), err)
+			}
+		}
+	}
+	return nil
+}
+
+func setDefault(f *pflag.Flag, value string) error {
+	was := f.DefValue
+	if err := f.Value.Set(value); err != nil {
+		return plain(err, f)
+	}
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[factoryKey] = []string{was}
+	f.DefValue = f.Value.String()
+	return nil
+}
+
+// needsNoConfig reports whether a command works with a config file that is broken: that
+// which mends it, and those that only tell.
+func needsNoConfig(args []string) bool {
+	return len(args) == 0 || slices.Contains([]string{"config", "version", "-v", "--version", "help", "-h", "--help", "completion",
+		cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
+}
+
+// withConfig applies the config file to the flags of root.
+func withConfig(root *cobra.Command, e env, args []string) error {
+	settings, err := readConfig(e.config)
+	if err == nil {
+		if err = configure(root, settings); err != nil {
+			err = fmt.Errorf("config file %s: %w", show.Name(e.config), err)
+		}
+	}
+	if err == nil || needsNoConfig(args) {
+		return nil
+	}
+	return usageError{err}
+}
+
+func configCommand(e env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config",
+		Short: "Keep defaults for flags in a file",
+		Long:  configHelp + strings.Join(fold(strings.Join(configKeys, ", ")+".", helpWidth), "\n") + exitHelp,
+		Args:  noArgs,
+		RunE:  func(*cobra.Command, []string) error { return listConfig(e) },
+	}
+	keys := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return configKeys, cobra.ShellCompDirectiveNoFileComp
+	}
+	sub := func(use, short, long string, n int, run func(args []string) error) {
+		c.AddCommand(&cobra.Command{
+			Use: use, Short: short, Long: long + exitHelp, ValidArgsFunction: keys,
+			Args: func(c *cobra.Command, args []string) error {
+				if len(args) != n {
+					return usagef("want verity config %s, got %s", use, show.Some(len(args), "argument"))
+				}
+				if n == 0 {
+					return nil
+				}
+				args[0] = string(dashes(nil, args[0]))
+				if err := checkKey(args[0]); err != nil {
+					return usageError{err}
+				}
+				return nil
+			},
+			RunE: func(_ *cobra.Command, args []string) error {
+				if e.config == "" {
+					return usagef("there is no config file: %s is off, or the system names no directory for one", configVariable)
+				}
+				return run(args)
+			},
+		})
+	}
+	sub("list", "List the settings", "List writes the settings of the config file.", 0, func([]string) error { return listConfig(e) })
+	sub("path", "Say where the file is", "Path writes the path of the config file, which need not exist.", 0, func([]string) error {
+		_, err := fmt.Fprintln(e.out, e.config)
+		return err
+	})
+	sub("get KEY", "Print a setting", "Get writes the value of a key; the exit status is 1 if the file does not have it.", 1,
+		func(args []string) error { return getConfig(e, args[0]) })
+	sub("set KEY VALUE", "Set a default", "Set makes a value the default of a flag. Other lines of the file stay as they are.", 2,
+		func(args []string) error { return setConfig(e, args[0], args[1]) })
+	sub("unset KEY", "Remove a setting", "Unset removes the line of a key.", 1,
+		func(args []string) error { return editConfig(e.config, args[0], "") })
+	return c
+}
+
+func listConfig(e env) error {
+	settings, err := readConfig(e.config)
+	for _, s := range settings {
+		if _, err := fmt.Fprintf(e.out, "%s = %s\n", s.key, quoted(s.value)); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func getConfig(e env, key string) error {
+	settings, err := readConfig(e.config)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if s.key == key {
+			_, err := fmt.Fprintln(e.out, s.value)
+			return err
+		}
+	}
+	return fmt.Errorf("%s is not set in %s", key, show.Name(e.config))
+}
+
+// setConfig writes a setting after the flag has taken it.
+func setConfig(e env, key, value string) error {
+	if err := configure(newRoot(env{}), []setting{{key, value, 1}}); err != nil {
+		return usagef("%s = %s: %w", key, show.Line(value), errors.Unwrap(err))
+	}
+	return editConfig(e.config, key, key+" = "+quoted(value))
+}
+
+// quoted spells a value so that a line of the file holds it.
+func quoted(value string) string {
+	if value == "" || value != strings.TrimSpace(value) || value[0] == '"' || show.Line(value) != value {
+		return strconv.Quote(value)
+	}
+	return value
+}
+
+// editConfig replaces the line of a key, or removes it if there is no new one. Everything
+// else stays as it is.
+func editConfig(path, key, line string) error {
+	settings, err := readConfig(path)
+	if err != nil {
+		return err
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	lines := strings.SplitAfter(string(raw), "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if line != "" {
+		line += "\n"
+	}
+	i := slices.IndexFunc(settings, func(s setting) bool { return s.key == key })
+	switch {
+	case i >= 0:
+		lines[settings[i].line-1] = line
+	case line == "":
+		return fmt.Errorf("%s is not set in %s", key, show.Name(path))
+	default:
+		if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
+			lines[n-1] += "\n"
+		}
+		lines = append(lines, line)
+	}
+	if err := output.Dir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return output.Write(path, nil, func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Join(lines, ""))
+		return err
+	})
+}
