@@ -58,12 +58,27 @@ type CompareOptions struct {
 	// Score says how to score.
 	Score report.Options
 
-	// Watch, if not nil, gets every pair and what differs in it.
-	Watch func(baseline, assisted *report.Record, what []string)
+	// Watch, if not nil, gets the records of an utterance, one for each arm, and what
+	// differs that must not.
+	Watch func(records []*report.Record, what []string)
 }
 
 // Arms are the two engines of a comparison.
 type Arms struct{ Baseline, Assisted Engine }
+
+// An Arm is one of several engines that run over the same utterances.
+type Arm struct {
+	Name   string // of its file of records, NAME.jsonl
+	Engine Engine
+	Run    report.Run  // goes into its records
+	Set    *report.Set // takes them in; nil for none
+}
+
+// A Match is two arms, by their places, that are held against each other.
+type Match struct {
+	Baseline, Assisted int
+	Pairs              *report.Pairs
+}
 
 // Compare runs both arms over the same utterances in turn, baseline first, and
 // pairs the records. Broken rows count as failed in both. On an error it returns the
@@ -77,46 +92,80 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 	if err != nil {
 		return nil, err
 	}
-	c := comparison{CompareOptions: o, arms: arms, pairs: report.NewPairs(a, b)}
-	c.pairs.Timed = true
-	if c.logs, err = openPairLogs(o.Dir, o.Runs, func(a, b *report.Record) error { return c.found(ctx, a, b) }); err != nil {
-		return nil, err
+	pairs := report.NewPairs(a, b)
+	return pairs, CompareAll(ctx, []Arm{
+		{Name: "baseline", Engine: arms.Baseline, Run: o.Runs.Baseline}, {Name: "assisted", Engine: arms.Assisted, Run: o.Runs.Assisted},
+	}, []Match{{0, 1, pairs}}, data, o)
+}
+
+// CompareAll runs any number of arms over the same utterances in turn, and adds their
+// records to the arms' sets and to the pairs of the matches. Options.Runs is not used.
+func CompareAll(ctx context.Context, arms []Arm, matches []Match, data Dataset, o CompareOptions) (err error) {
+	c := comparison{CompareOptions: o, arms: arms, matches: matches}
+	for _, m := range matches {
+		m.Pairs.Timed = true
+	}
+	if c.logs, err = openArmLogs(o.Dir, arms, func(r []*report.Record) error { return c.found(ctx, r) }); err != nil {
+		return err
 	}
 	defer c.logs.close()
-	for _, arm := range []Engine{arms.Baseline, arms.Assisted} {
-		if err := WarmUp(ctx, arm, data, cmp.Or(o.Warmups, 1), o.Batch, o.Sound); err != nil {
-			return c.pairs, err
+	for _, arm := range arms {
+		if err := WarmUp(ctx, arm.Engine, data, cmp.Or(o.Warmups, 1), o.Batch, o.Sound); err != nil {
+			return err
 		}
 	}
 	if o.Ready != nil {
 		o.Ready()
 	}
-	pass := &sequence{log: c.logs.baseline}
+	pass := &sequence{log: c.logs[0]}
 	if err := c.all(ctx, data, pass); err != nil {
-		return c.pairs, err
+		return err
 	}
 	if err := c.logs.sync(); err != nil {
-		return c.pairs, err
+		return err
 	}
-	return c.pairs, pass.settle(c.logs.baseline, c.logs.assisted)
+	return pass.settle(c.logs...)
 }
 
 // A comparison is one on its way.
 type comparison struct {
 	CompareOptions
-	arms  Arms
-	pairs *report.Pairs
-	logs  pairLogs
+	arms    []Arm
+	matches []Match
+	logs    armLogs
 }
 
-// found takes in a pair of an earlier run. Where utterances ran one at a time, the
-// records hold what they took; times of a group are not kept.
-func (c *comparison) found(ctx context.Context, a, b *report.Record) error {
-	what, err := c.pairs.Resume(ctx, a, b, c.Batch <= 1)
+// found takes in the records of an utterance from an earlier run. Where utterances ran
+// one at a time, they hold what it took; times of a group are not kept.
+func (c *comparison) found(ctx context.Context, records []*report.Record) error {
+	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) { return m.Pairs.Resume(ctx, a, b, c.Batch <= 1) })
 	if err == nil && c.Watch != nil {
-		c.Watch(a, b, what)
+		c.Watch(records, what)
 	}
 	return err
+}
+
+// enter adds the records of an utterance to sets and pairs, and returns what differs
+// that must not.
+func (c *comparison) enter(ctx context.Context, records []*report.Record, into func(m Match, a, b *report.Record) ([]string, error)) (all []string, err error) {
+	for i, arm := range c.arms {
+		if arm.Set == nil {
+			continue
+		}
+		if _, err := arm.Set.Add(ctx, records[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range c.matches {
+		what, err := into(m, records[m.Baseline], records[m.Assisted])
+		if err != nil {
+			return nil, err
+		}
+		if !m.Pairs.Free {
+			all = append(all, what...)
+		}
+	}
+	return all, nil
 }
 
 // WarmUp runs the first n utterances, batch at a time (and if any then as many as
@@ -180,25 +229,30 @@ func (c *comparison) all(ctx context.Context, data Dataset, pass *sequence) erro
 	return nil
 }
 
-// pair runs a group of utterances A B A B … and adds what came out.
+// pair runs a group of utterances in all arms, A B A B …, and adds what came out.
 func (c *comparison) pair(ctx context.Context, group []item) error {
-	a, b := make([][]*report.Record, len(group)), make([][]*report.Record, len(group))
+	runs := make([][][]*report.Record, len(group)) // of an utterance, by arm
+	for i := range runs {
+		runs[i] = make([][]*report.Record, len(c.arms))
+	}
 	for range cmp.Or(c.Repeats, 1) {
-		x, err := together(ctx, c.arms.Baseline, group, c.Batch, origin{c.Runs.Baseline, c.Unscored, c.Sound})
-		if err != nil {
-			return err
+		out := make([]outcome, len(c.arms))
+		for i, arm := range c.arms {
+			var err error
+			if out[i], err = together(ctx, arm.Engine, group, c.Batch, origin{arm.Run, c.Unscored, c.Sound}); err != nil {
+				return err
+			}
+			for u := range group {
+				runs[u][i] = append(runs[u][i], out[i].records[u])
+			}
 		}
-		y, err := together(ctx, c.arms.Assisted, group, c.Batch, origin{c.Runs.Assisted, c.Unscored, c.Sound})
-		if err != nil {
-			return err
-		}
-		c.pairs.Time(min(max(1, c.Batch), len(group)), x.records, y.records, report.Pair[float64]{Baseline: x.decode, Assisted: y.decode}, report.Pair[float64]{Baseline: x.total, Assisted: y.total})
-		for i := range group {
-			a[i], b[i] = append(a[i], x.records[i]), append(b[i], y.records[i])
+		for _, m := range c.matches {
+			x, y := out[m.Baseline], out[m.Assisted]
+			m.Pairs.Time(min(max(1, c.Batch), len(group)), x.records, y.records, report.Pair[float64]{Baseline: x.decode, Assisted: y.decode}, report.Pair[float64]{Baseline: x.total, Assisted: y.total})
 		}
 	}
-	for i := range group {
-		if err := c.add(ctx, a[i], b[i]); err != nil {
+	for _, of := range runs {
+		if err := c.add(ctx, c.typical(of)); err != nil {
 			return err
 		}
 	}
@@ -254,15 +308,27 @@ func together(ctx context.Context, e Engine, group []item, batch int, o origin) 
 	return r, nil
 }
 
-// typical returns the runs of median decoding time, unless any two runs differ:
-// then the first two that do, the baseline's first run among them if possible.
-func typical(a, b []*report.Record) (*report.Record, *report.Record) {
-	for _, r := range slices.Concat(b, a) {
-		if len(report.Differ(a[0], r)) > 0 {
-			return a[0], r
+// typical returns, of the runs of each arm, that of median decoding time. Where two
+// runs differ that must not, it is the first two that do, the baseline's first run
+// among them if possible.
+func (c *comparison) typical(runs [][]*report.Record) []*report.Record {
+	some := make([]*report.Record, len(runs))
+	for i, r := range runs {
+		some[i] = median(r)
+	}
+	for _, m := range c.matches {
+		if m.Pairs.Free {
+			continue
+		}
+		a, b := runs[m.Baseline], runs[m.Assisted]
+		for _, r := range slices.Concat(b, a) {
+			if len(report.Differ(a[0], r)) > 0 {
+				some[m.Baseline], some[m.Assisted] = a[0], r
+				break
+			}
 		}
 	}
-	return median(a), median(b)
+	return some
 }
 
 func median(r []*report.Record) *report.Record {
@@ -271,18 +337,16 @@ func median(r []*report.Record) *report.Record {
 	return r[(len(r)-1)/2]
 }
 
-// add takes in the records of all runs of an utterance.
-func (c *comparison) add(ctx context.Context, all, others []*report.Record) error {
-	a, b := typical(all, others)
-	what, err := c.pairs.Add(ctx, a, b)
+func (c *comparison) add(ctx context.Context, records []*report.Record) error {
+	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) { return m.Pairs.Add(ctx, a, b) })
 	if err != nil {
 		return err
 	}
-	if err := c.logs.append(a, b); err != nil {
+	if err := c.logs.append(records); err != nil {
 		return err
 	}
 	if c.Watch != nil {
-		c.Watch(a, b, what)
+		c.Watch(records, what)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -21,6 +22,7 @@ const (
 	Identical    Verdict = "identical"    // every utterance, every bit
 	Different    Verdict = "different"    // at least one bit of one utterance
 	Inconclusive Verdict = "inconclusive" // identical, but nothing was drafted, so nothing is proven
+	Free         Verdict = "free"         // the weights of the arms differ, so their texts may
 )
 
 // A Comparison is what two sets over the same utterances have in common, and what
@@ -41,8 +43,14 @@ type Comparison struct {
 	WER      *Pair[float64] `json:"wer"`       // of the scored utterances; null if there are none
 	Scored   int            `json:"scored"`    // utterances with a hypothesis in both and a reference
 	NotWorse int            `json:"not_worse"` // of these, with no more errors per word than in the baseline
-	Seconds  Stages         `json:"seconds"`
-	Memory   *Pair[int64]   `json:"memory_bytes"` // of the process; null if not measured
+
+	// Change is what the word error rate of the assisted arm is above that of the
+	// baseline, by resampling utterances; left out where no utterance has other errors.
+	Change     *Change     `json:"wer_change,omitempty"`
+	Divergence *Divergence `json:"divergence,omitempty"` // of arms that may differ
+
+	Seconds Stages       `json:"seconds"`
+	Memory  *Pair[int64] `json:"memory_bytes"` // of the process; null if not measured
 
 	Batch      Batch      `json:"batch"`
 	Speedup    Speedups   `json:"speedup"`
@@ -54,6 +62,21 @@ type Comparison struct {
 
 	decode []float64 // speed-ups, sorted
 	scenes []Scene
+	arm    int // place of the assisted score in its document; 0 where it follows from that of the comparison
+}
+
+// A Change is a difference of word error rates with its interval.
+type Change struct {
+	Difference float64 `json:"difference"` // assisted less baseline
+	Interval
+}
+
+// A Divergence counts the tokens in which two arms differ, by the shortest alignment of
+// each utterance's.
+type Divergence struct {
+	Tokens int     `json:"tokens"` // of the baseline
+	Differ int     `json:"differ"` // replaced, left out and added ones
+	Share  float64 `json:"share"`  // Differ over Tokens
 }
 
 // A Pair is a number of both arms.
@@ -133,6 +156,10 @@ type Acceptance struct {
 type Pairs struct {
 	Baseline, Assisted *Set
 
+	// Free says that the arms may differ, because their weights do. Then differences are
+	// counted, and are no fault.
+	Free bool
+
 	// Timed says that speed-ups are those of Time alone, and not of the records
 	// that Add takes in.
 	Timed bool
@@ -142,6 +169,8 @@ type Pairs struct {
 	runs          int                      // of utterances that Time took in
 	drafting      transcript.Drafts        // of the assisted arm in all of them
 	words         Pair[wer.Counts]         // of utterances with a reference
+	scored        Pair[[]wer.Counts]       // of each
+	tokens        wer.Counts               // of the assisted arm against the baseline, if they may differ
 	seconds       Pair[transcript.Seconds] // of the utterances that both have
 }
 
@@ -163,6 +192,9 @@ func (p *Pairs) Add(ctx context.Context, baseline, assisted *Record) ([]string, 
 		return nil, err
 	}
 	what := p.add(digestOf(baseline, a), digestOf(assisted, b))
+	if p.Free && baseline.Error == "" && assisted.Error == "" {
+		p.tokens = p.tokens.Plus(wer.Count(baseline.Tokens(), assisted.Tokens()))
+	}
 	p.find(baseline.ID, what, Pair[string]{words(baseline), words(assisted)})
 	return what, nil
 }
@@ -199,6 +231,9 @@ func (p *Pairs) find(id string, what []string, text Pair[string]) {
 		return
 	}
 	p.c.Different++
+	if p.Free && text.Baseline == text.Assisted {
+		return // nothing to show
+	}
 	if len(p.c.Differences) < maxFindings {
 		p.c.Differences = append(p.c.Differences, Finding{id, what, text})
 	}
@@ -243,6 +278,7 @@ func (p *Pairs) add(a, b digest) (what []string) {
 	p.seconds.Assisted.Add(b.seconds)
 	if a.scored && b.scored {
 		p.words.Baseline, p.words.Assisted = p.words.Baseline.Plus(a.words), p.words.Assisted.Plus(b.words)
+		p.scored.Baseline, p.scored.Assisted = append(p.scored.Baseline, a.words), append(p.scored.Assisted, b.words)
 		p.c.NotWorse += wer.NotWorse([]wer.Counts{b.words}, []wer.Counts{a.words})
 		p.c.Scored++
 	}
@@ -277,6 +313,7 @@ func (p *Pairs) Comparison() *Comparison {
 	c.decode, c.scenes = slices.Sorted(slices.Values(p.decode)), p.Scenes()
 	if c.Scored > 0 {
 		c.WER = &Pair[float64]{p.words.Baseline.Rate(), p.words.Assisted.Rate()}
+		c.Change = p.change()
 	}
 	d, runs := b.Drafting, c.Utterances
 	if p.Timed {
@@ -295,6 +332,9 @@ func (p *Pairs) Comparison() *Comparison {
 	}
 	c.Verdict = Identical
 	switch {
+	case p.Free:
+		c.Verdict = Free
+		c.Divergence = &Divergence{p.tokens.Ref(), p.tokens.Errors(), p.tokens.Rate()}
 	case c.Different > 0:
 		c.Verdict = Different
 	case d.Drafted == 0: // so it is without any utterance
@@ -304,6 +344,17 @@ func (p *Pairs) Comparison() *Comparison {
 		c.Differences = []Finding{}
 	}
 	return &c
+}
+
+// change returns the difference of the word error rates; nil if all utterances have the
+// same errors.
+func (p *Pairs) change() *Change {
+	if slices.Equal(p.scored.Baseline, p.scored.Assisted) {
+		return nil
+	}
+	o := p.Assisted.opt.Bootstrap
+	i := o.Difference(p.scored.Assisted, p.scored.Baseline)
+	return &Change{p.words.Assisted.Rate() - p.words.Baseline.Rate(), Interval{i.Low, i.High, cmp.Or(o.Level, 0.95)}}
 }
 
 func stagesOf(a, b transcript.Seconds) Stages {

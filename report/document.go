@@ -19,11 +19,16 @@ type Document struct {
 	Title       string // empty means Verity report
 	Scores      []*Score
 	Comparisons []*Comparison
+	Arms        []*Arm // if they are those of one comparison of several arms
 }
 
 // JSON writes d in one line. The fields of the first score are those of the
-// object; of two or more, all are in "sets" and compared in "comparisons".
+// object; of two or more, all are in "sets" and compared in "comparisons". Arms have a
+// schema of their own.
 func (d *Document) JSON(w io.Writer) error {
+	if d.Arms != nil {
+		return d.armsJSON(w)
+	}
 	type one struct {
 		Schema string `json:"schema"`
 		*Score
@@ -77,6 +82,10 @@ func (c *Comparison) sentence() string {
 		all += " of those that both have"
 	}
 	switch c.Verdict {
+	case Free:
+		return fmt.Sprintf("%s of %s not the same (%s); %s of %s have the same tokens. Their weights are not the same, so they may differ",
+			show.Count(c.Divergence.Differ), show.Some(c.Divergence.Tokens, "token"), show.Percent(c.Divergence.Share),
+			show.Count(c.Identical.Tokens), all)
 	case Different:
 		return fmt.Sprintf("%s of %s not the same in both arms", show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
@@ -202,14 +211,31 @@ func (s *Score) drafting() float64 {
 	return s.Seconds.Draft
 }
 
+// labels are what both arms are called: by their names where there are several.
+func (c *Comparison) labels() Pair[string] {
+	if c.arm > 0 {
+		return c.Names
+	}
+	return Pair[string]{"baseline", "assisted"}
+}
+
+// points spells a change of rates.
+func (x *Change) points() string {
+	return fmt.Sprintf("%+.2f points, %.0f %% interval %+.2f to %+.2f", 100*x.Difference, 100*x.Level, 100*x.Low, 100*x.High)
+}
+
 // lines are the comparison as label and value.
 func (c *Comparison) lines() [][2]string {
+	name := c.labels()
 	l := [][2]string{
 		{"verdict", c.sentence()},
 		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances))},
 	}
 	if c.WER != nil {
-		l = append(l, [2]string{"WER", fmt.Sprintf("%s baseline, %s assisted", show.Percent(c.WER.Baseline), show.Percent(c.WER.Assisted))})
+		l = append(l, [2]string{"WER", fmt.Sprintf("%s %s, %s %s", show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
+		if x := c.Change; x != nil {
+			l = append(l, [2]string{"WER change", x.points()})
+		}
 		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*transcript.Ratio(float64(c.NotWorse), float64(c.Scored)), show.Count(c.NotWorse), show.Some(c.Scored, "utterance"))})
 	}
 	if c.Unpaired > 0 {

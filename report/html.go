@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -50,8 +51,10 @@ func hard(s string) string {
 }
 
 // hardRows are the lines of the table for the page.
-func (d *Document) hardRows() [][]string {
-	rows := d.rows()
+func (d *Document) hardRows() [][]string { return hardCells(d.rows()) }
+
+// hardCells keeps the numbers of a table on one line.
+func hardCells(rows [][]string) [][]string {
 	for _, r := range rows {
 		for i := range r[1:] {
 			r[i+1] = hard(r[i+1])
@@ -68,6 +71,8 @@ type page struct {
 	JS              template.JS
 	Scores          []*Score
 	Comparisons     []comparisonView
+	Arms            [][]string // a table; its head is the first row
+	Replay          *replayView
 	Bars            []barView
 	Errors          []errorView
 	Failures        []Failure
@@ -81,10 +86,16 @@ func (d *Document) HTML(w io.Writer) error {
 		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
 		Scores: d.Scores, Names: d.names(), Rows: d.hardRows(), Bars: d.bars(),
 	}
+	if d.Arms != nil {
+		p.Arms, p.Replay = hardCells(d.armRows()), d.replay()
+	}
 	for i, c := range d.Comparisons {
 		v := viewOf(c, d.heading(i))
-		if s := d.Scores[i+1]; s.Scored > 0 {
+		if s := d.Scores[cmp.Or(c.arm, i+1)]; s.Scored > 0 {
 			v.Interval = s.WERInterval.Span()
+		}
+		if d.Arms != nil {
+			v.Replay = nil // one of all arms
 		}
 		p.Comparisons = append(p.Comparisons, v)
 	}
@@ -124,6 +135,12 @@ func (d *Document) subtitle() string {
 
 // Span spells an interval for the page.
 func (i Interval) Span() string { return hard(i.span()) }
+
+// Points spells a change of the word error rate for the page.
+func (x *Change) Points() string { return hard(x.points()) }
+
+// Labels are what the page calls both arms.
+func (c *Comparison) Labels() Pair[string] { return c.labels() }
 
 // Sentence says what a comparison comes to.
 func (c *Comparison) Sentence() string { return c.sentence() }
@@ -191,7 +208,7 @@ type plotView struct {
 func viewOf(c *Comparison, heading string) comparisonView {
 	v := comparisonView{Comparison: c, Heading: heading, Replay: replayOf(c)}
 	v.Setup, v.Few = setup(c.Runs), few(c)
-	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?"}[c.Verdict]
+	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[c.Verdict]
 	for _, p := range []plotView{{"Speed-up of decoding", speedPlot(c)}, {"Accepted tokens a round", acceptancePlot(c)}} {
 		if p.SVG != "" {
 			v.Plots = append(v.Plots, p)

@@ -17,6 +17,14 @@ func (d *Document) Markdown(w io.Writer) error {
 	for _, note := range d.notes() {
 		fmt.Fprintf(b, "\n**%s**\n", cell.Replace(note))
 	}
+	if d.Arms != nil {
+		rows := d.armRows()
+		fmt.Fprintf(b, "\n| %s |\n|---|%s\n", strings.Join(rows[0], " | "), strings.Repeat("---:|", len(rows[0])-1))
+		for _, r := range rows[1:] {
+			r[0] = cell.Replace(r[0])
+			fmt.Fprintf(b, "| %s |\n", strings.Join(r, " | "))
+		}
+	}
 	for i, c := range d.Comparisons {
 		fmt.Fprintf(b, "\n## %s\n\n| | |\n|---|---|\n", cell.Replace(d.heading(i)))
 		for _, l := range c.lines() {
@@ -71,6 +79,9 @@ func (d *Document) title() string {
 	}
 	r := d.Scores[0].Run
 	model := shortName(r.Model)
+	if d.Arms != nil {
+		return model + ": " + strings.Join(d.names(), ", ")
+	}
 	if len(d.Comparisons) == 1 {
 		if c := d.Comparisons[0].Runs; c.Assisted.Assistant != "" && c.Baseline.Assistant == "" && model != "" {
 			return fmt.Sprintf("%s with assistant %s against %s alone", model, shortName(c.Assisted.Assistant), model)

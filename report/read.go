@@ -118,9 +118,13 @@ func wordy(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
+// ArmsFile names the files of records of a comparison of several arms, without .jsonl
+// and in the order of the arms. It lies beside them.
+const ArmsFile = "arms.json"
+
 // Find says which files an argument of the command line means: a file itself; of
-// a directory every records*.jsonl as one set, or else the two arms that a
-// comparison leaves there, as two.
+// a directory every records*.jsonl as one set, or else the arms that a comparison
+// leaves there, each as one.
 func Find(arg string) ([]Files, error) {
 	st, err := os.Stat(arg)
 	if err != nil {
@@ -138,16 +142,41 @@ func Find(arg string) ([]Files, error) {
 		return []Files{{arg, paths}}, nil
 	}
 	var arms []Files
-	for _, arm := range []string{"baseline", "assisted"} {
+	names, err := armNames(arg)
+	if err != nil {
+		return nil, err
+	}
+	for _, arm := range names {
 		p := filepath.Join(arg, arm+".jsonl")
 		if _, err := os.Stat(p); err == nil {
 			arms = append(arms, Files{arm, []string{p}})
 		}
 	}
 	if len(arms) == 0 {
-		return nil, fmt.Errorf("%s: no records*.jsonl, baseline.jsonl or assisted.jsonl in it", arg)
+		return nil, fmt.Errorf("%s: no records*.jsonl, baseline.jsonl, assisted.jsonl or "+ArmsFile+" in it", arg)
 	}
 	return arms, nil
+}
+
+// armNames returns the names of the arms whose records may be in a directory.
+func armNames(dir string) ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, ArmsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return []string{"baseline", "assisted"}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	if err := json.Unmarshal(b, &names); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ArmsFile), err)
+	}
+	for _, name := range names {
+		if name != filepath.Base(name) {
+			return nil, fmt.Errorf("%s: name of an arm: got %q, want that of a file beside it", filepath.Join(dir, ArmsFile), name)
+		}
+	}
+	return names, nil
 }
 
 // escape keeps a directory's name from being taken for a pattern.

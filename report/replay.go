@@ -32,7 +32,7 @@ func (p *Pairs) Scenes() []Scene {
 	return scenes
 }
 
-// A replayView is the replay of both arms.
+// A replayView is the replay of all arms.
 type replayView struct {
 	Panes  []paneView
 	Count  string // empty for one
@@ -63,27 +63,46 @@ type stepView struct {
 	Pass     int     // number of passes so far, over all utterances
 }
 
+// A pane is what one arm says: its name, and an utterance after the other.
+type pane struct {
+	name    string
+	slow    bool // what the others are measured by
+	records []*Record
+}
+
 // replayOf returns the replay of a comparison, nil if there is nothing to show.
 func replayOf(c *Comparison) *replayView {
-	if len(c.scenes) == 0 {
-		return nil
-	}
-	a, b := paneView{Name: "Baseline", Class: "slow"}, paneView{Name: "Assisted"}
+	a, b := pane{name: "Baseline", slow: true}, pane{name: "Assisted"}
 	for _, s := range c.scenes {
-		a.play(s.Baseline)
-		b.play(s.Assisted)
+		a.records, b.records = append(a.records, s.Baseline), append(b.records, s.Assisted)
 	}
-	v := &replayView{Panes: []paneView{a, b}}
-	if n := len(c.scenes); n > 1 {
-		v.Count = show.Some(n, "utterance")
-	}
-	for _, line := range b.Lines {
-		for _, s := range line.Steps {
-			v.Marked = v.Marked || s.Accepted || s.Refused != ""
+	return newReplay([]pane{a, b})
+}
+
+// newReplay returns the replay of panes with equally many records; nil if there is
+// nothing to show.
+func newReplay(panes []pane) *replayView {
+	v := &replayView{}
+	for _, p := range panes {
+		view := paneView{Name: p.name}
+		if p.slow {
+			view.Class = "slow"
 		}
+		for _, r := range p.records {
+			view.play(r)
+		}
+		if view.Total == 0 {
+			return nil
+		}
+		for _, line := range view.Lines {
+			for _, s := range line.Steps {
+				v.Marked = v.Marked || s.Accepted || s.Refused != ""
+			}
+		}
+		v.Panes = append(v.Panes, view)
 	}
-	if a.Total == 0 || b.Total == 0 {
-		return nil
+	if n := len(panes[0].records); n > 1 {
+		v.Count = show.Some(n, "utterance")
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,13 +19,18 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	for _, note := range d.notes() {
 		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", note))
 	}
+	if d.Arms != nil {
+		p.arms(d)
+	}
 	for i, c := range d.Comparisons {
 		fmt.Fprintf(b, "%s: %s\n", d.heading(i), p.verdict(c))
 		for _, l := range c.lines()[1:] {
 			fmt.Fprintf(b, "  %-14s %s\n", l[0], l[1])
 		}
-		for _, f := range c.Differences {
-			fmt.Fprintf(b, "  %s: %s\n    baseline  %s\n    assisted  %s\n", show.Name(f.ID), strings.Join(f.What, ", "), show.Line(f.Text.Baseline), show.Line(f.Text.Assisted))
+		name := c.labels()
+		for _, f := range c.Differences[:min(len(c.Differences), c.examples())] {
+			width := max(len(name.Baseline), len(name.Assisted))
+			fmt.Fprintf(b, "  %s: %s\n    %s  %s\n    %s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "), pad(name.Baseline, width), show.Line(f.Text.Baseline), pad(name.Assisted, width), show.Line(f.Text.Assisted))
 		}
 		fmt.Fprintln(b)
 	}
@@ -39,14 +45,31 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	return b.Flush()
 }
 
+// freeExamples is how many differences a terminal shows of arms that may differ.
+const freeExamples = 3
+
+// examples is how many differences a terminal shows: of arms that may not differ, all
+// there are.
+func (c *Comparison) examples() int {
+	if c.Verdict == Free {
+		return freeExamples
+	}
+	return maxFindings
+}
+
 // heading says what the comparison of an index is between.
 func (d *Document) heading(i int) string {
 	c := d.Comparisons[i]
 	return c.Names.Assisted + " against " + c.Names.Baseline
 }
 
-// same reports whether the set of an index has the first one's texts.
+// same reports whether the set of an index has the texts of one before it.
 func (d *Document) same(i int) bool {
+	if d.Arms != nil {
+		return slices.ContainsFunc(d.Comparisons, func(c *Comparison) bool {
+			return c.arm == i && (c.Verdict == Identical || c.Verdict == Inconclusive)
+		})
+	}
 	return i-1 < len(d.Comparisons) && d.Comparisons[i-1].Verdict != Different
 }
 
@@ -56,7 +79,15 @@ func (d *Document) table(w io.Writer) {
 	if len(d.Scores) > 1 {
 		rows = append([][]string{append([]string{""}, d.names()...)}, rows...)
 	}
-	widths := make([]int, len(d.Scores)+1)
+	writeColumns(w, rows)
+}
+
+// writeColumns writes rows of equally many cells below one another.
+func writeColumns(w io.Writer, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, cell := range r {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
@@ -89,7 +120,7 @@ func (p painter) paint(code, s string) string {
 }
 
 func (p painter) verdict(c *Comparison) string {
-	code := map[Verdict]string{Identical: "32", Different: "31", Inconclusive: "33"}[c.Verdict]
+	code := map[Verdict]string{Identical: "32", Different: "31", Inconclusive: "33", Free: "0"}[c.Verdict]
 	return p.paint("1;"+code, c.sentence())
 }
 

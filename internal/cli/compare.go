@@ -31,12 +31,20 @@ utterances, N of them at a time: one that ends makes room for the next, which be
 beside others that are half way, as in transcribe and eval. Short utterances, too,
 are timed better in groups: a hiccup of the machine is a smaller part of them.
 
+With several arms, as in --precision f16,mxfp6,mxfp6+assistant, each runs in turn
+with its precision, plain or with the assistant. Each is compared with the first, and with the
+first of its own precision: those two must be identical. Between precisions it is
+counted what differs: tokens, and word errors with the interval of their paired
+difference. The page replays all arms side by side.
+
 If nothing was drafted, equality proves nothing: that is "inconclusive".
 
   verity compare --audio talk.wav --repeats 9
   verity compare --audio talk.wav --audio talk.wav --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant ~/distil-large-v2 --html compare.html
+  verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
+      --assistant self --precision f16,mxfp6,mxfp6+assistant --html compare.html
 
 Exit status: 0 identical, 1 some utterance failed, 2 wrong usage, 3 a bit differs, or
 inconclusive.`
@@ -74,6 +82,7 @@ func compareCommand(e env) *cobra.Command { return compareWith(e, openArms) }
 // compareWith returns the command with what opens its engines.
 func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) *cobra.Command {
 	v := &comparing{env: e, decoding: newDecodingFlags()}
+	v.model.arms = new(armsFlag)
 	c := &cobra.Command{
 		Use:   "compare --dataset PATH | --audio FILE... [flags]",
 		Short: "Compare plain and assisted decoding, to the bit",
@@ -127,6 +136,9 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
 		return err
 	}
+	if v.model.arms.list != nil {
+		return v.runArms(ctx, data, scoring)
+	}
 	arms, err := open(ctx, v, data)
 	if err != nil {
 		return err
@@ -138,7 +150,7 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 		Warmups: -1, // openArms warmed up
 		Repeats: v.repeats, Batch: v.batch, Group: v.group, Ready: v.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored, Sound: v.sound.Input,
 		Runs: arms.runs, Score: scoring,
-		Watch: func(_, _ *report.Record, what []string) {
+		Watch: func(_ []*report.Record, what []string) {
 			if len(what) > 0 {
 				different++
 			}
@@ -197,7 +209,7 @@ func (v *comparing) check(more []string) error {
 		return err
 	}
 	v.data.audio = append(v.data.audio, more...)
-	if v.model.assistant.method(v.model.name) == string(transcribe.None) {
+	if v.model.arms.list == nil && v.model.assistant.method(v.model.name) == string(transcribe.None) {
 		return usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory)")
 	}
 	if v.data.path == "" && len(v.data.audio) == 0 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,7 +22,8 @@ type evalEngine struct {
 	model       *transcribe.Model
 
 	mu     sync.Mutex
-	broken string // why the assistant could not draft, the first time
+	broken string           // why the assistant could not draft, the first time
+	total  transcript.Stats // since forget
 }
 
 func newEvalEngine(m *transcribe.Model, o transcribe.Options) (*evalEngine, error) {
@@ -39,14 +41,27 @@ func (e *evalEngine) Decoding() time.Duration { return e.model.DecodeTime() }
 // Transcribe implements eval.Engine.
 func (e *evalEngine) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
 	t, err := e.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
-	if t != nil && t.Stats.Broken != "" {
+	if t != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if e.broken == "" {
-			e.broken = t.Stats.Broken
-		}
+		e.broken = cmp.Or(e.broken, t.Stats.Broken)
+		e.total.Add(t.Stats)
 	}
 	return t, err
+}
+
+// forget begins the sum of the work anew.
+func (e *evalEngine) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.total = transcript.Stats{}
+}
+
+// sum is all work since forget.
+func (e *evalEngine) sum() transcript.Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.total
 }
 
 // assistantError returns why the assistant could not draft; nil if it always could.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/model"
+	"verity/parallel"
 	"verity/precision"
 	"verity/transcribe"
 )
@@ -22,6 +23,8 @@ type modelFlags struct {
 	threads   int
 	precision precisionFlag
 	assistant assistantFlags
+	arms      *armsFlag      // of --precision, where a command takes several
+	pool      *parallel.Pool // nil means one of its own
 }
 
 // modelVariable names the model for those who always use the same one.
@@ -35,7 +38,13 @@ func (m *modelFlags) registerModel(f *pflag.FlagSet) {
 
 func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
 	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
-	f.Var(&m.precision, "precision", "format to hold the weights in: "+precision.Names()+". auto is f16 if no weight changes by it, else as stored")
+	usage := "format to hold the weights in: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored"
+	if m.arms != nil {
+		m.arms.one = &m.precision
+		f.Var(m.arms, "precision", usage+".\nSeveral with commas between are arms, with the assistant where\n+assistant follows: f16,mxfp6,mxfp6+assistant")
+		return
+	}
+	f.Var(&m.precision, "precision", usage)
 }
 
 // groups are all flags of the model, for commands without flags of decoding.
@@ -110,7 +119,7 @@ func (m *modelFlags) open(ctx context.Context) (*loaded, error) {
 // read loads what was opened, with its assistant.
 func (l *loaded) read(ctx context.Context, m *modelFlags) (err error) {
 	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{
-		Threads: m.threads, Precision: m.precision.Precision, Log: slog.Default(),
+		Threads: m.threads, Pool: m.pool, Precision: m.precision.Precision, Log: slog.Default(),
 	})
 	return err
 }

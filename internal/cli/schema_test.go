@@ -25,6 +25,7 @@ var schemas = []schema{
 	{"Record", "A line of `records.jsonl` (`eval --out`, `compare --out`), one for each utterance.", "report", "Record"},
 	{"Report", "`eval --json` and `report --json` of one set of records.", "report", "Score"},
 	{"Comparison", "`compare --json` and `report --json` of two sets.", "report", "Comparison"},
+	{"Arms", "`compare --json` with several arms in --precision.", "report", "armsReport"},
 	{"Model", "`info --json`.", "internal/cli", "info"},
 	{"Plan", "`plan --json`.", "plan", "Forecast"},
 	{"Benchmark", "`bench --json`.", "bench", "Result"},

@@ -1,0 +1,75 @@
+package eval
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"verity/report"
+)
+
+// trio is three arms: one that drafts nothing, one that does, and one of another
+// precision, which may differ from the first.
+func trio(t *testing.T, third Engine) ([]Arm, []Match) {
+	t.Helper()
+	set := func(name string) *report.Set {
+		s, err := report.NewSet(name, report.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	arms := []Arm{
+		{Name: "a", Engine: hearer{}, Run: report.Run{Code: "a"}, Set: set("a")},
+		{Name: "a+assistant", Engine: hearer{drafts: true}, Run: report.Run{Code: "b"}, Set: set("b")},
+		{Name: "c", Engine: third, Run: report.Run{Code: "c"}},
+	}
+	matches := []Match{{0, 1, report.NewPairs(set("a"), set("b"))}, {0, 2, report.NewPairs(set("a"), set("c"))}}
+	matches[1].Pairs.Free = true
+	return arms, matches
+}
+
+// odd hears the first word otherwise.
+var odd = hearer{wrong: func([]float32) bool { return true }}
+
+func TestCompareAll(t *testing.T) {
+	dir := t.TempDir()
+	seen := 0
+	o := CompareOptions{Dir: dir, Repeats: 2, Limit: 4, Watch: func(r []*report.Record, what []string) {
+		if seen++; len(r) != 3 || len(what) > 0 {
+			t.Errorf("%d records, %v differ, want 3 and nothing that must not", len(r), what)
+		}
+	}}
+	arms, matches := trio(t, odd)
+	if err := CompareAll(t.Context(), arms, matches, shelf(10), o); err != nil {
+		t.Fatal(err)
+	}
+	demanded, free := matches[0].Pairs.Comparison(), matches[1].Pairs.Comparison()
+	if demanded.Verdict != report.Identical || free.Verdict != report.Free || free.Different == 0 || free.Divergence.Differ == 0 {
+		t.Errorf("verdicts %s and %s, %d differ by %+v", demanded.Verdict, free.Verdict, free.Different, free.Divergence)
+	}
+	before, first := seen, arms[0].Set.Score().Utterances
+	if first != demanded.Utterances || first == 0 {
+		t.Errorf("the arm's set has %d utterances, the pairs %d", first, demanded.Utterances)
+	}
+	// Again: what is there is not run again.
+	arms, matches = trio(t, odd)
+	o.Limit = 0
+	if err := CompareAll(t.Context(), arms, matches, shelf(10), o); err != nil {
+		t.Fatal(err)
+	}
+	if c := matches[0].Pairs.Comparison(); c.Resumed != demanded.Utterances || c.Utterances <= demanded.Utterances || seen <= before {
+		t.Errorf("resumed %d of %d utterances, want the %d of the first run and more", c.Resumed, c.Utterances, demanded.Utterances)
+	}
+	for _, name := range []string{"a", "a+assistant", "c"} {
+		if n := len(records(t, []byte(read(t, filepath.Join(dir, name+".jsonl"))))); n != 10 {
+			t.Errorf("%s has %d records, want 10", name, n)
+		}
+	}
+	// Records of another run are no arm's.
+	arms, matches = trio(t, hearer{})
+	arms[2].Run.Code = "other"
+	if err := CompareAll(t.Context(), arms, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds records of another run") {
+		t.Errorf("error %v, want that c.jsonl is of another run", err)
+	}
+}

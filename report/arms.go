@@ -1,0 +1,179 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"verity/internal/show"
+	"verity/transcript"
+)
+
+// ArmsSchema is the schema field of the JSON of several arms.
+const ArmsSchema = "verity.arms/1"
+
+// An Arm is one of several ways to run a model over the same utterances.
+type Arm struct {
+	*Score
+	TokensPerSecond float64 `json:"tokens_per_second"`
+
+	// Speedup is that over the first arm; null for the first itself.
+	Speedup *Speedups `json:"speedup"`
+
+	// Memory is what loading the arm and running it took; 0 if not measured.
+	Memory int64 `json:"memory_bytes,omitempty"`
+
+	set *Set
+}
+
+// newArm returns the arm of a set and its comparison with the first arm, which is nil
+// for the first itself.
+func newArm(s *Set, c *Comparison, memory int64) *Arm {
+	a := &Arm{Score: s.Score(), Memory: memory, set: s}
+	a.TokensPerSecond = transcript.Ratio(float64(a.Work.Tokens), a.Seconds.Decode)
+	if c != nil {
+		a.Speedup = &c.Speedup
+		if c.Batch.Pairs > 0 {
+			a.TokensPerSecond = c.Batch.TokensPerSecond.Assisted
+		}
+	}
+	return a
+}
+
+// An ArmPair is two arms by their places among all, and what compares them.
+type ArmPair struct {
+	Baseline, Assisted int
+	Pairs              *Pairs
+}
+
+// DocumentOf returns the document of several arms: pairs i of the first arm with every
+// other one come first, in the order of the arms.
+func DocumentOf(sets []*Set, pairs []ArmPair, memory []int64) *Document {
+	d := &Document{}
+	first := map[int]*Comparison{} // with the first arm
+	for _, p := range pairs {
+		c := p.Pairs.Comparison()
+		c.arm = p.Assisted
+		if p.Baseline == 0 {
+			first[p.Assisted] = c
+		}
+		d.Comparisons = append(d.Comparisons, c)
+	}
+	for i, s := range sets {
+		a := newArm(s, first[i], memory[i])
+		if i == 0 && first[1] != nil && first[1].Batch.Pairs > 0 {
+			a.TokensPerSecond = first[1].Batch.TokensPerSecond.Baseline
+		}
+		d.Arms, d.Scores = append(d.Arms, a), append(d.Scores, a.Score)
+	}
+	return d
+}
+
+// Verdict is what all comparisons come to that demand equality; Free if none does.
+func (d *Document) Verdict() Verdict {
+	v := Free
+	for _, c := range d.Comparisons {
+		switch {
+		case c.Verdict == Different:
+			return Different
+		case c.Verdict == Inconclusive, c.Verdict == Identical && v == Free:
+			v = c.Verdict
+		}
+	}
+	return v
+}
+
+// An armsReport is several arms as JSON: verity.arms/1.
+type armsReport struct {
+	Schema      string        `json:"schema"`
+	Verdict     Verdict       `json:"verdict"`     // of the comparisons that demand equality; free if none does
+	Arms        []*Arm        `json:"arms"`        // in the order asked for
+	Comparisons []*Comparison `json:"comparisons"` // each arm with the first, then with the first of its precision
+}
+
+func (d *Document) armsJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(armsReport{ArmsSchema, d.Verdict(), d.Arms, d.Comparisons})
+}
+
+// armRows is the table of the arms, its head first.
+func (d *Document) armRows() [][]string {
+	head := []string{"arm", "tokens/s", "decoding", "accepted", "memory", "WER"}
+	rows := [][]string{head}
+	for _, a := range d.Arms {
+		r := []string{a.Name, show.Digits(a.TokensPerSecond), "", "", "", ""}
+		if a.Speedup != nil {
+			r[2] = show.Times(a.Speedup.Decode.Overall)
+			if a.Speedup.Decode.Interval != nil {
+				r[2] = a.Speedup.Decode.interval()
+			}
+		}
+		if a.Drafting.Drafted > 0 {
+			r[3] = fmt.Sprintf("%.1f %%", 100*a.Drafting.Rate())
+		}
+		if a.Memory > 0 {
+			r[4] = show.Bytes(a.Memory)
+		}
+		if a.Scored > 0 {
+			r[5] = fmt.Sprintf("%s (%.2f – %.2f %%)", show.Percent(a.WER), 100*a.WERInterval.Low, 100*a.WERInterval.High)
+		}
+		rows = append(rows, r)
+	}
+	return dense(rows)
+}
+
+// dense leaves out the columns of a table that are empty below their head.
+func dense(rows [][]string) [][]string {
+	for j := len(rows[0]) - 1; j > 0; j-- {
+		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[j] != "" }) {
+			for i := range rows {
+				rows[i] = slices.Delete(rows[i], j, j+1)
+			}
+		}
+	}
+	return rows
+}
+
+// arms writes the table of the arms.
+func (p painter) arms(d *Document) {
+	writeColumns(p, d.armRows())
+	fmt.Fprintln(p)
+}
+
+// replay returns the replay of all arms side by side.
+func (d *Document) replay() *replayView {
+	if d.Arms == nil {
+		return nil
+	}
+	panes := make([]pane, len(d.Arms))
+	for i, a := range d.Arms {
+		panes[i].name, panes[i].slow = a.Name, i == 0
+	}
+	for _, r := range d.Arms[0].set.some {
+		scene := make([]*Record, 0, len(d.Arms))
+		for _, a := range d.Arms {
+			if o := a.set.sampled(r.ID); o != nil {
+				scene = append(scene, o)
+			}
+		}
+		if len(scene) < len(d.Arms) || r.Hypothesis == "" {
+			continue
+		}
+		for i, o := range scene {
+			panes[i].records = append(panes[i].records, o)
+		}
+	}
+	return newReplay(panes)
+}
+
+// sampled returns the record of an utterance, if it was kept.
+func (s *Set) sampled(id string) *Record {
+	for _, r := range s.some {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// threeArms is the document of a wide arm, a narrow one that hears some utterances
+// otherwise, and the narrow one with an assistant.
+func threeArms(t *testing.T, n int) *Document {
+	t.Helper()
+	o := Options{Normalizer: "basic"}
+	set := func(name string) *Set {
+		s, err := NewSet(name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	names := []string{"f16", "mxfp6", "mxfp6+assistant"}
+	records := [][]*Record{made(n, false), made(n, false), made(n, true)}
+	for arm, all := range records {
+		for i, r := range all {
+			r.Run.Options = map[string]string{"precision": strings.TrimSuffix(names[arm], "+assistant")}
+			if arm > 0 && i%5 == 2 {
+				r.Hypothesis += " nine"
+				r.Segments[0].Text, r.Segments[0].Tokens = " "+r.Hypothesis, append(r.Segments[0].Tokens, 9)
+			}
+		}
+	}
+	sets := []*Set{set(names[0]), set(names[1]), set(names[2])}
+	var pairs []ArmPair
+	for _, x := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
+		p := NewPairs(set(names[x[0]]), set(names[x[1]]))
+		p.Free = x[0] == 0
+		for i := range n {
+			if _, err := p.Add(t.Context(), records[x[0]][i], records[x[1]][i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pairs = append(pairs, ArmPair{x[0], x[1], p})
+	}
+	for arm, s := range sets {
+		for _, r := range records[arm] {
+			if _, err := s.Add(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return DocumentOf(sets, pairs, []int64{90 << 20, 40 << 20, 50 << 20})
+}
+
+// TestArms: arms of one precision must be the same, others may differ, and it is
+// counted by how much.
+func TestArms(t *testing.T) {
+	d := threeArms(t, 20)
+	if v := d.Verdict(); v != Identical {
+		t.Errorf("verdict %s, want identical: only arms of different precision differ", v)
+	}
+	for i, want := range []Verdict{Free, Free, Identical} {
+		if got := d.Comparisons[i].Verdict; got != want {
+			t.Errorf("comparison %d: %s, want %s", i, got, want)
+		}
+	}
+	c := d.Comparisons[0]
+	if c.Divergence == nil || c.Divergence.Differ != 4 || c.Different != 4 || c.Identical.Tokens != 16 {
+		t.Errorf("divergence %+v of %d utterances, want 4 tokens added in 4", c.Divergence, c.Different)
+	}
+	if x := c.Change; x == nil || !(x.Low <= x.Difference && x.Difference <= x.High) || x.Difference <= 0 {
+		t.Errorf("change of the word error rate %+v, want one above 0 within its interval", x)
+	}
+	if c := d.Comparisons[2]; c.Divergence != nil || c.Change != nil {
+		t.Errorf("identical arms have divergence %+v and change %+v", c.Divergence, c.Change)
+	}
+	if a := d.Arms; a[0].Speedup != nil || a[2].Speedup == nil || !(a[2].TokensPerSecond > a[1].TokensPerSecond) {
+		t.Errorf("arms %+v: want speeds over the first arm, and the assisted one faster", a)
+	}
+	var b bytes.Buffer
+	if err := d.JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		Schema, Verdict string
+		Arms            []struct{ Name string }
+	}
+	if err := json.Unmarshal(b.Bytes(), &read); err != nil || read.Schema != ArmsSchema || read.Verdict != "identical" || len(read.Arms) != 3 {
+		t.Errorf("JSON %+v, %v", read, err)
+	}
+	b.Reset()
+	if err := d.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if n := strings.Count(page, `class="card pane`); n != 3 {
+		t.Errorf("the page replays %d arms, want all three side by side, once", n)
+	}
+}
+
+// TestArmsVerdict: one demanded comparison that fails decides.
+func TestArmsVerdict(t *testing.T) {
+	for _, tt := range []struct {
+		of   []Verdict
+		want Verdict
+	}{
+		{[]Verdict{Free, Free}, Free},
+		{[]Verdict{Free, Identical}, Identical},
+		{[]Verdict{Inconclusive, Identical, Free}, Inconclusive},
+		{[]Verdict{Inconclusive, Different, Identical}, Different},
+	} {
+		d := &Document{}
+		for _, v := range tt.of {
+			d.Comparisons = append(d.Comparisons, &Comparison{Verdict: v})
+		}
+		if got := d.Verdict(); got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.of, got, tt.want)
+		}
+	}
+}
