@@ -16,11 +16,11 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 # Of these, the tests in which goroutines meet. Tests of statistics take minutes under
 # the race detector.
-SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield
+SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Realtime|HangUp|LastWords
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
-	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid help
+	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -110,6 +110,14 @@ bench-hostile: build ## what assistants cost that are never right; SIZE=base tak
 
 grid: ## assisted equals plain on real speech: every point, not a sample
 	VERITY_GRID=all go test -count=1 -timeout 60m -run TestGrid -v ./transcribe
+
+# Needs chromium, and npm for axe-core. The pictures are to be looked at.
+PAGE := bin/page
+page: ## the server's page in Chromium: microphone, file, keyboard, axe-core, pictures in bin/page
+	@mkdir -p $(PAGE)
+	@npm install --silent --no-save --prefix $(PAGE)/axe axe-core@4.10.3 || echo "*** SKIPPED: axe-core cannot be installed ***"
+	VERITY_PAGE=$(abspath $(PAGE)) VERITY_AXE=$(abspath $(PAGE))/axe/node_modules/axe-core/axe.min.js \
+		go test -count=1 -v -timeout 15m -run 'TestPage$$' ./serve
 
 PYTHON ?= python3
 bench-peers: build ## beside faster-whisper and whisper.cpp; PEERS="--dataset DIR --model DIR …" (tools/bench-peers.py)

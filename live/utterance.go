@@ -33,6 +33,10 @@ type Result struct {
 	Took      time.Duration
 	Audio     float64 // seconds that were transcribed
 	Stats     transcript.Stats
+
+	// Unsure says that only sampling passed the gates. As in upstream, nothing should
+	// be shown such text.
+	Unsure bool
 }
 
 // A pass transcribes sound that follows a text.
@@ -75,6 +79,10 @@ func NewUtterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error)
 	return &Utterance{run: run, prompt: o.InitialPrompt, language: o.Language}, nil
 }
 
+// Follow says what was said before, which passes are shown. It must come before the
+// first pass.
+func (u *Utterance) Follow(text string) { u.before = tail(text) }
+
 // Add appends samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
 	u.mu.Lock()
@@ -105,6 +113,9 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		return r, err
 	}
 	r.Language, r.Stats = tr.Language, tr.Stats
+	for _, g := range tr.Segments {
+		r.Unsure = r.Unsure || g.Temperature > 0.5
+	}
 	words, ends := wordsOf(tr, from, last)
 	if last {
 		r.Confirmed = u.agreed.finish(words)
@@ -172,19 +183,25 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	for n < len(u.agreed.heard) && u.agreed.heard[n].End <= to {
 		n++
 	}
-	u.before += spell(u.agreed.heard[:n])
-	if drop := len(u.before) - shown; drop > 0 {
-		if space := strings.IndexByte(u.before[drop:], ' '); space >= 0 {
-			drop += space
-		}
-		u.before = strings.ToValidUTF8(u.before[drop:], "")
-	}
+	u.before = tail(u.before + spell(u.agreed.heard[:n]))
 	u.agreed.forget(to)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	drop := min(int64((to-from)*audio.SampleRate), int64(len(u.pcm)))
 	u.pcm = slices.Clone(u.pcm[drop:])
 	u.cut += drop
+}
+
+// tail returns the end of a text, whole words of it.
+func tail(text string) string {
+	drop := len(text) - shown
+	if drop <= 0 {
+		return text
+	}
+	if space := strings.IndexByte(text[drop:], ' '); space >= 0 {
+		drop += space
+	}
+	return strings.ToValidUTF8(text[drop:], "")
 }
 
 func seconds(samples int64) float64 { return float64(samples) / audio.SampleRate }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-//go:embed page.html openapi.json
+//go:embed page.html page.js worklet.js openapi.json
 var files embed.FS
 
 // embedded returns the handler of a file of this package. The page may load nothing
@@ -18,7 +18,7 @@ func embedded(name, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", kind)
-		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "+
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; "+
 			"connect-src 'self'; media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
 		w.Write(data)

@@ -247,6 +247,7 @@ func (x *session) saw(p *spoken) {
 func (x *session) utter(ctx context.Context, p *spoken) error {
 	var said tally
 	text, last := "", false
+	p.u.Follow(x.story)
 	for !last {
 		if err := p.due(ctx); err != nil {
 			return err
@@ -276,6 +277,9 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 		text += x.tell(p, text, r)
 		x.measure(p, r, waited, &said)
 		x.s.metrics.worked(r.Stats)
+		if x.story = text; r.Unsure {
+			x.story = ""
+		}
 	}
 	x.s.metrics.audio.Add(float64(p.u.Len()) / audio.SampleRate)
 	x.say("conversation.item.input_audio_transcription.completed", map[string]any{

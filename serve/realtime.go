@@ -38,6 +38,8 @@ type session struct {
 	unheard atomic.Int64  // samples of utterances that no pass has seen
 	moved   chan struct{} // that has become less
 
+	story string // the text so far, for the next utterance; of the one who makes passes
+
 	mu       sync.Mutex // the fields below
 	config   sessionConfig
 	arriving *audio.Arriving

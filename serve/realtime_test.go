@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -107,9 +108,12 @@ func appending(pcm []float32) string {
 }
 
 // digitsPCM is the sound of the tests at 16 kHz.
-func digitsPCM(t *testing.T) []float32 {
+func digitsPCM(t *testing.T) []float32 { return soundOf(t, sound) }
+
+// soundOf returns the samples of a file, of at most a minute.
+func soundOf(t *testing.T, name string) []float32 {
 	t.Helper()
-	c, err := audio.Open(sound)
+	c, err := audio.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,4 +490,25 @@ func TestGrace(t *testing.T) {
 		t.Errorf("the end of grace: %v", err)
 	}
 	s.line.end()
+}
+
+// wavOf returns a sound file of samples at 16 kHz.
+func wavOf(pcm []float32) []byte {
+	var b bytes.Buffer
+	write := func(v any) { binary.Write(&b, binary.LittleEndian, v) }
+	write([]byte("RIFF"))
+	write(uint32(36 + 2*len(pcm)))
+	write([]byte("WAVEfmt "))
+	write(struct {
+		Size                    uint32
+		Code, Channels          uint16
+		Rate, BytesPerSecond    uint32
+		BytesPerFrame, BitDepth uint16
+	}{16, 1, 1, audio.SampleRate, 2 * audio.SampleRate, 2, 16})
+	write([]byte("data"))
+	write(uint32(2 * len(pcm)))
+	for _, v := range pcm {
+		write(int16(v * 32767))
+	}
+	return b.Bytes()
 }

@@ -152,6 +152,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("GET /openapi.json", embedded("openapi.json", "application/json"))
+	mux.HandleFunc("GET /page.js", embedded("page.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET /worklet.js", embedded("worklet.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /{$}", embedded("page.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also a known path with another method
 		writeProblem(w, unknownPath(r))
