@@ -126,17 +126,23 @@ bench-peers: build ## beside faster-whisper and whisper.cpp; PEERS="--dataset DI
 snr: ## how far int8 products are from exact ones, for each kind of layer of large-v2
 	go test -count=1 -v -run TestSNR ./internal/layer
 
+# Each package is built for fuzzing once, not for every target. The directory is what
+# go test would take for inputs that it keeps.
 FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME (10s)
-	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do \
-		go test -list '^Fuzz' $$dir | grep '^Fuzz' | while read -r name; do \
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		go test -c -vet=off -fuzz=Fuzz -o "$$tmp/fuzz.test" $$dir || exit 1; \
+		for name in $$(cd $$dir && "$$tmp/fuzz.test" -test.list '^Fuzz'); do \
 			echo "$$dir $$name"; \
-			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$dir || exit 1; \
+			(cd $$dir && "$$tmp/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzminimizetime 20x -test.fuzzcachedir "$$(go env GOCACHE)/fuzz/verity/$$dir") || exit 1; \
 		done || exit 1; \
 	done
 
-fuzz-short: ## every fuzz target for two seconds
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=2s
+# The seeds run as tests too, in make test.
+fuzz-short: ## every fuzz target for a second
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
 generate: ## write the generated files again; the tree must stay clean
 	go generate ./...

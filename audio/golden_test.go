@@ -142,7 +142,7 @@ func TestFilterbank(t *testing.T) {
 		}
 		for i, row := range fb.rows {
 			got, ref := make([]float64, spectrum), make([]float64, spectrum)
-			copy(got[row.first:], row.weights)
+			copy(got[row.First:], row.Weights)
 			copy(ref[want[i].First:], want[i].Weights)
 			for k := range got {
 				if d := math.Abs(got[k] - ref[k]); !(d <= 1e-8) { // weights are below 0.06
@@ -150,7 +150,7 @@ func TestFilterbank(t *testing.T) {
 				}
 			}
 		}
-		if fb.rows[0].first == 0 || fb.rows[bins-1].first+len(fb.rows[bins-1].weights) == spectrum {
+		if fb.rows[0].First == 0 || fb.rows[bins-1].First+len(fb.rows[bins-1].Weights) == spectrum {
 			t.Errorf("%d bins: weight at 0 Hz or 8 kHz, where analyzer.below relies on none", bins)
 		}
 	}

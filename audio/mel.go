@@ -145,9 +145,9 @@ func (a *analyzer) frame(dst []float32, x *frameSamples) float32 {
 	top := float32(logFloor)
 	for b := range a.fb.rows {
 		row := &a.fb.rows[b]
-		p := a.power[row.first:][:len(row.weights)]
+		p := a.power[row.First:][:len(row.Weights)]
 		sum := 0.0
-		for k, w := range row.weights {
+		for k, w := range row.Weights {
 			sum += float64(w * p[k])
 		}
 		dst[b] = float32(log10(max(sum, 1e-10)))

@@ -5,10 +5,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"verity/internal/frontend"
 	"verity/internal/ggml"
 	"verity/internal/torch"
 	"verity/internal/weights"
@@ -56,6 +58,7 @@ func (c *Checkpoint) openSingle(parse weights.Parser) error {
 		return err
 	}
 	c.Generation = defaultGeneration(c.Dims)
+	c.Generation.AlignmentHeads = headsOf(c.Dims, c.Name)
 	c.Features, err = parseFeatures(c.Name, nil, c.Dims)
 	return err
 }
@@ -87,8 +90,11 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case m.Filters[0] != h.Mels:
-		return nil, fmt.Errorf("%w: n_mels is %d, its mel filters have %d bins", ErrConfig, h.Mels, m.Filters[0])
+	case m.Bins != h.Mels:
+		return nil, fmt.Errorf("%w: n_mels is %d, its mel filters have %d bins", ErrConfig, h.Mels, m.Bins)
+	}
+	if err := checkFilters(m); err != nil {
+		return nil, err
 	}
 	for i, e := range m.Tensors {
 		if n := len(e.Shape); n == 2 && e.Shape[1] == 1 && strings.HasSuffix(e.Name, ".bias") {
@@ -99,6 +105,36 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 		c.fsys = memFS{"vocabulary.tiktoken": tiktoken(m.Vocab)}
 	}
 	return m.Tensors, nil
+}
+
+// filterTolerance bounds the difference of a mel filter's weight from ours, as a share of
+// the filter's largest. Ours are rounded from float64; librosa computes edges in float64
+// and rounds too, so that only the last bits of a float32 can differ.
+const filterTolerance = 1e-5
+
+// checkFilters compares the mel filters in a file with those of our front end, which is
+// the one that every published model was trained with.
+func checkFilters(m *ggml.Model) error {
+	if m.Frequencies != frontend.Spectrum {
+		return fmt.Errorf("%w: its mel filters are of %d frequencies, want %d", ErrConfig, m.Frequencies, frontend.Spectrum)
+	}
+	for bin, f := range frontend.Filters(m.Bins) {
+		most := 0.0
+		for _, w := range f.Weights {
+			most = max(most, w)
+		}
+		for k := range m.Frequencies {
+			got, want := float64(m.Filter(bin, k)), 0.0
+			if i := k - f.First; i >= 0 && i < len(f.Weights) {
+				want = f.Weights[i]
+			}
+			if !(math.Abs(got-want) <= filterTolerance*most) {
+				return fmt.Errorf("%w: mel filter %d, frequency %d: got %v, want %v: it was trained with another front end",
+					ErrConfig, bin, k, float32(got), float32(want))
+			}
+		}
+	}
+	return nil
 }
 
 // tiktoken writes a vocabulary as openai does: a line for each token, its bytes in

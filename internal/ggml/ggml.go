@@ -1,8 +1,10 @@
 package ggml
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"verity/internal/tensor"
@@ -33,10 +35,17 @@ type Hparams struct {
 
 // A Model is all that a file holds.
 type Model struct {
-	Hparams Hparams
-	Filters [2]int   // bins and frequencies of the mel filters
-	Vocab   []string // the bytes of the text tokens, by rank
-	Tensors []weights.Entry
+	Hparams           Hparams
+	Bins, Frequencies int      // of the mel filters
+	Vocab             []string // the bytes of the text tokens, by rank
+	Tensors           []weights.Entry
+
+	filters []byte
+}
+
+// Filter returns the weight of a frequency in a mel filter.
+func (m *Model) Filter(bin, frequency int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(m.filters[4*(bin*m.Frequencies+frequency):]))
 }
 
 // Parse reads a file. The tensors are views of b.
@@ -61,12 +70,12 @@ func parse(c *weights.Cursor) (*Model, error) {
 	if ftype := c.Int32(); ftype/versionFactor == 1 {
 		return nil, errors.New("its quantisation is of version 1, of early 2023: want version 2: convert the model again")
 	}
-	m.Filters = [2]int{c.Int32(), c.Int32()}
-	n, ok := weights.Volume(m.Filters[:])
+	m.Bins, m.Frequencies = c.Int32(), c.Int32()
+	n, ok := weights.Volume([]int{m.Bins, m.Frequencies})
 	if c.Err() == nil && (!ok || n > maxFilters) {
-		return nil, fmt.Errorf("mel filters of %v", m.Filters)
+		return nil, fmt.Errorf("mel filters of %d bins and %d frequencies", m.Bins, m.Frequencies)
 	}
-	c.Bytes(4 * n)
+	m.filters = c.Bytes(4 * n)
 	if err := m.readVocab(c); err != nil {
 		return nil, err
 	}
