@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"math"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -78,8 +79,9 @@ func newPlanPlot(a Assumptions, most int) *plot.Plot {
 		return ticks
 	})
 	p.Y.Tick.Marker = plot.TickerFunc(func(_, top float64) (ticks []plot.Tick) {
-		for n, step := 0, 1+int(top)/9; n <= int(top); n += step {
-			ticks = append(ticks, plot.Tick{Value: float64(n), Label: strconv.Itoa(n) + "x"})
+		step := 1 + math.Floor(top/9) // ten ticks at most, whatever a file says
+		for n := 0.0; n <= top && len(ticks) < 10; n += step {
+			ticks = append(ticks, plot.Tick{Value: n, Label: strconv.FormatFloat(n, 'f', 0, 64) + "x"})
 		}
 		return ticks
 	})

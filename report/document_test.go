@@ -291,26 +291,3 @@ func TestTicks(t *testing.T) {
 		}
 	}
 }
-
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"schema":"verity.record/1","id":"a"}` + "\n"))
-	f.Add([]byte("{]\n{"))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := NewSet("fuzz", Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for r, err := range Read("fuzz", bytes.NewReader(raw)) {
-			if err == nil {
-				if _, err := s.Add(t.Context(), r); err != nil {
-					return
-				}
-			}
-		}
-		var b bytes.Buffer
-		d := &Document{Scores: []*Score{s.Score()}}
-		if err := d.HTML(&b); err != nil {
-			t.Fatal(err)
-		}
-	})
-}

@@ -3,6 +3,7 @@ package transcribe
 import (
 	"context"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -277,10 +278,18 @@ func (r *transcription) session() decoder.SessionOptions {
 		Prompt: prompt, SOT: sot, NoSpeech: r.t.model.Tokenizer.NoSpeech,
 		Rules: r.t.rules,
 		Sampling: decoder.Sampling{
-			TopK: r.t.opt.TopK, TopP: float32(r.t.opt.TopP),
+			TopK: r.t.opt.TopK, TopP: share(r.t.opt.TopP),
 			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.at.seek,
 		},
 	}
+}
+
+// share returns a number from 0 to 1 in 32 bits: 0, which means off, only for 0.
+func share(v float64) float32 {
+	if v > 0 {
+		return max(float32(v), math.SmallestNonzeroFloat32)
+	}
+	return 0
 }
 
 // segmentsOf makes segments of the pieces of res.tokens.

@@ -87,7 +87,7 @@ func (d *decodingFlags) registerQuality(f *pflag.FlagSet) {
 	f.Var(&d.logProb, "logprob-threshold", "a window fails if its mean log-probability is lower, or none")
 	f.Var(&d.noSpeech, "no-speech-threshold", "skip a window whose no-speech probability is higher, unless its mean log-probability is above --logprob-threshold, or none")
 	f.Var(&d.suppress, "suppress-tokens", "token ids that are never chosen, between commas; -1 means marks that are not spoken, auto the model's own list")
-	f.Float32Var(&d.opt.Repetition.Penalty, "repetition-penalty", 0, "`factor` that makes tokens less likely that came before, prompt included; 0 or 1 for none")
+	f.Var((*factor)(&d.opt.Repetition.Penalty), "repetition-penalty", "`factor` that makes tokens less likely that came before, prompt included; 0 or 1 for none")
 	f.IntVar(&d.opt.Repetition.NoRepeat, "no-repeat-ngram-size", 0, "`length` of token runs that may not occur twice in a window, prompt included; 0 for any")
 	f.IntVar(&d.opt.Repetition.MinTokens, "min-new-tokens", 0, "`number` of tokens, timestamps included, before a window's text may end")
 	f.IntVar(&d.opt.TopK, "top-k", 0, "above temperature 0, choose among this `number` of tokens; 0 for all")

@@ -54,6 +54,25 @@ func (n number) or(off float64) float64 {
 	return n.value
 }
 
+// A factor is a flag for a number of 32 bits. One that is too small for them is the
+// smallest there is, and not 0: that would turn off what was asked for.
+type factor float32
+
+func (f *factor) String() string { return strconv.FormatFloat(float64(*f), 'g', -1, 32) }
+
+func (f *factor) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return err
+	}
+	if *f = factor(v); *f == 0 && v != 0 {
+		*f = factor(math.Copysign(math.SmallestNonzeroFloat32, v))
+	}
+	return nil
+}
+
+func (f *factor) Type() string { return "float32" }
+
 // tokenList is a flag for tokens to suppress.
 type tokenList struct {
 	set    bool

@@ -1,0 +1,56 @@
+package eval
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"verity/report"
+)
+
+// FuzzLog opens a file of records that may hold anything. It is refused, and then not
+// changed by a byte, or mended: opened again, it holds the same records and stays as
+// it is.
+func FuzzLog(f *testing.F) {
+	run := report.Run{Model: "m"}
+	var whole []byte
+	for _, r := range []report.Record{{ID: "a", Run: run}, {ID: "b", Run: run, Error: "broken"}, {ID: "c", Run: run}} {
+		line, err := r.Line()
+		if err != nil {
+			f.Fatal(err)
+		}
+		whole = append(whole, line...)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)-9])
+	f.Add(bytes.ReplaceAll(whole, []byte(`"model":"m"`), []byte(`"model":"n"`)))
+	f.Add([]byte(`{"schema":"verity.record/1`))
+	f.Add([]byte("\x00\n\n{}"))
+	path := filepath.Join(f.TempDir(), "records.jsonl")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := openLog(path, run, nil)
+		if err != nil {
+			if got, problem := os.ReadFile(path); problem != nil || !bytes.Equal(got, raw) {
+				t.Fatalf("refused (%v), but changed to %q: %v", err, got, problem)
+			}
+			return
+		}
+		there := len(l.done)
+		l.close()
+		mended, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, err = openLog(path, run, nil); err != nil {
+			t.Fatalf("opened once, but not again: %v\n%q", err, mended)
+		}
+		defer l.close()
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, mended) || len(l.done) != there || l.torn || l.failed > 0 {
+			t.Fatalf("opened again: %d records, want %d; torn %v, %d failed, %v", len(l.done), there, l.torn, l.failed, err)
+		}
+	})
+}
