@@ -48,7 +48,7 @@ var plan = map[string]room{
 	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/input", "internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
-	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer"}},
+	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer", "transcript"}},
 	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
 	"live":     {"sound that still arrives becomes text that is never taken back", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
 	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "live", "tokenizer", "transcribe", "transcript"}},

@@ -12,6 +12,8 @@
 #             ends the next begins, beside others half way. Drafts of a file's first,
 #             second and later windows are refused at different places, so the streams
 #             fall out of step as those of real speech do
+#   ladder    verity bench --ladder: f32, f16, int8, int8g32, mxfp6 and int4, plain and
+#             with the distilled assistant, alpha 0.8; the chart is WORK/ladder.svg
 #   hostile   assistants that are never right, draft lengths auto: a planted one
 #             (alpha 0) and, on the demo recording, a text that was not said. The
 #             95 % interval of the speed-up is to include or exceed 0.97
@@ -30,7 +32,7 @@ set -eu
 verity=$1 size=${2:-large-v2}
 shift
 [ $# -gt 0 ] && shift
-tables=${*:-single batches ragged hostile}
+tables=${*:-single batches ragged ladder hostile}
 batches=${BATCHES:-1 2 4 8 16} precisions=${PRECISIONS:-f16 int8}
 work=${WORK:-$(mktemp -d)}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
@@ -127,6 +129,15 @@ ragged() {
 			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
 		done
 	done
+}
+
+ladder() {
+	plant distil 0.8
+	pair=$work/distil-0.8
+	echo '```'
+	"$verity" bench --ladder --model "$pair/target" --assistant "$pair/assistant" --language en --audio "$sound" \
+		--repeats "${REPEATS:-5}" --out "$work/ladder.svg" || bad=1
+	echo '```'
 }
 
 hostile() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"verity/bench"
 	"verity/model"
@@ -27,11 +28,19 @@ Utilization is the time that the operations take at the ceiling of their arithme
 over the time measured; bandwidth is that of the bytes a step must read. The bound
 of a pass is the larger of its bytes and its operations at their ceilings.
 
+With --ladder the model runs on real sound in one precision after the other, plain and
+with the assistant in turn. The table tells tokens per second, the bytes that a
+token makes the machine read, memory, and with references the word error rate. The chart is
+an SVG.
+
   verity bench --size large-v2
   verity bench --size large-v2 --precision int8 --json > bench.json
+  verity bench --ladder --model ~/whisper-small --assistant self --audio talk.wav --out ladder.svg
+  verity bench --ladder=f16,int8,int4 --dataset LibriSpeech/test-clean --limit 50
   verity plan --from bench.json --alpha 0.8 --cost 0.1
 
-Exit status: 0 done, 1 the model cannot be read, 2 wrong usage.`
+Exit status: 0 done, 1 the model or the sound cannot be read, 2 wrong usage, 3 a rung of the
+ladder was not identical with the assistant, or nothing was drafted.`
 
 // A benching is the bench command with its flags.
 type benching struct {
@@ -40,6 +49,7 @@ type benching struct {
 	precision   precisionFlag
 	threads     int
 	load, json  bool
+	ladder      climb
 }
 
 func benchCommand(e env) *cobra.Command {
@@ -49,20 +59,31 @@ func benchCommand(e env) *cobra.Command {
 		Short: "Measure speed as a share of what the machine can do",
 		Long:  benchHelp,
 		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := b.ladder.stray(c.Flags()); err != nil {
+				return err
+			}
+			if b.ladder.rungs != "" {
+				return b.climb(c.Context())
+			}
+			return b.run(c.Context())
+		},
 	}
-	f := c.Flags()
-	f.SortFlags = false
+	addFlags(c, flagGroup{commonFlags, b.register}, flagGroup{ladderFlags, b.ladder.register})
+	b.ladder.complete(c)
+	must(c.MarkFlagDirname("model"))
+	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func (b *benching) register(f *pflag.FlagSet) {
 	f.StringVarP(&b.model, "model", "m", "", "base, which lies in this program, or the `directory` of a Whisper checkpoint (default base)")
 	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Var(&b.precision, "precision", "format to hold the weights in: "+precision.Names())
 	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
 	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading the file")
-	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1)")
-	must(c.MarkFlagDirname("model"))
-	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
-	return c
+	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1, or verity.ladder/1)")
 }
 
 func (b *benching) run(ctx context.Context) error {

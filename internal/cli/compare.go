@@ -81,6 +81,12 @@ func compareCommand(e env) *cobra.Command { return compareWith(e, openArms) }
 
 // compareWith returns the command with what opens its engines.
 func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) *cobra.Command {
+	_, c := newComparing(e, open)
+	return c
+}
+
+// newComparing returns the command and where its flags go.
+func newComparing(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) (*comparing, *cobra.Command) {
 	v := &comparing{env: e, decoding: newDecodingFlags()}
 	v.model.arms = new(armsFlag)
 	c := &cobra.Command{
@@ -103,7 +109,7 @@ func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contes
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
-	return c
+	return v, c
 }
 
 // runFlags is the title of the flags that say what is run how often.

@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"io"
+
+	"verity/internal/show"
+	"verity/transcript"
+)
+
+// LadderSchema is the schema field of a ladder.
+const LadderSchema = "verity.ladder/1"
+
+// A Ladder is what a model does on the same sound in one precision after the other,
+// plain and with an assistant.
+type Ladder struct {
+	Schema     string  `json:"schema"`
+	Model      string  `json:"model"`
+	Planted    bool    `json:"planted"`
+	Assistant  string  `json:"assistant,omitempty"` // its name
+	Dataset    string  `json:"dataset"`
+	Utterances int     `json:"utterances"` // that were run
+	Audio      float64 `json:"audio_seconds"`
+	Threads    int     `json:"threads"`
+	CPU        string  `json:"cpu"`
+	Kernels    string  `json:"kernels"` // the instruction set in use
+	Rungs      []Rung  `json:"rungs"`   // in the order asked for
+}
+
+// A Rung is one precision.
+type Rung struct {
+	Precision string   `json:"precision"`
+	GBPS      float64  `json:"gbps"`                       // reading memory, the mean of before and after
+	Plain     Speed    `json:"plain"`                      // decoding
+	Assisted  *Speed   `json:"assisted_arm,omitempty"`     // decoding with the assistant
+	Speedup   *Speedup `json:"assisted_speedup,omitempty"` // of decoding
+	Verdict   string   `json:"verdict,omitempty"`          // of the assisted arm against the plain one: identical, different or inconclusive
+	WER       *Rate    `json:"wer,omitempty"`              // of the plain arm; left out without references
+}
+
+// A Speed is what an arm of a rung does.
+type Speed struct {
+	Tokens        int     `json:"tokens"`         // decoded in all runs
+	Seconds       float64 `json:"decode_seconds"` // that decoding them took
+	Rate          float64 `json:"tokens_per_second"`
+	BytesPerToken float64 `json:"bytes_per_token"`         // read, those of drafting included
+	MBU           float64 `json:"mbu"`                     // of passes; more than 1 where weights stay in a cache
+	Memory        int64   `json:"memory_bytes,omitempty"`  // that loading and running took; left out if not measured
+	Accepted      float64 `json:"accepted_rate,omitempty"` // of drafted tokens
+	PerRound      float64 `json:"tokens_per_round"`
+}
+
+// A Speedup is the geometric mean over pairs of runs; its interval is null for fewer
+// than three.
+type Speedup struct {
+	Mean     float64     `json:"mean"`
+	Interval *[2]float64 `json:"interval"`
+}
+
+// A Rate is a word error rate with its 95 % interval.
+type Rate struct {
+	Value float64 `json:"value"` // errors over reference words
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// SpeedOf returns what the statistics of an arm say on a machine that reads bandwidth
+// bytes a second.
+func SpeedOf(s transcript.Stats, bandwidth float64, memory int64) Speed {
+	read := s.Passes
+	read.Add(s.DraftPasses)
+	return Speed{
+		Tokens: s.Tokens, Seconds: s.Seconds.Decode, Rate: s.TokensPerSecond(), Memory: memory,
+		BytesPerToken: transcript.Ratio(float64(read.Bytes), float64(s.Tokens)), MBU: transcript.Ratio(read.Rate(), bandwidth),
+		Accepted: s.Drafts.Rate(), PerRound: s.TokensPerRound(),
+	}
+}
+
+// Write writes the ladder as a table for people.
+func (l *Ladder) Write(w io.Writer) error {
+	p := &printer{w: w}
+	what := l.Model
+	if l.Planted {
+		what += " (planted text)"
+	}
+	if l.Assistant != "" {
+		what += ", assistant " + l.Assistant
+	}
+	p.line("%s on %d threads, %s kernels, %s", what, l.Threads, l.Kernels, l.CPU)
+	p.line("%s: %s, %s of audio", show.Name(l.Dataset), show.Some(l.Utterances, "utterance"), show.Seconds(l.Audio))
+	p.line("")
+	p.line("%-10s %-9s %9s %9s %13s %6s %10s %10s  %s", "precision", "", "tokens/s", "to first", "MB per token", "MBU", "memory", "accepted", "WER")
+	first := 0.0
+	for _, r := range l.Rungs {
+		if first == 0 {
+			first = r.Plain.Rate
+		}
+		wer := ""
+		if r.WER != nil {
+			wer = show.Percent(r.WER.Value)
+		}
+		r.Plain.line(p, r.Precision, "plain", first, wer)
+		if r.Assisted != nil {
+			r.Assisted.line(p, "", "assisted", first, r.note())
+		}
+	}
+	return p.err
+}
+
+// note says what the assistant gained, or that it must not be trusted.
+func (r Rung) note() string {
+	if r.Verdict != "identical" {
+		return r.Verdict
+	}
+	if i := r.Speedup.Interval; i != nil {
+		return show.Times(r.Speedup.Mean) + " by drafts (" + show.Times(i[0]) + " to " + show.Times(i[1]) + ")"
+	}
+	return show.Times(r.Speedup.Mean) + " by drafts"
+}
+
+func (s *Speed) line(p *printer, precision, arm string, first float64, last string) {
+	memory, accepted := "", ""
+	if s.Memory > 0 {
+		memory = show.Bytes(s.Memory)
+	}
+	if s.Accepted > 0 {
+		accepted = show.Digits(100*s.Accepted) + " %"
+	}
+	p.line("%-10s %-9s %9s %9s %13s %4.0f %% %10s %10s  %s", precision, arm, show.Digits(s.Rate), show.Times(transcript.Ratio(s.Rate, first)),
+		show.Digits(s.BytesPerToken/1e6), 100*s.MBU, memory, accepted, last)
+}
