@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"image/png"
 	"os"
@@ -16,8 +17,9 @@ import (
 
 // TestBrowser opens pages in Chromium at the widths of a desktop and a phone: they
 // load without an error or a word on the console, nothing of them is wider than the
-// window, and the replay runs from its beginning to its end. With
-// VERITY_SCREENSHOTS=DIR it leaves pictures there to look at, light and dark.
+// window, the replay runs from its beginning to its end, and recordings can be heard.
+// With VERITY_SCREENSHOTS=DIR it leaves pictures there to look at, light and dark. With
+// VERITY_AXE=FILE, the axe.min.js of axe-core, pages must be accessible by its rules.
 func TestBrowser(t *testing.T) {
 	chromium := browser(t)
 	predicted := 2.31
@@ -29,18 +31,26 @@ func TestBrowser(t *testing.T) {
 		r[5].Segments[0].AvgLogProb += 1e-16
 		r[7].Error = "audio file: unexpected end"
 	})
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "beside.wav"), beep())
+	identical.Sound = func(r *Record) string {
+		if r == identical.Comparisons[0].scenes[0].Baseline {
+			return "data:audio/wav;base64," + base64.StdEncoding.EncodeToString(beep())
+		}
+		return "./beside.wav#t=0.1,0.2"
+	}
+	sounds := fmt.Sprintf("%[1]d of %[1]d", len(identical.Comparisons[0].scenes))
 	single := &Document{Title: "Digits, demo model", Scores: identical.Scores[:1]}
 	tests := []struct {
-		name, why string
-		doc       *Document
-		replay    string
+		name, why     string
+		doc           *Document
+		replay, sound string
 	}{
-		{"identical", "every part of a comparison", identical, "ok"},
-		{"different", "the list of differences, a failure", different, "ok"},
-		{"single", "one set: no comparison", single, "none"},
-		{"partial", "shards are missing", partial(t), "none"},
+		{"identical", "every part of a comparison", identical, "ok", sounds},
+		{"different", "the list of differences, a failure", different, "ok", "0 of 0"},
+		{"single", "one set: no comparison", single, "none", "0 of 0"},
+		{"partial", "shards are missing", partial(t), "none", "0 of 0"},
 	}
-	dir := t.TempDir()
 	var views []view
 	for _, tt := range tests {
 		var b bytes.Buffer
@@ -53,8 +63,11 @@ func TestBrowser(t *testing.T) {
 	}
 	said, log := look(t, chromium, dir, views)
 	for i, v := range views {
-		if want := "errors 0, overflow 0, replay " + tests[i/2].replay; said[i] != want {
+		if want := "errors 0, overflow 0, replay " + tests[i/2].replay + ", sound " + tests[i/2].sound; said[i] != want {
 			t.Errorf("%s, %s: the page says %q, want %q", v.name, tests[i/2].why, said[i], want)
+		}
+		if axe := os.Getenv("VERITY_AXE"); axe != "" {
+			accessible(t, chromium, dir, axe, v)
 		}
 		if pictures := os.Getenv("VERITY_SCREENSHOTS"); pictures != "" {
 			picture(t, chromium, dir, filepath.Join(pictures, v.name), v)
@@ -73,12 +86,13 @@ func TestBrowserNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct{ name, old, new, want string }{
-		{"an error", "</main>", `</main><script>throw new Error("planted")</script>`, "errors 1 Uncaught Error: planted, overflow 0, replay ok"},
-		{"something from elsewhere", "</main>", `</main><img src="x.png">`, "errors 1 img-src, overflow 0, replay ok"},
-		{"something wide", "</main>", `</main><div style="width:2000px">x</div>`, "errors 0, overflow 1, replay ok"},
-		{"a replay without end", "if (now >= end) playing = false;", "now = Math.min(now, 0.9 * end);", "errors 0, overflow 0, replay does not end"},
-		{"a replay that jumps", "now = Math.min(end, now +", "now = Math.min(end, end +", "errors 0, overflow 0, replay jumps"},
-		{"a replay that loses words", `p.words[p.shown++].el.classList.add("on")`, `p.words[p.shown++].el.classList.toggle("on", p.shown % 7)`, "errors 0, overflow 0, replay ends without all words"},
+		{"sound that is not there", "</main>", `</main><audio src="x.wav"></audio>`, "errors 0, overflow 0, replay ok, sound 0 of 1"},
+		{"an error", "</main>", `</main><script>throw new Error("planted")</script>`, "errors 1 Uncaught Error: planted, overflow 0, replay ok, sound 0 of 0"},
+		{"something from elsewhere", "</main>", `</main><img src="x.png">`, "errors 1 img-src, overflow 0, replay ok, sound 0 of 0"},
+		{"something wide", "</main>", `</main><div style="width:2000px">x</div>`, "errors 0, overflow 1, replay ok, sound 0 of 0"},
+		{"a replay without end", "if (now >= end) playing = false;", "now = Math.min(now, 0.9 * end);", "errors 0, overflow 0, replay does not end, sound 0 of 0"},
+		{"a replay that jumps", "now = Math.min(end, now +", "now = Math.min(end, end +", "errors 0, overflow 0, replay jumps, sound 0 of 0"},
+		{"a replay that loses words", `p.words[p.shown++].el.classList.add("on")`, `p.words[p.shown++].el.classList.toggle("on", p.shown % 7)`, "errors 0, overflow 0, replay ends without all words, sound 0 of 0"},
 	}
 	var views []view
 	for i, tt := range tests {
@@ -97,6 +111,12 @@ func TestBrowserNotices(t *testing.T) {
 	if !strings.Contains(log, "CONSOLE") {
 		t.Error("an error is not on the console")
 	}
+}
+
+// beep returns a sound file of half a second.
+func beep() []byte {
+	b := []byte("RIFF\x64\x1f\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x40\x1f\x00\x00")
+	return append(b, make([]byte, 8000)...)
 }
 
 // browser returns the program, or skips the test loudly.
@@ -147,10 +167,16 @@ const replay = async (d) => {
   if (state() !== whole) return "ends without all words";
   return panes.every((p) => Math.abs(parseFloat(p.querySelector("time").textContent) - p.dataset.total) < 0.06) ? "ok" : "ends at another time";
 };
+const heard = async (d) => {
+  const all = [...d.querySelectorAll("audio")];
+  for (const a of all) { a.preload = "metadata"; a.load(); }
+  for (let i = 0; i < 50 && all.some((a) => !(a.duration > 0) && !a.error); i++) await pause(100);
+  return all.filter((a) => a.duration > 0).length + " of " + all.length;
+};
 const ask = async (w) => {
-  const d = w.document, play = await replay(d);
+  const d = w.document, play = await replay(d), sound = await heard(d);
   const errors = w.problems ? [w.problems.length, ...w.problems].join(" ") : "not listened to";
-  return "errors " + errors + ", overflow " + (d.documentElement.scrollWidth > d.documentElement.clientWidth ? 1 : 0) + ", replay " + play;
+  return "errors " + errors + ", overflow " + (d.documentElement.scrollWidth > d.documentElement.clientWidth ? 1 : 0) + ", replay " + play + ", sound " + sound;
 };
 onload = async () => {
   await pause(300);
@@ -186,13 +212,51 @@ func look(t *testing.T, chromium, dir string, views []view) (said []string, log 
 	return said, log
 }
 
+// auditor runs axe in a page, everything unfolded, and writes what it finds into the
+// title. The page's own policy would not let it in.
+const auditor = `<script>%s</script><script>
+for (const d of document.querySelectorAll("details")) d.open = true;
+axe.run().then((r) => {
+  const found = r.violations.map((v) => v.id + " " + v.nodes.map((n) => n.html).slice(0, 3).join(" "));
+  document.title = "AXE " + r.passes.length + " rules passed; " + found.length + " violated" + found.join("; ");
+});
+</script></body>`
+
+var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
+
+// accessible wants no violation of the rules of axe-core, whose axe.min.js is at path,
+// light and dark.
+func accessible(t *testing.T, chromium, dir, path string, v view) {
+	t.Helper()
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := strings.ReplaceAll(string(axe), "</script", `<\/script`)
+	page := policy.ReplaceAllString(v.page, "")
+	page = strings.Replace(page, "</body>", strings.Replace(auditor, "%s", script, 1), 1)
+	write(t, filepath.Join(dir, "axe.html"), []byte(page))
+	for style, flag := range styles {
+		dom, _ := browse(t, chromium, dir, flag, "--virtual-time-budget=20000", fmt.Sprintf("--window-size=%d,2000", max(v.width, 500)), "--dump-dom", "file://"+filepath.Join(dir, "axe.html#still"))
+		title := regexp.MustCompile(`<title>AXE (\d+) rules passed; (\d+) violated([^<]*)`).FindStringSubmatch(dom)
+		if title == nil || title[2] != "0" {
+			t.Errorf("%s, %s: axe-core says %q", v.name, style, title)
+			continue
+		}
+		t.Logf("%s, %s: axe-core: %s rules passed, none violated", v.name, style, title[1])
+	}
+}
+
+// styles are flags that make Chromium prefer a colour scheme.
+var styles = map[string]string{"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"}
+
 // picture takes pictures of the whole page, light and dark. Chromium's windows have
 // a least width, so a narrow page is shown in a frame.
 func picture(t *testing.T, chromium, dir, to string, v view) {
 	height := 5200
 	frame := fmt.Sprintf(`<!DOCTYPE html><body style="margin:0"><iframe src="%s.html#still" style="border:0;width:%dpx;height:%dpx"></iframe>`, v.name, v.width, height)
 	write(t, filepath.Join(dir, "frame.html"), []byte(frame))
-	for style, flag := range map[string]string{"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"} {
+	for style, flag := range styles {
 		name := to + "-" + style + ".png"
 		browse(t, chromium, dir, flag, "--hide-scrollbars", "--virtual-time-budget=2000", fmt.Sprintf("--window-size=%d,%d", max(v.width, 500), height), "--screenshot="+name, "file://"+filepath.Join(dir, "frame.html"))
 		f, err := os.Open(name)

@@ -20,6 +20,10 @@ type Document struct {
 	Scores      []*Score
 	Comparisons []*Comparison
 	Arms        []*Arm // if they are those of one comparison of several arms
+
+	// Sound returns the address of a record's sound for the page to play: a file beside
+	// the page, or a data URL. Empty means that there is none. Nil: no sound at all.
+	Sound func(*Record) string
 }
 
 // JSON writes d in one line. The fields of the first score are those of the

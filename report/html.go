@@ -88,6 +88,7 @@ func (d *Document) HTML(w io.Writer) error {
 	}
 	if d.Arms != nil {
 		p.Arms, p.Replay = hardCells(d.armRows()), d.replay()
+		p.Replay.listen(d.Sound)
 	}
 	for i, c := range d.Comparisons {
 		v := viewOf(c, d.heading(i))
@@ -97,6 +98,7 @@ func (d *Document) HTML(w io.Writer) error {
 		if d.Arms != nil {
 			v.Replay = nil // one of all arms
 		}
+		v.Replay.listen(d.Sound)
 		p.Comparisons = append(p.Comparisons, v)
 	}
 	for i, s := range d.Scores {
@@ -147,7 +149,7 @@ func (c *Comparison) Sentence() string { return c.sentence() }
 
 // rows are what is known of a run.
 func (r Run) rows() [][2]string {
-	rows := [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"assistant", r.Assistant}, {"dataset", r.Dataset}, {"machine", r.Machine}}
+	rows := [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision}, {"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision}, {"dataset", r.Dataset}, {"machine", r.Machine}}
 	if r.Threads > 0 {
 		rows = append(rows, [2]string{"threads", fmt.Sprint(r.Threads)})
 	}
@@ -233,8 +235,8 @@ func few(c *Comparison) string {
 func setup(runs Pair[Run]) (rows [][2]string) {
 	r := runs.Assisted
 	for _, x := range [][2]string{
-		{"model", shortName(r.Model)}, {"precision", r.Options["precision"]},
-		{"assistant", shortName(r.Assistant)}, {"its precision", r.Options["assistant-precision"]},
+		{"model", shortName(r.Model)}, {"precision", cmp.Or(r.Precision, r.Options["precision"])},
+		{"assistant", shortName(r.Assistant)}, {"its precision", cmp.Or(r.AssistantPrecision, r.Options["assistant-precision"])},
 	} {
 		if x[1] != "" {
 			rows = append(rows, x)

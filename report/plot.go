@@ -80,7 +80,19 @@ func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
 	for _, m := range marks {
 		upright(p, m.value, m.label)
 	}
-	return svg(p)
+	return svg(p, inWords(bs, x, y))
+}
+
+// inWords says what bars show to those who do not see them.
+func inWords(bs []bar, x, y string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Bars: %s by %s", y, x)
+	for _, v := range bs {
+		if v.label != "" && v.value > 0 {
+			fmt.Fprintf(&b, "; %s: %s", v.label, strconv.FormatFloat(v.value, 'f', 1, 64))
+		}
+	}
+	return b.String()
 }
 
 // wholeTicks are at most five round numbers: bars count things, or parts in a hundred.
@@ -144,14 +156,14 @@ var (
 )
 
 // svg returns a plot as an element that takes the width it is given.
-func svg(p *plot.Plot) template.HTML {
+func svg(p *plot.Plot, alternative string) template.HTML {
 	c := vgsvg.New(vg.Points(plotWidth), vg.Points(plotHeight))
 	p.Draw(draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return "" // a buffer takes everything
 	}
-	s := svgHead.ReplaceAllString(b.String(), `<svg role="img"`)
+	s := svgHead.ReplaceAllString(b.String(), `<svg role="img" aria-label="`+strings.ReplaceAll(template.HTMLEscapeString(alternative), "$", "")+`"`)
 	s = svgFonts.ReplaceAllString(s, "")
 	return template.HTML(variables.Replace(s)) // nothing but numbers and our own words
 }
@@ -241,6 +253,9 @@ func errorPlot(s *Score) template.HTML {
 			at = int(math.Ceil(r*10 - 1e-9))
 		}
 		bs[at].value += float64(n)
+	}
+	for len(bs) > 4 && bs[len(bs)-1].value == 0 {
+		bs = bs[:len(bs)-1] // room for those that are there
 	}
 	return barChart(bs, "errors in 100 words, up to ...", "utterances")
 }

@@ -67,15 +67,19 @@ type Piece struct {
 // A Run says what made a record. Apart from Machine and Threads, which only change
 // times, everything the text depends on is in it.
 type Run struct {
-	Code      string            `json:"code"`                // version of verity
-	Model     string            `json:"model"`               // as named by the user
-	ModelID   string            `json:"model_id,omitempty"`  // fingerprint of its weights
-	Planted   bool              `json:"planted,omitempty"`   // the model says a planted text, whatever it hears
-	Assistant string            `json:"assistant,omitempty"` // empty in plain decoding
-	Dataset   string            `json:"dataset,omitempty"`
-	Options   map[string]string `json:"options,omitempty"` // flags with their values
-	Machine   string            `json:"machine,omitempty"`
-	Threads   int               `json:"threads,omitempty"`
+	Code      string `json:"code"`                // version of verity
+	Model     string `json:"model"`               // as named by the user
+	ModelID   string `json:"model_id,omitempty"`  // fingerprint of its weights
+	Planted   bool   `json:"planted,omitempty"`   // the model says a planted text, whatever it hears
+	Assistant string `json:"assistant,omitempty"` // empty in plain decoding
+	Dataset   string `json:"dataset,omitempty"`
+
+	Precision          string `json:"precision,omitempty"`           // what the weights were held in: what auto came to
+	AssistantPrecision string `json:"assistant_precision,omitempty"` // the same of the assistant
+
+	Options map[string]string `json:"options,omitempty"` // flags with their values
+	Machine string            `json:"machine,omitempty"`
+	Threads int               `json:"threads,omitempty"`
 }
 
 // Differs returns the first thing that text depends on, or what was drafted, in

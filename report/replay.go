@@ -1,6 +1,7 @@
 package report
 
 import (
+	"html/template"
 	"strings"
 	"unicode/utf8"
 
@@ -37,6 +38,27 @@ type replayView struct {
 	Panes  []paneView
 	Count  string // empty for one
 	Marked bool   // rounds are known
+	Sounds []soundView
+
+	records []*Record // of one pane
+}
+
+// A soundView is the sound of an utterance, for the page to play.
+type soundView struct {
+	ID  string
+	URL template.URL
+}
+
+// listen finds the sounds of all utterances. A nil replay has none.
+func (v *replayView) listen(sound func(*Record) string) {
+	if v == nil || sound == nil {
+		return
+	}
+	for _, r := range v.records {
+		if url := sound(r); url != "" {
+			v.Sounds = append(v.Sounds, soundView{r.ID, template.URL(url)}) // what calls us vouches for it
+		}
+	}
 }
 
 // A paneView is one arm: its utterances one after the other.
@@ -101,7 +123,8 @@ func newReplay(panes []pane) *replayView {
 		}
 		v.Panes = append(v.Panes, view)
 	}
-	if n := len(panes[0].records); n > 1 {
+	v.records = panes[0].records
+	if n := len(v.records); n > 1 {
 		v.Count = show.Some(n, "utterance")
 	}
 	return v

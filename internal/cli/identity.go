@@ -30,6 +30,7 @@ func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string)
 		r.Model += " (planted text)"
 		r.Planted = true
 	}
+	r.Precision, r.AssistantPrecision = precisions(l, flags, r.Assistant)
 	made.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains([]string{"model", "assistant", "threads"}, f.Name) {
 			r.Options[f.Name] = f.Value.String()
@@ -48,20 +49,25 @@ func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker 
 	if synth.Planted(l.checkpoint.FS()) != nil {
 		by.Model += " (planted text)"
 	}
-	if l.Model != nil {
-		by.Precision = l.Encoder().Precision().String()
-	}
-	switch transcribe.Method(by.Assistant) {
-	case "", transcribe.NGram, transcribe.Bigram:
-	default:
-		by.AssistantPrecision = flags.assistant.inPrecision().String()
-	}
+	by.Precision, by.AssistantPrecision = precisions(l, flags, by.Assistant)
 	made.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != factory(f) {
 			by.Options[f.Name] = v
 		}
 	})
 	return by
+}
+
+// precisions says what a model that is loaded, and its assistant, hold their weights in.
+func precisions(l *loaded, flags *modelFlags, assistant string) (target, drafts string) {
+	if l.Model != nil {
+		target = l.Encoder().Precision().String()
+	}
+	switch transcribe.Method(assistant) {
+	case "", transcribe.NGram, transcribe.Bigram:
+		return target, ""
+	}
+	return target, flags.assistant.inPrecision().String()
 }
 
 // assistantName names the assistant that the flags come to; empty means none.

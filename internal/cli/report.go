@@ -53,7 +53,7 @@ const reportFlagGroup = "Report"
 func (r *reportFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&r.normalizer, "normalizer", "auto", "how texts are normalized before scoring: auto, "+strings.Join(normalize.Names(), ", "))
 	f.BoolVar(&r.json, "json", false, "write JSON")
-	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no other file and no network")
+	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no network. Small recordings are in it, larger ones linked if they lie beside it")
 	f.StringVar(&r.markdown, "markdown", "", "write Markdown to `file`")
 	f.StringVar(&r.title, "title", "", "`heading` of page and Markdown")
 }
@@ -84,7 +84,7 @@ func (r *reportFlags) check(inputs ...string) error {
 // to files. The table comes first, so that a file that cannot be written costs
 // nothing else; it is left out if a file is standard output.
 func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
-	d.Title = r.title
+	d.Title, d.Sound = r.title, newListening(r.html).url
 	var err error
 	switch {
 	case r.html == output.Stdout || r.markdown == output.Stdout:

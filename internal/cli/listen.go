@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"verity/internal/output"
+	"verity/report"
+)
+
+// Sizes of sound that a page may hold: of one recording, and of all.
+const (
+	embedOne = 512 << 10
+	embedAll = 3 << 20
+)
+
+// playable are the types of sound files that browsers play, by extension.
+var playable = map[string]string{
+	".wav": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".opus": "audio/ogg",
+	".m4a": "audio/mp4", ".webm": "audio/webm",
+}
+
+// listening finds the sound of records for a page: small files are embedded, others
+// linked if they lie in the directory of the page or below it.
+type listening struct {
+	page string
+	left int64 // bytes that may be embedded
+}
+
+func newListening(page string) *listening { return &listening{page, embedAll} }
+
+// url returns the address of a record's sound; empty if it has none that plays. Where the
+// utterance is a part of the file, the address says which.
+func (l *listening) url(r *report.Record) string {
+	kind := playable[strings.ToLower(filepath.Ext(r.Audio))]
+	info, err := os.Stat(r.Audio)
+	if kind == "" || err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	part := ""
+	if r.Offset > 0 {
+		part = fmt.Sprintf("#t=%.3f,%.3f", r.Offset, r.Offset+r.Duration)
+	}
+	if n := info.Size(); n <= embedOne && n <= l.left {
+		if raw := l.read(r.Audio, n); raw != nil {
+			l.left -= n
+			return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw) + part
+		}
+	}
+	if rel := l.beside(r.Audio); rel != "" {
+		return (&url.URL{Path: rel}).EscapedPath() + part
+	}
+	return ""
+}
+
+// read returns a file of n bytes; nil if it cannot, or is another by now.
+func (l *listening) read(name string, n int64) []byte {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, n+1))
+	if err != nil || int64(len(raw)) != n {
+		return nil
+	}
+	return raw
+}
+
+// beside returns the path from the page to a file in its directory or below; empty for
+// others, which would not move with the page.
+func (l *listening) beside(name string) string {
+	if l.page == "" || l.page == output.Stdout {
+		return ""
+	}
+	page, err := filepath.Abs(filepath.Dir(l.page))
+	if err != nil {
+		return ""
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(page, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return "./" + filepath.ToSlash(rel)
+}
