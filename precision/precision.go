@@ -20,6 +20,11 @@ type Precision struct {
 	// beside half-precision ones, else f32. An encoder that is not to use int8 keeps
 	// them in f32, whatever else is asked for: they never leave the processor's caches.
 	Cache Format
+
+	// Head is the format of the token embedding, which is the vocabulary head too. Auto
+	// means that of the weights; in a checkpoint that is in few bits already, as the
+	// file has it.
+	Head Format
 }
 
 // Of returns the precision whose weights have format f; the others suit it.
@@ -42,8 +47,10 @@ func Parse(s string) (Precision, error) {
 			p.Activations = f
 		case key == "cache" && err == nil:
 			p.Cache = f
-		case key != "activations" && key != "cache":
-			return Precision{}, fmt.Errorf("precision %q: %q: want activations=FORMAT or cache=FORMAT", s, part)
+		case key == "head" && err == nil:
+			p.Head = f
+		case key != "activations" && key != "cache" && key != "head":
+			return Precision{}, fmt.Errorf("precision %q: %q: want activations=FORMAT, cache=FORMAT or head=FORMAT", s, part)
 		default:
 			return Precision{}, fmt.Errorf("precision %q: %s: %w", s, key, err)
 		}
@@ -65,6 +72,9 @@ func (p Precision) String() string {
 	if p.Cache != Auto && p.Cache != suits.Cache {
 		s += ":cache=" + p.Cache.String()
 	}
+	if p.Head != Auto {
+		s += ":head=" + p.Head.String()
+	}
 	return s
 }
 
@@ -83,12 +93,14 @@ func (p Precision) Complete() Precision {
 
 // Check returns an error if the kernels cannot compute in p.
 func (p Precision) Check() error {
-	for _, f := range []Format{p.Weights, p.Activations, p.Cache} {
+	for _, f := range []Format{p.Weights, p.Activations, p.Cache, p.Head} {
 		if !f.Known() {
 			return fmt.Errorf("precision: unknown format %v: want %s", f, Names())
 		}
 	}
 	switch c := p.Complete(); {
+	case p.Weights == Auto && p.Head != Auto:
+		return fmt.Errorf("precision: head in %v beside automatic weights: name the format of the weights", p.Head)
 	case p.Weights == Auto && p.Activations != Auto:
 		return fmt.Errorf("precision: activations in %v beside automatic weights: name the format of the weights", p.Activations)
 	case p.Weights != Auto && c.Activations != Of(p.Weights).Complete().Activations:

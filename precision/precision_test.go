@@ -17,8 +17,9 @@ func TestParse(t *testing.T) {
 		{"int8", Precision{Weights: Int8}, ""},
 		{"int8:cache=f16", Precision{Weights: Int8, Cache: F16}, ""},
 		{"auto:cache=int8", Precision{Cache: Int8}, ""},
-		{"f16:activations=f32:cache=f16", Precision{F16, F32, F16}, "f16"},
-		{"int8:activations=int8:cache=int8", Precision{Int8, Int8, Int8}, "int8"},
+		{"int4:head=int8", Precision{Weights: Int4, Head: Int8}, ""},
+		{"f16:activations=f32:cache=f16", Precision{F16, F32, F16, Auto}, "f16"},
+		{"int8:activations=int8:cache=int8", Precision{Int8, Int8, Int8, Auto}, "int8"},
 	}
 	for _, tt := range tests {
 		got, err := Parse(tt.s)
@@ -46,6 +47,8 @@ func TestParseErrors(t *testing.T) {
 		{"int8:cache=bf16", "keys and values in bf16"},
 		{"int8:activations=f32", "got weights in int8, which are multiplied by int8"},
 		{"f16:activations=int8", "which are multiplied by f32"},
+		{"auto:head=int8", "name the format of the weights"},
+		{"int4:head=int3", `head: unknown format "int3"`},
 		{"auto:activations=int8", "name the format of the weights"},
 	}
 	for _, tt := range tests {

@@ -15,6 +15,7 @@ import (
 	"verity/audio"
 	"verity/internal/show"
 	"verity/model"
+	"verity/precision"
 	"verity/synth"
 	"verity/tokenizer"
 )
@@ -34,6 +35,8 @@ type info struct {
 	Params     int64        `json:"parameters"`
 	Bytes      int64        `json:"bytes"`
 	DType      string       `json:"dtype"`
+	Head       string       `json:"head"`  // what the token embedding and vocabulary head is stored as
+	Cache      string       `json:"cache"` // what keys and values are held in, those of the audio too, unless --precision says otherwise
 	HasEncoder bool         `json:"has_encoder"`
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
@@ -89,6 +92,7 @@ func inspect(ctx context.Context, name string) (*info, error) {
 		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
 	}
 	i.Assists = i.assists()
+	i.Head, i.Cache = headOf(c), cacheOf(i.DType)
 	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
 	if errors.Is(err, tokenizer.ErrMissing) && !i.HasEncoder {
 		return i, nil // an assistant uses its target's
@@ -104,6 +108,28 @@ func inspect(ctx context.Context, name string) (*info, error) {
 		}
 	}
 	return i, nil
+}
+
+// headOf returns what the token embedding is stored as.
+func headOf(c *model.Checkpoint) string {
+	w, err := c.Weight("decoder.embed_tokens.weight")
+	switch {
+	case err != nil:
+		return "none"
+	case w.Quantised():
+		return w.Type
+	}
+	return w.DType.String()
+}
+
+// cacheOf returns what keys and values are held in beside weights stored as that: f32
+// ones are taken to be f16, which most are.
+func cacheOf(stored string) string {
+	f, err := precision.ParseFormat(strings.ToLower(stored))
+	if err != nil || f == precision.F32 { // q5_0 and others of ggml
+		f = precision.F16
+	}
+	return precision.Of(f).Complete().Cache.String()
 }
 
 // assists says which targets the model can draft for.
@@ -123,6 +149,8 @@ func (i *info) print(w io.Writer) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("model", "%s", i.Model)
 	row("parameters", "%s, stored as %s in %s", show.Rounded(i.Params), i.DType, show.Bytes(i.Bytes))
+	row("head", "token embedding and vocabulary head, stored as %s", i.Head)
+	row("attention", "keys and values of text and audio held in %s, unless --precision FORMAT:cache=FORMAT", i.Cache)
 	row("window", "%g s: %d frames of %d mel bins", i.Window, d.WindowFrames(), d.MelBins)
 	if i.HasEncoder {
 		row("encoder", "%d layers, width %d, %d heads, %d positions", d.AudioLayers, d.AudioWidth, d.AudioHeads, d.AudioPositions)

@@ -38,7 +38,7 @@ func (m *modelFlags) registerModel(f *pflag.FlagSet) {
 
 func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
 	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
-	usage := "format to hold the weights in: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored"
+	usage := "format to hold the weights in: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored.\nint4:head=int8 holds the token embedding, which is the vocabulary\nhead too, in another one; int8:cache=f16 keys and values"
 	if m.arms != nil {
 		m.arms.one = &m.precision
 		f.Var(m.arms, "precision", usage+".\nSeveral with commas between are arms, with the assistant where\n+assistant follows: f16,mxfp6,mxfp6+assistant")

@@ -219,10 +219,19 @@ func turned(t tensor.Tensor) tensor.Tensor {
 	return to
 }
 
+// The token embedding, and the vocabulary head where it is another matrix.
+const (
+	embedding  = "decoder.embed_tokens.weight"
+	untiedHead = "proj_out.weight"
+)
+
 // format returns what the matrix of that name is held in. In a checkpoint that is
 // quantised to the format asked for, that is what the file has it in.
 func (l *Loader) format(name string) precision.Format {
 	f := l.precision.Weights
+	if name == embedding || name == untiedHead {
+		f = cmp.Or(l.precision.Head, f)
+	}
 	if has, err := precision.ParseFormat(l.from.Quantized()); err != nil || !f.Grouped() || !f.Like(has) {
 		return f
 	}
