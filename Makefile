@@ -20,7 +20,7 @@ SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|G
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
-	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page help
+	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -119,7 +119,23 @@ page: ## the server's page in Chromium: microphone, file, keyboard, axe-core, pi
 	VERITY_PAGE=$(abspath $(PAGE)) VERITY_AXE=$(abspath $(PAGE))/axe/node_modules/axe-core/axe.min.js \
 		go test -count=1 -v -timeout 15m -run 'TestPage$$' ./serve
 
-PYTHON ?= python3
+# In a module of its own, so that nothing of it is near the program.
+clients-go: ## OpenAI's Go client against the server: every format, streaming, live sound, errors
+	@if (cd tools/clients && go mod download) >/dev/null 2>&1; then \
+		cd tools/clients && go test -count=1 -timeout 10m . ; \
+	else \
+		echo "*** SKIPPED: OpenAI's Go client is not here and cannot be fetched ***"; \
+	fi
+
+# examples/go is run as people would.
+PYTHON  ?= python3
+CLIENTS := bin/clients
+SOUND   := models/digits/digits.wav
+clients: build clients-go ## the same with OpenAI's Python client, and the programs in examples
+	$(PYTHON) -m venv $(CLIENTS) && $(CLIENTS)/bin/pip install --quiet openai==3.54.0 websockets==17.4
+	$(CLIENTS)/bin/python tools/clients/openai_python.py $(BIN) models/digits/target $(SOUND)
+	tools/clients/examples.sh $(BIN) $(CLIENTS)/bin/python
+
 bench-peers: build ## beside faster-whisper and whisper.cpp; PEERS="--dataset DIR --model DIR …" (tools/bench-peers.py)
 	$(PYTHON) tools/bench-peers.py --verity $(BIN) $(PEERS)
 

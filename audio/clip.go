@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"verity/internal/frontend"
 )
@@ -30,6 +31,10 @@ type Input struct {
 	// empty string means too, has the installed ffmpeg decode it, if there is one;
 	// FFmpegNever refuses it; anything else is the path of the program.
 	FFmpeg string
+
+	// Longest is how much sound may be read; what is longer is ErrTooLong. A small file
+	// can hold days of silence. 0 means any length.
+	Longest time.Duration
 }
 
 // Open opens a sound file. Its format is told by its first bytes.
@@ -51,6 +56,8 @@ type Clip struct {
 	temp  string   // path of a file to remove with it, if any
 	stop  func()   // ends the program that decodes it; nil if none does
 	ended bool     // Read has reached the end once
+	most  int64    // samples that may be read; 0 means any number
+	read  int64    // since the beginning
 }
 
 // Open opens a sound file. When ctx ends, so does whatever the clip still waits for.
@@ -119,7 +126,7 @@ func (in Input) clip(name string, src source) (*Clip, error) {
 	if in.Channel < 0 || in.Channel > s.channels {
 		return nil, fmt.Errorf("%s: channel: got %d, want 1 to %d", name, in.Channel, s.channels)
 	}
-	c := &Clip{name: name, mix: &mixer{src: src, shape: s, pick: in.Channel}}
+	c := &Clip{name: name, mix: &mixer{src: src, shape: s, pick: in.Channel}, most: int64(in.Longest.Seconds() * SampleRate)}
 	c.src = c.mix
 	if s.rate != SampleRate {
 		c.src = newResampler(c.mix)
@@ -138,6 +145,7 @@ func (c *Clip) Name() string { return c.name }
 
 // Rewind makes the next Read start at the beginning.
 func (c *Clip) Rewind() error {
+	c.read = 0
 	return named(c.name, c.src.rewind())
 }
 
@@ -149,6 +157,9 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 	for n < len(dst) {
 		m, err := c.src.read(dst[n:])
 		n += m
+		if c.read += int64(m); c.most > 0 && c.read > c.most {
+			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong, time.Duration(c.most)*time.Second/SampleRate)
+		}
 		if err == io.EOF {
 			c.ended = true
 			return n, io.EOF

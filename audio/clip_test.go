@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // noiseWAV is a second of noise as a 16-bit file at 44.1 kHz.
@@ -112,5 +114,26 @@ func TestFileShrinks(t *testing.T) {
 	s.head, s.in.buf, s.in.base = nil, nil, s.in.n // as if the clip were longer than what is kept
 	if _, err := s.Window(t.Context(), 90); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("error = %v, want one that names the file", err)
+	}
+}
+
+// TestLongest: sound that is longer than allowed is read so far and no further.
+func TestLongest(t *testing.T) {
+	raw := noiseWAV() // one second
+	for longest, fits := range map[time.Duration]bool{0: true, time.Second: true, 999 * time.Millisecond: false, 100 * time.Millisecond: false} {
+		c, err := Input{Longest: longest}.OpenReader(t.Context(), "x.wav", bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // again, from the beginning
+			n, err := c.Read(make([]float32, 10*SampleRate))
+			if fits && err != io.EOF || !fits && !errors.Is(err, ErrTooLong) || !fits && n > int(longest.Seconds()*SampleRate)+1<<16 {
+				t.Errorf("at most %v: %d samples, %v", longest, n, err)
+			}
+			if err := c.Rewind(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Close()
 	}
 }

@@ -13,6 +13,9 @@ var (
 	ErrUnsupported = errors.New("unsupported sound format")
 )
 
+// ErrTooLong reports sound that is longer than Input.Longest.
+var ErrTooLong = errors.New("the sound is too long")
+
 // errTooShort reports a signal that upstream's centred transform cannot reflect
 // at its ends.
 var errTooShort = errors.New("audio too short")

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mewkiz/flac"
+	"github.com/mewkiz/flac/frame"
+	"github.com/mewkiz/flac/meta"
 	"go.uber.org/goleak"
 
 	"verity/audio"
@@ -324,6 +327,34 @@ func TestTooLong(t *testing.T) {
 	h, _ := newServer(t, Options{MaxAudio: 5 * time.Second})
 	r, body := post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 413, "file", "longer than 5s")
+}
+
+// TestBomb: a small file that holds days of silence is refused after what is allowed,
+// before it is transcribed.
+func TestBomb(t *testing.T) {
+	var b bytes.Buffer
+	enc, err := flac.NewEncoder(&b, &meta.StreamInfo{
+		BlockSizeMin: 65535, BlockSizeMax: 65535, SampleRate: 8000, NChannels: 1, BitsPerSample: 16,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := b.Len()
+	silence := make([]int32, 65535)
+	if err := enc.WriteFrame(&frame.Frame{
+		Header: frame.Header{HasFixedBlockSize: true, BlockSize: 65535, SampleRate: 8000, Channels: frame.ChannelsMono, BitsPerSample: 16},
+		Subframes: []*frame.Subframe{{
+			SubHeader: frame.SubHeader{Pred: frame.PredConstant}, Samples: silence, NSamples: len(silence),
+		}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	one := b.String()[head:]
+	bomb := b.String() + strings.Repeat(one, 40000)
+	t.Logf("%d bytes hold %v", len(bomb), time.Duration(40001*65535/8000)*time.Second)
+	h, _ := newServer(t, Options{MaxAudio: time.Minute})
+	r, body := post(t, h.URL+transcriptions, field{"file", bomb})
+	checkProblem(t, r, body, 413, "file", "longer than 1m0s")
 }
 
 // TestFull: what cannot wait is told when to come back.

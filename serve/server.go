@@ -75,6 +75,7 @@ func (o Options) defaults() Options {
 	if o.Sound.FFmpeg == "" {
 		o.Sound.FFmpeg = audio.FFmpegNever
 	}
+	o.Sound.Longest = o.MaxAudio
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -62,7 +62,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if err := s.line.begin(ctx); err != nil {
 		return err
 	}
-	turn := &turn{line: s.line, most: s.opt.MaxAudio.Seconds()}
+	turn := &turn{line: s.line}
 	defer turn.end()
 	out := s.newAnswer(w, q)
 	tr, err := turn.run(ctx, t, clip, out.segment)
@@ -77,12 +77,8 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 // A turn is a request's place among those that work.
 type turn struct {
 	line *line
-	most float64 // seconds of audio
 	lost bool
 }
-
-// errTooLong says that a sound is longer than allowed.
-var errTooLong = errors.New("the audio is too long")
 
 // run transcribes clip. Between two windows others may go first.
 func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, each func(transcript.Segment)) (*transcript.Transcript, error) {
@@ -90,11 +86,7 @@ func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.
 	defer stop(nil)
 	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
 		Segment: each,
-		Progress: func(_, total float64) {
-			if total > t.most {
-				stop(errTooLong)
-				return
-			}
+		Progress: func(float64, float64) {
 			if err := t.line.yield(ctx); err != nil {
 				t.lost = true
 				stop(err)
@@ -134,7 +126,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errFull):
 		p = wrong(http.StatusTooManyRequests, "", "rate_limit_exceeded", "Too many requests are waiting: try again later.")
 		p.Type, p.Retry = "rate_limit_error", s.line.retryAfter()
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, audio.ErrTooLong):
 		p = wrong(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %v, which is the limit of this server.", s.opt.MaxAudio)
 	case errors.As(err, &option):
 		p = asProblem(err)
