@@ -64,7 +64,7 @@ type Clip struct {
 func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open sound file: %w", err)
+		return nil, unopened(name, err)
 	}
 	st, err := f.Stat()
 	switch {

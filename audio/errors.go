@@ -28,6 +28,8 @@ type FormatError struct {
 	Got   string
 	Want  string // empty where nothing in particular would do
 	Err   error
+
+	ffmpeg string // why that could not read the file either; empty if it was not asked
 }
 
 func (e *FormatError) Error() string {
@@ -40,12 +42,42 @@ func (e *FormatError) Error() string {
 	if e.Want != "" {
 		fmt.Fprintf(&b, ", want %s", e.Want)
 	}
-	if e.Err == ErrUnsupported {
-		b.WriteString("; install ffmpeg, or convert it first: ffmpeg -i FILE -ar 16000 -ac 1 out.wav")
-	} else {
-		b.WriteString("; copy or export it again, or try: ffmpeg -i FILE -ar 16000 -ac 1 out.wav")
-	}
+	b.WriteString(e.remedy())
 	return b.String()
+}
+
+// emptyFile is what a FormatError got that has no bytes at all.
+const emptyFile = "an empty file"
+
+// remedy says what to do.
+func (e *FormatError) remedy() string {
+	convert := "ffmpeg -i " + shellWord(e.File) + " -ar 16000 -ac 1 out.wav"
+	switch {
+	case e.ffmpeg != "":
+		return "; ffmpeg cannot read it either: " + e.ffmpeg
+	case e.Err == ErrUnsupported:
+		return "; install ffmpeg, or convert it first: " + convert
+	case e.Got == emptyFile:
+		return "; copy or export it again"
+	}
+	return "; copy or export it again, or try: " + convert
+}
+
+// shellWord spells the name of a file as a shell takes it.
+func shellWord(name string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("./_+-@%,:=", r)
+	}
+	if name == "" || name == "-" || name == "standard input" {
+		return "FILE"
+	}
+	if strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 && name[0] != '-' {
+		return name
+	}
+	if name[0] == '-' {
+		name = "./" + name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 func (e *FormatError) Unwrap() error { return e.Err }
@@ -68,6 +100,20 @@ type ReadError struct {
 
 func (e *ReadError) Error() string { return e.File + ": " + e.Err.Error() }
 func (e *ReadError) Unwrap() error { return e.Err }
+
+// unopened says that a file cannot be opened.
+func unopened(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = noFile{}
+	}
+	return named(name, err)
+}
+
+// A noFile is fs.ErrNotExist in plain words.
+type noFile struct{}
+
+func (noFile) Error() string        { return "there is no such sound file" }
+func (noFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // named returns err with the name of the file in it, once.
 func named(name string, err error) error {

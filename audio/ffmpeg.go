@@ -251,7 +251,7 @@ func (in Input) convert(ctx context.Context, name string, file *os.File, refused
 	if err != nil {
 		var failed *FormatError
 		if errors.As(err, &failed) {
-			f.Got += "; ffmpeg cannot read it either: " + failed.Got
+			f.ffmpeg = failed.Got
 			return nil, refused
 		}
 		return nil, err

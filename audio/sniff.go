@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // sniffLen is how many bytes of a file a signature may look at.
@@ -138,7 +140,7 @@ func readable() string {
 func refuse(head []byte) error {
 	want := readable()
 	if len(head) == 0 {
-		return malformed("", want, "an empty file")
+		return malformed("", want, emptyFile)
 	}
 	if f := formatOf(head); f != nil {
 		return unsupported("", want, "%s", f.name)
@@ -149,7 +151,25 @@ func refuse(head []byte) error {
 		}
 		return malformed("RIFF header", `the form "WAVE"`, "%q", head[8:12])
 	}
+	if isText(head) {
+		return unsupported("", want, "a text file")
+	}
 	return unsupported("", want, "a file that begins with % x", head[:min(len(head), 12)])
+}
+
+// isText reports whether head is text in UTF-8, apart from a character that its end cuts.
+func isText(head []byte) bool {
+	for len(head) > 0 {
+		r, n := utf8.DecodeRune(head)
+		if r == utf8.RuneError && n == 1 {
+			return len(head) < utf8.UTFMax && !utf8.FullRune(head)
+		}
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return false
+		}
+		head = head[n:]
+	}
+	return true
 }
 
 // readHead returns up to sniffLen bytes of r from offset on.

@@ -117,6 +117,7 @@ func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	}
 	h := &b.head
 	h.Schema, h.Model, h.Precision, h.Threads = Schema, c.Name, b.Precision.String(), o.Pool.Threads()
+	h.Dims = c.Dims
 	h.CPU, h.Kernels = machine.CPU(), kernel.Implementations()[0]
 	h.WindowSeconds = float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate
 	b.pcm = sweep(c.Dims.WindowFrames() * audio.HopLength)

@@ -1,6 +1,10 @@
 package bench
 
-import "math"
+import (
+	"math"
+
+	"verity/model"
+)
 
 // Schema is the schema field of a result.
 const Schema = "verity.bench/1"
@@ -12,6 +16,9 @@ type Result struct {
 	Random    bool   `json:"random"` // weights, in memory
 	Planted   bool   `json:"planted"`
 	Precision string `json:"precision"`
+
+	Dims model.Dims `json:"dims,omitzero"` // left out by versions before it was noted
+
 	Threads   int    `json:"threads"`
 	CPU       string `json:"cpu"`
 	Kernels   string `json:"kernels"` // the instruction set in use

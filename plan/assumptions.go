@@ -33,7 +33,8 @@ type Assumptions struct {
 	// ByOverlap takes Overlap of files for α, instead of Agreement.
 	ByOverlap bool `json:"-"`
 
-	step bench.Step // of the model
+	step  bench.Step   // of the model
+	model bench.Result // whole
 }
 
 // An OptionError reports a field of Assumptions with an unusable value.
@@ -209,7 +210,7 @@ func (a *Assumptions) fromBench(name string, m *measured) error {
 	for _, v := range m.Result.Verify {
 		a.Verify = append(a.Verify, v.Ratio)
 	}
-	a.step, a.StepBytes = m.Step, m.Step.Bytes
+	a.step, a.StepBytes, a.model = m.Step, m.Step.Bytes, m.Result
 	a.Sources = append(a.Sources, fmt.Sprintf("V of %s in %s", m.Model, m.Precision))
 	return nil
 }
@@ -251,9 +252,32 @@ func (a *Assumptions) ReadAssistant(name string) error {
 	case a.step.Seconds == 0:
 		return fmt.Errorf("%s: %w", name, ErrNoModel)
 	}
+	if err := pairs(a.model, m.Result); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	a.Cost = m.Step.Seconds / a.step.Seconds
 	a.Operations = m.Step.FLOPs / a.step.FLOPs
 	a.Bytes = float64(m.Step.Bytes) / float64(a.step.Bytes)
 	a.Sources = append(a.Sources, fmt.Sprintf("c of %s in %s", m.Model, m.Precision))
+	return nil
+}
+
+// pairs reports why a model cannot draft for another. Benches from before they had
+// dimensions are taken for what they are.
+func pairs(target, small bench.Result) error {
+	t, s := target.Dims, small.Dims
+	if t.Vocab == 0 || s.Vocab == 0 {
+		return nil
+	}
+	for _, x := range []struct {
+		thing     string
+		got, want int
+	}{
+		{"vocabulary", s.Vocab, t.Vocab}, {"mel bins", s.MelBins, t.MelBins}, {"positions of a window", s.AudioPositions, t.AudioPositions},
+	} {
+		if x.got != x.want {
+			return fmt.Errorf("%s cannot assist %s: %s: got %d, want %d; take an assistant of the same family", small.Model, target.Model, x.thing, x.got, x.want)
+		}
+	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -105,6 +106,11 @@ func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.As
 			slog.Warn("assistant auto: taking the published one that is in the cache", "assistant", name)
 		}
 		c, err := openAssistant(ctx, name)
+		var missing *missingModel
+		if errors.As(err, &missing) {
+			return d, fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, "+
+				"or the directory or name of a smaller model of the same family", name)
+		}
 		if err != nil {
 			return d, err
 		}

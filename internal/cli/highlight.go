@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"slices"
 	"strings"
 
 	"verity/internal/show"
@@ -9,13 +10,16 @@ import (
 	"verity/transcript"
 )
 
+// highlightModes are the values of --highlight.
+var highlightModes = []string{"auto", "always", "never"}
+
 // marks reports whether text is to be marked, or what is wrong with the wish.
 func (t *transcribing) marks(out sink) (bool, error) {
 	_, text := out.(lines)
 	switch {
 	case t.highlight == "never":
 		return false, nil
-	case t.highlight != "auto" && t.highlight != "always":
+	case !slices.Contains(highlightModes, t.highlight):
 		return false, usagef("--highlight %q: want auto, always or never", t.highlight)
 	case !text:
 		return false, usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")

@@ -169,6 +169,13 @@ func noModel(name string) error {
 	if name == defaultModel && insideNames() == "" {
 		return fmt.Errorf("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
 	}
-	return fmt.Errorf("model %s: there is no such directory or file; name a checkpoint, a published model such as small or "+
-		"openai/whisper-small, or %s", name, insideNames())
+	return &missingModel{name}
+}
+
+// A missingModel is the name of a model that is no directory, no file and no published one.
+type missingModel struct{ name string }
+
+func (m *missingModel) Error() string {
+	return fmt.Sprintf("model %s: there is no such directory or file; name a checkpoint, a published model such as small or "+
+		"openai/whisper-small, or %s", m.name, insideNames())
 }

@@ -85,3 +85,27 @@ func TestPlanFrom(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanRefuses wants no forecast of an assistant that could not be loaded.
+func TestPlanRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, dims := range map[string]string{
+		"base": `"MelBins":80,"AudioPositions":1500,"Vocab":51865`, "tiny": `"MelBins":80,"AudioPositions":1500,"Vocab":51865`,
+		"tiny.en": `"MelBins":80,"AudioPositions":1500,"Vocab":51864`, "short": `"MelBins":80,"AudioPositions":750,"Vocab":51865`,
+		"large-v3": `"MelBins":128,"AudioPositions":1500,"Vocab":51866`,
+	} {
+		content := strings.Replace(benchJSON, `"large-v2",`, `"`+name+`","dims":{`+dims+`},`, 1)
+		if err := os.WriteFile(name+".json", []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for small, want := range map[string]string{
+		"tiny": "", "tiny.en": "tiny.en cannot assist base: vocabulary: got 51864, want 51865", "large-v3": "vocabulary", "short": "positions of a window",
+	} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), env{out: &out, err: &errs}, []string{"plan", "--from", "base.json", "--assistant-from", small + ".json"})
+		if (code == 0) != (want == "") || !strings.Contains(errs.String(), want) || want != "" && out.Len() > 0 {
+			t.Errorf("%s: status %d, %q, want %q", small, code, errs.String(), want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -107,7 +108,7 @@ func transcribeCommand(e env) *cobra.Command {
 	t.log.complete(c)
 	must(c.MarkFlagDirname("output-dir"))
 	completeValues(c, "output-format", "txt", "srt", "vtt", "tsv", "lrc", "csv", "json", "all")
-	completeValues(c, "highlight", "auto", "always", "never")
+	completeValues(c, "highlight", highlightModes...)
 	completeValues(c, "progress", progressModes...)
 	return c
 }
@@ -183,7 +184,7 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if err := t.checkSubtitles(); err != nil {
 		return err
 	}
-	if err := t.checkOutput(); err != nil {
+	if err := t.checkOutput(files); err != nil {
 		return err
 	}
 	out, err := t.sink(files)
@@ -341,14 +342,34 @@ func inFile(name string, err error) error {
 }
 
 // checkOutput refuses flags that contradict each other or would do nothing.
-func (t *transcribing) checkOutput() error {
+func (t *transcribing) checkOutput(files []string) error {
+	stray := t.stray(files)
 	switch {
+	case len(stray) > 0:
+		return usagef("%s: there is no such file; the value of --%s is written behind =, as --%[2]s=%[1]s", stray[0], stray[1])
 	case !slices.Contains(progressModes, t.progress):
 		return usagef("--progress %s: want auto, always or never", t.progress)
 	case t.force && t.skip:
 		return usagef("--force overwrites what --skip-existing leaves: take one")
 	case (t.force || t.skip) && t.dir == "":
 		return usagef("--force and --skip-existing need --output-dir")
+	}
+	return nil
+}
+
+// stray returns a value that was taken for a file, since its flag wants it behind an
+// equals sign, and that flag.
+func (t *transcribing) stray(files []string) []string {
+	for _, name := range files {
+		if _, err := os.Stat(name); err == nil {
+			continue
+		}
+		switch {
+		case t.highlight == "auto" && slices.Contains(highlightModes, name):
+			return []string{name, "highlight"}
+		case t.progress == "always" && slices.Contains(progressModes, name):
+			return []string{name, "progress"}
+		}
 	}
 	return nil
 }

@@ -162,6 +162,7 @@ func (l *formatList) Set(s string) error {
 		*l = transcript.Formats()
 		return nil
 	}
+	several := strings.Contains(s, ",")
 	for name := range strings.SplitSeq(s, ",") {
 		known := false
 		for _, f := range transcript.Formats() {
@@ -170,7 +171,10 @@ func (l *formatList) Set(s string) error {
 			}
 		}
 		if !known {
-			return fmt.Errorf("want %s or all, got %q", formatNames(), name)
+			if several {
+				return fmt.Errorf("%q: want %s or all", name, formatNames())
+			}
+			return fmt.Errorf("want %s or all", formatNames())
 		}
 	}
 	return nil
@@ -183,14 +187,17 @@ func formatNames() string {
 	return strings.ReplaceAll(l.String(), ",", ", ")
 }
 
+// maxTemperature is the highest that is taken: at twice 1 hardly a word is right.
+const maxTemperature = 2
+
 // temperatures returns the ladder from first to 1 by steps of increment, first
 // alone if that is none. Nil stands for the default ladder.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, cli.
 func temperatures(first float64, increment number) ([]float64, error) {
 	switch {
-	case !(first >= 0):
-		return nil, usagef("--temperature %v: must be 0 or more", first)
+	case !(first >= 0 && first <= maxTemperature):
+		return nil, usagef("--temperature %v: must be from 0 to %v; above 1 the text is mostly noise", first, maxTemperature)
 	case increment.off:
 		return []float64{first}, nil
 	case !(increment.value > 0):

@@ -1,0 +1,35 @@
+package audio
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRemedies checks what users are told to do about files that are not read.
+func TestRemedies(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct{ file, content, want, not string }{
+		{"talk.m4a", "\x00\x00\x00\x20ftypM4A ", "talk.m4a -ar 16000 -ac 1 out.wav", "FILE"},
+		{"my talk's.m4a", "\x00\x00\x00\x20ftypM4A ", `talk'\''s.m4a' -ar 16000`, "FILE"},
+		{"notes.txt", "Grüße, this is no sound", "got a text file", "47 72"},
+		{"random.bin", "\x01\x02\x03\xff\xfe", "begins with 01 02 03", "text"},
+		{"empty.wav", "", "got an empty file", "ffmpeg"},
+	} {
+		name := filepath.Join(dir, tt.file)
+		if err := os.WriteFile(name, []byte(tt.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Input{FFmpeg: FFmpegNever}.Open(t.Context(), name)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), tt.not) {
+			t.Errorf("%s: %v, want %q without %q", tt.file, err, tt.want, tt.not)
+		}
+	}
+	_, err := Open(filepath.Join(dir, "absent.wav"))
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "absent.wav: there is no such sound file") {
+		t.Errorf("error %v", err)
+	}
+}
