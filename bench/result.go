@@ -19,9 +19,9 @@ type Result struct {
 
 	Dims model.Dims `json:"dims,omitzero"` // left out by versions before it was noted
 
-	Threads   int    `json:"threads"`
-	CPU       string `json:"cpu"`
-	Kernels   string `json:"kernels"` // the instruction set in use
+	Threads int    `json:"threads"`
+	CPU     string `json:"cpu"`
+	Kernels string `json:"kernels"` // the instruction set in use
 
 	Ceiling Ceiling `json:"ceiling"`
 	Load    Load    `json:"load"`
