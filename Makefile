@@ -20,7 +20,7 @@ SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|G
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
-	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page clients clients-go help
+	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page load clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -118,6 +118,11 @@ page: ## the server's page in Chromium: microphone, file, keyboard, axe-core, pi
 	@npm install --silent --no-save --prefix $(PAGE)/axe axe-core@4.10.3 || echo "*** SKIPPED: axe-core cannot be installed ***"
 	VERITY_PAGE=$(abspath $(PAGE)) VERITY_AXE=$(abspath $(PAGE))/axe/node_modules/axe-core/axe.min.js \
 		go test -count=1 -v -timeout 15m -run 'TestPage$$' ./serve
+
+# MODEL=DIR names another checkpoint than the small one of the tests.
+LOAD ?= 5m
+load: ## 64 clients at once for LOAD (5m), others that misbehave, and a shutdown amid it
+	VERITY_LOAD=$(LOAD) VERITY_LOAD_MODEL=$(MODEL) go test -count=1 -v -timeout 60m -run 'TestLoad$$' ./serve
 
 # In a module of its own, so that nothing of it is near the program.
 clients-go: ## OpenAI's Go client against the server: every format, streaming, live sound, errors

@@ -20,7 +20,7 @@ const (
 	mostParts  = 64
 	mostField  = 64 << 10 // bytes
 	chunkBytes = 64 << 10
-	stall      = 30 * time.Second // the most between two pieces of an upload
+	stall      = 30 * time.Second // the most between two pieces of an upload, or of an answer
 )
 
 // A request is what a form asks for.
@@ -66,7 +66,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	if err != nil {
 		return nil, wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
-	body := &patient{http.NewResponseController(w), r}
+	body := &patient{http.NewResponseController(w), s.stall}
 	if err := s.readParts(parts, q, body); err != nil {
 		q.done()
 		return nil, err
@@ -86,7 +86,7 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *patient) e
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return broken(err)
+			return s.broken(err)
 		case n == mostParts:
 			return wrong(http.StatusBadRequest, "", "", "The form has more than %d parts.", mostParts)
 		case part.FormName() == "file":
@@ -101,9 +101,9 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *patient) e
 }
 
 // broken says that a form ended too soon, or is none.
-func broken(err error) error {
+func (s *Server) broken(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return wrong(http.StatusRequestTimeout, "", "", "No data came for %v.", stall)
+		return wrong(http.StatusRequestTimeout, "", "", "No data came for %v.", s.stall)
 	}
 	return wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
 }
@@ -113,7 +113,7 @@ func broken(err error) error {
 func (s *Server) field(q *request, part *multipart.Part) error {
 	data, err := io.ReadAll(io.LimitReader(part, mostField+1))
 	if err != nil {
-		return broken(err)
+		return s.broken(err)
 	}
 	name, value := part.FormName(), string(data)
 	if len(data) > mostField {
@@ -188,7 +188,7 @@ func (s *Server) keep(q *request, part *multipart.Part, body *patient) error {
 			return nil
 		}
 		if err != nil {
-			return broken(err)
+			return s.broken(err)
 		}
 	}
 }
@@ -197,10 +197,10 @@ func (s *Server) keep(q *request, part *multipart.Part, body *patient) error {
 // minute would hold a place for days.
 type patient struct {
 	control *http.ResponseController
-	r       *http.Request
+	stall   time.Duration
 }
 
-func (p *patient) wait() { p.control.SetReadDeadline(time.Now().Add(stall)) }
+func (p *patient) wait() { p.control.SetReadDeadline(time.Now().Add(p.stall)) }
 
 func (p *patient) forever() { p.control.SetReadDeadline(time.Time{}) }
 

@@ -108,6 +108,7 @@ type Server struct {
 	ids     atomic.Uint64
 	closing atomic.Bool
 	created time.Time
+	stall   time.Duration // of a client; tests have less patience
 }
 
 // New returns a server of m, which must stay open while it serves.
@@ -120,7 +121,7 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(),
+		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall,
 		spool: spool{dir: o.Spool, room: o.MaxSpool}, sockets: newSockets(o.Sessions),
 	}
 	s.metrics = newMetrics(s.line, &s.sockets)

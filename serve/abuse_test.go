@@ -1,0 +1,211 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestAbuse: whatever some clients do, they get an error each at most, others their text,
+// and nothing is left behind. make load does it for longer.
+func TestAbuse(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 2, MaxBytes: 1 << 20, MaxSpool: 8 << 20})
+	s.stall = 200 * time.Millisecond
+	address := strings.TrimPrefix(h.URL, "http://")
+	post(t, h.URL+transcriptions, wav(t)) // what is made once is there now
+	http.DefaultClient.CloseIdleConnections()
+	before := resources()
+
+	var all sync.WaitGroup
+	for name, abuse := range abuses(t, h.URL) {
+		all.Go(func() {
+			if why := abuse(address); why != "" {
+				t.Errorf("%s: %s", name, why)
+			}
+		})
+	}
+	for range 6 {
+		all.Go(func() {
+			r, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "text"})
+			if r.StatusCode != 200 || strings.TrimSpace(body) != strings.TrimSpace(want().Text) {
+				t.Errorf("a good request: %s %q", r.Status, body)
+			}
+		})
+	}
+	all.Wait()
+	settled(t, before)
+}
+
+// abuses are things that clients should not do. Each returns what was wrong with the
+// answer.
+func abuses(t *testing.T, url string) map[string]func(address string) string {
+	t.Helper()
+	good, kind := form(t, wav(t))
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n", transcriptions, kind, good.Len())
+	half := head + "\r\n" + good.String()[:good.Len()/2]
+	many, manyKind := new(bytes.Buffer), ""
+	{
+		w := multipart.NewWriter(many)
+		for range 10000 {
+			w.WriteField("x", "y")
+		}
+		w.Close()
+		manyKind = w.FormDataContentType()
+	}
+	send := func(body io.Reader, kind string, status int) string {
+		r, err := http.Post(url+transcriptions, kind, body)
+		if err != nil {
+			return "" // the server closed the connection amid an upload that it had refused
+		}
+		defer r.Body.Close()
+		if text, _ := io.ReadAll(r.Body); r.StatusCode != status || !bytes.Contains(text, []byte(`"error"`)) {
+			return fmt.Sprintf("%s %s, want %d", r.Status, text, status)
+		}
+		return ""
+	}
+	file := func(content io.Reader) (io.Reader, string) {
+		body, kind := form(t, field{"file", "@"})
+		before, after, _ := strings.Cut(body.String(), "@")
+		return io.MultiReader(strings.NewReader(before), content, strings.NewReader(after)), kind
+	}
+	return map[string]func(string) string{
+		"a body that comes to a halt": func(a string) string { return raw(a, half, false, "408") },
+		"a body that is cut off":      func(a string) string { return raw(a, half, true, "400") },
+		"no headers to the end":       func(a string) string { return raw(a, head[:40], true, "") },
+		"no HTTP":                     func(a string) string { return raw(a, "\x16\x03\x01\x02\x00\x01\x00", true, "400") },
+		"a header too large": func(a string) string {
+			return raw(a, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 2<<20)+"\r\n\r\n", false, "431")
+		},
+		"10,000 parts": func(string) string { return send(bytes.NewReader(many.Bytes()), manyKind, 400) },
+		"another boundary": func(string) string {
+			return send(strings.NewReader(good.String()), "multipart/form-data; boundary=no", 400)
+		},
+		"no boundary":        func(string) string { return send(strings.NewReader(good.String()), "multipart/form-data", 400) },
+		"a part without end": func(string) string { return send(io.LimitReader(strings.NewReader(good.String()), 1000), kind, 400) },
+		"too many bytes": func(string) string {
+			body, kind := file(io.LimitReader(zeros{}, 64<<20))
+			return send(body, kind, 413)
+		},
+		"noise": func(string) string {
+			body, kind := file(strings.NewReader(strings.Repeat("RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00", 500)))
+			return send(body, kind, 400)
+		},
+		"a client that is killed": func(string) string {
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+			defer cancel()
+			r, err := http.NewRequestWithContext(ctx, "POST", url+transcriptions, strings.NewReader(good.String()))
+			if err != nil {
+				return err.Error()
+			}
+			r.Header.Set("Content-Type", kind)
+			if r, err := http.DefaultClient.Do(r); err == nil {
+				r.Body.Close()
+			}
+			return ""
+		},
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+// raw sends text over a connection, closes its half of it if told to, and wants a status
+// in what comes back.
+func raw(address, text string, closeHalf bool, status string) string {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return err.Error()
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := io.WriteString(c, text); err != nil && status == "" {
+		return err.Error()
+	}
+	if closeHalf {
+		c.(*net.TCPConn).CloseWrite()
+	}
+	answer := make([]byte, 4096)
+	n, _ := io.ReadFull(c, answer)
+	line, _, _ := strings.Cut(string(answer[:n]), "\r\n")
+	if status != "" && !strings.Contains(line, " "+status+" ") {
+		return fmt.Sprintf("answer %q, want %s", line, status)
+	}
+	return ""
+}
+
+// TestLoris: headers that never end hold a connection for a time only.
+func TestLoris(t *testing.T) {
+	_, s := newServer(t, Options{})
+	h := httptest.NewUnstartedServer(s)
+	h.Config.ReadHeaderTimeout = 100 * time.Millisecond // Serve has ten seconds
+	h.Start()
+	defer h.Close()
+	c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	for line := "GET / HTTP/1.1\r\n"; ; line = "X: y\r\n" {
+		if _, err := io.WriteString(c, line); err != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestSpoolFull: what there is no room for is told to come back, and room comes back.
+func TestSpoolFull(t *testing.T) {
+	h, s := newServer(t, Options{MaxBytes: 1 << 20, MaxSpool: 1 << 20})
+	if p := s.spool.take(1 << 20); p != nil {
+		t.Fatal(p)
+	}
+	r, body := post(t, h.URL+transcriptions, wav(t))
+	checkProblem(t, r, body, 429, "file", "try again later")
+	s.spool.used.Store(0)
+	if r, body := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
+		t.Errorf("afterwards: %s %s", r.Status, body)
+	}
+}
+
+// TestNoSpool: a directory that cannot be written to is the server's fault.
+func TestNoSpool(t *testing.T) {
+	h, s := newServer(t, Options{})
+	s.opt.Spool += "/missing"
+	r, body := post(t, h.URL+transcriptions, wav(t))
+	checkProblem(t, r, body, 507, "", "cannot be kept")
+}
+
+// used is what a process holds.
+type used struct{ goroutines, files int }
+
+func resources() used {
+	files, _ := os.ReadDir("/proc/self/fd")
+	return used{runtime.NumGoroutine(), len(files)}
+}
+
+// settled waits until the process holds no more than before.
+func settled(t *testing.T, before used) {
+	t.Helper()
+	var now used
+	for range 200 {
+		http.DefaultClient.CloseIdleConnections()
+		if now = resources(); now.goroutines <= before.goroutines && now.files <= before.files {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("%+v, before %+v", now, before)
+}
