@@ -85,14 +85,37 @@ func (a *Aligner) distance(ref, hyp []int32) int {
 	if min(n, m) < narrow {
 		return most
 	}
+	least := a.unshared(ref, hyp)
 	a.cols.build(ref)
-	for limit := max(256, 2*(most-min(n, m))); limit < most; limit *= 4 {
+	for limit := max(256, 2*(most-min(n, m)), least+least/4); limit < most; limit *= 4 {
 		a.left = a.table.row(&a.cols, hyp, limit, a.left[:0])
 		if d := a.left[n]; d <= limit || a.table.watch.err != nil {
 			return d
 		}
 	}
 	return most
+}
+
+// unshared returns a lower bound of the distance: every word of the longer text that
+// has no partner of its own in the other costs an edit. Texts that have nothing in
+// common are so known to need the whole table.
+func (a *Aligner) unshared(ref, hyp []int32) int {
+	a.ref, a.hyp = append(a.ref[:0], ref...), append(a.hyp[:0], hyp...)
+	slices.Sort(a.ref)
+	slices.Sort(a.hyp)
+	shared := 0
+	for r, h := a.ref, a.hyp; len(r) > 0 && len(h) > 0; {
+		switch {
+		case r[0] < h[0]:
+			r = r[1:]
+		case r[0] > h[0]:
+			h = h[1:]
+		default:
+			shared++
+			r, h = r[1:], h[1:]
+		}
+	}
+	return max(len(ref), len(hyp)) - shared
 }
 
 // Count returns the counts of [Aligner.Align].
