@@ -14,6 +14,18 @@ type Mel struct {
 	Data         []float32
 }
 
+// First returns the first frames of m: m itself if it has no more.
+func (m *Mel) First(frames int) *Mel {
+	if frames >= m.Frames {
+		return m
+	}
+	cut := &Mel{Bins: m.Bins, Frames: frames, Data: make([]float32, 0, m.Bins*frames)}
+	for b := range m.Bins {
+		cut.Data = append(cut.Data, m.Data[b*m.Frames:][:frames]...)
+	}
+	return cut
+}
+
 // LogMel computes the log-mel spectrogram of a whole signal at once.
 //
 //	pcm   mono samples in [-1, 1] at SampleRate; not modified

@@ -52,7 +52,7 @@ const alignRows = 32
 // depends on nothing but the window and the tokens, so it is the same however they were
 // found.
 func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignment, error) {
-	if err := d.checkAlign(o); err != nil {
+	if err := d.checkAlign(c, o); err != nil {
 		return nil, err
 	}
 	n, vocab := len(o.Tokens), d.dims.Vocab
@@ -87,7 +87,7 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 	return a, nil
 }
 
-func (d *Decoder) checkAlign(o AlignOptions) error {
+func (d *Decoder) checkAlign(c *Cross, o AlignOptions) error {
 	m := d.dims
 	switch {
 	case len(o.Tokens) == 0 || len(o.Tokens) > m.TextPositions:
@@ -96,8 +96,8 @@ func (d *Decoder) checkAlign(o AlignOptions) error {
 		return fmt.Errorf("decoder: align: first token with a probability: got %d, want 1 or more", o.First)
 	case o.Below < 1 || int(o.Below) > m.Vocab:
 		return fmt.Errorf("decoder: align: tokens below %d: want 1 to %d", o.Below, m.Vocab)
-	case o.Positions < 1 || o.Positions > m.AudioPositions:
-		return fmt.Errorf("decoder: align: got %d audio positions, want 1 to %d", o.Positions, m.AudioPositions)
+	case o.Positions < 1 || o.Positions > c.positions:
+		return fmt.Errorf("decoder: align: got %d audio positions, want 1 to %d", o.Positions, c.positions)
 	}
 	for i := o.First; i < len(o.Tokens)-1; i++ {
 		if o.Tokens[i] >= o.Below {

@@ -27,8 +27,9 @@ func newCaches(layers, heads, size, capacity int, t precision.Format) []cache {
 // A Cross is what the decoder attends to in one window: the cross-attention
 // keys and values of every layer. It is read-only once made.
 type Cross struct {
-	d      *Decoder
-	layers []cache
+	d         *Decoder
+	layers    []cache
+	positions int // of the window
 }
 
 // Cross computes the cross-attention keys and values of f for every layer.
@@ -41,14 +42,15 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 // threads.
 func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between func()) (*Cross, error) {
 	m := d.dims
-	if f.Positions != m.AudioPositions || f.Width != m.AudioWidth {
-		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want %d × %d; they are of another model",
+	if f.Positions < 1 || f.Positions > m.AudioPositions || f.Width != m.AudioWidth {
+		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want at most %d × %d; they are of another model",
 			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
 	c, ok := d.crosses.get()
 	if !ok {
 		c = d.BlankCross()
 	}
+	c.positions = f.Positions
 	places, keep := make([]kernel.Place, f.Positions), new(kernel.Rounded)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
@@ -68,7 +70,8 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 // that cannot afford the audio.
 func (d *Decoder) BlankCross() *Cross {
 	m := d.dims
-	return &Cross{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioPositions, d.precision.Cache)}
+	layers := newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioPositions, d.precision.Cache)
+	return &Cross{d: d, layers: layers, positions: m.AudioPositions}
 }
 
 // Close returns the memory of c to its decoder. c and every stream over it must
@@ -77,7 +80,7 @@ func (c *Cross) Close() { c.d.crosses.put(c) }
 
 // On returns c for use with another decoder of the same weights, as Decoder.On
 // makes. It is c's memory, so only c is to be closed.
-func (c *Cross) On(d *Decoder) *Cross { return &Cross{d: d, layers: c.layers} }
+func (c *Cross) On(d *Decoder) *Cross { return &Cross{d: d, layers: c.layers, positions: c.positions} }
 
 // A Stream is one sequence of tokens over one window: a cursor into a static
 // cache of self-attention keys and values, with room for every text position.

@@ -30,6 +30,9 @@ type RuleOptions struct {
 	// included, as upstream's suppress_tokens="" does.
 	SuppressTokens []tokenizer.Token
 
+	// Forbidden are never chosen either, whatever SuppressTokens says.
+	Forbidden []tokenizer.Token
+
 	// KeepBlank allows a window to begin with a space or with end-of-text.
 	KeepBlank bool
 
@@ -51,6 +54,9 @@ func Rules(t *tokenizer.Tokenizer, g model.Generation, o RuleOptions) []Rule {
 	}
 	if list := suppressed(t, g, o.SuppressTokens); len(list) > 0 {
 		rules = append(rules, suppress{list})
+	}
+	if len(o.Forbidden) > 0 {
+		rules = append(rules, suppress{o.Forbidden})
 	}
 	if !o.WithoutTimestamps && t.TimestampBegin >= 0 {
 		rules = append(rules, timestamps{

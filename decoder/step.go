@@ -132,7 +132,7 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 		s, c := r.Stream.layers[layer], r.Stream.cross.layers[layer]
 		w.places[i] = kernel.Place{K: s.keys, V: s.values, Pos: r.Position}
 		w.self[i] = kernel.Span{K: s.keys, V: s.values, N: r.Position + 1}
-		w.across[i] = kernel.Span{K: c.keys, V: c.values, N: d.dims.AudioPositions}
+		w.across[i] = kernel.Span{K: c.keys, V: c.values, N: r.Stream.cross.positions}
 	}
 	b.norm1.Apply(d.pool, w.y, w.x, n)
 	// Every row is in its cache, rounded, before any row looks.

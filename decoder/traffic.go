@@ -25,7 +25,7 @@ func (t *Traffic) Add(o Traffic) {
 // keys and values of a window of audio, and those of so many positions of text.
 // Over the time of a step this is the bandwidth it reached.
 func (d *Decoder) StepBytes(positions int) int64 {
-	return d.weightBytes() + d.head.Bytes() + d.cacheBytes(positions)
+	return d.weightBytes() + d.head.Bytes() + d.cacheBytes(d.dims.AudioPositions+positions)
 }
 
 // weightBytes are those of the layers.
@@ -39,15 +39,15 @@ func (d *Decoder) weightBytes() (n int64) {
 	return n
 }
 
-// cacheBytes are those of the keys and values of one stream, with their scales if they
-// are int8: one for each head of a key and of a value.
+// cacheBytes are those of so many keys and values, of audio and text together, with their
+// scales if they are int8: one for each head of a key and of a value.
 func (d *Decoder) cacheBytes(positions int) int64 {
 	m, scales := d.dims, 0
 	if d.precision.Cache == precision.Int8 {
 		scales = 4 * m.TextHeads
 	}
 	perPosition := 2 * m.TextLayers * (m.TextWidth*d.precision.Cache.Bits()/8 + scales)
-	return int64(perPosition) * int64(m.AudioPositions+positions)
+	return int64(perPosition) * int64(positions)
 }
 
 // account adds a step to the traffic of its streams: to each its own keys and
@@ -64,8 +64,9 @@ func (d *Decoder) account(rows []Row, loud int, took time.Duration) {
 	}
 	for i := 0; i < len(rows); {
 		n := runLength(rows[i:])
+		audio := rows[i].Stream.cross.positions
 		rows[i].Stream.traffic.Add(Traffic{
-			Bytes: weights/int64(streams) + d.cacheBytes(rows[i+n-1].Position+1),
+			Bytes: weights/int64(streams) + d.cacheBytes(audio+rows[i+n-1].Position+1),
 			Busy:  took / time.Duration(streams),
 		})
 		i += n

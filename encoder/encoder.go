@@ -101,8 +101,11 @@ func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 
 // Encode computes the features of one window.
 //
-//	mel  [MelBins][2·AudioPositions]; not modified
-//	out  [AudioPositions][AudioWidth]
+//	mel  [MelBins][2n], n at most AudioPositions; not modified
+//	out  [n][AudioWidth]
+//
+// Less than AudioPositions is a shorter context: it costs less, and gives other numbers
+// than the same sound with silence behind it.
 //
 // It returns an error if mel has another shape, if ctx ends (it is looked at
 // between layers), or if a feature is not a number.
@@ -114,14 +117,15 @@ func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error)
 // the threads.
 func (e *Encoder) EncodeInTurn(ctx context.Context, mel *audio.Mel, between func()) (*Features, error) {
 	d := e.dims
-	if mel.Bins != d.MelBins || mel.Frames != 2*d.AudioPositions {
-		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d",
+	if mel.Bins != d.MelBins || mel.Frames < 2 || mel.Frames > 2*d.AudioPositions || mel.Frames%2 != 0 {
+		return nil, fmt.Errorf("encoder: log-mel window: got %d bins × %d frames, want %d × %d, or fewer frames in twos",
 			mel.Bins, mel.Frames, d.MelBins, 2*d.AudioPositions)
 	}
 	w := e.spare.Get().(*work)
 	defer e.spare.Put(w)
 
-	f := &Features{Positions: d.AudioPositions, Width: d.AudioWidth}
+	f := &Features{Positions: mel.Frames / 2, Width: d.AudioWidth}
+	w.resize(f.Positions)
 	f.Data = kernel.NewFloats(f.Positions * f.Width)
 	e.stem(w, f.Data, mel)
 	for i := range e.blocks {
@@ -141,16 +145,17 @@ func (e *Encoder) EncodeInTurn(ctx context.Context, mel *audio.Mel, between func
 
 // stem runs both convolutions and adds the positions.
 func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
-	d, width := e.dims, e.dims.AudioWidth
+	n, width := mel.Frames/2, e.dims.AudioWidth
 	w.turn(mel)
 	// Both buffers have a row of zeros before and after: the padding.
 	e.conv1.Apply(e.pool, w.conv[width:], w.mel, mel.Frames, mel.Bins, kernel.StoreGELU)
-	e.conv2.Apply(e.pool, x, w.conv, d.AudioPositions, 2*width, kernel.StoreGELU)
-	kernel.Add(x, e.positions)
+	clear(w.conv[(2*n+1)*width:][:width])
+	e.conv2.Apply(e.pool, x, w.conv, n, 2*width, kernel.StoreGELU)
+	kernel.Add(x, e.positions[:n*width])
 }
 
 func (b *block) apply(e *Encoder, w *work, x []float32) {
-	d, n, width := e.dims, e.dims.AudioPositions, e.dims.AudioWidth
+	d, n, width := e.dims, len(w.spans), e.dims.AudioWidth
 	size := width / d.AudioHeads
 
 	b.norm1.Apply(e.pool, w.y, x, n)

@@ -14,8 +14,8 @@ type work struct {
 	y      []float32      // [n][width]
 	q      []float32      // [n][width]
 	hidden []float32      // [n][ffn]
-	places []kernel.Place // one after the other in the same caches
-	spans  []kernel.Span  // every position sees all of them
+	places []kernel.Place // of the window, one after the other in the same caches
+	spans  []kernel.Span  // every position of the window sees all of them
 	attend kernel.Scratch
 }
 
@@ -39,6 +39,14 @@ func newWork(d model.Dims, p precision.Precision) *work {
 	return w
 }
 
+// resize prepares for a window of n positions, at most those of newWork.
+func (w *work) resize(n int) {
+	w.places, w.spans = w.places[:n], w.spans[:n]
+	for i := range w.spans {
+		w.spans[i].N = n
+	}
+}
+
 // CacheFormat returns what an encoder of precision p keeps keys and values in. Half
 // precision would gain nothing: they stay in the processor's cache.
 func CacheFormat(p precision.Precision) precision.Format {
@@ -48,9 +56,10 @@ func CacheFormat(p precision.Precision) precision.Format {
 	return precision.F32
 }
 
-// turn writes mel, which is [bin][frame], as [frame][bin] behind a row of zeros.
+// turn writes mel, which is [bin][frame], as [frame][bin] between two rows of zeros.
 func (w *work) turn(mel *audio.Mel) {
 	at := w.mel[mel.Bins:]
+	clear(at[mel.Frames*mel.Bins:][:mel.Bins]) // a longer window may have been there
 	for b := range mel.Bins {
 		for t, v := range mel.Data[b*mel.Frames : (b+1)*mel.Frames] {
 			at[t*mel.Bins+b] = v
