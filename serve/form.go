@@ -129,6 +129,7 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 		}
 	case "language":
 		q.decoding.Language = value
+		q.decoding.Multilingual = q.decoding.Multilingual && value == ""
 	case "prompt":
 		q.decoding.InitialPrompt = value
 	case "response_format":

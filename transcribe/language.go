@@ -8,43 +8,71 @@ import (
 	"verity/tokenizer"
 )
 
-// setLanguage fixes the language of the clip and with it the start of its prompts.
-// Detection uses the window at frame 0, as upstream does, even if the first span
-// begins later.
+// A tongue is the language of a window. Its probability is 1 where it was stated, not
+// detected.
+type tongue struct {
+	language    tokenizer.Language
+	probability float64
+}
+
+// setLanguage fixes the language of the clip. Detection uses the window at frame 0, as
+// upstream does, even if the first span begins later.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
 func (r *transcription) setLanguage(ctx context.Context) (err error) {
 	if r.t.lang != nil {
-		r.language = *r.t.lang
-	} else if r.language, err = r.detect(ctx); err != nil {
+		r.here = tongue{*r.t.lang, 1}
+	} else if r.here, err = r.detect(ctx); err != nil {
 		return fmt.Errorf("detecting the language: %w", err)
 	}
-	r.start = r.t.startSequence(r.language)
+	r.language = r.here.language
 	return nil
 }
 
-func (r *transcription) detect(ctx context.Context) (lang tokenizer.Language, err error) {
+// detect finds the language of the window at frame 0.
+func (r *transcription) detect(ctx context.Context) (tongue, error) {
 	// Upstream detects with silence behind the audio, whatever its decoding sees there.
 	mel, err := r.src.SilentWindow(ctx, 0)
 	if err != nil {
-		return lang, err
+		return tongue{}, err
 	}
-	w, err := r.encode(ctx, mel)
+	w, err := r.encode(ctx, mel.First(r.frames))
 	if err != nil {
-		return lang, err
+		return tongue{}, err
 	}
 	if r.t.opt.Pad == audio.PadAudio {
 		r.first = w // likely the first to be decoded
 	} else {
 		defer w.close()
 	}
+	l, err := r.t.tongueOf(ctx, w)
+	if err == nil {
+		r.languageProb = l.probability
+		r.log.Info("language detected", "language", l.language.Code, "probability", l.probability)
+	}
+	return l, err
+}
+
+// hear sets the language of the window at hand where every window has its own.
+func (r *transcription) hear(ctx context.Context, w window) (err error) {
+	if !r.t.opt.Multilingual {
+		return nil
+	}
+	if r.here, err = r.t.tongueOf(ctx, w); err != nil {
+		return fmt.Errorf("detecting the language: %w", err)
+	}
+	return nil
+}
+
+// tongueOf returns the likeliest language of a window.
+func (t *Transcriber) tongueOf(ctx context.Context, w window) (l tongue, err error) {
 	probs, err := w.languages(ctx)
 	if err != nil {
-		return lang, err
+		return l, err
 	}
-	known := r.t.model.Tokenizer.Languages()
+	known := t.model.Tokenizer.Languages()
 	if len(probs) != len(known) {
-		return lang, fmt.Errorf("got %d probabilities, want %d", len(probs), len(known))
+		return l, fmt.Errorf("got %d probabilities, want %d", len(probs), len(known))
 	}
 	best := 0
 	for i, p := range probs {
@@ -52,7 +80,13 @@ func (r *transcription) detect(ctx context.Context) (lang tokenizer.Language, er
 			best = i
 		}
 	}
-	r.languageProb = float64(probs[best])
-	r.log.Info("language detected", "language", known[best].Code, "probability", probs[best])
-	return known[best], nil
+	return tongue{known[best], float64(probs[best])}, nil
+}
+
+// spoken returns what a segment says of its language: nothing if all have the same.
+func (r *transcription) spoken(l tongue) (code string, probability float64) {
+	if !r.t.opt.Multilingual {
+		return "", 0
+	}
+	return l.language.Code, l.probability
 }

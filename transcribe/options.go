@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"regexp"
 
 	"verity/audio"
 	"verity/decoder"
@@ -27,6 +28,10 @@ type Options struct {
 	// Language is a code such as "en" or a name such as "English". Empty means
 	// detect it in the first window and keep it.
 	Language string
+
+	// Multilingual detects the language of every window. It cannot be combined with
+	// Language, and needs a model that knows several.
+	Multilingual bool
 
 	// Task is what to write. Empty means Transcribe.
 	Task Task
@@ -93,6 +98,10 @@ type Options struct {
 	// but not nil allows every token, special tokens included.
 	SuppressTokens []tokenizer.Token
 
+	// SuppressExpression forbids every text token that it matches from end to end, a
+	// leading space included, beside SuppressTokens. Nil forbids none.
+	SuppressExpression *regexp.Regexp
+
 	// Repetition holds the rules against repetition that transformers has and openai
 	// has not.
 	Repetition decoder.Repetition
@@ -127,6 +136,17 @@ type Options struct {
 	// It cannot be combined with Spans.
 	VAD *vad.Options
 
+	// Chunked decodes overlapping windows that do not know of each other, several at the
+	// same time, and merges their text. Nil decodes one window after the other, each
+	// with the text before it.
+	Chunked *ChunkOptions
+
+	// AudioContext is how many positions of 20 ms the encoder hears of a window, and so
+	// how long a window is. 0 means the model's, 1500 of 30 s in published models. Fewer
+	// cost less for short clips and change the numbers: models were trained with whole
+	// windows. FitAudioContext means as many as a clip needs, and 128 more.
+	AudioContext int
+
 	// Pad says what a window that reaches beyond the end of the audio holds
 	// there. A window cut short by the end of a span holds zeros in the mel
 	// with PadMel, and the mel of silence with PadAudio.
@@ -141,8 +161,48 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// FitAudioContext is the AudioContext that fits each clip.
+const FitAudioContext = -1
+
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.
 type Span struct{ Start, End float64 }
+
+// ChunkOptions configures independent windows. The zero value means the defaults of
+// transformers' pipeline, with eight windows at a time.
+type ChunkOptions struct {
+	// Length is that of a window in seconds. 0 means the model's, which is the most.
+	Length float64
+
+	// Stride is how many seconds at either end of a window belong to its neighbours: two
+	// windows overlap by twice that. 0 means a sixth of Length.
+	Stride float64
+
+	// Windows is how many are decoded at the same time. They share every pass over the
+	// weights; the text does not depend on it. 0 means 8.
+	Windows int
+}
+
+// MaxChunkWindows is the most windows of a clip that are decoded at the same time.
+const MaxChunkWindows = 256
+
+func (o ChunkOptions) defaults() ChunkOptions {
+	o.Windows = cmp.Or(o.Windows, 8)
+	return o
+}
+
+// check reports the first unusable field of o for windows of the model's length.
+func (o ChunkOptions) check(window float64) error {
+	length := cmp.Or(o.Length, window)
+	switch {
+	case o.Length != 0 && !(o.Length >= 1 && o.Length <= window):
+		return &OptionError{"Chunked.Length", o.Length, fmt.Sprintf("must be from 1 to %v s, the model's window", window)}
+	case !(o.Stride >= 0 && 2*o.Stride < length):
+		return &OptionError{"Chunked.Stride", o.Stride, fmt.Sprintf("must be from 0 to less than half of the length of %v s", length)}
+	case o.Windows < 0 || o.Windows > MaxChunkWindows:
+		return &OptionError{"Chunked.Windows", o.Windows, fmt.Sprintf("must be from 1 to %d", MaxChunkWindows)}
+	}
+	return nil
+}
 
 // Defaults returns what the zero value of Options means, field by field.
 func Defaults() Options { return Options{}.defaults() }
@@ -252,6 +312,10 @@ func (o Options) check() error {
 		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "needs word timestamps"}
 	case o.CarryInitialPrompt && o.InitialPrompt == "":
 		return &OptionError{"CarryInitialPrompt", true, "there is no initial prompt to carry"}
+	case o.Multilingual && o.Language != "":
+		return &OptionError{"Multilingual", true, "cannot be combined with a language"}
+	case o.Chunked != nil && o.HallucinationSilence > 0:
+		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "cannot be combined with independent windows: it decides where the next window begins"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
 		return &OptionError{"Pad", o.Pad, "must be PadAudio or PadMel"}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -42,6 +43,14 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 	if err := errors.Join(t.setLanguage(), t.setPrompt(), t.setPrefix(), t.setHotwords(), t.setRules()); err != nil {
 		return nil, err
 	}
+	if n, most := o.AudioContext, m.Dims.AudioPositions; n < FitAudioContext || n > most {
+		return nil, &OptionError{"AudioContext", n, fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most)}
+	}
+	if o.Chunked != nil {
+		if err := o.Chunked.check(seconds(t.windowFrames())); err != nil {
+			return nil, err
+		}
+	}
 	t.warnSearch()
 	return t, nil
 }
@@ -52,6 +61,9 @@ func (t *Transcriber) multilingual() bool { return t.model.Generation.Multilingu
 // setLanguage looks up the language. A model that knows one language has no other.
 func (t *Transcriber) setLanguage() error {
 	known := t.model.Tokenizer.Languages()
+	if t.opt.Multilingual && (!t.multilingual() || len(known) < 2) {
+		return &OptionError{"Multilingual", true, "the model knows one language only"}
+	}
 	if !t.multilingual() {
 		english, ok := t.model.Tokenizer.Language("en")
 		if !ok {
@@ -171,10 +183,15 @@ func (t *Transcriber) setRules() error {
 	if t.opt.WordTimestamps && tok.NoTimestamps == tokenizer.None {
 		return &OptionError{"WordTimestamps", true, "the vocabulary has no token for timestamps off, which finding words needs"}
 	}
+	matching, err := t.matching()
+	if err != nil {
+		return err
+	}
 	t.heads = t.alignmentHeads()
 	t.rules = decoder.Rules(tok, t.model.Generation, decoder.RuleOptions{
 		WithoutTimestamps:   t.opt.WithoutTimestamps,
 		SuppressTokens:      suppress,
+		Forbidden:           matching,
 		MaxInitialTimestamp: t.opt.MaxInitialTimestamp,
 		Repetition:          t.opt.Repetition,
 	})
@@ -196,6 +213,33 @@ func (t *Transcriber) suppressed() ([]tokenizer.Token, error) {
 		default:
 			list = append(list, tok)
 		}
+	}
+	return list, nil
+}
+
+// matching returns the text tokens that SuppressExpression forbids.
+//
+// Source: ggml-org/whisper.cpp@233fe1f src/whisper.cpp, suppress_regex: it has to match
+// the whole of a token.
+func (t *Transcriber) matching() (list []tokenizer.Token, err error) {
+	x := t.opt.SuppressExpression
+	if x == nil {
+		return nil, nil
+	}
+	whole, err := regexp.Compile(`\A(?:` + x.String() + `)\z`)
+	if err != nil {
+		return nil, &OptionError{"SuppressExpression", x, err.Error()}
+	}
+	for tok := range t.model.Tokenizer.EOT {
+		if whole.Match(t.model.Tokenizer.Bytes(tok)) {
+			list = append(list, tok)
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil, &OptionError{"SuppressExpression", x, "matches no token"}
+	case len(list) == int(t.model.Tokenizer.EOT):
+		return nil, &OptionError{"SuppressExpression", x, "matches every token"}
 	}
 	return list, nil
 }
@@ -229,7 +273,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 	for _, what := range clip.Warnings() {
 		t.opt.Log.Warn(what, "audio", clip.Name())
 	}
-	tr, err := t.run(ctx, clip.Name(), s, began, w)
+	tr, err := t.run(ctx, clip.Name(), s, t.fitFrames(s.Frames()), began, w)
 	tr.Truncated = clip.Truncated()
 	return tr, err
 }
@@ -237,19 +281,45 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 // Live transcribes sound that is still arriving, until it ends. live must have
 // been made with MelOptions.
 func (t *Transcriber) Live(ctx context.Context, name string, live *audio.Live, w Watch) (*transcript.Transcript, error) {
-	return t.run(ctx, name, live, time.Now(), w)
+	if t.opt.Chunked != nil {
+		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving has no window to its right"}
+	}
+	return t.run(ctx, name, live, t.windowFrames(), time.Now(), w)
 }
 
 // MelOptions says which windows the model wants.
 func (t *Transcriber) MelOptions() audio.Options {
-	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.model.Dims.WindowFrames(), Pad: t.opt.Pad}
+	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
 }
 
-// run transcribes a source that was opened at the time began.
+// windowFrames is the length of a window, of the longest where it is fitted to the clip.
+func (t *Transcriber) windowFrames() int {
+	if n := t.opt.AudioContext; n > 0 {
+		return framesPerStep * n
+	}
+	return t.model.Dims.WindowFrames()
+}
+
+// fitMargin is how much silence a window that is fitted to its clip has behind that, in
+// audio positions: 2.56 s. Models were trained with silence up to 30 s.
+const fitMargin = 128
+
+// fitFrames is the length of a window for a clip of so many frames.
+func (t *Transcriber) fitFrames(clip int) int {
+	frames := t.windowFrames()
+	if t.opt.AudioContext == FitAudioContext {
+		frames = min(frames, framesPerStep*((clip+1)/framesPerStep+fitMargin))
+	}
+	return frames
+}
+
+// run transcribes a source that was opened at the time began, in windows of so many
+// frames.
 func (t *Transcriber) run(
-	ctx context.Context, name string, src source, began time.Time, w Watch,
+	ctx context.Context, name string, src source, frames int, began time.Time, w Watch,
 ) (*transcript.Transcript, error) {
 	r := t.newTranscription(name, src, w)
+	r.frames = frames
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
 	err := r.run(ctx)
 	r.stats.Seconds.Total = time.Since(began).Seconds()

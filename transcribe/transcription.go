@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"verity/audio"
@@ -34,25 +35,28 @@ type transcription struct {
 	name     string
 	src      source
 	watch    Watch
+	frames   int // of a window
 	at       cursor
-	first    window // the window the language was detected in, until it is decoded
-	language tokenizer.Language
+	first    window             // the window the language was detected in, until it is decoded
+	language tokenizer.Language // of the first window
+	here     tongue             // of the window at hand
 
 	languageProb float64 // 0 if the language was not detected
 
-	start    []tokenizer.Token // end of every window's prompt, known with the language
 	history  history
 	segments []transcript.Segment
 	stats    transcript.Stats
-	failures int     // windows in which the assistant could not draft
-	lastWord float64 // end of the last word, in seconds
+	failures atomic.Int32 // windows in which the assistant could not draft
+	lastWord float64      // end of the last word, in seconds
+	said     float64      // end of the last segment of independent windows
+	timed    float64      // end of its last word, before rules change it
 	proof    proof
 	meter    meter
 }
 
 func (t *Transcriber) newTranscription(name string, src source, w Watch) *transcription {
 	return &transcription{
-		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w,
+		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.windowFrames(),
 		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
 		history: newHistory(t.prompt), proof: newProof(),
 	}
@@ -68,13 +72,15 @@ func (r *transcription) run(ctx context.Context) error {
 		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
 	}
 	defer r.dropFirst()
-	r.meter.size = seconds(r.t.model.Dims.WindowFrames())
+	r.meter.size = seconds(r.frames)
 	if err := r.setLanguage(ctx); err != nil {
 		return err
 	}
 	r.progress()
-	limit := r.t.model.Dims.WindowFrames()
-	for size := r.at.next(limit); size > 0; size = r.at.next(limit) {
+	if r.t.opt.Chunked != nil {
+		return r.runChunked(ctx)
+	}
+	for size := r.at.next(r.frames); size > 0; size = r.at.next(r.frames) {
 		have, err := r.src.Reach(ctx, r.at.seek+size)
 		if err != nil {
 			return err
@@ -100,6 +106,9 @@ func (r *transcription) window(ctx context.Context, size int) (advance int, err 
 		return 0, err
 	}
 	defer w.close()
+	if err := r.hear(ctx, w); err != nil {
+		return 0, err
+	}
 	res, err := r.decode(ctx, w)
 	if err != nil {
 		return 0, err
@@ -122,7 +131,7 @@ func (r *transcription) finish(ctx context.Context, w window, res result, size i
 		pieces, advance = whole(tok, res.tokens, size), r.stuck(size)
 	}
 	// A vocabulary may have timestamps that lie behind a short window.
-	advance = min(advance, r.t.model.Dims.WindowFrames())
+	advance = min(advance, r.frames)
 	segments := r.segmentsOf(pieces, res)
 	if r.t.opt.WordTimestamps {
 		var dropped bool
@@ -144,14 +153,14 @@ func (r *transcription) stuck(size int) (advance int) {
 
 // encodeAt encodes the window at the cursor, with silence behind size frames.
 func (r *transcription) encodeAt(ctx context.Context, size int) (window, error) {
-	cutShort := r.at.seek+size < r.src.Frames() && size < r.t.model.Dims.WindowFrames()
+	cutShort := r.at.seek+size < r.src.Frames() && size < r.frames
 	if w := r.first; w != nil && r.at.seek == 0 && !cutShort {
 		r.first = nil
 		return w, nil // encoding it again would cost as much as decoding it
 	}
 	r.dropFirst()
 	began := time.Now()
-	mel, err := r.src.Window(ctx, r.at.seek)
+	mel, err := r.melAt(ctx, r.at.seek)
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +169,15 @@ func (r *transcription) encodeAt(ctx context.Context, size int) (window, error) 
 	}
 	r.stats.Seconds.Mel += time.Since(began).Seconds()
 	return r.encode(ctx, mel)
+}
+
+// melAt returns the window at a frame.
+func (r *transcription) melAt(ctx context.Context, frame int) (*audio.Mel, error) {
+	mel, err := r.src.Window(ctx, frame)
+	if err != nil {
+		return nil, err
+	}
+	return mel.First(r.frames), nil
 }
 
 // dropFirst closes the window that was encoded for its language alone.
@@ -203,50 +221,72 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 // left out of all others. The next clip tries it again.
 const maxFailures = 3
 
-// decode decodes w at rising temperatures until the gates let it pass, or the
-// temperatures are used up: then the last result is kept, as in upstream.
+// decode decodes the window at the cursor and counts the work.
 func (r *transcription) decode(ctx context.Context, w window) (result, error) {
-	o := r.session()
-	plain := r.failures >= maxFailures
-	var res result
-	for attempt, temperature := range r.t.opt.Temperatures {
+	res, tried, err := r.t.ladder(ctx, w, r.session(), r.failures.Load() >= maxFailures, r.decoding)
+	r.count(r.at.seek, tried, res.marks)
+	return res, err
+}
+
+// An attempt is a window decoded once.
+type attempt struct {
+	decoding
+	result  result
+	refused bool
+	took    time.Duration
+}
+
+// ladder decodes w at rising temperatures until the gates let it pass, or the
+// temperatures are used up: then the last result is kept, as in upstream. It calls step
+// with the number of tokens of an attempt so far.
+func (t *Transcriber) ladder(
+	ctx context.Context, w window, o decoder.SessionOptions, plain bool, step func(tokens int),
+) (res result, tried []attempt, err error) {
+	for i, temperature := range t.opt.Temperatures {
 		began := time.Now()
-		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), attempt
-		o.Search = r.t.search(temperature)
-		d, err := w.decode(ctx, o, plain, r.decoding)
+		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
+		o.Search = t.search(temperature)
+		d, err := w.decode(ctx, o, plain, step)
 		if err != nil {
-			return result{}, err
+			return res, tried, err
 		}
-		r.stats.Seconds.Decode += time.Since(began).Seconds()
-		rounds := r.stats.Drafts.Rounds
-		r.count(d)
+		a := attempt{decoding: d, took: time.Since(began)}
 		plain = plain || d.broken != nil
-		r.proof.add(r.at.seek, temperature, d)
-		res = judge(r.t.model.Tokenizer, d, temperature)
-		for i := range res.marks {
-			res.marks[i].Round += rounds
-		}
-		refused := r.t.gates.refuse(res)
-		r.log.Debug("decoded", "seek", r.at.seek, "temperature", temperature, "tokens", len(res.tokens),
-			"avg_logprob", res.logProb, "compression_ratio", res.compression, "no_speech_prob", res.noSpeech, "refused", refused)
-		if !refused {
+		a.result = judge(t.model.Tokenizer, d, temperature)
+		a.refused = t.gates.refuse(a.result)
+		res, tried = a.result, append(tried, a)
+		if !a.refused {
 			break
 		}
 	}
-	return res, nil
+	return res, tried, nil
 }
 
-// count adds a decoding to the statistics.
-func (r *transcription) count(d decoding) {
-	if d.broken != nil {
-		d.stats.Broken = d.broken.Error()
-		if r.failures++; r.failures == 1 {
-			r.log.Warn("decoding goes on without an assistant; the text is the same", "error", d.broken)
+// count adds the attempts at a window to the statistics and to the proof. Marks are of
+// the last attempt; their rounds become those of the transcript.
+func (r *transcription) count(seek int, tried []attempt, marks []transcript.Mark) {
+	for i, a := range tried {
+		rounds := r.stats.Drafts.Rounds
+		if a.broken != nil {
+			a.stats.Broken = a.broken.Error()
+			if r.failures.Add(1) == 1 {
+				r.log.Warn("decoding goes on without an assistant; the text is the same", "error", a.broken)
+			}
 		}
+		r.stats.Add(a.stats)
+		r.stats.Seconds.Decode += a.took.Seconds()
+		r.stats.Attempts++
+		r.stats.Tokens += len(a.choices)
+		r.proof.add(seek, a.result.temperature, a.decoding)
+		if i == len(tried)-1 {
+			for k := range marks {
+				marks[k].Round += rounds
+			}
+		}
+		r.log.Debug("decoded", "seek", seek, "temperature", a.result.temperature, "tokens", len(a.result.tokens),
+			"avg_logprob", a.result.logProb, "compression_ratio", a.result.compression,
+			"no_speech_prob", a.result.noSpeech, "refused", a.refused)
 	}
-	r.stats.Add(d.stats)
-	r.stats.Attempts++
-	r.stats.Tokens += len(d.choices)
 }
 
 // search says how many sequences are decoded at a temperature.
@@ -264,10 +304,15 @@ func (t *Transcriber) search(temperature float64) decoder.SearchOptions {
 
 // session says how to decode the window at the cursor.
 func (r *transcription) session() decoder.SessionOptions {
+	previous := r.history.shown(r.t.promptRoom(), r.t.opt.CarryInitialPrompt)
+	return r.sessionAt(r.at.seek, previous, r.t.startSequence(r.here.language), r.stats.Windows == 0)
+}
+
+// sessionAt says how to decode the window at a frame, which continues previous and
+// begins with start.
+func (r *transcription) sessionAt(seek int, previous, start []tokenizer.Token, first bool) decoder.SessionOptions {
 	room := r.t.promptRoom()
-	previous := r.history.shown(room, r.t.opt.CarryInitialPrompt)
-	start := r.start
-	if r.stats.Windows == 0 && len(r.t.prefix) > 0 {
+	if first && len(r.t.prefix) > 0 {
 		start = slices.Concat(start, r.t.prefix)
 	} else if hot := r.t.hot; len(hot) > 0 {
 		if n := room - len(hot); len(previous) > n {
@@ -281,7 +326,7 @@ func (r *transcription) session() decoder.SessionOptions {
 		Rules: r.t.rules,
 		Sampling: decoder.Sampling{
 			TopK: r.t.opt.TopK, TopP: share(r.t.opt.TopP),
-			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.at.seek,
+			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: seek,
 		},
 	}
 }
@@ -297,6 +342,7 @@ func share(v float64) float32 {
 // segmentsOf makes segments of the pieces of res.tokens.
 func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segment {
 	offset := seconds(r.at.seek)
+	language, probability := r.spoken(r.here)
 	segments := make([]transcript.Segment, len(pieces))
 	accepted, marks := res.accepted, res.marks
 	if !r.t.opt.MarkAccepted {
@@ -308,6 +354,7 @@ func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segm
 			Text: r.t.model.Tokenizer.Decode(p.tokens), Tokens: p.tokens,
 			Temperature: res.temperature, AvgLogProb: res.logProb,
 			CompressionRatio: res.compression, NoSpeechProb: res.noSpeech,
+			Language: language, LanguageProbability: probability,
 		}
 		if len(accepted) > 0 {
 			s.Accepted, accepted = accepted[:len(p.tokens)], accepted[len(p.tokens):]

@@ -27,7 +27,8 @@ type wordQuery struct {
 	text     []tokenizer.Token
 	language string
 	heads    []decoder.Head
-	frames   int // of the window that count
+	frames   int  // of the window that count
+	tokens   bool // every token is a word
 }
 
 // findWords gives the segments of a window their words. It returns the segments to keep
@@ -42,7 +43,7 @@ func (r *transcription) findWords(ctx context.Context, w window, segments []tran
 		text = append(text, textOf(r.t.model.Tokenizer, s.Tokens)...)
 	}
 	times, err := w.words(ctx, wordQuery{
-		start: r.t.startOf(r.language), text: text, language: r.language.Code,
+		start: r.t.startOf(r.here.language), text: text, language: r.here.language.Code,
 		heads: r.t.heads, frames: size,
 	})
 	if err != nil {
@@ -56,7 +57,7 @@ func (r *transcription) findWords(ctx context.Context, w window, segments []tran
 	end, any := lastWordEnd(segments)
 	if limit := r.t.opt.HallucinationSilence; !endsInSingle(r.t.model.Tokenizer, res.tokens) && any && end > begin {
 		next = frameCount(end)
-		if limit > 0 && !(seconds(seek+r.t.model.Dims.WindowFrames())-end > limit) {
+		if limit > 0 && !(seconds(seek+r.frames)-end > limit) {
 			next = seek + size
 		}
 	}
@@ -80,7 +81,7 @@ func (r *transcription) findWords(ctx context.Context, w window, segments []tran
 func (r *transcription) place(size int) place {
 	return place{
 		seek: r.at.seek, begin: seconds(r.at.seek),
-		end:        seconds(r.at.seek + r.t.model.Dims.WindowFrames()),
+		end:        seconds(r.at.seek + r.frames),
 		soundEnd:   seconds(r.at.seek) + seconds(size),
 		lastSpeech: r.lastWord, clip: seconds(r.src.Frames()),
 	}

@@ -203,6 +203,18 @@ type Seconds struct {
 	Total   float64 `json:"total"`
 }
 
+// ShareDecode scales the times of decoding and of finding words down to what is left of
+// wall. Windows that do so at the same time each count the whole of it, waiting included.
+func (s *Seconds) ShareDecode(wall float64) {
+	left, all := max(0, wall-s.Mel-s.Encode-s.CrossKV), s.Decode+s.Words
+	if all > left {
+		share := left / all
+		for _, t := range []*float64{&s.Decode, &s.Draft, &s.Verify, &s.Rules, &s.Words} {
+			*t *= share
+		}
+	}
+}
+
 // Add adds the times of o.
 func (s *Seconds) Add(o Seconds) {
 	s.Mel += o.Mel

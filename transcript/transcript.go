@@ -71,7 +71,7 @@ type Segment struct {
 	Start  float64           `json:"start"` // s
 	End    float64           `json:"end"`   // s
 	Text   string            `json:"text"`
-	Tokens []tokenizer.Token `json:"tokens"` // timestamps included
+	Tokens []tokenizer.Token `json:"tokens"` // timestamps included, except where windows overlap
 
 	// Words are the words of Text with their times; nil unless asked for.
 	Words []Word `json:"words,omitzero"`
@@ -83,7 +83,14 @@ type Segment struct {
 	// Marks say for each token which round chose it, where Accepted is asked for.
 	Marks []Mark `json:"-"`
 
-	// The fields below are those of the window: all its segments have the same.
+	// The language, where every window has its own (transcribe.Options.Multilingual).
+	// Upstream has no such fields.
+
+	Language            string  `json:"language,omitempty"`             // with --multilingual: the code that was detected in the window
+	LanguageProbability float64 `json:"language_probability,omitempty"` // of Language
+
+	// The fields below are those of the window: all its segments have the same. Where
+	// windows overlap, they are those of the window that the first token is from.
 
 	Temperature      float64 `json:"temperature"`       // of the attempt that stands
 	AvgLogProb       float64 `json:"avg_logprob"`       // natural logarithm, mean of all tokens and end-of-text

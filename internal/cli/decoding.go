@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,11 @@ type decodingFlags struct {
 	suppress  tokenList
 	vad       vadFlags
 
+	context audioContext
+	forbid  string // expression
+	chunked bool
+	chunks  transcribe.ChunkOptions
+
 	hallucination number
 	spans         spanList
 	offset        float64
@@ -46,6 +52,7 @@ func newDecodingFlags() decodingFlags {
 		initial:   number{value: d.MaxInitialTimestamp},
 		vad:       newVADFlags(),
 		penalty:   number{off: true},
+		chunks:    transcribe.ChunkOptions{Windows: 8},
 		opt:       transcribe.Options{PrependPunctuations: d.PrependPunctuations, AppendPunctuations: d.AppendPunctuations},
 
 		hallucination: number{off: true},
@@ -55,6 +62,7 @@ func newDecodingFlags() decodingFlags {
 // registerLanguage adds the flags that most users need.
 func (d *decodingFlags) registerLanguage(f *pflag.FlagSet) {
 	f.StringVarP(&d.opt.Language, "language", "l", "", "spoken `language`, as en or English (default auto: detect it)")
+	f.BoolVar(&d.opt.Multilingual, "multilingual", false, "detect the language of every window anew; JSON says which in each segment")
 	f.StringVar(&d.task, "task", "transcribe", "transcribe, or translate to English")
 }
 
@@ -73,6 +81,7 @@ func (d *decodingFlags) registerText(f *pflag.FlagSet) {
 	f.Var(&d.hallucination, "hallucination-silence-threshold", "with --word-timestamps, skip silences of more `seconds` than this around likely hallucinations, or none")
 	f.BoolVar(&d.opt.WithoutTimestamps, "without-timestamps", false, "decode text only; a window is then one segment")
 	f.Var(&d.initial, "max-initial-timestamp", "latest start of a window's first segment in seconds, or none")
+	f.Var(&d.context, "audio-context", "positions of 20 ms that the encoder hears of a window, or fit: as many as a short file needs. Sooner for short files, and not the same text: models were trained with 30 s. all means the model's")
 	f.StringVar(&d.pad, "pad", "audio", "what follows the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)")
 }
 
@@ -87,6 +96,7 @@ func (d *decodingFlags) registerQuality(f *pflag.FlagSet) {
 	f.Var(&d.logProb, "logprob-threshold", "a window fails if its mean log-probability is lower, or none")
 	f.Var(&d.noSpeech, "no-speech-threshold", "skip a window whose no-speech probability is higher, unless its mean log-probability is above --logprob-threshold, or none")
 	f.Var(&d.suppress, "suppress-tokens", "token ids that are never chosen, between commas; -1 means marks that are not spoken, auto the model's own list")
+	f.StringVar(&d.forbid, "suppress-expression", "", "regular `expression`: text tokens that it matches from end to end, space before a word included, are never chosen. ' ?[0-9]+' has numbers spelled")
 	f.Var((*factor)(&d.opt.Repetition.Penalty), "repetition-penalty", "`factor` that makes tokens less likely that came before, prompt included; 0 or 1 for none")
 	f.IntVar(&d.opt.Repetition.NoRepeat, "no-repeat-ngram-size", 0, "`length` of token runs that may not occur twice in a window, prompt included; 0 for any")
 	f.IntVar(&d.opt.Repetition.MinTokens, "min-new-tokens", 0, "`number` of tokens, timestamps included, before a window's text may end")
@@ -95,9 +105,18 @@ func (d *decodingFlags) registerQuality(f *pflag.FlagSet) {
 	f.Uint64Var(&d.opt.Seed, "seed", 0, "`number` that seeds sampling above temperature 0")
 }
 
+// registerChunks adds the flags of independent windows.
+func (d *decodingFlags) registerChunks(f *pflag.FlagSet) {
+	f.BoolVar(&d.chunked, "chunked", false, "decode overlapping windows independently, several at the same time, and merge their text: sooner for long sound, without the text before each window")
+	f.Float64Var(&d.chunks.Length, "chunk-length", 0, "with --chunked, `seconds` of a window; 0 means the model's, 30")
+	f.Float64Var(&d.chunks.Stride, "chunk-stride", 0, "with --chunked, `seconds` at either end of a window that its neighbours hear too; 0 means a sixth of the length")
+	f.IntVar(&d.chunks.Windows, "chunk-batch", 8, "with --chunked, `number` of windows of a file to decode at the same time; each needs memory. The text does not depend on it")
+}
+
 func (d *decodingFlags) complete(c *cobra.Command) {
 	completeValues(c, "task", "transcribe", "translate")
 	completeValues(c, "pad", "audio", "mel")
+	completeValues(c, "audio-context", "all", "fit")
 }
 
 // completeValues offers the values of a flag to the shell.
@@ -117,7 +136,7 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 		return o, usagef("--pad %q: want audio or mel", d.pad)
 	}
 	o.Log = log
-	o.Task = transcribe.Task(d.task)
+	o.Task, o.AudioContext = transcribe.Task(d.task), int(d.context)
 	o.ForgetPrevious = !d.condition
 	if strings.EqualFold(o.Language, "auto") {
 		o.Language = "" // detect it
@@ -137,6 +156,9 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 	if !d.penalty.off {
 		o.LengthPenalty = &d.penalty.value
 	}
+	if err := d.setChunks(&o); err != nil {
+		return o, err
+	}
 	if d.suppress.set {
 		o.SuppressTokens = d.suppress.tokens
 	}
@@ -146,8 +168,29 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 	if o.VAD != nil && o.Spans != nil {
 		return o, usagef("--vad: cannot be combined with --clip-timestamps")
 	}
+	if d.forbid != "" {
+		if o.SuppressExpression, err = regexp.Compile(d.forbid); err != nil {
+			return o, usagef("--suppress-expression: %v", err)
+		}
+	}
 	o.Temperatures, err = temperatures(d.first, d.increment)
 	return o, err
+}
+
+// setChunks asks for independent windows if --chunked does.
+func (d *decodingFlags) setChunks(o *transcribe.Options) error {
+	c := d.chunks
+	switch {
+	case d.chunked && (c.Windows < 1 || c.Windows > transcribe.MaxChunkWindows):
+		return usagef("--chunk-batch %d: must be from 1 to %d", c.Windows, transcribe.MaxChunkWindows)
+	case d.chunked:
+		o.Chunked = &c
+	case c.Length != 0:
+		return usagef("--chunk-length needs --chunked")
+	case c.Stride != 0:
+		return usagef("--chunk-stride needs --chunked")
+	}
+	return nil
 }
 
 // parts returns the parts to transcribe; nil means all.
@@ -180,6 +223,8 @@ var flagOf = map[string]string{
 	"BeamSize": "beam-size", "Patience": "patience", "BestOf": "best-of", "LengthPenalty": "length-penalty",
 	"Prefix": "prefix", "Hotwords": "hotwords", "WordTimestamps": "word-timestamps",
 	"HallucinationSilence": "hallucination-silence-threshold",
+	"Multilingual":         "multilingual", "AudioContext": "audio-context", "SuppressExpression": "suppress-expression",
+	"Chunked": "chunked", "Chunked.Length": "chunk-length", "Chunked.Stride": "chunk-stride", "Chunked.Windows": "chunk-batch",
 }
 
 // inFlag turns an unusable option into an error of its flag.

@@ -92,6 +92,7 @@ func addDecoding(c *cobra.Command, m *modelFlags, s *soundFlags, d *decodingFlag
 		flagGroup{inputFlags, d.vad.register},
 		flagGroup{textFlags, d.registerText},
 		flagGroup{qualityFlags, d.registerQuality},
+		flagGroup{speedFlags, d.registerChunks},
 	)...)
 }
 

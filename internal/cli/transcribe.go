@@ -98,6 +98,7 @@ func transcribeCommand(e env) *cobra.Command {
 	))
 	drafts := addFlags(c,
 		flagGroup{speedFlags, t.model.registerSpeed},
+		flagGroup{speedFlags, t.decoding.registerChunks},
 		flagGroup{speedFlags, t.registerSpeed},
 		flagGroup{draftFlags, t.model.assistant.register},
 		flagGroup{logFlagGroup, t.log.register},

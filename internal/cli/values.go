@@ -107,6 +107,38 @@ func (l *tokenList) Set(s string) error {
 
 func (l *tokenList) Type() string { return "ids" }
 
+// audioContext is a flag for the positions that the encoder hears.
+type audioContext int
+
+func (a *audioContext) String() string {
+	switch *a {
+	case 0:
+		return "all"
+	case transcribe.FitAudioContext:
+		return "fit"
+	}
+	return strconv.Itoa(int(*a))
+}
+
+func (a *audioContext) Set(s string) error {
+	switch s {
+	case "all":
+		*a = 0
+		return nil
+	case "fit":
+		*a = transcribe.FitAudioContext
+		return nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return fmt.Errorf("want a number of positions from 1, fit or all, got %q", s)
+	}
+	*a = audioContext(n)
+	return nil
+}
+
+func (a *audioContext) Type() string { return "positions" }
+
 // spanList is a flag for the parts of the audio to read.
 type spanList []transcribe.Span
 
