@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,14 +38,22 @@ type LoadOptions struct {
 	Precision precision.Precision
 
 	// Shortlist is how many text tokens the assistant may draft, the lowest ids;
-	// special tokens and timestamps come on top. 0 means all. Output does not depend
-	// on it. Of what Whisper writes in English, 20,000 are 92 %, 30,000 are 96 %.
+	// special tokens and timestamps come on top. 0 means those that its file
+	// shortlist.json lists, or all. Output does not depend on it. Of what Whisper
+	// writes in English, the lowest 20,000 are 92 %, 30,000 are 96 %.
 	Shortlist int
 }
 
-// decoder reads the decoder of c, which has what like holds already.
-func (o LoadOptions) decoder(c *model.Checkpoint, eot Token, like *decoder.Decoder) (*decoder.Decoder, error) {
-	list := shortlist(o.Shortlist, eot, c.Dims.Vocab)
+// shortlistFile is a file of an assistant that has a shortlist: JSON, the ids that it may
+// draft, ascending.
+const shortlistFile = "shortlist.json"
+
+// decoder reads the decoder of c, which has what like holds already, with the shortlist
+// that was asked for, or else with list.
+func (o LoadOptions) decoder(c *model.Checkpoint, eot Token, like *decoder.Decoder, list []Token) (*decoder.Decoder, error) {
+	if o.Shortlist > 0 {
+		list = shortlist(o.Shortlist, eot, c.Dims.Vocab)
+	}
 	return decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision, Shortlist: list, Like: like})
 }
 
@@ -62,6 +71,25 @@ func shortlist(n int, eot Token, vocab int) []Token {
 		list = append(list, id)
 	}
 	return list
+}
+
+// ownShortlist reads the shortlist that c has; nil if it has none.
+func ownShortlist(c *model.Checkpoint) ([]Token, error) {
+	b, err := fs.ReadFile(c.FS(), shortlistFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []Token
+	if err == nil {
+		err = json.Unmarshal(b, &list)
+	}
+	if err == nil && (len(list) == 0 || !slices.IsSorted(list) || list[0] < 0 || int(list[len(list)-1]) >= c.Dims.Vocab) {
+		err = fmt.Errorf("got %d ids, want one or more, ascending, from 0 to %d; get the file anew", len(list), c.Dims.Vocab-1)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", c.Name, shortlistFile, err)
+	}
+	return list, nil
 }
 
 // A MismatchError reports an assistant that cannot draft for a target.
@@ -87,8 +115,15 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Name: c.Name, EOT: t.Tokenizer.EOT}
-	var err error
-	if m.Decoder, err = o.decoder(c, m.EOT, nil); err != nil {
+	list, err := ownShortlist(c)
+	if err != nil {
+		return nil, err
+	}
+	both, like, err := tables(c, t)
+	if err != nil {
+		return nil, err
+	}
+	if m.Decoder, err = o.decoder(both, m.EOT, like, list); err != nil {
 		return nil, err
 	}
 	shares, err := sharesEncoder(c, t.Checkpoint)
@@ -107,7 +142,7 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() && shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
 		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
 	}
-	d, err := o.decoder(t.Checkpoint, eot, t.Decoder)
+	d, err := o.decoder(t.Checkpoint, eot, t.Decoder, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +174,21 @@ func fits(c *model.Checkpoint, t Target) error {
 		return err
 	}
 	return sameTokens(c, t)
+}
+
+// tables returns c with the target's tables of tokens and positions, and a decoder that
+// holds them, if c has none of its own; else c.
+func tables(c *model.Checkpoint, t Target) (*model.Checkpoint, *decoder.Decoder, error) {
+	both := c.Beside(t.Checkpoint)
+	if both == c {
+		return c, nil, nil
+	}
+	got, want := [2]int{c.Dims.TextPositions, c.Dims.TextWidth}, [2]int{t.Checkpoint.Dims.TextPositions, t.Checkpoint.Dims.TextWidth}
+	if got != want {
+		return nil, nil, &MismatchError{c.Name, t.Checkpoint.Name, "text positions and width", fmt.Sprint(got), fmt.Sprint(want),
+			"it has no tables of tokens and positions of its own, so it must be distilled from this target"}
+	}
+	return both, t.Decoder, nil
 }
 
 // sameIDs compares the special ids and languages that both checkpoints state.

@@ -74,6 +74,9 @@ type Model struct {
 // StepBytes returns what a step of Decoder reads.
 func (m *Model) StepBytes() int64 { return m.Decoder.StepBytes(0) }
 
+// ReadsStates reports whether the target's sessions must keep their states for it.
+func (m *Model) ReadsStates() bool { return m.Decoder.ReadsStates() }
+
 // Listen puts off encoding until the first draft.
 func (m *Model) Listen(w Window) Listener { return &modelListener{m: m, w: w} }
 

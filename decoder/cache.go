@@ -89,7 +89,8 @@ type Stream struct {
 	d      *Decoder
 	cross  *Cross
 	layers []cache
-	length int // tokens that have been through the network
+	length int     // tokens that have been through the network
+	states *States // see SessionOptions; or nil
 
 	traffic Traffic // of its rows
 }
@@ -101,7 +102,7 @@ func (d *Decoder) NewStream(c *Cross) *Stream {
 		m := d.dims
 		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.TextPositions, d.precision.Cache)}
 	}
-	s.cross, s.length, s.traffic = c, 0, Traffic{}
+	s.cross, s.length, s.states, s.traffic = c, 0, nil, Traffic{}
 	return s
 }
 

@@ -45,6 +45,7 @@ type Decoder struct {
 	positions []float32 // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
+	states    layer.Linear // of the target's states; see States. No matrix: it reads none
 	work      spares[*work]
 	streams   spares[*Stream]
 	crosses   spares[*Cross]
@@ -98,6 +99,11 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 		d.blocks[i] = loadBlock(l, fmt.Sprintf("decoder.layers.%d.", i), m)
 	}
 	d.norm = l.Norm("decoder.layer_norm", m.TextWidth)
+	if c.Has(model.StatesName) {
+		d.states = layer.Linear{
+			W: l.Matrix(m.TextWidth, m.TextWidth, model.StatesName), Bias: make([]float32, m.TextWidth), Watch: l.Watch(model.StatesName),
+		}
+	}
 	return d, l.Read()
 }
 
@@ -125,7 +131,7 @@ func (d *Decoder) Dims() model.Dims { return d.dims }
 func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	return &Decoder{
 		dims: d.dims, pool: p, precision: d.precision, embed: d.embed, head: d.head, shortlist: d.shortlist,
-		positions: d.positions, blocks: d.blocks, norm: d.norm,
+		positions: d.positions, blocks: d.blocks, norm: d.norm, states: d.states,
 	}
 }
 
@@ -134,6 +140,9 @@ func (d *Decoder) Bytes() int64 {
 	n := d.embed.Bytes() + 4*int64(len(d.positions)) + d.norm.Bytes()
 	if d.head != d.embed {
 		n += d.head.Bytes()
+	}
+	if d.ReadsStates() {
+		n += d.states.Bytes()
 	}
 	for _, b := range d.blocks {
 		n += b.norm1.Bytes() + b.norm2.Bytes() + b.norm3.Bytes()

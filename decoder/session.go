@@ -46,6 +46,11 @@ type SessionOptions struct {
 	// Search is for Decoder.Search; a Session has one sequence.
 	Search SearchOptions
 
+	// States are where the states of all positions are kept, for an assistant that was
+	// trained on them (see Decoder.ReadsStates), and where that finds them. Nil means
+	// nowhere.
+	States *States
+
 	// Stepper runs the rows. Nil means the decoder, at once.
 	Stepper Stepper
 }
@@ -81,10 +86,12 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 	// Room for every position and a draft behind the last, so that no round
 	// allocates.
 	tokens := make([]tokenizer.Token, 0, 2*d.dims.TextPositions)
-	return &Session{
+	s := &Session{
 		d: d, o: o, pick: o.Sampling.chooser(), stream: d.NewStream(c),
 		tokens: append(tokens, o.Prompt...),
-	}, nil
+	}
+	s.stream.states = o.States
+	return s, nil
 }
 
 // Close returns the session's memory; it must not be used after.
@@ -216,10 +223,11 @@ func (s *Session) Len() int { return len(s.tokens) }
 
 // Rewrite makes the session hold its first n tokens and then tail, whatever was
 // committed behind them. It is for a drafting session, whose guesses give way to
-// what the target chose; it keeps what the cache and the new tokens share.
+// what the target chose; it keeps what the cache and the new tokens share, unless the
+// target's states, which are better than those it drafted with, are there by now.
 func (s *Session) Rewrite(n int, tail []tokenizer.Token) {
 	same := 0
-	for same < len(tail) && n+same < len(s.tokens) && tail[same] == s.tokens[n+same] {
+	for !s.d.ReadsStates() && same < len(tail) && n+same < len(s.tokens) && tail[same] == s.tokens[n+same] {
 		same++
 	}
 	s.stream.Cut(n + same)

@@ -63,6 +63,7 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 	defer d.work.put(w)
 	w.keep = a
 	d.embedRows(w.x, rows)
+	d.addStates(w.x, w.y, rows)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -75,6 +76,7 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 	if err := d.finite(logits, rows); err != nil {
 		return fmt.Errorf("%w: %s", err, d.blame(w, rows))
 	}
+	d.keepStates(w.y, rows)
 	for _, r := range rows {
 		r.Stream.length = r.Position + 1
 	}
@@ -198,6 +200,9 @@ func (d *Decoder) blame(w *work, rows []Row) string {
 	finite := func() bool { return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 }) }
 	if d.embedRows(w.x, rows); !finite() {
 		return "the embedding of a token or a position is not finite; the weights are broken"
+	}
+	if d.addStates(w.x, w.y, rows); !finite() {
+		return "what comes of the target's states is not finite; the weights are broken"
 	}
 	for layer := range d.blocks {
 		if d.blocks[layer].apply(d, w, layer, rows); !finite() {

@@ -20,7 +20,13 @@ import (
 const (
 	headName  = "proj_out.weight"
 	embedName = "decoder.embed_tokens.weight"
+
+	positionsName = "decoder.embed_positions.weight"
 )
+
+// StatesName is the weight, [width][width], that an assistant has which reads the states
+// of its target's decoder.
+const StatesName = "decoder.embed_states.weight"
 
 // A Checkpoint is an open model: its sizes, its settings, and its weights by
 // name. It is immutable and safe for concurrent use. Its tensors are views of
@@ -40,12 +46,15 @@ type Checkpoint struct {
 	fsys  fs.FS
 	tied  bool
 	store *store
+
+	tables *Checkpoint // whose tables of tokens and positions these are; nil: its own
 }
 
 // Open opens a checkpoint: a directory, or a file of openai/whisper or of
 // whisper.cpp; see the package's documentation. All weights of the network are checked to
 // be there in the right shape; the encoder's may be absent altogether, as in an
-// assistant that shares the encoder of its target. ctx also ends the later reading
+// assistant that shares the encoder of its target, and then the tables of tokens and
+// positions, too: see [Checkpoint.Beside]. ctx also ends the later reading
 // of weights, as [Checkpoint.WithContext] does.
 //
 // The error is a *[TensorError], a *[ConfigError], or wraps [ErrNotCheckpoint],
@@ -146,6 +155,10 @@ func (c *Checkpoint) Err() error { return c.ctx.Err() }
 // was opened, or could not be read: weights are views of mapped files, and a page
 // that is not there would end the program.
 func (c *Checkpoint) Reading(do func() error) error {
+	if c.tables != nil {
+		own := do
+		do = func() error { return c.tables.Reading(own) }
+	}
 	if err := weights.Guard(c.store.files, do); err != nil {
 		return err
 	}
@@ -213,10 +226,16 @@ func (c *Checkpoint) check() error {
 			return err
 		}
 	}
-	if err := c.checkAll(c.Dims.DecoderWeights()); err != nil {
-		return err
+	lacks := c.lacksTables()
+	for name, shape := range c.Dims.DecoderWeights() {
+		if lacks && isTable(name) {
+			continue
+		}
+		if _, err := c.Weight(name, shape...); err != nil {
+			return err
+		}
 	}
-	if err := c.checkLayers(); err != nil {
+	if err := c.checkLayers(); err != nil || lacks {
 		return err
 	}
 	_, err := c.Weight(headName, c.Dims.Vocab, c.Dims.TextWidth)
@@ -241,6 +260,25 @@ func (c *Checkpoint) checkLayers() error {
 	return nil
 }
 
+// lacksTables reports whether c is an assistant that leaves the tables of tokens and
+// positions to its target as well.
+func (c *Checkpoint) lacksTables() bool {
+	return c.Has("decoder.layers.") && !c.Has("encoder.") && !c.Has(embedName) && !c.Has(positionsName) && !slices.Contains(c.store.order, headName)
+}
+
+func isTable(name string) bool { return name == embedName || name == positionsName }
+
+// Beside returns c with its target's tables of tokens and positions, if c, an
+// assistant, has none of its own. Their shapes are the target's. Both must stay open.
+func (c *Checkpoint) Beside(target *Checkpoint) *Checkpoint {
+	if !c.lacksTables() {
+		return c
+	}
+	with := *c
+	with.tables = target
+	return &with
+}
+
 func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {
 	for name, shape := range weights {
 		if _, err := c.Weight(name, shape...); err != nil {
@@ -255,7 +293,11 @@ func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {
 // the weight's. "proj_out.weight", the vocabulary head, is the token embedding
 // unless the checkpoint unties them. The error is a *[TensorError].
 func (c *Checkpoint) Weight(name string, shape ...int) (Weight, error) {
-	return c.store.get(c.key(name), shape)
+	key := c.key(name)
+	if c.tables != nil && isTable(key) {
+		return c.tables.Weight(key, shape...)
+	}
+	return c.store.get(key, shape)
 }
 
 // Tensor returns all values of a weight, see Weight.

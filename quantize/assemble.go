@@ -20,14 +20,12 @@ const quantMethod = "verity"
 
 // layers returns what is known of all weights, in the order of the network.
 func (r *run) layers() (all []Layer) {
-	add := func(name string, _ []int) bool {
+	r.weights(func(name string, _ []int) bool {
 		if l, ok := r.journal.has(name); ok {
 			all = append(all, l)
 		}
 		return true
-	}
-	r.from.Dims.EncoderWeights()(add)
-	r.from.Dims.DecoderWeights()(add)
+	})
 	return all
 }
 
@@ -140,7 +138,7 @@ func (p patient) Write(b []byte) (int, error) {
 func copyFiles(from fs.FS, dir string) error {
 	for _, name := range []string{
 		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json", "tokenizer_config.json",
-		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
+		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json", "shortlist.json",
 	} {
 		b, err := fs.ReadFile(from, name)
 		if errors.Is(err, fs.ErrNotExist) {

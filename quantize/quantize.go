@@ -157,14 +157,27 @@ func (r *run) plan(body, head quant.Format) error {
 		r.todo = append(r.todo, t)
 		return true
 	}
-	if r.from.Has("encoder.") {
-		r.from.Dims.EncoderWeights()(add)
-	}
-	r.from.Dims.DecoderWeights()(add)
+	r.weights(add)
 	if r.total == 0 {
 		return fmt.Errorf("%s: no matrix has rows of whole groups of %d weights", r.from.Name, quant.Group)
 	}
 	return nil
+}
+
+// weights yields the name and shape of every weight that the checkpoint has of its
+// network, in the order of that. An assistant may lack the encoder and the tables.
+func (r *run) weights(yield func(name string, shape []int) bool) {
+	if r.from.Has("encoder.") {
+		r.from.Dims.EncoderWeights()(yield)
+	}
+	for name, shape := range r.from.Dims.DecoderWeights() {
+		if r.from.Has(name) && !yield(name, shape) {
+			return
+		}
+	}
+	if r.from.Has(model.StatesName) {
+		yield(model.StatesName, []int{r.from.Dims.TextWidth, r.from.Dims.TextWidth})
+	}
 }
 
 // packable reports whether a weight is put into fewer bits.

@@ -73,6 +73,9 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 	if o.Search.Size() > 1 {
 		return w.search(ctx, o)
 	}
+	if a, ok := w.assistant.(interface{ ReadsStates() bool }); ok && a.ReadsStates() && !plain {
+		o.States = w.decoder.NewStates()
+	}
 	s, err := w.decoder.NewSession(w.cross, o)
 	if err != nil {
 		return decoding{}, err
