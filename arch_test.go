@@ -27,7 +27,7 @@ var formats = []string{"internal/ctranslate2", "internal/ggml", "internal/safete
 var plan = map[string]room{
 	".": {"the façade for library users: one call for a model, one for a transcript", []string{"audio", "model", "model/hub", "precision", "transcribe", "transcript"}},
 
-	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend"}},
+	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend", "internal/kernel", "internal/tensor", "precision"}},
 	"tokenizer":  {"text and tokens; stands beside the pipeline", []string{"internal/sniff"}},
 	"model":      {"a file or directory becomes named weights; no arithmetic", append(formats, "internal/frontend", "internal/quant", "internal/tensor")},
 	"vad":        {"which parts of a clip hold speech, by a small network of its own", []string{"audio", "internal/kernel"}},

@@ -125,11 +125,21 @@ func (l *Live) have() int64 { return l.first + int64(len(l.tops)) }
 // follows, as in a Spectrogram.
 func (l *Live) analyze() {
 	fits := l.ended && l.opt.Pad == PadAudio && l.n <= int64(l.opt.Window)*HopLength
-	row := make([]float32, l.opt.Bins)
+	take := func() {
+		for row, top := range l.an.frames() {
+			t := l.have()
+			if fits && t >= int64(l.opt.Window) {
+				top = logFloor // a Spectrogram does not count it either
+			}
+			l.logs = append(l.logs, row...)
+			l.tops = append(l.tops, max(top, l.top(t-1)))
+		}
+	}
 	var x frameSamples
 	for t := l.have(); ; t++ {
 		switch {
 		case !l.ended && frameStart(t)+WindowSize > l.n, l.ended && t >= soundFrames(l.n):
+			take()
 			return
 		}
 		drop := min(max(frameStart(t), 0)-l.base, int64(len(l.buf)))
@@ -142,12 +152,9 @@ func (l *Live) analyze() {
 		case frameStart(t) < 0:
 			x.reflect(t, frameStart(t)+WindowSize)
 		}
-		top := l.an.frame(row, &x)
-		if fits && t >= int64(l.opt.Window) {
-			top = logFloor // a Spectrogram does not count it either
+		if l.an.add(&x); l.an.full() {
+			take()
 		}
-		l.logs = append(l.logs, row...)
-		l.tops = append(l.tops, max(top, l.top(t-1)))
 	}
 }
 

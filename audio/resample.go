@@ -32,7 +32,7 @@ type resampler struct {
 	src      mono
 	up, down int
 	half     int // coefficients on either side of the output's place
-	h        *kernel
+	h        *lowPass
 	rows     []float32 // [up][2·half], or one row if that were too many
 	row      int       // phase of that one row, -1 if none
 	scratch  []float64 // a row in the making
@@ -50,7 +50,7 @@ func newResampler(src mono) *resampler {
 	r := &resampler{src: src, up: SampleRate / g, down: src.rate() / g}
 	edge := sincRolloff * min(1, float64(r.up)/float64(r.down))
 	r.half = int(math.Ceil(sincZeros / edge))
-	r.h = newKernel(edge)
+	r.h = newLowPass(edge)
 	taps := 2 * r.half
 	r.scratch = make([]float64, taps)
 	if r.up*taps <= maxRows {
@@ -180,23 +180,23 @@ func dot(row, x []float32) float32 {
 	return (a + b) + (c + d)
 }
 
-// A kernel is the right half of the windowed sinc, tabulated.
-type kernel struct {
+// A lowPass is the right half of the windowed sinc, tabulated.
+type lowPass struct {
 	perInput float64 // table steps per input sample
 	table    []float64
 }
 
-// kernelSteps is how many table steps there are between zero crossings of the
+// tableSteps is how many table steps there are between zero crossings of the
 // sinc. Cubic interpolation errs by 3/128·(π/256)⁴ of the peak, -186 dB.
-const kernelSteps = 256
+const tableSteps = 256
 
-// newKernel tabulates h(t) = edge·sinc(edge·t)·kaiser(edge·t/sincZeros); edge is
+// newLowPass tabulates h(t) = edge·sinc(edge·t)·kaiser(edge·t/sincZeros); edge is
 // the cut-off over the input's Nyquist frequency.
-func newKernel(edge float64) *kernel {
-	k := &kernel{perInput: kernelSteps * edge, table: make([]float64, sincZeros*kernelSteps+3)}
+func newLowPass(edge float64) *lowPass {
+	k := &lowPass{perInput: tableSteps * edge, table: make([]float64, sincZeros*tableSteps+3)}
 	norm := bessel0(kaiserBeta)
-	for i := range sincZeros * kernelSteps {
-		u := float64(i) / kernelSteps // in zero crossings
+	for i := range sincZeros * tableSteps {
+		u := float64(i) / tableSteps // in zero crossings
 		sinc := 1.0
 		if i > 0 {
 			sinc = math.Sin(math.Pi*u) / (math.Pi * u)
@@ -208,7 +208,7 @@ func newKernel(edge float64) *kernel {
 }
 
 // at returns h(t) by Lagrange interpolation over four entries.
-func (k *kernel) at(t float64) float64 {
+func (k *lowPass) at(t float64) float64 {
 	u := math.Abs(t) * k.perInput
 	i := int(u)
 	if i+2 >= len(k.table) {

@@ -80,12 +80,17 @@ const headFrames = 30000
 // A Spectrogram reads its clip, which nobody else may read meanwhile, and must
 // not be used concurrently.
 type Spectrogram struct {
-	opt    Options
-	in     framer
-	an     *analyzer
-	hash   uint64
-	top    float32   // file-wide maximum of the logarithms
-	head   []float32 // logarithms of the first frames, [frame][Bins]
+	opt  Options
+	in   framer
+	an   *analyzer
+	hash uint64
+	top  float32   // file-wide maximum of the logarithms
+	head []float32 // logarithms of the first frames, [frame][Bins]
+
+	// Of the block that the first pass is at: whether its frames stay in head, and
+	// count for the maximum.
+	kept, counted bool
+
 	recent []float32 // logarithms of the last window's frames
 	first  int64     // frame number of recent
 }
@@ -120,25 +125,36 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 	if err := s.in.rewind(); err != nil {
 		return err
 	}
-	bins := s.opt.Bins
-	row := make([]float32, bins)
 	var x frameSamples
 	for t := int64(0); ; t++ {
 		if err := s.in.frame(ctx, t, &x); err != nil {
 			return err
 		}
 		if s.in.ended && t >= soundFrames(s.in.n) {
+			s.take()
 			return nil
 		}
-		keep := t < headFrames
-		if !keep && s.an.below(&x, math.Pow(10, float64(s.top)-1e-6)) {
+		if t == headFrames || t == int64(s.opt.Window) {
+			s.take() // a block is of one kind
+		}
+		if t >= headFrames && s.an.below(&x, math.Pow(10, float64(s.top)-1e-6)) {
 			continue
 		}
-		top := s.an.frame(row, &x)
-		if keep {
+		s.an.add(&x)
+		s.kept, s.counted = t < headFrames, !s.in.mirrored() || t < int64(s.opt.Window)
+		if s.an.full() {
+			s.take()
+		}
+	}
+}
+
+// take ends a block of the first pass.
+func (s *Spectrogram) take() {
+	for row, top := range s.an.frames() {
+		if s.kept {
 			s.head = append(s.head, row...)
 		}
-		if !s.in.mirrored() || t < int64(s.opt.Window) {
+		if s.counted {
 			s.top = max(s.top, top)
 		}
 	}
@@ -226,14 +242,17 @@ func (s *Spectrogram) logs(ctx context.Context, from int64, n int) ([]float32, e
 		logs = append(logs, s.recent[i:]...)
 	}
 	logs = logs[:min(len(logs), n*bins)]
-	row := make([]float32, bins)
 	var x frameSamples
-	for len(logs) < n*bins {
-		if err := s.in.frame(ctx, from+int64(len(logs)/bins), &x); err != nil {
+	s.an.reset()
+	for i := len(logs) / bins; i < n; i++ {
+		if err := s.in.frame(ctx, from+int64(i), &x); err != nil {
 			return nil, err
 		}
-		s.an.frame(row, &x)
-		logs = append(logs, row...)
+		if s.an.add(&x); s.an.full() || i == n-1 {
+			for row := range s.an.frames() {
+				logs = append(logs, row...)
+			}
+		}
 	}
 	s.first, s.recent = from, logs
 	return logs, nil

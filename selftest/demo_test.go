@@ -26,14 +26,14 @@ import (
 // number of rows must come to them; make bits and make purego ask the others. They
 // change only with the model or with the order of arithmetic (docs/dev/ARCHITECTURE.md).
 var demoHashes = map[precision.Format]string{
-	precision.F16:  "f6b0ae7a65b91874c2df0c41e1d15885e9929904c7ca6259a33578f458e1685c",
-	precision.Int8: "a5602bc06bc2f0f94cc95af3ae30b2e3041324a6a6c65ffc428baa06dd80d9b8",
+	precision.F16:  "79c6bc1fb21471f831253ff9b02852d8b012c5525e58f0e56ce9e389bdd4ae52",
+	precision.Int8: "74cee501e9b7d121c076065e06310156b6a7f72d0b5c6fd1532c7e9741dae12b",
 
-	precision.Int8G32: "abbce93172a73defe0abed6a5d583b784a54baa2f5b9c921398a5e8a8c3b5673",
-	precision.MXFP6:   "f8c7169200e4ea416374245a41d21548ae8c9900e091daf2fc987358c41092b7",
-	precision.Int4:    "2216648445db80581b5135796bfc930535dbea7dd5b8f1e64accf270b7cc4fb7",
-	precision.Int4Z:   "9f9ac0581f39131cead70c08fe79f5ec6753aea6de533461534280e80cc745cf",
-	precision.MXFP4:   "cb46d8429ab7a0bf530bff4b2cc1d17100fa1f4809740b9221c2a27acd4c3b0c",
+	precision.Int8G32: "406e6ed13c71c494a9416a71a51684053d54a901a9609e7c0154ba17fb0c9d1c",
+	precision.MXFP6:   "4910bd64e58a9d7ac3f07112d2e419b339357e831bf16c273fe584418d2867c6",
+	precision.Int4:    "37547c47d402c7ed2f263d68781c3ae3ff90dd1b10bf49b78d4fecccf9668d75",
+	precision.Int4Z:   "c7464c56e7aaece42f9df3e61bf1f5f8e9c9a02b7825e615a4cfeebb1a8325f5",
+	precision.MXFP4:   "5815873a5307631309d9364e9050b8b830ea9742f8c6700a9772399fae591b3f",
 }
 
 const (

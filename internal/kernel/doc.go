@@ -41,6 +41,7 @@
 //	attend.go attend_job.go attend_int8.go attention, its tiles, and its int8 form
 //	attend_cache.go                        keys and values
 //	vector*.go fma.go                      norms, softmax, GELU, exp; the exact fma
+//	frame.go                               folding, powers and logarithms of log-mel
 //	ceiling.go                             what the machine can do at best
 //	memory.go pages_*.go                   aligned memory, large pages
 //	dispatch.go names.go                   tables of implementations

@@ -17,6 +17,10 @@ type vectorOps struct {
 	div    func(x []float32, by float32)
 	scale  func(dst, x []float32, by float32)
 
+	log10   func(dst, x []float32, floor float32)
+	fold    func(dst, x []float32)
+	squares func(dst, c0, c1, s0, s1 []float32)
+
 	scatterHalf func(dst []uint16, step int, x []float32)
 	narrow      func(dst []uint16, x []float32)
 	turn        turnFunc[float32]
@@ -38,7 +42,7 @@ var (
 
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, index: indexRef, expSum: expSumRef, sumExp: sumExpRef,
-	div: divRef, scale: scaleRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
+	div: divRef, scale: scaleRef, log10: log10Ref, fold: foldRef, squares: squaresRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to

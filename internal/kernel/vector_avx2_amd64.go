@@ -49,6 +49,16 @@ func vecExpSumAVX2(dst []float32, x []float32, m float32) float32
 //go:noescape
 func vecSumExpAVX2(x []float32, m float32) float32
 
+// vecLog10AVX2 is log10Ref.
+//
+//go:noescape
+func vecLog10AVX2(dst []float32, x []float32, floor float32)
+
+// vecSquaresAVX2 is squaresRef for n a multiple of sixteen; down is the last sixteen.
+//
+//go:noescape
+func vecSquaresAVX2(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
+
 // vecScatterHalfAVX2 is scatterHalfRef.
 //
 //go:noescape

@@ -921,6 +921,199 @@ loopDone:
 	VZEROUPPER
 	RET
 
+// func vecLog10AVX2(dst []float32, x []float32, floor float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·vecLog10AVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS floor+48(FP), Y0
+	VMOVAPS      Y0, Y1
+	VMOVUPS      vectorConstsAVX2<>+1728(SB), Y2
+	VMOVUPS      vectorConstsAVX2<>+1760(SB), Y3
+
+loop:
+	CMPQ        DX, $0x10
+	JLT         loopTail
+	VMOVUPS     (CX), Y4
+	VMOVUPS     32(CX), Y5
+	VMAXPS      Y4, Y2, Y4
+	VPSUBD      vectorConstsAVX2<>+1792(SB), Y4, Y4
+	VPSRAD      $0x17, Y4, Y6
+	VCVTDQ2PS   Y6, Y6
+	VPAND       vectorConstsAVX2<>+1856(SB), Y4, Y4
+	VPADDD      vectorConstsAVX2<>+1792(SB), Y4, Y4
+	VSUBPS      vectorConstsAVX2<>+1472(SB), Y4, Y4
+	VMOVUPS     vectorConstsAVX2<>+1920(SB), Y7
+	VFMADD213PS vectorConstsAVX2<>+1984(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+2048(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+2112(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+2176(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+2240(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+2304(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+2368(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+832(SB), Y4, Y7
+	VMULPS      Y4, Y4, Y8
+	VMULPS      Y7, Y8, Y8
+	VFMADD231PS vectorConstsAVX2<>+2432(SB), Y6, Y8
+	VADDPS      Y4, Y8, Y8
+	VFMADD231PS vectorConstsAVX2<>+2496(SB), Y6, Y8
+	VMULPS      vectorConstsAVX2<>+2560(SB), Y8, Y8
+	VMAXPS      Y0, Y8, Y4
+	VMAXPS      Y5, Y3, Y5
+	VPSUBD      vectorConstsAVX2<>+1824(SB), Y5, Y5
+	VPSRAD      $0x17, Y5, Y6
+	VCVTDQ2PS   Y6, Y6
+	VPAND       vectorConstsAVX2<>+1888(SB), Y5, Y5
+	VPADDD      vectorConstsAVX2<>+1824(SB), Y5, Y5
+	VSUBPS      vectorConstsAVX2<>+1504(SB), Y5, Y5
+	VMOVUPS     vectorConstsAVX2<>+1952(SB), Y7
+	VFMADD213PS vectorConstsAVX2<>+2016(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+2080(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+2144(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+2208(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+2272(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+2336(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+2400(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+864(SB), Y5, Y7
+	VMULPS      Y5, Y5, Y8
+	VMULPS      Y7, Y8, Y8
+	VFMADD231PS vectorConstsAVX2<>+2464(SB), Y6, Y8
+	VADDPS      Y5, Y8, Y8
+	VFMADD231PS vectorConstsAVX2<>+2528(SB), Y6, Y8
+	VMULPS      vectorConstsAVX2<>+2592(SB), Y8, Y8
+	VMAXPS      Y1, Y8, Y5
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JMP         loop
+
+loopTail:
+	TESTQ       DX, DX
+	JE          loopDone
+	LEAQ        vectorMasks<>+64(SB), BX
+	NEGQ        DX
+	VMOVUPS     (BX)(DX*4), Y4
+	VMOVUPS     32(BX)(DX*4), Y5
+	VMASKMOVPS  (CX), Y4, Y6
+	VMASKMOVPS  32(CX), Y5, Y7
+	VMAXPS      Y6, Y2, Y6
+	VPSUBD      vectorConstsAVX2<>+1792(SB), Y6, Y6
+	VPSRAD      $0x17, Y6, Y2
+	VCVTDQ2PS   Y2, Y2
+	VPAND       vectorConstsAVX2<>+1856(SB), Y6, Y6
+	VPADDD      vectorConstsAVX2<>+1792(SB), Y6, Y6
+	VSUBPS      vectorConstsAVX2<>+1472(SB), Y6, Y6
+	VMOVUPS     vectorConstsAVX2<>+1920(SB), Y8
+	VFMADD213PS vectorConstsAVX2<>+1984(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+2048(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+2112(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+2176(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+2240(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+2304(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+2368(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+832(SB), Y6, Y8
+	VMULPS      Y6, Y6, Y9
+	VMULPS      Y8, Y9, Y9
+	VFMADD231PS vectorConstsAVX2<>+2432(SB), Y2, Y9
+	VADDPS      Y6, Y9, Y9
+	VFMADD231PS vectorConstsAVX2<>+2496(SB), Y2, Y9
+	VMULPS      vectorConstsAVX2<>+2560(SB), Y9, Y9
+	VMAXPS      Y0, Y9, Y6
+	VMAXPS      Y7, Y3, Y7
+	VPSUBD      vectorConstsAVX2<>+1824(SB), Y7, Y7
+	VPSRAD      $0x17, Y7, Y0
+	VCVTDQ2PS   Y0, Y0
+	VPAND       vectorConstsAVX2<>+1888(SB), Y7, Y7
+	VPADDD      vectorConstsAVX2<>+1824(SB), Y7, Y7
+	VSUBPS      vectorConstsAVX2<>+1504(SB), Y7, Y7
+	VMOVUPS     vectorConstsAVX2<>+1952(SB), Y2
+	VFMADD213PS vectorConstsAVX2<>+2016(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+2080(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+2144(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+2208(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+2272(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+2336(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+2400(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+864(SB), Y7, Y2
+	VMULPS      Y7, Y7, Y3
+	VMULPS      Y2, Y3, Y3
+	VFMADD231PS vectorConstsAVX2<>+2464(SB), Y0, Y3
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS vectorConstsAVX2<>+2528(SB), Y0, Y3
+	VMULPS      vectorConstsAVX2<>+2592(SB), Y3, Y3
+	VMAXPS      Y1, Y3, Y7
+	VMASKMOVPS  Y6, Y4, (AX)
+	VMASKMOVPS  Y7, Y5, 32(AX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecSquaresAVX2(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·vecSquaresAVX2(SB), NOSPLIT, $0-56
+	MOVQ    up+0(FP), AX
+	MOVQ    down+8(FP), CX
+	MOVQ    ce+16(FP), DX
+	MOVQ    co+24(FP), BX
+	MOVQ    se+32(FP), SI
+	MOVQ    so+40(FP), DI
+	MOVQ    n+48(FP), R8
+	VMOVDQU vectorOrder0AVX2<>+0(SB), Y0
+
+loop:
+	CMPQ    R8, $0x10
+	JLT     done
+	VMOVUPS (DX), Y1
+	VMOVUPS 32(DX), Y2
+	VMOVUPS (BX), Y3
+	VMOVUPS 32(BX), Y4
+	VMOVUPS (SI), Y5
+	VMOVUPS 32(SI), Y6
+	VMOVUPS (DI), Y7
+	VMOVUPS 32(DI), Y8
+	VADDPS  Y3, Y1, Y9
+	VADDPS  Y7, Y5, Y10
+	VMULPS  Y9, Y9, Y9
+	VMULPS  Y10, Y10, Y10
+	VADDPS  Y10, Y9, Y9
+	VMOVUPS Y9, (AX)
+	VSUBPS  Y3, Y1, Y9
+	VSUBPS  Y7, Y5, Y10
+	VMULPS  Y9, Y9, Y9
+	VMULPS  Y10, Y10, Y10
+	VADDPS  Y10, Y9, Y9
+	VPERMPS Y9, Y0, Y9
+	VMOVUPS Y9, 32(CX)
+	VADDPS  Y4, Y2, Y1
+	VADDPS  Y8, Y6, Y3
+	VMULPS  Y1, Y1, Y1
+	VMULPS  Y3, Y3, Y3
+	VADDPS  Y3, Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	VSUBPS  Y4, Y2, Y1
+	VSUBPS  Y8, Y6, Y3
+	VMULPS  Y1, Y1, Y1
+	VMULPS  Y3, Y3, Y3
+	VADDPS  Y3, Y1, Y1
+	VPERMPS Y1, Y0, Y1
+	VMOVUPS Y1, (CX)
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, AX
+	SUBQ    $0x40, CX
+	SUBQ    $0x10, R8
+	JMP     loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func vecScatterHalfAVX2(dst []uint16, step int, x []float32)
 // Requires: AVX, F16C
 TEXT ·vecScatterHalfAVX2(SB), NOSPLIT, $0-56
@@ -1552,7 +1745,241 @@ DATA vectorConstsAVX2<>+1712(SB)/4, $0xc2d00000
 DATA vectorConstsAVX2<>+1716(SB)/4, $0xc2d00000
 DATA vectorConstsAVX2<>+1720(SB)/4, $0xc2d00000
 DATA vectorConstsAVX2<>+1724(SB)/4, $0xc2d00000
-GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $1728
+DATA vectorConstsAVX2<>+1728(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1732(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1736(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1740(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1744(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1748(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1752(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1756(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1760(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1764(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1768(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1772(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1776(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1780(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1784(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1788(SB)/4, $0x00800000
+DATA vectorConstsAVX2<>+1792(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1796(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1800(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1804(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1808(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1812(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1816(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1820(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1824(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1828(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1832(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1836(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1840(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1844(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1848(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1852(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX2<>+1856(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1860(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1864(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1868(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1872(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1876(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1880(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1884(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1888(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1892(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1896(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1900(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1904(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1908(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1912(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1916(SB)/4, $0x007fffff
+DATA vectorConstsAVX2<>+1920(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1924(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1928(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1932(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1936(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1940(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1944(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1948(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1952(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1956(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1960(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1964(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1968(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1972(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1976(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1980(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX2<>+1984(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+1988(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+1992(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+1996(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2000(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2004(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2008(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2012(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2016(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2020(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2024(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2028(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2032(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2036(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2040(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2044(SB)/4, $0x3e02af57
+DATA vectorConstsAVX2<>+2048(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2052(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2056(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2060(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2064(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2068(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2072(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2076(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2080(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2084(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2088(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2092(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2096(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2100(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2104(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2108(SB)/4, $0xbe06c123
+DATA vectorConstsAVX2<>+2112(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2116(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2120(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2124(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2128(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2132(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2136(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2140(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2144(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2148(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2152(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2156(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2160(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2164(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2168(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2172(SB)/4, $0x3e116c98
+DATA vectorConstsAVX2<>+2176(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2180(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2184(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2188(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2192(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2196(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2200(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2204(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2208(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2212(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2216(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2220(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2224(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2228(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2232(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2236(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX2<>+2240(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2244(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2248(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2252(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2256(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2260(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2264(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2268(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2272(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2276(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2280(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2284(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2288(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2292(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2296(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2300(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX2<>+2304(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2308(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2312(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2316(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2320(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2324(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2328(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2332(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2336(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2340(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2344(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2348(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2352(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2356(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2360(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2364(SB)/4, $0xbe800113
+DATA vectorConstsAVX2<>+2368(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2372(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2376(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2380(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2384(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2388(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2392(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2396(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2400(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2404(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2408(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2412(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2416(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2420(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2424(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2428(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX2<>+2432(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2436(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2440(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2444(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2448(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2452(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2456(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2460(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2464(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2468(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2472(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2476(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2480(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2484(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2488(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2492(SB)/4, $0xb95e8083
+DATA vectorConstsAVX2<>+2496(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2500(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2504(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2508(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2512(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2516(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2520(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2524(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2528(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2532(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2536(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2540(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2544(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2548(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2552(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2556(SB)/4, $0x3f318000
+DATA vectorConstsAVX2<>+2560(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2564(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2568(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2572(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2576(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2580(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2584(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2588(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2592(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2596(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2600(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2604(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2608(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2612(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2616(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX2<>+2620(SB)/4, $0x3ede5bd9
+GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $2624
+
+DATA vectorOrder0AVX2<>+0(SB)/4, $0x00000007
+DATA vectorOrder0AVX2<>+4(SB)/4, $0x00000006
+DATA vectorOrder0AVX2<>+8(SB)/4, $0x00000005
+DATA vectorOrder0AVX2<>+12(SB)/4, $0x00000004
+DATA vectorOrder0AVX2<>+16(SB)/4, $0x00000003
+DATA vectorOrder0AVX2<>+20(SB)/4, $0x00000002
+DATA vectorOrder0AVX2<>+24(SB)/4, $0x00000001
+DATA vectorOrder0AVX2<>+28(SB)/4, $0x00000000
+GLOBL vectorOrder0AVX2<>(SB), RODATA|NOPTR, $32
 
 DATA vectorMasks<>+0(SB)/4, $0xffffffff
 DATA vectorMasks<>+4(SB)/4, $0xffffffff

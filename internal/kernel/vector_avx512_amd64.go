@@ -48,3 +48,18 @@ func vecExpSumAVX512(dst []float32, x []float32, m float32) float32
 //
 //go:noescape
 func vecSumExpAVX512(x []float32, m float32) float32
+
+// vecLog10AVX512 is log10Ref.
+//
+//go:noescape
+func vecLog10AVX512(dst []float32, x []float32, floor float32)
+
+// vecSquaresAVX512 is squaresRef for n a multiple of sixteen; down is the last sixteen.
+//
+//go:noescape
+func vecSquaresAVX512(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
+
+// vecFoldAVX512 is foldRef for the first n, a multiple of sixteen, of m.
+//
+//go:noescape
+func vecFoldAVX512(dst *float32, x *float32, m int, n int)

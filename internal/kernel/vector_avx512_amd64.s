@@ -622,6 +622,197 @@ loopDone:
 	VZEROUPPER
 	RET
 
+// func vecLog10AVX512(dst []float32, x []float32, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·vecLog10AVX512(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         x_len+32(FP), CX
+	VBROADCASTSS floor+48(FP), Z0
+	VMOVUPS      vectorConstsAVX512<>+1664(SB), Z1
+	VMOVUPS      vectorConstsAVX512<>+1728(SB), Z2
+	VMOVUPS      vectorConstsAVX512<>+1792(SB), Z3
+	VMOVUPS      vectorConstsAVX512<>+1856(SB), Z4
+	VMOVUPS      vectorConstsAVX512<>+1920(SB), Z5
+	VMOVUPS      vectorConstsAVX512<>+1984(SB), Z6
+	VMOVUPS      vectorConstsAVX512<>+2048(SB), Z7
+	VMOVUPS      vectorConstsAVX512<>+2112(SB), Z8
+	VMOVUPS      vectorConstsAVX512<>+2176(SB), Z9
+	VMOVUPS      vectorConstsAVX512<>+128(SB), Z10
+	VMOVUPS      vectorConstsAVX512<>+448(SB), Z11
+	VMOVUPS      vectorConstsAVX512<>+2240(SB), Z12
+	VMOVUPS      vectorConstsAVX512<>+2304(SB), Z13
+	VMOVUPS      vectorConstsAVX512<>+2368(SB), Z14
+
+loop:
+	CMPQ        CX, $0x10
+	JLT         loopTail
+	VMOVUPS     (DX), Z15
+	VMAXPS      Z15, Z1, Z15
+	VPSUBD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VPSRAD      $0x17, Z15, Z16
+	VCVTDQ2PS   Z16, Z16
+	VPANDD      vectorConstsAVX512<>+2496(SB), Z15, Z15
+	VPADDD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VSUBPS      Z11, Z15, Z15
+	VMOVUPS     Z2, Z17
+	VFMADD213PS Z3, Z15, Z17
+	VFMADD213PS Z4, Z15, Z17
+	VFMADD213PS Z5, Z15, Z17
+	VFMADD213PS Z6, Z15, Z17
+	VFMADD213PS Z7, Z15, Z17
+	VFMADD213PS Z8, Z15, Z17
+	VFMADD213PS Z9, Z15, Z17
+	VFMADD213PS Z10, Z15, Z17
+	VMULPS      Z15, Z15, Z18
+	VMULPS      Z17, Z18, Z18
+	VFMADD231PS Z12, Z16, Z18
+	VADDPS      Z15, Z18, Z18
+	VFMADD231PS Z13, Z16, Z18
+	VMULPS      Z14, Z18, Z18
+	VMAXPS      Z0, Z18, Z15
+	VMOVUPS     Z15, (AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, DX
+	SUBQ        $0x10, CX
+	JMP         loop
+
+loopTail:
+	TESTQ       CX, CX
+	JE          loopDone
+	MOVL        $0x00000001, BX
+	SHLL        CL, BX
+	DECL        BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (DX), K1, Z15
+	VMAXPS      Z15, Z1, Z15
+	VPSUBD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VPSRAD      $0x17, Z15, Z1
+	VCVTDQ2PS   Z1, Z1
+	VPANDD      vectorConstsAVX512<>+2496(SB), Z15, Z15
+	VPADDD      vectorConstsAVX512<>+2432(SB), Z15, Z15
+	VSUBPS      Z11, Z15, Z15
+	VMOVUPS     Z2, Z2
+	VFMADD213PS Z3, Z15, Z2
+	VFMADD213PS Z4, Z15, Z2
+	VFMADD213PS Z5, Z15, Z2
+	VFMADD213PS Z6, Z15, Z2
+	VFMADD213PS Z7, Z15, Z2
+	VFMADD213PS Z8, Z15, Z2
+	VFMADD213PS Z9, Z15, Z2
+	VFMADD213PS Z10, Z15, Z2
+	VMULPS      Z15, Z15, Z3
+	VMULPS      Z2, Z3, Z3
+	VFMADD231PS Z12, Z1, Z3
+	VADDPS      Z15, Z3, Z3
+	VFMADD231PS Z13, Z1, Z3
+	VMULPS      Z14, Z3, Z3
+	VMAXPS      Z0, Z3, Z15
+	VMOVUPS     Z15, K1, (AX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecSquaresAVX512(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·vecSquaresAVX512(SB), NOSPLIT, $0-56
+	MOVQ      up+0(FP), AX
+	MOVQ      down+8(FP), CX
+	MOVQ      ce+16(FP), DX
+	MOVQ      co+24(FP), BX
+	MOVQ      se+32(FP), SI
+	MOVQ      so+40(FP), DI
+	MOVQ      n+48(FP), R8
+	VMOVDQU32 vectorOrder0AVX512<>+0(SB), Z0
+
+loop:
+	CMPQ    R8, $0x10
+	JLT     done
+	VMOVUPS (DX), Z1
+	VMOVUPS (BX), Z2
+	VMOVUPS (SI), Z3
+	VMOVUPS (DI), Z4
+	VADDPS  Z2, Z1, Z5
+	VADDPS  Z4, Z3, Z6
+	VMULPS  Z5, Z5, Z5
+	VMULPS  Z6, Z6, Z6
+	VADDPS  Z6, Z5, Z5
+	VMOVUPS Z5, (AX)
+	VSUBPS  Z2, Z1, Z5
+	VSUBPS  Z4, Z3, Z6
+	VMULPS  Z5, Z5, Z5
+	VMULPS  Z6, Z6, Z6
+	VADDPS  Z6, Z5, Z5
+	VPERMPS Z5, Z0, Z5
+	VMOVUPS Z5, (CX)
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, AX
+	SUBQ    $0x40, CX
+	SUBQ    $0x10, R8
+	JMP     loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func vecFoldAVX512(dst *float32, x *float32, m int, n int)
+// Requires: AVX, AVX512F
+TEXT ·vecFoldAVX512(SB), NOSPLIT, $0-32
+	MOVQ      dst+0(FP), AX
+	MOVQ      x+8(FP), CX
+	MOVQ      m+16(FP), DX
+	MOVQ      n+24(FP), BX
+	MOVQ      DX, SI
+	SHLQ      $0x04, SI
+	ADDQ      CX, SI
+	SHLQ      $0x02, DX
+	VMOVDQU32 vectorOrder1AVX512<>+0(SB), Z0
+	VMOVDQU32 vectorOrder2AVX512<>+0(SB), Z1
+
+loop:
+	CMPQ      BX, $0x10
+	JLT       done
+	MOVQ      AX, DI
+	VMOVUPS   68(CX), Z2
+	VMOVDQU32 Z0, Z3
+	VMOVUPS   4(CX), Z4
+	VPERMI2PS Z2, Z4, Z3
+	VMOVUPS   -68(SI), Z2
+	VMOVDQU32 Z1, Z4
+	VMOVUPS   -132(SI), Z5
+	VPERMI2PS Z2, Z5, Z4
+	VADDPS    Z4, Z3, Z2
+	VSUBPS    Z4, Z3, Z3
+	VMOVUPS   Z2, (DI)
+	VMOVUPS   Z3, (DI)(DX*2)
+	ADDQ      DX, DI
+	VMOVUPS   64(CX), Z2
+	VMOVDQU32 Z0, Z3
+	VMOVUPS   (CX), Z4
+	VPERMI2PS Z2, Z4, Z3
+	VMOVUPS   -64(SI), Z2
+	VMOVDQU32 Z1, Z4
+	VMOVUPS   -128(SI), Z5
+	VPERMI2PS Z2, Z5, Z4
+	VADDPS    Z4, Z3, Z2
+	VSUBPS    Z4, Z3, Z3
+	VMOVUPS   Z2, (DI)
+	VMOVUPS   Z3, (DI)(DX*2)
+	ADDQ      DX, DI
+	ADDQ      $0x40, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000080, SI
+	SUBQ      $0x10, BX
+	JMP       loop
+
+done:
+	VZEROUPPER
+	RET
+
 DATA vectorConstsAVX512<>+0(SB)/4, $0x41680000
 DATA vectorConstsAVX512<>+4(SB)/4, $0x41680000
 DATA vectorConstsAVX512<>+8(SB)/4, $0x41680000
@@ -1038,4 +1229,282 @@ DATA vectorConstsAVX512<>+1648(SB)/4, $0xc2d00000
 DATA vectorConstsAVX512<>+1652(SB)/4, $0xc2d00000
 DATA vectorConstsAVX512<>+1656(SB)/4, $0xc2d00000
 DATA vectorConstsAVX512<>+1660(SB)/4, $0xc2d00000
-GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $1664
+DATA vectorConstsAVX512<>+1664(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1668(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1672(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1676(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1680(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1684(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1688(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1692(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1696(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1700(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1704(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1708(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1712(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1716(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1720(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1724(SB)/4, $0x00800000
+DATA vectorConstsAVX512<>+1728(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1732(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1736(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1740(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1744(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1748(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1752(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1756(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1760(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1764(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1768(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1772(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1776(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1780(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1784(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1788(SB)/4, $0xbd9c64ba
+DATA vectorConstsAVX512<>+1792(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1796(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1800(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1804(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1808(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1812(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1816(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1820(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1824(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1828(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1832(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1836(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1840(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1844(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1848(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1852(SB)/4, $0x3e02af57
+DATA vectorConstsAVX512<>+1856(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1860(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1864(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1868(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1872(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1876(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1880(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1884(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1888(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1892(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1896(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1900(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1904(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1908(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1912(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1916(SB)/4, $0xbe06c123
+DATA vectorConstsAVX512<>+1920(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1924(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1928(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1932(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1936(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1940(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1944(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1948(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1952(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1956(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1960(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1964(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1968(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1972(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1976(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1980(SB)/4, $0x3e116c98
+DATA vectorConstsAVX512<>+1984(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+1988(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+1992(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+1996(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2000(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2004(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2008(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2012(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2016(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2020(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2024(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2028(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2032(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2036(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2040(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2044(SB)/4, $0xbe2a3945
+DATA vectorConstsAVX512<>+2048(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2052(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2056(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2060(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2064(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2068(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2072(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2076(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2080(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2084(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2088(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2092(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2096(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2100(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2104(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2108(SB)/4, $0x3e4cd00e
+DATA vectorConstsAVX512<>+2112(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2116(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2120(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2124(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2128(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2132(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2136(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2140(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2144(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2148(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2152(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2156(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2160(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2164(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2168(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2172(SB)/4, $0xbe800113
+DATA vectorConstsAVX512<>+2176(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2180(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2184(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2188(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2192(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2196(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2200(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2204(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2208(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2212(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2216(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2220(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2224(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2228(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2232(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2236(SB)/4, $0x3eaaaaaa
+DATA vectorConstsAVX512<>+2240(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2244(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2248(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2252(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2256(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2260(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2264(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2268(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2272(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2276(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2280(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2284(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2288(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2292(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2296(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2300(SB)/4, $0xb95e8083
+DATA vectorConstsAVX512<>+2304(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2308(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2312(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2316(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2320(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2324(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2328(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2332(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2336(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2340(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2344(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2348(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2352(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2356(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2360(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2364(SB)/4, $0x3f318000
+DATA vectorConstsAVX512<>+2368(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2372(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2376(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2380(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2384(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2388(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2392(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2396(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2400(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2404(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2408(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2412(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2416(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2420(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2424(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2428(SB)/4, $0x3ede5bd9
+DATA vectorConstsAVX512<>+2432(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2436(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2440(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2444(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2448(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2452(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2456(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2460(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2464(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2468(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2472(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2476(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2480(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2484(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2488(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2492(SB)/4, $0x3f3504f3
+DATA vectorConstsAVX512<>+2496(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2500(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2504(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2508(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2512(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2516(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2520(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2524(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2528(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2532(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2536(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2540(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2544(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2548(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2552(SB)/4, $0x007fffff
+DATA vectorConstsAVX512<>+2556(SB)/4, $0x007fffff
+GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $2560
+
+DATA vectorOrder0AVX512<>+0(SB)/4, $0x0000000f
+DATA vectorOrder0AVX512<>+4(SB)/4, $0x0000000e
+DATA vectorOrder0AVX512<>+8(SB)/4, $0x0000000d
+DATA vectorOrder0AVX512<>+12(SB)/4, $0x0000000c
+DATA vectorOrder0AVX512<>+16(SB)/4, $0x0000000b
+DATA vectorOrder0AVX512<>+20(SB)/4, $0x0000000a
+DATA vectorOrder0AVX512<>+24(SB)/4, $0x00000009
+DATA vectorOrder0AVX512<>+28(SB)/4, $0x00000008
+DATA vectorOrder0AVX512<>+32(SB)/4, $0x00000007
+DATA vectorOrder0AVX512<>+36(SB)/4, $0x00000006
+DATA vectorOrder0AVX512<>+40(SB)/4, $0x00000005
+DATA vectorOrder0AVX512<>+44(SB)/4, $0x00000004
+DATA vectorOrder0AVX512<>+48(SB)/4, $0x00000003
+DATA vectorOrder0AVX512<>+52(SB)/4, $0x00000002
+DATA vectorOrder0AVX512<>+56(SB)/4, $0x00000001
+DATA vectorOrder0AVX512<>+60(SB)/4, $0x00000000
+GLOBL vectorOrder0AVX512<>(SB), RODATA|NOPTR, $64
+
+DATA vectorOrder1AVX512<>+0(SB)/4, $0x00000001
+DATA vectorOrder1AVX512<>+4(SB)/4, $0x00000003
+DATA vectorOrder1AVX512<>+8(SB)/4, $0x00000005
+DATA vectorOrder1AVX512<>+12(SB)/4, $0x00000007
+DATA vectorOrder1AVX512<>+16(SB)/4, $0x00000009
+DATA vectorOrder1AVX512<>+20(SB)/4, $0x0000000b
+DATA vectorOrder1AVX512<>+24(SB)/4, $0x0000000d
+DATA vectorOrder1AVX512<>+28(SB)/4, $0x0000000f
+DATA vectorOrder1AVX512<>+32(SB)/4, $0x00000011
+DATA vectorOrder1AVX512<>+36(SB)/4, $0x00000013
+DATA vectorOrder1AVX512<>+40(SB)/4, $0x00000015
+DATA vectorOrder1AVX512<>+44(SB)/4, $0x00000017
+DATA vectorOrder1AVX512<>+48(SB)/4, $0x00000019
+DATA vectorOrder1AVX512<>+52(SB)/4, $0x0000001b
+DATA vectorOrder1AVX512<>+56(SB)/4, $0x0000001d
+DATA vectorOrder1AVX512<>+60(SB)/4, $0x0000001f
+GLOBL vectorOrder1AVX512<>(SB), RODATA|NOPTR, $64
+
+DATA vectorOrder2AVX512<>+0(SB)/4, $0x0000001f
+DATA vectorOrder2AVX512<>+4(SB)/4, $0x0000001d
+DATA vectorOrder2AVX512<>+8(SB)/4, $0x0000001b
+DATA vectorOrder2AVX512<>+12(SB)/4, $0x00000019
+DATA vectorOrder2AVX512<>+16(SB)/4, $0x00000017
+DATA vectorOrder2AVX512<>+20(SB)/4, $0x00000015
+DATA vectorOrder2AVX512<>+24(SB)/4, $0x00000013
+DATA vectorOrder2AVX512<>+28(SB)/4, $0x00000011
+DATA vectorOrder2AVX512<>+32(SB)/4, $0x0000000f
+DATA vectorOrder2AVX512<>+36(SB)/4, $0x0000000d
+DATA vectorOrder2AVX512<>+40(SB)/4, $0x0000000b
+DATA vectorOrder2AVX512<>+44(SB)/4, $0x00000009
+DATA vectorOrder2AVX512<>+48(SB)/4, $0x00000007
+DATA vectorOrder2AVX512<>+52(SB)/4, $0x00000005
+DATA vectorOrder2AVX512<>+56(SB)/4, $0x00000003
+DATA vectorOrder2AVX512<>+60(SB)/4, $0x00000001
+GLOBL vectorOrder2AVX512<>(SB), RODATA|NOPTR, $64

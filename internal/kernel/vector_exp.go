@@ -84,7 +84,6 @@ func Log(x float32) float32 {
 		x *= 0x1p23
 		e = -23
 	}
-	const sqrtHalf = 0x3f3504f3 // the bits of √½
 	u := math.Float32bits(x) - sqrtHalf
 	e += float32(int32(u) >> 23)
 	f := math.Float32frombits(u&0x7fffff+sqrtHalf) - 1

@@ -18,6 +18,11 @@ func vectors(g *gen) {
 	index(g)
 	expSum(g, true)
 	expSum(g, false)
+	log10(g)
+	squares(g)
+	if g.wide {
+		foldFrame(g)
+	}
 	if !g.wide { // AVX-512 has nothing to add
 		scatterHalf(g)
 		narrow(g)
