@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
@@ -34,7 +35,7 @@ func readParquet(ctx context.Context, d *Dataset, file string, rows sink) error 
 		if err := guard(func() error { return t.checkGroup(in, i) }); err != nil {
 			return fmt.Errorf("rows from %d on: %w", row+1, err)
 		}
-		if err := t.readGroup(d, file, group, &row, rows); err != nil {
+		if err := t.readGroup(d, Place{file, i, row}, group, &row, rows); err != nil {
 			return err
 		}
 	}
@@ -151,8 +152,51 @@ func scalar(c parquet.LeafColumn) bool {
 	return isBytes(c) && isString(c)
 }
 
+// Group iterates over the rows of one row group of one of the dataset's Parquet files,
+// as All does over all of them, but for the numbers behind names that are there twice:
+// Source.Place says which row each is. file may be a copy of the file elsewhere.
+func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[Utterance, error] {
+	return func(yield func(Utterance, error) bool) {
+		err := d.readOneGroup(ctx, file, group, func(u Utterance, err error) bool {
+			if ctx.Err() != nil {
+				yield(Utterance{}, context.Cause(ctx))
+				return false
+			}
+			return yield(u, err)
+		})
+		if err != nil && err != errStop {
+			yield(Utterance{}, fmt.Errorf("%s: row group %d: %w", file, group, err))
+		}
+	}
+}
+
+func (d *Dataset) readOneGroup(ctx context.Context, file string, group int, rows sink) error {
+	in, err := input.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	var t *parquetTable
+	if err := guard(func() (err error) { t, err = openParquet(d, in); return err }); err != nil {
+		return err
+	}
+	groups := t.file.RowGroups()
+	if group < 0 || group >= len(groups) {
+		return fmt.Errorf("the file has %d: it is not the one that was read before", len(groups))
+	}
+	row := 0
+	for _, g := range groups[:group] {
+		row += int(g.NumRows())
+	}
+	if err := guard(func() error { return t.checkGroup(in, group) }); err != nil {
+		return err
+	}
+	return t.readGroup(d, Place{file, group, row}, groups[group], &row, rows)
+}
+
 // readGroup reads the rows of a group; row counts those of the file.
-func (t *parquetTable) readGroup(d *Dataset, file string, group parquet.RowGroup, row *int, rows sink) error {
+func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, row *int, rows sink) error {
+	file := at.File
 	g := t.openGroup(group)
 	defer g.close()
 	for range group.NumRows() {
@@ -161,6 +205,7 @@ func (t *parquetTable) readGroup(d *Dataset, file string, group parquet.RowGroup
 		if err := guard(func() (err error) { r, err = g.next(); return err }); err != nil {
 			return fmt.Errorf("row %d: %w", *row, err)
 		}
+		at.Row = *row
 		f := r.fields
 		f[names(d.options.Audio, audioNames)[0]] = r.path
 		if r.path == "" {
@@ -169,7 +214,7 @@ func (t *parquetTable) readGroup(d *Dataset, file string, group parquet.RowGroup
 		source := func(name string) (Source, error) {
 			switch {
 			case r.sound != nil:
-				return Bytes(name, r.sound), nil
+				return Source{Path: name, Place: at, data: r.sound}, nil
 			case r.path == "":
 				return Source{}, errNoAudio
 			}

@@ -12,8 +12,16 @@ import (
 // A Source is where the sound of an utterance comes from: a file, or bytes in
 // memory.
 type Source struct {
-	Path string // the file; for bytes, a name for messages, possibly empty
-	data []byte
+	Path  string // the file; for bytes, a name for messages, possibly empty
+	Place Place  // of bytes that a Parquet file holds
+	data  []byte
+}
+
+// A Place is where a row lies in a Parquet file. The zero value is none.
+type Place struct {
+	File  string
+	Group int // row group, from 0
+	Row   int // of the file, from 1
 }
 
 // File returns the source that is the file at path.

@@ -189,10 +189,10 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound aud
 
 // groups yields the rows of a dataset up to a number of utterances, size of them at a
 // time, 0 for 1. If there is a pass, rows that have a record are left out.
-func groups(data Dataset, limit, size int, pass *sequence) iter.Seq2[[]item, error] {
-	return func(yield func([]item, error) bool) {
-		var group []item
-		for it, err := range items(data, limit) {
+func groups(data Dataset, limit, size int, pass *sequence) iter.Seq2[[]Row, error] {
+	return func(yield func([]Row, error) bool) {
+		var group []Row
+		for it, err := range Rows(data, limit) {
 			done := false
 			if err == nil && pass != nil {
 				done, err = pass.next(it)
@@ -230,7 +230,7 @@ func (c *comparison) all(ctx context.Context, data Dataset, pass *sequence) erro
 }
 
 // pair runs a group of utterances in all arms, A B A B …, and adds what came out.
-func (c *comparison) pair(ctx context.Context, group []item) error {
+func (c *comparison) pair(ctx context.Context, group []Row) error {
 	runs := make([][][]*report.Record, len(group)) // of an utterance, by arm
 	for i := range runs {
 		runs[i] = make([][]*report.Record, len(c.arms))
@@ -273,14 +273,14 @@ type outcome struct {
 }
 
 // together runs a group of utterances, batch at the same time.
-func together(ctx context.Context, e Engine, group []item, batch int, o origin) (_ outcome, err error) {
+func together(ctx context.Context, e Engine, group []Row, batch int, o origin) (_ outcome, err error) {
 	var r outcome
 	began, decoding := time.Now(), time.Duration(0)
 	clock, ok := e.(Clock)
 	if ok {
 		decoding = clock.Decoding()
 	}
-	for x := range parallel.Ordered(batch, len(group), slices.Values(group), func(_ int, it item) result {
+	for x := range parallel.Ordered(batch, len(group), slices.Values(group), func(_ int, it Row) result {
 		rec, err := record(ctx, e, it, o)
 		return result{rec, err}
 	}) {

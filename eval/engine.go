@@ -39,25 +39,25 @@ func (f EngineFunc) Transcribe(ctx context.Context, clip *audio.Clip) (*transcri
 // *datasets.RowError is a broken row, any other error the end.
 type Dataset func(yield func(datasets.Utterance, error) bool)
 
-// An item is a row of a dataset: an utterance, or what is wrong with it. Either
-// has an identifier of its own.
-type item struct {
+// A Row is a row of a dataset: an utterance, or what is wrong with it. Either has an
+// identifier of its own.
+type Row struct {
 	datasets.Utterance
-	bad *datasets.RowError // nil for an utterance
+	Broken *datasets.RowError // nil for an utterance
 }
 
-// items yields the rows of a dataset up to a number of utterances, 0 for all. An
+// Rows yields the rows of a dataset up to a number of utterances, 0 for all. An
 // error is the last.
-func items(data Dataset, limit int) iter.Seq2[item, error] {
-	return func(yield func(item, error) bool) {
+func Rows(data Dataset, limit int) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
 		seen, utterances := map[string]int{}, 0
 		for u, err := range data {
-			it := item{Utterance: u}
+			it := Row{Utterance: u}
 			switch {
-			case errors.As(err, &it.bad):
-				it.ID = place(it.bad)
+			case errors.As(err, &it.Broken):
+				it.ID = place(it.Broken)
 			case err != nil:
-				yield(item{}, err)
+				yield(Row{}, err)
 				return
 			case limit > 0 && utterances == limit:
 				return
@@ -91,13 +91,13 @@ type origin struct {
 
 // record runs one row. What goes wrong is in the record, but for the end of
 // ctx, which leaves none.
-func record(ctx context.Context, e Engine, it item, o origin) (*report.Record, error) {
+func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, error) {
 	r := &report.Record{
 		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.unscored, Duration: it.Duration,
 		Segments: []report.Segment{}, Run: o.Run,
 	}
-	if it.bad != nil {
-		r.NoReference, r.Error = true, "broken row: "+it.bad.Err.Error()
+	if it.Broken != nil {
+		r.NoReference, r.Error = true, "broken row: "+it.Broken.Err.Error()
 		return r, nil
 	}
 	t, err := transcribe(ctx, e, it.Utterance, o.sound)

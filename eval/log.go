@@ -410,11 +410,11 @@ type sequence struct {
 }
 
 // next takes a row and reports whether it has a record.
-func (s *sequence) next(it item) (bool, error) {
+func (s *sequence) next(it Row) (bool, error) {
 	id := it.ID
-	if it.bad != nil && it.bad.ID != "" {
-		if _, ok := s.log.done[it.bad.ID]; ok {
-			id = it.bad.ID // it has a record from before it broke
+	if it.Broken != nil && it.Broken.ID != "" {
+		if _, ok := s.log.done[it.Broken.ID]; ok {
+			id = it.Broken.ID // it has a record from before it broke
 		}
 	}
 	s.ids = append(s.ids, id)
@@ -423,7 +423,7 @@ func (s *sequence) next(it item) (bool, error) {
 		s.pending = true
 		return false, nil
 	}
-	if it.bad == nil && e.row != rowOf(it.Audio.Path, it.Text, it.Offset) {
+	if it.Broken == nil && e.row != rowOf(it.Audio.Path, it.Text, it.Offset) {
 		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: name another folder, or remove its line", s.log.name, id)
 	}
 	s.broken = s.broken || s.pending || e.at < s.last

@@ -140,9 +140,16 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 // so that a long one does not leave the other workers idle at once.
 func aheadOf(workers int) int { return 2 * workers }
 
+// RunRow runs one row and returns its record, for programs that deal out the rows
+// themselves: Run, Unscored and Sound of o count. What goes wrong is in the record; the
+// error is the cause that ended ctx.
+func RunRow(ctx context.Context, e Engine, row Row, o Options) (*report.Record, error) {
+	return record(ctx, e, row, origin{o.Run, o.Unscored, o.Sound})
+}
+
 // A todo is a row without a record, or the error that ends the rows.
 type todo struct {
-	item
+	Row
 	err error
 }
 
@@ -156,7 +163,7 @@ func (w todo) run(ctx context.Context, e Engine, o Options) result {
 	if w.err != nil {
 		return result{nil, w.err}
 	}
-	r, err := record(ctx, e, w.item, origin{o.Run, o.Unscored, o.Sound})
+	r, err := record(ctx, e, w.Row, origin{o.Run, o.Unscored, o.Sound})
 	return result{r, err}
 }
 
@@ -164,7 +171,7 @@ func (w todo) run(ctx context.Context, e Engine, o Options) result {
 func rows(data Dataset, pass *sequence, o Options) iter.Seq[todo] {
 	return func(yield func(todo) bool) {
 		row := 0
-		for it, err := range items(data, o.Limit) {
+		for it, err := range Rows(data, o.Limit) {
 			done, mine := false, o.Shard.has(row)
 			row++
 			if err == nil && mine {
@@ -174,7 +181,7 @@ func rows(data Dataset, pass *sequence, o Options) iter.Seq[todo] {
 			case err != nil:
 				yield(todo{err: err})
 				return
-			case mine && !done && !yield(todo{item: it}):
+			case mine && !done && !yield(todo{Row: it}):
 				return
 			}
 		}

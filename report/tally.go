@@ -138,21 +138,22 @@ func (t *Tally) Add(ctx context.Context, r *Record) error {
 	if err != nil {
 		return err
 	}
-	if t.empty() {
+	if t.Empty() {
 		t.score.Run = r.Run
 	}
 	t.sum(m)
 	return nil
 }
 
-func (t *Tally) empty() bool { return t.score.Utterances+t.score.Failed == 0 }
+// Empty reports whether t holds no record.
+func (t *Tally) Empty() bool { return t.score.Utterances+t.score.Failed == 0 }
 
 // Merge adds all that u holds. The error says that it is of another run.
 func (t *Tally) Merge(u *Tally) error {
 	switch {
-	case u.empty():
+	case u.Empty():
 		return nil
-	case t.empty():
+	case t.Empty():
 		t.score.Run = u.score.Run
 	default:
 		if thing, got, want := u.score.Run.Differs(t.score.Run); thing != "" {

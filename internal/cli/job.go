@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/datasets"
+	"verity/eval"
+	"verity/report"
+	"verity/transcribe"
+)
+
+// A Job is "verity eval", or both arms of "verity compare", for a program that deals
+// out the rows itself: the flags, the dataset, the model with its assistant, and the
+// report. Records of its engines are those of the command.
+type Job struct {
+	evaluation
+	compare bool
+	theirs  *pflag.FlagSet // flags that a worker must know
+}
+
+// NewJob adds the flags of a job to a command, besides those that own adds under a
+// title. Text and logs go to out and err.
+func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
+	j := &Job{evaluation: evaluation{env: env{out: out, err: err}, decoding: newDecodingFlags()}}
+	addFlags(c, flagGroup{commonFlags, j.data.registerPath}, flagGroup{title, own}, flagGroup{reportFlagGroup, j.report.register})
+	j.theirs = addFlags(c,
+		flagGroup{commonFlags, j.registerCompare},
+		flagGroup{inputFlags, j.data.register},
+		flagGroup{speedFlags, j.registerBatch},
+		flagGroup{logFlagGroup, j.log.registerQuiet},
+	)
+	for _, name := range []string{"dataset", "limit", "normalizer"} {
+		j.theirs.AddFlag(c.Flags().Lookup(name))
+	}
+	j.made = addDecoding(c, &j.model, &j.sound, &j.decoding)
+	j.theirs.AddFlagSet(j.made)
+	c.SetFlagErrorFunc(flagError)
+	c.SetGlobalNormalizationFunc(dashes)
+	c.SetUsageFunc(usage)
+	c.SilenceUsage, c.SilenceErrors = true, true
+	return j
+}
+
+// ParseJob is the job of the arguments that Args returned, in a worker.
+func ParseJob(args []string, err io.Writer) (*Job, error) {
+	c := &cobra.Command{}
+	j := NewJob(c, io.Discard, err, "", func(*pflag.FlagSet) {})
+	if err := c.ParseFlags(args); err != nil {
+		return nil, err
+	}
+	return j, j.Check()
+}
+
+func (j *Job) registerCompare(f *pflag.FlagSet) {
+	f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the same worker, and hold the records against each other to the bit")
+}
+
+// Args returns the flags that another process needs for the same job. The model is
+// always named: the default may differ there.
+func (j *Job) Args() (args []string) {
+	j.theirs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "model" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
+}
+
+// Check reports the first flag with an unusable value.
+func (j *Job) Check() (err error) {
+	if _, err = j.check(); err != nil {
+		return err
+	}
+	if _, err = j.report.options(); err != nil {
+		return err
+	}
+	if j.data.limit < 0 {
+		return usagef("--limit %d: must be 0 or more", j.data.limit)
+	}
+	if err = j.model.assistant.check(); err != nil || !j.compare {
+		return err
+	}
+	if j.model.assistant.method(j.model.name) == string(transcribe.None) {
+		return usagef("--compare: there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory)")
+	}
+	return j.model.assistant.comparable()
+}
+
+// Comparing reports whether both arms are run.
+func (j *Job) Comparing() bool { return j.compare }
+
+// Path is what --dataset names.
+func (j *Job) Path() string { return j.data.path }
+
+// Batch is how many utterances are to be under way at once.
+func (j *Job) Batch() int { return j.batch }
+
+// Scoring says how to score.
+func (j *Job) Scoring() report.Options { return report.Options{Normalizer: j.report.normalizer} }
+
+// Open opens the dataset. files, if not empty, are the files to read instead of what
+// --dataset names: copies of what lies elsewhere, or those that match a pattern.
+func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, error) {
+	path := j.data.path
+	if len(files) > 0 {
+		path = files[0]
+	}
+	if path == "" {
+		return nil, usagef("--dataset PATH is missing")
+	}
+	if f := j.data.opt.Format; f != "" && !slices.Contains(datasetFormats, f) {
+		return nil, usagef("--dataset-format %s: want one of %v", f, datasetFormats)
+	}
+	d, err := datasets.Open(ctx, path, j.data.opt)
+	if err == nil && len(files) > 1 {
+		d.Files = files
+	}
+	if err == nil {
+		err = d.CheckSplit(ctx)
+	}
+	return d, err
+}
+
+// Rows yields the rows of the dataset up to the limit. An error is the last.
+func (j *Job) Rows(ctx context.Context, d *datasets.Dataset) func(yield func(eval.Row, error) bool) {
+	return eval.Rows(eval.Dataset(d.All(ctx)), j.data.limit)
+}
+
+// An Arm is a model ready for work, and what it says of itself in its records.
+type Arm struct {
+	Name   string // of the arm: records, or baseline and assisted
+	Engine eval.Engine
+	Run    report.Run
+}
+
+// Row runs a row. What goes wrong is in the record; the error is the cause that ended
+// ctx.
+func (a Arm) Row(ctx context.Context, j *Job, row eval.Row) (*report.Record, error) {
+	return eval.RunRow(ctx, a.Engine, row, eval.Options{Run: a.Run, Sound: j.sound.Input})
+}
+
+// ArmNames are the names of the arms that Load returns.
+func (j *Job) ArmNames() []string {
+	if j.compare {
+		return []string{"baseline", "assisted"}
+	}
+	return []string{"records"}
+}
+
+// Load opens the model: one arm, or the plain one and the assisted one, which share
+// all weights. They are never closed: a process has one job.
+func (j *Job) Load(ctx context.Context) ([]Arm, error) {
+	first := j.model
+	if j.compare {
+		first.assistant.name = string(transcribe.None)
+	}
+	m, err := first.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := j.ArmNames()
+	arm, err := j.arm(names[0], m, m.Model, &first)
+	if err != nil || !j.compare {
+		return []Arm{arm}, err
+	}
+	with, err := m.assisted(ctx, &j.model.assistant)
+	if err != nil {
+		return nil, err
+	}
+	if a := j.model.assistant.auto; a != nil {
+		a.Try() // or there would be nothing to compare
+	}
+	assisted, err := j.arm(names[1], m, with, &j.model)
+	return []Arm{arm, assisted}, err
+}
+
+func (j *Job) arm(name string, l *loaded, m *transcribe.Model, flags *modelFlags) (Arm, error) {
+	e, err := newEvalEngine(m, j.opt)
+	if err != nil {
+		return Arm{}, err
+	}
+	return Arm{name, e, identity(l, flags, j.made, j.data.name())}, nil
+}
+
+// CheckReport reports why the files that the flags of the report name could not be
+// written, before hours of work.
+func (j *Job) CheckReport() error { return j.report.check(j.data.path) }
+
+// Report writes the report of a score where the flags say. The error is what makes the
+// exit status.
+func (j *Job) Report(s *report.Score) error {
+	d := &report.Document{Scores: []*report.Score{s}}
+	if err := j.report.write(j.env, d, d.JSON); err != nil {
+		return err
+	}
+	return judged(d)
+}
+
+// ReportPair writes the comparison of the records of both arms where the flags say. The
+// error is what makes the exit status.
+func (j *Job) ReportPair(ctx context.Context, baseline, assisted report.Files) error {
+	d, err := documentOf(ctx, []report.Files{baseline, assisted}, j.Scoring())
+	if err != nil {
+		return err
+	}
+	c := d.Comparisons[0]
+	if err := j.report.write(j.env, d, c.JSON); err != nil {
+		return err
+	}
+	if c.Verdict == report.Inconclusive && c.Failed == 0 {
+		return differsError{errors.New("inconclusive: nothing was drafted")}
+	}
+	return judged(d)
+}
+
+// Complain writes what went wrong as the command does, and returns the exit status.
+func (j *Job) Complain(ctx context.Context, program string, args []string, err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		j.complain(args, fmt.Sprintf("%s: %v\nRun '%s --help' for usage.", program, err, program))
+		return 2
+	case ctx.Err() != nil:
+		j.complain(nil, program+": interrupted")
+		return interrupted
+	}
+	j.complain(args, program+": "+strings.TrimSpace(cmp.Or(err.Error(), "failed")))
+	if errors.As(err, new(differsError)) {
+		return 3
+	}
+	return 1
+}
+
+// Usage is an error of the caller's: exit status 2.
+func Usage(format string, args ...any) error { return usagef(format, args...) }
