@@ -20,7 +20,7 @@ SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|G
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
-	generate dist reproducible bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page load clients clients-go help
+	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page load clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -40,7 +40,7 @@ install: build ## the program and its completions, under PREFIX (/usr/local)
 test: ## all tests (make vet is a target of its own)
 	go test -vet=off -timeout 10m ./...
 
-check: format vet static arch test fuzz-short bits purego race ## everything that must hold
+check: format vet static arch test fuzz-short bits purego race cluster-test ## everything that must hold
 
 format: ## gofmt
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w needed: $$out"; exit 1; fi
@@ -170,6 +170,24 @@ generate: ## write the generated files again; the tree must stay clean
 	@new=$$(git status --porcelain); if [ -n "$$new" ]; then \
 		git --no-pager diff; echo "the tree is not clean:"; echo "$$new"; exit 1; \
 	fi
+
+verity-beam: ## ./bin/verity-beam: evaluation on a cluster (docs/CLUSTER.md)
+	cd cluster && go build $(LINK) -o ../bin/verity-beam ./cmd/verity-beam
+
+# The engine has modules that only this needs: a machine that cannot fetch them says so.
+# -mod=mod, since a new dependency of verity is one of the cluster's, too.
+cluster-test: ## the module cluster: vet, tests in this process, licences
+	@if out=$$(cd cluster && go mod download 2>&1); then \
+		cd cluster && go vet -mod=mod ./... && go test -mod=mod -vet=off -timeout 10m ./... && cd .. && \
+		go run ./tools/licences -cluster | diff docs/dev/LICENCES-CLUSTER.md -; \
+	else \
+		echo "$$out" | tail -n 3; \
+		echo "*** SKIPPED: make cluster-test cannot fetch the modules of the cluster engine ***"; \
+	fi
+
+cluster: build verity-beam ## workers that are processes, one killed in the middle, against one machine
+	cd cluster && go run $(STATICCHECK) ./...
+	cluster/cluster.sh $(BIN) bin/verity-beam
 
 dist: ## release archives for all systems and processors, with checksums, in dist
 	go run ./tools/dist -version $(VERSION) -out dist

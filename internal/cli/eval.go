@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -74,7 +77,7 @@ func evalCommand(e env) *cobra.Command {
 
 func (v *evaluation) registerOut(f *pflag.FlagSet) {
 	f.StringVarP(&v.out, "out", "o", "", "keep the records in this `directory`")
-	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4")
+	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes Indexed Job takes the part from $JOB_COMPLETION_INDEX")
 }
 
 func (v *evaluation) registerBatch(f *pflag.FlagSet) {
@@ -152,12 +155,29 @@ func (v *evaluation) check() (o eval.Options, err error) {
 		return o, err
 	}
 	if v.shard != "" {
-		if o.Shard, err = eval.ParseShard(v.shard); err != nil {
+		if o.Shard, err = parseShard(v.shard); err != nil {
 			return o, usageError{err}
 		}
 	}
 	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.batch, v.data.limit, v.sound.Input
 	return o, nil
+}
+
+// indexVariable is the index of a pod among those of its Job, from 0.
+const indexVariable = "JOB_COMPLETION_INDEX"
+
+// parseShard reads "2/4", or "index/4" in a pod that has an index.
+func parseShard(s string) (eval.Shard, error) {
+	of, ok := strings.CutPrefix(s, "index/")
+	if !ok {
+		return eval.ParseShard(s)
+	}
+	index := os.Getenv(indexVariable)
+	i, err := strconv.ParseUint(index, 10, 31)
+	if err != nil {
+		return eval.Shard{}, fmt.Errorf("shard %s: $%s is %q, want the number of a pod of an Indexed Job, from 0", s, indexVariable, index)
+	}
+	return eval.ParseShard(fmt.Sprintf("%d/%s", i+1, of))
 }
 
 // all runs the dataset and reports on it.

@@ -32,9 +32,12 @@ type env struct {
 	config string
 }
 
+// SetVersion says what version a program is, for its records.
+func SetVersion(v string) { version = v }
+
 // Main is the program of a version: it runs on the process's arguments and ends it.
 func Main(v string) {
-	version = v
+	SetVersion(v)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, env{

@@ -2,9 +2,11 @@
 //
 //	go run ./tools/licences > docs/dev/LICENCES.md    a table
 //	go run ./tools/licences -texts                    the texts, as releases carry them
+//	go run ./tools/licences -cluster > docs/dev/LICENCES-CLUSTER.md    the module cluster's
 //
 // A module whose licence it does not know makes it fail, so that nobody adds one
-// unseen. docs/dev/LICENCES.md is checked by the test beside this file.
+// unseen. docs/dev/LICENCES.md is checked by the test beside this file, the list of the
+// module cluster by make cluster-test: it needs that module's dependencies.
 package main
 
 //go:generate sh -c "cd ../.. && go run ./tools/licences > LICENCES.new && mv LICENCES.new docs/dev/LICENCES.md"
@@ -35,14 +37,19 @@ type module struct {
 
 func main() {
 	texts := flag.Bool("texts", false, "print the licence texts of what the program contains")
+	cluster := flag.Bool("cluster", false, "list the modules of verity-beam, in the module cluster")
 	flag.Parse()
-	modules, err := list()
+	what := verity
+	if *cluster {
+		what = beam
+	}
+	modules, err := list(what)
 	if err == nil {
 		out := bufio.NewWriter(os.Stdout)
 		if *texts {
 			err = writeTexts(out, modules)
 		} else {
-			err = writeTable(out, modules)
+			err = writeTable(out, what, modules)
 		}
 		err = cmp.Or(err, out.Flush())
 	}
@@ -52,20 +59,30 @@ func main() {
 	}
 }
 
-// systems are those of releases: what is imported differs between them.
-var systems = []string{"linux", "darwin", "windows"}
+// A product is a module of ours with a program.
+type product struct {
+	dir, program string
+	systems      []string // what is imported differs between them
+	head         string   // of its table
+}
+
+var (
+	verity = product{".", "./cmd/verity", []string{"linux", "darwin", "windows"}, head}
+	beam   = product{"cluster", "./cmd/verity-beam", []string{"linux"}, beamHead}
+)
 
 // list returns all modules, by path.
-func list() ([]module, error) {
+func list(p product) ([]module, error) {
 	found := map[string]*module{}
-	for _, system := range systems {
-		if err := add(found, system, true, "-deps", "./cmd/verity"); err != nil {
+	for _, system := range p.systems {
+		if err := add(found, p.dir, system, true, "-deps", p.program); err != nil {
 			return nil, err
 		}
-		if err := add(found, system, false, "-deps", "-test", "./..."); err != nil {
+		if err := add(found, p.dir, system, false, "-deps", "-test", "./..."); err != nil {
 			return nil, err
 		}
 	}
+	delete(found, "verity") // which the module cluster imports
 	var all []module
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		m := found[path]
@@ -78,9 +95,10 @@ func list() ([]module, error) {
 }
 
 // add runs go list and collects modules and the licence files of the packages used.
-func add(found map[string]*module, system string, program bool, args ...string) error {
+func add(found map[string]*module, dir, system string, program bool, args ...string) error {
 	const format = `{{with .Module}}{{if not .Main}}{{.Path}}|{{.Version}}|{{.Dir}}|{{$.Dir}}{{end}}{{end}}`
 	c := exec.Command("go", append([]string{"list", "-f", format}, args...)...)
+	c.Dir = dir
 	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
@@ -181,8 +199,17 @@ texts of everything the program contains, and of Go itself (BSD-3-Clause).
 |---|---|---|---|
 `
 
-func writeTable(w io.Writer, modules []module) error {
-	if _, err := io.WriteString(w, head); err != nil {
+const beamHead = `# Licences of dependencies of verity-beam
+
+Written by ` + "`go run ./tools/licences -cluster`" + `; ` + "`make cluster-test`" + ` fails when a module is missing. Those of verity
+are in [LICENCES.md](LICENCES.md).
+
+| module | version | licence | part of |
+|---|---|---|---|
+`
+
+func writeTable(w io.Writer, p product, modules []module) error {
+	if _, err := io.WriteString(w, p.head); err != nil {
 		return err
 	}
 	for _, m := range modules {

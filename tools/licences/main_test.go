@@ -14,12 +14,12 @@ func TestTable(t *testing.T) {
 		t.Skip("SKIPPED: the go command is not in the path")
 	}
 	t.Chdir("../..")
-	modules, err := list()
+	modules, err := list(verity)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	if err := writeTable(&got, modules); err != nil {
+	if err := writeTable(&got, verity, modules); err != nil {
 		t.Fatal(err)
 	}
 	want, err := os.ReadFile("docs/dev/LICENCES.md")

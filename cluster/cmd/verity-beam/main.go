@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/internal/cli"
+	"verity/report"
+
+	"verity/cluster/pipeline"
+	"verity/cluster/store"
+)
+
+const help = `Verity-beam is "verity eval" as a pipeline of Apache Beam. Without more flags it runs
+in this process; with --runner it runs on a cluster: flink, spark, dataflow, or
+universal with --endpoint for any job server. docs/CLUSTER.md says how.
+
+The records are those of verity eval: the same bytes, times aside, whatever runs them.
+They go to --out as records.jsonl, or with --shards N as the files of verity eval
+--shard, for "verity report". A job that is started again over the same --out goes on
+where it was, and tries what failed again.
+
+With --compare every row is run plain and assisted on the same worker, and the records
+are held against each other to the bit, as verity compare does.
+
+  verity-beam --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
+  verity-beam --dataset 'gs://bucket/test-*.parquet' --model /models/small --out gs://bucket/out \
+      --runner universal --endpoint job-server:8099 --shards 16
+
+Exit status: 0 done, 1 some utterance failed or the job did, 2 wrong usage, 3 both arms
+differ, 130 interrupted.`
+
+// A command is what the user asked for.
+type command struct {
+	job      *cli.Job
+	spec     pipeline.Spec
+	attempts int
+	level    string
+}
+
+// version is set by the linker, as in Makefile: records name it, as those of verity do.
+var version = cli.Development
+
+func main() {
+	cli.SetVersion(version)
+	args := os.Args[1:]
+	var err error
+	switch role(args) {
+	case "worker":
+		err = work(args)
+	case "boot":
+		err = boot(args)
+	case "pool":
+		err = servePool(args)
+	case "server":
+		err = serveJobs(args)
+	default:
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop) // a second signal ends the process at once
+		code := run(ctx, args)
+		stop()
+		os.Exit(code)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "verity-beam:", err)
+		os.Exit(1)
+	}
+}
+
+// run does what the user asked for and returns the exit status.
+func run(ctx context.Context, args []string) int {
+	c := &command{}
+	root := &cobra.Command{
+		Use: "verity-beam --dataset PATH --out DIR [flags]", Short: "Evaluate on a cluster", Long: help, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	c.job = cli.NewJob(root, os.Stdout, os.Stderr, "Cluster", c.register)
+	root.SetArgs(args)
+	return c.job.Complain(ctx, "verity-beam", args, root.ExecuteContext(ctx))
+}
+
+// ours are the flags of Beam that are set by this program or for workers alone.
+var ours = []string{"worker", "id", "logging_endpoint", "control_endpoint", "semi_persist_dir", "options", "async", "execute_async"}
+
+func (c *command) register(f *pflag.FlagSet) {
+	f.StringVarP(&c.spec.Out, "out", "o", "", "`directory` for records and score; a path of an object store will do")
+	f.IntVar(&c.spec.Shards, "shards", 1, "`number` of record files: each is held in memory while it is sorted")
+	f.IntVar(&c.spec.Chunk, "chunk", 16, "`number` of utterances that are handed out, kept and tried again together")
+	f.IntVar(&c.attempts, "attempts", 3, "`number` of times the job is started before it has failed: runners such as prism do not retry")
+	f.StringVar(&c.level, "beam-log", "error", "`level` of Beam's log: debug, info, warn or error")
+	flag.CommandLine.VisitAll(func(g *flag.Flag) {
+		if !slices.Contains(ours, g.Name) && !strings.HasPrefix(g.Name, "test.") {
+			f.AddGoFlag(g)
+		}
+	})
+}
+
+// check reports the first flag with an unusable value.
+func (c *command) check() error {
+	switch {
+	case c.spec.Out == "":
+		return cli.Usage("--out DIR is missing: records are the result of the job")
+	case c.job.Path() == "":
+		return cli.Usage("--dataset PATH is missing")
+	case c.spec.Shards < 1 || c.spec.Shards > 1<<16:
+		return cli.Usage("--shards %d: must be from 1 to %d", c.spec.Shards, 1<<16)
+	case c.spec.Chunk < 1 || c.spec.Chunk > 1<<12:
+		return cli.Usage("--chunk %d: must be from 1 to %d", c.spec.Chunk, 1<<12)
+	case c.attempts < 1:
+		return cli.Usage("--attempts %d: must be 1 or more", c.attempts)
+	case !slices.Contains([]string{"debug", "info", "warn", "error"}, c.level):
+		return cli.Usage("--beam-log %q: want debug, info, warn or error", c.level)
+	}
+	if err := c.job.CheckReport(); err != nil {
+		return err
+	}
+	return c.job.Check()
+}
+
+func (c *command) run(ctx context.Context) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	c.spec.Args = c.job.Args()
+	if c.spec.Files, err = files(ctx, c.job.Path()); err != nil {
+		return err
+	}
+	beamlog.LogLevel = c.level
+	if err := flag.CommandLine.Parse(nil); err != nil {
+		return err
+	}
+	if self, err := os.Executable(); err == nil && *jobopts.WorkerBinary == "" {
+		*jobopts.WorkerBinary = self // or Beam would compile another
+	}
+	if !beam.Initialized() {
+		beam.Init()
+	}
+	if err := c.attempt(ctx); err != nil {
+		return err
+	}
+	return c.report(ctx)
+}
+
+// files returns the files that a pattern names, or a path of an object store; nothing
+// for a path here.
+func files(ctx context.Context, path string) ([]string, error) {
+	switch {
+	case store.Pattern(path):
+		return store.List(ctx, path)
+	case store.Remote(path) && !strings.HasSuffix(path, ".parquet"):
+		return store.List(ctx, store.Join(path, "*.parquet"))
+	case store.Remote(path):
+		return store.List(ctx, path)
+	}
+	return nil, nil
+}
+
+// attempt runs the pipeline until it is done. What an attempt has finished is kept, so
+// the next one does the rest.
+func (c *command) attempt(ctx context.Context) (err error) {
+	endpoint := *jobopts.Endpoint
+	for n := range c.attempts {
+		if n > 0 {
+			fmt.Fprintf(os.Stderr, "verity-beam: attempt %d of %d has failed: %v\nverity-beam: going on with what it has not done\n", n, c.attempts, err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+		*jobopts.Endpoint = endpoint // prism writes its own there
+		if err = beamx.Run(ctx, pipeline.Build(c.spec)); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the job has failed %d times: %w", c.attempts, err)
+}
+
+// report writes the report of what the job came to.
+func (c *command) report(ctx context.Context) error {
+	raw, err := store.Read(ctx, store.Join(c.spec.Out, pipeline.ScoreFile))
+	if err != nil {
+		return err
+	}
+	sum, err := pipeline.DecodeSum(raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w", store.Join(c.spec.Out, pipeline.ScoreFile), err)
+	}
+	arms := c.job.ArmNames()
+	for _, arm := range arms {
+		if s := sum.Arms[arm]; s == nil || s.Empty() {
+			return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", c.job.Path())
+		}
+	}
+	if !c.job.Comparing() {
+		return c.job.Report(sum.Arms[arms[0]].Score(c.spec.Out))
+	}
+	a, err := c.records(ctx, arms[0])
+	if err != nil {
+		return err
+	}
+	b, err := c.records(ctx, arms[1])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "verity-beam: by the workers: %d pairs identical, %d different, %d failed in both\n", sum.Pairs.Identical, sum.Pairs.Different, sum.Pairs.Failed)
+	return c.job.ReportPair(ctx, a, b)
+}
+
+// records are the record files of an arm, on this machine.
+func (c *command) records(ctx context.Context, arm string) (report.Files, error) {
+	dir, err := os.MkdirTemp("", "verity-beam")
+	if err != nil {
+		return report.Files{}, err
+	}
+	paths, err := store.Fetch(ctx, dir, c.spec.Names(arm))
+	return report.Files{Name: arm, Paths: paths}, err
+}

@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"verity/datasets"
+	"verity/eval"
+)
+
+// A Spec is all that the steps of a job have to know. Workers get it with the pipeline.
+type Spec struct {
+	Args   []string // of the verity job: cli.Job
+	Files  []string // to read instead of what --dataset names; empty for that
+	Out    string   // folder
+	Chunk  int      // rows, at most
+	Shards int      // record files of an arm
+}
+
+// A row is one of the dataset on its way to a worker.
+type row struct {
+	Seq    int             `json:"seq"` // in the dataset, from 0
+	ID     string          `json:"id"`
+	Text   string          `json:"text,omitempty"`
+	Audio  string          `json:"audio,omitempty"`
+	Offset float64         `json:"offset,omitempty"`
+	Length float64         `json:"length,omitempty"`
+	Part   bool            `json:"part,omitempty"`
+	Broken string          `json:"broken,omitempty"` // why the row cannot be used
+	Place  *datasets.Place `json:"place,omitempty"`  // of sound inside a Parquet file
+}
+
+func rowOf(seq int, r eval.Row) row {
+	out := row{
+		Seq: seq, ID: r.ID, Text: r.Text, Audio: r.Audio.Path,
+		Offset: r.Offset, Length: r.Duration, Part: r.Part,
+	}
+	if r.Broken != nil {
+		out.Broken = r.Broken.Err.Error()
+	}
+	if r.Audio.Embedded() {
+		out.Place = &r.Audio.Place
+	}
+	return out
+}
+
+// evalRow is the row that verity eval would run. sound is what lies in a Parquet file.
+func (r row) evalRow(sound datasets.Source) eval.Row {
+	out := eval.Row{Utterance: datasets.Utterance{
+		ID: r.ID, Text: r.Text, Offset: r.Offset, Duration: r.Length, Part: r.Part, Audio: datasets.File(r.Audio),
+	}}
+	if r.Place != nil {
+		out.Audio = sound
+	}
+	if r.Broken != "" {
+		out.Broken = &datasets.RowError{Err: errors.New(r.Broken)}
+	}
+	return out
+}
+
+// A chunk is rows that follow one another, of one row group if they are in Parquet.
+type chunk []row
+
+// add appends a row, or reports that it belongs to the next chunk.
+func (c *chunk) add(r row, most int) bool {
+	if n := len(*c); n > 0 && (n >= most || !beside((*c)[n-1].Place, r.Place)) {
+		return false
+	}
+	*c = append(*c, r)
+	return true
+}
+
+// beside reports whether two rows can be read together.
+func beside(a, b *datasets.Place) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.File == b.File && a.Group == b.Group
+}
+
+func (c chunk) encode() ([]byte, error) { return json.Marshal(c) }
+
+func decodeChunk(b []byte) (c chunk, err error) {
+	if err = json.Unmarshal(b, &c); err == nil && len(c) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chunk of %d bytes: %w", len(b), err)
+	}
+	return c, nil
+}
+
+// A value is what a row came to, on its way to its shard: the number of the row, so
+// that values sort by it, then a line.
+func valueOf(seq int, line []byte) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(seq)), line...)
+}
+
+func splitValue(v []byte) (seq int, line []byte, err error) {
+	if len(v) < 8 {
+		return 0, nil, fmt.Errorf("value of %d bytes: want 8 at least", len(v))
+	}
+	return int(binary.BigEndian.Uint64(v)), v[8:], nil
+}
+
+// A shard is a file of records, or of verdicts on pairs: of an arm, the rows i, i+n, …
+// as verity eval --shard deals them out.
+type shard struct {
+	Arm string
+	I   int // from 1
+}
+
+// pairs is the arm of verdicts. No file is written of it.
+const pairs = "pairs"
+
+func (s Spec) shardOf(arm string, seq int) shard { return shard{arm, seq%s.Shards + 1} }
+
+func (s shard) key() string { return fmt.Sprintf("%s/%d", s.Arm, s.I) }
+
+func parseShard(key string) (s shard, err error) {
+	for i := len(key) - 1; i > 0; i-- {
+		if key[i] == '/' {
+			s.Arm = key[:i]
+			_, err = fmt.Sscanf(key[i+1:], "%d", &s.I)
+			break
+		}
+	}
+	if err != nil || s.Arm == "" || s.I < 1 {
+		return s, fmt.Errorf("key %q: want arm/shard", key)
+	}
+	return s, nil
+}
+
+// File is the name of the record file of a shard in the folder of the job. Those of one
+// arm are named as verity eval names them; those of two, as verity compare does, or with
+// several shards in a folder for each arm.
+func (s Spec) File(arm string, i int) string {
+	name := "records.jsonl"
+	if s.Shards > 1 {
+		name = eval.Shard{I: i, Of: s.Shards}.File()
+	}
+	switch {
+	case arm == "records":
+		return name
+	case s.Shards > 1:
+		return arm + "/" + name
+	}
+	return arm + ".jsonl"
+}

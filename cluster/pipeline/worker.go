@@ -1,0 +1,250 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"verity/datasets"
+	"verity/eval"
+	"verity/internal/cli"
+	"verity/parallel"
+	"verity/report"
+
+	"verity/cluster/store"
+)
+
+// A worker is what a process needs to run rows: the model, loaded once.
+type worker struct {
+	spec Spec
+	job  *cli.Job
+	arms []cli.Arm
+	data *datasets.Dataset // for rows of Parquet files; nil until one comes
+	mu   sync.Mutex        // for data
+}
+
+// workers are those of this process. Beam sets a DoFn up for every bundle or more
+// often, and a model takes seconds to load and gigabytes to hold.
+var workers = struct {
+	sync.Mutex
+	by    map[string]*worker
+	loads int // for tests
+}{by: map[string]*worker{}}
+
+// workerOf returns the worker of a job. Only one load is under way at a time; one that
+// failed is tried again.
+func workerOf(ctx context.Context, s Spec) (*worker, error) {
+	key, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	workers.Lock()
+	defer workers.Unlock()
+	if w := workers.by[string(key)]; w != nil {
+		return w, nil
+	}
+	job, err := cli.ParseJob(s.Args, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	// The model outlives the bundle that loads it.
+	arms, err := job.Load(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{spec: s, job: job, arms: arms}
+	workers.by[string(key)] = w
+	workers.loads++
+	return w, nil
+}
+
+// run returns the records of a chunk, one slice for each arm, in the order of its rows.
+func (w *worker) run(ctx context.Context, c chunk) ([][]*report.Record, error) {
+	all := make([][]*report.Record, len(w.arms))
+	var todo []int // rows that an arm has no record of
+	for i, a := range w.arms {
+		found, err := w.found(ctx, a, c)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = found
+	}
+	for at := range c {
+		if slices.ContainsFunc(all, func(r []*report.Record) bool { return r[at] == nil }) {
+			todo = append(todo, at)
+		}
+	}
+	if len(todo) == 0 {
+		return all, nil
+	}
+	rows, err := w.rows(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	// One arm after the other: both on this worker, over the same rows.
+	for i, a := range w.arms {
+		for r := range parallel.Ordered(w.job.Batch(), len(todo), slices.Values(todo), func(_ int, at int) ran {
+			rec, err := runRow(ctx, w.job, a, rows[at])
+			return ran{at, rec, err}
+		}) {
+			if err = errors.Join(err, r.err); r.err == nil {
+				all[i][r.at] = r.record
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := w.keep(ctx, a, c, all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+type ran struct {
+	at     int
+	record *report.Record
+	err    error
+}
+
+// runRow runs a row. A fault of the engine is the row's: it must not end a worker that
+// has others to run.
+func runRow(ctx context.Context, j *cli.Job, a cli.Arm, r eval.Row) (rec *report.Record, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Broken = &datasets.RowError{Err: fmt.Errorf("the engine failed: %v", p)}
+			rec, err = a.Row(ctx, j, r)
+		}
+	}()
+	return a.Row(ctx, j, r)
+}
+
+// rows are those that verity eval would run, with the sound that lies in a Parquet file.
+func (w *worker) rows(ctx context.Context, c chunk) ([]eval.Row, error) {
+	rows := make([]eval.Row, len(c))
+	sounds := map[int]datasets.Source{}
+	if c[0].Place != nil {
+		var err error
+		if sounds, err = w.sounds(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	for i, r := range c {
+		if r.Place != nil && !sounds[r.Place.Row].Embedded() && r.Broken == "" {
+			r.Broken = fmt.Sprintf("%s: row %d is no longer there", r.Place.File, r.Place.Row)
+		}
+		if r.Place != nil {
+			rows[i] = r.evalRow(sounds[r.Place.Row])
+			rows[i].Audio.Path = r.Audio
+			continue
+		}
+		rows[i] = r.evalRow(datasets.Source{})
+	}
+	return rows, nil
+}
+
+// sounds reads the rows of a chunk out of its row group.
+func (w *worker) sounds(ctx context.Context, c chunk) (map[int]datasets.Source, error) {
+	at, last := c[0].Place, c[len(c)-1].Place.Row
+	local, err := store.Fetch(ctx, w.spec.cache(), []string{at.File})
+	if err != nil {
+		return nil, err
+	}
+	data, err := w.dataset(ctx, local)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int]datasets.Source{}
+	for u, err := range data.Group(ctx, local[0], at.Group) {
+		var bad *datasets.RowError
+		if err != nil && !errors.As(err, &bad) {
+			return nil, err
+		}
+		if err == nil && u.Audio.Place.Row >= at.Row {
+			found[u.Audio.Place.Row] = u.Audio
+		}
+		if err == nil && u.Audio.Place.Row >= last {
+			break
+		}
+	}
+	return found, nil
+}
+
+// cache is the folder of this machine for files of an object store.
+func (s Spec) cache() string {
+	h := sha256.Sum256([]byte(fmt.Sprint(s.Files, s.Args)))
+	return filepath.Join(os.TempDir(), "verity-beam-"+hex.EncodeToString(h[:8]))
+}
+
+func (w *worker) dataset(ctx context.Context, files []string) (*datasets.Dataset, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.data != nil {
+		return w.data, nil
+	}
+	d, err := w.job.Open(ctx, files)
+	if err == nil {
+		w.data = d
+	}
+	return d, err
+}
+
+// chunkFile is where the records of a chunk are kept: the name follows from everything
+// that the text depends on.
+func (w *worker) chunkFile(a cli.Arm, c chunk) string {
+	run := a.Run
+	run.Machine, run.Threads = "", 0
+	raw, _ := json.Marshal(run) // a struct of strings
+	h := sha256.Sum256(raw)
+	return store.Join(w.spec.Out, "chunks", fmt.Sprintf("%s-%s", a.Name, hex.EncodeToString(h[:6])),
+		fmt.Sprintf("%09d-%d.jsonl", c[0].Seq, len(c)))
+}
+
+// found returns the records of an earlier attempt at the chunk, nil where there is none.
+// A record of a failure, of another run, or of a row that has changed does not count.
+func (w *worker) found(ctx context.Context, a cli.Arm, c chunk) ([]*report.Record, error) {
+	all := make([]*report.Record, len(c))
+	name := w.chunkFile(a, c)
+	raw, err := store.Read(ctx, name)
+	if err != nil || raw == nil {
+		return all, err
+	}
+	by := map[string]*report.Record{}
+	for r, err := range report.Read(name, bytes.NewReader(raw)) {
+		if err != nil {
+			continue // of another version: its row is run again
+		}
+		by[r.ID] = r
+	}
+	for i, row := range c {
+		r := by[row.ID]
+		if r == nil || r.Error != "" || row.Broken != "" || r.Audio != row.Audio || r.Reference != row.Text || r.Offset != row.Offset {
+			continue
+		}
+		if thing, _, _ := r.Run.Differs(a.Run); thing == "" {
+			all[i] = r
+		}
+	}
+	return all, nil
+}
+
+// keep writes the records of a chunk.
+func (w *worker) keep(ctx context.Context, a cli.Arm, c chunk, records []*report.Record) error {
+	var b bytes.Buffer
+	for _, r := range records {
+		line, err := r.Line()
+		if err != nil {
+			return fmt.Errorf("record %s: %w", r.ID, err)
+		}
+		b.Write(line)
+	}
+	return store.Write(ctx, w.chunkFile(a, c), b.Bytes())
+}
