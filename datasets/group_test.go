@@ -47,7 +47,9 @@ func TestGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := func(u Utterance, err error) string { return fmt.Sprintf("%s %s %v %v", u.ID, u.Audio.data, u.Audio.Place, err) }
+	line := func(u Utterance, err error) string {
+		return fmt.Sprintf("%s %s %v %v", u.ID, u.Audio.data, u.Audio.Place, err)
+	}
 	var want, got []string
 	for u, err := range d.All(t.Context()) {
 		want = append(want, line(u, err))
