@@ -251,10 +251,33 @@ func TestForeignContradictions(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(foreign, "ct2-float16"))); err != nil {
 		t.Fatal(err)
 	}
+	weights, err := os.ReadFile(filepath.Join(dir, "model.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, tt := range map[string]struct{ put, want string }{
+		"WhisperSpec":                         {"MarianXSpec", `it is a "MarianXSpec" of CTranslate2, want "WhisperSpec"`},
+		"encoder/conv2/bias":                  {"encoder/conv2/bios", "tensor encoder/conv2/bias: missing"},
+		"decoder/layer_0/ffn/linear_0/weight": {"decoder/layer_0/ffn/linear_0/waight", "n_text_layer is 0, want 1"},
+	} {
+		changed := strings.Replace(string(weights), old, tt.put, 1)
+		if changed == string(weights) {
+			t.Fatalf("model.bin holds no %s", old)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "model.bin"), []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := model.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error = %v, want %q", tt.put, err, tt.want)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "model.bin"), weights, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "vocabulary.json"), []byte(`["a","b"]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := model.Open(t.Context(), dir)
+	_, err = model.Open(t.Context(), dir)
 	if !errors.Is(err, model.ErrConfig) || !strings.Contains(err.Error(), "has 2 tokens, model.bin has embeddings of 40") {
 		t.Errorf("vocabulary of CTranslate2: %v", err)
 	}

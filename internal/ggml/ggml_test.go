@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -80,6 +81,37 @@ func TestParse(t *testing.T) {
 	for _, e := range m.Tensors {
 		if !slices.Equal(e.Shape, []int{3, 64}) || e.Quantised() != (e.Type[0] == 'q') {
 			t.Errorf("%s: %v", e.Name, e)
+		}
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	good := small()
+	const vocab = 4 + 11*4 + 2*4 + 2*4 // where the vocabulary begins
+	tensor := vocab + 4 + 5 + 4
+	set := func(at, value int) func(b []byte) []byte {
+		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[at:], uint32(value)); return b }
+	}
+	for name, tt := range map[string]struct {
+		edit func(b []byte) []byte
+		want string
+	}{
+		"magic":          {set(0, 0x46554747), `it begins with "GGUF", want "lmgg"`},
+		"quantisation":   {set(44, 1002), "its quantisation is of version 1, of early 2023: want version 2"},
+		"filters":        {set(48, 1<<30), "mel filters of 1073741824 bins"},
+		"vocabulary":     {set(vocab, 1<<24), "a vocabulary of 16777216 tokens"},
+		"negative":       {set(vocab, -1), "a vocabulary of -1 tokens"},
+		"long token":     {set(vocab+4, 1<<28), "vocabulary: byte"},
+		"dimensions":     {set(tensor, 9), "a tensor of 9 dimensions"},
+		"long name":      {set(tensor+4, 1000), "with a name of 1000 bytes"},
+		"type":           {set(tensor+8, 12), "is of type 12, want f32, f16, q4_0, q4_1, q5_0, q5_1 or q8_0"},
+		"overflow":       {set(tensor+12, 1<<31-1), "has shape [3 2147483647]"},
+		"cut off":        {func(b []byte) []byte { return b[:len(b)-1] }, "cut off?"},
+		"twice":          {func(b []byte) []byte { return append(b, b[tensor:]...) }, "stands twice"},
+		"nothing at all": {func(b []byte) []byte { return nil }, "it begins with"},
+	} {
+		if _, err := Parse(tt.edit(slices.Clone(good))); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error = %v, want %q", name, err, tt.want)
 		}
 	}
 }
