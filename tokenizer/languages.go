@@ -17,6 +17,16 @@ type Language struct {
 // checkpoints of openai have tokens for languages too, though no use for them.
 func (t *Tokenizer) Languages() []Language { return slices.Clone(t.languages) }
 
+// KnownLanguages returns the languages that openai's models know, without tokens: those
+// are a checkpoint's.
+func KnownLanguages() []Language {
+	list := make([]Language, len(languages))
+	for i, l := range languages {
+		list[i] = Language{Code: l.code, Name: l.name, Token: None}
+	}
+	return list
+}
+
 // Multilingual reports whether the checkpoint knows more languages than one. As
 // upstream does, it tells openai's English-only vocabulary by its size.
 func (t *Tokenizer) Multilingual() bool {

@@ -53,7 +53,7 @@ func (a *assistantFlags) register(f *pflag.FlagSet) {
 }
 
 func (a *assistantFlags) complete(c *cobra.Command) {
-	must(c.MarkFlagDirname("assistant"))
+	completeOr(c, "assistant", assistantNames()...)
 	completeValues(c, "draft-policy", policies...)
 	completeValues(c, "sampler", samplers...)
 }

@@ -114,6 +114,7 @@ func (d *decodingFlags) registerChunks(f *pflag.FlagSet) {
 }
 
 func (d *decodingFlags) complete(c *cobra.Command) {
+	completeLanguage(c)
 	completeValues(c, "task", "transcribe", "translate")
 	completeValues(c, "pad", "audio", "mel")
 	completeValues(c, "audio-context", "all", "fit")

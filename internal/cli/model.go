@@ -54,9 +54,9 @@ func (m *modelFlags) groups() []flagGroup {
 	}
 }
 
-// complete offers directories for --model.
+// complete offers names of models, and files.
 func (m *modelFlags) complete(c *cobra.Command) {
-	must(c.MarkFlagDirname("model"))
+	completeOr(c, "model", modelNames()...)
 	completeValues(c, "precision", precision.List()...)
 	m.assistant.complete(c)
 }

@@ -108,7 +108,8 @@ func transcribeCommand(e env) *cobra.Command {
 	t.decoding.complete(c)
 	t.log.complete(c)
 	must(c.MarkFlagDirname("output-dir"))
-	completeValues(c, "output-format", "txt", "srt", "vtt", "tsv", "lrc", "csv", "json", "all")
+	completeFormats(c)
+	completeSound(c)
 	completeValues(c, "highlight", highlightModes...)
 	completeValues(c, "progress", progressModes...)
 	return c

@@ -1,7 +1,9 @@
 package hub
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +24,9 @@ func init() {
 		repos[size] = "openai/whisper-" + size
 	}
 }
+
+// Names returns the short names of published models.
+func Names() []string { return slices.Sorted(maps.Keys(repos)) }
 
 // Repo returns the owner/name that a name means. It is false for what can be no
 // model of the hub.

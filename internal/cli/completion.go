@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"verity/model/hub"
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// completeSound offers sound files as arguments.
+func completeSound(c *cobra.Command) {
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{
+			"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
+			"m4a", "mp4", "aac", "mov", "mkv", // by ffmpeg
+		}, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// completeOr offers values, or else files and directories.
+func completeOr(c *cobra.Command, flag string, values ...string) {
+	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault)))
+}
+
+// completeLanguage offers codes of languages, with their names beside them.
+func completeLanguage(c *cobra.Command) {
+	values := []string{cobra.CompletionWithDesc("auto", "detect it")}
+	for _, l := range tokenizer.KnownLanguages() {
+		values = append(values, cobra.CompletionWithDesc(l.Code, l.Name))
+	}
+	completeValues(c, "language", values...)
+}
+
+// modelNames are the names that --model takes beside paths.
+func modelNames() []string {
+	names := slices.Concat(strings.Split(insideNames(), " or "), hub.Names())
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+}
+
+// assistantNames are what --assistant takes beside models.
+func assistantNames() []string {
+	methods := []transcribe.Method{transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self}
+	names := []string{"auto"}
+	for _, m := range methods {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// completeFormats offers another format after those that are there, between commas.
+func completeFormats(c *cobra.Command) {
+	must(c.RegisterFlagCompletionFunc("output-format", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		var values []string
+		for _, f := range transcript.Formats() {
+			if !slices.Contains(strings.Split(before, ","), string(f)) {
+				values = append(values, before+string(f))
+			}
+		}
+		if before == "" {
+			values = append(values, "all")
+		}
+		return values, cobra.ShellCompDirectiveNoFileComp
+	}))
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCompletion asks what shells ask: what may stand here?
+func TestCompletion(t *testing.T) {
+	for _, tt := range []struct{ args, want, not string }{ // shells leave out what does not begin as typed
+		{"transcribe --language |d", "\nde\tgerman", "\nxx"},
+		{"transcribe --language |au", "auto\tdetect it", "\nxx"},
+		{"transcribe --assistant |", "\nself\n", "auto\nauto"},
+		{"transcribe --model |la", "\nlarge-v2\n", "\n\n"},
+		{"transcribe -f |srt,", "\nsrt,vtt\n", "srt,srt"},
+		{"transcribe |", "\nflac\n", "txt"},
+		{"config get |out", "\noutput-dir\n", "\nforce"},
+	} {
+		args := strings.Fields(strings.Split(tt.args, "|")[0])
+		_, last, _ := strings.Cut(tt.args, "|")
+		code, out, stderr := cli(t, nil, append(append([]string{"__complete"}, args...), last)...)
+		out = "\n" + out
+		if code != 0 || !strings.Contains(strings.ToLower(out), tt.want) || strings.Contains(out, tt.not) {
+			t.Errorf("%s: status %d, %q, want %q without %q: %s", tt.args, code, out, tt.want, tt.not, stderr)
+		}
+	}
+}
