@@ -30,7 +30,7 @@ var plan = map[string]room{
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend", "internal/kernel", "internal/tensor", "precision"}},
 	"tokenizer":  {"text and tokens; stands beside the pipeline", []string{"internal/sniff"}},
 	"model":      {"a file or directory becomes named weights; no arithmetic", append(formats, "internal/frontend", "internal/quant", "internal/tensor")},
-	"vad":        {"which parts of a clip hold speech, by a small network of its own", []string{"audio", "internal/kernel"}},
+	"vad":        {"which parts of a clip hold speech, by a small network of its own", []string{"audio", "internal/frontend", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
 	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
@@ -52,7 +52,7 @@ var plan = map[string]room{
 	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
 	"live":     {"sound that still arrives becomes text that is never taken back", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
 	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "live", "tokenizer", "transcribe", "transcript"}},
-	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
+	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
 	"cmd/verity":     {"the program: internal/cli with a version", []string{"internal/cli"}},
@@ -66,7 +66,7 @@ var plan = map[string]room{
 
 	"model/hub": {"names of models become directories: the cache of Hugging Face, and downloads into it", nil},
 
-	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on", nil},
+	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on; the sum that audio and vad share", nil},
 	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
 	"internal/machine":     {"what machine and process say of themselves, for reports", nil},

@@ -4,6 +4,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"verity/internal/frontend"
 )
 
 // The low-pass filter is a sinc under a Kaiser window. Its transition lies between
@@ -90,7 +92,7 @@ func (r *resampler) read(dst []float32) (int, error) {
 	}
 	n, x := 0, slices.Clip(r.buf) // so that reading past the zeros would panic
 	for n < len(dst) && r.ready() {
-		dst[n] = dot(r.rowFor(r.phase), x[r.at:])
+		dst[n] = frontend.Dot(r.rowFor(r.phase), x[r.at:])
 		n++
 		r.out++
 		r.phase += r.down
@@ -159,25 +161,6 @@ func (r *resampler) fillRow(row []float32, phase int) {
 	for j, v := range r.scratch {
 		row[j] = float32(v / sum)
 	}
-}
-
-// dot returns Σ row[i]·x[i] in four partial sums. The products
-// are rounded, so that no compiler can fuse them.
-func dot(row, x []float32) float32 {
-	x = x[:len(row)]
-	var a, b, c, d float32
-	i := 0
-	for ; i+4 <= len(row); i += 4 {
-		r, v := row[i:i+4:i+4], x[i:i+4:i+4]
-		a += float32(r[0] * v[0])
-		b += float32(r[1] * v[1])
-		c += float32(r[2] * v[2])
-		d += float32(r[3] * v[3])
-	}
-	for ; i < len(row); i++ {
-		a += float32(row[i] * x[i])
-	}
-	return (a + b) + (c + d)
 }
 
 // A lowPass is the right half of the windowed sinc, tabulated.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"verity/internal/output"
 	"verity/internal/quant"
 	"verity/internal/safetensors"
 )
@@ -109,16 +110,7 @@ func (r *run) packed(name string) ([]safetensors.Entry, error) {
 
 // writeWeights writes a file whole or not at all.
 func writeWeights(ctx context.Context, name string, entries []safetensors.Entry) error {
-	part := name + ".part"
-	f, err := os.Create(part)
-	if err != nil {
-		return err
-	}
-	err = safetensors.Write(patient{ctx, f}, entries...)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(part))
-	}
-	return os.Rename(part, name)
+	return output.Write(name, nil, func(w io.Writer) error { return safetensors.Write(patient{ctx, w}, entries...) })
 }
 
 // A patient writer looks at its context before each write.

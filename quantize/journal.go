@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"verity/internal/output"
 	"verity/internal/quant"
 )
 
@@ -92,12 +94,8 @@ func (j *journal) put(l Layer, m *quant.Matrix) error {
 	if err != nil {
 		return err
 	}
-	part := j.path(l.Name + ".part")
-	if err := os.WriteFile(part, b, 0o666); err != nil {
-		return err
-	}
 	j.done[l.Name] = l
-	return os.Rename(part, j.path(l.Name+".json"))
+	return output.Write(j.path(l.Name+".json"), nil, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // get returns a weight that was kept.

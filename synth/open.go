@@ -2,9 +2,7 @@ package synth
 
 import (
 	"bytes"
-	"io/fs"
 	"strings"
-	"testing/fstest"
 
 	"verity/internal/tensor"
 	"verity/model"
@@ -32,15 +30,6 @@ func Open(size string) (*model.Checkpoint, error) {
 		return nil, err
 	}
 	return model.OpenMade(memory(files), size, m.weight)
-}
-
-// memory returns a file system that holds files.
-func memory(files map[string][]byte) fs.FS {
-	m := fstest.MapFS{}
-	for name, b := range files {
-		m[name] = &fstest.MapFile{Data: b}
-	}
-	return m
 }
 
 // A maker cuts weights out of one buffer of random numbers.

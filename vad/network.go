@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"verity/internal/frontend"
 	"verity/internal/kernel"
 )
 
@@ -151,7 +152,7 @@ func (c *convolution) apply(dst, src []float32) {
 		x := src[t*c.in:][:3*c.in]
 		row := dst[(t/c.stride+1)*c.out:][:c.out]
 		for o := range row {
-			row[o] = max(0, dot(c.weight[o*3*c.in:][:3*c.in], x)+c.bias[o])
+			row[o] = max(0, frontend.Dot(c.weight[o*3*c.in:][:3*c.in], x)+c.bias[o])
 		}
 	}
 }
@@ -159,7 +160,7 @@ func (c *convolution) apply(dst, src []float32) {
 // recur steps the recurrent cell and returns the probability.
 func (n *Network) recur(x []float32) float32 {
 	for g := range n.gates {
-		n.gates[g] = dot(n.w.input[g*hidden:][:hidden], x) + dot(n.w.state[g*hidden:][:hidden], n.state[:]) + n.w.gateBias[g]
+		n.gates[g] = frontend.Dot(n.w.input[g*hidden:][:hidden], x) + frontend.Dot(n.w.state[g*hidden:][:hidden], n.state[:]) + n.w.gateBias[g]
 	}
 	sum := n.w.headBias
 	for i := range hidden {
@@ -174,22 +175,3 @@ func (n *Network) recur(x []float32) float32 {
 
 func sigmoid(x float32) float32 { return 1 / (1 + kernel.Exp(-x)) }
 func tanh(x float32) float32    { return 1 - 2/(1+kernel.Exp(2*x)) }
-
-// dot returns Σ w[i]·x[i] in four partial sums. The products are rounded, so that no
-// compiler can fuse them.
-func dot(w, x []float32) float32 {
-	x = x[:len(w)]
-	var a, b, c, d float32
-	i := 0
-	for ; i+4 <= len(w); i += 4 {
-		u, v := w[i:i+4:i+4], x[i:i+4:i+4]
-		a += float32(u[0] * v[0])
-		b += float32(u[1] * v[1])
-		c += float32(u[2] * v[2])
-		d += float32(u[3] * v[3])
-	}
-	for ; i < len(w); i++ {
-		a += float32(w[i] * x[i])
-	}
-	return (a + b) + (c + d)
-}

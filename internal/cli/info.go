@@ -148,7 +148,11 @@ func (i *info) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("model", "%s", i.Model)
-	row("parameters", "%s, stored as %s in %s", show.Rounded(i.Params), i.DType, show.Bytes(i.Bytes))
+	stored := i.DType
+	if stored == precision.Int4Z.String() { // what quantize --to int4 makes of most weights
+		stored += " (int4 with a zero for each group)"
+	}
+	row("parameters", "%s, stored as %s in %s", show.Rounded(i.Params), stored, show.Bytes(i.Bytes))
 	row("head", "token embedding and vocabulary head, stored as %s", i.Head)
 	row("attention", "keys and values of text and audio held in %s, unless --precision FORMAT:cache=FORMAT", i.Cache)
 	row("window", "%g s: %d frames of %d mel bins", i.Window, d.WindowFrames(), d.MelBins)
