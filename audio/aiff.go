@@ -14,10 +14,12 @@ var aifcCodes = map[string]struct {
 	bits   int // 0: as the COMM chunk has it
 }{
 	"NONE": {pcmSigned, false, 0}, "twos": {pcmSigned, false, 0}, "sowt": {pcmSigned, true, 0},
-	"in24": {pcmSigned, false, 24}, "in32": {pcmSigned, false, 32}, "42ni": {pcmSigned, true, 24}, "23ni": {pcmSigned, true, 32},
+	"in24": {pcmSigned, false, 24}, "in32": {pcmSigned, false, 32},
+	"42ni": {pcmSigned, true, 24}, "23ni": {pcmSigned, true, 32},
 	"raw ": {pcmUnsigned, false, 8}, "fl32": {pcmFloat, false, 32}, "FL32": {pcmFloat, false, 32},
 	"fl64": {pcmFloat, false, 64}, "FL64": {pcmFloat, false, 64},
-	"alaw": {pcmALaw, false, 8}, "ALAW": {pcmALaw, false, 8}, "ulaw": {pcmMuLaw, false, 8}, "ULAW": {pcmMuLaw, false, 8},
+	"alaw": {pcmALaw, false, 8}, "ALAW": {pcmALaw, false, 8},
+	"ulaw": {pcmMuLaw, false, 8}, "ULAW": {pcmMuLaw, false, 8},
 }
 
 // newAIFF opens an AIFF or AIFC file: chunks as in a WAV file, but most

@@ -33,7 +33,8 @@ func newAU(r io.ReaderAt, size int64) (source, error) {
 		return nil, err
 	}
 	if offset > size {
-		return nil, malformed("offset of the samples", fmt.Sprintf("at most the %d bytes of the file", size), "%d", offset)
+		return nil, malformed("offset of the samples",
+			fmt.Sprintf("at most the %d bytes of the file", size), "%d", offset)
 	}
 	have := size - offset
 	if claimed >= 0 {

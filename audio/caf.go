@@ -28,7 +28,8 @@ func newCAF(r io.ReaderAt, size int64) (source, error) {
 		switch {
 		case id == "desc":
 			if length < 32 || body+32 > size {
-				return nil, malformed(fmt.Sprintf("desc chunk at byte %d", at), "32 bytes", "%d", min(length, size-body))
+				return nil, malformed(fmt.Sprintf("desc chunk at byte %d", at),
+					"32 bytes", "%d", min(length, size-body))
 			}
 			if l, err = parseDesc(mustRead(r, body, 32)); err != nil {
 				return nil, err
@@ -46,7 +47,8 @@ func newCAF(r io.ReaderAt, size int64) (source, error) {
 			return newPCM(r, l)
 		}
 		if length < 0 || length > size-body {
-			return nil, malformed(fmt.Sprintf("%q chunk at byte %d", id, at), fmt.Sprintf("at most %d bytes", size-body), "%d", length)
+			return nil, malformed(fmt.Sprintf("%q chunk at byte %d", id, at),
+				fmt.Sprintf("at most %d bytes", size-body), "%d", length)
 		}
 		at = body + length
 	}
@@ -84,7 +86,8 @@ func parseDesc(b []byte) (l pcmLayout, err error) {
 	}
 	l.container = int(bits+7) / 8
 	if perPacket != 0 && int(perPacket) != l.blockAlign() {
-		return l, unsupported("bytes per packet", fmt.Sprintf("%d for %d channels of %d bits", l.blockAlign(), channels, bits), "%d", perPacket)
+		return l, unsupported("bytes per packet",
+			fmt.Sprintf("%d for %d channels of %d bits", l.blockAlign(), channels, bits), "%d", perPacket)
 	}
 	return l, l.check(int(bits))
 }

@@ -126,7 +126,8 @@ func (in Input) clip(name string, src source) (*Clip, error) {
 	if in.Channel < 0 || in.Channel > s.channels {
 		return nil, fmt.Errorf("%s: channel: got %d, want 1 to %d", name, in.Channel, s.channels)
 	}
-	c := &Clip{name: name, mix: &mixer{src: src, shape: s, pick: in.Channel}, most: int64(in.Longest.Seconds() * SampleRate)}
+	mix := &mixer{src: src, shape: s, pick: in.Channel}
+	c := &Clip{name: name, mix: mix, most: int64(in.Longest.Seconds() * SampleRate)}
 	c.src = c.mix
 	if s.rate != SampleRate {
 		c.src = newResampler(c.mix)
@@ -158,7 +159,8 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 		m, err := c.src.read(dst[n:])
 		n += m
 		if c.read += int64(m); c.most > 0 && c.read > c.most {
-			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong, time.Duration(c.most)*time.Second/SampleRate)
+			return n, fmt.Errorf("%s: %w: want at most %v", c.name, ErrTooLong,
+				time.Duration(c.most)*time.Second/SampleRate)
 		}
 		if err == io.EOF {
 			c.ended = true

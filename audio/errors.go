@@ -66,7 +66,8 @@ func (e *FormatError) remedy() string {
 // shellWord spells the name of a file as a shell takes it.
 func shellWord(name string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("./_+-@%,:=", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("./_+-@%,:=", r)
 	}
 	if name == "" || name == "-" || name == "standard input" {
 		return "FILE"

@@ -259,7 +259,8 @@ func (l *Live) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 // than a window before it.
 func (l *Live) render(from, size int64, pad Pad) (*Mel, error) {
 	if from < l.first {
-		return nil, fmt.Errorf("live sound: window: got start frame %d, want %d or more: what came before is forgotten", from, l.first)
+		return nil, fmt.Errorf("live sound: window: got start frame %d, want %d or more: what came before is forgotten",
+			from, l.first)
 	}
 	bins := l.opt.Bins
 	m := &Mel{Bins: bins, Frames: int(size), Data: make([]float32, bins*int(size))}

@@ -206,7 +206,8 @@ func (m *mkvReader) number(id bool) (uint64, error) {
 
 func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
 	if length > maxMKVElement {
-		return nil, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at), fmt.Sprintf("at most %d bytes", maxMKVElement), "%d", length)
+		return nil, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at),
+			fmt.Sprintf("at most %d bytes", maxMKVElement), "%d", length)
 	}
 	if int64(length) > m.size-m.at {
 		m.cut = true
@@ -254,7 +255,8 @@ func (m *mkvReader) take(id uint64, b []byte, at int64) error {
 	case mkvPrivate:
 		m.entry.private = b
 	case mkvEncodings:
-		return unsupported(fmt.Sprintf("Matroska track at byte %d", at), "plain packets", "compressed or encrypted ones")
+		return unsupported(fmt.Sprintf("Matroska track at byte %d", at),
+			"plain packets", "compressed or encrypted ones")
 	case mkvSimpleBlock, mkvBlock:
 		return m.block(b, at)
 	case mkvDiscard: // of the block before, in its group

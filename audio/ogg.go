@@ -118,7 +118,8 @@ func (o *oggReader) take(head, lacing, body []byte) error {
 		o.part = append(o.part, body[:s]...)
 		body = body[s:]
 		if len(o.part) > maxPacket {
-			return malformed(fmt.Sprintf("Ogg packet before byte %d", o.at), fmt.Sprintf("at most %d bytes", maxPacket), "more")
+			return malformed(fmt.Sprintf("Ogg packet before byte %d", o.at),
+				fmt.Sprintf("at most %d bytes", maxPacket), "more")
 		}
 		if s == 255 {
 			continue

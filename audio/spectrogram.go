@@ -339,7 +339,8 @@ func (f *framer) readBlock(n int) error {
 	case f.ended:
 		// A later pass must find what the first one found.
 		if read > f.n || err == io.EOF && read < f.n {
-			return named(f.clip.name, fmt.Errorf("the file changed while it was read: got %d samples, want %d", read, f.n))
+			return named(f.clip.name,
+				fmt.Errorf("the file changed while it was read: got %d samples, want %d", read, f.n))
 		}
 		return nil
 	}
@@ -363,7 +364,8 @@ func (s *sampleHash) add(pcm []float32, name string, at int64) error {
 	for i, v := range pcm {
 		if v-v != 0 { // NaN or infinite
 			s := shape{rate: SampleRate}
-			return named(name, malformed(s.at(at+int64(i))+fmt.Sprintf(" at %d Hz", SampleRate), "a finite number", "%v", v))
+			return named(name, malformed(s.at(at+int64(i))+fmt.Sprintf(" at %d Hz", SampleRate),
+				"a finite number", "%v", v))
 		}
 		h = (h ^ uint64(math.Float32bits(v))) * prime
 	}

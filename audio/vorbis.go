@@ -51,7 +51,8 @@ func newVorbis(headers [3][]byte) (*vorbisCodec, error) {
 		return nil, err
 	}
 	if n := s.rate * s.channels; n > maxVorbisSamples {
-		return nil, unsupported("Vorbis", fmt.Sprintf("at most %d samples a second in all channels", maxVorbisSamples), "%d", n)
+		return nil, unsupported("Vorbis",
+			fmt.Sprintf("at most %d samples a second in all channels", maxVorbisSamples), "%d", n)
 	}
 	v.buf = make([]float32, v.dec.BufferSize())
 	return v, nil

@@ -46,7 +46,8 @@ func newW64(r io.ReaderAt, size int64) (source, error) {
 			return newPCM(r, l)
 		}
 		if length > size-body {
-			return nil, malformed(fmt.Sprintf("chunk at byte %d", at), fmt.Sprintf("at most %d bytes", size-body), "%d", length)
+			return nil, malformed(fmt.Sprintf("chunk at byte %d", at),
+				fmt.Sprintf("at most %d bytes", size-body), "%d", length)
 		}
 		at = body + (length+7)&^7 // chunks begin at multiples of 8
 	}

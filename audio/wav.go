@@ -115,7 +115,8 @@ func (w *riffWalk) chunk(at int64) (next int64, err error) {
 		}
 	case id == "fmt " && w.fmt == nil:
 		if size < claimed {
-			return 0, malformed(fmt.Sprintf("fmt chunk at byte %d", at), fmt.Sprintf("the %d bytes its header states", claimed), "%d bytes", size)
+			return 0, malformed(fmt.Sprintf("fmt chunk at byte %d", at),
+				fmt.Sprintf("the %d bytes its header states", claimed), "%d bytes", size)
 		}
 		w.fmt, err = readAt(w.r, body, min(size, 40))
 		return next, err
@@ -206,7 +207,8 @@ func subFormat(b []byte, order binary.ByteOrder) (uint16, error) {
 	// KSDATAFORMAT_SUBTYPE_*: the old code as the first field of a GUID, whose first
 	// three fields follow the byte order of the file.
 	const tail = "\x80\x00\x00\xaa\x00\x38\x9b\x71"
-	if order.Uint32(b[24:]) > 0xffff || order.Uint16(b[28:]) != 0 || order.Uint16(b[30:]) != 0x10 || !bytes.Equal(b[32:40], []byte(tail)) {
+	if order.Uint32(b[24:]) > 0xffff || order.Uint16(b[28:]) != 0 ||
+		order.Uint16(b[30:]) != 0x10 || !bytes.Equal(b[32:40], []byte(tail)) {
 		return 0, unsupported("sub-format", "PCM or float", "GUID % x", b[24:40])
 	}
 	return uint16(order.Uint32(b[24:])), nil

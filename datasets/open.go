@@ -17,7 +17,10 @@ import (
 )
 
 // audioEndings are those of files that a folder without a manifest may hold.
-var audioEndings = []string{".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".mp4", ".aac", ".aiff", ".aif", ".aifc", ".au", ".webm", ".wma"}
+var audioEndings = []string{
+	".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".mp4",
+	".aac", ".aiff", ".aif", ".aifc", ".au", ".webm", ".wma",
+}
 
 // ending returns a file name's ending in lower case.
 func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }

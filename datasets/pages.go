@@ -77,7 +77,8 @@ func lz4Size(r io.Reader, limit int64) (int64, error) {
 func checkPages(in io.ReaderAt, m *format.ColumnMetaData) error {
 	size, ok := codecs[m.Codec]
 	if !ok {
-		return fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP, BROTLI, ZSTD or LZ4_RAW", m.PathInSchema, m.Codec)
+		return fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP, BROTLI, ZSTD or LZ4_RAW",
+			m.PathInSchema, m.Codec)
 	}
 	at := m.DataPageOffset
 	if d := m.DictionaryPageOffset; d > 0 && d < at {
@@ -107,7 +108,8 @@ func checkPages(in io.ReaderAt, m *format.ColumnMetaData) error {
 func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (int64, error)) error {
 	stated := int64(h.UncompressedPageSize)
 	if stated < 0 || stated > maxPage || h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > maxPage {
-		return fmt.Errorf("%d bytes compressed to %d, want at most %d", h.UncompressedPageSize, h.CompressedPageSize, maxPage)
+		return fmt.Errorf("%d bytes compressed to %d, want at most %d",
+			h.UncompressedPageSize, h.CompressedPageSize, maxPage)
 	}
 	body := &io.LimitedReader{R: r, N: int64(h.CompressedPageSize)}
 	compressed := true

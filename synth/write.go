@@ -157,7 +157,10 @@ func (p *press) print(w *Written, n *network) error {
 		return err
 	}
 	for name, b := range files {
-		err := output.Write(filepath.Join(w.Dir, name), nil, func(to io.Writer) error { _, err := to.Write(b); return err })
+		err := output.Write(filepath.Join(w.Dir, name), nil, func(to io.Writer) error {
+			_, err := to.Write(b)
+			return err
+		})
 		if err != nil {
 			return err
 		}

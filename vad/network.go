@@ -59,7 +59,10 @@ var load = sync.OnceValue(func() *weights {
 	for i := range w.window {
 		w.window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/fftSize)
 	}
-	for i, c := range [4]convolution{{in: bins, out: 128, stride: 1}, {in: 128, out: 64, stride: 2}, {in: 64, out: 64, stride: 2}, {in: 64, out: hidden, stride: 1}} {
+	for i, c := range [4]convolution{
+		{in: bins, out: 128, stride: 1}, {in: 128, out: 64, stride: 2},
+		{in: 64, out: 64, stride: 2}, {in: 64, out: hidden, stride: 1},
+	} {
 		stored := take(c.out * c.in * 3) // [out][in][tap]
 		c.weight = make([]float32, len(stored))
 		for at := range stored {
@@ -160,7 +163,8 @@ func (c *convolution) apply(dst, src []float32) {
 // recur steps the recurrent cell and returns the probability.
 func (n *Network) recur(x []float32) float32 {
 	for g := range n.gates {
-		n.gates[g] = frontend.Dot(n.w.input[g*hidden:][:hidden], x) + frontend.Dot(n.w.state[g*hidden:][:hidden], n.state[:]) + n.w.gateBias[g]
+		now := frontend.Dot(n.w.input[g*hidden:][:hidden], x)
+		n.gates[g] = now + frontend.Dot(n.w.state[g*hidden:][:hidden], n.state[:]) + n.w.gateBias[g]
 	}
 	sum := n.w.headBias
 	for i := range hidden {

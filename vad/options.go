@@ -57,7 +57,8 @@ func (o Options) Check() error {
 	case !(o.Threshold > 0 && o.Threshold <= 1):
 		return fmt.Errorf("vad: option Threshold: got %v, want more than 0, at most 1", o.Threshold)
 	case !(o.NegThreshold > 0 && o.NegThreshold <= o.Threshold):
-		return fmt.Errorf("vad: option NegThreshold: got %v, want more than 0, at most the threshold of %v", o.NegThreshold, o.Threshold)
+		return fmt.Errorf("vad: option NegThreshold: got %v, want more than 0, at most the threshold of %v",
+			o.NegThreshold, o.Threshold)
 	case o.MinSpeechDurationMS < 0:
 		return fmt.Errorf("vad: option MinSpeechDurationMS: got %d, want 0 or more", o.MinSpeechDurationMS)
 	case !(o.MaxSpeechDurationS > 0):
