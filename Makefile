@@ -20,7 +20,7 @@ SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|G
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
-	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page load clients clients-go help
+	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page load live clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -123,6 +123,11 @@ page: ## the server's page in Chromium: microphone, file, keyboard, axe-core, pi
 LOAD ?= 5m
 load: ## 64 clients at once for LOAD (5m), others that misbehave, and a shutdown amid it
 	VERITY_LOAD=$(LOAD) VERITY_LOAD_MODEL=$(MODEL) go test -count=1 -v -timeout 60m -run 'TestLoad$$' ./serve
+
+# The embedded model, or MODEL=DIR; the recordings inside the program, or MANIFEST=FILE.
+MANIFEST ?= models/whisper/librispeech/manifest.jsonl
+live: ## recordings at the pace they were spoken: error rate of the confirmed text, delay of words
+	VERITY_LIVE=$(abspath $(MANIFEST)) VERITY_LIVE_MODEL=$(MODEL) go test -count=1 -v -timeout 60m -run 'TestDelay$$' ./live
 
 # In a module of its own, so that nothing of it is near the program.
 clients-go: ## OpenAI's Go client against the server: every format, streaming, live sound, errors

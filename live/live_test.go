@@ -196,7 +196,7 @@ func pcmOf(t *testing.T, name string) []float32 {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	pcm := make([]float32, 60*audio.SampleRate)
+	pcm := make([]float32, 300*audio.SampleRate)
 	n, _ := c.Read(pcm)
 	return pcm[:n]
 }

@@ -129,7 +129,7 @@ func raw(address, text string, closeHalf bool, status string) string {
 		return err.Error()
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(time.Minute))
+	c.SetDeadline(time.Now().Add(10 * time.Minute))
 	if _, err := io.WriteString(c, text); err != nil && status == "" {
 		return err.Error()
 	}

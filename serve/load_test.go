@@ -43,7 +43,6 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.stall = 2 * time.Second
 	var entered, left atomic.Int64 // requests that the server has begun, and has answered whole
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		entered.Add(1)

@@ -109,6 +109,9 @@ func (s *Server) welcome(r *http.Request) *problem {
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		return wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
 	}
+	if _, err := live.NewUtterance(s.model, s.newConfig().decoding(s)); err != nil {
+		return failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %v", err)
+	}
 	return nil
 }
 

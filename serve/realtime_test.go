@@ -19,6 +19,10 @@ import (
 	"github.com/coder/websocket"
 
 	"verity/audio"
+	"verity/live"
+	"verity/model"
+	"verity/models/digits"
+	"verity/transcribe"
 )
 
 // A caller is a client of a realtime session.
@@ -320,6 +324,51 @@ func TestMistakes(t *testing.T) {
 		}
 	})
 	settle(t, s)
+}
+
+// FuzzUpdate: whatever a session.update says, what is accepted can be used.
+func FuzzUpdate(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"transcription","audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"turn_detection":null}}}`,
+		`{"input_audio_format":"pcm16","turn_detection":{"type":"server_vad","threshold":0.1,"prefix_padding_ms":0,"silence_duration_ms":32}}`,
+		`{"audio":{"input":{"transcription":{"language":"en","prompt":"a"}}},"include":["x"]}`, `null`, `7`, `{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":1e-300}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	c, err := model.OpenFS(digits.Target(), "demo")
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer c.Close()
+	m, err := transcribe.Load(f.Context(), c, transcribe.LoadOptions{Threads: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer m.Close()
+	s, err := New(m, Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		config, p := s.change(s.newConfig(), data)
+		if p != nil {
+			if p.Message == "" || p.Status == 0 {
+				t.Fatalf("an empty problem: %+v", p)
+			}
+			return
+		}
+		x := &session{s: s, config: config}
+		x.prepare() // panics at what it cannot use
+		if _, err := live.NewUtterance(m, config.decoding(s)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(config.object("x", true)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(config.object("x", false)); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // TestUnwelcome: who may not begin a session is told so over HTTP.

@@ -488,6 +488,36 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// TestRebound: a page whose owner made its name point at this machine is a stranger.
+func TestRebound(t *testing.T) {
+	for _, keys := range [][]string{nil, {"k"}} {
+		h, _ := newServer(t, Options{Keys: keys, Origins: []string{"https://named.example"}})
+		for host, status := range map[string]int{
+			"localhost:8000": 200, "127.0.0.1:8000": 200, "[::1]:8000": 200, "verity.localhost": 200, "localhost": 200,
+			"evil.example": 403, "evil.example:8000": 403, "localhost.evil.example": 403, "named.example": 200,
+		} {
+			r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = host
+			r.Header.Set("Origin", "https://"+host)
+			r.Header.Set("Authorization", "Bearer k")
+			got, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Body.Close()
+			if keys != nil {
+				status = 200 // a stranger has no key
+			}
+			if got.StatusCode != status {
+				t.Errorf("%s, %d keys: %s, want %d", host, len(keys), got.Status, status)
+			}
+		}
+	}
+}
+
 // TestDrain: requests that were accepted come to their end after the signal.
 func TestDrain(t *testing.T) {
 	_, s := newServer(t, Options{Turns: 1})

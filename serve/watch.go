@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -142,7 +143,7 @@ func (s *Server) shared(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		origin := r.Header.Get("Origin")
 		switch {
-		case origin == "" || sameOrigin(origin, r.Host):
+		case origin == "" || sameOrigin(origin, r.Host) && (len(s.opt.Keys) > 0 || !rebound(r)):
 		case slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*"):
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Add("Vary", "Origin")
@@ -158,6 +159,22 @@ func (s *Server) shared(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// rebound reports whether a page reached this machine's own address by a name that is not
+// its own. The page's owner could have made that name point here: then the origin says
+// nothing.
+func rebound(r *http.Request) bool {
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok || !at.IP.IsLoopback() {
+		return false
+	}
+	name, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		name = r.Host
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	return net.ParseIP(name) == nil && name != "localhost" && !strings.HasSuffix(name, ".localhost")
 }
 
 func sameOrigin(origin, host string) bool {

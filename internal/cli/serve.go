@@ -22,8 +22,9 @@ import (
 
 const serveHelp = `Serve answers OpenAI's audio API: clients of OpenAI's /v1/audio/transcriptions and
 /v1/audio/translations work with this server if they are given its address. A page
-at / transcribes files in a browser; /openapi.json describes the API, /metrics is
-for Prometheus.
+at / transcribes files and the microphone in a browser. Live sound goes to
+/v1/realtime, OpenAI's realtime transcription; /openapi.json describes the API,
+/metrics is for Prometheus.
 
 Requests that are transcribed at the same time share every pass over the weights.
 The text of each is, to the bit, what transcribe writes for the file alone.
