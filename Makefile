@@ -16,7 +16,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BITS    := ./internal/kernel ./encoder ./decoder ./selftest
 # Of these, the tests in which goroutines meet. Tests of statistics take minutes under
 # the race detector.
-SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Realtime|HangUp|LastWords
+SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Chunked|Realtime|HangUp|LastWords
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
@@ -109,7 +109,7 @@ bench-hostile: build ## what assistants cost that are never right; SIZE=base tak
 	tools/bench-large.sh $(BIN) $(SIZE) hostile
 
 grid: ## assisted equals plain on real speech: every point, not a sample
-	VERITY_GRID=all go test -count=1 -timeout 60m -run TestGrid -v ./transcribe
+	VERITY_GRID=all go test -count=1 -timeout 60m -run 'TestGrid|TestOptionsLossless' -v ./transcribe
 
 # Needs chromium, and npm for axe-core. The pictures are to be looked at.
 PAGE := bin/page

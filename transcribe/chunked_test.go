@@ -282,3 +282,25 @@ func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
 		t.Errorf("%d words have times, want %d", words, len(a))
 	}
 }
+
+// TestNoSpeech: 65 s in which nobody speaks are three silent windows and no segment, one
+// after the other and side by side.
+func TestNoSpeech(t *testing.T) {
+	for _, chunked := range []*ChunkOptions{nil, {}} {
+		var tok *tokenizer.Tokenizer
+		tr := scriptedChunks(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decoding {
+			d := say(tok, 0.0, " you", 2.0)
+			d.noSpeechProb, d.choices[1].LogProb = 0.9, -20
+			return d
+		})
+		tok = tr.model.Tokenizer
+		r := tr.newTranscription("", ramp{6500, 3000}, Watch{})
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := r.transcript()
+		if len(got.Segments) != 0 || got.Text != "" || got.Stats.Silent != 3 || got.Stats.Windows != 3 || got.Stats.Attempts != 3 {
+			t.Errorf("chunked %v: %q, %+v", chunked != nil, got.Text, got.Stats.Work)
+		}
+	}
+}

@@ -7,7 +7,8 @@
 // decoded with the text so far as its prompt, judged by gates, decoded again at
 // a higher temperature if they refuse it, and cut into segments at its timestamps;
 // the last of these says where the next window begins. The steps are small and
-// pure: reading.go has the loop, and every other file one of its parts.
+// pure: transcription.go has the loop, and every other file one of its parts. With
+// Options.Chunked the windows overlap and are decoded side by side instead (chunked.go).
 //
 // # Conventions
 //
@@ -23,7 +24,6 @@
 // # Upstream
 //
 // The semantics are those of openai/whisper at c0d2f62, whisper/transcribe.py,
-// whose own loop wrote testdata/golden. Beam search, word times and what depends
-// on them (hallucination_silence_threshold) are still to come: the first belongs
-// behind [Window].Decode, the others between cut and clear in reading.go.
+// whose own loop wrote testdata/golden. Merging of overlapping windows follows
+// transformers 5.23.
 package transcribe
