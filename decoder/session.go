@@ -68,6 +68,7 @@ type Session struct {
 	logits   []float32 // of its own
 	read     []float32 // of the last Choose, its own or lent by a batch
 	choices  []Choice
+	listed   []float32 // logits of a shortlist
 	noSpeech float32
 	judging  time.Duration
 }
@@ -195,7 +196,23 @@ func (s *Session) choice(row []float32, n int) (Choice, error) {
 		}
 		return Choice{}, forbidden(len(seen))
 	}
-	return Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)}, nil
+	return Choice{Token: t, LogProb: row[t] - s.logSumExp(row)}, nil
+}
+
+// logSumExp is that of a row after the rules. With a shortlist it looks at the listed
+// tokens alone: all others are at -Inf, whose exponentials take twenty times as long.
+func (s *Session) logSumExp(row []float32) float32 {
+	list := s.d.shortlist
+	if list == nil {
+		return kernel.LogSumExp(row)
+	}
+	s.listed = s.listed[:0]
+	for _, t := range list {
+		if v := row[t]; v != negInf {
+			s.listed = append(s.listed, v)
+		}
+	}
+	return kernel.LogSumExp(s.listed)
 }
 
 // Commit keeps tokens: a prefix of the last draft, or that and one choice more.
