@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -35,9 +34,8 @@ they are. The result is a directory that --model takes, about as small as the bi
     --out ~/whisper-small-int4
 
 With --calibrate, the model transcribes a dataset first, and GPTQ rounds each layer so that its
-outputs on that speech change least. Take speech like that to be transcribed, in its
-languages; a quarter of an hour is enough. Short utterances of one language are put together until
-they fill a window. Without it, weights are rounded to nearest. The table
+outputs on that speech change least. Take speech like that to be transcribed; a few
+minutes are enough. Without it, weights are rounded to nearest. The table
 tells how far the error of each layer lies below its outputs (or below its weights,
 without calibration), in decibels, beside that of rounding to nearest.
 
@@ -134,7 +132,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		q.opt.Made = fmt.Sprintf("%s %d joined", data.name, q.data.limit)
+		q.opt.Made = fmt.Sprintf("%s %d", data.name, q.data.limit)
 		q.opt.Calibrate = func(ctx context.Context) error { return q.calibrate(ctx, c, data) }
 	}
 	q.opt.Progress = q.progress
@@ -164,7 +162,6 @@ func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data 
 	if err != nil {
 		return err
 	}
-	ear := &ear{transcriber: t, window: c.Dims.WindowFrames() * audio.HopLength}
 	done, total := 0, data.count(ctx)
 	for u, err := range data.all(ctx) {
 		var bad *datasets.RowError
@@ -175,7 +172,7 @@ func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data 
 		case err != nil:
 			return err
 		}
-		if err := ear.add(ctx, u); err != nil {
+		if err := listenTo(ctx, t, u); err != nil {
 			return err
 		}
 		if done++; q.data.limit > 0 && done == q.data.limit {
@@ -184,76 +181,22 @@ func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data 
 		q.show("listening", float64(done), float64(total))
 	}
 	q.clear()
-	return ear.listen(ctx)
-}
-
-// An ear transcribes utterances for what that shows of the network. It puts those of
-// one language one after the other as long as they fit into a window: most are a
-// third of one, and statistics would be of the silence behind them.
-type ear struct {
-	transcriber *transcribe.Transcriber
-	window      int // samples
-	language    string
-	pcm         []float32
-}
-
-// gap is the silence between two utterances, in samples.
-const gap = audio.SampleRate / 4
-
-func (e *ear) add(ctx context.Context, u datasets.Utterance) error {
-	pcm, err := soundOf(u)
-	if err != nil {
-		return err
-	}
-	if u.Lang != e.language || len(e.pcm)+gap+len(pcm) > e.window {
-		if err := e.listen(ctx); err != nil {
-			return err
-		}
-	}
-	if len(e.pcm) > 0 {
-		e.pcm = append(e.pcm, make([]float32, gap)...)
-	}
-	e.pcm, e.language = append(e.pcm, pcm...), u.Lang
 	return nil
 }
 
-// listen transcribes what has been gathered.
-func (e *ear) listen(ctx context.Context) error {
-	if len(e.pcm) == 0 {
-		return nil
-	}
-	_, err := e.transcriber.Transcribe(ctx, audio.FromSamples("calibration", e.pcm), transcribe.Watch{})
-	e.pcm = e.pcm[:0]
-	return err
-}
-
-// soundOf returns the samples of an utterance.
-func soundOf(u datasets.Utterance) ([]float32, error) {
+// listenTo transcribes an utterance for what that shows.
+func listenTo(ctx context.Context, t *transcribe.Transcriber, u datasets.Utterance) error {
 	file, err := u.Audio.Open()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
 	clip, err := audio.OpenReader(u.ID, file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var pcm []float32
-	for buf := make([]float32, 1<<14); ; {
-		n, err := clip.Read(buf)
-		pcm = append(pcm, buf[:n]...)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if u.Part {
-		from := min(len(pcm), int(u.Offset*audio.SampleRate))
-		pcm = pcm[from:min(len(pcm), from+int(u.Duration*audio.SampleRate))]
-	}
-	return pcm, nil
+	_, err = t.Transcribe(ctx, clip, transcribe.Watch{})
+	return err
 }
 
 func (q *quantization) progress(l quantize.Layer, done, total int64) {

@@ -164,8 +164,9 @@ func (m *Matrix) putScale(at int, g quant.Grid) {
 }
 
 // fewBitsBlock is how many groups are expanded at a time: with their scales they stay in
-// a first-level cache until all rows have used them.
-const fewBitsBlock = 8
+// a first-level cache until all rows have used them, and the codes that rows ask for
+// meanwhile, those of the next two blocks, fit beside them.
+const fewBitsBlock = 4
 
 // sumGroups adds the products of rows rows from first on with panel p to s.acc.
 func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
@@ -176,9 +177,9 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 		n, at := min(fewBitsBlock, groups-g), p*groups+g
 		u, scales := m.expand(s, at, n)
 		part := groupedRows{q: x.q[g*groupSize:], start: x.start[g:], scale: x.scale[g:], stride: x.stride, groups: groups}
-		ahead := 0
-		if f.quant == quant.Int8 {
-			ahead = fewBitsAhead
+		ahead := fewBitsAhead
+		if f.quant != quant.Int8 { // what is expanded next, seen from u
+			ahead = distance(u, m.data) + (at+n)*f.size
 		}
 		fewBits.fn.tile(s.acc[:], part, rows, u, scales, f.wide, ahead)
 	}

@@ -66,6 +66,6 @@ func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile til
 }
 
 // distance returns how many bytes behind a b lies, for a prefetch.
-func distance(a []float32, b []uint16) int {
+func distance[A, B any](a []A, b []B) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(a))))
 }
