@@ -141,7 +141,11 @@ loop:
 	VMOVUPS     (AX), Y1
 	VMOVUPS     32(AX), Y2
 	VANDPS      vectorConstsAVX2<>+64(SB), Y1, Y4
-	VMINPS      Y4, Y0, Y4
+	VANDPS      vectorConstsAVX2<>+96(SB), Y2, Y6
+	VCMPPS      $0x1d, Y0, Y4, Y9
+	VCMPPS      $0x1d, Y0, Y6, Y10
+	VANDNPS     Y4, Y9, Y4
+	VANDNPS     Y6, Y10, Y6
 	VADDPS      vectorConstsAVX2<>+128(SB), Y4, Y3
 	VDIVPS      Y3, Y4, Y3
 	VMOVUPS     vectorConstsAVX2<>+192(SB), Y7
@@ -158,8 +162,6 @@ loop:
 	VFMSUB213PS Y3, Y4, Y4
 	VMULPS      vectorConstsAVX2<>+832(SB), Y3, Y3
 	VMULPS      vectorConstsAVX2<>+832(SB), Y4, Y5
-	VANDPS      vectorConstsAVX2<>+96(SB), Y2, Y6
-	VMINPS      Y6, Y0, Y6
 	VADDPS      vectorConstsAVX2<>+160(SB), Y6, Y4
 	VDIVPS      Y4, Y6, Y4
 	VMOVUPS     vectorConstsAVX2<>+224(SB), Y8
@@ -176,11 +178,11 @@ loop:
 	VFMSUB213PS Y4, Y6, Y6
 	VMULPS      vectorConstsAVX2<>+864(SB), Y4, Y4
 	VMULPS      vectorConstsAVX2<>+864(SB), Y6, Y6
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y9
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y3, Y9
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y9, Y10
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y10, Y3
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y10, Y3
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y11
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y3, Y11
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y11, Y12
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y12, Y3
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y12, Y3
 	VADDPS      Y5, Y3, Y3
 	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y5
 	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y3, Y5
@@ -189,21 +191,21 @@ loop:
 	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y3, Y5
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y3, Y5
 	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y3, Y5
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y9, Y9
-	VPSRAD      $0x01, Y9, Y3
-	VPSUBD      Y3, Y9, Y9
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y11, Y11
+	VPSRAD      $0x01, Y11, Y3
+	VPSUBD      Y3, Y11, Y11
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y3, Y3
 	VPSLLD      $0x17, Y3, Y3
 	VMULPS      Y3, Y5, Y5
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y9, Y9
-	VPSLLD      $0x17, Y9, Y9
-	VMULPS      Y9, Y5, Y5
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y11, Y11
+	VPSLLD      $0x17, Y11, Y11
+	VMULPS      Y11, Y5, Y5
 	VMOVAPS     Y5, Y3
 	VMOVUPS     vectorConstsAVX2<>+928(SB), Y5
 	VFMADD231PS vectorConstsAVX2<>+992(SB), Y4, Y5
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y5, Y9
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y9, Y4
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y9, Y4
+	VSUBPS      vectorConstsAVX2<>+928(SB), Y5, Y11
+	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y11, Y4
+	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y11, Y4
 	VADDPS      Y6, Y4, Y4
 	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y6
 	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y4, Y6
@@ -223,11 +225,13 @@ loop:
 	VMULPS      Y5, Y6, Y6
 	VMOVAPS     Y6, Y4
 	VMULPS      Y7, Y3, Y3
+	VMULPS      Y8, Y4, Y4
+	VANDNPS     Y3, Y9, Y3
+	VANDNPS     Y4, Y10, Y4
 	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y5
 	VSUBPS      Y3, Y5, Y5
 	VBLENDVPS   Y1, Y3, Y5, Y5
 	VMULPS      Y5, Y1, Y1
-	VMULPS      Y8, Y4, Y4
 	VMOVUPS     vectorConstsAVX2<>+1504(SB), Y3
 	VSUBPS      Y4, Y3, Y3
 	VBLENDVPS   Y2, Y4, Y3, Y3
@@ -247,98 +251,102 @@ loopTail:
 	VMOVUPS     32(DX)(CX*4), Y2
 	VMASKMOVPS  (AX), Y1, Y3
 	VMASKMOVPS  32(AX), Y2, Y4
-	VANDPS      vectorConstsAVX2<>+64(SB), Y3, Y6
-	VMINPS      Y6, Y0, Y6
-	VADDPS      vectorConstsAVX2<>+128(SB), Y6, Y5
+	VANDPS      vectorConstsAVX2<>+64(SB), Y3, Y5
+	VANDPS      vectorConstsAVX2<>+96(SB), Y4, Y6
+	VCMPPS      $0x1d, Y0, Y5, Y7
+	VCMPPS      $0x1d, Y0, Y6, Y9
+	VANDNPS     Y5, Y7, Y5
+	VANDNPS     Y6, Y9, Y6
+	VADDPS      vectorConstsAVX2<>+128(SB), Y5, Y0
+	VDIVPS      Y0, Y5, Y0
+	VMOVUPS     vectorConstsAVX2<>+192(SB), Y8
+	VFMADD213PS vectorConstsAVX2<>+256(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+320(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+704(SB), Y0, Y8
+	VFMADD213PS vectorConstsAVX2<>+768(SB), Y0, Y8
+	VMULPS      Y5, Y5, Y0
+	VFMSUB213PS Y0, Y5, Y5
+	VMULPS      vectorConstsAVX2<>+832(SB), Y0, Y0
+	VMULPS      vectorConstsAVX2<>+832(SB), Y5, Y10
+	VADDPS      vectorConstsAVX2<>+160(SB), Y6, Y5
 	VDIVPS      Y5, Y6, Y5
-	VMOVUPS     vectorConstsAVX2<>+192(SB), Y7
-	VFMADD213PS vectorConstsAVX2<>+256(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+320(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+384(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+448(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+512(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+576(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+704(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+768(SB), Y5, Y7
+	VMOVUPS     vectorConstsAVX2<>+224(SB), Y11
+	VFMADD213PS vectorConstsAVX2<>+288(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+352(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+416(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+480(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+544(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+608(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+672(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+736(SB), Y5, Y11
+	VFMADD213PS vectorConstsAVX2<>+800(SB), Y5, Y11
 	VMULPS      Y6, Y6, Y5
 	VFMSUB213PS Y5, Y6, Y6
-	VMULPS      vectorConstsAVX2<>+832(SB), Y5, Y5
-	VMULPS      vectorConstsAVX2<>+832(SB), Y6, Y6
-	VANDPS      vectorConstsAVX2<>+96(SB), Y4, Y8
-	VMINPS      Y8, Y0, Y8
-	VADDPS      vectorConstsAVX2<>+160(SB), Y8, Y0
-	VDIVPS      Y0, Y8, Y0
-	VMOVUPS     vectorConstsAVX2<>+224(SB), Y9
-	VFMADD213PS vectorConstsAVX2<>+288(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+352(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+416(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+480(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+544(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+608(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+736(SB), Y0, Y9
-	VFMADD213PS vectorConstsAVX2<>+800(SB), Y0, Y9
-	VMULPS      Y8, Y8, Y0
-	VFMSUB213PS Y0, Y8, Y8
-	VMULPS      vectorConstsAVX2<>+864(SB), Y0, Y0
-	VMULPS      vectorConstsAVX2<>+864(SB), Y8, Y8
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y10
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y5, Y10
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y10, Y11
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y11, Y5
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y11, Y5
+	VMULPS      vectorConstsAVX2<>+864(SB), Y5, Y5
+	VMULPS      vectorConstsAVX2<>+864(SB), Y6, Y6
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y12
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y0, Y12
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y12, Y13
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y13, Y0
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y13, Y0
+	VADDPS      Y10, Y0, Y0
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y10
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y0, Y10
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y0, Y10
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y0, Y10
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y0, Y10
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y0, Y10
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y0, Y10
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y12, Y12
+	VPSRAD      $0x01, Y12, Y0
+	VPSUBD      Y0, Y12, Y12
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
+	VPSLLD      $0x17, Y0, Y0
+	VMULPS      Y0, Y10, Y10
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y12, Y12
+	VPSLLD      $0x17, Y12, Y12
+	VMULPS      Y12, Y10, Y10
+	VMOVAPS     Y10, Y0
+	VMOVUPS     vectorConstsAVX2<>+928(SB), Y10
+	VFMADD231PS vectorConstsAVX2<>+992(SB), Y5, Y10
+	VSUBPS      vectorConstsAVX2<>+928(SB), Y10, Y12
+	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y12, Y5
+	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y12, Y5
 	VADDPS      Y6, Y5, Y5
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y6
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y5, Y6
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y10, Y10
+	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y6
+	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y5, Y6
+	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y5, Y6
+	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y5, Y6
+	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y5, Y6
+	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y5, Y6
+	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y5, Y6
+	VPSUBD      vectorConstsAVX2<>+928(SB), Y10, Y10
 	VPSRAD      $0x01, Y10, Y5
 	VPSUBD      Y5, Y10, Y10
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y5, Y5
+	VPADDD      vectorConstsAVX2<>+1568(SB), Y5, Y5
 	VPSLLD      $0x17, Y5, Y5
 	VMULPS      Y5, Y6, Y6
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y10, Y10
+	VPADDD      vectorConstsAVX2<>+1568(SB), Y10, Y10
 	VPSLLD      $0x17, Y10, Y10
 	VMULPS      Y10, Y6, Y6
 	VMOVAPS     Y6, Y5
-	VMOVUPS     vectorConstsAVX2<>+928(SB), Y6
-	VFMADD231PS vectorConstsAVX2<>+992(SB), Y0, Y6
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y6, Y10
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y10, Y0
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y10, Y0
-	VADDPS      Y8, Y0, Y0
-	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y8
-	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y0, Y8
-	VPSUBD      vectorConstsAVX2<>+928(SB), Y6, Y6
-	VPSRAD      $0x01, Y6, Y0
-	VPSUBD      Y0, Y6, Y6
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y0, Y0
-	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y8, Y8
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y6, Y6
-	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y8, Y8
-	VMOVAPS     Y8, Y0
-	VMULPS      Y7, Y5, Y5
+	VMULPS      Y8, Y0, Y0
+	VMULPS      Y11, Y5, Y5
+	VANDNPS     Y0, Y7, Y0
+	VANDNPS     Y5, Y9, Y5
 	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y6
-	VSUBPS      Y5, Y6, Y6
-	VBLENDVPS   Y3, Y5, Y6, Y6
+	VSUBPS      Y0, Y6, Y6
+	VBLENDVPS   Y3, Y0, Y6, Y6
 	VMULPS      Y6, Y3, Y3
-	VMULPS      Y9, Y0, Y0
-	VMOVUPS     vectorConstsAVX2<>+1504(SB), Y5
-	VSUBPS      Y0, Y5, Y5
-	VBLENDVPS   Y4, Y0, Y5, Y5
-	VMULPS      Y5, Y4, Y4
+	VMOVUPS     vectorConstsAVX2<>+1504(SB), Y0
+	VSUBPS      Y5, Y0, Y0
+	VBLENDVPS   Y4, Y5, Y0, Y0
+	VMULPS      Y0, Y4, Y4
 	VMASKMOVPS  Y3, Y1, (AX)
 	VMASKMOVPS  Y4, Y2, 32(AX)
 
@@ -1313,22 +1321,22 @@ square:
 	VZEROUPPER
 	RET
 
-DATA vectorConstsAVX2<>+0(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+4(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+8(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+12(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+16(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+20(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+24(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+28(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+32(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+36(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+40(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+44(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+48(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+52(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+56(SB)/4, $0x41680000
-DATA vectorConstsAVX2<>+60(SB)/4, $0x41680000
+DATA vectorConstsAVX2<>+0(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+4(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+8(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+12(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+16(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+20(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+24(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+28(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+32(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+36(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+40(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+44(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+48(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+52(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+56(SB)/4, $0x414f0000
+DATA vectorConstsAVX2<>+60(SB)/4, $0x414f0000
 DATA vectorConstsAVX2<>+64(SB)/4, $0x7fffffff
 DATA vectorConstsAVX2<>+68(SB)/4, $0x7fffffff
 DATA vectorConstsAVX2<>+72(SB)/4, $0x7fffffff

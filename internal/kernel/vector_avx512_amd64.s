@@ -139,7 +139,8 @@ loop:
 	JLT         loopTail
 	VMOVUPS     (AX), Z23
 	VANDPS      vectorConstsAVX512<>+1472(SB), Z23, Z25
-	VMINPS      Z25, Z0, Z25
+	VCMPPS      $0x1d, Z0, Z25, K3
+	VPXORD      Z25, Z25, K3, Z25
 	VADDPS      Z1, Z25, Z24
 	VDIVPS      Z24, Z25, Z24
 	VMOVUPS     Z8, Z26
@@ -171,6 +172,7 @@ loop:
 	VFMADD213PS Z7, Z24, Z25
 	VSCALEFPS   Z27, Z25, Z24
 	VMULPS      Z26, Z24, Z24
+	VPXORD      Z24, Z24, K3, Z24
 	VMOVUPS     Z7, Z25
 	VSUBPS      Z24, Z25, Z25
 	VPMOVD2M    Z23, K2
@@ -190,7 +192,8 @@ loopTail:
 	KMOVW       DX, K1
 	VMOVUPS.Z   (AX), K1, Z23
 	VANDPS      vectorConstsAVX512<>+1472(SB), Z23, Z24
-	VMINPS      Z24, Z0, Z24
+	VCMPPS      $0x1d, Z0, Z24, K3
+	VPXORD      Z24, Z24, K3, Z24
 	VADDPS      Z1, Z24, Z0
 	VDIVPS      Z0, Z24, Z0
 	VMOVUPS     Z8, Z1
@@ -222,6 +225,7 @@ loopTail:
 	VFMADD213PS Z7, Z0, Z2
 	VSCALEFPS   Z3, Z2, Z0
 	VMULPS      Z1, Z0, Z0
+	VPXORD      Z0, Z0, K3, Z0
 	VMOVUPS     Z7, Z1
 	VSUBPS      Z0, Z1, Z1
 	VPMOVD2M    Z23, K2
@@ -813,22 +817,22 @@ done:
 	VZEROUPPER
 	RET
 
-DATA vectorConstsAVX512<>+0(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+4(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+8(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+12(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+16(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+20(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+24(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+28(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+32(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+36(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+40(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+44(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+48(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+52(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+56(SB)/4, $0x41680000
-DATA vectorConstsAVX512<>+60(SB)/4, $0x41680000
+DATA vectorConstsAVX512<>+0(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+4(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+8(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+12(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+16(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+20(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+24(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+28(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+32(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+36(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+40(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+44(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+48(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+52(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+56(SB)/4, $0x414f0000
+DATA vectorConstsAVX512<>+60(SB)/4, $0x414f0000
 DATA vectorConstsAVX512<>+64(SB)/4, $0x40400000
 DATA vectorConstsAVX512<>+68(SB)/4, $0x40400000
 DATA vectorConstsAVX512<>+72(SB)/4, $0x40400000

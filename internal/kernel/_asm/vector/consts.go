@@ -8,7 +8,7 @@ const (
 	ln2Lo      = -2.12194440054690583e-4
 	expMin     = -104
 	roundShift = 3 << 22
-	geluMax    = 14.5
+	geluMax    = 12.9375
 )
 
 var expPoly = []float32{0x1.6a5232p-10, 0x1.12396cp-7, 0x1.5558aap-5, 0x1.555492p-3, 0x1.fffffcp-2}

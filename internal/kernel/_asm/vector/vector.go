@@ -146,6 +146,32 @@ func expSum(g *gen, store bool) {
 	g.retFloat(g.fold(sum, g.VADDPS))
 }
 
+// atLeast chooses the lanes of v from a limit on, NaN not among them: by K3, or by the
+// masks that it returns.
+func (g *gen) atLeast(limit reg.VecVirtual, v vec) (masks vec) {
+	const orderedGE = 0x1d
+	for i := range v {
+		if g.wide {
+			g.VCMPPS(operand.U8(orderedGE), limit, v[i], reg.K3)
+			continue
+		}
+		masks = append(masks, g.YMM())
+		g.VCMPPS(operand.U8(orderedGE), limit, v[i], masks[i])
+	}
+	return masks
+}
+
+// blank sets the lanes of v to zero that atLeast chose.
+func (g *gen) blank(v, masks vec) {
+	for i := range v {
+		if g.wide {
+			g.VPXORD(v[i], v[i], reg.K3, v[i])
+		} else {
+			g.VANDNPS(v[i], masks[i], v[i])
+		}
+	}
+}
+
 func gelu(g *gen) {
 	g.function("vecGelu", "func(x []float32)", "is geluRef.")
 	p, n := g.slice("x"), g.length("x")
@@ -157,12 +183,13 @@ func gelu(g *gen) {
 	g.keep(expPoly...)
 	g.loop("loop", n, []reg.GPVirtual{p}, func(m mask) {
 		x := g.load(at(p), m)
-		y, low, poly := g.vec(), g.vec(), g.vec()
+		y, low, poly, size := g.vec(), g.vec(), g.vec(), g.vec()
+		g.each(func(i, at int) { g.VANDPS(g.constantBits(1<<31-1).Offset(at), x[i], size[i]) })
+		far := g.atLeast(limit, size)
+		g.blank(size, far)
 		g.each(func(i, at int) {
 			c := func(v float32) operand.Op { return g.operand(v, i) }
-			t, v := g.like(x[i]), g.like(x[i])
-			g.VANDPS(g.constantBits(1<<31-1).Offset(at), x[i], t)
-			g.VMINPS(t, limit, t) // limit < t ? limit : t, so NaN stays
+			t, v := size[i], g.like(x[i])
 			g.VADDPS(c(3), t, v)
 			g.VDIVPS(v, t, v)
 			g.VMOVUPS(c(geluPoly[0]), poly[i])
@@ -175,8 +202,9 @@ func gelu(g *gen) {
 			g.VMULPS(c(-0.5), t, low[i])
 		})
 		g.exp(y, low)
+		g.each(func(i, at int) { g.VMULPS(poly[i], y[i], y[i]) })
+		g.blank(y, far)
 		g.each(func(i, at int) {
-			g.VMULPS(poly[i], y[i], y[i])
 			one := g.like(y[i])
 			g.VMOVUPS(g.operand(1, i), one)
 			g.VSUBPS(y[i], one, one)
