@@ -82,8 +82,8 @@ type Assistant struct {
 	// Output does not depend on it.
 	Precision precision.Precision
 
-	// Shortlist is how many text tokens a model may draft, those of lowest id. 0
-	// means all. Output does not depend on it.
+	// Shortlist is how many text tokens a model may draft, those of lowest id. 0 means
+	// those that its own shortlist lists, or all. Output does not depend on it.
 	Shortlist int
 }
 
