@@ -32,7 +32,8 @@ func TestOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The same versions of everything, so that nothing has to be fetched.
-	outside := strings.Replace(string(mod), "module verity\n", "module outside\n", 1) +
+	outside := strings.Replace(string(mod), "module verity\n", "module outside\n", 1)
+	outside = strings.ReplaceAll(outside, "=> ./", "=> "+filepath.ToSlash(here)+"/") +
 		"\nrequire verity v0.0.0\n\nreplace verity => " + here + "\n"
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(outside), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,7 @@
+// Package liberationserifregular has the Go font where gonum/plot asks for a face of Liberation.
+package liberationserifregular
+
+import "golang.org/x/image/font/gofont/goregular"
+
+// TTF is the font.
+var TTF = goregular.TTF
