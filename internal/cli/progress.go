@@ -81,9 +81,11 @@ func (p *progress) set(at position) {
 
 // draw draws the bar.
 func (p *progress) draw(at position, now time.Time) {
+	text := p.label(at) + p.words(at, now) + " "
 	if p.bar == nil {
 		p.bar = progressbar.NewOptions64(barUnits,
 			progressbar.OptionSetWriter(p.err),
+			progressbar.OptionSetDescription(text), // drawn at once, before the throttle
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionThrottle(50*time.Millisecond),
 			progressbar.OptionSetElapsedTime(false),
@@ -92,7 +94,7 @@ func (p *progress) draw(at position, now time.Time) {
 			progressbar.OptionClearOnFinish(),
 		)
 	}
-	p.bar.Describe(p.label(at) + p.words(at, now) + " ")
+	p.bar.Describe(text)
 	p.bar.Set64(min(int64(at.share*barUnits), barUnits)) // an error would be one of drawing
 }
 
