@@ -20,7 +20,7 @@ import (
 // file makes a file of the repository whole in the cache.
 func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	link := filepath.Join(c.folder(repo), "snapshots", commit, name)
-	if st, err := os.Stat(link); err == nil && st.Mode().IsRegular() {
+	if isFile(link) {
 		return nil
 	}
 	address := c.address(repo, "resolve", commit, name)
@@ -39,12 +39,21 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 		return err
 	}
 	defer unlock()
+	if isFile(link) { // made by another run meanwhile, which may be about to open it
+		return nil
+	}
 	if st, err := os.Stat(blob); err != nil || size >= 0 && st.Size() != size {
 		if err := c.blob(ctx, address, name, blob, etag, size); err != nil {
 			return err
 		}
 	}
 	return place(blob, link)
+}
+
+// isFile says whether name leads to a file.
+func isFile(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.Mode().IsRegular()
 }
 
 // metadata returns the hash that names the blob and its size, -1 if it is not known.

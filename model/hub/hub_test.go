@@ -275,6 +275,36 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
+// TestLeavesWhatIsThere: a run that waited for another does not touch the file that the
+// other has made meanwhile and may be about to open.
+func TestLeavesWhatIsThere(t *testing.T) {
+	h := newHub(t)
+	c, _ := h.client(t)
+	at := filepath.Join(c.folder(repo), "snapshots", commit, "model.safetensors")
+	blob := filepath.Join(c.folder(repo), "blobs", h.hash)
+	unlock, err := lock(t.Context(), filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), h.hash+".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, serve := make(chan bool, 10), h.Config.Handler
+	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked <- true; serve.ServeHTTP(w, r) })
+	done := make(chan error)
+	go func() { done <- c.file(t.Context(), repo, commit, "model.safetensors") }()
+	<-asked // it has seen that there is no file
+	if err := replace(blob, h.weights); err != nil {
+		t.Fatal(err)
+	}
+	if err := place(blob, at); err != nil {
+		t.Fatal(err)
+	}
+	defer func(f func(string, string) error) { symlink = f }(symlink)
+	symlink = func(string, string) error { t.Error("the file is made anew"); return os.ErrPermission }
+	unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoLinks: a system without links has copies.
 func TestNoLinks(t *testing.T) {
 	symlink = func(string, string) error { return os.ErrPermission }
