@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"reflect"
 	"strconv"
 
 	"verity/internal/sniff"
@@ -102,6 +103,8 @@ func parseJSON(file string, b []byte, v any) error {
 		return nil
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return &ConfigError{file, wrong.Field, fmt.Sprintf("is a JSON %s, want %v", wrong.Value, wrong.Type)}
+	case errors.As(err, &wrong) && (wrong.Type.Kind() == reflect.Struct || wrong.Type.Kind() == reflect.Map):
+		return &ConfigError{file, "", fmt.Sprintf("reading JSON: got a JSON %s, want an object", wrong.Value)}
 	}
 	return jsonError(file, b, err)
 }

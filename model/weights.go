@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -216,8 +215,8 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 	var index struct {
 		WeightMap map[string]string `json:"weight_map"`
 	}
-	if err := json.Unmarshal(b, &index); err != nil {
-		return nil, jsonError(file, b, err)
+	if err := parseJSON(file, b, &index); err != nil {
+		return nil, err
 	}
 	if len(index.WeightMap) == 0 {
 		return nil, &ConfigError{file, "weight_map", "is missing or empty"}
