@@ -70,7 +70,7 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	switch {
 	case err != nil:
 	case st.IsDir():
-		err = errors.New("is a directory, want a sound file")
+		err = errDirectory
 	case st.Mode()&os.ModeDevice != 0: // it may never end
 		err = errors.New("is a device, want a sound file")
 	case !st.Mode().IsRegular(): // a pipe cannot be read twice
@@ -124,7 +124,7 @@ func (in Input) clip(name string, src source) (*Clip, error) {
 		return nil, named(name, err)
 	}
 	if in.Channel < 0 || in.Channel > s.channels {
-		return nil, fmt.Errorf("%s: channel: got %d, want 1 to %d", name, in.Channel, s.channels)
+		return nil, named(name, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all", in.Channel, s.channels))
 	}
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
 	c := &Clip{name: name, mix: mix, most: int64(in.Longest.Seconds() * SampleRate)}

@@ -20,6 +20,8 @@ var ErrTooLong = errors.New("the sound is too long")
 // at its ends.
 var errTooShort = errors.New("audio too short")
 
+var errDirectory = errors.New("is a directory, want a sound file")
+
 // A FormatError reports a file that cannot be read as sound. Its cause tells
 // whose fault that is: ErrMalformed the file's, ErrUnsupported ours.
 type FormatError struct {

@@ -229,8 +229,12 @@ func TestChannel(t *testing.T) {
 			t.Errorf("channel %d: %d samples of %v, %v; want %v", pick, len(got), got[7], err, want)
 		}
 	}
-	_, err := Input{Channel: 4}.open("x.wav", bytes.NewReader(file), int64(len(file)))
-	if want := "x.wav: channel: got 4, want 1 to 3"; fmt.Sprint(err) != want {
+	name := filepath.Join(t.TempDir(), "x.wav")
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Input{Channel: 4}.Open(t.Context(), name)
+	if want := name + ": channel: got 4, want 1 to 3, or 0 for the mean of all"; fmt.Sprint(err) != want {
 		t.Errorf("error = %v, want %q", err, want)
 	}
 }

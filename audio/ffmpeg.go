@@ -44,7 +44,7 @@ func (in Input) program() (string, error) {
 	}
 	p, err := exec.LookPath(in.FFmpeg)
 	if err != nil {
-		return "", fmt.Errorf("ffmpeg: %w", err)
+		return "", fmt.Errorf("ffmpeg: %w; want %s, %s or the path of the program", err, FFmpegAuto, FFmpegNever)
 	}
 	return p, nil
 }

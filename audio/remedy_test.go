@@ -28,7 +28,20 @@ func TestRemedies(t *testing.T) {
 			t.Errorf("%s: %v, want %q without %q", tt.file, err, tt.want, tt.not)
 		}
 	}
-	_, err := Open(filepath.Join(dir, "absent.wav"))
+	_, err := Input{FFmpeg: filepath.Join(dir, "absent")}.Open(t.Context(), filepath.Join(dir, "talk.m4a"))
+	if err == nil || !strings.HasSuffix(err.Error(), "; want auto, never or the path of the program") {
+		t.Errorf("error %v", err)
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	_, err = Input{}.OpenReader(t.Context(), "standard input", folder)
+	if want := "standard input: is a directory, want a sound file"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	_, err = Open(filepath.Join(dir, "absent.wav"))
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "absent.wav: there is no such sound file") {
 		t.Errorf("error %v", err)
 	}

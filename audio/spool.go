@@ -12,6 +12,11 @@ import (
 // used in errors. A file that nothing here can read is refused as soon as its
 // first bytes are there, not after gigabytes of video.
 func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip, error) {
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.IsDir() {
+			return nil, named(name, errDirectory)
+		}
+	}
 	s, err := newSpool()
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)

@@ -15,6 +15,7 @@ const w64Tail = "\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a"
 func newW64(r io.ReaderAt, size int64) (source, error) {
 	le := binary.LittleEndian
 	var format []byte
+	var formatAt int64
 	at := int64(40) // behind the riff GUID, its size and the wave GUID
 	for range maxChunks {
 		if at+24 > size {
@@ -32,13 +33,14 @@ func newW64(r io.ReaderAt, size int64) (source, error) {
 		switch id := string(head[:4]); {
 		case string(head[4:16]) != w64Tail:
 		case id == "fmt ":
+			formatAt = at
 			if format, err = readAt(r, body, min(length, 40, size-body)); err != nil {
 				return nil, err
 			}
 		case id == "data" && format == nil:
 			return nil, malformed(fmt.Sprintf("data chunk at byte %d", at), "a fmt chunk before it", "none")
 		case id == "data":
-			l, err := parseFmt(format, le)
+			l, err := parseFmt(format, formatAt, le)
 			if err != nil {
 				return nil, err
 			}

@@ -45,6 +45,7 @@ type riffWalk struct {
 	form     int64 // what the RIFF header claims to cover
 	ds64     int64 // size of the samples as an RF64 file states it, or -1
 	fmt      []byte
+	fmtAt    int64 // of the chunk's header
 	dataAt   int64 // -1 until the data chunk is found
 	dataSize int64
 	claimed  int64 // size of the samples as the header has it; -1 if it does not know
@@ -63,7 +64,7 @@ func parseWAV(r io.ReaderAt, size int64) (pcmLayout, error) {
 	case w.dataAt < 0:
 		return pcmLayout{}, malformed("data chunk", "one", "none in %d bytes", size)
 	}
-	l, err := parseFmt(w.fmt, w.order)
+	l, err := parseFmt(w.fmt, w.fmtAt, w.order)
 	if err != nil {
 		return pcmLayout{}, err
 	}
@@ -118,6 +119,7 @@ func (w *riffWalk) chunk(at int64) (next int64, err error) {
 			return 0, malformed(fmt.Sprintf("fmt chunk at byte %d", at),
 				fmt.Sprintf("the %d bytes its header states", claimed), "%d bytes", size)
 		}
+		w.fmtAt = at
 		w.fmt, err = readAt(w.r, body, min(size, 40))
 		return next, err
 	case id == "data" && w.dataAt < 0:
@@ -161,10 +163,18 @@ func readAt(r io.ReaderAt, at, n int64) ([]byte, error) {
 }
 
 // parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX
-// (18) or WAVEFORMATEXTENSIBLE (40).
-func parseFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
+// (18) or WAVEFORMATEXTENSIBLE (40). Its errors say where the chunk lies.
+func parseFmt(b []byte, at int64, order binary.ByteOrder) (pcmLayout, error) {
+	l, err := readFmt(b, order)
+	if f, ok := err.(*FormatError); ok {
+		f.Thing = fmt.Sprintf("fmt chunk at byte %d: %s", at, f.Thing)
+	}
+	return l, err
+}
+
+func readFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
 	if len(b) < 16 {
-		return pcmLayout{}, malformed("fmt chunk", "at least 16 bytes", "%d", len(b))
+		return pcmLayout{}, malformed("size", "at least 16 bytes", "%d", len(b))
 	}
 	tag := order.Uint16(b)
 	l := pcmLayout{

@@ -139,14 +139,14 @@ func TestWAVErrors(t *testing.T) {
 		want string
 		err  error
 	}{
-		{riff(chunk("fmt ", fmtBody(2, 1, 8000, 4)), data), "Microsoft ADPCM (0x0002)", ErrUnsupported},
+		{riff(chunk("fmt ", fmtBody(2, 1, 8000, 4)), data), "fmt chunk at byte 12: WAV sample code: got Microsoft ADPCM (0x0002)", ErrUnsupported},
 		{riff(chunk("fmt ", fmtBody(0x1234, 1, 8000, 4)), data), "an unknown code (0x1234)", ErrUnsupported},
-		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 64)), data), "bits per sample: got 64", ErrUnsupported},
-		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 0)), data), "bits per sample: got 0", ErrUnsupported},
-		{riff(chunk("fmt ", fmtBody(1, 1, 999, 16)), data), "sample rate: got 999 Hz", ErrUnsupported},
-		{riff(chunk("fmt ", fmtBody(1, 0, 8000, 16)), data), "channels: got 0", ErrMalformed},
-		{riff(chunk("fmt ", misaligned), data), "block size: got 3, want 4 bytes", ErrMalformed},
-		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 16)[:14]), data), "fmt chunk: got 14", ErrMalformed},
+		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 64)), data), "fmt chunk at byte 12: bits per sample: got 64", ErrUnsupported},
+		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 0)), data), "fmt chunk at byte 12: bits per sample: got 0", ErrUnsupported},
+		{riff(chunk("fmt ", fmtBody(1, 1, 999, 16)), data), "fmt chunk at byte 12: sample rate: got 999 Hz", ErrUnsupported},
+		{riff(chunk("fmt ", fmtBody(1, 0, 8000, 16)), data), "fmt chunk at byte 12: channels: got 0", ErrMalformed},
+		{riff(chunk("fmt ", misaligned), data), "fmt chunk at byte 12: block size: got 3, want 4 bytes", ErrMalformed},
+		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 16)[:14]), data), "fmt chunk at byte 12: size: got 14, want at least 16 bytes", ErrMalformed},
 		{riff(chunkOf("fmt ", 0xfffffff0, fmtBody(1, 1, 8000, 16))), "want the 4294967280 bytes", ErrMalformed},
 		{riff(chunk("fmt ", fmtBody(1, 1, 8000, 16))), "data chunk: got none", ErrMalformed},
 		{riff(data), "fmt chunk: got none", ErrMalformed},
