@@ -222,11 +222,14 @@ func TestPredict(t *testing.T) {
 		for _, alpha := range []float64{0, 0.3, 0.9, 1} {
 			const rounds, step, draft, pass = 1000, 0.1, 0.02, 0.12
 			mean := assistant.Expected(alpha, n)
-			a := &report.Score{Seconds: transcript.Seconds{Verify: rounds * mean * step}, Drafting: transcript.Drafts{Rounds: int(math.Round(rounds * mean))}}
-			b := &report.Score{
-				Seconds: transcript.Seconds{Verify: rounds * pass, Draft: rounds * draft * float64(n)},
-				Drafting: transcript.Drafts{Rounds: rounds, Drafted: rounds * n, Accepted: int(math.Round(rounds * (mean - 1))), Kept: int(math.Round(rounds * mean)),
-					Refused: int(math.Round(rounds * (1 - math.Pow(alpha, float64(n)))))},
+			a, b := &report.Score{}, &report.Score{}
+			a.Seconds = transcript.Seconds{Verify: rounds * mean * step}
+			a.Drafting = transcript.Drafts{Rounds: int(math.Round(rounds * mean))}
+			b.Seconds = transcript.Seconds{Verify: rounds * pass, Draft: rounds * draft * float64(n)}
+			b.Drafting = transcript.Drafts{
+				Rounds: rounds, Drafted: rounds * n,
+				Accepted: int(math.Round(rounds * (mean - 1))), Kept: int(math.Round(rounds * mean)),
+				Refused: int(math.Round(rounds * (1 - math.Pow(alpha, float64(n))))),
 			}
 			want := mean * step / (draft*float64(n) + pass)
 			if got := Predict(a, b); got == nil || math.Abs(*got-want) > 0.01*want {

@@ -24,40 +24,60 @@ type Options struct {
 	Worst int
 }
 
-// A Score is what is said of one set. Its JSON is that of verity.report/1.
+// A Score is the result of one set. Its JSON is that of verity.report/1: the fields of
+// the embedded structs stand beside the others, in this order.
 type Score struct {
-	Name           string             `json:"name"`
-	Utterances     int                `json:"utterances"` // with a hypothesis
-	Failed         int                `json:"failed"`     // without
-	ReferenceWords int                `json:"reference_words"`
-	Hits           int                `json:"hits"`
-	Substitutions  int                `json:"substitutions"`
-	Deletions      int                `json:"deletions"`
-	Insertions     int                `json:"insertions"`
-	InsertionRate  float64            `json:"insertion_rate"` // of reference words; signal of hallucination
-	WER            float64            `json:"wer"`
-	WERInterval    Interval           `json:"wer_interval"`
-	CER            float64            `json:"cer"`
-	MER            float64            `json:"mer"`
-	WIL            float64            `json:"wil"`
-	Exact          int                `json:"exact"`            // utterances without a word error
-	Repeats        int                `json:"repeated_5_grams"` // signal of hallucination
-	AudioSeconds   float64            `json:"audio_seconds"`
-	Elapsed        float64            `json:"elapsed_seconds"` // of work; less than Seconds.Total where utterances were under way at once
-	RTFx           float64            `json:"rtfx"`            // AudioSeconds over Elapsed
-	Scored         int                `json:"scored"`          // utterances with a reference
-	Normalizer     string             `json:"normalizer"`
-	Seconds        transcript.Seconds `json:"seconds"`
-	Work           transcript.Work    `json:"work"`
-	Drafting       transcript.Drafts  `json:"drafting"`
-	Run            Run                `json:"run"`              // of all records, but for Machine and Threads, which are the first one's
-	Shards         *Shards            `json:"shards,omitempty"` // nil for a whole, or if the names of files do not tell
+	Name       string `json:"name"`
+	Utterances int    `json:"utterances"` // with a hypothesis
+	Failed     int    `json:"failed"`     // without
+	WordErrors
+	Pace
+	Scored     int    `json:"scored"` // utterances with a reference
+	Normalizer string `json:"normalizer"`
+	Effort
+	Run    Run     `json:"run"`              // of all records, but for Machine and Threads, which are the first one's
+	Shards *Shards `json:"shards,omitempty"` // nil for a whole, or if the names of files do not tell
+	Details
 
+	bins wer.Bins // of utterances, for the plot
+}
+
+// WordErrors counts the errors of a set and gives the rates that follow.
+type WordErrors struct {
+	ReferenceWords int      `json:"reference_words"`
+	Hits           int      `json:"hits"`
+	Substitutions  int      `json:"substitutions"`
+	Deletions      int      `json:"deletions"`
+	Insertions     int      `json:"insertions"`
+	InsertionRate  float64  `json:"insertion_rate"` // of reference words; signal of hallucination
+	WER            float64  `json:"wer"`
+	WERInterval    Interval `json:"wer_interval"`
+	CER            float64  `json:"cer"`
+	MER            float64  `json:"mer"`
+	WIL            float64  `json:"wil"`
+	Exact          int      `json:"exact"`            // utterances without a word error
+	Repeats        int      `json:"repeated_5_grams"` // signal of hallucination
+}
+
+// Pace says how fast a set was transcribed.
+type Pace struct {
+	AudioSeconds float64 `json:"audio_seconds"`
+	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than Seconds.Total where utterances were under way at once
+	RTFx         float64 `json:"rtfx"`            // AudioSeconds over Elapsed
+}
+
+// Effort is the work behind a set, as its records count it.
+type Effort struct {
+	Seconds  transcript.Seconds `json:"seconds"`
+	Work     transcript.Work    `json:"work"`
+	Drafting transcript.Drafts  `json:"drafting"`
+}
+
+// Details names the failures and the worst errors of a set.
+type Details struct {
 	Failures   []Failure   `json:"failures"` // at most [maxFailures]
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
-
-	bins wer.Bins // of utterances, for the plot
 }
 
 // An Interval is a range with its confidence.

@@ -34,13 +34,7 @@ type Work struct {
 }
 
 // Add adds the counts of o.
-func (w *Work) Add(o Work) {
-	w.Windows += o.Windows
-	w.Silent += o.Silent
-	w.Stuck += o.Stuck
-	w.Attempts += o.Attempts
-	w.Tokens += o.Tokens
-}
+func (w *Work) Add(o Work) { addFields(w, o) }
 
 // Traffic is the memory that passes read: weights, keys and values. A pass that
 // several streams share is divided among them.
@@ -50,10 +44,7 @@ type Traffic struct {
 }
 
 // Add adds the traffic of o.
-func (t *Traffic) Add(o Traffic) {
-	t.Bytes += o.Bytes
-	t.Seconds += o.Seconds
-}
+func (t *Traffic) Add(o Traffic) { addFields(t, o) }
 
 // Rate returns bytes per second; 0 if nothing was read.
 func (t Traffic) Rate() float64 { return Ratio(float64(t.Bytes), t.Seconds) }
@@ -119,7 +110,7 @@ type Drafts struct {
 	Rounds    int   `json:"rounds"`    // passes of the model over a draft, or over no draft
 	Drafted   int   `json:"drafted"`   // tokens the assistant proposed
 	Accepted  int   `json:"accepted"`  // of these, tokens that the model chose too
-	Refused   int   `json:"refused"`   // rounds in which a token was refused: the judged tokens are Accepted + Refused
+	Refused   int   `json:"refused"`   // rounds with a refused token; Accepted + Refused tokens were judged
 	Kept      int   `json:"kept"`      // tokens that rounds yielded, end-of-text included
 	Histogram []int `json:"histogram"` // rounds by number of accepted tokens
 
@@ -154,23 +145,7 @@ func (d *Drafts) Count(drafted, accepted, kept int) {
 }
 
 // Add adds the counts of o.
-func (d *Drafts) Add(o Drafts) {
-	d.Rounds += o.Rounds
-	d.Drafted += o.Drafted
-	d.Accepted += o.Accepted
-	d.Refused += o.Refused
-	d.Kept += o.Kept
-	d.Empty += o.Empty
-	d.Weighed += o.Weighed
-	d.Overlap += o.Overlap
-	// A slice of its own: copies of d may share the old one.
-	histogram := make([]int, max(len(d.Histogram), len(o.Histogram)))
-	copy(histogram, d.Histogram)
-	for i, n := range o.Histogram {
-		histogram[i] += n
-	}
-	d.Histogram = histogram
-}
+func (d *Drafts) Add(o Drafts) { addFields(d, o) }
 
 // Rate returns the share of drafted tokens that were accepted; 0 without any.
 func (d Drafts) Rate() float64 { return Ratio(float64(d.Accepted), float64(d.Drafted)) }
@@ -216,14 +191,4 @@ func (s *Seconds) ShareDecode(wall float64) {
 }
 
 // Add adds the times of o.
-func (s *Seconds) Add(o Seconds) {
-	s.Mel += o.Mel
-	s.Encode += o.Encode
-	s.CrossKV += o.CrossKV
-	s.Decode += o.Decode
-	s.Draft += o.Draft
-	s.Verify += o.Verify
-	s.Rules += o.Rules
-	s.Words += o.Words
-	s.Total += o.Total
-}
+func (s *Seconds) Add(o Seconds) { addFields(s, o) }

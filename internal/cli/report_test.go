@@ -12,7 +12,8 @@ func TestOverlaps(t *testing.T) {
 		elapsed, sum float64
 		want         bool
 	}{{3, 3, false}, {3.1, 3, false}, {1, 3, true}, {0, 0, false}} {
-		s := &report.Score{Elapsed: tt.elapsed}
+		s := &report.Score{}
+		s.Elapsed = tt.elapsed
 		s.Seconds.Total = tt.sum
 		if got := overlaps(s); got != tt.want {
 			t.Errorf("%v s by the clock, %v s in all: %v, want %v", tt.elapsed, tt.sum, got, tt.want)
