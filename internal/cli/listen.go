@@ -29,10 +29,11 @@ var playable = map[string]string{
 // linked if they lie in the directory of the page or below it.
 type listening struct {
 	page string
+	own  bool  // the records are of datasets that the user named to this command
 	left int64 // bytes that may be embedded
 }
 
-func newListening(page string) *listening { return &listening{page, embedAll} }
+func newListening(page string, own bool) *listening { return &listening{page, own, embedAll} }
 
 // url returns the address of a record's sound; empty if it has none that plays. Where the
 // utterance is a part of the file, the address says which.
@@ -46,7 +47,7 @@ func (l *listening) url(r *report.Record) string {
 	if r.Offset > 0 {
 		part = fmt.Sprintf("#t=%.3f,%.3f", r.Offset, r.Offset+r.Duration)
 	}
-	if n := info.Size(); n <= embedOne && n <= l.left {
+	if n := info.Size(); n <= embedOne && n <= l.left && (l.own || l.inside(r.Audio)) {
 		if raw := l.read(r.Audio, n); raw != nil {
 			l.left -= n
 			return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw) + part
@@ -56,6 +57,24 @@ func (l *listening) url(r *report.Record) string {
 		return (&url.URL{Path: rel}).EscapedPath() + part
 	}
 	return ""
+}
+
+// inside reports whether a file lies below the directory of the page, symbolic links
+// followed. Records of somebody else may name any file of this machine, and a page is
+// made to be shared: such a file must not get into it.
+func (l *listening) inside(name string) bool {
+	if l.beside(name) == "" {
+		return false
+	}
+	page, err := filepath.EvalSymlinks(filepath.Dir(l.page))
+	if err != nil {
+		return false
+	}
+	file, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return false
+	}
+	return relative(page, file) != ""
 }
 
 // read returns a file of n bytes; nil if it cannot, or is another by now.
@@ -78,17 +97,26 @@ func (l *listening) beside(name string) string {
 	if l.page == "" || l.page == output.Stdout {
 		return ""
 	}
-	page, err := filepath.Abs(filepath.Dir(l.page))
-	if err != nil {
-		return ""
-	}
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return ""
-	}
-	rel, err := filepath.Rel(page, abs)
-	if err != nil || !filepath.IsLocal(rel) {
+	rel := relative(filepath.Dir(l.page), name)
+	if rel == "" {
 		return ""
 	}
 	return "./" + filepath.ToSlash(rel)
+}
+
+// relative returns the path from a directory to a file in it or below; empty for others.
+func relative(dir, file string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	file, err = filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(dir, file)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return rel
 }

@@ -22,7 +22,7 @@ func TestListening(t *testing.T) {
 		}
 		return path
 	}
-	l := newListening(filepath.Join(dir, "page", "x.html"))
+	l := newListening(filepath.Join(dir, "page", "x.html"), true)
 	for _, tt := range []struct{ name, audio, want string }{
 		{"a small file", write("a.wav", 100), "data:audio/wav;base64,AAAA"},
 		{"a large one elsewhere", write("b.wav", embedOne+1), ""},
@@ -43,5 +43,42 @@ func TestListening(t *testing.T) {
 	l.left = 99
 	if got := l.url(&report.Record{Audio: filepath.Join(dir, "a.wav")}); got != "" {
 		t.Errorf("above the limit: %.40q", got)
+	}
+}
+
+// TestListeningForeign checks that records from elsewhere bring no file into a page that
+// does not lie below it, by whatever name.
+func TestListeningForeign(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, "page")
+	if err := os.MkdirAll(page, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"secret.wav", "page/own.wav"} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "secret.wav"), filepath.Join(page, "link.wav")); err != nil {
+		t.Skipf("SKIPPED: no symbolic links here: %v", err)
+	}
+	for _, tt := range []struct {
+		audio string
+		want  bool
+	}{
+		{filepath.Join(page, "own.wav"), true},
+		{filepath.Join(dir, "secret.wav"), false},
+		{page + "/../secret.wav", false},
+		{filepath.Join(page, "link.wav"), false},
+	} {
+		l := newListening(filepath.Join(page, "x.html"), false)
+		got := l.url(&report.Record{Audio: tt.audio, Duration: 2})
+		if embedded := strings.HasPrefix(got, "data:"); embedded != tt.want {
+			t.Errorf("%s: embedded: %v, want %v", tt.audio, embedded, tt.want)
+		}
+	}
+	l := newListening("-", false)
+	if got := l.url(&report.Record{Audio: filepath.Join(page, "own.wav")}); got != "" {
+		t.Errorf("a page on standard output: %.40q", got)
 	}
 }

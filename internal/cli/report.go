@@ -45,6 +45,8 @@ type reportFlags struct {
 	html       string
 	markdown   string
 	title      string
+
+	foreign bool // the records may be somebody else's: the sounds they name are not trusted
 }
 
 // reportFlagGroup is the title of the flags of a report.
@@ -53,7 +55,7 @@ const reportFlagGroup = "Report"
 func (r *reportFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&r.normalizer, "normalizer", "auto", "how texts are normalized before scoring: auto, "+strings.Join(normalize.Names(), ", "))
 	f.BoolVar(&r.json, "json", false, "write JSON")
-	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no network. Small recordings are in it, larger ones linked if they lie beside it")
+	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no network. It holds small recordings\n(report: only those beside it or below) and links larger ones beside it or below")
 	f.StringVar(&r.markdown, "markdown", "", "write Markdown to `file`")
 	f.StringVar(&r.title, "title", "", "`heading` of page and Markdown")
 }
@@ -84,7 +86,7 @@ func (r *reportFlags) check(inputs ...string) error {
 // to files. The table comes first, so that a file that cannot be written costs
 // nothing else; it is left out if a file is standard output.
 func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
-	d.Title, d.Sound = r.title, newListening(r.html).url
+	d.Title, d.Sound = r.title, newListening(r.html, !r.foreign).url
 	var err error
 	switch {
 	case r.html == output.Stdout || r.markdown == output.Stdout:
@@ -115,7 +117,7 @@ type reporting struct {
 }
 
 func reportCommand(e env) *cobra.Command {
-	r := &reporting{env: e}
+	r := &reporting{env: e, report: reportFlags{foreign: true}}
 	c := &cobra.Command{
 		Use:   "report [flags] RECORDS...",
 		Short: "Score and compare records",
