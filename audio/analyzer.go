@@ -28,14 +28,14 @@ import (
 //
 //	e[j] = x[j] + x[n-j], o[j] = x[j] - x[n-j]
 //
-// (h[0] is 0; e[n/2] is twice x[n/2], its weight half). Of frequencies k and n/2-k, the terms of odd j differ in sign alone, so
-// that four sums over a hundred j give both, for k = 1 … n/4. Neither 0 Hz nor 8 kHz is
-// needed: no filter has weight there. Each sum is a row of a product, one chain of fused
+// (h[0] is 0; e[n/2] is twice x[n/2], so its weight is halved). The terms of odd j for
+// frequencies k and n/2-k differ only in sign. So four sums over n/4 terms each give both
+// frequencies, for k = 1 … n/4. 0 Hz and 8 kHz are not computed: no filter has weight there. Each sum is a row of a product, one chain of fused
 // multiply-adds over ascending j, by the kernels, whose bits are those of plain Go.
 //
 // # Error
 //
-// All in float32, u = 2^-24. A fold and a weight h·cos round once, a chain of m = n/4
+// Everything is float32, u = 2^-24. A fold and a weight h·cos round once, a chain of m = n/4
 // terms m times, the sum of two chains once: re and im are off by at most
 // (m+3)·u·Σ|h·x|, and some √m·u·rms(h·x), as rounding errors are about independent:
 // what a float32 FFT has, upstream's too. See melTol in the tests for what that is in
@@ -276,8 +276,9 @@ func (b *melBank) apply(mel, power []float32, rows int) {
 }
 
 // below reports whether all mel powers of x are below limit, without a transform.
-// It may say no when they are. By Parseval, the powers at the frequencies strictly between 0 and 8 kHz sum to
-// at most WindowSize/2·Σ(hann·x)², and the filters are zero at the two ends.
+// False means only that it cannot tell. By Parseval, the powers at the frequencies
+// strictly between 0 and 8 kHz sum to at most WindowSize/2·Σ(hann·x)², and the filters
+// are zero at the two ends.
 func (a *analyzer) below(x *frameSamples, limit float64) bool {
 	energy := 0.0
 	for i, h := range a.hann {

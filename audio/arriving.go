@@ -28,14 +28,14 @@ func NewArriving(rate int) (*Arriving, error) {
 	return a, nil
 }
 
-// Add takes in samples and returns what can be said by now: the last few wait for those
-// that follow them.
+// Add appends samples and returns the resampled output so far. The filter looks ahead, so
+// the last few inputs yield output only when more samples follow.
 func (a *Arriving) Add(pcm []float32) []float32 {
 	a.in.queue = append(a.in.queue, pcm...)
 	return a.drain()
 }
 
-// End returns the rest. Nothing can be added behind it.
+// End returns the rest of the output. Add must not be called after it.
 func (a *Arriving) End() []float32 {
 	a.in.ended = true
 	return a.drain()

@@ -32,8 +32,8 @@ type Input struct {
 	// FFmpegNever refuses it; anything else is the path of the program.
 	FFmpeg string
 
-	// Longest is how much sound may be read; what is longer is ErrTooLong. A small file
-	// can hold days of silence. 0 means any length.
+	// Longest is the most sound to read; longer sound is ErrTooLong. The limit is a
+	// duration, since a small file can hold days of silence. 0 means any length.
 	Longest time.Duration
 }
 

@@ -22,8 +22,8 @@ var errTooShort = errors.New("audio too short")
 
 var errDirectory = errors.New("is a directory, want a sound file")
 
-// A FormatError reports a file that cannot be read as sound. Its cause tells
-// whose fault that is: ErrMalformed the file's, ErrUnsupported ours.
+// A FormatError reports a file that cannot be read as sound. Its cause is ErrMalformed
+// for a damaged file, ErrUnsupported for a format that this package does not read.
 type FormatError struct {
 	File  string // as the caller named it
 	Thing string // what is wrong, such as "sample rate"; may be empty

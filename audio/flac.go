@@ -35,7 +35,7 @@ func newFLAC(r io.ReaderAt, size int64) (source, error) {
 	return f, nil
 }
 
-// shape promises nothing: a FLAC file that ends early is an error.
+// shape states no length, because a FLAC file that ends early is an error, not a warning.
 func (f *flacSource) shape() shape {
 	return shape{rate: int(f.stream.Info.SampleRate), channels: int(f.stream.Info.NChannels)}
 }

@@ -20,8 +20,8 @@ import (
 	"verity/tokenizer"
 )
 
-// Options configures Run. The zero value runs on one thread, with the weights as
-// exact as the file has them.
+// Options configures Run. The zero value runs on one thread and keeps the weights as
+// exact as the file stores them.
 type Options struct {
 	// Pool runs the arithmetic. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool

@@ -38,8 +38,8 @@ type Options struct {
 	// Only jsonl and tsv rows have fields.
 	Split string
 
-	// AllowEmpty takes a blank text for silence: whatever is heard there is wrong.
-	// Without it such a row is broken, as one is whose text is missing either way.
+	// AllowEmpty takes a blank text for silence: every word heard there is an error.
+	// Without it a row with a blank text is broken. A row without a text is always broken.
 	AllowEmpty bool
 
 	// MaxLine is the longest line, or text file of a folder, in bytes. 0 means
@@ -140,7 +140,7 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			if err == nil {
 				u.ID = unique(seen, u.ID)
 			} else if errors.As(err, &row) && row.ID != "" {
-				row.ID = unique(seen, row.ID) // so that those behind it keep their names when it is mended
+				row.ID = unique(seen, row.ID) // later rows then keep their names when this one is repaired
 			}
 			return yield(u, err)
 		}

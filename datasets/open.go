@@ -52,7 +52,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 		d, err = openFolder(ctx, path, real, o)
 	case info.Mode().IsRegular():
 		d, err = openFile(ctx, path, o)
-	default: // it might never end, and is read twice
+	default: // a pipe or device might never end, and cannot be read twice
 		err = input.ErrNotRegular
 	}
 	switch {
@@ -111,8 +111,8 @@ func firstBytes(ctx context.Context, path string) ([]byte, error) {
 	return head[:n], err
 }
 
-// openFolder decides by the files below. A manifest.jsonl at the top goes first:
-// who wrote it meant it.
+// openFolder decides by the files below. A manifest.jsonl at the top goes first: it was
+// written to describe the folder.
 func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, error) {
 	found, err := listFiles(ctx, path, real)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 // maxPage is the most bytes that a page may hold, decompressed.
 const maxPage = 512 << 20
 
-// codecs are the compressions that are read, each with what finds out how many bytes
-// a page makes: it makes at most a little more than limit. parquet-go gives its codecs
-// no bound, so a page that says less than it holds would take all memory; its LZ4 codec
-// takes twice the memory again and again for a page that is damaged. The older LZ4 of
-// Hadoop is missing from parquet-go too.
+// codecs are the compressions that are read. Each function returns the decompressed size
+// of a page; of a larger page than limit it finds only that it is larger. parquet-go does not bound
+// its codecs: a page that holds more than its header says would take all memory, and its
+// LZ4 codec keeps doubling its buffer for a damaged page. parquet-go lacks the older LZ4
+// of Hadoop, so it is not read here either.
 var codecs = map[format.CompressionCodec]func(r io.Reader, limit int64) (int64, error){
 	format.Uncompressed: func(r io.Reader, limit int64) (int64, error) { return discard(r, limit) },
 	format.Snappy:       snappySize,
@@ -57,8 +57,8 @@ func snappySize(r io.Reader, _ int64) (int64, error) {
 	return int64(min(n, 1<<62)), err
 }
 
-// lz4Size decompresses an LZ4 block. parquet-go does the same with as much memory as it
-// takes, and has enough with what was enough here.
+// lz4Size decompresses an LZ4 block within a bound. parquet-go decompresses it again
+// without one, but then the size is known to be small enough.
 func lz4Size(r io.Reader, limit int64) (int64, error) {
 	const ratio, slack = 255, 64 // one more byte of a block makes at most 255
 	block, err := io.ReadAll(io.LimitReader(r, maxPage))

@@ -87,8 +87,8 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	return t, nil
 }
 
-// checkFooter refuses a footer longer than its file: parquet-go takes the memory for
-// it first, up to 4 GB, and reads then.
+// checkFooter refuses a footer longer than its file: parquet-go would allocate up to 4 GB
+// for it before it reads.
 func checkFooter(in io.ReaderAt, size int64) error {
 	const ends = 4 + 8 // magic number; length of the footer, magic number
 	var tail [8]byte

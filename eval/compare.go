@@ -168,9 +168,9 @@ func (c *comparison) enter(ctx context.Context, records []*report.Record, into f
 	return all, nil
 }
 
-// WarmUp runs the first n utterances, batch at a time (and if any then as many as
-// that), and keeps nothing: so no arm pays for pages, caches and clocks that the
-// other finds ready, nor for what a policy has to learn.
+// WarmUp runs the first n utterances, batch at a time, and keeps no results. If n is not 0,
+// it runs at least batch of them. Without it the first arm would pay for cold pages, caches
+// and clocks, and for what a draft policy has to learn.
 func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound audio.Input) error {
 	if n <= 0 {
 		return nil
@@ -354,8 +354,8 @@ func (c *comparison) add(ctx context.Context, records []*report.Record) error {
 // Predict returns the speed-up of decoding that theory expects of what was measured:
 // α the share of judged drafts that were accepted, c the seconds of a drafted token
 // and V those of a verify pass, both over those of a plain step. Theory takes every
-// draft to be accepted with the same chance, whatever came before: where it is far
-// off, they are not. What decoding does outside its rounds is not in it. It returns
+// draft to be accepted with the same probability, independently: where the prediction is
+// far off, drafts are not independent. What decoding does outside its rounds is not in it. It returns
 // nil if nothing was drafted or timed. Times of utterances that were decoded
 // together are shared, and predict nothing.
 //

@@ -115,7 +115,7 @@ func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, er
 		}
 	}
 	if _, err := r.Line(); err != nil {
-		// A number that JSON has no word for.
+		// NaN or infinity, which JSON cannot write.
 		return &report.Record{
 			ID: r.ID, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.unscored,
 			Segments: []report.Segment{}, Run: o.Run, Error: "unusable result: " + err.Error(),
@@ -156,8 +156,8 @@ func open(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Cli
 	return audio.FromSamples(u.ID, pcm), nil
 }
 
-// count returns the samples in so many seconds. Where a row claims absurdly many it
-// is a number that no sound has and whose double still fits an int.
+// count returns the samples in a duration. An absurdly large duration gives a number
+// that no sound reaches and whose double still fits an int.
 func count(seconds float64) int { return int(min(seconds*audio.SampleRate, math.MaxInt/4)) }
 
 func openAll(ctx context.Context, s datasets.Source, in audio.Input) (*audio.Clip, error) {

@@ -45,7 +45,7 @@ func rowOf(audio, text string, offset float64) uint64 {
 	return h.Sum64()
 }
 
-// disk is what may fail; tests put faults here.
+// disk is the file operations that may fail; tests replace them with failing ones.
 var disk = struct {
 	rename func(from, to string) error
 	sync   func(*os.File) error

@@ -32,7 +32,7 @@ func (a *agreement) finish(words []transcript.Word) []transcript.Word {
 	return a.confirm(words)
 }
 
-// force confirms words of the pass before that end in time.
+// force confirms words of the pass before that end before a given time.
 func (a *agreement) force(before float64) []transcript.Word {
 	n := 0
 	for n < len(a.last) && a.last[n].End <= before {

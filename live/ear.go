@@ -49,7 +49,7 @@ func (o EarOptions) Check() error {
 	return nil
 }
 
-// A Kind is what an Ear hears.
+// A Kind is the kind of an event.
 type Kind int
 
 // The kinds.
@@ -59,7 +59,7 @@ const (
 	Stopped             // it has ended
 )
 
-// Heard is one thing that an Ear hears, and where.
+// Heard is an event of an Ear and its place in the sound.
 type Heard struct {
 	Kind Kind
 	At   int64     // the sample it begins at, or of Stopped the end
@@ -90,7 +90,7 @@ func NewEar(o EarOptions) (*Ear, error) {
 	return &Ear{o: o.defaults(), network: vad.NewNetwork()}, nil
 }
 
-// Hear takes in samples and returns what they tell, in order.
+// Hear takes samples and returns their events in order.
 func (e *Ear) Hear(pcm []float32) (list []Heard) {
 	e.rest = append(e.rest, pcm...)
 	for len(e.rest) >= vad.ChunkSize {

@@ -67,7 +67,7 @@ func NewUtterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error)
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool) (*transcript.Transcript, error) {
 		o := o
 		o.InitialPrompt, o.Language = prompt, language
-		if !last { // what the gates refuse is not worth five more attempts: another pass follows
+		if !last { // no fallback when the gates refuse a window: another pass follows
 			o.Temperatures = []float64{0}
 		}
 		t, err := transcribe.New(m, o)
@@ -192,7 +192,7 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	u.cut += drop
 }
 
-// tail returns the end of a text, whole words of it.
+// tail returns the end of a text, in whole words.
 func tail(text string) string {
 	drop := len(text) - shown
 	if drop <= 0 {

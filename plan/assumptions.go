@@ -76,8 +76,8 @@ func (a *Assumptions) plan(measured bool) assistant.Plan {
 	return p
 }
 
-// verify returns V(m). Behind the last pass measured it goes on as it rose between
-// the middle and the end.
+// verify returns V(m). Beyond the last measured pass it extrapolates with the slope of
+// the second half.
 func (a *Assumptions) verify(m int) float64 {
 	n := len(a.Verify)
 	if m <= n {
@@ -185,8 +185,8 @@ func readMeasured(name string) (*measured, error) {
 	return m, nil
 }
 
-// accept takes the α of a file, as one of its two measures has it. Older files hold
-// neither: then it is that with which rounds of the mean draft length keep as many.
+// accept takes α from a file, by the measure asked for. Older files hold neither measure:
+// then α is the value for which rounds of the mean draft length keep as many tokens.
 func (a *Assumptions) accept(name string, agreement, overlap *float64, solved float64) error {
 	a.Agreement, a.Overlap = agreement, overlap
 	switch {
@@ -218,8 +218,8 @@ func (a *Assumptions) fromBench(name string, m *measured) error {
 // fromCompare takes α, c and, as a straight line, V. A plain step is the time of the
 // baseline's passes over the tokens of both.
 func (a *Assumptions) fromCompare(name string, m *measured) error {
-	// What was accepted is counted in all runs, seconds are those of the recorded: how
-	// many runs there were cancels in the quotients below.
+	// Acceptance counts all runs, seconds only the recorded one. The number of runs
+	// cancels in the quotients below.
 	x, s := m.Acceptance, m.Stages
 	step := s.Verify.Baseline / (x.MeanKept * x.Rounds)
 	if x.Drafted == 0 || !(step > 0) {
@@ -262,8 +262,8 @@ func (a *Assumptions) ReadAssistant(name string) error {
 	return nil
 }
 
-// pairs reports why a model cannot draft for another. Benches from before they had
-// dimensions are taken for what they are.
+// pairs reports why a model cannot draft for another. Results of older versions have no
+// dimensions and are not checked.
 func pairs(target, small bench.Result) error {
 	t, s := target.Dims, small.Dims
 	if t.Vocab == 0 || s.Vocab == 0 {

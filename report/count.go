@@ -14,12 +14,11 @@ type confused struct{ reference, hypothesis string }
 // fifteen megabytes.
 const maxConfusions = 1 << 17
 
-// A counter counts things of which there may be more different ones than it can
-// keep. When it is full it drops the rarer half, and remembers how often any of
-// those can have come: what is new from then on may have come that often before.
-// So what is frequent is never dropped, its count is exact, and where one is not,
-// it is known by how much (Space-Saving of Metwally, Agrawal & El Abbadi 2005, with
-// many dropped at once).
+// A counter counts items in bounded memory. When it is full, it drops the rarer half and
+// remembers the largest count it dropped, the floor. An item that appears after that may
+// have been counted up to floor times before, and the counter keeps this bound beside its
+// count. Frequent items are never dropped, so their counts are exact (Space-Saving of
+// Metwally, Agrawal & El Abbadi 2005, but dropping many items at once).
 type counter struct {
 	most  int // different things
 	n     map[confused]counted

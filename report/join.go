@@ -67,7 +67,7 @@ func (j *joint) note(k key, what []string) {
 // lack counts an utterance that one set has not.
 func (j *joint) lack(k key, d digest, what string, partial bool) {
 	switch {
-	case d.failed: // there is nothing to be missed
+	case d.failed: // a failure has no hypothesis that could be missing
 	case partial:
 		j.c.Unpaired++
 	default:

@@ -83,7 +83,7 @@ func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
 	return svg(p, inWords(bs, x, y))
 }
 
-// inWords says what bars show to those who do not see them.
+// inWords describes a chart for screen readers.
 func inWords(bs []bar, x, y string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Bars: %s by %s", y, x)
@@ -95,7 +95,7 @@ func inWords(bs []bar, x, y string) string {
 	return b.String()
 }
 
-// wholeTicks are at most five round numbers: bars count things, or parts in a hundred.
+// wholeTicks are at most five round whole numbers: bars show counts or percentages.
 func wholeTicks(_, top float64) (ticks []plot.Tick) {
 	step := 1.0
 	for i := 0; top/step > 5; i++ {

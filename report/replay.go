@@ -56,7 +56,7 @@ func (v *replayView) listen(sound func(*Record) string) {
 	}
 	for _, r := range v.records {
 		if url := sound(r); url != "" {
-			v.Sounds = append(v.Sounds, soundView{r.ID, template.URL(url)}) // what calls us vouches for it
+			v.Sounds = append(v.Sounds, soundView{r.ID, template.URL(url)}) // Document.Sound must return a safe address
 		}
 	}
 }
@@ -88,7 +88,7 @@ type stepView struct {
 // A pane is what one arm says: its name, and an utterance after the other.
 type pane struct {
 	name    string
-	slow    bool // what the others are measured by
+	slow    bool // the pane that others are compared with
 	records []*Record
 }
 

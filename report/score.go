@@ -109,9 +109,8 @@ type Confusion struct {
 	Hypothesis string `json:"hypothesis,omitempty"`
 	Count      int    `json:"count"`
 
-	// Missed is how many more there may have been, before others crowded this one
-	// out for a while; 0, and Count exact, unless there are very many different
-	// confusions.
+	// Missed is the most that Count may be too low by. It is 0, and Count is exact,
+	// unless there are very many different confusions.
 	Missed int `json:"missed,omitempty"`
 }
 
@@ -121,9 +120,9 @@ const maxFailures = 100
 // A Set takes records in and gives their score. It must not be used by two
 // goroutines at once.
 //
-// For each utterance it keeps some fifty bytes, whatever its length and that of its
-// name; besides, the worst utterances, a few for the replay, and at most
-// [maxConfusions] of their kinds of errors.
+// It keeps about fifty bytes per utterance, however long its text and its name are. Beside
+// these it keeps the worst utterances, a few for the replay, and the counts of at most
+// [maxConfusions] different errors.
 type Set struct {
 	sums
 	name string
@@ -132,9 +131,9 @@ type Set struct {
 	parts []part        // files
 	first string        // id of the first record
 
-	seen   int       // utterances that sample was shown
-	stride int       // it keeps one of so many
-	some   []*Record // what it kept, for the replay
+	seen   int       // utterances passed to sample
+	stride int       // sample keeps every stride-th utterance
+	some   []*Record // the utterances kept for the replay
 }
 
 // A key stands for an identifier, whatever its length.

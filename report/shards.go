@@ -52,8 +52,9 @@ func shardsOf(paths []string) (*Shards, error) {
 // maxShards is how many shards a run may be divided into to be reported on.
 const maxShards = 1 << 16
 
-// shards completes what the names say by what the files hold: of rows dealt out one
-// by one, no shard has fewer than one behind it, nor two fewer than any.
+// shards finds unfinished shards by their numbers of rows. Rows are dealt round-robin, so
+// an earlier shard has as many rows as a later one, or one more. Any other count means an
+// unfinished shard.
 func (s *Set) shards() *Shards {
 	if s.score.Shards == nil {
 		return nil

@@ -26,7 +26,7 @@ type sessionConfig struct {
 	manual   bool // no voice activity: the client commits
 	ear      live.EarOptions
 	include  []string
-	noise    json.RawMessage // asked for; nothing is done about it
+	noise    json.RawMessage // noise reduction: accepted and ignored
 }
 
 // A detection is OpenAI's turn_detection.
@@ -69,7 +69,7 @@ type update struct {
 	TurnDetection json.RawMessage `json:"turn_detection"`
 }
 
-// newConfig is that of a session which has not been told anything.
+// newConfig returns the configuration of a session before its first update.
 func (s *Server) newConfig() sessionConfig {
 	d := s.opt.Decoding
 	return sessionConfig{model: s.opt.Name, language: d.Language, prompt: d.InitialPrompt, rate: 24000}

@@ -50,8 +50,8 @@ func (l *line) begin(ctx context.Context) error {
 	return nil
 }
 
-// guest waits for a turn of its own, whose end leaves the line. Its session has been
-// let in already.
+// guest waits for a turn for one pass of a realtime session. The end of the turn leaves
+// the line. The number of sessions bounds the guests, so none is refused.
 func (l *line) guest(ctx context.Context) (end func(), err error) {
 	l.guests.Add(1)
 	if err := l.begin(ctx); err != nil {
@@ -70,8 +70,8 @@ func (l *line) end() {
 	l.turns.Release(1)
 }
 
-// yield lets those go first who wait: the turn ends, and another is waited for. After an
-// error there is no turn.
+// yield gives the turn to the next waiting request and waits for another one. After an
+// error the caller has no turn.
 func (l *line) yield(ctx context.Context) error {
 	if l.waiting() == 0 {
 		return nil

@@ -85,7 +85,7 @@ func (x *session) append(m *message) *problem {
 	return nil
 }
 
-// hear takes in samples of 16 kHz.
+// hear takes samples at 16 kHz.
 func (x *session) hear(pcm []float32) {
 	x.at += int64(len(pcm))
 	x.clock.tick(x.at)
@@ -326,7 +326,7 @@ func (x *session) fail(p *spoken, err error) error {
 	return nil
 }
 
-// tell sends what a pass has found behind text, and returns what is new in it.
+// tell sends the events of a pass and returns the text it has confirmed, which follows text.
 func (x *session) tell(p *spoken, text string, r live.Result) (delta string) {
 	for _, w := range r.Confirmed {
 		delta += w.Word

@@ -33,12 +33,12 @@ type session struct {
 	id      string
 	beta    bool // the names of the beta interface
 	cancel  context.CancelCauseFunc
-	blocks  atomic.Int64 // odd while the reader stands still
+	blocks  atomic.Int64 // odd while the reader is blocked
 	queue   chan *spoken
 	unheard atomic.Int64  // samples of utterances that no pass has seen
-	moved   chan struct{} // that has become less
+	moved   chan struct{} // signals that unheard has become less
 
-	story string // the text so far, for the next utterance; of the one who makes passes
+	story string // the text so far, as context of the next utterance; owned by work
 
 	mu       sync.Mutex // the fields below
 	config   sessionConfig
@@ -254,7 +254,7 @@ func (x *session) watch(ctx context.Context) {
 			alive, cancel := context.WithTimeout(ctx, pingEvery)
 			err := x.conn.Ping(alive)
 			cancel()
-			still := blocks%2 == 1 || blocks != x.blocks.Load() // then pongs were not read
+			still := blocks%2 == 1 || blocks != x.blocks.Load() // a blocked reader reads no pongs
 			if err != nil && ctx.Err() == nil && !still {
 				x.cancel(errors.New("the client does not answer pings"))
 			}

@@ -97,7 +97,7 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := givenKey(r)
 		sum, found := sha256.Sum256([]byte(given)), 0
-		for _, k := range known { // all of them, whatever is found: time tells nothing
+		for _, k := range known { // all of them, so that the time tells nothing about the keys
 			found |= subtle.ConstantTimeCompare(sum[:], k[:])
 		}
 		if found == 0 {

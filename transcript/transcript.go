@@ -21,7 +21,7 @@ type Transcript struct {
 	Truncated bool
 	Proof     Proof
 
-	// By says what made it, for those who find the file later; nil if nobody said.
+	// By says what made the transcript; nil if unknown.
 	By *Maker
 }
 

@@ -165,8 +165,8 @@ func (r *rack) open(ctx context.Context, v *comparing, spec armSpec, data *corpu
 	return a, nil
 }
 
-// measure notes what an arm took of memory: an assisted one also what the plain one
-// did that it shares the weights with.
+// measure notes the memory that an arm took. An assisted arm includes that of the plain arm
+// whose weights it shares.
 func (r *rack) measure(a *armed, before int64) {
 	now := resident()
 	if before <= 0 || now <= 0 {
@@ -321,7 +321,7 @@ func (v *comparing) concludeArms(d *report.Document, r *rack) error {
 	return judged(d)
 }
 
-// checkArms reports arms that cannot be.
+// checkArms reports arms that cannot be run.
 func (v *comparing) checkArms(specs []armSpec) error {
 	assistant := v.model.assistant.method(v.model.name)
 	none := assistant == string(transcribe.None)

@@ -185,8 +185,8 @@ func setDefault(f *pflag.Flag, value string) error {
 	return nil
 }
 
-// needsNoConfig reports whether a command works with a config file that is broken: that
-// which mends it, and those that only tell.
+// needsNoConfig reports whether a command must work although the config file is broken:
+// config, which repairs it, and commands that only print information.
 func needsNoConfig(args []string) bool {
 	return len(args) == 0 || slices.Contains([]string{"config", "version", "-v", "--version", "help", "-h", "--help", "completion",
 		cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])

@@ -50,7 +50,7 @@ func (e *evalEngine) Transcribe(ctx context.Context, clip *audio.Clip) (*transcr
 	return t, err
 }
 
-// forget begins the sum of the work anew.
+// forget resets the sum of the work.
 func (e *evalEngine) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

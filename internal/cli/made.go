@@ -48,7 +48,7 @@ type ledger struct {
 	lost    bool // it could not be written, which has been said
 }
 
-// openLedger reads the ledger of a directory. What it cannot read it does not know.
+// openLedger reads the ledger of a directory. Files without a readable entry are unknown.
 func openLedger(dir string) *ledger {
 	l := &ledger{dir: dir, entries: map[string]entry{}}
 	f, err := os.Open(filepath.Join(dir, ledgerName))

@@ -25,8 +25,8 @@ func (s *soundFlags) check() error {
 	return nil
 }
 
-// open opens a sound file; "-" is standard input. A pipe may be silent for ever,
-// so whoever reads it is left behind when ctx ends.
+// open opens a sound file; "-" is standard input. A pipe may never send anything, so the
+// goroutine that reads it is abandoned when ctx ends.
 func (s *soundFlags) open(ctx context.Context, e env, name string) (*audio.Clip, error) {
 	type opened struct {
 		clip *audio.Clip

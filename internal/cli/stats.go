@@ -11,8 +11,7 @@ import (
 	"verity/transcript"
 )
 
-// A tallied output says of every transcript what the work was, and in the end of
-// all together.
+// A tallied output writes the statistics of every transcript, and at the end their sum.
 type tallied struct {
 	sink
 	w         io.Writer
@@ -24,7 +23,7 @@ type tallied struct {
 	audio     float64 // s
 }
 
-// bandwidthTime is how long it is measured.
+// bandwidthTime is how long the memory bandwidth is measured.
 const bandwidthTime = 100 * time.Millisecond
 
 func (t *tallied) finish(name string, tr *transcript.Transcript) error {
@@ -95,7 +94,8 @@ func histogram(d transcript.Drafts) string {
 	return strings.Join(parts, ", ")
 }
 
-// alphas says how often a judged token was accepted, and how far odds overlap.
+// alphas writes the share of judged tokens that were accepted, and the mean overlap of the
+// distributions.
 func alphas(d transcript.Drafts) (text string) {
 	if d.Accepted+d.Refused > 0 {
 		text = fmt.Sprintf("; α = %.3f of %d judged", d.Agreement(), d.Accepted+d.Refused)

@@ -41,9 +41,9 @@ func (n *number) Set(s string) error {
 
 func (n *number) Type() string { return "number" }
 
-// or returns the number for an option whose zero value means its default: off
-// stands for a number turned off, and next to zero for zero itself, on the side
-// of off. No measured value lies between them.
+// or returns the number for an option whose zero value means its default. It returns off
+// if the flag is "none". A given 0 becomes the smallest nonzero number on the side of off;
+// no measured value lies between the two.
 func (n number) or(off float64) float64 {
 	switch {
 	case n.off:
