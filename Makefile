@@ -121,8 +121,8 @@ page: ## the server's page in Chromium: microphone, file, keyboard, axe-core, pi
 
 # MODEL=DIR names another checkpoint than the small one of the tests.
 LOAD ?= 5m
-load: ## 64 clients at once for LOAD (5m), others that misbehave, and a shutdown amid it
-	VERITY_LOAD=$(LOAD) VERITY_LOAD_MODEL=$(MODEL) go test -count=1 -v -timeout 60m -run 'TestLoad$$' ./serve
+load: build ## 64 clients at once for LOAD (5m), others that misbehave, and a shutdown amid it
+	VERITY_LOAD=$(LOAD) VERITY_LOAD_MODEL=$(MODEL) VERITY_LOAD_PROGRAM=$(abspath $(BIN)) go test -count=1 -v -timeout 60m -run 'TestLoad$$' ./serve
 
 # The embedded model, or MODEL=DIR; the recordings inside the program, or MANIFEST=FILE.
 MANIFEST ?= models/whisper/librispeech/manifest.jsonl

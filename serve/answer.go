@@ -28,7 +28,15 @@ func (s *Server) newAnswer(w http.ResponseWriter, q *request) *answer {
 	return &answer{w: w, q: q, model: s.model}
 }
 
-// segment streams a segment: its text, and its times if segments were asked for by name.
+// progress streams how far the transcription is.
+func (a *answer) progress(done, total float64) {
+	if a.q.progress && done > 0 { // nothing is written for a file that cannot be read at all
+		a.event(map[string]any{"type": "verity.progress", "done": done, "total": total})
+	}
+}
+
+// segment streams a segment: its text, and its times if segments or words were asked
+// for by name.
 func (a *answer) segment(s transcript.Segment) {
 	if !a.q.stream || s.Text == "" {
 		return
@@ -39,11 +47,43 @@ func (a *answer) segment(s transcript.Segment) {
 	}
 	a.text.WriteString(text)
 	a.event(map[string]any{"type": "transcript.text.delta", "delta": text})
-	if slices.Contains(a.q.asked, "segment") {
-		a.event(map[string]any{
-			"type": "transcript.text.segment", "id": fmt.Sprintf("seg_%d", s.ID), "start": s.Start, "end": s.End, "text": text,
-		})
+	if len(a.q.asked) == 0 && !a.q.decoding.MarkAccepted {
+		return
 	}
+	e := map[string]any{
+		"type": "transcript.text.segment", "id": fmt.Sprintf("seg_%d", s.ID), "start": s.Start, "end": s.End, "text": text,
+	}
+	if a.q.words {
+		e["words"] = wordsOf(s)
+	}
+	if a.q.decoding.MarkAccepted {
+		e["pieces"] = a.pieces(s, text)
+	}
+	a.event(e)
+}
+
+// pieces returns text, which is that of s without space around it perhaps, in pieces.
+func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
+	list, skip := []transcript.Piece{}, strings.Index(s.Text, text)
+	for _, p := range s.Pieces(a.model.Tokenizer) {
+		n := min(skip, len(p.Text))
+		skip -= n
+		p.Text = p.Text[n:]
+		p.Text = p.Text[:min(len(p.Text), len(text))]
+		if text = text[len(p.Text):]; p.Text != "" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// wordsOf returns the words of s as OpenAI has them.
+func wordsOf(s transcript.Segment) []word {
+	list := []word{}
+	for _, x := range s.Words {
+		list = append(list, word{tokenizer.Strip(x.Word), x.Start, x.End})
+	}
+	return list
 }
 
 // event writes one server-sent event, as it is made.
@@ -144,6 +184,9 @@ type segment struct {
 	AvgLogProb       float64           `json:"avg_logprob"`
 	CompressionRatio float64           `json:"compression_ratio"`
 	NoSpeechProb     float64           `json:"no_speech_prob"`
+
+	// Pieces are the text by what the assistant drafted, if asked for; not OpenAI's.
+	Pieces []transcript.Piece `json:"pieces,omitzero"`
 }
 
 // A word is OpenAI's TranscriptionWord.
@@ -167,14 +210,16 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 			if tokens == nil {
 				tokens = []tokenizer.Token{} // [], not null
 			}
+			var pieces []transcript.Piece
+			if a.q.decoding.MarkAccepted {
+				pieces = a.pieces(s, s.Text)
+			}
 			v.Segments = append(v.Segments, segment{
-				s.ID, s.Seek, s.Start, s.End, s.Text, tokens, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb,
+				s.ID, s.Seek, s.Start, s.End, s.Text, tokens, s.Temperature, s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb, pieces,
 			})
 		}
-		for _, x := range s.Words {
-			if a.q.words {
-				v.Words = append(v.Words, word{tokenizer.Strip(x.Word), x.Start, x.End})
-			}
+		if a.q.words {
+			v.Words = append(v.Words, wordsOf(s)...)
 		}
 	}
 	return v

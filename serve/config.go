@@ -14,6 +14,9 @@ import (
 // that may still change.
 const withTentative = "item.input_audio_transcription.tentative"
 
+// withWords is another: deltas have the times of their words.
+const withWords = "item.input_audio_transcription.words"
+
 // rates are those of PCM that sessions take. OpenAI has 24000 only.
 var rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 96000}
 

@@ -31,10 +31,17 @@ type request struct {
 	format   string
 	stream   bool
 	words    bool
+	progress bool     // events of how far it is
 	asked    []string // timestamp granularities
 	decoding transcribe.Options
 	done     func() // ends the spooled file
 }
+
+// Values of include[] that OpenAI does not have.
+const (
+	withProgress = "verity.progress" // events with the seconds that are done
+	withAccepted = "verity.accepted" // which parts of a segment's text the assistant drafted
+)
 
 // formats are those of response_format.
 var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
@@ -148,6 +155,9 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 		if q.stream, err = strconv.ParseBool(value); err != nil {
 			return bad("true or false")
 		}
+	case "include[]", "include": // of OpenAI's values there is none
+		q.progress = q.progress || value == withProgress
+		q.decoding.MarkAccepted = q.decoding.MarkAccepted || value == withAccepted
 	case "timestamp_granularities[]", "timestamp_granularities":
 		return q.granularity(value, bad)
 	}

@@ -335,16 +335,32 @@ func (x *session) tell(p *spoken, text string, r live.Result) (delta string) {
 		delta = tokenizer.Strip(delta)
 	}
 	const events = "conversation.item.input_audio_transcription."
-	if delta != "" {
-		x.say(events+"delta", map[string]any{"item_id": p.item, "content_index": 0, "delta": delta})
-	}
 	x.mu.Lock()
-	tentative := slices.Contains(x.config.include, withTentative)
+	include := x.config.include
 	x.mu.Unlock()
+	if delta != "" {
+		e := map[string]any{"item_id": p.item, "content_index": 0, "delta": delta}
+		if slices.Contains(include, withWords) {
+			e["words"] = p.words(r.Confirmed)
+		}
+		x.say(events+"delta", e)
+	}
+	tentative := slices.Contains(include, withTentative)
 	if tentative {
 		x.say(events+"tentative", map[string]any{"item_id": p.item, "content_index": 0, "text": r.Tentative})
 	}
 	return delta
+}
+
+// words returns confirmed words with their times in the session.
+func (p *spoken) words(confirmed []transcript.Word) []word {
+	base := float64(p.from) / audio.SampleRate
+	list := wordsOf(transcript.Segment{Words: confirmed})
+	for i := range list {
+		list[i].Start += base
+		list[i].End += base
+	}
+	return list
 }
 
 // measure notes the delay of the words that a pass has confirmed.

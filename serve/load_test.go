@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -25,12 +27,14 @@ import (
 	"verity/models/digits"
 	"verity/precision"
 	"verity/transcribe"
+	"verity/transcript"
 )
 
 // TestLoad has many clients at once for VERITY_LOAD, such as 5m, with recordings of 1 to
 // 60 s, while others misbehave; and shuts down under load at the end. make load runs it.
 // Every answer must be what the model says without a server, to the bit.
-// VERITY_LOAD_MODEL names a checkpoint; without, it is the small model of the tests.
+// VERITY_LOAD_PROGRAM names the program
+// whose verity transcribe says what is right. VERITY_LOAD_MODEL names a checkpoint; without, it is the small model of the tests.
 func TestLoad(t *testing.T) {
 	span, err := time.ParseDuration(os.Getenv("VERITY_LOAD"))
 	if err != nil {
@@ -158,12 +162,34 @@ func recordings(t *testing.T, m *transcribe.Model) (list []work) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if program := os.Getenv("VERITY_LOAD_PROGRAM"); program != "" {
+			plain = byProgram(t, program, wave)
+		}
 		a := answer{model: m, q: &request{decoding: transcribe.Options{Task: transcribe.Transcribe}}}
 		w := work{seconds: plain.Duration, form: body.Bytes(), kind: kind}
 		w.answer = a.verbose(plain, strings.TrimSpace(plain.Text), usage{"duration", audioSeconds(plain)})
 		list = append(list, w)
 	}
 	return list
+}
+
+// byProgram returns what verity transcribe writes for a recording.
+func byProgram(t *testing.T, program string, wave []byte) *transcript.Transcript {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "x.wav")
+	if err := os.WriteFile(name, wave, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := cmp.Or(os.Getenv("VERITY_LOAD_MODEL"), "../models/digits/target")
+	out, err := exec.Command(program, "transcribe", "--model", dir, "--precision", "int8", "--output-format", "json", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := new(transcript.Transcript)
+	if err := json.Unmarshal(out, tr); err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
 
 // A load is a run of the load test.

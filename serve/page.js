@@ -9,14 +9,28 @@ function form() {
   const f = new FormData();
   f.append("stream", "true");
   f.append("timestamp_granularities[]", "segment");
+  f.append("timestamp_granularities[]", "word");
+  f.append("include[]", "verity.progress");
+  if ($("mark").checked) f.append("include[]", "verity.accepted");
   if ($("language").value.trim()) f.append("language", $("language").value.trim());
   f.append("file", sound, sound.name);
   return f;
 }
 
+function headers() { return $("key").value ? {Authorization: "Bearer " + $("key").value} : {}; }
+
+// look asks whether there is an assistant, whose drafts could be marked.
+async function look() {
+  const r = await fetch("v1/models", {headers: headers()}).catch(() => null);
+  if (r && r.status === 401) $("keys").hidden = false;
+  const known = r && r.ok && (await r.json()).data[0];
+  $("mark").disabled = !known || !known.assisted;
+  $("why").textContent = !known ? "The server has not said whether it has an assistant." :
+    known.assisted ? "" : "This server was started without an assistant (--assistant).";
+}
+
 async function call(body) {
-  const headers = $("key").value ? {Authorization: "Bearer " + $("key").value} : {};
-  const r = await fetch("v1/audio/" + $("task").value, {method: "POST", body, headers, signal: running.signal});
+  const r = await fetch("v1/audio/" + $("task").value, {method: "POST", body, headers: headers(), signal: running.signal});
   if (r.ok) return r;
   if (r.status === 401) $("keys").hidden = false;
   const problem = await r.json().catch(() => null);
@@ -36,30 +50,82 @@ async function stream(r) {
       if (!line.startsWith("data: {")) continue;
       const event = JSON.parse(line.slice(6));
       if (event.type === "transcript.text.segment") show(event);
+      if (event.type === "verity.progress") $("progress").value = event.total > 0 ? event.done / event.total : 1;
       if (event.type === "error") throw new Error(event.error.message);
     }
   }
 }
 
-// A segment can be clicked to be heard.
 function show(s) {
   segments.push(s);
-  $("text").append(clickable(s, s.text));
+  spell($("text"), s.text, s.words, s.start, s.pieces);
 }
 
-function clickable(s, text) {
+// spell appends text, in which each word can be clicked to be heard. What is no word of
+// the list, such as space, stands between. Without words the text is one.
+function spell(into, text, words, start, pieces) {
+  let at = 0;
+  const cuts = drafted(pieces || []);
+  for (const w of words && words.length ? words : [{word: text, start}]) {
+    const found = w.word ? text.indexOf(w.word, at) : -1;
+    if (found < 0) continue;
+    into.append(text.slice(at, found));
+    into.append(clickable(w, found, text.slice(found, found + w.word.length), cuts));
+    at = found + w.word.length;
+  }
+  into.append(text.slice(at));
+}
+
+// drafted returns from where to where the accepted pieces are.
+function drafted(pieces) {
+  let at = 0;
+  return pieces.map(p => ({from: at, to: at += p.text.length, accepted: p.accepted})).filter(p => p.accepted);
+}
+
+// clickable is a word at a place of its text. Of all words one is reached by Tab, the
+// others from there by the arrow keys.
+function clickable(w, at, text, cuts) {
   const b = document.createElement("span"); // not a button, which cannot break into lines
   b.setAttribute("role", "button");
-  b.tabIndex = 0;
-  b.textContent = text;
-  b.title = clock(s.start, ".");
-  b.onclick = () => { $("player").currentTime = s.start; $("player").play(); };
-  b.onkeydown = e => {
-    if (e.key !== "Enter" && e.key !== " ") return;
-    e.preventDefault();
-    b.onclick();
-  };
+  b.tabIndex = $("text").querySelector("[tabindex='0']") ? -1 : 0;
+  b.title = clock(w.start, ".");
+  b.start = w.start;
+  let done = at;
+  for (const c of cuts) {
+    const from = Math.max(c.from, done), to = Math.min(c.to, at + text.length);
+    if (from >= to) continue;
+    const mark = document.createElement("span");
+    mark.className = "accepted";
+    mark.textContent = text.slice(from - at, to - at);
+    b.append(text.slice(done - at, from - at), mark);
+    done = to;
+  }
+  b.append(text.slice(done - at));
   return b;
+}
+
+function hear(word) {
+  $("player").currentTime = word.start;
+  $("player").play();
+}
+
+function step(e) {
+  const here = e.target.closest("[role=button]");
+  if (!here) return;
+  if (e.key === "Enter" || e.key === " ") hear(here);
+  else {
+    const all = [...$("text").querySelectorAll("[role=button]")], i = all.indexOf(here);
+    const next = {ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: all.length - 1}[e.key];
+    if (next === undefined) return;
+    if (all[next]) reach(all[next]);
+  }
+  e.preventDefault();
+}
+
+function reach(word) {
+  for (const b of $("text").querySelectorAll("[tabindex='0']")) b.tabIndex = -1;
+  word.tabIndex = 0;
+  word.focus();
 }
 
 function clock(t, point) {
@@ -82,6 +148,8 @@ async function start(file) {
   title = file.name;
   begin();
   play(file);
+  $("progress").removeAttribute("value"); // not known yet
+  $("progress").hidden = false;
   say("Transcribing " + file.name + " …");
   const began = performance.now();
   try {
@@ -105,6 +173,7 @@ function begin() {
   $("text").replaceChildren();
   $("tentative").textContent = "";
   $("player").hidden = true;
+  $("progress").hidden = true;
   $("saves").hidden = true;
   $("stop").disabled = false;
 }
@@ -114,6 +183,7 @@ function finish() {
   $("stop").disabled = true;
   $("listen").disabled = false;
   $("level").hidden = true;
+  $("progress").hidden = true;
   $("tentative").textContent = "";
   $("saves").hidden = segments.length === 0;
 }
@@ -177,8 +247,7 @@ class Live {
   async lost() {
     if (running !== this) return;
     if (this.ready) return this.end(this.why || "The connection is lost.", true);
-    const headers = $("key").value ? {Authorization: "Bearer " + $("key").value} : {};
-    const r = await fetch("v1/realtime?intent=transcription", {headers}).catch(() => null);
+    const r = await fetch("v1/realtime?intent=transcription", {headers: headers()}).catch(() => null);
     const problem = r && await r.json().catch(() => null);
     if (r && r.status === 401) $("keys").hidden = false;
     this.end(problem && r.status !== 426 ? problem.error.message : "The server cannot be reached, or has no room.", true);
@@ -198,7 +267,7 @@ class Live {
       case "input_audio_buffer.speech_stopped":
         item.end = e.audio_end_ms / 1000;
         return;
-      case "conversation.item.input_audio_transcription.delta": return this.add(item, e.delta);
+      case "conversation.item.input_audio_transcription.delta": return this.add(item, e.delta, e.words);
       case "conversation.item.input_audio_transcription.tentative":
         $("tentative").textContent = (item.node || !segments.length ? "" : "\n") + e.text;
         return;
@@ -218,7 +287,7 @@ class Live {
   configure() {
     const transcription = {};
     if ($("language").value.trim()) transcription.language = $("language").value.trim();
-    this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative"],
+    this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],
       audio: {input: {format: {type: "audio/pcm", rate: this.context.sampleRate}, transcription, turn_detection: {type: "server_vad", silence_duration_ms: 1200}}}}});
   }
 
@@ -246,15 +315,15 @@ class Live {
     }
   }
 
-  add(item, text) {
+  add(item, text, words) {
     item.text += text;
     if (!item.node) {
       if (segments.length) $("text").append("\n");
       segments.push(item);
-      item.node = clickable(item, "");
+      item.node = document.createElement("span");
       $("text").append(item.node);
     }
-    item.node.append(text);
+    spell(item.node, text, words, item.start);
     $("tentative").textContent = "";
   }
 
@@ -317,6 +386,16 @@ $("listen").onclick = () => {
   say($("task").value === "translations" ? "Live text is in the language spoken …" : "Asking for the microphone …");
   running.start();
 };
+$("text").onclick = e => {
+  const word = e.target.closest("[role=button]");
+  if (!word) return;
+  reach(word);
+  hear(word);
+};
+$("text").onkeydown = step;
+$("mark").onchange = () => $("text").classList.toggle("marked", $("mark").checked);
+$("key").onchange = look;
+look();
 $("file").onchange = () => { if ($("file").files[0]) start($("file").files[0]); };
 $("stop").onclick = () => running && running.abort();
 for (const b of $("saves").children) b.onclick = () => save(b.dataset.format);

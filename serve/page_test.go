@@ -54,10 +54,11 @@ func TestPage(t *testing.T) {
 	if whisper.Base() == nil {
 		t.Skip("*** SKIPPED: built without a model ***")
 	}
-	h := whisperServer(t)
+	h := whisperServer(t, transcribe.Assistant{Method: transcribe.NGram})
 	spoken := jfkWAV(t)
 	b := browse(t, program, spoken)
 	b.open(h.URL)
+	b.wait(time.Minute, `!$("mark").disabled`)
 	b.axe("empty")
 	b.pictures(out, "empty")
 
@@ -67,13 +68,14 @@ func TestPage(t *testing.T) {
 		b.wait(2*time.Minute, `$("tentative").textContent.length > 20`)
 		b.pictures(out, "listening")
 		b.axe("listening")
-		b.wait(3*time.Minute, `/your country\W*$/.test($("text").textContent) && $("tentative").textContent === ""`)
+		b.wait(3*time.Minute, `/do for your country\W*$/.test($("text").textContent) && $("tentative").textContent === ""`)
 		b.do(`$("stop").click()`)
 		b.wait(time.Minute, `!$("listen").disabled`)
 		sentence(t, b.text(`$("text").textContent`))
 		if n := b.text(`String($("player").hidden)`); n != "false" {
 			t.Error("what was heard cannot be heard again")
 		}
+		b.clickWord("country")
 		b.pictures(out, "heard")
 		b.axe("heard")
 	})
@@ -83,7 +85,10 @@ func TestPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.do(`(() => {
+		b.do(`$("mark").click();
+			window.bars = [];
+			new MutationObserver(() => bars.push([$("progress").hidden, $("progress").value])).observe($("progress"), {attributes: true});
+		(() => {
 			const bytes = Uint8Array.from(atob("` + base64.StdEncoding.EncodeToString(raw) + `"), c => c.charCodeAt(0));
 			const data = new DataTransfer();
 			data.items.add(new File([bytes], "jfk.wav", {type: "audio/wav"}));
@@ -94,6 +99,16 @@ func TestPage(t *testing.T) {
 		if srt := b.text(`formats.srt()`); !strings.Contains(srt, "00:00:00,000 --> ") || !strings.Contains(srt, "country") {
 			t.Errorf("srt: %q", srt)
 		}
+		b.clickWord("country")
+		if n := b.text(`String($("text").querySelectorAll("[role=button]").length)`); n != "22" {
+			t.Errorf("%s words can be clicked, want 22", n)
+		}
+		if marked := b.text(`[...document.querySelectorAll(".accepted")].map(m => m.textContent).join("|") + getComputedStyle($("text").querySelector(".accepted")).textDecorationLine`); !strings.HasSuffix(marked, "underline") {
+			t.Errorf("accepted drafts are not underlined: %q", marked)
+		}
+		if bars := b.text(`JSON.stringify([bars.some(([hidden, value]) => !hidden && value === 1), $("progress").hidden])`); bars != "[true,true]" {
+			t.Errorf("the bar came to its end, and went: %s", bars)
+		}
 		b.pictures(out, "file")
 		b.axe("file")
 	})
@@ -101,15 +116,30 @@ func TestPage(t *testing.T) {
 		b.t = t
 		b.do(`document.activeElement.blur(); document.body.focus()`)
 		var seen []string
-		for range 8 {
-			b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}, nil)
-			b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}, nil)
+		for range 12 {
+			b.press("Tab", 9)
 			seen = append(seen, b.text(`document.activeElement.id || document.activeElement.tagName`))
 		}
 		for _, id := range []string{"file", "language", "task", "listen"} {
 			if !strings.Contains(" "+strings.Join(seen, " ")+" ", " "+id+" ") {
 				t.Errorf("Tab does not reach %s: %v", id, seen)
 			}
+		}
+		b.do(`$("text").querySelector("[role=button]").focus()`)
+		b.press("End", 35)
+		b.press("Home", 36)
+		b.press("ArrowRight", 39)
+		if word := b.text(`document.activeElement.textContent + $("text").querySelectorAll("[tabindex='0']").length`); word != "so1" && word != "so,1" {
+			t.Errorf("the second word is reached as %q", word)
+		}
+	})
+	t.Run("no assistant", func(t *testing.T) {
+		b.t = t
+		plain, _ := newServer(t, Options{})
+		b.open(plain.URL)
+		b.wait(time.Minute, `$("why").textContent.includes("without an assistant")`)
+		if state := b.text(`String($("mark").disabled)`); state != "true" {
+			t.Error("drafts can be asked for where there are none")
 		}
 	})
 }
@@ -127,13 +157,13 @@ func sentence(t *testing.T, text string) {
 }
 
 // whisperServer serves the model of the program.
-func whisperServer(t *testing.T) *httptest.Server {
+func whisperServer(t *testing.T, a transcribe.Assistant) *httptest.Server {
 	t.Helper()
 	c, err := model.OpenFS(whisper.Base(), "base")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{})
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Assistant: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,6 +319,30 @@ func (b *browser) text(expression string) string {
 }
 
 func (b *browser) do(expression string) { b.t.Helper(); b.text(expression) }
+
+// press presses a key.
+func (b *browser) press(key string, code int) {
+	b.t.Helper()
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+	}
+}
+
+// clickWord clicks on a word, and wants the sound to go on from the word's time, which
+// must be inside the recording's speech and not that of the whole segment.
+func (b *browser) clickWord(word string) {
+	b.t.Helper()
+	b.do(`$("player").pause();
+		window.chosen = [...$("text").querySelectorAll("[role=button]")].findLast(w => w.textContent.includes("` + word + `"));
+		chosen.click()`)
+	b.wait(10*time.Second, `!$("player").paused && $("player").currentTime > 0`)
+	at := b.text(`JSON.stringify([chosen.start > segments.findLast(s => s.start < chosen.start).start, chosen.start > 8, chosen.start < 11.5,
+		$("player").currentTime >= chosen.start - 0.01, $("player").currentTime < chosen.start + 3, document.activeElement === chosen])`)
+	if at != "[true,true,true,true,true,true]" {
+		b.t.Errorf("%s is heard at %s, its word at %s: %s", word, b.text(`$("player").currentTime`), b.text(`chosen.start`), at)
+	}
+	b.do(`$("player").pause()`)
+}
 
 // wait waits until an expression is true.
 func (b *browser) wait(most time.Duration, expression string) {

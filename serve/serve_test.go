@@ -624,7 +624,7 @@ func TestDescribed(t *testing.T) {
 		}
 	}
 	speech := doc.Paths[transcriptions]["post"]
-	for _, name := range []string{"file", "model", "language", "prompt", "response_format", "temperature", "stream", "timestamp_granularities[]"} {
+	for _, name := range []string{"file", "model", "language", "prompt", "response_format", "temperature", "stream", "timestamp_granularities[]", "include[]"} {
 		if _, ok := speech.RequestBody.Content["multipart/form-data"].Schema.Properties[name]; !ok {
 			t.Errorf("the field %s is not described", name)
 		}

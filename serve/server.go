@@ -175,7 +175,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 
 // models lists the one model there is, or answers about the one named.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	m := modelObject{ID: s.opt.Name, Object: "model", Created: s.created.Unix(), OwnedBy: "verity"}
+	m := modelObject{ID: s.opt.Name, Object: "model", Created: s.created.Unix(), OwnedBy: "verity", Assisted: s.model.Assisted()}
 	id := r.PathValue("id")
 	switch {
 	case id == "":
@@ -198,6 +198,8 @@ type modelObject struct {
 	Object  string `json:"object"`
 	Created int64  `json:"created"`
 	OwnedBy string `json:"owned_by"`
+
+	Assisted bool `json:"assisted"` // whether drafts can be marked; not OpenAI's
 }
 
 type modelList struct {

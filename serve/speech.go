@@ -48,7 +48,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	defer q.done()
-	if err := q.check(); err != nil {
+	if err := q.check(s.model.Assisted()); err != nil {
 		return err
 	}
 	clip, err := s.opt.Sound.OpenFile(ctx, q.String(), q.file)
@@ -65,7 +65,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	turn := &turn{line: s.line}
 	defer turn.end()
 	out := s.newAnswer(w, q)
-	tr, err := turn.run(ctx, t, clip, out.segment)
+	tr, err := turn.run(ctx, t, clip, out)
 	if err != nil {
 		return out.failed(err)
 	}
@@ -81,12 +81,13 @@ type turn struct {
 }
 
 // run transcribes clip. Between two windows others may go first.
-func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, each func(transcript.Segment)) (*transcript.Transcript, error) {
+func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
-		Segment: each,
-		Progress: func(float64, float64) {
+		Segment: out.segment,
+		Progress: func(done, total float64) {
+			out.progress(done, total)
 			if err := t.line.yield(ctx); err != nil {
 				t.lost = true
 				stop(err)
@@ -106,9 +107,18 @@ func (t *turn) end() {
 }
 
 // check reports what of the form contradicts itself.
-func (q *request) check() error {
-	if q.words && q.format != "verbose_json" {
-		return wrong(http.StatusBadRequest, "timestamp_granularities[]", "", "Word timestamps need response_format verbose_json, got %s.", q.format)
+func (q *request) check(assisted bool) error {
+	if q.decoding.MarkAccepted && !assisted {
+		return wrong(http.StatusBadRequest, "include[]", "", "%s needs an assistant: this server was started without one.", withAccepted)
+	}
+	if q.decoding.MarkAccepted && q.format != "verbose_json" && !q.stream {
+		return wrong(http.StatusBadRequest, "include[]", "", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
+	}
+	if q.progress && !q.stream {
+		return wrong(http.StatusBadRequest, "include[]", "", "%s needs stream=true.", withProgress)
+	}
+	if q.words && q.format != "verbose_json" && !q.stream {
+		return wrong(http.StatusBadRequest, "timestamp_granularities[]", "", "Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
 	}
 	if q.stream && q.format != "json" && q.format != "text" {
 		return wrong(http.StatusBadRequest, "stream", "", "stream=true needs response_format json or text, got %s.", q.format)

@@ -43,6 +43,9 @@ func (m *Model) Decoder() *decoder.Decoder { return m.decoder }
 // Assistant returns what drafts tokens: assistant.Off for plain decoding.
 func (m *Model) Assistant() assistant.Assistant { return m.assistant }
 
+// Assisted reports whether anything drafts tokens.
+func (m *Model) Assisted() bool { return m.policies.make != nil }
+
 // Auto returns what decides on draft lengths; nil without an assistant or if LoadOptions
 // named a policy.
 func (m *Model) Auto() *assistant.Auto { return m.auto }

@@ -57,8 +57,8 @@ func newMarker(tok *tokenizer.Tokenizer) marker {
 	return marker{tok, "\x1b[32m", "\x1b[39m"}
 }
 
-// line returns s.Line() with the drafted parts marked. A character belongs to the
-// token that completes it. Space in front of a mark is left out of it.
+// line returns s.Line() with the drafted parts marked. Space in front of a mark
+// is left out of it.
 func (m marker) line(s transcript.Segment) string {
 	line := s.Line()
 	from := strings.Index(s.Text, line) // what Line takes away is white space
@@ -82,11 +82,9 @@ func (m marker) line(s transcript.Segment) string {
 		marked = drafted
 		b.WriteString(show.Text(text))
 	}
-	stream := m.tok.Stream()
-	for i, t := range s.Tokens {
-		put(stream.Push(t), s.Accepted[i])
+	for _, p := range s.Pieces(m.tok) {
+		put(p.Text, p.Accepted)
 	}
-	put(stream.Flush(), false)
 	if marked {
 		b.WriteString(m.off)
 	}
