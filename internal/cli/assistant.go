@@ -44,12 +44,19 @@ var (
 
 func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
-	f.Var(&a.precision, "assistant-precision", "format to hold the assistant's weights in: "+precision.Names()+". auto is int8")
-	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "draft only this `number` of text tokens, those of lowest id: drafts read less memory, but speech needs most tokens; 0 for those its shortlist.json lists, or all")
+	f.Var(&a.precision, "assistant-precision",
+		"format to hold the assistant's weights in: "+precision.Names()+". auto is int8")
+	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "draft only this `number` of text tokens, those of lowest id: "+
+		"drafts read less memory, but speech needs most tokens; 0 for those its shortlist.json lists, or all")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
-	f.StringVar(&a.policy, "draft-policy", "auto", "how the length of drafts is chosen: auto (by cost and acceptance), constant, heuristic (2 more after success, 1 less after failure), confidence (until the assistant is unsure)")
-	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts are verified above temperature 0: gumbel (the text of plain decoding), rejection (speculative sampling: its distribution, but other text, which depends on the lengths of drafts too)")
-	f.BoolVar(&a.overlap, "measure-alpha", false, "compare the distributions of model and assistant at every drafted token: the statistics then have the mean of Σ min(p, q), the α of theory, at the temperature of the window, or 1 where that is 0. It takes a little time")
+	f.StringVar(&a.policy, "draft-policy", "auto", "how the length of drafts is chosen: auto (by cost and acceptance), "+
+		"constant, heuristic (2 more after success, 1 less after failure), confidence (until the assistant is unsure)")
+	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts are verified above temperature 0: gumbel (the text of "+
+		"plain decoding), rejection (speculative sampling: its distribution, but other text, which depends on the lengths "+
+		"of drafts too)")
+	f.BoolVar(&a.overlap, "measure-alpha", false, "compare the distributions of model and assistant at every drafted "+
+		"token: the statistics then have the mean of Σ min(p, q), the α of theory, at the temperature of the window, or 1 "+
+		"where that is 0. It takes a little time")
 }
 
 func (a *assistantFlags) complete(c *cobra.Command) {

@@ -78,11 +78,14 @@ func benchCommand(e env) *cobra.Command {
 }
 
 func (b *benching) register(f *pflag.FlagSet) {
-	f.StringVarP(&b.model, "model", "m", "", "base, which lies in this program, or the `directory` of a Whisper checkpoint (default base)")
-	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
+	f.StringVarP(&b.model, "model", "m", "",
+		"base, which lies in this program, or the `directory` of a Whisper checkpoint (default base)")
+	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, "+
+		"medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Var(&b.precision, "precision", "format to hold the weights in: "+precision.Names())
 	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
-	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading the file")
+	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading "+
+		"the file")
 	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1, or verity.ladder/1)")
 }
 

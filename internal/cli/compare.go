@@ -124,7 +124,8 @@ func (v *comparing) registerRuns(f *pflag.FlagSet) {
 	f.IntVar(&v.repeats, "repeats", 1, "run each utterance this `number` of times in each arm")
 	f.IntVar(&v.batch, "batch", 1, "`number` of utterances that each arm runs at the same time, timed together")
 	f.IntVar(&v.group, "group", 0, "`number` of utterances in a pair, --batch of them at a time; 0 for as many as --batch")
-	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run first in each arm, unmeasured: at least --batch. One runs in any case, for the memory")
+	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run first in each arm, unmeasured: at least --batch. "+
+		"One runs in any case, for the memory")
 }
 
 func (v *comparing) run(ctx context.Context, more []string, open func(context.Context, *comparing, *corpus) (*contest, error)) error {

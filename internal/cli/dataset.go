@@ -25,7 +25,8 @@ type datasetFlags struct {
 var datasetFormats = []string{"librispeech", "jsonl", "tsv", "parquet", "folder"}
 
 func (d *datasetFlags) registerPath(f *pflag.FlagSet) {
-	f.StringVarP(&d.path, "dataset", "d", "", "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV manifest, Parquet files, or a folder with .txt beside the sound")
+	f.StringVarP(&d.path, "dataset", "d", "", "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV "+
+		"manifest, Parquet files, or a folder with .txt beside the sound")
 	f.IntVar(&d.limit, "limit", 0, "run only the first `number` of utterances")
 }
 
@@ -34,7 +35,8 @@ func (d *datasetFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.opt.Split, "split", "", "take only rows whose field split has this `value`")
 	f.StringVar(&d.opt.Audio, "audio-column", "", "`name` of the field or column with the sound")
 	f.StringVar(&d.opt.Text, "text-column", "", "`name` of the field or column with the text")
-	f.BoolVar(&d.opt.AllowEmpty, "allow-empty-text", false, "count every word as wrong where the text is empty; without it such a row is broken")
+	f.BoolVar(&d.opt.AllowEmpty, "allow-empty-text", false,
+		"count every word as wrong where the text is empty; without it such a row is broken")
 }
 
 func (d *datasetFlags) complete(c *cobra.Command) {

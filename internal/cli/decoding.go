@@ -62,55 +62,83 @@ func newDecodingFlags() decodingFlags {
 // registerLanguage adds the flags that most users need.
 func (d *decodingFlags) registerLanguage(f *pflag.FlagSet) {
 	f.StringVarP(&d.opt.Language, "language", "l", "", "spoken `language`, as en or English (default auto: detect it)")
-	f.BoolVar(&d.opt.Multilingual, "multilingual", false, "detect the language of every window anew; JSON says which in each segment")
+	f.BoolVar(&d.opt.Multilingual, "multilingual", false,
+		"detect the language of every window anew; JSON says which in each segment")
 	f.StringVar(&d.task, "task", "transcribe", "transcribe, or translate to English")
 }
 
 func (d *decodingFlags) registerText(f *pflag.FlagSet) {
-	f.StringVar(&d.opt.Prefix, "prefix", "", "`text` that the first window begins with; what is decoded continues it, and it is not in the output")
-	f.StringVar(&d.opt.Hotwords, "hotwords", "", "`text` that every window is shown before the text so far: names and terms that are likely")
-	f.StringVar(&d.opt.InitialPrompt, "initial-prompt", "", "`text` that the first window continues: names, spelling, style")
+	f.StringVar(&d.opt.Prefix, "prefix", "",
+		"`text` that the first window begins with; what is decoded continues it, and it is not in the output")
+	f.StringVar(&d.opt.Hotwords, "hotwords", "",
+		"`text` that every window is shown before the text so far: names and terms that are likely")
+	f.StringVar(&d.opt.InitialPrompt, "initial-prompt", "",
+		"`text` that the first window continues: names, spelling, style")
 	f.BoolVar(&d.opt.CarryInitialPrompt, "carry-initial-prompt", false, "put the initial prompt before every window")
 	f.BoolVar(&d.condition, "condition-on-previous-text", true, "show each window the text before it")
-	f.Var(&d.spans, "clip-timestamps", "parts to transcribe, start,end,start,end,… in seconds; the last end may be left out")
+	f.Var(&d.spans, "clip-timestamps", "parts to transcribe, start,end,start,end,… in seconds; the last end may be left "+
+		"out")
 	f.Float64Var(&d.offset, "offset", 0, "`seconds` of audio to skip at the start")
 	f.Float64Var(&d.duration, "duration", 0, "transcribe only this many `seconds`; 0 means up to the end")
-	f.BoolVar(&d.opt.WordTimestamps, "word-timestamps", false, "find the time of every word, by a second pass over the final text; segments then begin and end with their words")
-	f.StringVar(&d.opt.PrependPunctuations, "prepend-punctuations", d.opt.PrependPunctuations, "with --word-timestamps, `marks` to join to the word after them")
-	f.StringVar(&d.opt.AppendPunctuations, "append-punctuations", d.opt.AppendPunctuations, "with --word-timestamps, `marks` to join to the word before them")
-	f.Var(&d.hallucination, "hallucination-silence-threshold", "with --word-timestamps, skip silences of more `seconds` than this around likely hallucinations, or none")
+	f.BoolVar(&d.opt.WordTimestamps, "word-timestamps", false,
+		"find the time of every word, by a second pass over the final text; segments then begin and end with their words")
+	f.StringVar(&d.opt.PrependPunctuations, "prepend-punctuations", d.opt.PrependPunctuations,
+		"with --word-timestamps, `marks` to join to the word after them")
+	f.StringVar(&d.opt.AppendPunctuations, "append-punctuations", d.opt.AppendPunctuations,
+		"with --word-timestamps, `marks` to join to the word before them")
+	f.Var(&d.hallucination, "hallucination-silence-threshold",
+		"with --word-timestamps, skip silences of more `seconds` than this around likely hallucinations, or none")
 	f.BoolVar(&d.opt.WithoutTimestamps, "without-timestamps", false, "decode text only; a window is then one segment")
 	f.Var(&d.initial, "max-initial-timestamp", "latest start of a window's first segment in seconds, or none")
-	f.Var(&d.context, "audio-context", "positions of 20 ms that the encoder hears of a window, or fit: as many as a short file needs. Sooner for short files, and not the same text: models were trained with 30 s. all means the model's")
-	f.StringVar(&d.pad, "pad", "audio", "what follows the end of the audio in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)")
+	f.Var(&d.context, "audio-context", "positions of 20 ms that the encoder hears of a window, or fit: as many as a "+
+		"short file needs. Sooner for short files, and not the same text: models were trained with 30 s. all means the "+
+		"model's")
+	f.StringVar(&d.pad, "pad", "audio", "what follows the end of the audio in a window: audio (silence, as in training) "+
+		"or mel (zeros, as in openai/whisper)")
 }
 
 func (d *decodingFlags) registerQuality(f *pflag.FlagSet) {
 	f.Float64Var(&d.first, "temperature", 0, "`temperature` of the first attempt at a window")
-	f.IntVar(&d.opt.BeamSize, "beam-size", 0, "`number` of sequences of a beam search at temperature 0, without the assistant; 0 or 1 for greedy decoding")
-	f.Float64Var(&d.opt.Patience, "patience", 0, "a beam search ends when --beam-size times this `factor` sequences have ended; 0 means 1")
-	f.IntVar(&d.opt.BestOf, "best-of", 0, "`number` of sequences to sample above temperature 0, of which the best is kept; 0 means 1")
-	f.Var(&d.penalty, "length-penalty", "`alpha` from 0 to 1 of the length penalty ((5+tokens)/6)^alpha that sequences are compared with, or none (their mean log-probability)")
-	f.Var(&d.increment, "temperature-increment-on-fallback", "step to the next attempt, up to 1, while a window fails the thresholds, or none")
-	f.Var(&d.ratio, "compression-ratio-threshold", "a window fails if zlib shrinks its text by more than this factor, or none")
+	f.IntVar(&d.opt.BeamSize, "beam-size", 0,
+		"`number` of sequences of a beam search at temperature 0, without the assistant; 0 or 1 for greedy decoding")
+	f.Float64Var(&d.opt.Patience, "patience", 0,
+		"a beam search ends when --beam-size times this `factor` sequences have ended; 0 means 1")
+	f.IntVar(&d.opt.BestOf, "best-of", 0, "`number` of sequences to sample above temperature 0, of which the best is "+
+		"kept; 0 means 1")
+	f.Var(&d.penalty, "length-penalty", "`alpha` from 0 to 1 of the length penalty ((5+tokens)/6)^alpha that sequences "+
+		"are compared with, or none (their mean log-probability)")
+	f.Var(&d.increment, "temperature-increment-on-fallback",
+		"step to the next attempt, up to 1, while a window fails the thresholds, or none")
+	f.Var(&d.ratio, "compression-ratio-threshold",
+		"a window fails if zlib shrinks its text by more than this factor, or none")
 	f.Var(&d.logProb, "logprob-threshold", "a window fails if its mean log-probability is lower, or none")
-	f.Var(&d.noSpeech, "no-speech-threshold", "skip a window whose no-speech probability is higher, unless its mean log-probability is above --logprob-threshold, or none")
-	f.Var(&d.suppress, "suppress-tokens", "token ids that are never chosen, between commas; -1 means marks that are not spoken, auto the model's own list")
-	f.StringVar(&d.forbid, "suppress-expression", "", "regular `expression`: text tokens that it matches from end to end, space before a word included, are never chosen. ' ?[0-9]+' has numbers spelled")
-	f.Var((*factor)(&d.opt.Repetition.Penalty), "repetition-penalty", "`factor` that makes tokens less likely that came before, prompt included; 0 or 1 for none")
-	f.IntVar(&d.opt.Repetition.NoRepeat, "no-repeat-ngram-size", 0, "`length` of token runs that may not occur twice in a window, prompt included; 0 for any")
-	f.IntVar(&d.opt.Repetition.MinTokens, "min-new-tokens", 0, "`number` of tokens, timestamps included, before a window's text may end")
+	f.Var(&d.noSpeech, "no-speech-threshold", "skip a window whose no-speech probability is higher, unless its mean "+
+		"log-probability is above --logprob-threshold, or none")
+	f.Var(&d.suppress, "suppress-tokens", "token ids that are never chosen, between commas; -1 means marks that are not "+
+		"spoken, auto the model's own list")
+	f.StringVar(&d.forbid, "suppress-expression", "", "regular `expression`: text tokens that it matches from end to "+
+		"end, space before a word included, are never chosen. ' ?[0-9]+' has numbers spelled")
+	f.Var((*factor)(&d.opt.Repetition.Penalty), "repetition-penalty",
+		"`factor` that makes tokens less likely that came before, prompt included; 0 or 1 for none")
+	f.IntVar(&d.opt.Repetition.NoRepeat, "no-repeat-ngram-size", 0,
+		"`length` of token runs that may not occur twice in a window, prompt included; 0 for any")
+	f.IntVar(&d.opt.Repetition.MinTokens, "min-new-tokens", 0,
+		"`number` of tokens, timestamps included, before a window's text may end")
 	f.IntVar(&d.opt.TopK, "top-k", 0, "above temperature 0, choose among this `number` of tokens; 0 for all")
-	f.Float64Var(&d.opt.TopP, "top-p", 0, "above temperature 0, choose among the likeliest tokens that have this `share` of the probability; 0 for all")
+	f.Float64Var(&d.opt.TopP, "top-p", 0, "above temperature 0, choose among the likeliest tokens that have this "+
+		"`share` of the probability; 0 for all")
 	f.Uint64Var(&d.opt.Seed, "seed", 0, "`number` that seeds sampling above temperature 0")
 }
 
 // registerChunks adds the flags of independent windows.
 func (d *decodingFlags) registerChunks(f *pflag.FlagSet) {
-	f.BoolVar(&d.chunked, "chunked", false, "decode overlapping windows independently, several at the same time, and merge their text: sooner for long sound, without the text before each window")
+	f.BoolVar(&d.chunked, "chunked", false, "decode overlapping windows independently, several at the same time, and "+
+		"merge their text: sooner for long sound, without the text before each window")
 	f.Float64Var(&d.chunks.Length, "chunk-length", 0, "with --chunked, `seconds` of a window; 0 means the model's, 30")
-	f.Float64Var(&d.chunks.Stride, "chunk-stride", 0, "with --chunked, `seconds` at either end of a window that its neighbours hear too; 0 means a sixth of the length")
-	f.IntVar(&d.chunks.Windows, "chunk-batch", 8, "with --chunked, `number` of windows of a file to decode at the same time; each needs memory. The text does not depend on it")
+	f.Float64Var(&d.chunks.Stride, "chunk-stride", 0,
+		"with --chunked, `seconds` at either end of a window that its neighbours hear too; 0 means a sixth of the length")
+	f.IntVar(&d.chunks.Windows, "chunk-batch", 8, "with --chunked, `number` of windows of a file to decode at the same "+
+		"time; each needs memory. The text does not depend on it")
 }
 
 func (d *decodingFlags) complete(c *cobra.Command) {

@@ -77,11 +77,13 @@ func evalCommand(e env) *cobra.Command {
 
 func (v *evaluation) registerOut(f *pflag.FlagSet) {
 	f.StringVarP(&v.out, "out", "o", "", "keep the records in this `directory`")
-	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes Indexed Job takes the part from $JOB_COMPLETION_INDEX")
+	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes "+
+		"Indexed Job takes the part from $JOB_COMPLETION_INDEX")
 }
 
 func (v *evaluation) registerBatch(f *pflag.FlagSet) {
-	f.IntVar(&v.batch, "batch", 1, "transcribe this `number` of utterances at the same time: they share every pass over the weights. The text does not depend on it")
+	f.IntVar(&v.batch, "batch", 1, "transcribe this `number` of utterances at the same time: they share every pass over "+
+		"the weights. The text does not depend on it")
 }
 
 // addDecoding adds the flags of model, sound and decoding, and returns them: they decide

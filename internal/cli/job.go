@@ -61,7 +61,8 @@ func ParseJob(args []string, err io.Writer) (*Job, error) {
 }
 
 func (j *Job) registerCompare(f *pflag.FlagSet) {
-	f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the same worker, and hold the records against each other to the bit")
+	f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the "+
+		"same worker, and hold the records against each other to the bit")
 }
 
 // Args returns the flags that another process needs for the same job. The model is

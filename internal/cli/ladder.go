@@ -41,9 +41,11 @@ type climb struct {
 const ladderFlags = "Ladder"
 
 func (l *climb) register(f *pflag.FlagSet) {
-	f.StringVar(&l.rungs, "ladder", "", "run the model on sound in each of these `formats`, with commas between: tokens per second, MBU, bytes a token, memory and error rate ("+allRungs+" without a value)")
+	f.StringVar(&l.rungs, "ladder", "", "run the model on sound in each of these `formats`, with commas between: tokens "+
+		"per second, MBU, bytes a token, memory and error rate ("+allRungs+" without a value)")
 	f.Lookup("ladder").NoOptDefVal = allRungs
-	f.StringVarP(&l.assistant, "assistant", "a", "none", "run every rung with this assistant, too: `name` as in transcribe")
+	f.StringVarP(&l.assistant, "assistant", "a", "none",
+		"run every rung with this assistant, too: `name` as in transcribe")
 	f.Var(&l.narrow, "assistant-precision", "format to hold the assistant's weights in")
 	f.StringVarP(&l.dataset, "dataset", "d", "", "`path` of a dataset for the ladder; its texts give word error rates")
 	f.StringArrayVar(&l.audio, "audio", nil, "sound `file` for the ladder instead of a dataset; more may follow")

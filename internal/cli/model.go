@@ -31,7 +31,10 @@ type modelFlags struct {
 const modelVariable = "VERITY_MODEL"
 
 func (m *modelFlags) registerModel(f *pflag.FlagSet) {
-	f.StringVarP(&m.name, "model", "m", cmp.Or(os.Getenv(modelVariable), defaultModel), "base, which lies in this program, the `name` of another a published model (small, openai/whisper-small: fetched if it is not in the\ncache), the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of openai/whisper, a ggml file of whisper.cpp), or demo.\n$VERITY_MODEL is another default")
+	f.StringVarP(&m.name, "model", "m", cmp.Or(os.Getenv(modelVariable), defaultModel),
+		"base, which lies in this program, the `name` of another a published model (small, openai/whisper-small: fetched "+
+			"if it is not in the\ncache), the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of "+
+			"openai/whisper, a ggml file of whisper.cpp), or demo.\n$VERITY_MODEL is another default")
 	f.BoolFunc("offline", "do not download models: take those of the cache alone (HF_HUB_OFFLINE)",
 		func(string) error { return os.Setenv(offlineVariable, "1") })
 }
@@ -41,7 +44,8 @@ func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
 	usage := "format to hold the weights in: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored.\nint4:head=int8 holds the token embedding, which is the vocabulary\nhead too, in another one; int8:cache=f16 keys and values"
 	if m.arms != nil {
 		m.arms.one = &m.precision
-		f.Var(m.arms, "precision", usage+".\nSeveral with commas between are arms, with the assistant where\n+assistant follows: f16,mxfp6,mxfp6+assistant")
+		f.Var(m.arms, "precision", usage+".\nSeveral with commas between are arms, with the assistant where\n+assistant "+
+			"follows: f16,mxfp6,mxfp6+assistant")
 		return
 	}
 	f.Var(&m.precision, "precision", usage)

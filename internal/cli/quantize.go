@@ -76,8 +76,10 @@ func quantizeCommand(e env) *cobra.Command {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&q.opt.Format, "to", "", "int8g32, int4, mxfp6 or mxfp4")
-	f.StringVar(&q.opt.Head, "head", "", "`format` of the token embedding, which is the vocabulary head too;\nthe same as --to if not given")
-	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and\nneeds --calibrate. gptq is the default with --calibrate")
+	f.StringVar(&q.opt.Head, "head", "", "`format` of the token embedding, which is the vocabulary head too;\nthe same "+
+		"as --to if not given")
+	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and\nneeds "+
+		"--calibrate. gptq is the default with --calibrate")
 	f.StringVar(&q.data.path, "calibrate", "", "`path` of a dataset of speech, as eval takes it; no text is read")
 	f.StringVar(&q.data.opt.Split, "split", "", "calibrate only on rows whose field split has this `value`")
 	f.IntVar(&q.data.limit, "limit", 0, "calibrate on the first `number` of utterances only")

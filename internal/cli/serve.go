@@ -82,19 +82,24 @@ func (s *serving) register(f *pflag.FlagSet) {
 	f.StringVar(&s.address, "listen", "127.0.0.1:8000", "`address` to listen on, host:port")
 	f.StringVar(&s.keyFile, "api-key-file", "", "`file` of the API keys that are accepted, one a line")
 	f.BoolVar(&s.anyone, "allow-anyone", false, "let other machines connect without a key")
-	f.StringSliceVar(&s.origins, "origin", nil, "web `origins` whose pages may call the server, as https://example.org, or *")
+	f.StringSliceVar(&s.origins, "origin", nil,
+		"web `origins` whose pages may call the server, as https://example.org, or *")
 }
 
 func (s *serving) registerLimits(f *pflag.FlagSet) {
-	f.IntVar(&s.opt.Turns, "batch", 4, "transcribe this `number` of requests at the same time: they share every pass over the weights")
+	f.IntVar(&s.opt.Turns, "batch", 4, "transcribe this `number` of requests at the same time: they share every pass "+
+		"over the weights")
 	f.IntVar(&s.opt.Waiting, "queue", 64, "`number` of requests that may wait; more are told to come back")
 	f.IntVar(&s.opt.Sessions, "sessions", 16, "most realtime sessions at the same time")
 	f.Int64Var(&s.maxMiB, "max-upload", 512, "largest upload in `MiB`")
-	f.StringVar(&s.opt.Sound.FFmpeg, "ffmpeg", audio.FFmpegNever, "`program` for sound that is not read here: never, auto for the installed ffmpeg, or a path. It knows formats that name other files: not for strangers' uploads")
+	f.StringVar(&s.opt.Sound.FFmpeg, "ffmpeg", audio.FFmpegNever,
+		"`program` for sound that is not read here: never, auto for the installed ffmpeg, or a path. It knows formats that "+
+			"name other files: not for strangers' uploads")
 	f.DurationVar(&s.opt.MaxAudio, "max-audio", 6*time.Hour, "longest sound, and longest realtime session, as `time`")
 	f.DurationVar(&s.opt.Timeout, "timeout", 2*time.Hour, "most `time` for a request")
 	f.DurationVar(&s.grace, "grace", 10*time.Minute, "`time` that accepted requests have after SIGTERM")
-	f.StringVar(&s.opt.Spool, "spool", "", "`directory` for uploads while they are worked on; empty means that for temporary files")
+	f.StringVar(&s.opt.Spool, "spool", "", "`directory` for uploads while they are worked on; empty means that for "+
+		"temporary files")
 }
 
 func (s *serving) run(ctx context.Context) error {

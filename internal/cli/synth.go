@@ -49,10 +49,12 @@ func synthCommand(e env) *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&p.opt.Size, "size", "tiny", "published `name` of the target's shape: tiny, base, small, medium,\nlarge-v2, large-v3, large-v3-turbo, …")
+	f.StringVar(&p.opt.Size, "size", "tiny",
+		"published `name` of the target's shape: tiny, base, small, medium,\nlarge-v2, large-v3, large-v3-turbo, …")
 	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
 	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
-	f.StringVar(&p.shape, "assistant-shape", string(synth.Distil), "distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
+	f.StringVar(&p.shape, "assistant-shape", string(synth.Distil),
+		"distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
 	f.Uint64Var(&p.opt.TextSeed, "text-seed", 1, "`number` that chooses the words, and where the assistant errs")
 	must(c.MarkFlagDirname("out"))

@@ -116,27 +116,36 @@ func transcribeCommand(e env) *cobra.Command {
 }
 
 func (t *transcribing) registerOutput(f *pflag.FlagSet) {
-	f.VarP(&t.formats, "output-format", "f", "txt, srt, vtt, tsv, lrc, csv, json, several of them between commas, or all (default txt)")
+	f.VarP(&t.formats, "output-format", "f",
+		"txt, srt, vtt, tsv, lrc, csv, json, several of them between commas, or all (default txt)")
 	f.StringVarP(&t.dir, "output-dir", "o", "", "write files to this `directory` instead of standard output")
-	f.BoolVar(&t.force, "force", false, "with --output-dir, overwrite files that another model, other options or somebody else made")
+	f.BoolVar(&t.force, "force", false, "with --output-dir, overwrite files that another model, other options or "+
+		"somebody else made")
 	f.BoolVar(&t.skip, "skip-existing", false, "with --output-dir, leave out sound files whose outputs are there")
 }
 
 func (t *transcribing) registerShow(f *pflag.FlagSet) {
 	f.BoolVar(&t.timed, "timestamps", false, "on standard output, write the times of each segment before its text")
 	f.BoolVar(&t.json, "json", false, "add json to the formats; alone it is the only one")
-	f.BoolVar(&t.stats, "stats", false, "write the work of each file to standard error: tokens, drafts, times, memory read beside what this machine can read. JSON of several files on standard output ends with an object of the totals")
-	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto (on a terminal; what the flag alone means), always, never. NO_COLOR underlines it")
+	f.BoolVar(&t.stats, "stats", false, "write the work of each file to standard error: tokens, drafts, times, memory "+
+		"read beside what this machine can read. JSON of several files on standard output ends with an object of the totals")
+	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto (on a terminal; what "+
+		"the flag alone means), always, never. NO_COLOR underlines it")
 	f.Lookup("highlight").NoOptDefVal = "auto"
-	f.StringVar(&t.progress, "progress", "auto", "say how far the work is: auto (on a terminal), always (else a line every ten seconds; what the flag alone means), never")
+	f.StringVar(&t.progress, "progress", "auto", "say how far the work is: auto (on a terminal), always (else a line "+
+		"every ten seconds; what the flag alone means), never")
 	f.Lookup("progress").NoOptDefVal = "always"
 }
 
 func (t *transcribing) registerSubtitles(f *pflag.FlagSet) {
-	f.IntVar(&t.subtitles.MaxLineWidth, "max-line-width", 0, "with --word-timestamps, most `characters` in a line of a subtitle; 0 for any")
-	f.IntVar(&t.subtitles.MaxLineCount, "max-line-count", 0, "with --max-line-width, most `lines` in a subtitle; 0 for any")
-	f.IntVar(&t.subtitles.MaxWordsPerLine, "max-words-per-line", 0, "with --word-timestamps, most `words` in a subtitle; 0 for any")
-	f.BoolVar(&t.subtitles.HighlightWords, "highlight-words", false, "with --word-timestamps, underline each word in srt and vtt as it is spoken")
+	f.IntVar(&t.subtitles.MaxLineWidth, "max-line-width", 0,
+		"with --word-timestamps, most `characters` in a line of a subtitle; 0 for any")
+	f.IntVar(&t.subtitles.MaxLineCount, "max-line-count", 0,
+		"with --max-line-width, most `lines` in a subtitle; 0 for any")
+	f.IntVar(&t.subtitles.MaxWordsPerLine, "max-words-per-line", 0,
+		"with --word-timestamps, most `words` in a subtitle; 0 for any")
+	f.BoolVar(&t.subtitles.HighlightWords, "highlight-words", false,
+		"with --word-timestamps, underline each word in srt and vtt as it is spoken")
 }
 
 // checkSubtitles refuses flags that would do nothing.
@@ -165,7 +174,8 @@ func (t *transcribing) checkSubtitles() error {
 }
 
 func (t *transcribing) registerSpeed(f *pflag.FlagSet) {
-	f.IntVar(&t.batch, "batch", 1, "transcribe this `number` of files at the same time: they share every pass over the weights. The text does not depend on it")
+	f.IntVar(&t.batch, "batch", 1, "transcribe this `number` of files at the same time: they share every pass over the "+
+		"weights. The text does not depend on it")
 }
 
 func (t *transcribing) run(ctx context.Context, files []string) error {

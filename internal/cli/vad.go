@@ -26,7 +26,8 @@ func newVADFlags() vadFlags {
 func (v *vadFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&v.on, "vad", false, "find speech first (Silero VAD) and skip everything else; times stay those of the file")
 	f.Float64Var(&v.threshold, "vad-threshold", v.threshold, "`probability` from which on 32 ms begin speech")
-	f.Float64Var(&v.negative, "vad-neg-threshold", 0, "`probability` below which speech may end; 0 for the threshold less 0.15")
+	f.Float64Var(&v.negative, "vad-neg-threshold", 0,
+		"`probability` below which speech may end; 0 for the threshold less 0.15")
 	f.IntVar(&v.speech, "vad-min-speech-duration-ms", 0, "drop speech that is not longer than so many `ms`")
 	f.IntVar(&v.silence, "vad-min-silence-duration-ms", v.silence, "`ms` of silence that end speech")
 	f.Var(&v.longest, "vad-max-speech-duration-s", "split speech that is longer than so many seconds, or none")
