@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"verity/assistant"
 	"verity/model"
 	"verity/models/digits"
 	"verity/transcribe"
 	"verity/transcript"
 )
+
+func constant() assistant.Policy { return assistant.Constant(4) }
 
 // assistedServer is newServer with the assistant of the demo model.
 func assistedServer(t *testing.T) *httptest.Server {
@@ -23,7 +26,10 @@ func assistedServer(t *testing.T) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := transcribe.Load(t.Context(), target, transcribe.LoadOptions{Threads: 1, Assistant: transcribe.Assistant{Checkpoint: draft}})
+	m, err := transcribe.Load(t.Context(), target, transcribe.LoadOptions{
+		Threads: 1, Assistant: transcribe.Assistant{Checkpoint: draft},
+		Policy: constant, // the automatic one goes by time, and may not draft at all
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

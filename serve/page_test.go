@@ -163,7 +163,7 @@ func whisperServer(t *testing.T, a transcribe.Assistant) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Assistant: a})
+	m, err := transcribe.Load(t.Context(), c, transcribe.LoadOptions{Assistant: a, Policy: constant})
 	if err != nil {
 		t.Fatal(err)
 	}
