@@ -2,6 +2,7 @@ package decoder
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -67,6 +68,35 @@ func TestTimestampRules(t *testing.T) {
 				t.Errorf("end-of-text left: got %v, want %v: %s", got, tt.eot, tt.why)
 			}
 		})
+	}
+}
+
+// TestMaxInitialTimestamp: the latest first timestamp that is left, in steps, and that
+// the limit is for the first one alone.
+func TestMaxInitialTimestamp(t *testing.T) {
+	tok := multilingual(t)
+	b, text := tok.TimestampBegin, tokenizer.Token(1000)
+	for _, tt := range []struct {
+		limit   float64
+		sampled []tokenizer.Token
+		want    int
+	}{
+		{0, nil, 50}, {0.5, nil, 25}, {2, nil, 100}, {math.Inf(1), nil, 1500},
+		{0.5, []tokenizer.Token{b, text}, 1500},
+	} {
+		logits := make([]float32, 51865)
+		for _, r := range Rules(tok, model.Generation{}, RuleOptions{MaxInitialTimestamp: tt.limit}) {
+			r.Apply(logits, tt.sampled, 0)
+		}
+		last := -1
+		for i, l := range logits[b:] {
+			if l > negInf {
+				last = i
+			}
+		}
+		if last != tt.want {
+			t.Errorf("limit of %v s behind %v: timestamps up to %d are left, want %d", tt.limit, tt.sampled, last, tt.want)
+		}
 	}
 }
 

@@ -64,10 +64,7 @@ func (r *transcription) runChunked(ctx context.Context) error {
 func (r *transcription) runSpan(ctx context.Context, span frameSpan, begins bool) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var j joiner = newMerger(r.t.model.Tokenizer, seconds(span.start))
-	if r.t.opt.WithoutTimestamps {
-		j = newUntimed(r.t.model.Tokenizer, seconds(span.start))
-	}
+	j := r.joiner(seconds(span.start))
 	spoke := span.start // end of the last window in which somebody spoke
 	decode := func(_ int, c *chunk) *chunk {
 		if c.err == nil {
@@ -92,6 +89,22 @@ func (r *transcription) runSpan(ctx context.Context, span frameSpan, begins bool
 	}
 	r.emit(j.flush(), spoke)
 	return err
+}
+
+// joiner returns what merges the windows of a span that begins at an offset.
+func (r *transcription) joiner(offset float64) joiner {
+	tok := r.t.model.Tokenizer
+	switch {
+	case r.mergesByTime():
+		return newByTime(tok, offset)
+	case r.t.opt.WithoutTimestamps:
+		return newUntimed(tok, offset)
+	}
+	return newMerger(tok, offset)
+}
+
+func (r *transcription) mergesByTime() bool {
+	return r.t.opt.Chunked.defaults().Merge == MergeTimes
 }
 
 // cutChunks yields the windows of a span, which overlap by twice the stride.
@@ -164,7 +177,8 @@ func (r *transcription) decodeChunk(ctx context.Context, c *chunk) (err error) {
 	if c.res, c.tried, err = r.t.ladder(ctx, w, o, r.failures.Load() >= maxFailures, func(int) {}); err != nil {
 		return err
 	}
-	if !r.t.opt.WordTimestamps || r.t.gates.silent(c.res) {
+	timed := r.t.opt.WordTimestamps || r.t.opt.WithoutTimestamps && r.mergesByTime() // nothing else says when
+	if !timed || r.t.gates.silent(c.res) {
 		return nil
 	}
 	return r.timeChunk(ctx, c, w)

@@ -114,12 +114,14 @@ func TestChunkedText(t *testing.T) {
 		opt  Options
 		want []string
 	}{
-		{"with timestamps", Options{}, []string{
+		{"lcs, with timestamps", Options{Chunked: &ChunkOptions{Merge: MergeLCS}}, []string{
 			"0 0.0-10.0 one two three", "0 12.0-29.0 four five six seven", "2000 29.0-40.0 eight nine", "2000 40.0-50.0 ten", "6000 61.0-63.0 ten ten"}},
-		{"without", Options{WithoutTimestamps: true}, []string{
+		{"lcs, without", Options{Chunked: &ChunkOptions{Merge: MergeLCS}, WithoutTimestamps: true}, []string{
 			"0 0.0-25.0 one two three four five", "2000 25.0-45.0 six seven eight nine ten", "6000 65.0-90.0 ten ten"}},
+		{"times", Options{Chunked: &ChunkOptions{}}, []string{
+			"0 0.0-10.0 one two three", "0 12.0-29.0 four five six seven", "2000 29.0-40.0 eight nine", "2000 41.0-50.0 ten", "6000 61.0-63.0 ten ten"}},
 	} {
-		tt.opt.Chunked = &ChunkOptions{Windows: 3}
+		tt.opt.Chunked.Windows = 3
 		tt.opt.InitialPrompt, tt.opt.Prefix = "Numbers", "Well"
 		tr := scriptedChunks(t, tt.opt, tell)
 		tok = tr.model.Tokenizer
@@ -163,6 +165,7 @@ func TestChunkedRefuses(t *testing.T) {
 		"Chunked.Length":       {Chunked: &ChunkOptions{Length: 31}},
 		"Chunked.Stride":       {Chunked: &ChunkOptions{Length: 10, Stride: 5}},
 		"Chunked.Windows":      {Chunked: &ChunkOptions{Windows: MaxChunkWindows + 1}},
+		"Chunked.Merge":        {Chunked: &ChunkOptions{Merge: "both"}},
 		"HallucinationSilence": {Chunked: &ChunkOptions{}, WordTimestamps: true, HallucinationSilence: 2},
 		"Multilingual":         {Multilingual: true},
 		"AudioContext":         {AudioContext: 1501},
@@ -172,7 +175,7 @@ func TestChunkedRefuses(t *testing.T) {
 			t.Errorf("%+v: error %v, want one of %s", o, err, field)
 		}
 	}
-	for _, bad := range []ChunkOptions{{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Stride: math.NaN()}, {Stride: -1}, {Windows: -1}} {
+	for _, bad := range []ChunkOptions{{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Stride: math.NaN()}, {Stride: -1}, {Windows: -1}, {Merge: "other"}} {
 		if err := bad.check(30); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
@@ -236,7 +239,9 @@ func TestChunkedDigits(t *testing.T) {
 		return transcribeClip(t, m, Options{Chunked: &ChunkOptions{Windows: windows}, WordTimestamps: true}, long(t, 2))
 	}
 	want := hear(one["none"], 1)
-	checkDigits(t, want, transcribeClip(t, one["none"], Options{}, long(t, 2)))
+	plain := transcribeClip(t, one["none"], Options{}, long(t, 2))
+	checkDigits(t, want, plain)
+	checkUntimed(t, transcribeClip(t, one["none"], Options{Chunked: &ChunkOptions{}, WithoutTimestamps: true}, long(t, 2)), plain)
 	for _, tt := range []struct {
 		name    string
 		models  map[string]*Model
@@ -280,6 +285,16 @@ func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
 	}
 	if words != len(a) {
 		t.Errorf("%d words have times, want %d", words, len(a))
+	}
+}
+
+// checkUntimed wants about the words of plain from windows decoded without timestamps,
+// which are merged by the times of their words; and no words, which nobody asked for.
+func checkUntimed(t *testing.T, got, plain *transcript.Transcript) {
+	t.Helper()
+	a, b := strings.Fields(got.Text), strings.Fields(plain.Text)
+	if len(a) < len(b)-4 || len(a) > len(b)+4 || got.Stats.Seconds.Words <= 0 || len(got.Segments[0].Words) > 0 {
+		t.Errorf("without timestamps %d words of %d, timed in %v s:\n%q\n%q", len(a), len(b), got.Stats.Seconds.Words, got.Text, plain.Text)
 	}
 }
 

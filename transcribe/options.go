@@ -167,8 +167,8 @@ const FitAudioContext = -1
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.
 type Span struct{ Start, End float64 }
 
-// ChunkOptions configures independent windows. The zero value means the defaults of
-// transformers' pipeline, with eight windows at a time.
+// ChunkOptions configures independent windows. The zero value means the windows of
+// transformers' pipeline, eight at a time, merged by time.
 type ChunkOptions struct {
 	// Length is that of a window in seconds. 0 means the model's, which is the most.
 	Length float64
@@ -180,13 +180,30 @@ type ChunkOptions struct {
 	// Windows is how many are decoded at the same time. They share every pass over the
 	// weights; the text does not depend on it. 0 means 8.
 	Windows int
+
+	// Merge is how the texts of two windows become one. Empty means MergeTimes.
+	Merge Merge
 }
+
+// A Merge is a way to make one text of overlapping windows.
+type Merge string
+
+// The ways to merge.
+const (
+	// MergeLCS looks for the longest common sequence, as transformers' pipeline does. It
+	// is not told when a token is said.
+	MergeLCS Merge = "lcs"
+
+	// MergeTimes changes over from one window to the next where both say the same at
+	// about the same time, nearest to the middle of what both hear.
+	MergeTimes Merge = "times"
+)
 
 // MaxChunkWindows is the most windows of a clip that are decoded at the same time.
 const MaxChunkWindows = 256
 
 func (o ChunkOptions) defaults() ChunkOptions {
-	o.Windows = cmp.Or(o.Windows, 8)
+	o.Windows, o.Merge = cmp.Or(o.Windows, 8), cmp.Or(o.Merge, MergeTimes)
 	return o
 }
 
@@ -200,6 +217,8 @@ func (o ChunkOptions) check(window float64) error {
 		return &OptionError{"Chunked.Stride", o.Stride, fmt.Sprintf("must be from 0 to less than half of the length of %v s", length)}
 	case o.Windows < 0 || o.Windows > MaxChunkWindows:
 		return &OptionError{"Chunked.Windows", o.Windows, fmt.Sprintf("must be from 1 to %d", MaxChunkWindows)}
+	case o.Merge != "" && o.Merge != MergeLCS && o.Merge != MergeTimes:
+		return &OptionError{"Chunked.Merge", o.Merge, "must be lcs or times"}
 	}
 	return nil
 }

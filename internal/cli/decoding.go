@@ -137,6 +137,9 @@ func (d *decodingFlags) registerChunks(f *pflag.FlagSet) {
 	f.Float64Var(&d.chunks.Length, "chunk-length", 0, "with --chunked, `seconds` of a window; 0 means the model's, 30")
 	f.Float64Var(&d.chunks.Stride, "chunk-stride", 0,
 		"with --chunked, `seconds` at either end of a window that its neighbours hear too; 0 means a sixth of the length")
+	f.StringVar((*string)(&d.chunks.Merge), "chunk-merge", "times", "with --chunked, how the texts of two windows "+
+		"become one: times (where both say the same at about the same time) or lcs (longest common sequence, as in "+
+		"transformers)")
 	f.IntVar(&d.chunks.Windows, "chunk-batch", 8, "with --chunked, `number` of windows of a file to decode at the same "+
 		"time; each needs memory. The text does not depend on it")
 }
@@ -146,6 +149,9 @@ func (d *decodingFlags) complete(c *cobra.Command) {
 	completeValues(c, "task", "transcribe", "translate")
 	completeValues(c, "pad", "audio", "mel")
 	completeValues(c, "audio-context", "all", "fit")
+	if c.Flags().Lookup("chunk-merge") != nil { // the server has no independent windows
+		completeValues(c, "chunk-merge", "lcs", "times")
+	}
 }
 
 // completeValues offers the values of a flag to the shell.
@@ -254,6 +260,7 @@ var flagOf = map[string]string{
 	"HallucinationSilence": "hallucination-silence-threshold",
 	"Multilingual":         "multilingual", "AudioContext": "audio-context", "SuppressExpression": "suppress-expression",
 	"Chunked": "chunked", "Chunked.Length": "chunk-length", "Chunked.Stride": "chunk-stride", "Chunked.Windows": "chunk-batch",
+	"Chunked.Merge": "chunk-merge",
 }
 
 // inFlag turns an unusable option into an error of its flag.
