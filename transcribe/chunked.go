@@ -124,8 +124,9 @@ func (r *transcription) cutChunks(ctx context.Context, span frameSpan, begins bo
 			if last {
 				c.right = 0
 			}
-			c.err = r.fetch(ctx, c)
-			if !yield(c) || c.err != nil || last {
+			err := r.fetch(ctx, c)
+			c.err = err
+			if !yield(c) || err != nil || last { // c is another goroutine's by now
 				return
 			}
 		}
