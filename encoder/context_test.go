@@ -87,8 +87,8 @@ func short(t *testing.T, name string, context, threads int) *encoder.Features {
 	return f
 }
 
-// TestShortContextBits: the same bits from every instruction set (make bits) and on any
-// number of threads.
+// TestShortContextBits checks that the bits are the same with every instruction set (make
+// bits) and number of threads.
 func TestShortContextBits(t *testing.T) {
 	const want = "4bbec6f1a93e45837a96e2a04621191a64e4803cf4f77cd6f5d7f2b65dc4ef93"
 	for _, threads := range []int{1, 2} {

@@ -21,8 +21,8 @@ type Options struct {
 	// Pool runs the products. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Precision is what weights are held and computed in. The zero value is as exact
-	// as the file.
+	// Precision is what weights are held and computed in. The zero value is as exact as
+	// the file.
 	Precision precision.Precision
 }
 
@@ -46,7 +46,7 @@ type block struct {
 	up, down     layer.Linear
 }
 
-// Features are what the encoder heard in one window.
+// Features are the output of the encoder for one window.
 type Features struct {
 	Positions, Width int
 	Data             []float32 // [Positions][Width]
@@ -78,7 +78,7 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 // Precision returns what the network is held and computed in, with nothing automatic.
 func (e *Encoder) Precision() precision.Precision { return e.precision }
 
-// Bytes returns what the weights take in memory.
+// Bytes returns the size of the weights in memory.
 func (e *Encoder) Bytes() int64 {
 	n := e.conv1.Bytes() + e.conv2.Bytes() + 4*int64(len(e.positions)) + e.norm.Bytes()
 	for _, b := range e.blocks {
@@ -104,16 +104,16 @@ func loadBlock(l *layer.Loader, at string, d model.Dims) block {
 //	mel  [MelBins][2n], n at most AudioPositions; not modified
 //	out  [n][AudioWidth]
 //
-// Less than AudioPositions is a shorter context: it costs less, and gives other numbers
-// than the same sound with silence behind it.
+// With n below AudioPositions the context is shorter: it takes less time, and the
+// features differ from those of the same sound with silence after it.
 //
-// It returns an error if mel has another shape, if ctx ends (it is looked at
-// between layers), or if a feature is not a number.
+// It returns an error if mel has another shape, if ctx ends (it is checked between
+// layers), or if a feature is not a number.
 func (e *Encoder) Encode(ctx context.Context, mel *audio.Mel) (*Features, error) {
 	return e.EncodeInTurn(ctx, mel, func() {})
 }
 
-// EncodeInTurn is Encode that calls between after every layer, so that others can use
+// EncodeInTurn is Encode with a call of between after every layer, so that others can use
 // the threads.
 func (e *Encoder) EncodeInTurn(ctx context.Context, mel *audio.Mel, between func()) (*Features, error) {
 	d := e.dims
@@ -182,7 +182,7 @@ func (e *Encoder) blame(w *work, x []float32, mel *audio.Mel) string {
 			return fmt.Sprintf("layer %d of %d produced NaN or Inf: its weights are corrupt", layer, len(e.blocks))
 		}
 	}
-	return "the last norm produced it: its weights are corrupt"
+	return "the last norm produced NaN or Inf: its weights are corrupt"
 }
 
 // notFinite returns the index of the first NaN or infinity in x, or -1.

@@ -13,8 +13,8 @@ import (
 	"verity/parallel"
 )
 
-// TestFault: weights that vanish while all threads pack them are one error. On
-// 1202e18 this ended the test with a SIGBUS.
+// TestFault checks that a file which shrinks while all threads pack its weights gives one
+// error. At 1202e18 it ended the test with SIGBUS.
 func TestFault(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		dir := testmodel.Write(t, testmodel.Named("odd"))
@@ -34,7 +34,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestInterrupt: loading ends with the context that the checkpoint is under.
+// TestInterrupt checks that loading ends when the context of the checkpoint does.
 func TestInterrupt(t *testing.T) {
 	c := testmodel.Open(t, "odd")
 	late := &testmodel.Countdown{Context: t.Context(), Left: 5}

@@ -47,7 +47,7 @@ func (w *work) resize(n int) {
 	}
 }
 
-// CacheFormat returns what an encoder of precision p keeps keys and values in. Half
+// CacheFormat returns the format of keys and values in an encoder of precision p. Half
 // precision would gain nothing: they stay in the processor's cache.
 func CacheFormat(p precision.Precision) precision.Format {
 	if p.Cache == precision.Int8 {
@@ -59,7 +59,7 @@ func CacheFormat(p precision.Precision) precision.Format {
 // turn writes mel, which is [bin][frame], as [frame][bin] between two rows of zeros.
 func (w *work) turn(mel *audio.Mel) {
 	at := w.mel[mel.Bins:]
-	clear(at[mel.Frames*mel.Bins:][:mel.Bins]) // a longer window may have been there
+	clear(at[mel.Frames*mel.Bins:][:mel.Bins]) // a longer window may have left data there
 	for b := range mel.Bins {
 		for t, v := range mel.Data[b*mel.Frames : (b+1)*mel.Frames] {
 			at[t*mel.Bins+b] = v

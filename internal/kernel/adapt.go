@@ -2,16 +2,15 @@ package kernel
 
 import "unsafe"
 
-// Adapters: assembly has functions for one number of rows, for full panels or for
-// multiples of a vector. What is here makes kernels of them for any size, and checks
-// the bounds. It is the same for every architecture.
+// Adapters turn assembly into kernels. An assembly function takes a fixed number of rows,
+// full panels, or multiples of a vector. Its adapter takes any size and checks the
+// bounds. Adapters are the same on every architecture.
 
-// An asmTile is a tileFunc for one number of rows. n counts k and stride is in
-// bytes, and so are ahead and pace: at each k, it prefetches what lies ahead bytes
-// behind w, and pace further on each time.
+// An asmTile is a tileFunc for a fixed number of rows. n is the number of steps along k.
+// stride, ahead and pace are in bytes. At step k, the tile prefetches w+ahead+k·pace.
 type asmTile = func(acc, x *float32, stride int, w *byte, n, ahead, pace int)
 
-// byRows makes a tileFunc of tiles for 1, 2, … rows.
+// byRows returns a tileFunc that uses tiles for 1, 2, … rows.
 func byRows[T any](tiles ...asmTile) tileFunc[T] {
 	return func(acc, x []float32, stride, rows int, w []T, next hint) {
 		n := len(w) / panel
@@ -29,8 +28,8 @@ func byRows[T any](tiles ...asmTile) tileFunc[T] {
 	}
 }
 
-// byDepth makes a tileFunc of one that goes over its weights several times: it is
-// given so few at a time that they stay in the first-level cache.
+// byDepth wraps a tileFunc that reads its weights several times. It passes so few weights
+// at a time that they stay in the first-level cache.
 func byDepth[T any](tile tileFunc[T]) tileFunc[T] {
 	const step = 64
 	return func(acc, x []float32, stride, rows int, w []T, next hint) {
@@ -57,7 +56,7 @@ func finishWith(f func(dst, acc, bias *float32, cols, stride, rows int)) finishF
 	}
 }
 
-// finishFull makes a finishFunc of f, for full panels, and ref.
+// finishFull returns a finishFunc that uses f for full panels and ref for other ones.
 func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFunc) finishFunc {
 	return func(dst, acc, bias []float32, stride, rows int) {
 		if len(bias) < panel || rows == 0 {

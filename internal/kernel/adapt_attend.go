@@ -6,17 +6,17 @@ import "unsafe"
 // bytes.
 type attendFunc[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool)
 
-// An attendTable holds the tiles by width (1, 2, 4 vectors) and number of rows,
-// less one.
+// An attendTable holds the tiles by width (1, 2, 4 vectors) and by number of rows minus
+// one.
 type attendTable[E float32 | uint16] struct {
 	tiles [3][tileRows]attendFunc[E]
 
-	// chunk is how deep a tile of several rows goes at a time, if it is narrower
-	// inside than it seems: b is in a cache near by for its further pieces then.
+	// chunk is the depth that a tile of several rows does at a time, if it works in
+	// pieces narrower than its width: the later pieces then find b in a near cache.
 	chunk int
 }
 
-// run does a tile. It panics if a slice is too short for the shape.
+// run computes a tile. It panics if a slice is too short for the shape.
 func (t *attendTable[E]) run(s tileShape, a []float32, b []E, c []float32) {
 	_ = a[(s.rows-1)*s.aStride+s.depth-1]
 	_ = b[(s.panels-1)*s.bPanel+(s.depth-1)*s.bStride+lanes*s.vectors-1]
@@ -47,10 +47,10 @@ func (t *attendTable[E]) call(s tileShape, a []float32, b []E, c []float32) {
 		&c[0], float*s.cStride, s.carry)
 }
 
-// An asmScoreInt8 is a scoreInt8Func for one number of rows. Strides are in bytes.
+// An asmScoreInt8 is a scoreInt8Func for a fixed number of rows. Strides are in bytes.
 type asmScoreInt8 = func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)
 
-// scoreInt8With makes a scoreInt8Func of functions for 1, 2, … rows.
+// scoreInt8With returns a scoreInt8Func that uses functions for 1, 2, … rows.
 func scoreInt8With(tiles ...asmScoreInt8) scoreInt8Func {
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 		if rows == 0 || panels == 0 {

@@ -1,11 +1,11 @@
 package kernel
 
-// An asmGroups is a tileGroupsFunc for one number of rows. Strides are in bytes, and n
-// counts groups.
+// An asmGroups is a tileGroupsFunc for a fixed number of rows. Strides are in bytes. n is
+// the number of groups.
 type asmGroups = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, ahead int)
 
-// groupsByRows makes a tileGroupsFunc of functions for 1, 2, … rows. Those of wide are
-// for weights that may be above 128.
+// groupsByRows returns a tileGroupsFunc that uses functions for 1, 2, … rows. Those in
+// wide accept expanded weights above 128.
 func groupsByRows(narrow, wide []asmGroups) tileGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, large bool, ahead int) {
 		n, tiles := len(u)/groupBytes, narrow
@@ -25,7 +25,7 @@ func groupsByRows(narrow, wide []asmGroups) tileGroupsFunc {
 	}
 }
 
-// fewBitsAhead is how far ahead codes are prefetched that are expanded.
+// fewBitsAhead is how many bytes ahead the codes to expand are prefetched.
 const fewBitsAhead = 4096
 
 func nibblesWith(f func(dst, codes, table *byte, groups, ahead int)) func(dst, codes []byte, table *[16]byte) {
@@ -55,7 +55,8 @@ func sixesWith(f func(dst, codes, table *byte, groups, ahead int)) func(dst, cod
 	}
 }
 
-// powersWith makes powers of f, for a multiple of 64.
+// powersWith returns a powers function that uses f for multiples of 64 and powersRef for
+// the rest.
 func powersWith(f func(dst *float32, e *byte, n int)) func(dst []float32, e []byte) {
 	return func(dst []float32, e []byte) {
 		n := len(e) &^ 63
@@ -67,7 +68,8 @@ func powersWith(f func(dst *float32, e *byte, n int)) func(dst []float32, e []by
 	}
 }
 
-// quantiseGroupsWith makes quantise of f, for whole groups.
+// quantiseGroupsWith returns a quantise function that uses f for whole groups and
+// quantiseGroupsRef for the rest.
 func quantiseGroupsWith(f func(q *byte, scale *float32, start *int32, x *float32, groups, zero int)) func(q []byte, scale []float32, start []int32, x []float32, zero int32) {
 	return func(q []byte, scale []float32, start []int32, x []float32, zero int32) {
 		n := len(x) / groupSize

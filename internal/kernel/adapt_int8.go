@@ -2,8 +2,8 @@ package kernel
 
 import "unsafe"
 
-// An asmInt8Tile is a tileInt8Func for one number of rows, with the arguments of
-// an asmTile. n counts k in fours.
+// An asmInt8Tile is a tileInt8Func for a fixed number of rows, with the arguments of an
+// asmTile. n is the number of steps of four k.
 type asmInt8Tile = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
 
 // int8ByRows makes a tileInt8Func of tiles for 1, 2, … rows, as byRows does.
@@ -24,7 +24,7 @@ func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
 	}
 }
 
-// int8ByDepth does as byDepth for int8.
+// int8ByDepth is byDepth for int8.
 func int8ByDepth(tile tileInt8Func) tileInt8Func {
 	const step = 256
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
@@ -64,7 +64,8 @@ func finishInt8With(f func(dst *float32, acc, offset *int32, xScale, scale, bias
 	}
 }
 
-// finishInt8Full makes a finishInt8Func of f, for full panels, and ref.
+// finishInt8Full returns a finishInt8Func that uses f for full panels and ref for other
+// ones.
 func finishInt8Full(f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int), ref finishInt8Func) finishInt8Func {
 	return func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
 		if len(bias) < panel || rows == 0 {

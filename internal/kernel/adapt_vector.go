@@ -11,11 +11,12 @@ func narrowWith(f func(dst *uint16, x *float32, n int)) func(dst []uint16, x []f
 	}
 }
 
-// foldWith makes a kernel of f, for multiples of sixteen.
+// foldWith returns a kernel that uses f for multiples of sixteen and foldRest for the
+// rest.
 func foldWith(f func(dst, x *float32, m, n int)) func(dst, x []float32) {
 	return func(dst, x []float32) {
 		m := len(x) / 4
-		// The second of two loads reaches one sample beyond the last it takes.
+		// The second of two loads reads one sample past the last one used.
 		n := max(0, m-1) &^ 15
 		if n > 0 {
 			f(&dst[:4*m][0], &x[0], m, n)
@@ -24,7 +25,8 @@ func foldWith(f func(dst, x *float32, m, n int)) func(dst, x []float32) {
 	}
 }
 
-// squaresWith makes a kernel of f, for multiples of sixteen.
+// squaresWith returns a kernel that uses f for multiples of sixteen and squaresRest for
+// the rest.
 func squaresWith(f func(up, down, c0, c1, s0, s1 *float32, n int)) func(dst, c0, c1, s0, s1 []float32) {
 	return func(dst, c0, c1, s0, s1 []float32) {
 		m := len(c0)
@@ -37,8 +39,8 @@ func squaresWith(f func(up, down, c0, c1, s0, s1 *float32, n int)) func(dst, c0,
 	}
 }
 
-// turnWith makes a turnFunc of f, for multiples of eight rows and columns, and one
-// for the rest.
+// turnWith returns a turnFunc that uses f for multiples of eight rows and columns, and
+// rest for the others.
 func turnWith[E float32 | uint16](f func(dst *E, x *float32, stride, rows, cols int), rest turnFunc[E]) turnFunc[E] {
 	return func(dst []E, x []float32, stride, rows, cols int) {
 		if rows == 0 || cols == 0 {
@@ -58,8 +60,8 @@ func turnWith[E float32 | uint16](f func(dst *E, x *float32, stride, rows, cols 
 	}
 }
 
-// turnByRows makes a turnFunc of scatter, for tiles too small for turnWith: a token
-// alone has one row.
+// turnByRows returns a turnFunc that uses scatter, for tiles too small for turnWith: a
+// single token has one row.
 func turnByRows(scatter func(dst []uint16, step int, x []float32)) turnFunc[uint16] {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		for r := range rows {

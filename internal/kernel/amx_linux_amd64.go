@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasAMX reports whether this process may use the tile unit for int8. Linux gives
-// each process the room for its 8 KiB of registers only on request.
+// hasAMX reports whether this process may use the tile unit for int8. Linux lets a
+// process use its 8 KiB of registers only on request.
 // Source: Linux, Documentation/arch/x86/xstate.rst.
 var hasAMX = hasVNNI && cpu.X86.HasAMXTile && cpu.X86.HasAMXInt8 && askForTiles()
 

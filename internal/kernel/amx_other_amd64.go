@@ -2,5 +2,5 @@
 
 package kernel
 
-// hasAMX is false where we do not know how a process gets the tile unit.
+// hasAMX is false on systems where the way to request the tile unit is not known.
 const hasAMX = false

@@ -6,9 +6,9 @@ import (
 	"verity/parallel"
 )
 
-// blockRows is the most query rows of one part of the work, and blockTiles that of
-// int8 where tiles have more rows. They are done a tile at a time, the keys and values
-// of a head staying in the second-level cache.
+// blockRows is the maximum number of query rows in one part of the work; blockTiles is
+// the same for int8, whose tiles have more rows. A part is done one tile at a time, while
+// the keys and values of its head stay in the second-level cache.
 const (
 	blockRows  = 4 * tileRows
 	blockTiles = 2 * int8TileRows
@@ -22,11 +22,11 @@ type Span struct {
 	N int
 }
 
-// A Scratch holds what a call of Attend reuses from the last one. The zero value
-// is ready. It serves one call at a time.
+// A Scratch holds the buffers that calls of Attend reuse. The zero value is ready. It
+// serves one call at a time.
 type Scratch struct {
 	mu   sync.Mutex
-	free []*attendBuffer // one for each part that once ran at the same time
+	free []*attendBuffer // one for each part that has run concurrently
 	job  attendJob
 }
 
@@ -49,7 +49,7 @@ type attendBuffer struct {
 //
 // The chains start at +0.
 //
-// Over caches in I8, whose keys and values are integers k[j], v[j] times scales ks[j],
+// Over int8 caches, whose keys and values are integers k[j], v[j] times scales ks[j],
 // vs[j], q is rounded to int8 as well, q8 of scale qs, and so are the weights, to
 // unsigned bytes, 256 keys at a time. Integers are summed exactly, and every other
 // operation rounds:
@@ -61,7 +61,8 @@ type attendBuffer struct {
 //	    out[c] += float32(Σ u[j]·v[j][c])·(M/255)
 //	out[c] = out[c] / t
 //
-// What is not finite in q, or in a key or value that a row sees, makes its output NaN.
+// NaN or infinity in q, or in a key or value that a row attends to, makes the row's
+// output NaN.
 //
 //	dst    [len(spans)][heads·dim]
 //	q      [len(spans)][qStride], of which the first heads·dim are used
@@ -145,7 +146,7 @@ func (s *Scratch) take() *attendBuffer {
 	return b
 }
 
-// give takes a buffer back.
+// give returns a buffer to s.
 func (s *Scratch) give(b *attendBuffer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

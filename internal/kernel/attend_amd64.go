@@ -15,8 +15,8 @@ var tilesF32AVX512 = attendTable[float32]{tiles: [3][tileRows]attendFunc[float32
 	{attendF32R1V4AVX512, attendF32R2V4AVX512, attendF32R3V4AVX512, attendF32R4V4AVX512, attendF32R5V4AVX512, attendF32R6V4AVX512},
 }}
 
-// One row spends its time on widening. Zen 4 does that faster with 256 bits, and
-// others are no slower than memory either way.
+// With one row, most of the time goes into widening. Zen 4 widens faster with vectors of
+// 256 bits. Other processors are bound by memory either way.
 var tilesF16AVX512 = attendTable[uint16]{tiles: [3][tileRows]attendFunc[uint16]{
 	{attendF16R1V1AVX2, attendF16R2V1AVX512, attendF16R3V1AVX512, attendF16R4V1AVX512, attendF16R5V1AVX512, attendF16R6V1AVX512},
 	{attendF16R1V2AVX2, attendF16R2V2AVX512, attendF16R3V2AVX512, attendF16R4V2AVX512, attendF16R5V2AVX512, attendF16R6V2AVX512},

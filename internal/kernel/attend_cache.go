@@ -12,7 +12,7 @@ const panelKeys = 64
 // rounded up to: sixteen float32, one AVX-512 register.
 const lanes = 16
 
-// A store holds the numbers of a cache, in f32, as binary16 in f16, or as bytes in i8.
+// A store holds the numbers of a cache: float32 in f32, binary16 in f16, or bytes in i8.
 type store struct {
 	f32 []float32
 	f16 []uint16
@@ -31,8 +31,8 @@ func newStore(n int, d precision.Format) store {
 	panic("kernel: attention caches are f32, f16 or int8")
 }
 
-// memory returns what lies from offset on, and the size of n numbers in bytes. It is not
-// for int8.
+// memory returns the bytes from offset on, and the size of n numbers in bytes. It must
+// not be called for int8.
 func (s *store) memory(offset, n int) ([]byte, int) {
 	if s.f32 != nil {
 		return bytesOf(s.f32[offset:]), 4 * n
@@ -42,7 +42,7 @@ func (s *store) memory(offset, n int) ([]byte, int) {
 
 func (s *store) bytes() int64 { return 4*int64(len(s.f32)) + 2*int64(len(s.f16)) + int64(len(s.i8)) }
 
-// like reports whether two caches are of one type.
+// like reports whether two caches have the same format.
 func (s *store) like(t *store) bool {
 	return (s.f32 == nil) == (t.f32 == nil) && (s.f16 == nil) == (t.f16 == nil)
 }
@@ -80,19 +80,20 @@ func (s *store) turn(offset int, x []float32, stride, rows, cols int) {
 // Keys is a cache of attention keys for the positions 0 … capacity-1, laid out so
 // that a vector lane is a key: [head][panel of 64 keys][dim][64].
 //
-// I8 lies as [head][panel][dim/4][64][4], dim filled up to fours, a key plus 128, as
-// what multiplies it is signed. Each head of a key has a scale of its own: as [Pack]
-// says of a row of weights, or NaN if a number is not finite.
+// Int8 keys are laid out as [head][panel][dim/4][64][4], with dim padded to a multiple of
+// four. A stored byte is the key plus 128, since the other factor is signed. Each key has
+// one scale per head: as [Pack] defines that of a row of weights, or NaN if a number is
+// not finite.
 type Keys struct {
 	heads, dim, capacity int
 	panels               int // per head
-	depth                int // dim, of I8 a multiple of four
+	depth                int // dim, padded to a multiple of four for int8
 	store
-	scale []float32 // of I8: [head][panel][64]
+	scale []float32 // of int8: [head][panel][64]
 }
 
-// NewKeys returns a cache of zeros, stored as d: F32, F16 or I8. It panics on another
-// type.
+// NewKeys returns a cache of zeros in the format d: F32, F16 or Int8. It panics on
+// another format.
 func NewKeys(heads, dim, capacity int, d precision.Format) *Keys {
 	k := &Keys{heads: heads, dim: dim, capacity: capacity, panels: (capacity + panelKeys - 1) / panelKeys, depth: dim}
 	if d == precision.Int8 {
@@ -114,8 +115,8 @@ func (k *Keys) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 	setHeads(p, k, k.heads, k.dim, pos, n, x, xStride)
 }
 
-// put stores numbers d … d+cols-1 of one head of n keys: for position pos+i,
-// x[i·xStride …]. Of int8 it has to be the whole head.
+// put stores numbers d … d+cols-1 of one head of n keys: for position pos+i, x[i·xStride
+// …]. With int8 they must be the whole head.
 func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	if k.i8 != nil {
 		k.putInt8(head, pos, n, x, xStride)
@@ -129,8 +130,8 @@ func (k *Keys) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	}
 }
 
-// CopyPrefix copies the keys at positions 0 … n-1 of another cache, which must
-// have the same heads, dim and type. It panics if either is too small.
+// CopyPrefix copies the keys at positions 0 … n-1 of another cache, which must have the
+// same heads, dim and format. It panics if either is too small.
 func (k *Keys) CopyPrefix(from *Keys, n int) {
 	if k.heads != from.heads || k.dim != from.dim || !k.like(&from.store) {
 		panic("kernel: CopyPrefix between caches of different kinds")
@@ -154,18 +155,18 @@ func (k *Keys) Bytes() int64 { return k.bytes() + 4*int64(len(k.scale)) }
 // out so that a vector lane is a column: [head][position][dim rounded up to 16].
 // The columns beyond dim are zero.
 //
-// I8 lies as [head][panel of 64 columns][position/4][64][4], the last of each filled
-// up. Each head of a position has a scale, as of [Keys].
+// Int8 values are laid out as [head][panel of 64 columns][position/4][64][4], padded at
+// the end of columns and positions. Each position has one scale per head, as in [Keys].
 type Values struct {
 	heads, dim, capacity int
-	cols                 int // dim rounded up to lanes, of I8 to panels
+	cols                 int // dim rounded up to lanes, for int8 to panels
 	quads                int // positions, in fours
 	store
-	scale []float32 // of I8: [head][quad][4]
+	scale []float32 // of int8: [head][quad][4]
 }
 
-// NewValues returns a cache of zeros, stored as d: F32, F16 or I8. It panics on
-// another type.
+// NewValues returns a cache of zeros in the format d: F32, F16 or Int8. It panics on
+// another format.
 func NewValues(heads, dim, capacity int, d precision.Format) *Values {
 	v := &Values{heads: heads, dim: dim, capacity: capacity, quads: (capacity + 3) / 4}
 	if d != precision.Int8 {
@@ -193,7 +194,7 @@ func (v *Values) Set(p *parallel.Pool, pos, n int, x []float32, xStride int) {
 	setHeads(p, v, v.heads, v.dim, pos, n, x, xStride)
 }
 
-// put stores what Keys.put does of values.
+// put does for values what Keys.put does for keys.
 func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	if v.i8 != nil {
 		v.putInt8(head, pos, n, x, xStride)
@@ -204,8 +205,8 @@ func (v *Values) put(head, d, cols, pos, n int, x []float32, xStride int) {
 	}
 }
 
-// CopyPrefix copies the values at positions 0 … n-1 of another cache, which must
-// have the same heads, dim and type. It panics if either is too small.
+// CopyPrefix copies the values at positions 0 … n-1 of another cache, which must have the
+// same heads, dim and format. It panics if either is too small.
 func (v *Values) CopyPrefix(from *Values, n int) {
 	if v.heads != from.heads || v.dim != from.dim || !v.like(&from.store) {
 		panic("kernel: CopyPrefix between caches of different kinds")
@@ -233,7 +234,7 @@ type putter interface {
 	put(head, d, cols, pos, n int, x []float32, xStride int)
 }
 
-// setHeads puts n positions of every head into a cache, on all threads if they are many.
+// setHeads stores n positions of every head in a cache, on all threads if there are many.
 func setHeads(p *parallel.Pool, c putter, heads, dim, pos, n int, x []float32, xStride int) {
 	if n < panelKeys {
 		for h := range heads {

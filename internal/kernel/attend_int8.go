@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// An int8Buffer is what attention in int8 needs besides the scores.
+// An int8Buffer holds what int8 attention needs besides the scores.
 type int8Buffer struct {
 	query   []byte // [rows][depth], as int8
 	start   [int8TileRows]int32
@@ -33,8 +33,8 @@ func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows block, panels int)
 	attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.i8[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
 }
 
-// centre takes int8Zero off every byte of q, and returns -int8Zero times their sum. The length is
-// a multiple of four.
+// centre subtracts int8Zero from every byte of q and returns -int8Zero times their sum.
+// The length is a multiple of four.
 func centre(q []byte) int32 {
 	const low = 0x00ff00ff00ff00ff
 	sum, n := uint64(0), len(q)&^7
@@ -52,9 +52,9 @@ func centre(q []byte) int32 {
 	return -int8Zero * (int32(sum) - int8Zero*int32(len(q)))
 }
 
-// mixInt8 sets dst of a tile of rows to the weighted values, given their scores, a block
-// of keys after the other. Masked keys get weight 0. Adding +0 leaves a sum unchanged,
-// since no sum is ever -0.
+// mixInt8 sets dst of a tile of rows to the weighted values, given their scores, one
+// block of keys after another. Masked keys get weight 0. Adding +0 leaves a sum
+// unchanged, since no sum is ever -0.
 func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 	v, n, i8 := j.spans[rows.lo].V, rows.rows(), &b.int8
 	_, longest := j.lengths(rows)
@@ -107,10 +107,10 @@ var (
 	}()
 )
 
-// A rounder is where rows are rounded before they are put in a cache. (A slice that is
-// passed to one of several implementations cannot lie on the stack.)
+// A rounder is scratch memory for rows that are rounded before they go into a cache. (It
+// cannot be on the stack: a slice passed to one of several implementations escapes.)
 type rounder struct {
-	words   [panelKeys * panel / 4]float32 // [keys][64] bytes, in fours: they move as float32 do
+	words   [panelKeys * panel / 4]float32 // [keys][64] bytes, four per element: turned as float32
 	inverse [panelKeys]float32
 	quad    [4 * panel]byte // [positions][64]
 }
@@ -143,8 +143,8 @@ func (k *Keys) putInt8(head, pos, n int, x []float32, xStride int) {
 	}
 }
 
-// putInt8 is put for int8, whole heads only. Neighbours of a place in a four may be
-// written to at the same time, so no byte is touched that is not this call's.
+// putInt8 is put for int8, whole heads only. Positions that share a group of four may be
+// written concurrently, so it writes only the bytes of its own positions.
 func (v *Values) putInt8(head, pos, n int, x []float32, xStride int) {
 	t := rounders.Get().(*rounder)
 	defer rounders.Put(t)

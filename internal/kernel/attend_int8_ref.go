@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// attendInt8Ops are the kernels of attention over caches in int8, those that other
-// products do not have.
+// attendInt8Ops are the kernels that attention over int8 caches has beyond those of int8
+// products.
 type attendInt8Ops struct {
 	score   scoreInt8Func
 	weights func(dst []byte, unit []float32, x, scale []float32, m float32) float32
@@ -17,9 +17,8 @@ type attendInt8Ops struct {
 //	for i := range depth { sum += int32(int8(q[r·depth+i])) · int32(k[p·64·depth + i/4·256 + c·4 + i%4]) }
 //	dst[r·stride+64p+c] = float32(sum)·(qScale[r]·kScale[64p+c])
 //
-// each operation rounded. depth is a multiple of four. k is unsigned, a key plus 128,
-// and start is -128·Σq, which takes that back; sums wrap, so only the final one has to
-// fit.
+// each operation rounded. depth is a multiple of four. k is unsigned, a key plus 128, and
+// start is -128·Σq, which cancels the 128. Sums wrap, so only the final one has to fit.
 type scoreInt8Func = func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int)
 
 var (
@@ -49,13 +48,13 @@ func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []f
 	}
 }
 
-// weightBlock is how many keys' weights are rounded with one scale. Where a row attends
-// to a few keys much more than to others, all others are zero in eight bits, though many
-// of them weigh as much: blocks without such a key keep theirs.
+// weightBlock is how many keys share one scale for their weights. If a row attends to a
+// few keys much more than to the others, the others round to zero in eight bits, though
+// together they may weigh as much. Blocks without such a key keep their weights.
 const weightBlock = 256
 
-// weightStride is how far rows of a block of weights are apart, not in the same cache
-// set, and weightStep how far blocks are.
+// weightStride is the distance between rows of a block of weights; it keeps rows out of
+// each other's cache sets. weightStep is the distance between blocks.
 const (
 	weightStride = weightBlock + 64
 	weightStep   = int8TileRows * weightStride
@@ -69,8 +68,9 @@ const (
 //	unit[b·int8TileRows] = M/255
 //
 // It returns Σ e, in sixteen partials. Where M is below 2⁻¹⁰⁰, weights and unit are zero;
-// where a w is not finite, unit is NaN. Zeros fill up dst to a multiple of sixteen. x is
-// used up, and so is what follows it up to a multiple of sixteen. No scale is negative.
+// where a w is not finite, unit is NaN. dst is padded with zeros to a multiple of
+// sixteen. x is overwritten, and so are the elements after it up to a multiple of
+// sixteen. No scale is negative.
 func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
 	var p partials
 	for b := 0; b*weightBlock < len(x); b++ {
@@ -92,8 +92,8 @@ func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32) float
 	return p.sum()
 }
 
-// levelScale returns how weights of which the largest has bits m become unsigned bytes
-// and back, as int8Scale does of int8.
+// levelScale returns the factor that turns weights into unsigned bytes, and the scale of
+// the bytes, given the bits m of the largest weight: int8Scale for unsigned bytes.
 func levelScale(m uint32) (inverse, scale float32) {
 	switch v := math.Float32frombits(m); {
 	case v-v != 0:
@@ -105,8 +105,8 @@ func levelScale(m uint32) (inverse, scale float32) {
 	}
 }
 
-// quadsRef puts four rows of 64 bytes side by side, column by column, less 128 each:
-// values for four positions, as quantise makes them, become those of a cache.
+// quadsRef interleaves four rows of 64 bytes, column by column, and subtracts 128 from
+// each: values of four positions, as quantise makes them, become those of a cache.
 func quadsRef(dst *[4 * panel]byte, x *[4 * panel]byte) {
 	for r := range 4 {
 		for c := range panel {

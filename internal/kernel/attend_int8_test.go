@@ -209,8 +209,9 @@ func TestCentre(t *testing.T) {
 	}
 }
 
-// What is not finite in what a row sees makes that row and head NaN, and nothing else;
-// in what it does not see, nothing. Zeros have no scale, and give zeros.
+// NaN or infinity in a key or value that a row attends to makes the output of that row
+// and head NaN, and nothing else. In a masked one it has no effect. Zeros have no scale,
+// and give zeros.
 func TestAttendInt8NotFinite(t *testing.T) {
 	const heads, dim, rows, n = 3, 24, 4, 70
 	inf := float32(math.Inf(1))
@@ -249,8 +250,8 @@ func TestAttendInt8NotFinite(t *testing.T) {
 	}
 }
 
-// What is left of another call, a unit that is NaN among it, is nothing to a row that sees
-// fewer blocks of keys than its neighbours.
+// Buffers that another call has left, a NaN unit among them, do not affect a row that
+// attends to fewer blocks of keys than its neighbours.
 func TestAttendInt8Left(t *testing.T) {
 	for _, im := range attendImpls {
 		withImpl(t, im.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (j *attendJob) cut() {
 	}
 }
 
-// grouped reports whether rows go through an int8 cache in the groups of int8 products.
+// grouped reports whether rows use an int8 cache in the row groups of int8 products.
 func (j *attendJob) grouped(rows block) bool {
 	return j.spans[rows.lo].V.i8 != nil && int8s.fn.group > 0 && rows.rows() >= manyRows
 }
@@ -49,7 +49,7 @@ func (j *attendJob) Part(i int) {
 	}
 	for lo := rows.lo; lo < rows.hi; lo += step {
 		tile := block{lo, min(lo+step, rows.hi)}
-		if next := min(step, rows.hi-tile.hi); next > 0 { // its queries are far apart, and far away
+		if next := min(step, rows.hi-tile.hi); next > 0 { // its queries are spread over memory that is not cached
 			fetchRows(&bytesOf(j.q[tile.hi*j.qStride+head*j.dim:])[0], 4*j.qStride, next)
 		}
 		j.score(b, head, tile)
@@ -109,10 +109,9 @@ func (j *attendJob) exponents(b *attendBuffer, rows block) {
 	}
 }
 
-// mix sets dst of a tile of rows to the weighted values, given e[j] and
-// their sums. Up to the shortest N the rows go together, then each alone: a
-// weight of zero for a key that a row does not see would not do, since 0·Inf is
-// NaN and -0+0 is +0.
+// mix sets dst of a tile of rows to the weighted values, given e[j] and their sums. Up to
+// the shortest N the rows are computed together, then each alone. A weight of zero for a
+// masked key would not do, since 0·Inf is NaN and -0+0 is +0.
 func (j *attendJob) mix(b *attendBuffer, head int, rows block) {
 	v := j.spans[rows.lo].V
 	b.out = resize(b.out, rows.rows()*v.cols)
@@ -128,8 +127,8 @@ func (j *attendJob) mix(b *attendBuffer, head int, rows block) {
 	}
 }
 
-// mixRows adds the weighted values from … to-1 to the sums of some rows of a tile,
-// all of which see them. From 0, it starts the sums.
+// mixRows adds the weighted values from … to-1 to the sums of some rows of a tile. No row
+// masks any of them. If from is 0, the sums start at zero.
 func (j *attendJob) mixRows(b *attendBuffer, head int, tile, rows block, from, to int) {
 	v := j.spans[tile.lo].V
 	t := tileShape{

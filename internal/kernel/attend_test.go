@@ -15,7 +15,7 @@ import (
 // cacheTypes are those that keys and values are stored as.
 var cacheTypes = []precision.Format{precision.F32, precision.F16, precision.Int8}
 
-// attention is a problem to attend to.
+// An attention is a test case: the arguments of a call of Attend.
 type attention struct {
 	heads, dim int
 	scale      float32
@@ -27,8 +27,8 @@ type attention struct {
 	k, v       [][]float32 // per cache [positions][heads·dim]
 }
 
-// newAttention makes a problem. ragged rows have different N; caches is how many
-// different ones there are.
+// newAttention returns a test case. If ragged is set, rows have different N. caches is
+// the number of different caches.
 func newAttention(rng *rand.Rand, heads, dim, rows, n int, d precision.Format, ragged bool, caches int) *attention {
 	a := &attention{heads: heads, dim: dim, dtype: d, scale: float32(1 / math.Sqrt(float64(dim)))}
 	width := heads * dim
@@ -168,9 +168,9 @@ func (a *attention) exact(r, h int) (out, bound []float64) {
 	return out, bound
 }
 
-// withImpl runs f with one implementation of attention, of vectors and of int8 in place.
-// Of int8 it stays what it is if that takes more than this CPU has. The tile unit, "amx",
-// does int8 products beside AVX-512.
+// withImpl runs f with one implementation of attention, vectors and int8 in place. Int8
+// keeps its own if this CPU cannot run that one. The tile unit, "amx", does int8 products
+// beside AVX-512.
 func withImpl(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		of := named(t, int8Impls, name)
@@ -214,7 +214,8 @@ func named[F any](t *testing.T, impls []impl[F], name string) impl[F] {
 	return impls[i]
 }
 
-// TestWithImpl: what one name stands for is of that name, whatever the tables hold.
+// TestWithImpl checks that withImpl finds an implementation of the very name, whatever
+// the tables hold.
 func TestWithImpl(t *testing.T) {
 	for _, im := range attendImpls {
 		withImpl(t, im.name, func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"verity/parallel"
 )
 
-// What this machine can do at best, measured: the ceilings that times of kernels
-// are compared with. They depend on the implementation in use, on the threads of
-// the pool, and on who else is running.
+// A ceiling is the measured maximum rate of this machine, which times of kernels are
+// compared with. It depends on the implementation in use, on the threads of the pool, and
+// on other load.
 
 // PeakFMA returns how many float32 operations per second the threads of p do in d
 // of independent fused multiply-adds, each of which counts as two.
@@ -35,7 +35,7 @@ func ReadBandwidth(p *parallel.Pool, d time.Duration) float64 {
 	const chunk = 1 << 18
 	buf := aligned(1 << 28)
 	for i := 0; i < len(buf); i += 4096 {
-		buf[i] = 1 // an untouched page would be the one page of zeros
+		buf[i] = 1 // an untouched page maps to the shared zero page
 	}
 	at := make([]struct {
 		next int
@@ -50,11 +50,11 @@ func ReadBandwidth(p *parallel.Pool, d time.Duration) float64 {
 	})
 }
 
-// ceilingRounds is how many rounds are done between looks at the clock.
+// ceilingRounds is how many rounds are done between readings of the clock.
 const ceilingRounds = 2000
 
-// rate returns the work per second that the threads of p do in d. work(i) does
-// some as thread i and returns how much.
+// rate returns the work per second that the threads of p do in d. work(i) does some work
+// on thread i and returns the amount.
 func rate(p *parallel.Pool, d time.Duration, work func(i int) float64) float64 {
 	m := &rateTask{work: work, d: d, rates: make([]float64, p.Threads())}
 	p.Run(p.Threads(), m)
@@ -65,8 +65,8 @@ func rate(p *parallel.Pool, d time.Duration, work func(i int) float64) float64 {
 	return total
 }
 
-// A rateTask is the measurement of rate. The parts wait for one another, so that
-// each runs on a thread of its own, but not for ever.
+// A rateTask is the measurement of rate. Its parts wait for one another for a limited
+// time, so that each runs on a thread of its own.
 type rateTask struct {
 	work    func(i int) float64
 	d       time.Duration

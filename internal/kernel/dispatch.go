@@ -15,13 +15,13 @@ type impl[F any] struct {
 	fn   F
 }
 
-// disabled is $VERITY_DISABLE, as in VERITY_DISABLE=avx512,avx2: implementations
-// that pick must pass over; amx goes with avx512, whose kernels it is a part of. It
-// exists for bisecting and for tests of the others.
+// disabled lists the implementations that pick must skip, from $VERITY_DISABLE, as in
+// avx512,avx2. It exists for bisecting and for testing the other implementations.
+// Disabling avx512 also disables amx, which uses its kernels.
 var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
 
-// parseDisabled panics on a name no kernel has: a typo must not pass for a run
-// without that implementation.
+// parseDisabled panics on a name no kernel has: with a typo, the run would use the
+// implementation that it was to be without.
 func parseDisabled(list string) []string {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for _, name := range names {

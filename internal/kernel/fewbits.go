@@ -13,15 +13,15 @@ import (
 // A fewBitsForm is how a matrix holds weights in groups.
 type fewBitsForm struct {
 	quant quant.Format
-	size  int      // bytes of a group of a panel
-	zero  int32    // what is added to a weight when it is expanded
-	wide  bool     // it may be above 128 then
-	codes [256]int // what is held of the weight i-128, zero of the group and all
-	table [16]byte // of four bits, what they expand to, or of six the large ones
+	size  int      // bytes of a group of a panel, as codes
+	zero  int32    // added to a weight when it is expanded
+	wide  bool     // expanded weights may be above 128
+	codes [256]int // the code of integer i-128; not of Int8 and Int4Zero
+	table [16]byte // expansion of a four-bit code, or of the large codes of six bits
 }
 
-// fewBitsForms are the forms of all formats with groups. A code in memory is such that
-// expanding is quick: package quant has the codes of files.
+// fewBitsForms holds the form of every format with groups. Codes in memory are chosen to
+// expand quickly; package quant has the codes of files.
 var fewBitsForms = map[precision.Format]*fewBitsForm{
 	precision.Int8G32: {quant: quant.Int8, size: groupBytes, zero: 128, wide: true},
 	precision.Int4:    nibbleForm(quant.Int4),
@@ -30,8 +30,8 @@ var fewBitsForms = map[precision.Format]*fewBitsForm{
 	precision.MXFP4:   nibbleForm(quant.MXFP4),
 }
 
-// nibbleForm returns the form of a format of sixteen integers: codes are those of files,
-// and expand to the integer less the least.
+// nibbleForm returns the form of a format of sixteen integers. Codes are those of files.
+// They expand to the integer minus the smallest one.
 func nibbleForm(q quant.Format) *fewBitsForm {
 	f := &fewBitsForm{quant: q, size: groupBytes / 2}
 	for _, v := range q.Table() {
@@ -39,14 +39,15 @@ func nibbleForm(q quant.Format) *fewBitsForm {
 	}
 	for c, v := range q.Table() {
 		f.table[c] = byte(int32(v) + f.zero)
-		if v != 0 || c == 0 || q == quant.Int4 { // zero has two codes in MX: the first
+		if v != 0 || c == 0 || q == quant.Int4 { // MX has two codes for zero: keep the first
 			f.codes[int(v)+128] = c
 		}
 	}
 	return f
 }
 
-// sixForm returns that of E2M3 as sixesRef has it: magnitudes below 16 are themselves.
+// sixForm returns the form of E2M3, as sixesRef expands it: magnitudes below 16 are their
+// own codes.
 func sixForm() *fewBitsForm {
 	f := &fewBitsForm{quant: quant.MXFP6, size: groupBytes * 3 / 4, zero: 60}
 	for c, v := range quant.MXFP6.Table()[:32] { // those without a sign
@@ -98,7 +99,8 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 	return nil
 }
 
-// roundGroups rounds the rows of w, of one panel, to outputs o, o+1, …: to nearest.
+// roundGroups rounds the rows of w to nearest and stores them as outputs o, o+1, …, all
+// of one panel.
 func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
 	f.wide = resize(f.wide, m.in)
 	row := quant.New(m.few.quant, 1, m.in)
@@ -146,15 +148,16 @@ func (m *Matrix) putRow(o int, w *quant.Matrix, row int, ints []int8, scales []f
 	}
 }
 
-// setBits sets number i of those that share n bytes, width bits each: number i and
-// number i+n lie in byte i.
+// setBits sets element i, width bits wide, of those that share n bytes. Elements i and
+// i+n lie in the same byte.
 func setBits(to []byte, i, n, width, v int) {
 	shift := i / n * width
 	b := &to[i%n]
 	*b = *b&^(byte(1<<width-1)<<shift) | byte(v)<<shift
 }
 
-// putScale sets scale at of m. Of powers of two, the unit of the format is in it.
+// putScale sets scale number at of m. If scales are powers of two, it includes the unit
+// of the format.
 func (m *Matrix) putScale(at int, g quant.Grid) {
 	if m.few.powers() {
 		m.scales[at] = byte(math.Float32bits(g.Scale()) >> 23) // normal, as quant.Matrix.Check demands
@@ -163,9 +166,9 @@ func (m *Matrix) putScale(at int, g quant.Grid) {
 	view[uint16](m.scales)[at] = tensor.F16Bits(g.Scale())
 }
 
-// fewBitsBlock is how many groups are expanded at a time: with their scales they stay in
-// a first-level cache until all rows have used them, and the codes that rows ask for
-// meanwhile, those of the next two blocks, fit beside them.
+// fewBitsBlock is how many groups are expanded at a time. They and their scales stay in a
+// first-level cache until all rows have used them, beside the codes of the next two
+// blocks, which are prefetched meanwhile.
 const fewBitsBlock = 4
 
 // sumGroups adds the products of rows rows from first on with panel p to s.acc.
@@ -178,7 +181,7 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 		u, scales := m.expand(s, at, n)
 		part := groupedRows{q: x.q[g*groupSize:], start: x.start[g:], scale: x.scale[g:], stride: x.stride, groups: groups}
 		ahead := fewBitsAhead
-		if f.quant != quant.Int8 { // what is expanded next, seen from u
+		if f.quant != quant.Int8 { // the codes to expand next, relative to u
 			ahead = distance(u, m.data) + (at+n)*f.size
 		}
 		fewBits.fn.tile(s.acc[:], part, rows, u, scales, f.wide, ahead)

@@ -6,8 +6,8 @@ import "math"
 // share a scale. Activations are rounded to int8 in the same groups, so that products
 // are exact inside a group, and only the chain over groups is in float32.
 //
-// A group of a panel is 32·64 bytes when it is expanded: [k/4][64][4], each the weight
-// as an integer plus a number that the format has (fewBits.zero).
+// An expanded group of a panel is 32·64 bytes, [k/4][64][4]. Each byte is the integer of
+// a weight plus the offset of its format, fewBitsForm.zero.
 type fewBitsKernels struct {
 	quantise    func(q []byte, scale []float32, start []int32, x []float32, zero int32)
 	nibbles     func(dst, codes []byte, table *[16]byte)
@@ -25,9 +25,9 @@ const (
 	groupBytes = groupSize * panel
 )
 
-// A groupedRows is rows of activations in groups: of row r, q[r·stride …] as int8,
-// scale[r·groups …], and start[r·groups …], which is -zero·Σq of the group and takes
-// back what is added to the weights.
+// A groupedRows holds rows of activations that were rounded in groups. Row r has int8
+// values in q[r·stride …], scales in scale[r·groups …], and in start[r·groups …] the
+// -zero·Σq of each group, which cancels the offset of the weights.
 type groupedRows struct {
 	q      []byte
 	start  []int32
@@ -43,7 +43,7 @@ type groupedRows struct {
 //	for k := range 32 { s += int32(q[r][g·32+k]) · int32(u[g·2048+k/4·256+c·4+k%4]) }
 //	acc[r·64+c] = fma(float32(s), float32(scale[r][g]·wScale[g·64+c]), acc[r·64+c])
 //
-// wide says that u may be above 128. What lies ahead bytes behind u may be prefetched.
+// wide says that bytes of u may be above 128. The bytes at u+ahead may be prefetched.
 type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, wide bool, ahead int)
 
 var (
@@ -54,8 +54,8 @@ var (
 	fewBitsImpls = append(fewBitsArch(), fewBitsImpl)
 )
 
-// quantiseGroupsRef rounds a row to int8 by groups, the last one filled up with zeros.
-// There are len(scale) groups.
+// quantiseGroupsRef rounds a row to int8 by groups. There are len(scale) groups; the last
+// one is padded with zeros.
 func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32, zero int32) {
 	for g := range scale {
 		part := x[g*groupSize : min((g+1)*groupSize, len(x))]
@@ -64,7 +64,7 @@ func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32, ze
 		clear(to)
 		for i, v := range part {
 			if unit != unit {
-				break // infinity and NaN are no int8
+				break // int8 represents neither infinity nor NaN
 			}
 			n := roundInt8(v, inverse)
 			to[i], sum = byte(n), sum+n
@@ -73,8 +73,8 @@ func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32, ze
 	}
 }
 
-// nibblesRef expands groups of codes of four bits: the lower half of a group's byte i is
-// the code of its expanded byte i, and the upper one that of byte i+1024.
+// nibblesRef expands groups of four-bit codes: the lower half of byte i of a group is the
+// code of its expanded byte i, the upper half that of byte i+1024.
 func nibblesRef(dst, codes []byte, table *[16]byte) {
 	const half = groupBytes / 2
 	for i, b := range codes {
@@ -83,8 +83,8 @@ func nibblesRef(dst, codes []byte, table *[16]byte) {
 	}
 }
 
-// nibblesZeroRef expands groups as nibblesRef does. A code becomes itself plus what zeros
-// [group][64] has for its column.
+// nibblesZeroRef expands groups as nibblesRef does, but adds to each code the byte that
+// zeros [group][64] has for its column.
 func nibblesZeroRef(dst, codes, zeros []byte) {
 	const half = groupBytes / 2
 	for i, b := range codes {
@@ -93,10 +93,11 @@ func nibblesZeroRef(dst, codes, zeros []byte) {
 	}
 }
 
-// sixesRef expands groups of codes of six bits, 1024 bytes of four and then 512 of two.
-// The four bits lie as nibblesRef has them. The others of expanded byte i are bits
-// 2·(i/512) and the next of byte i%512: whether the magnitude is what large has, and
-// not the four bits themselves, and whether it is negative. 60 is added.
+// sixesRef expands groups of six-bit codes: 1024 bytes hold four bits of each code, the
+// next 512 bytes the other two. The four bits are ordered as in nibblesRef. The other two
+// of expanded byte i are bits 2·(i/512) and 2·(i/512)+1 of byte i%512. The first says
+// that the magnitude is large[four bits] and not the four bits themselves, the second is
+// the sign. 60 is added.
 func sixesRef(dst, codes []byte, large *[16]byte) {
 	const half, quarter = groupBytes / 2, groupBytes / 4
 	for ; len(codes) > 0; codes, dst = codes[half+quarter:], dst[groupBytes:] {

@@ -4,8 +4,8 @@ import "math"
 
 // Kernels of the log-mel front end, which package audio puts together.
 
-// Fold folds the halves of a frame of 4·m samples together, apart for even and odd
-// places: dst is [4][m], and for i < m
+// Fold adds and subtracts the mirrored halves of a frame of 4·m samples, separately for
+// even and odd places: dst is [4][m], and for i < m
 //
 //	dst[0][i] = x[2i+2] + x[4m-2-2i]
 //	dst[1][i] = x[2i+1] + x[4m-1-2i]
@@ -34,7 +34,7 @@ func foldRest(dst, x []float32, i int) {
 //	up   = (c0[i]+c1[i])² + (s0[i]+s1[i])²  → dst[i]
 //	down = (c0[i]-c1[i])² + (s0[i]-s1[i])²  → dst[2m-2-i]
 //
-// where each operation rounds, and down is the one that stays where both meet. It
+// where each operation rounds. At i = m-1 both have the same place, which keeps down. It
 // panics if a slice is too short.
 func Squares(dst, c0, c1, s0, s1 []float32) {
 	m := len(c0)

@@ -4,21 +4,21 @@ import "cmp"
 
 // A prefetchPolicy is how an architecture asks for weights before they are needed.
 type prefetchPolicy struct {
-	far int  // bytes ahead, for six rows, which take as long as memory does
-	few bool // ask as far ahead for fewer rows, too
+	far int  // bytes ahead, for six rows, which compute about as fast as memory delivers
+	few bool // prefetch as far ahead for fewer rows, too
 }
 
 // groups cuts rows into groups that go through the weights together.
 type groups struct {
 	rows, count int // still to come
 
-	// What the group prefetches, as an asmTile is told.
+	// The prefetching of a group: arguments of an asmTile.
 	ahead, pace, share int
 }
 
-// newGroups cuts rows into groups of at most limit, all about as large. Each goes
-// over n times width bytes. The next weights are prefetched in equal shares by all
-// groups, so that memory never waits.
+// newGroups cuts rows into groups of at most limit rows, of about equal size. Each group
+// reads n·width bytes. Every group prefetches an equal share of the next weights, so that
+// memory is never idle.
 func newGroups(rows, limit, width, n int, next hint) groups {
 	g := groups{rows: rows, count: (rows + limit - 1) / limit}
 	if rows <= few {
@@ -43,15 +43,15 @@ func (g *groups) next() int {
 	return m
 }
 
-// fetch prefetches, for writing, what rows first … first+rows-1 will go to.
+// fetch prefetches, for writing, the destination of rows first … first+rows-1.
 func (h *hint) fetch(first, rows int) {
 	if h.dst != nil {
 		fetchRows(&h.dst[first*h.stride], h.stride, rows)
 	}
 }
 
-// at returns the hint for what begins at step k of weights of width bytes a step. If
-// k is below last, more of them come before dst is written.
+// at returns the hint for the block that begins at step k, with width bytes of weights
+// per step. If k is below last, more blocks follow before dst is written.
 func (h hint) at(k, last, width int) hint {
 	if k < last {
 		h.dst = nil

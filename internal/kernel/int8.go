@@ -2,17 +2,17 @@ package kernel
 
 import "verity/parallel"
 
-// quantiseRows is from how many rows on quantising them is worth a job of its own.
+// quantiseRows is the least number of rows that are quantised in a job of their own.
 const quantiseRows = 16
 
-// Rounded is activations rounded to int8. A caller of MatMulKV that has the same
-// ones for several matrices may keep it between the calls.
+// Rounded is activations rounded to int8. A caller of MatMulKV that multiplies the same
+// activations by several matrices may keep it between the calls.
 type Rounded struct {
 	q     []uint8 // [rows][depth], plus 128
 	scale []float32
 	full  bool
 
-	// Of groups, q is as int8, and scale has one for each group of a row.
+	// With groups, q holds int8 values, and scale one number per group of a row.
 	start  []int32
 	groups int
 }
@@ -25,7 +25,7 @@ func (r *Rounded) rowsFrom(first, groups int) groupedRows {
 	}
 }
 
-// quantise rounds the rows of x to int8, into t.rounded, unless it was done.
+// quantise rounds the rows of x to int8, into t.rounded, unless that was done before.
 func (t *matmul) quantise(p *parallel.Pool) {
 	if t.rounded == nil {
 		t.rounded = &t.own
@@ -77,7 +77,7 @@ func (t *matmul) quantiseRange(lo, hi int) {
 		row := t.x[r*t.xStride:][:t.w.in]
 		inverse, scale := int8Scale(int8s.fn.maxAbs(row))
 		q := t.rounded.q[r*depth:][:depth]
-		int8s.fn.quantise(q[:len(row)], row, inverse) // what is left meets weights of zero
+		int8s.fn.quantise(q[:len(row)], row, inverse) // the rest of q meets weights of zero
 		t.rounded.scale[r] = scale
 	}
 }
@@ -97,10 +97,10 @@ func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 	}
 }
 
-// goal returns the memory that results of panel p are for, row for row, and its
-// stride in bytes; or nil, if it is not so simple. Writing to it would wait for
-// memory. (Of floating-point products it is so small a part that fetching it does
-// more harm than good.)
+// goal returns the memory that rows of panel p will be written to, and its stride in
+// bytes. It returns nil if that is not one block of rows. Without prefetching, writing
+// waits for memory. (In floating-point products that wait is so small that prefetching
+// does more harm than good.)
 func (t *matmul) goal(p, first, rows int) (dst []byte, stride int) {
 	if t.places == nil {
 		return bytesOf(t.target(p, first, rows)), 4 * t.stride

@@ -33,9 +33,9 @@ func int8AVX512(tile tileInt8Func) int8Kernels {
 	}
 }
 
-// int8Near makes a tileInt8Func that takes near, which prefetches into the first-level
-// cache, as long as rows are few and so what it prefetches is little. Zen 5 gains
-// about 9 % at 3 to 8 rows; Zen 4, with less of that cache, lost.
+// int8Near returns a tileInt8Func that uses near, which prefetches into the first-level
+// cache, while rows are few and little is prefetched. Zen 5 is about 9 % faster at 3 to 8
+// rows. Zen 4, whose first-level cache is smaller, was slower.
 func int8Near(near, far tileInt8Func) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		if rows < manyRows {

@@ -41,15 +41,16 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 	return all
 }()
 
-// int8AMX returns the kernels of AVX-512, but for sums of many rows.
+// int8AMX returns the kernels of AVX-512, with the tile unit for sums of many rows.
 func int8AMX(few tileInt8Func) int8Kernels {
 	k := int8AVX512(tileInt8AMX(few))
 	k.group = 2 * amxRows
 	return k
 }
 
-// tileInt8AMX makes a tileInt8Func of few, to which it leaves k beyond a multiple of 64
-// and products of few rows: they wait for memory, and tiles made them slower.
+// tileInt8AMX returns a tileInt8Func that uses the tile unit. It leaves to few the k
+// beyond a multiple of 64, and products of few rows, which are bound by memory and were
+// slower in tiles.
 func tileInt8AMX(few tileInt8Func) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
@@ -74,12 +75,12 @@ func tileInt8AMX(few tileInt8Func) tileInt8Func {
 	}
 }
 
-// amxPeak does n rounds of what ceiling.go counts.
+// amxPeak does n of the rounds that ceiling.go counts.
 func amxPeak(n int) {
 	dotPeakAMX(&tileConfigs[2*amxRows].palette, &amxPeakData[0], n)
 }
 
-// amxPeakData is data without a pattern.
+// amxPeakData has no pattern: the unit is slower the more bits change.
 var amxPeakData = func() (data [4096]byte) {
 	x := uint32(1)
 	for i := range data {

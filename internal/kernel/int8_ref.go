@@ -12,8 +12,8 @@ type int8Kernels struct {
 	store    finishInt8Func
 	add      finishInt8Func
 
-	// group is how many of many rows tile sums best at a time. They are finished before
-	// the next, while their sums are in the first-level cache. 0 means all of a unit.
+	// group is how many rows tile should sum at a time when there are many: their sums
+	// are finished while they are in the first-level cache. 0 means all rows of a unit.
 	group int
 }
 
@@ -21,13 +21,13 @@ type int8Kernels struct {
 //
 //	for k := range n { acc[r·64+c] += int32(x[r·stride+k]) · int32(w[k/4·256+c·4+k%4]) }
 //
-// for every r < rows and c < 64; n and stride are multiples of four. What
-// next is about may be prefetched.
+// for every r < rows and c < 64; n and stride are multiples of four. next says what may
+// be prefetched.
 //
-// x is unsigned, since VPDPBUSD takes one factor of either kind: it is the rounded
-// value plus 128, which Matrix.offset, -128·Σw, takes back in the end. int32 sums
-// wrap, so only the final one has to fit. Nothing saturates: AVX2, whose
-// u8×s8 product would, widens both factors to 16 bits.
+// x is unsigned, since VPDPBUSD takes one unsigned and one signed factor. It holds the
+// rounded value plus 128; Matrix.offset, -128·Σw, cancels the 128 in the end. int32 sums
+// wrap, so only the final one has to fit. Nothing saturates: AVX2, whose u8×s8 product
+// would, widens both factors to 16 bits.
 type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, next hint)
 
 // A finishInt8Func writes finished sums. With
@@ -56,10 +56,10 @@ func maxAbsRef(x []float32) uint32 {
 	return m
 }
 
-// int8Scale returns how values of which the largest magnitude has bits m become
-// int8 and back: by which factor they are multiplied before rounding, and what
-// one is worth afterwards. If one is not finite, the scale is NaN. Values below
-// 2⁻¹⁰⁰, whose inverse is nearly out of range, become zero.
+// int8Scale returns the factor that values are multiplied by before they are rounded to
+// int8, and the scale of the result, given the bits m of the largest magnitude. If a
+// value is not finite, the scale is NaN. Values below 2⁻¹⁰⁰, whose inverse is nearly out
+// of range, become zero.
 func int8Scale(m uint32) (inverse, scale float32) {
 	switch v := math.Float32frombits(m); {
 	case v-v != 0:
@@ -71,8 +71,8 @@ func int8Scale(m uint32) (inverse, scale float32) {
 	}
 }
 
-// roundInt8 returns v·inverse rounded to an integer, ties to even: at most 127 in
-// magnitude, as v·(127/max) is off 127 by less than a half.
+// roundInt8 returns v·inverse rounded to an integer, ties to even. Its magnitude is at
+// most 127, since v·(127/max) exceeds 127 by less than a half.
 //
 // Adding 1.5·2²³ leaves no bits for a fraction and the integer in the lowest ones.
 func roundInt8(v, inverse float32) int32 {

@@ -1,15 +1,17 @@
 package kernel
 
-// What an architecture may have otherwise. Files with other values need a build
-// constraint of their own, and this one the opposite. No signature depends on them, and
-// no result: sums of integers are exact, and a column is a column wherever it lies.
+// Constants of layout that may differ between architectures. A file with other values
+// needs a build constraint of its own, and this file the opposite one. Neither signatures
+// nor results depend on them: sums of integers are exact, and the place of a column does
+// not change its sum.
 
-// int8Zero is what is added to activations and keys that are rounded to int8, and taken
-// off again by Matrix.offset and the like. VPDPBUSD of amd64 wants one factor unsigned.
-// SDOT of arm64 takes both as they are: 0.
+// int8Zero is added to activations and keys that are rounded to int8; Matrix.offset and
+// its like cancel it. VPDPBUSD of amd64 needs one unsigned factor. SDOT of arm64 takes
+// two signed ones: there it is 0.
 const int8Zero = 128
 
-// int8Signs turns eight int8 into what int8Zero makes of them, and back, by exclusive or.
+// int8Signs, by exclusive or, adds int8Zero to eight int8 at a time, and takes it off
+// again.
 const int8Signs = 0x0101010101010101 * int8Zero
 
 // bf16Column returns the place of column c in a panel of bf16: in each half, 0,

@@ -11,7 +11,7 @@ import (
 // An Epilogue says what MatMul does with a finished sum.
 type Epilogue int
 
-// With v the sum plus the bias (named apart from the functions Add and GELU):
+// v is the sum plus the bias. (The names must differ from the functions Add and GELU.)
 const (
 	Store     Epilogue = iota // dst = v
 	StoreAdd                  // dst += v, a residual connection
@@ -31,8 +31,8 @@ const (
 //	for k := range In { acc = fma(x[r·xStride+k], w[o][k], acc) }
 //	dst[r·Out+o] = acc + bias[o]
 //
-// With weights stored as I8, x is rounded to int8 as well, each row with its own
-// scale as [Pack] says of weights, the sum of the integers is exact, and
+// With int8 weights, x is rounded to int8 as well, each row with its own scale as [Pack]
+// says of weights, the sum of the integers is exact, and
 //
 //	dst[r·Out+o] = float32(acc)·(xScale[r]·wScale[o]) + bias[o]
 //
@@ -59,7 +59,7 @@ func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bi
 	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, stride: w.out})
 }
 
-// multiply runs a product, which has all that its caller gave.
+// multiply runs a product. call holds its arguments.
 func multiply(p *parallel.Pool, call matmul) {
 	if len(call.x) < (call.rows-1)*call.xStride+call.w.in || call.bias != nil && len(call.bias) < call.w.out {
 		panic("kernel: a slice of MatMul is too short")
@@ -96,18 +96,18 @@ type matmul struct {
 var matmuls = sync.Pool{New: func() any { return new(matmul) }}
 
 const (
-	// maxRows is the most rows of a unit, a multiple of six. The more, the rarer
-	// are weights loaded and widened; but the sums and what is used of x have to
-	// fit a second-level cache.
+	// maxRows is the maximum number of rows in a unit, a multiple of six. With more rows,
+	// weights are loaded and widened less often; but the sums and the part of x in use
+	// must fit a second-level cache.
 	maxRows = 192
 
-	// maxDepth is how many k of a panel go through at a time if many rows use
-	// them, and maxInt8Depth the same for int8: 64 and 96 KiB of weights.
+	// maxDepth is how many k of a panel are processed at a time for many rows, and
+	// maxInt8Depth the same for int8: 64 and 96 KiB of weights.
 	maxDepth     = 256
 	maxInt8Depth = 1536
 
-	// maxGroupedBytes is how much of x in int8 a unit uses again for each panel: half
-	// of the second-level cache of every processor with a tile unit.
+	// maxGroupedBytes limits the int8 activations that a unit reads again for each panel:
+	// half of the second-level cache of every processor with a tile unit.
 	maxGroupedBytes = 1 << 20
 )
 
@@ -189,7 +189,7 @@ func (t *matmul) target(p, first, rows int) []float32 {
 }
 
 // finish does the epilogue for the sums of panel p. Keys and values are finished in
-// pieces that stay in the first-level cache until they are where they belong.
+// pieces that stay in the first-level cache until they are stored.
 func (t *matmul) finish(s *scratch, p, first, rows int) {
 	if t.places == nil {
 		dst := t.target(p, first, rows)
@@ -204,8 +204,8 @@ func (t *matmul) finish(s *scratch, p, first, rows int) {
 	}
 }
 
-// fetch prefetches what the epilogue of panel p will touch. A few rows are summed as
-// fast as weights stream from memory, and would wait for these then.
+// fetch prefetches the memory that the epilogue of panel p accesses. A few rows are
+// summed as fast as weights arrive from memory, and the epilogue would have to wait.
 func (t *matmul) fetch(p, first, rows int) {
 	o := p * panel
 	if t.bias != nil {

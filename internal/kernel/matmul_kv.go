@@ -21,12 +21,12 @@ type Place struct {
 //	dst     [rows][Out-2·width], no part of x; nil if there is nothing for it
 //	places  [rows], in caches of the same heads and dim
 //
-// Numbers are rounded as [Keys.Set] rounds them, and written while they are in a
-// cache near by, which a product and Set after it would go through twice. No two
-// rows may have the same place.
+// Numbers are rounded as [Keys.Set] rounds them, and written while they are in a near
+// cache. A product followed by Set would read and write them in memory. No two rows may
+// have the same place.
 //
-// With weights in int8, x is rounded into keep, if that is not nil; if it was there
-// before, for the same x, it is taken as it is.
+// With int8 weights, x is rounded into keep, unless keep is nil. If keep already holds
+// the same x, it is used as it is.
 //
 // It panics if a slice is too short, or a place outside its caches.
 func MatMulKV(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
@@ -45,16 +45,15 @@ func MatMulKV(p *parallel.Pool, dst []float32, places []Place, x []float32, xStr
 	multiply(p, matmul{dst: dst, x: x, rows: len(places), xStride: xStride, w: w, bias: bias, places: places, stride: rest, rounded: keep})
 }
 
-// headsInPanels reports whether no panel of outputs has only a part of a head, which
-// could not be rounded to int8. With heads of 64, as all published models have, there
-// is one in each.
+// headsInPanels reports whether every panel of outputs consists of whole heads: a part of
+// a head cannot be rounded to int8. All published models have heads of 64, one per panel.
 func headsInPanels(rest, dim int) bool { return panel%dim == 0 && rest%dim == 0 }
 
-// outputs are for products that cannot go into caches at once.
+// outputs holds buffers for products that cannot be written to caches directly.
 var outputs = sync.Pool{New: func() any { return new([]float32) }}
 
-// multiplySet does what MatMulKV does where a product cannot go into the caches by
-// panels: it is finished first.
+// multiplySet does what MatMulKV does where a product cannot be written to the caches by
+// panels: it finishes the product first, and stores it then.
 func multiplySet(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
 	scratch := outputs.Get().(*[]float32)
 	defer outputs.Put(scratch)
@@ -69,8 +68,8 @@ func multiplySet(p *parallel.Pool, dst []float32, places []Place, x []float32, x
 	}
 }
 
-// checkPlaces panics if a place does not fit, or if there are fewer outputs than
-// keys and values have numbers: if the rest is negative.
+// checkPlaces panics if a place does not fit, or if rest is negative: there are fewer
+// outputs than numbers in keys and values.
 func checkPlaces(places []Place, rest int) {
 	first := places[0].K
 	for _, p := range places {
@@ -86,8 +85,8 @@ func checkPlaces(places []Place, rest int) {
 	}
 }
 
-// spread takes finished outputs of panel p for rows rows from first on, tile
-// [rows][64], to where they belong.
+// spread stores finished outputs of panel p, tile [rows][64], for rows rows from first
+// on.
 func (t *matmul) spread(tile []float32, p, first, rows int) {
 	for lo := 0; lo < rows; {
 		hi := lo + 1
@@ -102,7 +101,7 @@ func (t *matmul) spread(tile []float32, p, first, rows int) {
 // follows reports whether p is the position after q in the same caches.
 func (p Place) follows(q Place) bool { return p.K == q.K && p.V == q.V && p.Pos == q.Pos+1 }
 
-// spreadRun does as spread for rows that follow each other in their caches.
+// spreadRun is spread for rows at consecutive positions of the same caches.
 func (t *matmul) spreadRun(tile []float32, p, first, rows int) {
 	to := t.places[first]
 	dim, width := to.K.dim, to.K.heads*to.K.dim

@@ -10,8 +10,8 @@ import (
 	"verity/precision"
 )
 
-// TestMatMulKV compares with a product, and Set of what it gave: several caches,
-// places out of order, heads across panels, and outputs besides keys and values.
+// TestMatMulKV compares with a product followed by Set: several caches, places out of
+// order, heads across panels, and outputs besides keys and values.
 func TestMatMulKV(t *testing.T) {
 	forAllTiles(t, func(t *testing.T) {
 		pool := parallel.New(2)

@@ -18,14 +18,14 @@ type tileKernels struct {
 //
 //	for k := range n { acc[r·64+c] = fma(x[r·stride+k], w[k·64+c], acc[r·64+c]) }
 //
-// for every r < rows and c < 64. w is a panel, or some of its rows k, as packed.
-// What next is about may be prefetched.
+// for every r < rows and c < 64. w is a panel, or some of its rows k, as packed. next
+// says what may be prefetched.
 type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T, next hint)
 
 // A hint tells a tile what will be needed after it.
 type hint struct {
-	ahead int // how far behind w, in bytes, the weights after it lie
-	width int // how many bytes of them there are for each k, if not as in w
+	ahead int // bytes from w to the weights after it
+	width int // bytes of those weights for each k, if not as in w
 
 	dst    []byte // where results will be written, rows stride bytes apart, or nil
 	stride int

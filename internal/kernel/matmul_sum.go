@@ -2,25 +2,25 @@ package kernel
 
 import "unsafe"
 
-// manyRows is from how many rows on a panel is used so often that bringing its
-// weights from memory does not matter.
+// manyRows is the number of rows from which on a panel is used so often that the cost of
+// loading its weights from memory does not matter.
 const manyRows = 24
 
-// wideRows is from how many rows on half-precision weights are widened once, into a
-// scratch, instead of by each group of rows. Widening earlier costs up to a sixth at 24
-// rows, later up to a twentieth at 63 (docs/log/2026-11-21-drafting.md).
+// wideRows is the number of rows from which on half-precision weights are widened once,
+// into a scratch buffer, instead of by each group of rows. Widening earlier costs up to a
+// sixth at 24 rows, later up to a twentieth at 63 (docs/log/2026-11-21-drafting.md).
 const wideRows = 48
 
-// few is how many rows go through a panel together.
+// few is how many rows share one pass over a panel.
 const few = 6
 
-// blocks returns how many k of n to go through at a time, when those weights take
-// size bytes for each, and what to tell the kernel: how far ahead the next lie.
+// blocks returns how many of n steps along k to process at a time, if each has size bytes
+// of weights, and how many bytes ahead the kernel should prefetch.
 //
-// Few rows use each weight once, so it is all one block. Some rows go over it
-// twice or more, while the next block arrives in the second-level cache. If many
-// rows do, blocks may be larger, and sums are stored and taken up again less often.
-// some is the size of a block for some rows, in bytes, and many its k for many.
+// Few rows use each weight once, so all steps are one block. Some rows read a block twice
+// or more, while the next one arrives in the second-level cache. With many rows blocks
+// may be larger: sums are stored and loaded again less often. some is the size of a block
+// in bytes for some rows, many its number of steps for many.
 func blocks(rows, n, size, some, many int) (step, ahead int) {
 	switch {
 	case rows <= few || n == 0:
@@ -33,8 +33,8 @@ func blocks(rows, n, size, some, many int) (step, ahead int) {
 	return step, step * size
 }
 
-// What some rows go over at a time: little of a second-level cache, or of a
-// first-level one if products are so fast that the second is too slow for them.
+// The size of a block for some rows: a small part of a second-level cache, or of a
+// first-level one where products are too fast for the second level.
 const (
 	blockBytes     = 64 << 10
 	blockBytesInt8 = 8 << 10
@@ -49,8 +49,8 @@ func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
 	}
 }
 
-// sumHalf does as sum for weights of half precision, of which tile makes sums and
-// which widen converts.
+// sumHalf is sum for half-precision weights. tile sums them as they are; widen converts
+// them to float32 first.
 func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile tileFunc[uint16], widen func([]float32, []uint16)) {
 	step, ahead := blocks(rows, t.w.in, 2*panel, blockBytes, maxDepth)
 	for k := 0; k < t.w.in; k += step {
@@ -65,7 +65,7 @@ func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile til
 	}
 }
 
-// distance returns how many bytes behind a b lies, for a prefetch.
+// distance returns the number of bytes from a to b, for a prefetch.
 func distance[A, B any](a []A, b []B) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(a))))
 }

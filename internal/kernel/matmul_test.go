@@ -14,7 +14,7 @@ import (
 
 var floatTypes = []precision.Format{precision.F32, precision.F16, precision.BF16}
 
-// inFile is the type in which a file stores what has that format in memory.
+// inFile is the file type of each format.
 var inFile = map[precision.Format]tensor.DType{precision.F32: tensor.F32, precision.F16: tensor.F16, precision.BF16: tensor.BF16}
 
 // useTiles makes im what MatMul uses until the test ends.
@@ -171,7 +171,7 @@ func TestMatMulDeep(t *testing.T) {
 	})
 }
 
-// A row must not know its neighbours, and nobody the threads.
+// The bits of a row depend neither on its neighbours nor on the number of threads.
 func TestMatMulRowsAlone(t *testing.T) {
 	pools := []*parallel.Pool{nil}
 	for n := 1; n <= 3; n++ {

@@ -5,7 +5,7 @@ import "unsafe"
 // aligned returns n zero bytes that start on a 64-byte boundary, so that no
 // vector load crosses a cache line.
 func aligned(n int) []byte {
-	buf := make([]byte, n+63) // fresh pages are not there before they are written to
+	buf := make([]byte, n+63) // fresh pages take no memory until they are written to
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & 63
 	buf = buf[skip : skip+n : skip+n]
 	preferHugePages(buf)

@@ -2,10 +2,10 @@ package kernel
 
 import "slices"
 
-// Implementations returns the names of those that matrix products can use on
-// this machine, the one in use first and "ref", plain Go, last. What
-// VERITY_DISABLE lists is left out. "amx" stands for AVX-512 with int8 products by
-// the tile unit.
+// Implementations returns the names of the implementations of matrix products that this
+// machine can run: the one in use first, and "ref", plain Go, last. Those that
+// VERITY_DISABLE lists are left out. "amx" stands for AVX-512 with the tile unit for int8
+// products.
 func Implementations() []string {
 	var names []string
 	if int8s.name == "amx" {

@@ -2,8 +2,8 @@
 
 package kernel
 
-// Without assembly "ref" alone is left. A new architecture has a file with functions
-// and variables of these names, and is taken out of the constraint above.
+// Without assembly only "ref" is left. A new architecture adds a file that declares these
+// names, and is excluded by the constraint above.
 
 func tileArch() []impl[tileKernels]             { return nil }
 func int8Arch() []impl[int8Kernels]             { return nil }

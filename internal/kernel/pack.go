@@ -15,25 +15,24 @@ const panel = 64
 
 // A Matrix is a weight matrix [Out][In], immutable, packed for MatMul.
 //
-// Outputs are grouped in panels of 64, the last one filled up with zeros. F32
-// and F16 lie as [panel][k][64]. BF16 is the same, but within each half of a
-// panel columns c and c+16 are neighbours, so that one 32-bit lane holds both
-// and is widened by a shift or a mask. I8 lies as [panel][k/4][64][4], the four
-// factors of one VPDPBUSD lane together; k is filled up with zeros. The weight
-// is scale[o] times the int8.
+// Outputs are grouped in panels of 64, the last one padded with zeros. F32 and F16 lie as
+// [panel][k][64]. BF16 is the same, but within each half of a panel columns c and c+16
+// are neighbours, so that one 32-bit lane holds both and is widened by a shift or a mask.
+// Int8 lies as [panel][k/4][64][4], the four factors of one VPDPBUSD lane together; k is
+// padded with zeros. The weight is scale[o] times the int8.
 type Matrix struct {
 	out, in int
 	store   precision.Format
 	data    []byte // aligned to 64 bytes
 
-	// For I8, filled up to full panels:
+	// For int8, padded to full panels:
 	scale  []float32
 	offset []int32 // -128·Σ_k w[o][k], for activations that have 128 added
 
 	// For formats with groups, of each group of each panel:
 	few    *fewBitsForm
 	scales []byte // [64], as binary16 or as an exponent
-	zeros  []byte // [64], what is added to a code; of Int4Z
+	zeros  []byte // [64], added to the codes of a column; only of Int4Z
 }
 
 // Out returns the number of outputs, the rows of the matrix as checkpoints have it.
@@ -91,7 +90,7 @@ func (m *Matrix) size() int {
 	return 0
 }
 
-// FormatOf returns the format that holds what a file stores as d, and changes nothing.
+// FormatOf returns the format that holds numbers of the file type d without any change.
 func FormatOf(d tensor.DType) precision.Format {
 	switch d {
 	case tensor.F32:
@@ -104,8 +103,8 @@ func FormatOf(d tensor.DType) precision.Format {
 	return precision.Auto // integers need a scale
 }
 
-// depth returns the length of a panel along k: In, but for I8 a multiple of four, and
-// with groups one of whole groups.
+// depth returns the length of a panel along k: In, padded to a multiple of four for int8,
+// or to whole groups.
 func (m *Matrix) depth() int {
 	if m.few != nil {
 		return m.groups() * groupSize
@@ -119,7 +118,7 @@ func (m *Matrix) depth() int {
 // panels returns the number of panels.
 func (m *Matrix) panels() int { return (m.out + panel - 1) / panel }
 
-// place returns where weight [o][0] lies, in elements.
+// place returns the index of weight [o][0] in the data.
 func (m *Matrix) place(o int) int {
 	c := o % panel
 	switch m.store {
@@ -134,13 +133,13 @@ func (m *Matrix) place(o int) int {
 // Pack packs ws, stacked along their outputs, as a Matrix whose weights are
 // stored as store. Each of ws is [out][in], f32, f16 or bf16, with the same in.
 //
-// F32, F16 and BF16 are rounded to nearest even where they are narrower than the
-// source. I8 is symmetric with a scale per output: with m the largest magnitude
-// of the row, the weight is m/127 times round(w·(127/m)), ties to even; a row
-// whose m is below 2⁻¹⁰⁰ is zero.
+// F32, F16 and BF16 are rounded to nearest even where they are narrower than the source.
+// Int8 is symmetric with a scale per output: with m the largest magnitude of the row, the
+// weight is m/127 times round(w·(127/m)), ties to even; a row whose m is below 2⁻¹⁰⁰ is
+// zero.
 //
-// It is an error if a finite weight is too large for store, or if any is not
-// finite and store is I8.
+// It is an error if a finite weight is too large for store, or if any is not finite and
+// store is Int8.
 func Pack(store precision.Format, ws ...tensor.Tensor) (*Matrix, error) {
 	if len(ws) == 0 {
 		return nil, errors.New("kernel: nothing to pack")
@@ -193,7 +192,7 @@ func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
 	return m, nil
 }
 
-// packable tells what is wrong with w as a matrix of weights.
+// packable returns an error if w cannot be packed as a matrix of weights.
 func packable(w tensor.Tensor) error {
 	switch {
 	case len(w.Shape) != 2:

@@ -12,11 +12,11 @@ import (
 	"verity/precision"
 )
 
-// Fill rounds the rows of w, [rows][In] in f32, f16 or bf16, into outputs first,
-// first+1, … of m, on all threads of p. It is an error if w has another width or
-// more rows than there are outputs, or a weight that the format of m cannot
-// represent, see Pack; m is then of no use. Fills of other outputs may run at the same
-// time; nothing may use m before they have ended.
+// Fill rounds the rows of w, [rows][In] in f32, f16 or bf16, into outputs first, first+1,
+// … of m, on all threads of p. It is an error if w has another width or more rows than
+// there are outputs, or a weight that the format of m cannot represent, see Pack; m must
+// not be used after an error. Fills of other outputs may run at the same time; nothing
+// may use m before they have ended.
 func (m *Matrix) Fill(p *parallel.Pool, first int, w tensor.Tensor) error {
 	if err := packable(w); err != nil {
 		return err
@@ -45,18 +45,16 @@ func (m *Matrix) Fill(p *parallel.Pool, first int, w tensor.Tensor) error {
 	return failed
 }
 
-// turnBytes is how much of a row is packed at a time: a block of all columns of
-// a panel, and the place it goes to, fit a first-level cache together.
+// turnBytes is how many bytes of a row are packed at a time: a block of all columns of a
+// panel and its destination fit a first-level cache together.
 const turnBytes = 256
 
-// littleEndian tells whether this machine has elements as files have them.
+// littleEndian reports whether the byte order of this machine is that of files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// A packer packs rows into one panel at a time. It holds no more than some rows
-// in another type than they come in.
-//
-// First rows hold elements as the matrix stores them, one column each; then
-// blocks of them are turned, so that columns lie side by side.
+// A packer packs rows into one panel at a time. It converts a few rows to the format of
+// the matrix, one column each, and then transposes blocks of them, so that columns lie
+// side by side. Only the converted rows take memory of their own.
 type packer struct {
 	rows   [panel][]byte
 	staged []byte
@@ -91,7 +89,7 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 	return nil
 }
 
-// stage sets rows to elements k … k+count-1 of the rows of w, in the type of m.
+// stage sets rows to elements k … k+count-1 of the rows of w, in the format of m.
 func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	n, size := w.Shape[0], m.size()
 	if littleEndian && FormatOf(w.DType) == m.store { // nothing to convert
@@ -128,8 +126,8 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	return nil
 }
 
-// round sets rows to the rows of w rounded to int8, 128 added and filled up with
-// zeros, and the scales and offsets of m.
+// round sets rows to the rows of w rounded to int8, plus 128, padded with zeros. It also
+// sets the scales and offsets of m.
 func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 	depth := m.depth()
 	f.staged, f.wide = resize(f.staged, panel*depth), resize(f.wide, m.in)
@@ -150,8 +148,8 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 	return nil
 }
 
-// checkRange returns an error if a finite weight of output o is limit or more in
-// magnitude: it has become infinite.
+// checkRange returns an error if a finite weight of output o has a magnitude of limit or
+// more: it has been rounded to infinity.
 func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 	if int8s.fn.maxAbs(row) < math.Float32bits(limit) {
 		return nil
@@ -183,7 +181,7 @@ func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 	}
 }
 
-// words turns rows of elements of four bytes. What flip has is inverted.
+// words transposes rows of four-byte elements, and inverts the bits that are set in flip.
 func (f *packer) words(to []byte, c, n, count int, flip uint64) {
 	const size, low = 4, 1<<32 - 1
 	le := binary.LittleEndian
@@ -213,7 +211,7 @@ func (f *packer) words(to []byte, c, n, count int, flip uint64) {
 	}
 }
 
-// halves turns rows of elements of two bytes. place tells where a column lies.
+// halves transposes rows of two-byte elements. place returns the place of a column.
 func (f *packer) halves(to []byte, place func(int) int, c, n, count int) {
 	const size = 2
 	even := 0 // how many elements are turned four by four

@@ -12,8 +12,8 @@ const hugePage = 2 << 20
 // preferHugePages asks for large pages for b. Weights are read front to back for
 // every token: with small pages the hardware stops reading ahead each 4 KiB.
 //
-// The range is rounded outward. What else lies in those pages belongs to the Go
-// heap, too, and it does not hurt there.
+// The range is rounded outward. The rest of those pages is Go heap, too, where large
+// pages do no harm.
 func preferHugePages(b []byte) {
 	if len(b) < hugePage/2 {
 		return

@@ -63,7 +63,8 @@ func exp(x, low float32) float32 {
 var logPoly = [8]float32{-0x1.38c974p-4, 0x1.055eaep-3, -0x1.0d8246p-3, 0x1.22d93p-3,
 	-0x1.54728ap-3, 0x1.99a01cp-3, -0x1.000226p-2, 0x1.555554p-2}
 
-// Log returns the natural logarithm of x, off by at most 1 ulp. Log(±0) is -Inf, Log(+Inf) is +Inf; of a negative number or NaN it is NaN.
+// Log returns the natural logarithm of x, off by at most 1 ulp. Log(±0) is -Inf,
+// Log(+Inf) is +Inf; of a negative number or NaN it is NaN.
 //
 // With x = 2ᵉ·(1+f) and 1+f in √½ … √2, exactly, and every line rounded once:
 //

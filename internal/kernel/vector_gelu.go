@@ -8,17 +8,17 @@ import "math"
 var geluPoly = [10]float32{0x1.bdbc2p-6, -0x1.7ce0a8p-4, 0x1.56e5d6p-4, 0x1.318a3p-7, 0x1.fcfae2p-5,
 	-0x1.4518c2p-3, -0x1.25dc7ep-2, 0x1.0d9b9cp+0, -0x1.32633ap+0, 0.5}
 
-// geluMax is from where on the tail of the normal distribution, e^(-t²/2)·G(t), counts
-// as 0: it would soon be no normal number. Each vector with such a number in it takes a
-// processor a hundred cycles, here and where the result is used, and where Whisper's
-// layers are off, many activations lie there.
+// geluMax is the t from which on the tail of the normal distribution, e^(-t²/2)·G(t),
+// counts as 0: soon after, it would be subnormal. A vector with a subnormal number takes
+// a processor a hundred cycles, here and where the result is used, and many activations
+// of Whisper lie there.
 const geluMax = 12.9375
 
-// GELU replaces every x by x·Φ(x) = x·½(1 + erf(x/√2)), Φ being the distribution
-// function of the normal distribution. It is off by at most 3 ulp for x ≥ -1, 10
-// for x ≥ -5, and 32 below that, where results are tiny. From -12.9375 on, where they
-// are below 2e-37, they are -0. The sign of zero is kept. GELU(+Inf) is +Inf; of
-// -Inf and NaN it is NaN, as ½x(1+erf) is in floating point.
+// GELU replaces every x by x·Φ(x) = x·½(1 + erf(x/√2)), Φ being the distribution function
+// of the normal distribution. It is off by at most 3 ulp for x ≥ -1, 10 for x ≥ -5, and
+// 32 below that, where results are tiny. For x ≤ -12.9375, where they are closer to 0
+// than 2e-37, they are -0. The sign of zero is kept. GELU(+Inf) is +Inf; of -Inf and NaN
+// it is NaN, as ½x(1+erf) is in floating point.
 //
 // The upper tail is Q(t) = 1-Φ(t) = e^(-t²/2)·G(t) with a smooth G. With
 // t = |x|, every line rounded once, and exp the function of [Exp] whose second

@@ -15,13 +15,13 @@ type Linear struct {
 	Watch Watch
 }
 
-// A Watch shows the inputs of a product to whoever calibrates: model.Checkpoint.Watch.
+// A Watch passes the inputs of a product to the calibration: model.Checkpoint.Watch.
 type Watch struct {
 	names []string // of the weights
 	see   func(names []string, x []float32, rows, stride int)
 }
 
-// Input shows rows inputs that lie stride elements apart.
+// Input passes on rows inputs that lie stride elements apart.
 func (w Watch) Input(x []float32, rows, stride int) {
 	if w.see != nil {
 		w.see(w.names, x, rows, stride)
@@ -41,7 +41,7 @@ func (l Linear) ApplyKV(p *parallel.Pool, dst []float32, places []kernel.Place, 
 	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
 }
 
-// Bytes returns what the weights take in memory.
+// Bytes returns the size of the weights in memory.
 func (l Linear) Bytes() int64 { return l.W.Bytes() + 4*int64(len(l.Bias)) }
 
 // A Norm is a layer normalisation over one row.
@@ -50,14 +50,14 @@ type Norm struct{ Gain, Bias []float32 }
 // Apply normalises rows rows of x into dst, which may be x.
 func (n Norm) Apply(p *parallel.Pool, dst, x []float32, rows int) {
 	w := len(n.Gain)
-	if rows < 16 { // a fork costs more than the rows
+	if rows < 16 { // starting a job costs more than the rows
 		n.rows(dst, x, 0, rows, w)
 		return
 	}
 	p.For(rows, 8, func(lo, hi int) { n.rows(dst, x, lo, hi, w) })
 }
 
-// Bytes returns what the weights take in memory.
+// Bytes returns the size of the weights in memory.
 func (n Norm) Bytes() int64 { return 4 * int64(len(n.Gain)+len(n.Bias)) }
 
 func (n Norm) rows(dst, x []float32, lo, hi, w int) {

@@ -14,14 +14,13 @@ import (
 	"verity/precision"
 )
 
-// A Loader reads layers from a checkpoint. Its methods return them with nothing in
-// them yet, and keep the first error, so that a network is described in one run of
-// plain statements; Read then fills all of it.
+// A Loader reads layers from a checkpoint. Its methods return empty layers and keep the
+// first error, so that a network is described by a list of plain statements. Read then
+// fills all layers.
 //
-// A disk is fastest when it is read from front to back and never waits, and memory
-// is short when a model is large: so Read goes by the order of the files, asks for
-// what comes next while all threads pack what is there, and gives back each piece
-// of the files when it has been packed.
+// A disk is fastest when it is read in order and without pauses, and a large model leaves
+// little memory. So Read follows the order of the files, requests the next weights while
+// all threads pack those at hand, and releases each piece of a file once it is packed.
 type Loader struct {
 	from      *model.Checkpoint
 	precision precision.Precision
@@ -39,8 +38,8 @@ type job struct {
 }
 
 const (
-	aheadBytes = 64 << 20 // asked for before it is needed: some 30 ms of a fast disk
-	pieceBytes = 8 << 20  // packed before it is given back
+	aheadBytes = 64 << 20 // requested before it is needed: some 30 ms of a fast disk
+	pieceBytes = 8 << 20  // packed before it is released
 )
 
 // NewLoader returns a loader that holds matrices in the format of the weights of held,
@@ -58,8 +57,8 @@ func places(c *model.Checkpoint) map[string]int {
 	return at
 }
 
-// Read fills all layers. It returns the first error met, or that of the
-// checkpoint's context; then no layer is of use.
+// Read fills all layers. It returns the first error met, or that of the checkpoint's
+// context; the layers must not be used then.
 func (l *Loader) Read() error {
 	slices.SortStableFunc(l.jobs, func(a, b job) int { return cmp.Compare(l.place[a.name], l.place[b.name]) })
 	if l.err == nil {
@@ -86,13 +85,13 @@ func inOrder(c *model.Checkpoint, jobs []job) error {
 	return nil
 }
 
-// A readAhead is what has been asked for of the files and has not been read.
+// A readAhead counts what has been requested of the files and not been read yet.
 type readAhead struct {
 	bytes int
 	count int // of jobs
 }
 
-// advance asks for more weights of jobs, which are to be done next.
+// advance requests more of the weights of jobs, which are to be done next.
 func (r *readAhead) advance(jobs []job) {
 	for r.count < len(jobs) && (r.count == 0 || r.bytes < aheadBytes) {
 		jobs[r.count].from.Ahead()
@@ -106,7 +105,7 @@ func (r *readAhead) done(j job) {
 	r.count--
 }
 
-// add says what to do with a weight, checked against its shape.
+// add queues a job for a weight, whose shape it checks.
 func (l *Loader) add(name string, do func(model.Weight) error, shape ...int) {
 	if l.err != nil {
 		return
@@ -187,7 +186,7 @@ func (l *Loader) Linear(out, in int, names ...string) Linear {
 	return Linear{W: l.Matrix(out, in, weights...), Bias: bias, Watch: l.Watch(weights...)}
 }
 
-// Watch returns what shows the inputs of a product with the named weights.
+// Watch returns the Watch of a product with the named weights.
 func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch} }
 
 // Conv reads a convolution of the given width over time as a matrix product
@@ -225,8 +224,8 @@ const (
 	untiedHead = "proj_out.weight"
 )
 
-// format returns what the matrix of that name is held in. In a checkpoint that is
-// quantised to the format asked for, that is what the file has it in.
+// format returns the format that the named matrix is held in. If the checkpoint is
+// quantised to the requested format, that is the format of the file.
 func (l *Loader) format(name string) precision.Format {
 	f := l.precision.Weights
 	if name == embedding || name == untiedHead {
@@ -242,8 +241,9 @@ func (l *Loader) format(name string) precision.Format {
 	return l.floatFormat(name)
 }
 
-// floatFormat returns what a convolution of that name is held in. Beside weights in few
-// bits it stays as it is: it is a hundredth of the work, and all that follows hears it.
+// floatFormat returns the format that the named convolution is held in. With few-bit
+// weights it keeps that of the file: it is a hundredth of the work, and its error reaches
+// all layers.
 func (l *Loader) floatFormat(name string) precision.Format {
 	if !l.precision.Weights.Grouped() {
 		return l.precision.Weights
@@ -254,7 +254,7 @@ func (l *Loader) floatFormat(name string) precision.Format {
 	return precision.F32
 }
 
-// matrix returns one to be filled.
+// matrix returns an empty matrix.
 func (l *Loader) matrix(f precision.Format, out, in int) *kernel.Matrix {
 	if l.err != nil {
 		return nil
@@ -264,8 +264,8 @@ func (l *Loader) matrix(f precision.Format, out, in int) *kernel.Matrix {
 	return m
 }
 
-// fill packs rows lo … hi-1 of w, of that name, into outputs of m from first on,
-// and gives back what it has read.
+// fill packs rows lo … hi-1 of w, of that name, into outputs of m from first on, and
+// releases what it has read.
 func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, lo, hi int) error {
 	row := max(1, w.Shape[1]*w.DType.Size())
 	step := max(64, pieceBytes/row&^63)
@@ -282,7 +282,7 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, 
 	return nil
 }
 
-// fillRows packs rows lo … hi-1 of w. Codes in the format of m are taken as they are.
+// fillRows packs rows lo … hi-1 of w. Codes in the format of m are copied as they are.
 func (l *Loader) fillRows(m *kernel.Matrix, first int, w model.Weight, lo, hi int) error {
 	if w.Packed == nil || w.Packed.Format.String() != m.Format().String() {
 		return m.Fill(l.pool, first, w.Rows(lo, hi))
@@ -290,7 +290,7 @@ func (l *Loader) fillRows(m *kernel.Matrix, first int, w model.Weight, lo, hi in
 	return m.FillPacked(l.pool, first, w.Packed, lo, hi)
 }
 
-// wrap says of an error which checkpoint it is about.
+// wrap adds the name of the checkpoint to an error.
 func (l *Loader) wrap(err error) error {
 	if err == nil {
 		return nil
@@ -298,12 +298,11 @@ func (l *Loader) wrap(err error) error {
 	return fmt.Errorf("%s: %w", l.from.Name, err)
 }
 
-// Resolve returns what matrices of c are held and computed in: p, with nothing
-// automatic. Weights left to it become f16 if every matrix survives the round trip
-// exactly, else the format of the file, so that nothing is lost unasked; weights in few
-// bits stay in theirs. A float32
-// file is read through for that, on all threads of pool, as far as the first weight
-// that is no binary16.
+// Resolve returns the precision that matrices of c are held and computed in: p, with
+// every automatic format decided. Automatic weights become f16 if every matrix survives
+// the round trip exactly. Otherwise they keep the format of the file, so that nothing is
+// lost unasked; few-bit weights always do. For that, a float32 file is read on all
+// threads of pool, up to the first weight that is not a binary16.
 func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
 	if p.Weights == precision.Auto {
 		var err error
@@ -315,9 +314,9 @@ func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (p
 	return p, p.Check()
 }
 
-// exact returns the narrowest float format that holds every matrix of c exactly. Of
-// a file that is quantised to integers times a float it returns f16: finer than what
-// the file has kept of the weights, though not the same bits.
+// exact returns the narrowest float format that holds every matrix of c exactly. For a
+// file that is quantised to integers times a float it returns f16: finer than the steps
+// of the file, though not the same bits.
 func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 	if f, err := precision.ParseFormat(c.Quantized()); err == nil && f.Grouped() {
 		return f, nil

@@ -97,8 +97,8 @@ func tileFlat() {
 	end()
 }
 
-// peak generates what PeakVNNI counts: products of tiles that stay where they are. They
-// hold data, since the unit is slower the more bits change.
+// peak generates the loop that PeakVNNI times: products of tiles that stay in registers.
+// The tiles hold data, since the unit is slower the more bits change.
 func peak() {
 	TEXT("dotPeakAMX", NOSPLIT, "func(config, data *byte, n int)")
 	Pragma("noescape")

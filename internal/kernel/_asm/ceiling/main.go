@@ -1,5 +1,5 @@
-// Command ceiling writes ../ceiling_amd64.s: loops that do nothing but what the
-// kernels are made of, to measure how fast this machine can do that at all.
+// Command ceiling writes ../ceiling_amd64.s: loops of only the instructions that kernels
+// are made of, to measure the maximum rate of a machine.
 package main
 
 import (

@@ -20,8 +20,8 @@ func avx2() {
 	finish256("addSums")
 }
 
-// vectors256 is how many vectors of 8 columns go through the k together: with the
-// sums of more, 16 registers would not do.
+// vectors256 is how many vectors of 8 columns are summed at a time. The sums of more
+// would not fit 16 registers.
 func vectors256(rows int) int { return []int{8, 4, 4, 2, 2, 2}[rows-1] }
 
 // tile256 generates a tile that goes through the columns in slices, each over all k.
@@ -79,8 +79,8 @@ func slice256(a args, w width, rows int, lanes []lane, first bool) {
 	}
 }
 
-// step256 generates the products of k+u: whichever is less, the rows' factors or
-// the vectors of weights, is kept in registers.
+// step256 generates the products of step k+u. It keeps in registers what is fewer: the
+// factors of the rows, or the vectors of weights.
 func step256(a args, w width, rows int, lanes []lane, acc []reg.VecVirtual, u int) {
 	at := Mem{Base: a.w, Disp: u * panel * w.size}
 	if rows <= 3 {

@@ -1,6 +1,6 @@
-// Command matmul writes the kernels that add products to the running sums of one
-// panel of a packed matrix, and those around them: with -kernels avx512 or avx2
-// those of floating point, with int8 those of int8 products.
+// Command matmul writes the kernels that add products to the running sums of one panel of
+// a packed matrix, and the conversions and epilogues around them: with -kernels avx512 or
+// avx2 those of floating point, with int8 those of int8 products.
 package main
 
 import (

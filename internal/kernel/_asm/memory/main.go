@@ -1,5 +1,5 @@
-// Command memory writes what moves bytes and computes nothing: with -kernels fetch
-// prefetching, with pack the widening of half precision.
+// Command memory writes functions that move bytes and compute nothing: with -kernels
+// fetch prefetching, with pack the widening of half precision.
 package main
 
 import (

@@ -22,8 +22,8 @@ func int8s(g *gen) {
 	quads(g)
 }
 
-// scoreAhead is how far ahead keys are prefetched: what an int8 matrix of few rows wants
-// too. Processors do not follow a stream across pages, and a panel is one.
+// scoreAhead is how far ahead keys are prefetched, as for an int8 matrix of few rows.
+// Hardware prefetchers do not cross pages, and a panel is one page.
 const scoreAhead = 8 << 10
 
 // A score is one function: scores of so many rows with panels of 64 keys.
@@ -287,8 +287,8 @@ func weights(g *gen) {
 	g.retFloat(g.fold(sum, g.VADDPS))
 }
 
-// weights4 does the first pass of weights while 64 elements are left, four vectors side
-// by side: one after the other, most of what the processor looks ahead at waits for the
+// weights4 does the first pass of weights while 64 elements are left, four vectors at a
+// time. One at a time, most instructions in the processor's window would wait for the
 // step before.
 func (g *gen) weights4(n, x, scale reg.GPVirtual, max, low, sum, most reg.VecVirtual) {
 	var v [4]reg.VecVirtual

@@ -1,9 +1,9 @@
 // This program writes the assembly of the vector functions and of attention.
 // Run it with go generate in package kernel.
 //
-// What each function computes is defined by its namesake ending in Ref, in plain
-// Go, in vector*.go, frame.go, attend_tile.go and attend_int8_ref.go. The instructions here follow those lines
-// one by one; only the order of independent ones is free.
+// What each function computes is defined by its namesake ending in Ref, in plain Go, in
+// vector*.go, frame.go, attend_tile.go and attend_int8_ref.go. The instructions here
+// follow those lines one by one; only the order of independent ones is free.
 package main
 
 import (

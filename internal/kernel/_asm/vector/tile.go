@@ -199,9 +199,9 @@ func (t *tile) chains(bStride reg.GPVirtual) {
 	t.Label("store")
 }
 
-// prefetch asks for what the chains need 128 steps later, for b 64 columns wide:
-// going along b in narrow pieces skips every other cache line, which no hardware
-// foresees. The other tiles are better off without.
+// prefetch asks for what the chains need 128 steps later, for b 64 columns wide: reading
+// b in narrow pieces skips every other cache line, which hardware prefetchers do not
+// predict. Other tiles are faster without.
 func (t *tile) prefetch() {
 	if t.half && t.pieces > 1 {
 		t.PREFETCHT1(operand.Mem{Base: t.b, Disp: 128 * 128})

@@ -146,7 +146,7 @@ func expSum(g *gen, store bool) {
 	g.retFloat(g.fold(sum, g.VADDPS))
 }
 
-// atLeast chooses the lanes of v from a limit on, NaN not among them: by K3, or by the
+// atLeast selects the lanes of v that are at least limit (NaN is not): in K3, or in the
 // masks that it returns.
 func (g *gen) atLeast(limit reg.VecVirtual, v vec) (masks vec) {
 	const orderedGE = 0x1d
@@ -161,7 +161,7 @@ func (g *gen) atLeast(limit reg.VecVirtual, v vec) (masks vec) {
 	return masks
 }
 
-// blank sets the lanes of v to zero that atLeast chose.
+// blank sets the lanes of v that atLeast selected to zero.
 func (g *gen) blank(v, masks vec) {
 	for i := range v {
 		if g.wide {
@@ -176,8 +176,8 @@ func gelu(g *gen) {
 	g.function("vecGelu", "func(x []float32)", "is geluRef.")
 	p, n := g.slice("x"), g.length("x")
 	limit := g.loadConst(geluMax)[0]
-	// The table of constants lies at a multiple of 32 bytes: half of the time each
-	// would be loaded from two cache lines.
+	// The table of constants is aligned to 32 bytes: half of the loads from it would
+	// cross a cache line.
 	g.keep(3, -0.5, log2e, roundShift, -ln2Hi, -ln2Lo, 1)
 	g.keep(geluPoly...)
 	g.keep(expPoly...)
