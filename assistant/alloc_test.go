@@ -8,8 +8,8 @@ import (
 	"verity/precision"
 )
 
-// TestAssistedAllocates: rounds in which an int8 assistant drafts for a wider target,
-// by way of a batch as transcribing does it, allocate nothing in the steady state.
+// TestAssistedAllocates checks that rounds in which an int8 assistant drafts for a wider
+// target, in a batch as in transcribing, allocate nothing in the steady state.
 func TestAssistedAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates, and empties pools at random")
@@ -38,7 +38,7 @@ func TestAssistedAllocates(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range 10 { // buffers are made, and the list of choices has room for a while
+		for range 10 { // buffers are made, and the list of choices grows
 			round()
 		}
 		if n := testing.AllocsPerRun(40, round); n >= 1 {

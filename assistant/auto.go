@@ -18,8 +18,8 @@ const (
 	margin  = 1.05  // a drafting length must be faster than plain decoding by this factor
 	ahead   = 1.03  // and faster than another drafting length by this one
 	explore = 0.005 // share of the time that trials may lose
-	hiccup  = 2     // the most that a round counts, over what was expected
-	doubt   = 0.4   // a draft stops behind a token that the assistant finds less probable
+	hiccup  = 2     // a round counts at most this many times its expected duration
+	doubt   = 0.4   // a draft stops after a token that the assistant finds less probable
 )
 
 // An Auto chooses the draft length of all streams that decode together. It is a
@@ -37,13 +37,13 @@ const (
 //   - the window, tokens in one.
 //
 // A length in use is measured all the time, any other one by trials: for one epoch all
-// streams use it. Trials may lose half a percent of the time. The first round times
-// follow from Cost.
+// streams use it. Trials may lose half a percent of the time. First guesses of round
+// times follow from Cost.
 //
-// The zero value is ready. Each stream takes a policy of its own by Policy.
+// The zero value is ready. Each stream gets a policy of its own from Policy.
 type Auto struct {
-	// Cost is what a draft step reads over what a step of the target reads, a first
-	// guess of how their times compare. 0 means that drafts are free.
+	// Cost is the bytes that a draft step reads over those of a target step, a first
+	// guess of the ratio of their times. 0 means that drafts are free.
 	Cost float64
 
 	mu       sync.Mutex
@@ -58,9 +58,8 @@ type Auto struct {
 
 const lastLength = 8
 
-// A group is what is known for about the same number of streams. Round times are in
-// units of pace: the machine may become slower or faster as a whole, and then only
-// pace changes.
+// A group holds the measurements for about the same number of streams. Round times are in
+// units of pace: if the whole machine becomes slower or faster, only pace changes.
 type group struct {
 	arms   [len(lengths)]arm
 	use    int     // index of the length in use
@@ -70,14 +69,14 @@ type group struct {
 	rounds int     // of all streams, since the last decision
 	epochs int     // since the last trial
 	clock  float64 // seconds of all rounds, of one stream
-	lost   float64 // seconds by trials, of one stream
+	lost   float64 // seconds lost by trials, of one stream
 	price  float64 // seconds a token of the length in use, when the trial began
 }
 
 // An arm is one draft length of a group.
 type arm struct {
 	level  float64 // round time, in units of pace; plain decoding begins at 1
-	n      float64 // rounds behind it; 0 for a guess
+	n      float64 // rounds measured; 0 for a guess
 	trials int
 }
 
@@ -89,8 +88,8 @@ func NewAuto(target *decoder.Decoder, a Assistant) *Auto {
 // Policy returns a policy for one sequence at a time.
 func (a *Auto) Policy() Policy { return &autoStream{a: a} }
 
-// Try makes the next rounds draft whatever that costs, until something was drafted, so
-// that there is something to compare.
+// Try makes the next rounds draft at any cost, until something was drafted, so that there
+// is something to compare.
 func (a *Auto) Try() {
 	a.mu.Lock()
 	a.owed = true
@@ -116,16 +115,16 @@ func (a *Auto) group() *group {
 	return g
 }
 
-// guess returns the round time of drafts of n tokens of k streams over that of plain
-// decoding: a pass reads the weights once, computes a little for each row, and more
-// from where arithmetic takes longer than reading.
+// guess returns the estimated round time with drafts of n tokens and k streams, relative
+// to plain decoding: a pass reads the weights once, computes a little for each row, and
+// more from where arithmetic takes longer than reading.
 func guess(n, k int, cost float64) float64 {
 	pass := func(rows int) float64 { return 1 + 0.03*float64(rows-1) + 0.05*float64(max(0, rows-8)) }
 	return float64(n)*cost + pass(k*(n+1))/pass(k)
 }
 
-// cost returns the expected seconds a token of a length; in units while there is no
-// pace yet. a.mu is held.
+// cost returns the expected seconds per token of a length, or units per token while there
+// is no pace yet. a.mu is held.
 func (a *Auto) cost(g *group, i int) float64 {
 	if g.pace.n == 0 {
 		return g.level(i) / a.yield(lengths[i])
@@ -137,9 +136,9 @@ func (a *Auto) cost(g *group, i int) float64 {
 	return c
 }
 
-// level returns the round time of a length in units of pace. One that was never used
-// differs from the nearest that was by its draft steps; what more or fewer rows cost in
-// the verify pass shows when it is used.
+// level returns the round time of a length in units of pace. A length never used is taken
+// to differ from the nearest used one by its draft steps alone; the cost of its rows in
+// the verify pass is measured once it is used.
 func (g *group) level(i int) float64 {
 	near := -1
 	for j, x := range g.arms {
@@ -155,10 +154,10 @@ func (g *group) level(i int) float64 {
 
 func abs(n int) int { return max(n, -n) }
 
-// charge returns what opening windows takes, in seconds a token. Streams wait for each
+// charge returns the time of opening windows, in seconds per token. Streams wait for each
 // other, so each opening delays all.
 func (a *Auto) charge() float64 {
-	tokens := (a.window.v*a.window.n + 2*50) / (a.window.n + 2) // two windows of 50 are a first guess
+	tokens := (a.window.v*a.window.n + 2*50) / (a.window.n + 2) // the first guess counts as two windows of 50
 	return a.opening.v * float64(max(1, a.active)) / tokens
 }
 
@@ -191,7 +190,7 @@ func (a *Auto) best(g *group) int {
 }
 
 // decide ends an epoch: it chooses the length in use, and begins a trial of another if
-// there is time for one. a.mu is held.
+// the time for trials allows it. a.mu is held.
 func (a *Auto) decide(g *group) {
 	g.rounds = 0
 	g.epochs++
@@ -216,7 +215,7 @@ func (a *Auto) decide(g *group) {
 	}
 	g.trial = i
 	g.arms[i].trials++
-	g.arms[i].n = min(g.arms[i].n, epoch*float64(max(1, a.active))) // the trial is to count
+	g.arms[i].n = min(g.arms[i].n, epoch*float64(max(1, a.active))) // so that the trial has weight
 	if g.use == 0 {
 		for j := range a.survival { // so that easier text is noticed
 			a.survival[j].forget(epoch)
@@ -224,9 +223,9 @@ func (a *Auto) decide(g *group) {
 	}
 }
 
-// candidate returns the length to try next: plain decoding or a neighbour of the
-// length in use, whichever had the fewest trials. That is urgent if it is plain decoding
-// and was never seen.
+// candidate returns the length to try next: plain decoding or a neighbour of the length
+// in use, whichever had the fewest trials. It is urgent if it is plain decoding, never
+// measured.
 func (g *group) candidate() (i int, urgent bool) {
 	if g.arms[0].n == 0 {
 		return 0, true
@@ -243,8 +242,8 @@ func (g *group) candidate() (i int, urgent bool) {
 	return best, false
 }
 
-// time learns from a round of length i in which k streams took part. A round that took
-// very long is cut: the machine was busy elsewhere.
+// time learns from a round of length i in which k streams took part. The time of a very
+// long round is capped: the machine was busy with something else.
 func (g *group) time(i int, seconds float64, k int) {
 	x := &g.arms[i]
 	if g.pace.n > 0 {
@@ -266,7 +265,7 @@ type autoStream struct {
 	a      *Auto
 	arm    int // index of the length of this round
 	before int // of the last one
-	opens  int // Auto.opens at the begin of the round
+	opens  int // Auto.opens at the start of the round
 	kept   int // tokens of this window
 }
 
@@ -286,7 +285,7 @@ func (s *autoStream) End() {
 	s.a.window.add(float64(s.kept), 16)
 }
 
-// Length returns how long a draft may be.
+// Length returns the maximum draft length.
 func (s *autoStream) Length() int {
 	a := s.a
 	a.mu.Lock()
@@ -298,12 +297,12 @@ func (s *autoStream) Length() int {
 	return lengths[s.arm]
 }
 
-// More stops a draft behind a token that is likely to be refused.
+// More stops a draft after a token that is likely to be refused.
 func (s *autoStream) More(_ int, lp float32) bool {
 	return math.Exp(float64(lp)) >= doubt
 }
 
-// Opened learns what it took until the assistant could draft in this window.
+// Opened learns how long it took until the assistant could draft in this window.
 func (s *autoStream) Opened(d time.Duration) {
 	s.a.mu.Lock()
 	defer s.a.mu.Unlock()
@@ -322,9 +321,9 @@ func (s *autoStream) Observe(r Round) {
 		a.survival[j].add(r.Kept > j+1)
 	}
 	g, k := a.group(), float64(max(1, a.active))
-	// Not timed: a pass with the window's prompt, a round in which somebody opened a
-	// window, and the first round of a length, whose weights other passes have driven
-	// out of the processor's caches.
+	// Not timed: a pass with the window's prompt, a round in which a stream opened a
+	// window, and the first round of a length, whose weights other passes have evicted
+	// from the processor's caches.
 	if !r.First && s.arm == s.before && s.opens == a.opens {
 		g.time(s.arm, (r.Draft + r.Verify).Seconds(), max(1, a.active))
 		if r.Drafted > 0 {
@@ -342,7 +341,7 @@ func (s *autoStream) Observe(r Round) {
 	}
 }
 
-// A mean forgets: a value weighs at least one in memory.
+// A mean forgets: a new value has a weight of at least one in memory.
 type mean struct{ v, n float64 }
 
 func (m *mean) add(x, memory float64) {
@@ -350,7 +349,7 @@ func (m *mean) add(x, memory float64) {
 	m.v += (x - m.v) / m.n
 }
 
-// A share of rounds forgets too.
+// A share of rounds forgets, too.
 type share struct{ yes, n float64 }
 
 func (s *share) add(yes bool) {
@@ -362,10 +361,10 @@ func (s *share) add(yes bool) {
 	}
 }
 
-// rate starts at a prior that weighs as much as four rounds.
+// rate starts at a prior with the weight of four rounds.
 func (s *share) rate(prior float64) float64 { return (s.yes + 4*prior) / (s.n + 4) }
 
-// forget makes the share weigh at most n rounds.
+// forget limits the weight of the share to n rounds.
 func (s *share) forget(n float64) {
 	if s.n > n {
 		s.yes, s.n = s.yes*n/s.n, n

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A band is streams that decode together by a clock of its own: what passes cost
-// is scripted, what is accepted is drawn by lot, and time goes by as it would.
+// A band is a simulation of streams that decode together: the costs of passes are given,
+// acceptance is random, and a clock of its own advances.
 type band struct {
 	alpha  float64
 	verify func(rows, streams int) float64 // s
 	draft  func(streams int) float64       // s
-	prompt float64                         // s; what a pass takes longer for each new window
+	prompt float64                         // s; more for a pass, for each new window
 	open   float64                         // s; for a window, once
 	window int                             // tokens; 0 means 100
-	probs  func(rng *rand.Rand) float64    // chance of a token, told to the policy; nil: alpha, not told
+	probs  func(rng *rand.Rand) float64    // chance of a token, which the policy sees; nil: alpha, unseen
 
 	rng     *rand.Rand
 	streams []*player
@@ -25,7 +25,7 @@ type band struct {
 	tokens, rows, drafted, opened, rounds, plain int
 }
 
-// A player is one stream.
+// A player is one stream of a band.
 type player struct {
 	policy Policy
 	kept   int // of its window
@@ -33,7 +33,7 @@ type player struct {
 	opened bool
 	draft  []float64 // chance of each token
 	limit  int
-	took   float64 // to draft
+	took   float64 // time to draft
 }
 
 func (b band) with(streams int, policy func() Policy) *band {
@@ -49,7 +49,7 @@ func (b band) with(streams int, policy func() Policy) *band {
 	return &b
 }
 
-// pass lets time go by. Machines are not clocks.
+// pass advances the clock by s, with some noise.
 func (b *band) pass(s float64) {
 	s *= 0.9 + 0.2*b.rng.Float64()
 	if b.rng.IntN(200) == 0 {
@@ -133,7 +133,7 @@ func (b *band) round() {
 	}
 }
 
-// play runs until so many tokens are there, and returns tokens a second.
+// play runs until that many tokens are kept, and returns tokens per second.
 func (b *band) play(tokens int) float64 {
 	b.tokens, b.clock, b.rows, b.drafted, b.opened, b.rounds, b.plain = 0, 0, 0, 0, 0, 0, 0
 	for b.tokens < tokens {
@@ -142,8 +142,8 @@ func (b *band) play(tokens int) float64 {
 	return float64(b.tokens) / b.clock
 }
 
-// constants returns the tokens a second of the best constant draft length and of plain
-// decoding, played like the policy.
+// constants returns the tokens per second of the best constant draft length and of plain
+// decoding, in the same simulation.
 func (b band) constants(streams int) (best, plain float64) {
 	for n := range 17 {
 		got := b.with(streams, func() Policy { return Constant(n) }).play(2000 * streams)
@@ -157,15 +157,15 @@ func (b band) constants(streams int) (best, plain float64) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * 1e9) }
 
-// large is about large-v2 in f16: reading 1.6 GB and 0.25 for each stream, then
-// arithmetic from six rows on.
+// large is about large-v2 in f16: it reads 1.6 GB, and 0.25 for each stream; from six
+// rows on arithmetic takes longer.
 func large(rows, streams int) float64 {
 	return (max(50, 8*float64(rows)) + 6*float64(streams)) / 1000
 }
 
 func distilled(streams int) float64 { return (4 + 0.5*float64(streams)) / 1000 }
 
-// line is a model whose rows cost little.
+// line is the time of a model whose rows cost little.
 func line(rows, _ int) float64 { return 0.010 + 0.0004*float64(rows-1) }
 
 func flat(s float64) func(int) float64 { return func(int) float64 { return s } }
@@ -173,7 +173,7 @@ func flat(s float64) func(int) float64 { return func(int) float64 { return s } }
 func byRows(rows, _ int) float64 { return 0.01 * float64(rows) }
 
 // TestAuto lets the policy learn from simulated rounds. It must come close to the best
-// constant length where drafting pays, and cost next to nothing where it does not, at any
+// constant length where drafting pays, and cost almost nothing where it does not, at any
 // number of streams and whatever the first guess was.
 func TestAuto(t *testing.T) {
 	tests := []struct {
@@ -218,8 +218,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestAutoGivesUp counts what streams do once it is known that drafting cannot pay: next
-// to no rows, steps and windows opened beyond those of plain decoding, but not none.
+// TestAutoGivesUp counts what streams do once drafting is known not to pay: almost no
+// rows, steps and opened windows beyond those of plain decoding, but not none.
 func TestAutoGivesUp(t *testing.T) {
 	for _, streams := range []int{1, 2, 8, 16} {
 		for _, alpha := range []float64{0, 0.2} {
@@ -240,7 +240,8 @@ func TestAutoGivesUp(t *testing.T) {
 	}
 }
 
-// TestAutoConfidence: a draft stops behind a token of which the assistant is not sure.
+// TestAutoConfidence checks that a draft stops after a token that the assistant is not
+// sure of.
 func TestAutoConfidence(t *testing.T) {
 	mixed := func(rng *rand.Rand) float64 {
 		if rng.IntN(4) > 0 {
@@ -249,7 +250,7 @@ func TestAutoConfidence(t *testing.T) {
 		return 0.1
 	}
 	b := band{verify: func(m, k int) float64 { return 0.1 + byRows(m, k) }, draft: flat(0.03), probs: mixed}
-	best, plain := b.constants(8) // which never stop
+	best, plain := b.constants(8) // these never stop early
 	a := &Auto{Cost: 0.1}
 	p := b.with(8, a.Policy)
 	p.play(8000)
@@ -260,8 +261,8 @@ func TestAutoConfidence(t *testing.T) {
 	}
 }
 
-// TestAutoDrift: the machine becomes slower or faster as a whole while all draft. That
-// is no loss and no gain. Then text becomes hard, and easy again.
+// TestAutoDrift changes the speed of the whole machine while all draft, which must
+// neither lose nor gain. Then text becomes hard, and easy again.
 func TestAutoDrift(t *testing.T) {
 	for _, factor := range []float64{0.5, 2} {
 		slow := 1.0
@@ -292,7 +293,7 @@ func TestAutoDrift(t *testing.T) {
 	}
 }
 
-// TestAutoTry: what is owed is drafted, whatever it costs.
+// TestAutoTry checks that an owed draft is made, whatever it costs.
 func TestAutoTry(t *testing.T) {
 	a := &Auto{Cost: 100}
 	b := band{verify: large, draft: distilled, open: 1e6}.with(1, a.Policy)

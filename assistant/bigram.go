@@ -6,9 +6,9 @@ import (
 	"verity/decoder"
 )
 
-// A Bigram is an Assistant without a model: it drafts after each token what
-// followed it most often in the text so far, prompt included; of equals, the
-// latest. It is the baseline of the theory.
+// A Bigram is an Assistant without a model: after each token it drafts the one that
+// followed it most often in the text so far, prompt included; of equals, the latest. It
+// is the baseline of the theory.
 type Bigram struct {
 	// EOT is end-of-text; a draft goes no further.
 	EOT Token

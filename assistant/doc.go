@@ -1,5 +1,5 @@
-// Package assistant drafts tokens for the decoder to verify, and runs the round
-// in which they meet.
+// Package assistant drafts tokens for the decoder to verify, and runs rounds: draft,
+// verify, commit.
 //
 //	Proposer.Propose ─▶ draft ─▶ Verifier.Choose ─▶ choices
 //	       ▲                                          │

@@ -23,8 +23,8 @@ type Target struct {
 	Checkpoint *model.Checkpoint
 	Tokenizer  *tokenizer.Tokenizer
 
-	// Decoder is the target's own. Self does not hold again what that holds. Nil
-	// means it is not known.
+	// Decoder is the target's own. Self shares its tables and weights instead of loading
+	// them again. Nil means it is not known.
 	Decoder *decoder.Decoder
 }
 
@@ -33,23 +33,23 @@ type LoadOptions struct {
 	// Pool runs the products. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Precision is what the assistant is held and computed in. The zero value is as
-	// exact as the file. Output does not depend on it.
+	// Precision is what the assistant is held and computed in. The zero value is as exact
+	// as the file. Output does not depend on it.
 	Precision precision.Precision
 
-	// Shortlist is how many text tokens the assistant may draft, the lowest ids;
-	// special tokens and timestamps come on top. 0 means those that its file
-	// shortlist.json lists, or all. Output does not depend on it. Of what Whisper
-	// writes in English, the lowest 20,000 are 92 %, 30,000 are 96 %.
+	// Shortlist is how many text tokens the assistant may draft, the lowest ids, besides
+	// special tokens and timestamps. 0 means those that its file shortlist.json lists, or
+	// all. Output does not depend on it. Of Whisper's English output, the lowest 20,000
+	// are 92 %, 30,000 are 96 %.
 	Shortlist int
 }
 
-// shortlistFile is a file of an assistant that has a shortlist: JSON, the ids that it may
-// draft, ascending.
+// shortlistFile is the file of an assistant's shortlist: JSON, the ids that it may draft,
+// ascending.
 const shortlistFile = "shortlist.json"
 
-// decoder reads the decoder of c, which has what like holds already, with the shortlist
-// that was asked for, or else with list.
+// decoder reads the decoder of c, which shares the tables of like, with the shortlist
+// asked for, or else with list.
 func (o LoadOptions) decoder(c *model.Checkpoint, eot Token, like *decoder.Decoder, list []Token) (*decoder.Decoder, error) {
 	if o.Shortlist > 0 {
 		list = shortlist(o.Shortlist, eot, c.Dims.Vocab)
@@ -57,8 +57,8 @@ func (o LoadOptions) decoder(c *model.Checkpoint, eot Token, like *decoder.Decod
 	return decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision, Shortlist: list, Like: like})
 }
 
-// shortlist returns the n lowest ids and those from end-of-text on, which is the
-// first special token; nil if that is everything.
+// shortlist returns the n lowest ids and those from end-of-text on, the first special
+// token; nil if these are all.
 func shortlist(n int, eot Token, vocab int) []Token {
 	if n <= 0 || n >= int(eot) {
 		return nil
@@ -73,7 +73,7 @@ func shortlist(n int, eot Token, vocab int) []Token {
 	return list
 }
 
-// ownShortlist reads the shortlist that c has; nil if it has none.
+// ownShortlist reads the shortlist of c; nil if it has none.
 func ownShortlist(c *model.Checkpoint) ([]Token, error) {
 	b, err := fs.ReadFile(c.FS(), shortlistFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,12 +104,11 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s cannot assist %s: %s: got %s, want %s; %s", e.Assistant, e.Target, e.Thing, e.Got, e.Want, e.Remedy)
 }
 
-// Load makes an assistant of a checkpoint. If that has no encoder, or one whose
-// weights are the target's, it drafts from the target's features; else it hears
-// the window by itself. The checkpoint must stay open while the assistant is used.
+// Load makes an assistant of a checkpoint. If that has no encoder, or one whose weights
+// are the target's, it drafts from the target's features. Otherwise it encodes the window
+// itself. The checkpoint must stay open while the assistant is used.
 //
-// It returns a *MismatchError if the two do not speak the same tokens or do not
-// hear the same windows.
+// It returns a *MismatchError if the two differ in tokens or in windows.
 func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	if err := fits(c, t); err != nil {
 		return nil, err
@@ -134,8 +133,8 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 	return m, err
 }
 
-// Self makes the target its own assistant in a cheaper precision. In the target's
-// own it shares all weights.
+// Self makes the target its own assistant in a cheaper precision. In the target's own
+// precision it shares all weights.
 func Self(t Target, o LoadOptions) (*Model, error) {
 	const name = "the model as its own assistant"
 	eot := t.Tokenizer.EOT
@@ -149,7 +148,7 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 	return &Model{Name: name, Decoder: d, EOT: eot}, nil
 }
 
-// fits compares everything drafting depends on, cheapest first.
+// fits compares everything that drafting depends on, cheapest first.
 func fits(c *model.Checkpoint, t Target) error {
 	a, b := c.Dims, t.Checkpoint.Dims
 	another := "take an assistant of the same family"
@@ -191,8 +190,8 @@ func tables(c *model.Checkpoint, t Target) (*model.Checkpoint, *decoder.Decoder,
 	return both, t.Decoder, nil
 }
 
-// sameIDs compares the special ids and languages that both checkpoints state.
-// A vocabulary of the right size does not tell: a fine-tuned one may have moved them.
+// sameIDs compares the special ids and languages that both checkpoints state. An equal
+// vocabulary size is not enough: a fine-tuned model may have moved them.
 func sameIDs(c, target *model.Checkpoint) error {
 	refuse := func(thing string, got, want int32) error {
 		return &MismatchError{c.Name, target.Name, thing, fmt.Sprint(got), fmt.Sprint(want),
@@ -225,8 +224,8 @@ func sameIDs(c, target *model.Checkpoint) error {
 	return nil
 }
 
-// sameTokens compares the vocabularies token by token. A checkpoint without
-// tokenizer files speaks its target's tokens.
+// sameTokens compares the vocabularies token by token. A checkpoint without tokenizer
+// files uses its target's tokens.
 func sameTokens(c *model.Checkpoint, t Target) error {
 	if !hasTokenizer(c.FS()) {
 		return nil
@@ -254,8 +253,8 @@ func hasTokenizer(fsys fs.FS) bool {
 	return false
 }
 
-// sharesEncoder reports whether c can draft from the target's features: it has
-// no encoder, or the very same one.
+// sharesEncoder reports whether c can draft from the target's features: it has no
+// encoder, or the same one.
 func sharesEncoder(c, target *model.Checkpoint) (bool, error) {
 	if !c.Has("encoder.") {
 		return true, nil
@@ -285,7 +284,7 @@ func sameEncoder(c, target *model.Checkpoint) (bool, error) {
 		}
 		b, err := target.Weight(name)
 		if err != nil || !slices.Equal(b.Shape, shape) || !sameWeights(a.Tensor(), b.Tensor()) {
-			return false, nil // the target's own loading reports what it lacks
+			return false, nil // loading the target reports the missing weight
 		}
 		a.Drop(0, shape[0])
 		b.Drop(0, shape[0])
@@ -293,10 +292,10 @@ func sameEncoder(c, target *model.Checkpoint) (bool, error) {
 	return true, nil
 }
 
-// sameWeights reports whether a and b, of one shape, hold the same numbers as
-// far as the narrower of their types can tell. Published targets are float32 and
-// assistants distilled from them float16: a frozen encoder was rounded when it was
-// saved, and features that differ by that cannot change what the target chooses.
+// sameWeights reports whether a and b, of one shape, hold the same numbers up to the
+// precision of the narrower type. Published targets are float32 and assistants distilled
+// from them float16: a frozen encoder was rounded when it was saved, and features that
+// differ by that cannot change what the target chooses.
 func sameWeights(a, b tensor.Tensor) bool {
 	if a.DType == b.DType {
 		return bytes.Equal(a.Data, b.Data)

@@ -48,9 +48,9 @@ func packed(t *testing.T, s testmodel.Spec, entries []safetensors.Entry) fstest.
 	return files
 }
 
-// TestSharedEncoder: an encoder whose weights are the target's is not held, and
-// not run, a second time, in whatever type either file has them: openai's large-v2
-// is published in float32, what was distilled from it in float16.
+// TestSharedEncoder checks that an encoder whose weights are the target's is neither held
+// nor run a second time, whatever types the files have: openai's large-v2 is published in
+// float32, assistants distilled from it in float16.
 func TestSharedEncoder(t *testing.T) {
 	spec := func(dtype string) testmodel.Spec {
 		s := testmodel.Named("f16")
@@ -114,8 +114,8 @@ func bareAssistant(t *testing.T, config func(s *testmodel.Spec), beside fstest.M
 	return opened(t, "bare", files)
 }
 
-// TestTables: an assistant without tables of tokens and positions has its target's: it
-// chooses what one chooses that has a copy of them.
+// TestTables checks that an assistant without tables of tokens and positions uses its
+// target's: it chooses what one with a copy of them chooses.
 func TestTables(t *testing.T) {
 	target := checkpoint(t, "f16", false)
 	tok, err := tokenizer.Load(target.FS(), "f16", target.Dims.Vocab)
@@ -170,7 +170,7 @@ func TestTables(t *testing.T) {
 	refused(t, shorter, Target{Checkpoint: target, Tokenizer: tok}, "text positions and width")
 }
 
-// choices returns ten tokens that d chooses after one another for features of noise.
+// choices returns the next ten tokens that d chooses for features of noise.
 func choices(t *testing.T, d *decoder.Decoder, tok *tokenizer.Tokenizer) []Token {
 	t.Helper()
 	m, rng := d.Dims(), rand.New(rand.NewPCG(1, 2))
@@ -200,8 +200,8 @@ func choices(t *testing.T, d *decoder.Decoder, tok *tokenizer.Tokenizer) []Token
 	return out
 }
 
-// TestSelfShares: in the target's own precision nothing is read, in another or with
-// a shortlist it is.
+// TestSelfShares checks that Self reads no weights in the target's own precision, and
+// does so in another or with a shortlist.
 func TestSelfShares(t *testing.T) {
 	c := checkpoint(t, "f16", false)
 	tok, err := tokenizer.Load(c.FS(), "f16", c.Dims.Vocab)
@@ -212,7 +212,7 @@ func TestSelfShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blind := Target{Tokenizer: tok, Decoder: d} // no checkpoint to read
+	blind := Target{Tokenizer: tok, Decoder: d} // without a checkpoint to read
 	m, err := Self(blind, LoadOptions{Precision: precision.Of(precision.Int8)})
 	if err != nil || m.Decoder == d || m.Decoder.StepBytes(1) != d.StepBytes(1) {
 		t.Errorf("in the same precision: %v, %+v, want the same weights in a decoder of its own", err, m)
@@ -226,8 +226,8 @@ func TestSelfShares(t *testing.T) {
 	}
 }
 
-// TestMismatch: special ids, tasks and languages that mean something else to the
-// target are refused, each by its name and with a remedy.
+// TestMismatch checks that special ids, tasks and languages that differ from the target's
+// are refused, each by its name and with a remedy.
 func TestMismatch(t *testing.T) {
 	f16 := checkpoint(t, "f16", false)
 	words, err := tokenizer.Load(f16.FS(), "f16", f16.Dims.Vocab)
@@ -248,7 +248,7 @@ func TestMismatch(t *testing.T) {
 		"token of the task translate":   stated(`"translate": 50358`, `"translate": 50357`),
 		"token of the language <|de|>":  stated(`"<|de|>": 50261`, `"<|de|>": 50260`),
 		"token of the language <|haw|>": stated(`"<|haw|>": 50352`, `"<|haw|>": 50353`),
-		"":                              stated(`"<|de|>": 50261, `, ``), // knows a language less
+		"":                              stated(`"<|de|>": 50261, `, ``), // lacks a language
 		"positions of a window":         checkpoint(t, "odd", false),
 		"vocabulary":                    checkpoint(t, "english", false),
 	} {
@@ -322,7 +322,7 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// refused holds that c is refused for a thing, or taken if that is empty.
+// refused checks that c is refused because of thing, or accepted if thing is empty.
 func refused(t *testing.T, c *model.Checkpoint, target Target, thing string) {
 	t.Helper()
 	_, err := Load(c, target, LoadOptions{})
@@ -335,7 +335,7 @@ func refused(t *testing.T, c *model.Checkpoint, target Target, thing string) {
 	}
 }
 
-// TestSameWeights compares types of which one is narrower, to the last weight.
+// TestSameWeights compares types of which one is narrower, up to the last weight.
 func TestSameWeights(t *testing.T) {
 	const n = 10_000
 	wide := tensor.Tensor{DType: tensor.F32, Shape: []int{n}, Data: make([]byte, 4*n)}

@@ -18,7 +18,7 @@ import (
 	"verity/transcript"
 )
 
-// A rig is a decoder over one window, with everything a session needs.
+// A rig is a decoder over one window, with everything that a session needs.
 type rig struct {
 	d     *decoder.Decoder
 	tok   *tokenizer.Tokenizer
@@ -26,7 +26,7 @@ type rig struct {
 	audio Window
 	cross *decoder.Cross
 	short *decoder.Decoder // the same with a shortlist
-	reads *decoder.Decoder // the same, of its target's states as well
+	reads *decoder.Decoder // the same, reading its target's states as well
 	rules decoder.Repetition
 	top   decoder.Sampling // its TopK and TopP
 }
@@ -158,9 +158,9 @@ func (r *rig) assistants() map[string]Assistant {
 	}
 }
 
-// TestLossless is the promise on a real network: tokens, log-probabilities and
-// no-speech probability have the same bits with any assistant, draft length,
-// temperature, thread count and precision.
+// TestLossless tests the main guarantee on a real network: tokens, log-probabilities and
+// no-speech probability have the same bits with any assistant, draft length, temperature,
+// thread count and precision.
 func TestLossless(t *testing.T) {
 	temperatures, lengths := []float32{0, 0.4, 1}, []int{1, 2, 5, 8}
 	if testing.Short() {
@@ -188,8 +188,8 @@ func TestLossless(t *testing.T) {
 	}
 }
 
-// TestLosslessProcessors is the same with the rules and filters that users of
-// transformers turn on, each alone and all together.
+// TestLosslessProcessors is the same with the rules and filters of transformers, each
+// alone and all together.
 func TestLosslessProcessors(t *testing.T) {
 	base := newRig(t, "odd", 2, precision.F16)
 	usual, _, _ := base.run(t, Off{}, Constant(0), 0.4)
@@ -226,7 +226,7 @@ func TestLosslessProcessors(t *testing.T) {
 	}
 }
 
-// checkStats makes sure that something was put to the test.
+// checkStats makes sure that drafts were made and counted.
 func checkStats(t *testing.T, at, name string, s transcript.Drafts, kept int) {
 	t.Helper()
 	if s.Kept != kept || name != "ngram" && name != "bigram" && s.Drafted == 0 {

@@ -13,20 +13,20 @@ import (
 	"verity/encoder"
 )
 
-// A Window is what an assistant may listen to: the target's features, and the
-// log-mel they were made of.
+// A Window is the input of an assistant: the target's features, and the log-mel they were
+// made of.
 type Window struct {
 	Features *encoder.Features
 	Mel      *audio.Mel
 }
 
-// An Assistant makes proposers. It holds weights, a Listener one window.
+// An Assistant makes proposers. It holds weights; a Listener holds one window.
 type Assistant interface {
-	// Listen prepares for a window. It may put off any work until the first
-	// draft, so that a window that is never drafted for costs nothing.
+	// Listen prepares for a window. It may postpone any work until the first draft, so
+	// that a window without drafts costs nothing.
 	Listen(w Window) Listener
 
-	// StepBytes returns what drafting a token reads, 0 if next to nothing.
+	// StepBytes returns the bytes read to draft a token, 0 if next to nothing.
 	StepBytes() int64
 }
 
@@ -35,7 +35,7 @@ type Listener interface {
 	// Begin returns a proposer for the session that o describes.
 	Begin(o decoder.SessionOptions, p Policy) Proposer
 
-	// Close gives the window's memory back.
+	// Close returns the memory of the window.
 	Close()
 }
 
@@ -51,17 +51,17 @@ func (Off) StepBytes() int64 { return 0 }
 // Begin returns None.
 func (Off) Begin(decoder.SessionOptions, Policy) Proposer { return None{} }
 
-// Close has nothing to give back.
+// Close has nothing to release.
 func (Off) Close() {}
 
 // A Model is an Assistant with a decoder of its own.
 type Model struct {
-	// Name is what an error calls it.
+	// Name names the assistant in errors.
 	Name string
 
 	Decoder *decoder.Decoder
 
-	// Encoder makes the features Decoder attends to. Nil means it shares the
+	// Encoder makes the features that Decoder attends to. Nil means it shares the
 	// target's, as a distilled decoder does, or the target in a cheaper precision.
 	Encoder *encoder.Encoder
 
@@ -71,13 +71,13 @@ type Model struct {
 	encoding sync.Mutex
 }
 
-// StepBytes returns what a step of Decoder reads.
+// StepBytes returns the bytes that a step of Decoder reads.
 func (m *Model) StepBytes() int64 { return m.Decoder.StepBytes(0) }
 
 // ReadsStates reports whether the target's sessions must keep their states for it.
 func (m *Model) ReadsStates() bool { return m.Decoder.ReadsStates() }
 
-// Listen puts off encoding until the first draft.
+// Listen postpones encoding until the first draft.
 func (m *Model) Listen(w Window) Listener { return &modelListener{m: m, w: w} }
 
 // A modelListener holds the assistant's own cross-attention keys and values.
@@ -89,8 +89,8 @@ type modelListener struct {
 	open  []*decoder.Session
 }
 
-// encode computes the assistant's cross-attention keys and values, once. Windows do so
-// one after the other, so that each knows how long its own took.
+// encode computes the assistant's cross-attention keys and values, once. Windows are
+// encoded one after another, so that each is timed by itself.
 func (l *modelListener) encode(ctx context.Context) (_ *decoder.Cross, err error) {
 	if l.cross != nil {
 		l.took = 0
@@ -137,17 +137,17 @@ type modelProposer struct {
 	o       decoder.SessionOptions
 	session *decoder.Session
 	known   []Token     // prompt and committed
-	base    int         // how many of known the session has without doubt
+	base    int         // how many of known the session certainly has
 	policy  Policy      // whether to go on after each token; nil: always
 	keeps   bool        // probabilities
 	heat    float32     // their temperature
 	probs   [][]float32 // of the tokens of the last draft
 }
 
-// KeepProbs makes the proposer remember its probabilities at a temperature.
+// KeepProbs makes the proposer keep its probabilities at a temperature.
 func (p *modelProposer) KeepProbs(temperature float32) { p.keeps, p.heat = true, temperature }
 
-// Probs returns the probabilities of place i of the last draft.
+// Probs returns the probabilities at position i of the last draft.
 func (p *modelProposer) Probs(i int) []float32 { return p.probs[i] }
 
 // remember keeps the probabilities of the token just chosen, the nth of its draft.
@@ -179,7 +179,7 @@ func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]
 	}
 	for n := 1; n <= min(limit, p.room()); n++ {
 		choices, err := p.session.Choose(ctx, nil)
-		if errors.Is(err, decoder.ErrForbidden) { // by a shortlist, or where the target does not come
+		if errors.Is(err, decoder.ErrForbidden) { // by a shortlist, or at a position that the target does not reach
 			break
 		}
 		if err != nil {
@@ -198,7 +198,7 @@ func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]
 	return dst, nil
 }
 
-// Traffic returns what drafting read, and the time of its passes.
+// Traffic returns the bytes that drafting read, and the time of its passes.
 func (p *modelProposer) Traffic() (t decoder.Traffic) {
 	if p.session != nil {
 		t = p.session.Traffic()
@@ -206,7 +206,7 @@ func (p *modelProposer) Traffic() (t decoder.Traffic) {
 	return t
 }
 
-// room is how many tokens fit into the assistant's own position table.
+// room returns how many tokens fit the assistant's own position table.
 func (p *modelProposer) room() int { return p.l.m.Decoder.Dims().TextPositions - len(p.known) }
 
 // catchUp makes the session hold exactly the committed tokens.
@@ -230,7 +230,7 @@ func (p *modelProposer) catchUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// Commit notes the tokens; the session follows when it drafts again.
+// Commit records the tokens; the session follows when it drafts again.
 func (p *modelProposer) Commit(_ context.Context, kept []Token) error {
 	p.known = append(p.known, kept...)
 	return nil

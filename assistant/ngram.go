@@ -7,9 +7,9 @@ import (
 	"verity/decoder"
 )
 
-// An NGram is an Assistant without a model: it drafts what followed the longest
-// recent match of the last tokens in the text so far, prompt included. It costs
-// nothing that can be measured and pays where speech repeats itself.
+// An NGram is an Assistant without a model: it drafts the tokens that followed the
+// longest recent match of the last tokens in the text so far, prompt included. Its cost
+// is not measurable, and it pays where speech repeats itself.
 //
 // Source: Saxena 2023, prompt lookup decoding.
 type NGram struct {
@@ -61,8 +61,8 @@ func (l *ngram) Propose(_ context.Context, dst []Token, limit int) ([]Token, err
 	return append(dst, draft...), nil
 }
 
-// match returns where the text goes on behind the most recent earlier occurrence
-// of its longest possible tail, or -1.
+// match returns the index after the most recent earlier occurrence of the longest
+// possible tail of the text, or -1.
 func (l *ngram) match() int {
 	for n := min(l.longest, len(l.text)-1); n >= l.shortest; n-- {
 		tail := l.text[len(l.text)-n:]

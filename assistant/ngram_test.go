@@ -7,8 +7,8 @@ import (
 	"verity/decoder"
 )
 
-// TestNGram: what followed the longest match of the last tokens, the most recent of
-// several, up to the limit and to an end-of-text.
+// TestNGram checks that the draft follows the longest match of the last tokens, the most
+// recent of several, up to the limit and to an end-of-text.
 func TestNGram(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -27,7 +27,7 @@ func TestNGram(t *testing.T) {
 		{"up to an end-of-text", NGram{EOT: 4}, []Token{1, 2, 7, 4, 8, 1, 2}, 5, []Token{7}},
 		{"no room", NGram{}, []Token{1, 2, 7, 1, 2}, 0, nil},
 	} {
-		for cut := 1; cut <= len(tt.text); cut++ { // prompt, and what was kept behind it
+		for cut := 1; cut <= len(tt.text); cut++ { // prompt, and what was kept after it
 			p := tt.ngram.Listen(Window{}).Begin(decoder.SessionOptions{Prompt: tt.text[:cut]}, nil)
 			if err := p.Commit(t.Context(), tt.text[cut:]); err != nil {
 				t.Fatal(err)

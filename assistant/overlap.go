@@ -7,11 +7,11 @@ import (
 	"verity/tokenizer"
 )
 
-// An Overlap says how far the probabilities of a target, p, and of its assistant, q,
-// agree: Σ min(p, q) over the vocabulary, summed over places. Its mean is the theory's α,
-// the probability that rejection sampling accepts a draft. Only places that the target
-// judged count, up to the first refused draft: behind that one the text before a place
-// is not the target's own.
+// An Overlap says how much the probabilities of a target, p, and of its assistant, q,
+// agree: Σ min(p, q) over the vocabulary, summed over positions. Its mean is the theory's
+// α, the probability that rejection sampling accepts a draft. Only positions that the
+// target judged count, up to the first refused draft: after that one, the text before a
+// position is not the target's own.
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, corollary 3.6.
 type Overlap struct {
@@ -19,7 +19,7 @@ type Overlap struct {
 	Sum    float64
 }
 
-// Mean returns the mean over places; 0 without any.
+// Mean returns the mean over positions; 0 without any.
 func (o Overlap) Mean() float64 {
 	if o.Places == 0 {
 		return 0
@@ -27,7 +27,7 @@ func (o Overlap) Mean() float64 {
 	return o.Sum / float64(o.Places)
 }
 
-// add counts a place. If q is nil, the assistant was sure of x.
+// add counts a position. If q is nil, the assistant was sure of x.
 func (o *Overlap) add(p, q []float32, x Token) {
 	o.Places++
 	if q == nil {
@@ -41,8 +41,8 @@ func (o *Overlap) add(p, q []float32, x Token) {
 	o.Sum += min(sum, 1) // one, but for rounding
 }
 
-// An OverlapVerifier makes the choices of another Verifier, and sums up the overlap of
-// its probabilities with the proposer's.
+// An OverlapVerifier returns the choices of another Verifier, and sums the overlap of its
+// probabilities with the proposer's.
 type OverlapVerifier struct {
 	ProbVerifier
 	proposer    Proposer
@@ -51,14 +51,14 @@ type OverlapVerifier struct {
 	overlap     Overlap
 }
 
-// MeasureOverlap makes a Verifier of v for drafts of p. The probabilities are those at a
-// temperature: at 0 one token has them all, and the overlap is mere agreement.
+// MeasureOverlap wraps v for drafts of p. The probabilities are those at a temperature:
+// at 0 one token has all of it, and the overlap is agreement.
 func MeasureOverlap(v ProbVerifier, p Proposer, temperature float32) *OverlapVerifier {
 	p.KeepProbs(temperature)
 	return &OverlapVerifier{ProbVerifier: v, proposer: p, temperature: temperature}
 }
 
-// Choose returns the choices of the Verifier that it was made of.
+// Choose returns the choices of the wrapped Verifier.
 func (w *OverlapVerifier) Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error) {
 	choices, err := w.ProbVerifier.Choose(ctx, draft)
 	if err != nil {
@@ -77,5 +77,5 @@ func (w *OverlapVerifier) Choose(ctx context.Context, draft []Token) ([]decoder.
 	return choices, nil
 }
 
-// Overlap returns how far the probabilities of both sides agreed.
+// Overlap returns the overlap measured so far.
 func (w *OverlapVerifier) Overlap() Overlap { return w.overlap }

@@ -88,8 +88,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// On a real network: weighing changes no bit, counts what was judged, and finds
-// the target's probabilities in its own assistant, at any temperature.
+// On a real network: measuring changes no bit, counts what was judged, and finds the
+// target's probabilities in its own assistant, at any temperature.
 func TestOverlapSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)
 	for _, temperature := range []float32{0, 0.8} {
@@ -126,8 +126,8 @@ func TestOverlapSession(t *testing.T) {
 	}
 }
 
-// TestStatsRefused: what was drafted behind the first refused token was not judged,
-// nor what was behind the end.
+// TestStatsRefused checks that tokens drafted after the first refused one were not
+// judged, nor those after the end.
 func TestStatsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// A Policy decides how long drafts are. It changes time, never text. It serves
-// one sequence at a time.
+// A Policy decides draft lengths. It changes time, never text. It serves one sequence at
+// a time.
 type Policy interface {
-	// Begin and End tell that a window begins and ends.
+	// Begin and End mark the begin and the end of a window.
 	Begin()
 	End()
 
-	// Length returns the most tokens to draft in the coming round.
+	// Length returns the maximum draft length of the coming round.
 	Length() int
 
-	// More reports whether to draft on behind a token to which the assistant gave
-	// log-probability lp, the nth of its draft. Proposers without probabilities do
-	// not ask.
+	// More reports whether to continue a draft after its nth token, to which the
+	// assistant gave log-probability lp. Proposers without probabilities do not call it.
 	More(n int, lp float32) bool
 
-	// Opened learns how long the assistant took until it could draft in this window.
-	// Proposers that need no time do not tell.
+	// Opened learns how long it took until the assistant could draft in this window.
+	// Proposers that need no time do not call it.
 	Opened(d time.Duration)
 
 	// Observe learns from a finished round.
@@ -38,7 +37,7 @@ func (oblivious) Begin() {}
 // End is ignored.
 func (oblivious) End() {}
 
-// More always goes on.
+// More always returns true.
 func (oblivious) More(int, float32) bool { return true }
 
 // Opened is ignored.
@@ -55,11 +54,11 @@ type constant struct {
 	n int
 }
 
-// Length returns the number.
+// Length returns n.
 func (c constant) Length() int { return c.n }
 
-// Heuristic drafts two tokens more after a round in which all were accepted and
-// one less, but at least one, after any other.
+// Heuristic drafts two tokens more after a round in which all were accepted, and one
+// less, but at least one, after any other.
 //
 // Source: transformers v4, AssistedCandidateGenerator, schedule "heuristic".
 type Heuristic struct {
@@ -75,11 +74,11 @@ func NewHeuristic(n int) *Heuristic {
 	return &Heuristic{n: n}
 }
 
-// Length returns the present length.
+// Length returns the current length.
 func (h *Heuristic) Length() int { return h.n }
 
-// Observe moves the length. A draft that was cut short by the end of the window
-// says nothing.
+// Observe changes the length. A draft that was cut off by the end of the window has no
+// effect.
 func (h *Heuristic) Observe(r Round) {
 	switch {
 	case r.Drafted == 0:
@@ -106,7 +105,7 @@ func (c *Confidence) Length() int {
 	return c.Max
 }
 
-// More reports whether the last token was sure enough.
+// More reports whether the probability of the last token is high enough.
 func (c *Confidence) More(_ int, lp float32) bool {
 	threshold := c.Threshold
 	if threshold == 0 {

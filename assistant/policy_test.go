@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestHeuristic: two tokens more after a draft that was accepted whole, one less, but
-// at least one, after any other; a round without a draft says nothing.
+// TestHeuristic checks that drafts grow by two tokens after one that was accepted whole,
+// shrink by one, to at least one, after any other, and stay after a round without a
+// draft.
 func TestHeuristic(t *testing.T) {
 	h := NewHeuristic(0)
 	for i, step := range []struct{ drafted, accepted, want int }{
@@ -24,7 +25,8 @@ func TestHeuristic(t *testing.T) {
 	}
 }
 
-// TestConfidence: a token below the threshold is still drafted, none behind it.
+// TestConfidence checks that a token below the threshold is still drafted, and none after
+// it.
 func TestConfidence(t *testing.T) {
 	lp := func(p float64) float32 { return float32(math.Log(p)) }
 	for _, tt := range []struct {

@@ -7,25 +7,25 @@ import (
 	"verity/tokenizer"
 )
 
-// A ProbVerifier is a Verifier that tells the probabilities behind its choices.
+// A ProbVerifier is a Verifier that also returns the probabilities of its choices.
 // *decoder.Session implements it.
 type ProbVerifier interface {
 	Verifier
 
-	// AppendProbs appends to dst the probability [Vocab] with which each token
-	// would be chosen at place i of the last Choose at a temperature.
+	// AppendProbs appends to dst the probability [Vocab] with which each token would be
+	// chosen at position i of the last Choose at a temperature.
 	AppendProbs(dst []float32, i int, temperature float32) []float32
 
-	// LogProb returns the log-probability of t at place i of the last Choose.
+	// LogProb returns the log-probability of t at position i of the last Choose.
 	LogProb(i int, t Token) float32
 }
 
-// A Rejection is the Verifier of classic speculative sampling. A token x that was
-// drafted with probability q(x) is accepted with probability min(1, p(x)/q(x)),
-// p being the target's; in the place of the first that is not comes a draw from
-// norm(max(0, p-q)), and behind the last draft one from p. So tokens have the
-// target's distribution whatever q is. They do not have the bits of plain
-// sampling, and depend on the lengths of drafts.
+// A Rejection is the Verifier of classic speculative sampling. A token x that was drafted
+// with probability q(x) is accepted with probability min(1, p(x)/q(x)), where p is the
+// target's. The first refused token is replaced by a draw from norm(max(0, p-q)), and a
+// draft accepted whole is followed by a draw from p. So tokens have the target's
+// distribution whatever q is. They are not bit for bit those of plain sampling, and
+// depend on the lengths of drafts.
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, algorithm 1.
 type Rejection struct {
@@ -33,20 +33,19 @@ type Rejection struct {
 	p       Proposer
 	noise   decoder.Sampling
 	kept    int
-	target  []float32 // probabilities at one place
+	target  []float32 // probabilities at one position
 	choices []decoder.Choice
 	overlap Overlap
 }
 
-// Reject makes a Verifier of v for drafts of p, to begin a Generation with. Its
-// noise is keyed by s.
+// Reject wraps v for drafts of p, to begin a Generation with. Its noise is keyed by s.
 func Reject(v ProbVerifier, p Proposer, s decoder.Sampling) *Rejection {
 	p.KeepProbs(s.Temperature)
 	return &Rejection{v: v, p: p, noise: s}
 }
 
-// Choose returns draft as far as it is accepted, then what comes in its place.
-// Choices behind that have no meaning; no round looks at them.
+// Choose returns draft as far as it is accepted, then the token that follows. Choices
+// after that have no meaning; a round ignores them.
 func (r *Rejection) Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error) {
 	choices, err := r.v.Choose(ctx, draft)
 	if err != nil {
@@ -72,10 +71,10 @@ func (r *Rejection) Commit(ctx context.Context, kept []Token) error {
 	return r.v.Commit(ctx, kept)
 }
 
-// Overlap returns how far the probabilities of both sides agreed.
+// Overlap returns the overlap measured so far.
 func (r *Rejection) Overlap() Overlap { return r.overlap }
 
-// decide returns the token of place i.
+// decide returns the token at position i.
 func (r *Rejection) decide(draft []Token, i int) Token {
 	accept, other := r.noise.Uniform(r.kept+i, 0), r.noise.Uniform(r.kept+i, 1)
 	r.target = r.v.AppendProbs(r.target[:0], i, r.noise.Temperature)
@@ -98,8 +97,8 @@ func (r *Rejection) decide(draft []Token, i int) Token {
 	return draw(r.target, other, x)
 }
 
-// draw returns a token with the probability of its weight, at u of [0, 1) of
-// their sum. If that is 0, p and q differ by rounding only, and the draft x stands.
+// draw returns a token with the probability of its weight, at u of [0, 1) of their sum.
+// If the sum is 0, p and q differ only by rounding, and the draft x is accepted.
 func draw(weights []float32, u float64, x Token) Token {
 	total := 0.0
 	for _, w := range weights {

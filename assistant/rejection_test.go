@@ -15,8 +15,8 @@ import (
 // faces is the vocabulary of dice.
 const faces = 4
 
-// dice choose by chance: as a target with probabilities that are a function of the tokens
-// before a place, as a proposer with probabilities of another such function.
+// A dice chooses at random: as a target with probabilities that are a function of the
+// tokens before a position, as a proposer with those of another such function.
 type dice struct {
 	None
 	weights func(prefix []Token) [faces]float32
@@ -26,7 +26,7 @@ type dice struct {
 	drawn   [][]float32
 }
 
-// probs are what weights come to.
+// probs returns the normalised weights.
 func (d *dice) probs(prefix []Token) []float32 {
 	w, sum := d.weights(prefix), float32(0)
 	for _, v := range w {
@@ -67,15 +67,15 @@ func (d *dice) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 	return dst, nil
 }
 
-// A teller is a dice that tells its probabilities.
+// A teller is a dice that reports its probabilities.
 type teller struct{ *dice }
 
 func (t teller) Probs(i int) []float32 { return t.drawn[i] }
 
-// TestRejection is the promise of speculative sampling: whatever the probabilities of the
-// drafts, sequences come as often as the target's probabilities say. Pearson's chi-square
-// over all sequences of three tokens; with 63 degrees of freedom a right sampler
-// exceeds 125 once in 200,000 seeds, and the seeds are fixed.
+// TestRejection tests the guarantee of speculative sampling: whatever the probabilities
+// of the drafts, sequences occur as often as the target's probabilities say. Pearson's
+// chi-square over all sequences of three tokens; with 63 degrees of freedom a right
+// sampler exceeds 125 once in 200,000 seeds, and the seeds are fixed.
 func TestRejection(t *testing.T) {
 	const length, sequences, limit = 3, 40_000, 125.0
 	target := func(prefix []Token) [faces]float32 {
@@ -144,7 +144,7 @@ func TestRejection(t *testing.T) {
 }
 
 // On a real network: an assistant with the target's probabilities has every draft
-// accepted, at temperature 0 rejection is greedy, and others end as they should.
+// accepted; at temperature 0 rejection is greedy; others end correctly.
 func TestRejectionSession(t *testing.T) {
 	r := newRig(t, "odd", 2, precision.F16)
 	run := func(a Assistant, temperature float32) ([]decoder.Choice, transcript.Drafts) {

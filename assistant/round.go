@@ -16,36 +16,35 @@ type Token = tokenizer.Token
 
 // A Proposer drafts tokens for the decoder to verify.
 type Proposer interface {
-	// Propose appends to dst at most limit tokens that may follow the committed
-	// ones. Fewer, or none, is always right: the round then yields one token.
+	// Propose appends to dst at most limit tokens that may follow the committed ones.
+	// Fewer, or none, is always valid: the round then yields one token.
 	Propose(ctx context.Context, dst []Token, limit int) ([]Token, error)
 
-	// Commit tells the proposer which tokens were kept this round. Its cache
-	// must afterwards hold exactly the committed tokens, so that drafts the
-	// decoder refused leave no trace.
+	// Commit passes on the tokens kept in this round. The proposer's cache must then hold
+	// exactly the committed tokens, without refused drafts.
 	Commit(ctx context.Context, kept []Token) error
 
-	// KeepProbs makes the proposer remember the probabilities it draws drafts with, at
-	// a temperature. One that is sure of each token it drafts has none to remember.
+	// KeepProbs makes the proposer keep the probabilities from which it draws drafts, at
+	// a temperature. One that is sure of each token it drafts has none to keep.
 	KeepProbs(temperature float32)
 
-	// Probs returns the probability [Vocab] with which each token could have been
-	// drafted at place i of the last draft; nil if the proposer was sure of its token.
+	// Probs returns the probability [Vocab] with which each token could have been drafted
+	// at position i of the last draft; nil if the proposer was sure of its token.
 	Probs(i int) []float32
 
-	// Traffic returns what drafting read, and the time of its passes.
+	// Traffic returns the bytes that drafting read, and the time of its passes.
 	Traffic() decoder.Traffic
 }
 
-// A Verifier is the decoder as a round sees it. *decoder.Session implements it.
+// A Verifier is the decoder's side of a round. *decoder.Session implements it.
 type Verifier interface {
-	// Choose returns the decoder's own choice after each prefix of draft:
-	// len(draft)+1 of them, the first following the committed tokens. Each sees
-	// the logit rules as plain decoding would at that place.
+	// Choose returns the decoder's own choice after each prefix of draft: len(draft)+1 of
+	// them, the first following the committed tokens. Each is made under the logit rules
+	// of plain decoding at that position.
 	Choose(ctx context.Context, draft []Token) ([]decoder.Choice, error)
 
-	// Commit keeps a prefix of the last draft plus one choice and drops whatever
-	// else Choose put in the cache.
+	// Commit keeps a prefix of the last draft plus one choice and drops all else that
+	// Choose put in the cache.
 	Commit(ctx context.Context, kept []Token) error
 }
 
@@ -56,16 +55,16 @@ type None struct{}
 // Propose drafts nothing.
 func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { return dst, nil }
 
-// Commit has nothing to remember.
+// Commit has nothing to do.
 func (None) Commit(context.Context, []Token) error { return nil }
 
-// KeepProbs has nothing to remember.
+// KeepProbs has nothing to keep.
 func (None) KeepProbs(float32) {}
 
 // Probs returns nil.
 func (None) Probs(int) []float32 { return nil }
 
-// Traffic returns nothing.
+// Traffic returns zero.
 func (None) Traffic() decoder.Traffic { return decoder.Traffic{} }
 
 // Options say how a sequence is generated.
@@ -73,14 +72,14 @@ type Options struct {
 	// EOT is the token that ends the sequence.
 	EOT Token
 
-	// Limit is the most tokens to generate, end-of-text included.
+	// Limit is the maximum number of tokens to generate, end-of-text included.
 	Limit int
 
-	// Policy decides how long drafts are. It may have learnt from other sequences.
-	// Nil means that drafts are as long as the proposer likes.
+	// Policy decides draft lengths. It may have learnt from other sequences. Nil means
+	// that the proposer decides.
 	Policy Policy
 
-	// Clock is what rounds are timed by. Nil means the time that goes by.
+	// Clock times rounds. Nil means the wall clock.
 	Clock func() time.Duration
 }
 
@@ -89,7 +88,7 @@ type Generation struct {
 	o        Options
 	v        Verifier
 	p        Proposer
-	policy   Policy // nil: as long as the proposer likes
+	policy   Policy // nil: the proposer decides draft lengths
 	draft    []Token
 	kept     []Token // this round, without end-of-text
 	choices  []decoder.Choice
@@ -97,7 +96,7 @@ type Generation struct {
 	marks    []transcript.Mark
 	refused  []Token // all of them; marks are parts of it
 	done     bool
-	broken   *BrokenError // since when there is no proposer
+	broken   *BrokenError // why there is no proposer any more
 
 	stats transcript.Stats
 	round Round
@@ -116,7 +115,7 @@ func Begin(v Verifier, p Proposer, o Options) *Generation {
 	return &Generation{o: o, v: v, p: p, policy: o.Policy, done: o.Limit <= 0}
 }
 
-// End tells the policy that no more rounds come.
+// End tells the policy that the window has ended.
 func (g *Generation) End() {
 	if g.o.Policy != nil {
 		g.o.Policy.End()
@@ -126,11 +125,11 @@ func (g *Generation) End() {
 // Stats returns the counts and times of all rounds so far.
 func (g *Generation) Stats() transcript.Stats { return g.stats }
 
-// Broken returns why the proposer is asked no more; nil if it still is.
+// Broken returns why the proposer is no longer used; nil if it is.
 func (g *Generation) Broken() *BrokenError { return g.broken }
 
-// A BrokenError reports an assistant that could not draft, as one with broken weights
-// cannot. The choices are the target's, so decoding goes on without it.
+// A BrokenError reports an assistant that could not draft, as one with corrupt weights.
+// The choices are the target's, so decoding goes on without it.
 type BrokenError struct{ Err error }
 
 func (e *BrokenError) Error() string {
@@ -139,7 +138,7 @@ func (e *BrokenError) Error() string {
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// abandon goes on without the proposer.
+// abandon continues without the proposer.
 func (g *Generation) abandon(err error) {
 	g.broken = &BrokenError{err}
 	g.p, g.policy, g.draft = None{}, nil, g.draft[:0]
@@ -148,14 +147,14 @@ func (g *Generation) abandon(err error) {
 // Done reports whether the sequence has ended.
 func (g *Generation) Done() bool { return g.done }
 
-// Choices returns what was kept so far. The last one is end-of-text if the
-// sequence ended by itself.
+// Choices returns the choices kept so far. The last one is end-of-text if the sequence
+// ended by itself.
 func (g *Generation) Choices() []decoder.Choice { return g.choices }
 
-// Accepted says for each choice whether it is an accepted draft.
+// Accepted reports for each choice whether it is an accepted draft.
 func (g *Generation) Accepted() []bool { return g.accepted }
 
-// Marks says for each choice which round made it, and what it refused.
+// Marks returns for each choice which round made it, and what it refused.
 func (g *Generation) Marks() []transcript.Mark { return g.marks }
 
 // Round drafts, verifies and commits once.
@@ -173,9 +172,9 @@ func (g *Generation) Round(ctx context.Context) error {
 	return g.accept(ctx, choices)
 }
 
-// propose asks the proposer. A round yields the accepted drafts and one token
-// more, so a draft is one shorter than what may still come. A proposer that fails is
-// asked no more, unless it was ctx that ended.
+// propose gets a draft. A round yields the accepted drafts and one token more, so a draft
+// must be one shorter than the remaining limit. A proposer that fails is no longer used,
+// unless it failed because ctx ended.
 func (g *Generation) propose(ctx context.Context) (err error) {
 	begin, room := g.o.Clock(), g.o.Limit-len(g.choices)-1
 	if g.policy != nil {
@@ -199,8 +198,8 @@ func (g *Generation) propose(ctx context.Context) (err error) {
 	return nil
 }
 
-// accept keeps the choices up to and with the first that differs from the draft, but
-// none behind an end-of-text, and commits them on both sides. If the verifier fails to
+// accept keeps the choices up to and including the first that differs from the draft, but
+// none after an end-of-text, and commits them on both sides. If the verifier fails to
 // commit, the generation stays as it was.
 func (g *Generation) accept(ctx context.Context, choices []decoder.Choice) error {
 	same := agree(g.draft, choices)
@@ -247,8 +246,8 @@ func (g *Generation) count(accepted, kept int) {
 	}
 }
 
-// agree returns the length of the longest prefix of draft that the decoder
-// would have chosen itself. len(choices) is len(draft)+1.
+// agree returns the length of the longest prefix of draft that the decoder would have
+// chosen itself. len(choices) is len(draft)+1.
 func agree(draft []Token, choices []decoder.Choice) int {
 	for i, d := range draft {
 		if d != choices[i].Token {

@@ -11,8 +11,8 @@ import (
 
 const eot = 0
 
-// A script stands in for both models. As a verifier its choice is a hash of all
-// tokens before it; as a proposer it reads its drafts from fuzz input.
+// A script replaces both models. As a verifier its choice is a hash of all tokens before
+// it; as a proposer it reads its drafts from fuzz input.
 type script struct {
 	None
 	seed      Token
@@ -78,8 +78,8 @@ func (s *script) Commit(_ context.Context, kept []Token) error {
 	return nil
 }
 
-// plain is what a decoder without any assistant gives: the loop of a textbook,
-// not of this package.
+// plain returns the result of a decoder without an assistant, by a textbook loop that
+// uses nothing of this package.
 func (s *script) plain(limit int) (out []decoder.Choice) {
 	var seen []Token
 	for len(out) < limit {
@@ -93,8 +93,8 @@ func (s *script) plain(limit int) (out []decoder.Choice) {
 	return out
 }
 
-// FuzzRounds checks the promise of the package: drafts never change the text,
-// its scores, or what the caches hold.
+// FuzzRounds tests the guarantee of the package: drafts never change the text, its
+// scores, or what the caches hold.
 func FuzzRounds(f *testing.F) {
 	for kind := range uint8(5) {
 		f.Add(uint16(1), kind, []byte{}, uint8(40), false)
@@ -143,7 +143,7 @@ func tokensOf(choices []decoder.Choice) []Token {
 	return out
 }
 
-// tooLong drafts one token more than may still come.
+// tooLong drafts one token more than allowed.
 type tooLong struct{ None }
 
 func (tooLong) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
@@ -156,7 +156,7 @@ func TestDraftTooLong(t *testing.T) {
 	}
 }
 
-// identical drafts must all be accepted: five choices a round.
+// Identical drafts must all be accepted: five choices a round.
 func TestRoundsSaved(t *testing.T) {
 	v := &script{seed: 2, kind: 2}
 	g := Begin(v, &script{seed: 2, kind: 2, same: true}, Options{EOT: eot, Limit: 20})
@@ -171,7 +171,7 @@ func TestRoundsSaved(t *testing.T) {
 	}
 }
 
-// TestAccepted: only drafts were accepted, not the choice behind them.
+// TestAccepted checks that only drafts were accepted, not the choice after them.
 func TestAccepted(t *testing.T) {
 	v := &script{kind: 2} // 2, 3, …, none of them 9
 	want := tokensOf(v.plain(6))
@@ -186,7 +186,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// listed drafts what it is told, a round after the other.
+// listed drafts the given lists, one per round.
 type listed struct {
 	None
 	drafts [][]Token
@@ -235,8 +235,9 @@ func (f *frail) Commit(ctx context.Context, kept []Token) error {
 	return nil
 }
 
-// TestFrail: a proposer that fails is left alone, and its last draft unread; the text is
-// that of plain decoding. The end of the context is no failure of its.
+// TestFrail checks that a proposer that fails is no longer used and its last draft
+// ignored; the text is that of plain decoding. The end of the context is not a failure of
+// the proposer.
 func TestFrail(t *testing.T) {
 	for _, commits := range []bool{false, true} {
 		v := &script{seed: 2, kind: 2}

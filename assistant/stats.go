@@ -2,7 +2,7 @@ package assistant
 
 import "time"
 
-// A Round is what one round did.
+// A Round is the counts and times of one round.
 type Round struct {
 	First                   bool // of its window: the pass runs the prompt too
 	Drafted, Accepted, Kept int

@@ -15,19 +15,19 @@ func Expected(alpha float64, n int) float64 {
 	return -math.Expm1(float64(n+1)*math.Log(alpha)) / (1 - alpha)
 }
 
-// A Plan is what the theory needs to know.
+// A Plan is the parameters of the theory.
 type Plan struct {
 	Alpha float64 // chance that a drafted token is accepted, in [0, 1]
 	Cost  float64 // of a draft step, in steps of the target: c
 
-	// Verify is the cost of a verify pass of m rows, in steps of the target; nil
-	// means one step whatever m, as where weights are all that must be read.
+	// Verify is the cost of a verify pass of m rows, in steps of the target; nil means
+	// one step whatever m, as if only reading the weights took time.
 	Verify func(m int) float64
 
-	// Operations is the work of a draft token over that of a target token: ĉ.
+	// Operations is the arithmetic of a draft token over that of a target token: ĉ.
 	Operations float64
 
-	// Bytes is what a draft step reads over what a step of the target reads.
+	// Bytes is the bytes that a draft step reads over those of a target step.
 	Bytes float64
 }
 
@@ -44,26 +44,26 @@ func (p Plan) Speedup(n int) float64 {
 	return Expected(p.Alpha, n) / (p.Cost*float64(n) + v)
 }
 
-// OperationsRatio returns the expected arithmetic of drafts of n tokens over
-// that of plain decoding: (ĉ·n + n + 1)/E. It is at least one: assistance buys
-// time with work.
+// OperationsRatio returns the expected arithmetic of drafts of n tokens over that of
+// plain decoding: (ĉ·n + n + 1)/E. It is at least one: assistance saves time, not
+// arithmetic.
 //
 // Source: Leviathan et al. 2023, theorem 3.11.
 func (p Plan) OperationsRatio(n int) float64 {
 	return (p.Operations*float64(n) + float64(n) + 1) / Expected(p.Alpha, n)
 }
 
-// BytesRatio returns the bytes read for a token with drafts of n tokens over
-// those of plain decoding, where a verify pass reads no more than a step:
-// (b·n + 1)/E. Where memory is the limit it is one over the speed-up, with b for
-// c; Leviathan et al. 2023, section 3.4, counts memory accesses likewise.
+// BytesRatio returns the bytes read per token with drafts of n tokens over those of plain
+// decoding, if a verify pass reads no more than a step: (b·n + 1)/E. Where memory is the
+// limit it is one over the speed-up, with b for c; Leviathan et al. 2023, section 3.4,
+// counts memory accesses likewise.
 func (p Plan) BytesRatio(n int) float64 {
 	return (p.Bytes*float64(n) + 1) / Expected(p.Alpha, n)
 }
 
-// Acceptance returns the α with which drafts of n tokens, which need not be whole
-// as a mean of several lengths is not, yield mean tokens a round: the inverse of
-// [Expected]. It is 0 for a mean of 1 or less and 1 for n+1 or more.
+// Acceptance returns the α with which drafts of n tokens yield mean tokens a round: the
+// inverse of [Expected]. n need not be whole, as a mean of several lengths. It is 0 for a
+// mean of 1 or less and 1 for n+1 or more.
 func Acceptance(mean, n float64) float64 {
 	low, high := 0.0, 1.0
 	for range 60 {
@@ -77,8 +77,8 @@ func Acceptance(mean, n float64) float64 {
 	return high
 }
 
-// Best returns the draft length of at most most tokens with the highest expected
-// speed, 0 if none is faster than plain decoding.
+// Best returns the draft length, up to most, with the highest expected speed, 0 if none
+// is faster than plain decoding.
 func (p Plan) Best(most int) (n int, speedup float64) {
 	speedup = 1
 	for i := 1; i <= most; i++ {

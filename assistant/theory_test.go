@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// simulate plays rounds with coin flips and returns tokens, rounds and the time
-// in target steps.
+// simulate plays rounds with random acceptance and returns tokens, rounds and the time in
+// target steps.
 func simulate(rng *rand.Rand, p Plan, n, rounds int) (tokens int, steps float64) {
 	for range rounds {
 		for i := 0; ; i++ {
@@ -22,8 +22,8 @@ func simulate(rng *rand.Rand, p Plan, n, rounds int) (tokens int, steps float64)
 	return tokens, steps
 }
 
-// TestPlanSimulated holds the formulas against coin flips: within 1 %, about
-// four standard errors of 200,000 rounds.
+// TestPlanSimulated compares the formulas with simulated rounds: within 1 %, about four
+// standard errors of 200,000 rounds.
 func TestPlanSimulated(t *testing.T) {
 	const rounds, tol = 200_000, 0.01
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -55,7 +55,7 @@ func TestAcceptance(t *testing.T) {
 	}
 }
 
-// TestBytesRatio: where reading is all that costs, bytes and time are the same.
+// TestBytesRatio checks that bytes and time are the same where only reading takes time.
 func TestBytesRatio(t *testing.T) {
 	p := Plan{Alpha: 0.8, Cost: 0.15, Bytes: 0.15}
 	for n := range 10 {

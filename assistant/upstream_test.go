@@ -19,9 +19,9 @@ import (
 	"verity/transcript"
 )
 
-// A reader drafts from a text, from the place that decoding has come to. Put
-// together of the target's own choices and of faults, the text says to the token
-// what a round meets where.
+// A reader drafts from a text, from the position that decoding has reached. Made of the
+// target's own choices and of faults, the text determines what each round meets at each
+// position.
 type reader struct {
 	None
 	text []Token
@@ -61,7 +61,7 @@ func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Poli
 	return g.Choices(), g.Stats().Drafts
 }
 
-// never is no token of any vocabulary: decoding does not end before its limit.
+// never is not a token of any vocabulary: decoding does not end before its limit.
 const never = Token(1 << 30)
 
 func texts(choices []decoder.Choice) []Token {
@@ -79,7 +79,7 @@ func wantSame(t *testing.T, at string, got, want []decoder.Choice) {
 	}
 }
 
-// pairPlaces returns where the second of two timestamps side by side stands.
+// pairPlaces returns the positions of the second of two adjacent timestamps.
 func pairPlaces(tok *tokenizer.Tokenizer, text []Token) (places []int) {
 	for i := 1; i < len(text); i++ {
 		if tok.IsTimestamp(text[i-1]) && tok.IsTimestamp(text[i]) {
@@ -89,15 +89,15 @@ func pairPlaces(tok *tokenizer.Tokenizer, text []Token) (places []int) {
 	return places
 }
 
-// TestUpstreamBlocks are the cases in which others' rounds went wrong, on a real
-// network: what stands where in a block of drafts. The network never ends by
-// itself, so a token that it is known to choose is taken for the end.
+// TestUpstreamBlocks tests the cases in which rounds of other programs failed, on a real
+// network, at given positions in a block of drafts. The network never ends by itself, so
+// a token that it is known to choose counts as the end.
 func TestUpstreamBlocks(t *testing.T) {
 	r := newRig(t, "odd", 1, precision.F32)
 	o := r.options(0.4)
 	plain, _ := r.decode(t, o, Off{}, Constant(0), never, 24)
 	text := texts(plain)
-	// The end: the first text token behind the fifth place that was not chosen before.
+	// The end: the first text token after the fifth position that was not chosen before.
 	k := 5
 	for k < len(text) && (r.tok.IsTimestamp(text[k]) || slices.Contains(text[:k], text[k])) {
 		k++
@@ -137,7 +137,7 @@ func TestUpstreamBlocks(t *testing.T) {
 	}
 	run("EOS of the target where the draft has none", edit(func(c []Token) { c[k]++ }), k+3, nil)
 	// transformers#47912: the block was appended before the search for the end, which
-	// looked at its last token only. Worst where the target would choose the rest too.
+	// checked only its last token. Worst where the target would choose the rest too.
 	run("EOS inside an accepted block cuts it (transformers#47912)", edit(func([]Token) {}), k+5, func(t *testing.T, s transcript.Drafts) {
 		if s.Rounds != 1 || s.Accepted != k+1 {
 			t.Errorf("%+v, want one round that accepts %d", s, k+1)
@@ -150,8 +150,8 @@ func TestUpstreamBlocks(t *testing.T) {
 	})
 	run("EOS at the start of the second block", edit(func([]Token) {}), k-1, nil)
 
-	// transformers#47995: a rule for the first place held at the start of every block,
-	// so that the assistant could not draft the end there and said "Thank you.".
+	// transformers#47995: a rule for the first position applied at the start of every
+	// block, so that the assistant could not draft the end there and wrote "Thank you.".
 	t.Run("begin rules hold at the first place only (transformers#47995)", func(t *testing.T) {
 		o := o
 		o.Rules = decoder.Rules(r.tok, model.Generation{BeginSuppressTokens: []int32{int32(end)}}, decoder.RuleOptions{})
@@ -168,7 +168,7 @@ func TestUpstreamBlocks(t *testing.T) {
 		}
 	})
 
-	// Whatever the block length, each row is judged by the tokens before it.
+	// Whatever the block length, each row is judged given the tokens before it.
 	whole, _ := r.decode(t, o, Off{}, Constant(0), never, 24)
 	pairs := pairPlaces(r.tok, text)
 	if len(pairs) == 0 {
@@ -222,9 +222,9 @@ func TestUpstreamBlocks(t *testing.T) {
 	})
 }
 
-// flip returns a window, its text, and a place in it where a timestamp came only
-// because timestamps together are likelier than any text: without the rules text
-// would, at the same noise.
+// flip returns a window, its text, and a position in it where a timestamp was chosen only
+// because timestamps together are likelier than any text: without the rules the choice
+// would be text, at the same noise.
 func (r *rig) flip(t *testing.T) (decoder.SessionOptions, []decoder.Choice, int) {
 	t.Helper()
 	for window := range 100 {
@@ -307,8 +307,8 @@ func TestUpstreamLimits(t *testing.T) {
 	})
 }
 
-// TestUpstreamPrecisions: the target in int8 is held against itself in int8; its
-// drafts may come from any precision.
+// TestUpstreamPrecisions compares an int8 target with itself in int8; its drafts may come
+// from any precision.
 func TestUpstreamPrecisions(t *testing.T) {
 	target := newRig(t, "odd", 1, precision.Int8)
 	want, _, _ := target.run(t, Off{}, Constant(0), 0.4)
@@ -324,8 +324,8 @@ func TestUpstreamPrecisions(t *testing.T) {
 	}
 }
 
-// checkpoint returns a spec's checkpoint, changed: config by pairs of old and new
-// text, and without its encoder if bare.
+// checkpoint returns a spec's checkpoint, modified: config by pairs of old and new text,
+// and without its encoder if bare.
 func checkpoint(t *testing.T, name string, bare bool, config ...string) *model.Checkpoint {
 	t.Helper()
 	s := testmodel.Named(name)
@@ -353,8 +353,8 @@ func checkpoint(t *testing.T, name string, bare bool, config ...string) *model.C
 	return c
 }
 
-// TestUpstreamMismatch: transformers loads an assistant of another shape and fails
-// on the way (#30407, #30611, #29869), or writes nonsense.
+// TestUpstreamMismatch: transformers loads an assistant of another shape and fails later
+// (#30407, #30611, #29869), or writes nonsense.
 func TestUpstreamMismatch(t *testing.T) {
 	target := func(name string) Target {
 		c := checkpoint(t, name, false)

@@ -12,7 +12,7 @@ import (
 // A Head is one attention head of the decoder.
 type Head struct{ Layer, Head int }
 
-// AlignOptions says what to measure of a window's final tokens.
+// AlignOptions says what to measure of the final tokens of a window.
 type AlignOptions struct {
 	// Tokens are a whole sequence, prompt and end-of-text included.
 	Tokens []tokenizer.Token
@@ -20,7 +20,7 @@ type AlignOptions struct {
 	// First is the index of the first token whose probability is wanted; at least 1.
 	First int
 
-	// Below limits the tokens that share the probability to those of lower id.
+	// Below excludes tokens of this id and above from the probabilities.
 	Below tokenizer.Token
 
 	// Heads are those whose cross-attention is wanted.
@@ -29,12 +29,12 @@ type AlignOptions struct {
 	// Positions is how many audio positions, from the first, they attend to.
 	Positions int
 
-	// Between is called after every few tokens, for what else is to run. Nil means
+	// Between is called after every few tokens, so that other work can run. Nil means
 	// nothing.
 	Between func()
 }
 
-// An Alignment is how tokens relate to audio.
+// An Alignment relates tokens to audio.
 type Alignment struct {
 	// Weights are the cross-attention weights of each head, [len(Tokens)][Positions].
 	Weights [][]float32
@@ -44,13 +44,12 @@ type Alignment struct {
 	Probs []float32
 }
 
-// alignRows is how many tokens go through the network at once. The result does not
-// depend on it; the room for logits does.
+// alignRows is how many tokens run through the network together. The result does not
+// depend on it; the memory for logits does.
 const alignRows = 32
 
-// Align runs a sequence of tokens through the network once more and measures it. It
-// depends on nothing but the window and the tokens, so it is the same however they were
-// found.
+// Align runs a sequence of tokens through the network once more and measures it. The
+// result depends only on the window and the tokens, not on how they were found.
 func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignment, error) {
 	if err := d.checkAlign(c, o); err != nil {
 		return nil, err

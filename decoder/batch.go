@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// A Stepper runs rows through the network. *Decoder does it at once, *Batch and *Lane
-// together with the rows of others.
+// A Stepper runs rows through the network: *Decoder alone, *Batch and *Lane together with
+// the rows of others.
 type Stepper interface {
 	// Step runs rows and writes the logits [rows not silent][Vocab].
 	Step(ctx context.Context, rows []Row, logits []float32) error
 
-	// Beside returns what runs the rows of another decoder for the same sequences: an
-	// assistant's.
+	// Beside returns a Stepper of another decoder, an assistant's, for the same
+	// sequences.
 	Beside(d *Decoder) Stepper
 
-	// lend runs rows and returns their logits, which are the caller's until its next
-	// call. They lie in own, grown as needed, or where the stepper has room.
+	// lend runs rows and returns their logits, which are valid until the caller's next
+	// call. They lie in own, grown as needed, or in memory of the stepper.
 	lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error)
 }
 
-// A Batch lets goroutines that each decode a stream share passes, so that the
-// weights are read once for all of them. A member's logits have the same bits as
-// if it were alone, so members may come, go, and bring any number of rows.
+// A Batch lets goroutines that each decode a stream share passes, so that the weights are
+// read once for all of them. A member's logits have the same bits as alone, so members
+// may join, leave, and bring any number of rows.
 //
-// A pass starts when every member waits for one. Therefore the logits of a pass,
-// which are lent and not copied, stay as they are until their reader waits again.
-// The price is that a goroutine may be a member only while it decodes: the others wait
-// for it. Passes of an assistant's decoder (see Beside) go first, so that all who draft
-// do so together, each as long as it likes, and then all verify together.
+// A pass starts when every member waits for one. Therefore the logits of a pass, which
+// are lent and not copied, stay valid until their reader waits again. The price: a
+// goroutine may be a member only while it decodes, since the others wait for it. Passes
+// of an assistant's decoder (see Beside) go first. So all members that draft do so
+// together, each with its own draft length, and then all verify together.
 //
-// Encode is for what else uses all threads.
+// Encode is for other work that uses all threads.
 type Batch struct {
-	// DecodeShare is the part of the time that members get for their passes while
-	// windows are encoded. These passes have fewer rows than if the members waited for
-	// the windows: a larger share makes them wait less, and costs throughput. 0 means
-	// 1/16.
+	// DecodeShare is the share of time that passes of the members get while windows are
+	// encoded. These passes have fewer rows than if the members waited for the windows: a
+	// larger share shortens the wait of members, and costs throughput. 0 means 1/16.
 	DecodeShare float64
 
 	own Lane
@@ -49,7 +48,7 @@ type Batch struct {
 	waiting int     // members, in all lanes
 	beside  []*Lane // of assistants
 
-	trace func(l *Lane, calls []*call) // told of every shared pass, in tests; or nil
+	trace func(l *Lane, calls []*call) // called for every shared pass, in tests; or nil
 }
 
 // A Lane runs the passes of one decoder for the members of a batch.
@@ -57,10 +56,10 @@ type Lane struct {
 	b      *Batch
 	d      *Decoder
 	calls  []*call // of the coming pass
-	spare  []*call // room for those of the next
+	spare  []*call // memory for those of the next
 	idle   []*call
 	rows   []Row
-	logits []float32 // of the last pass; the members' until the next
+	logits []float32 // of the last pass; lent to the members until the next
 }
 
 // A call is one member's part of a pass.
@@ -69,7 +68,7 @@ type call struct {
 	rows   []Row
 	logits []float32
 	err    error
-	turn   chan []*call // all calls of a pass, for the leader; nil when a leader has run it
+	turn   chan []*call // all calls of a pass, for the leader; nil once a leader has run it
 }
 
 // NewBatch returns a batch over d without members.
@@ -80,8 +79,8 @@ func NewBatch(d *Decoder) *Batch {
 	return b
 }
 
-// Beside returns the lane of another decoder for the same members. Its passes go
-// before those of the batch's own.
+// Beside returns the lane of another decoder for the same members. Its passes go before
+// those of the batch itself.
 func (b *Batch) Beside(d *Decoder) Stepper {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +97,7 @@ func (b *Batch) Beside(d *Decoder) Stepper {
 // Join makes the calling goroutine a member.
 func (b *Batch) Join() { b.change(1) }
 
-// Leave ends a membership. Those who wait for the leaver wait no more.
+// Leave ends a membership. The others no longer wait for it.
 func (b *Batch) Leave() { b.change(-1) }
 
 func (b *Batch) change(n int) {
@@ -109,13 +108,13 @@ func (b *Batch) change(n int) {
 	b.start()
 }
 
-// Busy returns the wall time in which there were members and nothing was encoded. It
-// is the clock to time rounds by.
+// Busy returns the wall time in which there were members and nothing was encoded: the
+// time that rounds took.
 func (b *Batch) Busy() time.Duration { return b.cpu.busyTime() }
 
-// Encode runs work while no pass does: the encoding of a window, which uses all threads.
-// One work at a time. It must call between every few milliseconds, which lets the
-// members run passes, for the share of the time that is theirs.
+// Encode runs work, the encoding of a window, which uses all threads, while no pass runs.
+// Only one work runs at a time. It must call between every few milliseconds, so that the
+// members can run passes for their share of the time.
 func (b *Batch) Encode(ctx context.Context, work func(between func()) error) error {
 	if err := b.cpu.beginWork(ctx); err != nil {
 		return err
@@ -125,8 +124,8 @@ func (b *Batch) Encode(ctx context.Context, work func(between func()) error) err
 	return work(func() { b.cpu.between(share) })
 }
 
-// start hands the waiting calls of one lane to the first of them, its leader, if no
-// member is missing. b.mu is held.
+// start hands the waiting calls of one lane to the first of them, its leader, if every
+// member waits. b.mu is held.
 func (b *Batch) start() {
 	if b.waiting == 0 || b.waiting < b.members {
 		return
@@ -162,12 +161,12 @@ func (l *Lane) Beside(d *Decoder) Stepper { return l.b.Beside(d) }
 // Step runs rows, together with those of the other members.
 func (l *Lane) Step(ctx context.Context, rows []Row, logits []float32) error {
 	lent, err := l.lend(ctx, rows, &logits)
-	copy(logits, lent) // onto themselves, if there was nobody to share with
+	copy(logits, lent) // a copy onto itself, if the rows ran alone
 	return err
 }
 
-// lend waits for the members and runs rows with theirs. Without members, the caller is
-// none either, and the rows run alone.
+// lend waits for the members and runs rows with theirs. If there are no members, the rows
+// run alone.
 func (l *Lane) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
 	c, members := l.join(ctx, rows)
 	if c == nil {
@@ -186,8 +185,8 @@ func (l *Lane) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32,
 	return logits, err
 }
 
-// join adds a call to the coming pass, and starts that if nobody is missing. It returns
-// nil if there is nobody to share with.
+// join adds a call to the coming pass, and starts the pass if every member waits. It
+// returns nil if there are no members.
 func (l *Lane) join(ctx context.Context, rows []Row) (c *call, members int) {
 	b := l.b
 	b.mu.Lock()
@@ -207,14 +206,15 @@ func (l *Lane) join(ctx context.Context, rows []Row) (c *call, members int) {
 	return c, b.members
 }
 
-// giveBack keeps the memory of a call. b.mu is held.
+// giveBack keeps the memory of a call for reuse. b.mu is held.
 func (l *Lane) giveBack(c *call) {
 	*c = call{turn: c.turn}
 	l.idle = append(l.idle, c)
 }
 
-// follow waits until a leader has run c, or leads. If ctx ends before that, c is taken
-// out of the coming pass; one that has a leader is waited for, since it is running.
+// follow waits until a leader has run c, or until c is the leader. If ctx ends before
+// that, it withdraws c from the coming pass. A call whose pass has a leader is waited
+// for, since it is running.
 func (l *Lane) follow(ctx context.Context, c *call) error {
 	select {
 	case calls := <-c.turn:
@@ -229,7 +229,7 @@ func (l *Lane) follow(ctx context.Context, c *call) error {
 	return nil
 }
 
-// withdraw takes c out of the coming pass. It reports false if that has begun.
+// withdraw takes c out of the coming pass. It reports false if that pass has begun.
 func (l *Lane) withdraw(c *call) bool {
 	l.b.mu.Lock()
 	defer l.b.mu.Unlock()
@@ -243,7 +243,7 @@ func (l *Lane) withdraw(c *call) bool {
 	return true
 }
 
-// lead runs a pass for all calls and tells the others. Nil calls have been run.
+// lead runs a pass for all calls and notifies the others. Nil calls have been run.
 func (l *Lane) lead(calls []*call) {
 	if calls == nil {
 		return
@@ -257,16 +257,16 @@ func (l *Lane) lead(calls []*call) {
 	l.b.mu.Unlock()
 }
 
-// alone runs rows without those of others.
+// alone runs rows without those of other members.
 func (l *Lane) alone(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
 	l.b.cpu.beginPass()
 	defer l.b.cpu.endPass()
 	return l.d.lend(ctx, rows, own)
 }
 
-// run does one pass for all calls. If it fails, each is run alone: a pass that
-// fails leaves the streams as they were, and one member's error is no business of the
-// others. Nor is the end of its context, so the pass of several has none.
+// run does one pass for all calls. If it fails, each call is run alone: a failed pass
+// leaves the streams as they were, and the error of one member must not reach the others.
+// Nor must the end of its context, so a pass of several has no context.
 func (l *Lane) run(calls []*call) {
 	l.b.cpu.beginPass()
 	defer l.b.cpu.endPass()
@@ -305,7 +305,7 @@ func (d *Decoder) lend(ctx context.Context, rows []Row, own *[]float32) ([]float
 	return logits, d.Step(ctx, rows, logits)
 }
 
-// room returns memory for the logits of rows, made of own.
+// room returns memory for the logits of rows, from own.
 func room(own *[]float32, rows []Row, vocab int) []float32 {
 	n := loudOf(rows) * vocab
 	if cap(*own) < n {
@@ -314,7 +314,7 @@ func room(own *[]float32, rows []Row, vocab int) []float32 {
 	return (*own)[:n]
 }
 
-// loudOf counts the rows that want logits.
+// loudOf counts the rows that are not silent.
 func loudOf(rows []Row) int {
 	n := 0
 	for _, r := range rows {

@@ -15,7 +15,7 @@ import (
 	"verity/tokenizer"
 )
 
-// TestBatch lets members of different length come and go and checks each against
+// TestBatch lets members of different length join and leave, and compares each with
 // itself alone.
 func TestBatch(t *testing.T) {
 	pool := parallel.New(2)
@@ -59,7 +59,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// One member's broken window, or its ended context, must not reach the others.
+// An error in one member's window, or the end of its context, must not reach the others.
 func TestBatchErrors(t *testing.T) {
 	d := open(t, "odd", Options{})
 	f := features(d, 1)
@@ -93,8 +93,8 @@ func TestBatchErrors(t *testing.T) {
 	}
 }
 
-// TestBatchBeside: those who draft do so together, each as long as it likes, while
-// the others wait; then all verify in one pass.
+// TestBatchBeside checks that members that draft do so together, each with its own draft
+// length, while the others wait; then all verify in one pass.
 func TestBatchBeside(t *testing.T) {
 	d, small := open(t, "odd", Options{}), open(t, "odd", Options{})
 	b := NewBatch(d)
@@ -126,7 +126,7 @@ func TestBatchBeside(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				// Later silent rows catch up on what was accepted; they are no prompt.
+				// Later silent rows catch up on accepted tokens; they are no prompt.
 				rows := []Row{{own, own.Len(), 1, true}, {own, own.Len() + 1, 2, false}}
 				if err := b.Step(t.Context(), rows, logits); err != nil {
 					t.Error(err)
@@ -144,8 +144,8 @@ func TestBatchBeside(t *testing.T) {
 	}
 }
 
-// TestBatchWithdraws: a member whose context ends while it waits for the others waits no
-// more, and the others go on without it.
+// TestBatchWithdraws checks that a member whose context ends while it waits for the
+// others stops waiting, and that the others go on without it.
 func TestBatchWithdraws(t *testing.T) {
 	d := open(t, "odd", Options{})
 	c := cross(t, d, 1)
@@ -183,8 +183,8 @@ func TestBatchWithdraws(t *testing.T) {
 	}
 }
 
-// TestBatchEncode: members run passes while a window is encoded, between its layers. Busy
-// does not count the encoding.
+// TestBatchEncode checks that members run passes while a window is encoded, between its
+// layers, and that Busy does not count the encoding.
 func TestBatchEncode(t *testing.T) {
 	d := open(t, "odd", Options{})
 	b := NewBatch(d)
@@ -226,13 +226,13 @@ func TestBatchEncode(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	b.cpu.queue <- struct{}{} // somebody encodes
+	b.cpu.queue <- struct{}{} // an encoder has the threads
 	if err := b.Encode(ended, func(func()) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that the context was canceled", err)
 	}
 }
 
-// TestBatchLends: sessions of a batch read the logits of a pass where it left them,
+// TestBatchLends checks that sessions of a batch read the logits of a pass in its memory,
 // and choose as they do alone.
 func TestBatchLends(t *testing.T) {
 	d := open(t, "odd", Options{})
@@ -275,7 +275,7 @@ func TestBatchLends(t *testing.T) {
 	wg.Wait()
 }
 
-// A round of several members allocates nothing either.
+// A round of several members allocates nothing.
 func TestBatchAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates, and empties pools at random")
@@ -317,8 +317,8 @@ func TestBatchAllocates(t *testing.T) {
 	close(again)
 }
 
-// TestProcessor: neither two windows nor a window and a pass use the threads at the same
-// time, and all get on.
+// TestProcessor checks that neither two windows nor a window and a pass use the threads
+// at the same time, and that all make progress.
 func TestProcessor(t *testing.T) {
 	var p processor
 	p.init()
@@ -345,7 +345,7 @@ func TestProcessor(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
-		for range 5 { // members come and go
+		for range 5 { // members join and leave
 			p.join(1)
 			for range 10 {
 				p.beginPass()

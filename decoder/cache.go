@@ -24,22 +24,22 @@ func newCaches(layers, heads, size, capacity int, t precision.Format) []cache {
 	return all
 }
 
-// A Cross is what the decoder attends to in one window: the cross-attention
-// keys and values of every layer. It is read-only once made.
+// A Cross is the cross-attention keys and values of every layer for one window. It is
+// read-only once made.
 type Cross struct {
 	d         *Decoder
 	layers    []cache
 	positions int // of the window
 }
 
-// Cross computes the cross-attention keys and values of f for every layer.
-// Close gives its memory back for the next window.
+// Cross computes the cross-attention keys and values of f for every layer. Close returns
+// its memory for the next window.
 func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error) {
 	return d.CrossInTurn(ctx, f, func() {})
 }
 
-// CrossInTurn is Cross that calls between after every layer, so that others can use the
-// threads.
+// CrossInTurn is Cross with a call of between after every layer, so that others can use
+// the threads.
 func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between func()) (*Cross, error) {
 	m := d.dims
 	if f.Positions < 1 || f.Positions > m.AudioPositions || f.Width != m.AudioWidth {
@@ -66,8 +66,8 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 	return c, nil
 }
 
-// BlankCross returns keys and values of nothing at all, every one zero, for tests
-// that cannot afford the audio.
+// BlankCross returns keys and values that are all zero, for tests that cannot afford the
+// audio.
 func (d *Decoder) BlankCross() *Cross {
 	m := d.dims
 	layers := newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioPositions, d.precision.Cache)
@@ -78,8 +78,8 @@ func (d *Decoder) BlankCross() *Cross {
 // not be used after.
 func (c *Cross) Close() { c.d.crosses.put(c) }
 
-// On returns c for use with another decoder of the same weights, as Decoder.On
-// makes. It is c's memory, so only c is to be closed.
+// On returns c for use with another decoder of the same weights, as Decoder.On returns.
+// Both share the memory, so only c is to be closed.
 func (c *Cross) On(d *Decoder) *Cross { return &Cross{d: d, layers: c.layers, positions: c.positions} }
 
 // A Stream is one sequence of tokens over one window: a cursor into a static
@@ -109,10 +109,10 @@ func (d *Decoder) NewStream(c *Cross) *Stream {
 // Len returns the number of tokens that have been through the network.
 func (s *Stream) Len() int { return s.length }
 
-// Cut drops all but the first n tokens. Longer than it is, it stays as it is.
+// Cut drops all but the first n tokens. A shorter stream stays as it is.
 func (s *Stream) Cut(n int) { s.length = min(s.length, n) }
 
-// Fork returns a stream of its own that holds the same tokens.
+// Fork returns a new stream that holds the same tokens.
 func (s *Stream) Fork() *Stream {
 	f := s.d.NewStream(s.cross)
 	for i := range s.layers {
@@ -129,8 +129,8 @@ func (s *Stream) Close() {
 	s.d.streams.put(s)
 }
 
-// A Row is one token at one place of a stream. The rows of a stream in one step
-// must follow each other and start at the stream's length.
+// A Row is one token at one position of a stream. The rows of a stream in one step must
+// follow each other and start at the stream's length.
 type Row struct {
 	Stream   *Stream
 	Position int

@@ -9,8 +9,8 @@ import (
 	"verity/internal/testmodel"
 )
 
-// TestCancelBetweenLayers ends the context before each layer in turn, of a step and
-// of the keys and values of a window; a stream is then as it was.
+// TestCancelBetweenLayers ends the context before each layer in turn, of a step and of
+// the keys and values of a window; the stream must stay as it was.
 func TestCancelBetweenLayers(t *testing.T) {
 	d := open(t, "sharded", Options{})
 	m := d.Dims()

@@ -22,13 +22,13 @@ type Options struct {
 	// exact as the file.
 	Precision precision.Precision
 
-	// Shortlist is for an assistant: the only tokens that get logits, ascending.
-	// All others are at -Inf, and their part of the vocabulary head, most of a
+	// Shortlist is for an assistant: the only tokens that get logits, ascending. The
+	// logits of all others are -Inf, and their part of the vocabulary head, most of a
 	// small decoder's weights, is never read. Nil means every token.
 	Shortlist []tokenizer.Token
 
-	// Like is a decoder of the same checkpoint, whose tables of tokens and positions
-	// need not be held a second time. Nil means there is none.
+	// Like is a decoder of the same checkpoint, whose tables of tokens and positions are
+	// shared. Nil means there is none.
 	Like *Decoder
 }
 
@@ -39,13 +39,13 @@ type Decoder struct {
 	pool      *parallel.Pool
 	precision precision.Precision
 	embed     *kernel.Matrix // [vocab][width]
-	watch     layer.Watch    // of what head is multiplied by
+	watch     layer.Watch    // of the inputs of head
 	head      *kernel.Matrix // embed, unless the checkpoint has its own or there is a shortlist
 	shortlist []tokenizer.Token
 	positions []float32 // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
-	states    layer.Linear // of the target's states; see States. No matrix: it reads none
+	states    layer.Linear // for the target's states, see States; no matrix if it reads none
 	work      spares[*work]
 	streams   spares[*Stream]
 	crosses   spares[*Cross]
@@ -75,7 +75,7 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 		head = untied
 	}
 	if o.Like != nil && (d.shortlist != nil || head != embed) {
-		d.embed = o.Like.embed // it is not the head, so any precision will do
+		d.embed = o.Like.embed // not used as the head, so any precision will do
 	} else {
 		d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
 	}
@@ -126,8 +126,8 @@ func loadBlock(l *layer.Loader, at string, m model.Dims) block {
 // Dims returns the sizes of the network.
 func (d *Decoder) Dims() model.Dims { return d.dims }
 
-// On returns the same decoder on another pool: it shares the weights, and has
-// buffers and caches of its own.
+// On returns the same decoder on another pool. It shares the weights, and has buffers and
+// caches of its own.
 func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	return &Decoder{
 		dims: d.dims, pool: p, precision: d.precision, embed: d.embed, head: d.head, shortlist: d.shortlist,
@@ -135,7 +135,7 @@ func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	}
 }
 
-// Bytes returns what the weights take in memory.
+// Bytes returns the size of the weights in memory.
 func (d *Decoder) Bytes() int64 {
 	n := d.embed.Bytes() + 4*int64(len(d.positions)) + d.norm.Bytes()
 	if d.head != d.embed {
@@ -153,5 +153,6 @@ func (d *Decoder) Bytes() int64 {
 	return n
 }
 
-// Precision returns what the network is held and computed in, with nothing automatic.
+// Precision returns what the network is held and computed in, with every automatic format
+// decided.
 func (d *Decoder) Precision() precision.Precision { return d.precision }

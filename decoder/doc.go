@@ -5,11 +5,11 @@
 //
 // # One primitive
 //
-// Below everything lies [Decoder.Step]: rows of (stream, position, token) in,
-// one row of logits each out. A verify pass of one stream, plain decoding of
-// many, and prompts are all this call, and it reads every weight once however
-// many rows it has. A row's logits have the same bits whatever other rows are in
-// the call; that is what makes assisted decoding lossless.
+// [Decoder.Step] takes rows of (stream, position, token) and returns one row of logits
+// for each. Everything else is made of it: a verify pass of one stream, plain decoding of
+// many, and prompts. It reads every weight once however many rows there are. A row's
+// logits have the same bits whatever other rows are in the call; that makes assisted
+// decoding lossless.
 //
 // # Conventions
 //

@@ -14,7 +14,7 @@ import (
 	"verity/tokenizer"
 )
 
-// Greedy decoding of one window by hand. Package transcribe does this with prompts,
+// Greedy decoding of one window, step by step. Package transcribe does this with prompts,
 // thresholds and any length of audio.
 func ExampleDecoder_NewSession() {
 	ctx := context.Background()

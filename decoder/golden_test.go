@@ -32,9 +32,9 @@ type setting struct {
 	precision precision.Format
 }
 
-// settings are every checkpoint in float32, where only summation separates us
-// from upstream, and those of half precision as they are too: there our keys and
-// values are rounded, and held to what that does to upstream's logits.
+// settings are every checkpoint in float32, where only summation differs from upstream,
+// and those of half precision in their own format, where our keys and values are rounded,
+// with the tolerance that this has on upstream's logits.
 func settings() (all []setting) {
 	for _, s := range testmodel.Specs() {
 		all = append(all, setting{s.Name, precision.F32})
@@ -100,8 +100,8 @@ func (r *rig) hear(t *testing.T, input string) *decoder.Cross {
 	return c
 }
 
-// TestLogitsGolden holds teacher-forced logits against transformers': values of
-// the best and of a sample, and the best token wherever the margin decides it.
+// TestLogitsGolden compares teacher-forced logits with transformers': the values of the
+// best tokens and of a sample, and the best token wherever the margin decides it.
 func TestLogitsGolden(t *testing.T) {
 	for _, s := range settings() {
 		t.Run(s.String(), func(t *testing.T) {
@@ -130,8 +130,8 @@ func TestLogitsGolden(t *testing.T) {
 	}
 }
 
-// TestGreedyGolden decodes as openai/whisper does: with and without timestamps,
-// behind a prompt, translating, and with the language detected.
+// TestGreedyGolden decodes as openai/whisper does: with and without timestamps, after a
+// prompt, translating, and with language detection.
 func TestGreedyGolden(t *testing.T) {
 	for _, s := range settings() {
 		t.Run(s.String(), func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestGreedyGolden(t *testing.T) {
 	}
 }
 
-// slow is whether there is plain Go alone, and little time.
+// slow reports whether there is only plain Go and little time.
 func slow() bool { return testing.Short() && kernel.Implementations()[0] == "ref" }
 
 func (s setting) skipSlow(t *testing.T) {

@@ -5,9 +5,8 @@ import (
 	"verity/tokenizer"
 )
 
-// Uniform returns a number in [0, 1) that is a pure function of the key, n and
-// which, independent of the noise of choices. Speculative sampling by rejection
-// needs it.
+// Uniform returns a number in [0, 1) that is a pure function of the key, n and which,
+// independent of the noise of choices. Speculative sampling by rejection needs it.
 func (s Sampling) Uniform(n, which int) float64 {
 	const apart = 0x5bd1e995_9e3779b9 // from the noise of a position
 	bits := mix(mix(mix(s.key()^apart)+uint64(n)) + uint64(which))
@@ -43,21 +42,21 @@ func (c *chooser) probs(dst, logits []float32, temperature float32) []float32 {
 	return dst
 }
 
-// AppendProbs appends to dst the probability with which each token of the
-// vocabulary would have been chosen at place i of the last Choose, had it been at
-// that temperature; zeros if the rules forbid every one.
+// AppendProbs appends to dst the probability with which each token of the vocabulary
+// would have been chosen at position i of the last Choose, had it been at that
+// temperature; zeros if the rules forbid every one.
 func (s *Session) AppendProbs(dst []float32, i int, temperature float32) []float32 {
 	return s.pick.probs(dst, s.judged(i), temperature)
 }
 
-// LogProb returns what the log-probability of place i of the last Choose would
-// be, had t been chosen there.
+// LogProb returns what the log-probability at position i of the last Choose would be, had
+// t been chosen there.
 func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
 	row := s.judged(i)
 	return row[t] - kernel.LogSumExp(row)
 }
 
-// judged returns the logits of place i of the last Choose, after the rules.
+// judged returns the logits at position i of the last Choose, after the rules.
 func (s *Session) judged(i int) []float32 {
 	vocab, row := s.d.dims.Vocab, len(s.read)/s.d.dims.Vocab-len(s.choices)+i
 	return s.read[row*vocab : (row+1)*vocab]

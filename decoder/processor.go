@@ -7,12 +7,11 @@ import (
 )
 
 // A processor shares the threads between the passes of a batch and the encoding of
-// windows. An encoder has them until it has used more than its share beside members that
-// decode; it then stands back, at a place of its own choice, until the passes have had
-// theirs. So no pass waits for the whole of a window, and no encoding for the whole of
-// a text.
+// windows. An encoder has the threads until it has used more than its share, while
+// members decode. At its next call of between it waits until the passes have had their
+// share. So no pass waits for a whole window, and no encoding for a whole text.
 type processor struct {
-	queue chan struct{} // holds a token while somebody encodes
+	queue chan struct{} // holds a token while an encoder has the threads or waits for them
 
 	mu       sync.Mutex
 	changed  sync.Cond
@@ -22,7 +21,7 @@ type processor struct {
 	credit   float64 // seconds that passes may take before the encoder goes on
 	since    time.Time
 	busy     time.Duration // see Batch.Busy
-	mark     time.Time     // of the last change that matters to busy
+	mark     time.Time     // time of the last change that matters to busy
 }
 
 func (p *processor) init() {
@@ -74,7 +73,7 @@ func (p *processor) endPass() {
 	p.changed.Broadcast()
 }
 
-// beginWork waits until nobody else encodes.
+// beginWork waits until no other window is encoded.
 func (p *processor) beginWork(ctx context.Context) error {
 	select {
 	case p.queue <- struct{}{}:
@@ -96,8 +95,8 @@ func (p *processor) take() {
 	p.encoding, p.since = true, time.Now()
 }
 
-// release gives the threads back, and credits passes with their share of the time.
-// p.mu is held.
+// release returns the threads, and credits the passes with their share of the time. p.mu
+// is held.
 func (p *processor) release(share float64) {
 	p.tick()
 	p.encoding = false

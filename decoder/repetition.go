@@ -6,29 +6,27 @@ import (
 	"verity/tokenizer"
 )
 
-// Repetition keeps a model that goes round in circles, or stops too soon, from
-// doing so. The zero value changes nothing.
+// Repetition prevents loops and early ends of text. The zero value changes nothing.
 //
 // Source: transformers 5.23, generation/logits_process.py:
 // RepetitionPenaltyLogitsProcessor, NoRepeatNGramLogitsProcessor and
 // MinNewTokensLengthLogitsProcessor. As there, the first two look at the prompt
 // too, special tokens and timestamps included.
 type Repetition struct {
-	// Penalty makes every token that came before less likely: its logit is
-	// divided by Penalty if positive, else multiplied, once however often it
-	// came. Below 1 it makes them likelier. 0 and 1 turn it off.
+	// Penalty makes every token that came before less likely: its logit is divided by
+	// Penalty if positive, else multiplied, once however often it came. Below 1 it makes
+	// them likelier. 0 and 1 turn it off.
 	Penalty float32
 
-	// NoRepeat is the length of runs of tokens that may not come twice. 0 turns
-	// it off.
+	// NoRepeat is the length of runs of tokens that must not occur twice. 0 turns it off.
 	NoRepeat int
 
-	// MinTokens is how many tokens come before end-of-text at least, timestamps
-	// included, prompt not. 0 turns it off.
+	// MinTokens is the minimum number of tokens before end-of-text, timestamps included,
+	// prompt not. 0 turns it off.
 	MinTokens int
 }
 
-// rules returns what is turned on, in the order of transformers'
+// rules returns the rules that are on, in the order of transformers'
 // GenerationMixin._get_logits_processor.
 func (r Repetition) rules(eot tokenizer.Token) []Rule {
 	var rules []Rule
@@ -44,13 +42,13 @@ func (r Repetition) rules(eot tokenizer.Token) []Rule {
 	return rules
 }
 
-// penalty makes tokens that were seen less likely.
+// penalty makes tokens that occurred less likely.
 type penalty float32
 
 func (r penalty) Apply(logits []float32, seen []tokenizer.Token, _ int) {
 	for i, t := range seen {
 		if int(t) >= len(logits) || slices.Contains(seen[:i], t) {
-			continue // once is enough
+			continue // each token counts once
 		}
 		if l := logits[t]; l < 0 {
 			logits[t] = l * float32(r)
@@ -60,7 +58,7 @@ func (r penalty) Apply(logits []float32, seen []tokenizer.Token, _ int) {
 	}
 }
 
-// noRepeat forbids what would end a run of so many tokens that was seen before.
+// noRepeat forbids a token that would complete a run of n tokens seen before.
 type noRepeat int
 
 func (r noRepeat) Apply(logits []float32, seen []tokenizer.Token, _ int) {
@@ -76,7 +74,7 @@ func (r noRepeat) Apply(logits []float32, seen []tokenizer.Token, _ int) {
 	}
 }
 
-// minTokens forbids end-of-text before n tokens were sampled.
+// minTokens forbids end-of-text before n tokens were chosen.
 type minTokens struct {
 	eot tokenizer.Token
 	n   int

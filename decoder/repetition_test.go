@@ -29,9 +29,8 @@ type processed struct {
 	Want   []*float32        `json:"want"` // nil is -Inf
 }
 
-// TestProcessorsGolden holds the rules of Repetition, and what TopK and TopP
-// leave, against transformers' processors: the same bits, since each is one
-// operation.
+// TestProcessorsGolden compares the rules of Repetition, and what TopK and TopP leave,
+// with transformers' processors: the same bits, since each is one operation.
 func TestProcessorsGolden(t *testing.T) {
 	f, err := os.Open("testdata/processors.jsonl")
 	if err != nil {
@@ -109,8 +108,8 @@ func TestTopTies(t *testing.T) {
 	}
 }
 
-// Rules that leave nothing are an error where decoding comes, not where a draft
-// leads.
+// Rules that leave nothing are an error at a position that decoding reaches, not after a
+// draft.
 func TestForbiddenBehindDraft(t *testing.T) {
 	d, tok := open(t, "odd", Options{}), multilingual(t)
 	only := make([]tokenizer.Token, 0, d.Dims().Vocab)

@@ -10,12 +10,11 @@ import (
 
 var negInf = float32(math.Inf(-1))
 
-// A Rule changes the logits of one place before a token is chosen there.
+// A Rule changes the logits of one position before a token is chosen there.
 type Rule interface {
-	// Apply changes logits [Vocab] in place. seen holds the tokens before this
-	// place: the prompt, of which there are begin, and then what was sampled,
-	// drafts included, so that a rule sees the same in a verify pass as in plain
-	// decoding.
+	// Apply changes logits [Vocab] in place. seen holds the tokens before this position:
+	// the first begin are the prompt, the others were chosen, drafts included, so that a
+	// rule sees the same in a verify pass as in plain decoding.
 	Apply(logits []float32, seen []tokenizer.Token, begin int)
 }
 
@@ -33,7 +32,7 @@ type RuleOptions struct {
 	// Forbidden are never chosen either, whatever SuppressTokens says.
 	Forbidden []tokenizer.Token
 
-	// KeepBlank allows a window to begin with a space or with end-of-text.
+	// KeepBlank allows the first token of a window to be a space or end-of-text.
 	KeepBlank bool
 
 	// MaxInitialTimestamp is the latest first timestamp, in seconds. 0 means 1;
@@ -124,7 +123,7 @@ type suppress struct{ tokens []tokenizer.Token }
 
 func (r suppress) Apply(logits []float32, _ []tokenizer.Token, _ int) { forbid(logits, r.tokens) }
 
-// suppressBlank forbids tokens at the first place. Source: SuppressBlank.
+// suppressBlank forbids tokens at the first position. Source: SuppressBlank.
 type suppressBlank struct{ tokens []tokenizer.Token }
 
 func (r suppressBlank) Apply(logits []float32, seen []tokenizer.Token, begin int) {
@@ -141,9 +140,9 @@ func forbid(logits []float32, tokens []tokenizer.Token) {
 	}
 }
 
-// timestamps makes timestamps come first, in pairs, and never decrease, and
-// makes one come when timestamps together are likelier than any single text
-// token. Source: ApplyTimestampRules.
+// timestamps makes timestamps come first, in pairs, and never decrease, and forces one if
+// timestamps together are likelier than any single text token. Source:
+// ApplyTimestampRules.
 type timestamps struct {
 	eot, none, begin tokenizer.Token
 	maxFirst         int
@@ -158,9 +157,9 @@ func (r timestamps) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	last := n >= 1 && sampled[n-1] >= r.begin
 	before := n < 2 || sampled[n-2] >= r.begin
 	if last && before {
-		fill(logits[r.begin:]) // a pair is complete: text or the end follows
+		fill(logits[r.begin:]) // a pair is complete: text or end-of-text follows
 	} else if last {
-		fill(logits[:r.eot]) // half a pair: its other half or the end follows
+		fill(logits[:r.eot]) // half a pair: its other half or end-of-text follows
 	}
 	if lowest := r.lowest(sampled, last && !before); lowest > r.begin {
 		fill(logits[r.begin:min(int(lowest), len(logits))])
@@ -177,8 +176,8 @@ func (r timestamps) Apply(logits []float32, seen []tokenizer.Token, begin int) {
 	}
 }
 
-// lowest returns the first timestamp that is not in the past. The end of a
-// segment may not equal its start, the start of the next may equal that end.
+// lowest returns the lowest timestamp that is allowed. The end of a segment may not equal
+// its start, the start of the next may equal that end.
 func (r timestamps) lowest(sampled []tokenizer.Token, halfPair bool) tokenizer.Token {
 	for i := len(sampled) - 1; i >= 0; i-- {
 		if sampled[i] >= r.begin {

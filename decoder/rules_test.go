@@ -19,9 +19,9 @@ func multilingual(t testing.TB) *tokenizer.Tokenizer {
 	return tok
 }
 
-// TestTimestampRules walks the rules by their effect: which kinds of token are
-// left at a place. The cases follow what upstream's comments promise; equality
-// with upstream's numbers is tested by the greedy goldens.
+// TestTimestampRules checks the effect of the rules: which kinds of token are left at a
+// position. The cases follow upstream's comments; equality with upstream's numbers is
+// tested by the greedy goldens.
 func TestTimestampRules(t *testing.T) {
 	tok := multilingual(t)
 	b, text := tok.TimestampBegin, tokenizer.Token(1000)
@@ -71,8 +71,8 @@ func TestTimestampRules(t *testing.T) {
 	}
 }
 
-// TestMaxInitialTimestamp: the latest first timestamp that is left, in steps, and that
-// the limit is for the first one alone.
+// TestMaxInitialTimestamp checks the latest first timestamp that is left, in steps, and
+// that the limit is only for the first one.
 func TestMaxInitialTimestamp(t *testing.T) {
 	tok := multilingual(t)
 	b, text := tok.TimestampBegin, tokenizer.Token(1000)

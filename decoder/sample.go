@@ -9,8 +9,8 @@ import (
 	"verity/tokenizer"
 )
 
-// Sampling says how a token is chosen and where the noise of the choice comes
-// from. The zero value is greedy.
+// Sampling says how a token is chosen and what the noise of the choice depends on. The
+// zero value is greedy.
 //
 // At Temperature T > 0 the choice is argmax of logit/T + Gumbel noise, which
 // draws exactly from softmax(logits/T). The noise is a pure function of the
@@ -22,10 +22,10 @@ import (
 type Sampling struct {
 	Temperature float32
 
-	// At a temperature above 0, TopK leaves the choice among so many tokens, the
-	// likeliest, and TopP then among the likeliest of these that together have
-	// that share of their probability. The lowest id wins a tie. 0 turns either
-	// off. Log-probabilities are of all tokens whatever these are.
+	// At a temperature above 0, TopK limits the choice to the likeliest TopK tokens, and
+	// TopP then to the likeliest of these that together have that share of their
+	// probability. The lowest id wins a tie. 0 turns either off. Log-probabilities are of
+	// all tokens in any case.
 	//
 	// Source: transformers 5.23, TopKLogitsWarper (which keeps all of a tie) and
 	// TopPLogitsWarper.
@@ -74,7 +74,7 @@ func gumbel(bits uint64) float32 {
 	return -kernel.Log(float32(v * s))
 }
 
-// A chooser picks the token of one place.
+// A chooser picks the token of one position.
 type chooser struct {
 	temperature float32
 	topK        int
@@ -100,8 +100,8 @@ func (s Sampling) chooser() *chooser {
 	return &chooser{temperature: s.Temperature, topK: s.TopK, topP: s.TopP, key: s.key()}
 }
 
-// choose returns the token for a position, given logits that the rules have
-// seen. The lowest id wins a tie. Tokens at -Inf are never chosen unless all are.
+// choose returns the token for a position, given logits after the rules. The lowest id
+// wins a tie. Tokens at -Inf are never chosen unless all are.
 func (c *chooser) choose(logits []float32, position int) tokenizer.Token {
 	if c.temperature == 0 {
 		_, i := kernel.Max(logits)
@@ -126,7 +126,7 @@ func (c *chooser) choose(logits []float32, position int) tokenizer.Token {
 
 // rank orders tokens: a higher logit comes first, then a lower id.
 func rank(logit float32, id int) uint64 {
-	bits := math.Float32bits(logit + 0) // of two zeros, the positive
+	bits := math.Float32bits(logit + 0) // +0 turns -0 into +0
 	if bits>>31 == 0 {
 		bits = ^bits &^ (1 << 31) // the larger, the earlier
 	}
@@ -157,8 +157,8 @@ func (c *chooser) last(logits []float32) uint64 {
 	return c.order[len(c.order)-1]
 }
 
-// nucleus returns how many tokens of c.order, from the first, it takes to have
-// the share TopP of the probability of all of them. Sums are in that order.
+// nucleus returns how many tokens of c.order, from the first, together have the share
+// TopP of the probability of all of them. Sums are in that order.
 func (c *chooser) nucleus(logits []float32) int {
 	top, total := logits[uint32(c.order[0])], 0.0
 	weight := func(r uint64) float64 {

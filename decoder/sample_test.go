@@ -38,8 +38,8 @@ func TestChooseFrequencies(t *testing.T) {
 	}
 }
 
-// TestProbs checks that choices come as often as their probabilities say, with everything
-// that may limit them, and that probabilities of 0 never come.
+// TestProbs checks that tokens are chosen as often as their probabilities say, with
+// everything that may limit them, and those of probability 0 never.
 func TestProbs(t *testing.T) {
 	logits := []float32{2, 1.5, 1, 0.5, 0, -1, -2, -3, negInf}
 	const draws, limit = 100_000, 31.0
@@ -65,7 +65,7 @@ func TestProbs(t *testing.T) {
 	}
 }
 
-// Uniform numbers fill [0, 1) evenly, whatever changes.
+// Uniform numbers fill [0, 1) evenly, whichever field of the key changes.
 func TestUniform(t *testing.T) {
 	const draws, cells, limit = 100_000, 20, 60.0 // 19 degrees of freedom: once in 300,000 seeds
 	for name, u := range map[string]func(i int) float64{
@@ -138,7 +138,7 @@ func TestGreedyTie(t *testing.T) {
 	}
 }
 
-// The bound that saves the logarithms is one, and leaves every choice as it is.
+// mostGumbel is a bound, and leaves every choice as it is.
 func TestMostGumbel(t *testing.T) {
 	for _, x := range []uint64{0, 1, 1 << 10, 1 << 11, 1<<11 - 1, 1 << 12, 1 << 52, 1 << 63, 1<<63 - 1, math.MaxUint64} {
 		if g, most := gumbel(x), mostGumbel(x); !(g <= most) {

@@ -12,18 +12,18 @@ import (
 	"verity/tokenizer"
 )
 
-// SearchOptions say how several sequences of one window are decoded together, and which
-// of them is the best. The zero value is one sequence.
+// SearchOptions say how several sequences of one window are decoded together, and how the
+// best is found. The zero value is one sequence.
 type SearchOptions struct {
-	// Beams is how many sequences a beam search goes on with. 0 and 1 mean none.
+	// Beams is the number of live sequences of a beam search. 0 and 1 mean no beam
+	// search.
 	Beams int
 
 	// Patience ends a beam search when Beams times as many sequences have ended. 0
 	// means 1.
 	Patience float64
 
-	// Samples is how many sequences are sampled, where there is no beam search.
-	// 0 means 1.
+	// Samples is how many sequences are sampled if there is no beam search. 0 means 1.
 	Samples int
 
 	// LengthPenalty is α of Wu et al. 2016: sums of log-probabilities are divided by
@@ -41,10 +41,10 @@ func (o SearchOptions) Size() int {
 
 // A Hypothesis is one sequence of a search.
 type Hypothesis struct {
-	// Choices end with end-of-text if the sequence ended by itself.
+	// Choices end with end-of-text if the sequence has ended.
 	Choices []Choice
 
-	// Score is what sequences are compared by.
+	// Score is the value that sequences are ranked by.
 	Score float64
 }
 
@@ -100,14 +100,14 @@ func (d *Decoder) Search(ctx context.Context, c *Cross, o SessionOptions, eot to
 	return s.found, nil
 }
 
-// A search is one under way.
+// A search is the state of Search.
 type search struct {
 	d      *Decoder
 	o      SessionOptions
 	so     SearchOptions
 	eot    tokenizer.Token
 	pick   []*chooser // of each sample
-	live   []*beam    // sequences that go on
+	live   []*beam    // sequences that have not ended
 	ended  []*beam
 	rows   []Row
 	logits []float32
@@ -123,7 +123,7 @@ type beam struct {
 	sample  int
 }
 
-// close gives the streams back.
+// close returns the streams.
 func (s *search) close() {
 	for _, b := range s.live {
 		s.drop(b.stream)
@@ -136,8 +136,8 @@ func (s *search) drop(x *Stream) {
 	x.Close()
 }
 
-// pass runs what the live sequences have not run yet, and returns for each the logits
-// of what comes next, after the rules.
+// pass runs the tokens of live sequences that have not run yet, and returns for each the
+// logits of the next token, after the rules.
 func (s *search) pass(ctx context.Context) ([][]float32, error) {
 	s.rows = s.rows[:0]
 	for _, b := range s.live {
@@ -176,8 +176,8 @@ func (s *search) pass(ctx context.Context) ([][]float32, error) {
 	return rows, nil
 }
 
-// extend gives every live sequence its next token. It reports whether there are enough
-// ended ones.
+// extend gives every live sequence its next token. It reports whether enough sequences
+// have ended.
 func (s *search) extend(rows [][]float32) (enough bool, err error) {
 	if s.so.Beams > 1 {
 		return s.extendBeams(rows)
@@ -223,8 +223,8 @@ type candidate struct {
 	sum     float32
 }
 
-// extendBeams keeps the best continuations. Those with end-of-text are ended; the
-// others, so many as there are beams, go on.
+// extendBeams keeps the best continuations. Those with end-of-text have ended; of the
+// others, as many as there are beams stay live.
 func (s *search) extendBeams(rows [][]float32) (enough bool, err error) {
 	most := int(math.RoundToEven(float64(s.so.Beams) * cmp.Or(s.so.Patience, 1)))
 	candidates := s.candidates(rows)
@@ -250,7 +250,7 @@ func (s *search) extendBeams(rows [][]float32) (enough bool, err error) {
 }
 
 // candidates returns the continuations of all live sequences with the likeliest tokens,
-// the best first. There is one token more of each than there are beams, since one may be
+// the best first. Each sequence has one more than there are beams, since one may be
 // end-of-text.
 func (s *search) candidates(rows [][]float32) []candidate {
 	var all []candidate
@@ -265,8 +265,8 @@ func (s *search) candidates(rows [][]float32) []candidate {
 	return all
 }
 
-// top returns the n tokens of the highest logits, the highest first and the lowest id
-// among equals, without those that are forbidden.
+// top returns the n tokens with the highest logits, the highest first and the lowest id
+// among equals, without forbidden ones.
 func top(row []float32, n int) []tokenizer.Token {
 	best := make([]tokenizer.Token, 0, n+1)
 	for i, v := range row {
@@ -283,8 +283,8 @@ func top(row []float32, n int) []tokenizer.Token {
 	return best
 }
 
-// move makes next the live sequences. The first that comes from a sequence takes its
-// stream, others copy it.
+// move makes next the live sequences. The first one that continues a sequence takes its
+// stream; the others copy it.
 func (s *search) move(next []candidate) {
 	live := make([]*beam, len(next))
 	taken := make([]bool, len(s.live))
@@ -320,8 +320,8 @@ func (b *beam) add(t tokenizer.Token, logProb float32, eot tokenizer.Token) {
 	}
 }
 
-// finish ranks the ended sequences. If there are fewer than were asked for, the best of
-// those that are not ended are among them.
+// finish ranks the ended sequences. If fewer have ended than were asked for, it adds the
+// best of the live ones.
 func (s *search) finish() {
 	rest := slices.Clone(s.live)
 	if s.so.Beams > 1 {
@@ -343,7 +343,7 @@ func (s *search) finish() {
 	slices.SortStableFunc(s.found.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Score, a.Score) })
 }
 
-// score returns the sum of log-probabilities over the penalty of its length.
+// score returns the sum of log-probabilities divided by the length penalty.
 func (s *search) score(b *beam) float64 {
 	n := float64(len(b.tokens) - len(s.o.Prompt))
 	if s.so.LengthPenalty == nil {
@@ -352,7 +352,7 @@ func (s *search) score(b *beam) float64 {
 	return float64(b.sum) / math.Pow((5+n)/6, *s.so.LengthPenalty)
 }
 
-// Check reports what cannot be searched.
+// Check returns an error if the options are invalid.
 func (o SearchOptions) Check() error {
 	switch {
 	case o.Beams < 0 || o.Samples < 0:

@@ -72,8 +72,8 @@ func meanLogProb(h decoder.Hypothesis, eot tokenizer.Token) (tokens []tokenizer.
 	return tokens, mean / float64(len(tokens)+1)
 }
 
-// TestBeamsGolden searches as openai/whisper does, wherever its own search does not
-// depend on rounding: beam sizes, patience, length penalties, a prompt, a prefix.
+// TestBeamsGolden searches as openai/whisper does, wherever upstream's own search does
+// not depend on rounding: beam sizes, patience, length penalties, a prompt, a prefix.
 func TestBeamsGolden(t *testing.T) {
 	rigs, compared, fewest := map[string]*rig{}, 0, 12
 	if slow() { // the bits are those of other instruction sets
@@ -113,8 +113,9 @@ func TestBeamsGolden(t *testing.T) {
 	}
 }
 
-// TestSearchAlone: a search finds the same, bit for bit, in a batch with others; its
-// sequences are in order; samples are those that sessions draw one by one.
+// TestSearchAlone checks that a search finds the same, bit for bit, in a batch with
+// others, that its sequences are in order, and that samples are those that sessions draw
+// one by one.
 func TestSearchAlone(t *testing.T) {
 	c := searchCases(t)[2]
 	r := newRig(t, setting{c.Spec, precision.F32})

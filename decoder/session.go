@@ -17,10 +17,10 @@ func forbidden(position int) error {
 	return fmt.Errorf("decoder: position %d: %w", position, ErrForbidden)
 }
 
-// A Choice is the decoder's own pick at one place.
+// A Choice is the decoder's own pick at one position.
 type Choice struct {
-	// Token is tokenizer.None where the rules forbid everything behind a draft.
-	// Only its commit is an error: a draft may lead where decoding never comes.
+	// Token is tokenizer.None where the rules forbid every token after a draft. Only its
+	// commit is an error: a draft may lead to where decoding never comes.
 	Token tokenizer.Token
 
 	// LogProb is the natural logarithm of the token's probability after the
@@ -46,17 +46,16 @@ type SessionOptions struct {
 	// Search is for Decoder.Search; a Session has one sequence.
 	Search SearchOptions
 
-	// States are where the states of all positions are kept, for an assistant that was
-	// trained on them (see Decoder.ReadsStates), and where that finds them. Nil means
-	// nowhere.
+	// States keeps the states of all positions, which an assistant reads that was trained
+	// on them (see Decoder.ReadsStates). Nil means nowhere.
 	States *States
 
 	// Stepper runs the rows. Nil means the decoder, at once.
 	Stepper Stepper
 }
 
-// A Session decodes one window once: it verifies drafts and holds what was kept.
-// It implements assistant.Verifier. Not safe for concurrent use.
+// A Session decodes one window once: it verifies drafts and holds the kept tokens. It
+// implements assistant.Verifier. Not safe for concurrent use.
 type Session struct {
 	d        *Decoder
 	o        SessionOptions
@@ -84,8 +83,7 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 	if o.Stepper == nil {
 		o.Stepper = d
 	}
-	// Room for every position and a draft behind the last, so that no round
-	// allocates.
+	// Room for every position and a draft after the last, so that no round allocates.
 	tokens := make([]tokenizer.Token, 0, 2*d.dims.TextPositions)
 	s := &Session{
 		d: d, o: o, pick: o.Sampling.chooser(), stream: d.NewStream(c),
@@ -102,16 +100,16 @@ func (s *Session) Close() { s.stream.Close() }
 // known after the first Choose.
 func (s *Session) NoSpeechProb() float32 { return s.noSpeech }
 
-// Traffic returns what the steps of the session's rows read, and their time. A
-// step that several sessions share is shared out among them.
+// Traffic returns what the steps of the session's rows read, and their time. A step that
+// several sessions share is divided among them.
 func (s *Session) Traffic() Traffic { return s.stream.traffic }
 
-// Judging returns how long rules and choices took so far.
+// Judging returns the time spent in rules and choices so far.
 func (s *Session) Judging() time.Duration { return s.judging }
 
-// Limit returns how many tokens may be chosen in all: sampleLen, or half the
-// text positions if that is 0, and one more than fit behind the prompt, since
-// the last one need not go through the network.
+// Limit returns the maximum number of choices: sampleLen, or half the text positions if
+// that is 0, and at most one more than fit after the prompt, since the last one need not
+// run through the network.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, DecodingTask._main_loop.
 func (s *Session) Limit(sampleLen int) int {
@@ -122,10 +120,9 @@ func (s *Session) Limit(sampleLen int) int {
 	return min(sampleLen, n-len(s.o.Prompt)+1)
 }
 
-// Choose returns the decoder's own choice after each prefix of draft:
-// len(draft)+1 of them, the first following the committed tokens. Each is the
-// one that plain decoding would make at that place. The slice is good until the
-// next call.
+// Choose returns the decoder's own choice after each prefix of draft: len(draft)+1 of
+// them, the first following the committed tokens. Each is the choice of plain decoding at
+// that position. The slice is valid until the next call.
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
 	s.prepare(draft)
 	var err error
@@ -135,8 +132,8 @@ func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice
 	return s.judge(s.read)
 }
 
-// prepare sets the rows that must go through the network to choose after draft: the
-// tokens that have not been there yet, then the draft.
+// prepare sets the rows that must run through the network to choose after draft: the
+// committed tokens that have not run yet, then the draft.
 func (s *Session) prepare(draft []tokenizer.Token) {
 	s.draft = append(s.draft[:0], draft...)
 	s.rows = s.rows[:0]
@@ -184,7 +181,7 @@ func (s *Session) judge(logits []float32) ([]Choice, error) {
 // choice applies the rules after n tokens of the draft and picks.
 func (s *Session) choice(row []float32, n int) (Choice, error) {
 	base := len(s.o.Prompt)
-	// The draft is laid behind the committed tokens only for the rules to see.
+	// The draft follows the committed tokens only for the rules to see.
 	seen := append(s.tokens, s.draft[:n]...)
 	for _, rule := range s.o.Rules {
 		rule.Apply(row, seen, base)
@@ -199,8 +196,8 @@ func (s *Session) choice(row []float32, n int) (Choice, error) {
 	return Choice{Token: t, LogProb: row[t] - s.logSumExp(row)}, nil
 }
 
-// logSumExp is that of a row after the rules. With a shortlist it looks at the listed
-// tokens alone: all others are at -Inf, whose exponentials take twenty times as long.
+// logSumExp returns that of a row after the rules. With a shortlist it reads only the
+// listed tokens: all others are at -Inf, whose exponentials take twenty times as long.
 func (s *Session) logSumExp(row []float32) float32 {
 	list := s.d.shortlist
 	if list == nil {
@@ -215,9 +212,9 @@ func (s *Session) logSumExp(row []float32) float32 {
 	return kernel.LogSumExp(s.listed)
 }
 
-// Commit keeps tokens: a prefix of the last draft, or that and one choice more.
-// Whatever else the round put into the cache is dropped. The choice has not been
-// through the network yet; the next round runs it first.
+// Commit keeps tokens: a prefix of the last draft, or that and one choice more. It drops
+// all other tokens of the round from the cache. The choice has not run through the
+// network yet; the next round runs it first.
 func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 	same := 0
 	for same < len(kept) && same < len(s.draft) && kept[same] == s.draft[same] {
@@ -238,10 +235,10 @@ func (s *Session) Commit(_ context.Context, kept []tokenizer.Token) error {
 // Len returns the number of tokens in the session, prompt included.
 func (s *Session) Len() int { return len(s.tokens) }
 
-// Rewrite makes the session hold its first n tokens and then tail, whatever was
-// committed behind them. It is for a drafting session, whose guesses give way to
-// what the target chose; it keeps what the cache and the new tokens share, unless the
-// target's states, which are better than those it drafted with, are there by now.
+// Rewrite makes the session hold its first n tokens and then tail, whatever was committed
+// after them. It is for a drafting session, whose tokens are replaced by the target's
+// choices. It keeps the common prefix of the cache and the new tokens, unless there are
+// now states of the target, which are better than those it drafted with.
 func (s *Session) Rewrite(n int, tail []tokenizer.Token) {
 	same := 0
 	for !s.d.ReadsStates() && same < len(tail) && n+same < len(s.tokens) && tail[same] == s.tokens[n+same] {

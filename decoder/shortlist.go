@@ -29,7 +29,7 @@ func runsOf(list []tokenizer.Token, vocab int) ([][2]int, error) {
 	return runs, nil
 }
 
-// project writes the logits [loud][Vocab] of rows that are normed, in w.y.
+// project writes the logits [loud][Vocab] of normalised rows, in w.y.
 func (d *Decoder) project(w *work, logits []float32, loud int) {
 	width, vocab := d.dims.TextWidth, d.dims.Vocab
 	d.watch.Input(w.y, loud, width)

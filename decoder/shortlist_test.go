@@ -45,7 +45,7 @@ func TestShortlist(t *testing.T) {
 	}
 }
 
-// TestLike: a second decoder of the same checkpoint takes over the tables that it
+// TestLike checks that a second decoder of the same checkpoint shares the tables that it
 // would hold again, and only those.
 func TestLike(t *testing.T) {
 	first := open(t, "odd", Options{Precision: precision.Of(precision.F16)})

@@ -2,9 +2,9 @@ package decoder
 
 import "sync"
 
-// spares keeps what is dear to allocate for the next one who needs it. Unlike a
-// sync.Pool it is not emptied by the garbage collector: the caches of a large
-// model are hundreds of megabytes, and are to be made once.
+// spares keeps values that are expensive to allocate for the next user. Unlike a
+// sync.Pool it is not emptied by the garbage collector: the caches of a large model are
+// hundreds of megabytes and should be made once.
 type spares[T any] struct {
 	mu   sync.Mutex
 	list []T

@@ -2,14 +2,14 @@ package decoder
 
 import "verity/internal/kernel"
 
-// States are what the last norm gave at the positions of one sequence: all that a
-// decoder knows before it chooses. An assistant trained on its target's states knows
-// much of what the target knows of the sound to come.
+// States are the outputs of the last norm at the positions of one sequence: all that a
+// decoder knows before it chooses. An assistant trained on its target's states knows from
+// them much about the coming sound.
 //
-// The target's session writes them, and the assistant's session reads them: the input of
-// its row at a position has, added to it, a product of the state one position before.
-// Where the target has not been yet, which is inside a draft, it is the assistant's own
-// state. A position has a state of zeros if its row was silent, as in a prompt.
+// The target's session writes the states, and the assistant's session reads them: a
+// linear product of the state at the position before is added to the input of its row.
+// For positions that the target has not reached, inside a draft, it uses the assistant's
+// own states. The state of a silent row, as in a prompt, is zeros.
 type States struct {
 	width int
 	data  []float32 // [TextPositions][width]
@@ -28,8 +28,8 @@ func (s *States) at(position int) []float32 {
 // need SessionOptions.States.
 func (d *Decoder) ReadsStates() bool { return d.states.W != nil }
 
-// addStates adds to x, the inputs of rows, what comes of the states before them. y is
-// room of the same size.
+// addStates adds to x, the inputs of rows, the product of the states before them. y is
+// scratch memory of the same size.
 func (d *Decoder) addStates(x, y []float32, rows []Row) {
 	if !d.ReadsStates() {
 		return
@@ -45,7 +45,7 @@ func (d *Decoder) addStates(x, y []float32, rows []Row) {
 	d.states.Apply(d.pool, x, y, len(rows), width, kernel.StoreAdd)
 }
 
-// keepStates keeps the states of the rows that are not silent, which y holds.
+// keepStates keeps the states, in y, of the rows that are not silent.
 func (d *Decoder) keepStates(y []float32, rows []Row) {
 	width, loud := d.dims.TextWidth, 0
 	for _, r := range rows {

@@ -26,9 +26,9 @@ func reader(t *testing.T, p precision.Precision, gain float64) *Decoder {
 	return d
 }
 
-// TestStates: a target's session keeps what its last norm gave and computes the same
-// bits; an assistant's rows have it added to their inputs, and not one row's bits depend
-// on which others are in its pass.
+// TestStates checks that a target's session keeps the outputs of its last norm and
+// computes the same bits; that an assistant's rows have their product added to the
+// inputs; and that no row's bits depend on the other rows of its pass.
 func TestStates(t *testing.T) {
 	for _, p := range []precision.Precision{precision.Of(precision.F32), precision.Of(precision.Int8)} {
 		target := open(t, "f16", Options{Precision: p})
@@ -81,7 +81,7 @@ func TestStates(t *testing.T) {
 		if got := pass(some, nil, 7); !same(got, plain) {
 			t.Errorf("%v: without states the logits are not those of zeros", p)
 		}
-		// A pass of several loud rows keeps states behind those that read them; one row
+		// A pass of several loud rows keeps states after the rows that read them; one row
 		// at a time, an assistant reads its own.
 		alone := pass(some, copyOf(), 2, 1)
 		if !same(alone, want[:len(alone)]) {

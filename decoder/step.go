@@ -19,7 +19,7 @@ type work struct {
 	places       []kernel.Place
 	self, across []kernel.Span
 	attend       kernel.Scratch
-	keep         *attention // nil: of nobody
+	keep         *attention // nil: keeps no weights
 }
 
 // workFor borrows buffers for n rows.
@@ -44,11 +44,10 @@ func (d *Decoder) workFor(n int) *work {
 //	rows    any number, of any streams; see Row
 //	logits  [rows not silent][Vocab], not filtered by any rule
 //
-// Row r's logits have the same bits whatever other rows there are. Each stream
-// is longer by its rows afterwards. Step returns an error, and leaves every
-// stream as it was, if a row has no place in its stream or its token is not in
-// the vocabulary, if ctx ends (it is looked at between layers), or if a logit is
-// not a number.
+// Row r's logits have the same bits whatever other rows there are. Each stream is longer
+// by its rows afterwards. Step returns an error, and leaves every stream as it was, if a
+// row's position is not the next of its stream or its token is not in the vocabulary, if
+// ctx ends (it is checked between layers), or if a logit is not a number.
 func (d *Decoder) Step(ctx context.Context, rows []Row, logits []float32) (err error) {
 	return d.step(ctx, rows, logits, nil)
 }
@@ -137,7 +136,7 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 		w.across[i] = kernel.Span{K: c.keys, V: c.values, N: r.Stream.cross.positions}
 	}
 	b.norm1.Apply(d.pool, w.y, w.x, n)
-	// Every row is in its cache, rounded, before any row looks.
+	// Every row is in its cache, rounded, before any row attends to it.
 	b.qkv.ApplyKV(d.pool, w.q, w.places[:n], w.y, width, nil)
 	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.self[:n], &w.attend)
 	b.out.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
@@ -155,7 +154,7 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 	b.down.Apply(d.pool, w.x, w.hidden, n, d.dims.TextFFN, kernel.StoreAdd)
 }
 
-// runLength returns how many rows from the first on belong to its stream.
+// runLength returns how many rows, from the first on, belong to the stream of the first.
 func runLength(rows []Row) int {
 	n := 1
 	for n < len(rows) && rows[n].Stream == rows[0].Stream {
@@ -177,7 +176,7 @@ func (d *Decoder) keepLoud(w *work, rows []Row) int {
 	return loud
 }
 
-// finite reports the first row with a logit that is not a number.
+// finite returns an error for the first row with a logit that is not a number.
 func (d *Decoder) finite(logits []float32, rows []Row) error {
 	at := 0
 	for _, r := range rows {
@@ -193,8 +192,8 @@ func (d *Decoder) finite(logits []float32, rows []Row) error {
 	return nil
 }
 
-// blame goes through a pass again, which no stream has taken in yet, and says where
-// numbers first were not finite.
+// blame repeats a pass, which no stream has taken over yet, and says where NaN or Inf
+// first appear.
 func (d *Decoder) blame(w *work, rows []Row) string {
 	x := w.x[:len(rows)*d.dims.TextWidth]
 	finite := func() bool { return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 }) }

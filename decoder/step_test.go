@@ -91,8 +91,8 @@ func oneByOne(t testing.TB, d *Decoder, c *Cross, tokens []tokenizer.Token) [][]
 	return out
 }
 
-// TestStepRows is the promise below all others: whatever rows share a step, each
-// has the logits it has alone, on any number of threads, in any precision.
+// TestStepRows tests the main guarantee: whatever rows share a step, each has the logits
+// it has alone, on any number of threads, in any precision.
 func TestStepRows(t *testing.T) {
 	for _, tt := range []struct {
 		spec      string
@@ -125,7 +125,8 @@ func checkRows(t *testing.T, d *Decoder, n int) {
 	defer sa.Close()
 	defer sb.Close()
 	for sa.Len() < n || sb.Len() < n {
-		// A wrong draft first, so that refused rows are in the cache behind.
+		// A wrong draft first, so that refused rows lie in the cache after the accepted
+		// ones.
 		if room := d.Dims().TextPositions - sa.Len(); room > 3 {
 			before := sa.Len()
 			var rows []Row
@@ -163,7 +164,7 @@ func checkRows(t *testing.T, d *Decoder, n int) {
 	}
 }
 
-// A fork goes its own way, and its parent does not notice.
+// A fork changes nothing in its parent.
 func TestFork(t *testing.T) {
 	d := open(t, "odd", Options{})
 	c := cross(t, d, 1)
@@ -244,7 +245,7 @@ func TestNotANumber(t *testing.T) {
 	}
 }
 
-// TestBlame breaks one weight after the other and wants its place named.
+// TestBlame breaks one weight after another and checks that its layer is named.
 func TestBlame(t *testing.T) {
 	for _, tt := range []struct {
 		want   string

@@ -7,8 +7,8 @@ import (
 	"verity/precision"
 )
 
-// Traffic is what steps had to read, and how long they took. Bytes over Busy is
-// the bandwidth they reached.
+// Traffic is the number of bytes that steps had to read, and how long they took. Bytes
+// over Busy is the bandwidth they reached.
 type Traffic struct {
 	Bytes int64
 	Busy  time.Duration
@@ -20,15 +20,15 @@ func (t *Traffic) Add(o Traffic) {
 	t.Busy += o.Busy
 }
 
-// StepBytes returns how many bytes a step must read whatever its rows are: all
-// matrices once, though of the token embedding only as the vocabulary head, the
-// keys and values of a window of audio, and those of so many positions of text.
-// Over the time of a step this is the bandwidth it reached.
+// StepBytes returns the bytes that a step must read whatever its rows are: all matrices
+// once, the token embedding only as the vocabulary head, the keys and values of a window
+// of audio, and those of that many positions of text. Divided by the time of a step this
+// is the bandwidth reached.
 func (d *Decoder) StepBytes(positions int) int64 {
 	return d.weightBytes() + d.head.Bytes() + d.cacheBytes(d.dims.AudioPositions+positions)
 }
 
-// weightBytes are those of the layers, and of what reads states.
+// weightBytes are those of the layers, and of the product with states.
 func (d *Decoder) weightBytes() (n int64) {
 	if d.ReadsStates() {
 		n = d.states.W.Bytes()
@@ -42,8 +42,8 @@ func (d *Decoder) weightBytes() (n int64) {
 	return n
 }
 
-// cacheBytes are those of so many keys and values, of audio and text together, with their
-// scales if they are int8: one for each head of a key and of a value.
+// cacheBytes are those of that many keys and values, of audio and text together, with
+// their scales if they are int8: one for each head of a key and of a value.
 func (d *Decoder) cacheBytes(positions int) int64 {
 	m, scales := d.dims, 0
 	if d.precision.Cache == precision.Int8 {
@@ -53,9 +53,9 @@ func (d *Decoder) cacheBytes(positions int) int64 {
 	return int64(perPosition) * int64(positions)
 }
 
-// account adds a step to the traffic of its streams: to each its own keys and
-// values, and an equal share of the weights and of the time, so that the sums over
-// streams are those of the steps.
+// account adds a step to the traffic of its streams: each gets its own keys and values,
+// and an equal share of the weights and of the time, so that the sums over streams are
+// those of the steps.
 func (d *Decoder) account(rows []Row, loud int, took time.Duration) {
 	streams := 0
 	for i := 0; i < len(rows); i += runLength(rows[i:]) {

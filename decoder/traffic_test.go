@@ -6,9 +6,9 @@ import (
 	"verity/precision"
 )
 
-// TestStepBytes: what a step must read of the test model "odd", worked out from its
-// specs.json: one layer of width 72, feed-forward of 100, 51865 tokens, 150 positions
-// of audio. Outputs are filled up to panels of 64.
+// TestStepBytes checks the bytes of a step of the test model "odd", computed from its
+// specs.json: one layer of width 72, feed-forward of 100, 51865 tokens, 150 positions of
+// audio. Outputs are padded to panels of 64.
 func TestStepBytes(t *testing.T) {
 	const (
 		// Query, key and value; output, and query and output of cross-attention; feed-forward.
@@ -33,8 +33,8 @@ func TestStepBytes(t *testing.T) {
 	}
 }
 
-// TestHeadFormat: the head may be held in a format of its own: a step then reads its
-// bytes, and the layers are what they were, to the bit.
+// TestHeadFormat checks that the head may have a format of its own: a step then reads its
+// bytes, and the layers have the same bits as before.
 func TestHeadFormat(t *testing.T) {
 	narrow := open(t, "odd", Options{Precision: precision.Of(precision.Int8)})
 	wide := open(t, "odd", Options{Precision: precision.Precision{Weights: precision.Int8, Head: precision.F16}})
@@ -52,8 +52,8 @@ func TestHeadFormat(t *testing.T) {
 	checkRows(t, wide, 5)
 }
 
-// TestTraffic: alone, a stream's step reads what StepBytes says; shared, weights
-// and time are shared out, and the sums are those of the step.
+// TestTraffic checks that a stream's step alone reads what StepBytes says, and that of a
+// shared step, weights and time are divided, with the sums of the step.
 func TestTraffic(t *testing.T) {
 	d := open(t, "odd", Options{Precision: precision.Of(precision.Int8)})
 	c := cross(t, d, 1)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A published model is told by its sizes where the file says nothing else.
+// A publishedSize identifies a published model by its sizes, where the file says nothing
+// else.
 type publishedSize struct{ textLayers, textHeads, vocab int }
 
 const (
@@ -34,13 +35,13 @@ var publishedHeads = map[publishedSize][][2]int{
 	{4, 20, vocabV3}:  {{2, 4}, {2, 11}, {3, 3}, {3, 6}, {3, 11}, {3, 14}},
 }
 
-// headsOfV1 are those of large-v1, which has the sizes of large-v2.
+// headsOfV1 are the heads of large-v1, which has the sizes of large-v2.
 var headsOfV1 = [][2]int{{9, 19}, {11, 2}, {11, 4}, {11, 17}, {22, 7}, {22, 11}, {22, 17}, {23, 2}, {23, 15}}
 
 // headsOf returns the heads of a published model of these sizes; nil if there is none.
-// Files of openai/whisper and whisper.cpp do not keep them. Models trained further from
-// one have its sizes and nearly its heads. large-v1 and large-v2 have the same sizes:
-// a file is of large-v2, which is used much more, unless its name says v1.
+// Files of openai/whisper and whisper.cpp do not keep them. A fine-tuned model has the
+// sizes of its base model and nearly its heads. large-v1 and large-v2 have the same
+// sizes: a file counts as large-v2, which is used much more, unless its name says v1.
 func headsOf(d Dims, file string) [][2]int {
 	size := publishedSize{d.TextLayers, d.TextHeads, d.Vocab}
 	if strings.Contains(strings.ToLower(filepath.Base(file)), "large-v1") && size == (publishedSize{32, 20, vocabMultilingual}) {

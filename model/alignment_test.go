@@ -12,8 +12,8 @@ import (
 	"verity/internal/ggml"
 )
 
-// TestHeadsOf: every published size has heads that it has room for; a name decides
-// between the two that have the same sizes.
+// TestHeadsOf checks that every published size has heads within its sizes, and that the
+// name decides between the two models of the same sizes.
 func TestHeadsOf(t *testing.T) {
 	for size, heads := range publishedHeads {
 		if len(heads) < 5 || !slices.IsSortedFunc(heads, func(a, b [2]int) int { return 100*(a[0]-b[0]) + a[1] - b[1] }) {
@@ -44,7 +44,8 @@ func TestHeadsOf(t *testing.T) {
 	}
 }
 
-// TestFilters: mel filters of a ggml file are compared with ours, each weight.
+// TestFilters checks that every weight of the mel filters of a ggml file is compared with
+// ours.
 func TestFilters(t *testing.T) {
 	b, err := os.ReadFile("testdata/foreign/ggml-model.bin")
 	if err != nil {

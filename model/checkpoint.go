@@ -24,8 +24,8 @@ const (
 	positionsName = "decoder.embed_positions.weight"
 )
 
-// StatesName is the weight, [width][width], that an assistant has which reads the states
-// of its target's decoder.
+// StatesName is the weight, [width][width], of an assistant that reads the states of its
+// target's decoder.
 const StatesName = "decoder.embed_states.weight"
 
 // A Checkpoint is an open model: its sizes, its settings, and its weights by
@@ -37,9 +37,9 @@ type Checkpoint struct {
 	Generation Generation
 	Features   Features
 
-	// Watch, if set before networks are made of the checkpoint, sees the inputs of
-	// all their products with matrices: rows of so many, stride apart, and the names
-	// of the weights they are multiplied by. It must be safe for concurrent use.
+	// Watch, if set before networks are made of the checkpoint, gets the inputs of all
+	// their products with matrices: that many rows, stride apart, and the names of the
+	// weights they are multiplied by. It must be safe for concurrent use.
 	Watch func(names []string, x []float32, rows, stride int)
 
 	ctx   context.Context // ends the reading of weights: see WithContext
@@ -47,15 +47,15 @@ type Checkpoint struct {
 	tied  bool
 	store *store
 
-	tables *Checkpoint // whose tables of tokens and positions these are; nil: its own
+	tables *Checkpoint // whose tables of tokens and positions are used; nil: its own
 }
 
 // Open opens a checkpoint: a directory, or a file of openai/whisper or of
-// whisper.cpp; see the package's documentation. All weights of the network are checked to
-// be there in the right shape; the encoder's may be absent altogether, as in an
+// whisper.cpp; see the package's documentation. It checks that all weights of the network
+// are there in the right shape. Those of the encoder may all be absent, as in an
 // assistant that shares the encoder of its target, and then the tables of tokens and
-// positions, too: see [Checkpoint.Beside]. ctx also ends the later reading
-// of weights, as [Checkpoint.WithContext] does.
+// positions, too: see [Checkpoint.Beside]. ctx also ends the later reading of weights, as
+// [Checkpoint.WithContext] does.
 //
 // The error is a *[TensorError], a *[ConfigError], or wraps [ErrNotCheckpoint],
 // [ErrChanged] or an error of the file system.
@@ -74,9 +74,9 @@ func Open(ctx context.Context, name string) (*Checkpoint, error) {
 	return openFile(ctx, name)
 }
 
-// OpenFS opens the checkpoint at the root of a file system, such as an embedded
-// one, with the weights read into memory, or where they lie if the file system has a method
-// Bytes that returns them. The name is for errors.
+// OpenFS opens the checkpoint at the root of a file system, such as an embedded one.
+// Weights are read into memory, or used in place if the file system has a method Bytes
+// that returns them. The name is for errors.
 func OpenFS(fsys fs.FS, name string) (*Checkpoint, error) {
 	return open(context.Background(), fsys, name, func(file string, parse weights.Parser) (*weights.File, error) {
 		b, err := readWeights(fsys, file)
@@ -87,8 +87,7 @@ func OpenFS(fsys fs.FS, name string) (*Checkpoint, error) {
 	})
 }
 
-// readWeights reads a file, or takes the bytes of a file system that holds it in
-// memory and says so.
+// readWeights reads a file, or returns its bytes in memory if the file system has them.
 func readWeights(fsys fs.FS, file string) ([]byte, error) {
 	if held, ok := fsys.(interface {
 		Bytes(name string) ([]byte, bool)
@@ -137,23 +136,22 @@ func (c *Checkpoint) finish(err error) (*Checkpoint, error) {
 	return c, nil
 }
 
-// WithContext returns the same checkpoint under another context. Weights are read
-// long after Open, by constructors of other rooms; when ctx is done, that ends with
-// its error.
+// WithContext returns the same checkpoint under another context. Constructors of other
+// packages read weights long after Open. When ctx is done, reading ends with its error.
 func (c *Checkpoint) WithContext(ctx context.Context) *Checkpoint {
 	other := *c
 	other.ctx = ctx
 	return &other
 }
 
-// Err returns the error of the context that c was opened under, nil while it is not
-// done. Whoever reads many weights asks between them.
+// Err returns the error of the context that c was opened under, nil while it is not done.
+// Code that reads many weights calls it between them.
 func (c *Checkpoint) Err() error { return c.ctx.Err() }
 
-// Reading runs do, which reads weights, and returns its error. The error is one
-// that wraps [ErrChanged] if a file of the weights changed meanwhile or since it
-// was opened, or could not be read: weights are views of mapped files, and a page
-// that is not there would end the program.
+// Reading runs do, which reads weights, and returns its error. The error wraps
+// [ErrChanged] if a file of the weights could not be read, or changed since it was
+// opened: weights are views of mapped files, and without Reading a missing page would end
+// the program.
 func (c *Checkpoint) Reading(do func() error) error {
 	if c.tables != nil {
 		own := do
@@ -203,7 +201,7 @@ func (c *Checkpoint) readSettings() error {
 	return err
 }
 
-// readFirst reads the first of the files that is there; without any, nil.
+// readFirst reads the first of the files that exists; nil if none does.
 func (c *Checkpoint) readFirst(files ...string) (name string, b []byte, err error) {
 	for _, file := range files {
 		name = path.Join(c.Name, file)
@@ -218,8 +216,8 @@ func (c *Checkpoint) readFirst(files ...string) (name string, b []byte, err erro
 	return name, nil, nil
 }
 
-// check measures every weight of the network, so that the constructors of the
-// other rooms need not expect surprises halfway.
+// check checks the shape of every weight of the network, so that the constructors of
+// other packages do not fail halfway.
 func (c *Checkpoint) check() error {
 	if c.Has("encoder.") {
 		if err := c.checkAll(c.Dims.EncoderWeights()); err != nil {
@@ -242,8 +240,8 @@ func (c *Checkpoint) check() error {
 	return err
 }
 
-// checkLayers refuses a config that states fewer layers than there are weights:
-// the network would run, and write nonsense.
+// checkLayers refuses a config that states fewer layers than there are weights: the
+// network would run, and produce nonsense.
 func (c *Checkpoint) checkLayers() error {
 	for _, half := range []struct {
 		field, prefix string
@@ -260,8 +258,8 @@ func (c *Checkpoint) checkLayers() error {
 	return nil
 }
 
-// lacksTables reports whether c is an assistant that leaves the tables of tokens and
-// positions to its target as well.
+// lacksTables reports whether c is an assistant that uses its target's tables of tokens
+// and positions as well.
 func (c *Checkpoint) lacksTables() bool {
 	return c.Has("decoder.layers.") && !c.Has("encoder.") && !c.Has(embedName) && !c.Has(positionsName) && !slices.Contains(c.store.order, headName)
 }
@@ -316,17 +314,17 @@ func (c *Checkpoint) key(name string) string {
 	return name
 }
 
-// DropAll is [Weight.Drop] for all weights, and for what that leaves: the pages at
-// the ends of a weight, which others share.
+// DropAll is [Weight.Drop] for all weights, and for the pages at the ends of weights,
+// which several weights share.
 func (c *Checkpoint) DropAll() {
 	for _, f := range c.store.files {
 		f.DropAll()
 	}
 }
 
-// Has reports whether the files hold a tensor of this name, or, if the name ends
-// in a dot, any tensor whose name begins with it: Has("encoder.") is false for an
-// assistant that shares its target's encoder.
+// Has reports whether the files hold a tensor of this name, or, if the name ends in a
+// dot, any tensor whose name begins with it: Has("encoder.") is false for an assistant
+// that shares its target's encoder.
 func (c *Checkpoint) Has(name string) bool {
 	if strings.HasSuffix(name, ".") {
 		return slices.ContainsFunc(c.store.order, func(n string) bool { return strings.HasPrefix(n, name) })
@@ -335,15 +333,14 @@ func (c *Checkpoint) Has(name string) bool {
 	return ok
 }
 
-// Names returns the names of all tensors as they lie in the files, in the form
-// that Tensor takes. A tied vocabulary head is not among them, even if a file
-// holds it.
+// Names returns the names of all tensors in the order of the files, in the form that
+// Tensor takes. A tied vocabulary head is not among them, even if a file holds it.
 func (c *Checkpoint) Names() []string {
 	return slices.DeleteFunc(slices.Clone(c.store.order), func(n string) bool { return c.key(n) != n })
 }
 
-// Files returns the names of the mapped files that hold the weights; none if they
-// are in memory.
+// Files returns the names of the mapped files that hold the weights; none if they are in
+// memory.
 func (c *Checkpoint) Files() (names []string) {
 	for _, f := range c.store.files {
 		if f.Mapped() {
@@ -353,11 +350,11 @@ func (c *Checkpoint) Files() (names []string) {
 	return names
 }
 
-// FS returns the directory, for the files that other rooms read.
+// FS returns the directory, for the files that other packages read.
 func (c *Checkpoint) FS() fs.FS { return c.fsys }
 
-// DType returns the type that most values of the weights are read as: for those in
-// few bits, the type that they expand to.
+// DType returns the type that most weights are read as: for few-bit weights, the type
+// that they expand to.
 func (c *Checkpoint) DType() tensor.DType {
 	params := map[tensor.DType]int{}
 	best := tensor.DType(0)
@@ -370,8 +367,8 @@ func (c *Checkpoint) DType() tensor.DType {
 	return best
 }
 
-// Quantized returns the format that most of the weights in few bits are in, as the
-// file calls it, such as "int4" or "q5_0"; "" if there are none.
+// Quantized returns the format of most of the few-bit weights, as the file calls it, such
+// as "int4" or "q5_0"; "" if there are none.
 func (c *Checkpoint) Quantized() string {
 	params, best := map[string]int{}, ""
 	for w := range c.all() {
@@ -401,7 +398,7 @@ func (c *Checkpoint) Bytes() (n int64) {
 	return n
 }
 
-// all yields the weights of Names that are of a type the network can have.
+// all yields the weights of Names whose type the network can use.
 func (c *Checkpoint) all() iter.Seq[Weight] {
 	return func(yield func(Weight) bool) {
 		for _, name := range c.Names() {

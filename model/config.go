@@ -16,14 +16,14 @@ import (
 // large-v3, has 120 kB.
 const maxJSON = 16 << 20
 
-// A number is an integer in JSON as people write it: 30, 30.0 or null. The zero
+// A number is an integer in JSON, in any of its spellings: 30, 30.0 or null. The zero
 // number was not stated.
 type number struct {
 	v  int
 	ok bool
 }
 
-// UnmarshalJSON accepts what is an integer by value. Python writes 30.0 for the
+// UnmarshalJSON accepts any number with an integer value. Python writes 30.0 for the
 // result of a division.
 func (n *number) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
@@ -62,9 +62,9 @@ type config struct {
 // default.
 func (c *config) tied() bool { return c.Tie == nil || *c.Tie }
 
-// parseConfig reads config.json. It does not look at scale_embedding: upstream
-// computes a factor from it and never multiplies by it (transformers v5.23.0,
-// modeling_whisper.py, embed_scale), and no published checkpoint sets it.
+// parseConfig reads config.json. It ignores scale_embedding: upstream computes a factor
+// from it and never multiplies by it (transformers v5.23.0, modeling_whisper.py,
+// embed_scale), and no published checkpoint sets it.
 func parseConfig(file string, b []byte) (*config, Dims, error) {
 	var c config
 	if err := parseJSON(file, b, &c); err != nil {
@@ -94,7 +94,7 @@ func parseConfig(file string, b []byte) (*config, Dims, error) {
 	return &c, d, d.check(file, func(f field) string { return f.hf })
 }
 
-// parseJSON decodes one of the checkpoint's files and says which field is wrong.
+// parseJSON decodes one of the checkpoint's files. Its error names the wrong field.
 func parseJSON(file string, b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var wrong *json.UnmarshalTypeError
@@ -109,7 +109,7 @@ func parseJSON(file string, b []byte, v any) error {
 	return jsonError(file, b, err)
 }
 
-// jsonError says what a file is that is no JSON.
+// jsonError says what kind of file it is, if not JSON.
 func jsonError(file string, b []byte, err error) error {
 	reason := fmt.Sprintf("reading JSON: %v", err)
 	if kind, ok := sniff.What(b); ok {

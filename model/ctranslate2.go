@@ -12,8 +12,7 @@ import (
 	"verity/internal/weights"
 )
 
-// ct2File holds the weights of a checkpoint of CTranslate2, as faster-whisper keeps
-// them.
+// ct2File holds the weights of a CTranslate2 checkpoint, the format of faster-whisper.
 const ct2File = "model.bin"
 
 // isCTranslate2 reports whether a directory is such a checkpoint.
@@ -22,7 +21,7 @@ func isCTranslate2(fsys fs.FS) bool {
 }
 
 // openCTranslate2 opens the checkpoint in c's directory. Its sizes are those of its
-// variables; config.json only speaks of decoding.
+// variables; config.json has only settings of decoding.
 func (c *Checkpoint) openCTranslate2(open opener) error {
 	file := path.Join(c.Name, ct2File)
 	c.store = &store{name: file, weights: map[string]Weight{}}
@@ -56,7 +55,7 @@ func (c *Checkpoint) openCTranslate2(open opener) error {
 	return err
 }
 
-// ct2Generation reads what config.json says of decoding.
+// ct2Generation reads the settings of decoding from config.json.
 func (c *Checkpoint) ct2Generation() error {
 	c.Generation = defaultGeneration(c.Dims)
 	file, b, err := c.readFirst("config.json")
@@ -82,7 +81,7 @@ func (c *Checkpoint) ct2Generation() error {
 	return p.err
 }
 
-// ct2Vocabulary compares the number of tokens with that of embeddings.
+// ct2Vocabulary checks that there are as many tokens as embeddings.
 func (c *Checkpoint) ct2Vocabulary() error {
 	const name = "vocabulary.json"
 	b, err := readJSON(c.fsys, name)
@@ -103,7 +102,7 @@ func (c *Checkpoint) ct2Vocabulary() error {
 	return nil
 }
 
-// A ct2Network gives the variables of a model our names.
+// A ct2Network renames the variables of a model to our names.
 type ct2Network struct {
 	*ctranslate2.Model
 	file string
@@ -159,7 +158,7 @@ func (n *ct2Network) sizes() error {
 	return n.dims.check(n.file, func(f field) string { return f.openai })
 }
 
-// checkKind refuses settings that Whisper does not have. Activation 3 is GELU.
+// checkKind refuses settings that no Whisper model has. Activation 3 is GELU.
 func (n *ct2Network) checkKind() {
 	for _, half := range []string{"encoder/", "decoder/"} {
 		for name, want := range map[string]int{"pre_norm": 1, "activation": 3, "scale_embeddings": 0} {
@@ -170,7 +169,7 @@ func (n *ct2Network) checkKind() {
 	}
 }
 
-// variable returns a variable, or keeps the error that there is none.
+// variable returns a variable, or sets n.err if there is none.
 func (n *ct2Network) variable(name string) (weights.Entry, bool) {
 	e, ok := n.Variable(name)
 	if !ok && n.err == nil {
@@ -198,8 +197,7 @@ func (n *ct2Network) norm(from, to string) {
 	n.rename(from+"/beta", to+".bias")
 }
 
-// half names the weights of the encoder or the decoder, but for what stands before
-// the layers.
+// half renames the weights of the layers of the encoder or the decoder.
 func (n *ct2Network) half(half string, layers int) {
 	n.rename(half+"/position_encodings/encodings", half+".embed_positions.weight")
 	for i := range layers {
@@ -220,8 +218,8 @@ func (n *ct2Network) half(half string, layers int) {
 	n.norm(half+"/layer_norm", half+".layer_norm")
 }
 
-// split cuts one variable, whose rows are those of several products, into those. The
-// bias of keys is zero in Whisper; it is only kept if it is not.
+// split splits one variable, whose rows are those of several products. The bias of keys
+// is zero in Whisper; it is kept only if it is not.
 func (n *ct2Network) split(from, to string, products ...string) {
 	for _, word := range []string{"weight", "bias"} {
 		e, ok := n.variable(from + word)

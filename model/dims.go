@@ -24,11 +24,11 @@ type Dims struct {
 	TextFFN       int // 4·n_text_state; decoder_ffn_dim
 }
 
-// A field is one of the sizes: what upstreams call it and how large it may be.
+// A field is one of the sizes: its names in upstreams and its maximum.
 type field struct {
 	hf, openai string
 	value      int
-	most       int // several times any model's: a crafted file of 5 MB must not take minutes
+	most       int // several times that of any model: a crafted file of 5 MB must not take minutes
 }
 
 func (d Dims) fields() []field {
@@ -48,8 +48,8 @@ func (d Dims) fields() []field {
 	}
 }
 
-// check returns an error about the first size that is out of range; name chooses
-// the word for it.
+// check returns an error about the first size that is out of range; name chooses the name
+// of the size.
 func (d Dims) check(file string, name func(field) string) error {
 	fields := d.fields()
 	for _, f := range fields {

@@ -10,8 +10,7 @@
 // processor_config.json, as transformers 5 saves it); the weights in
 // model.safetensors, or in the files that model.safetensors.index.json lists.
 // Every size comes from config.json, never from the name of the directory.
-// Weights are f32, f16 or bf16 and stay in a read-only memory map until they
-// are asked for.
+// Weights are f32, f16 or bf16. They stay in a read-only memory map until they are read.
 //
 // # Names
 //
@@ -23,7 +22,7 @@
 // # Upstream
 //
 // huggingface/transformers v5.23.0, models/whisper/configuration_whisper.py and
-// modeling_whisper.py; openai/whisper at c0d2f62, whisper/model.py. What stands
-// in a file is not trusted: sizes are bounded, file names may not leave the
-// directory, and a weight is measured before anybody allocates for it.
+// modeling_whisper.py; openai/whisper at c0d2f62, whisper/model.py. Files are not
+// trusted: sizes are bounded, file names may not leave the directory, and shapes are
+// checked before memory is allocated.
 package model

@@ -15,12 +15,12 @@ var (
 	ErrDType   = errors.New("unsupported data type")
 )
 
-// A TensorError reports a weight that a model file does not hold in the form
-// the network needs. Its cause is ErrMissing, ErrShape or ErrDType.
+// A TensorError reports a weight that a model file lacks or holds in a form that the
+// network cannot use. Its cause is ErrMissing, ErrShape or ErrDType.
 type TensorError struct {
 	File string // as the caller named it
 	Name string // in the file, such as "model.decoder.layers.3.fc1.weight"
-	Want string // as in "[1280 1280]"; empty if any would do
+	Want string // as in "[1280 1280]"; empty if any shape would do
 	Got  string // as in "[1280 1280] f16"; empty if the tensor is missing
 	Err  error
 }
@@ -39,15 +39,15 @@ func (e *TensorError) Error() string {
 
 func (e *TensorError) Unwrap() error { return e.Err }
 
-// ErrChanged is the cause when a file of the weights changed, or could not be read,
-// while they were read.
+// ErrChanged is the cause if a file of the weights changed, or could not be read, during
+// reading.
 var ErrChanged = weights.ErrChanged
 
-// ErrNotCheckpoint is the cause when what was opened is no checkpoint in Hugging
-// Face layout; the message says what it looks like and what to do.
+// ErrNotCheckpoint is the cause if what was opened is not a checkpoint in Hugging Face
+// layout. The message says what it looks like and what to do.
 var ErrNotCheckpoint = errors.New("not a checkpoint in Hugging Face layout")
 
-// ErrConfig is the cause when one of the JSON files has an impossible value.
+// ErrConfig is the cause if one of the JSON files has an impossible value.
 var ErrConfig = errors.New("unusable configuration")
 
 // A ConfigError reports a field of one of the JSON files. Its cause is ErrConfig.

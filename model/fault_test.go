@@ -19,8 +19,8 @@ func onDisk(t *testing.T) string {
 	return testmodel.Write(t, testmodel.Spec{DType: "f32", Shards: 1, Config: []byte(tinyConfig)})
 }
 
-// TestReading: a file that changes after it was opened is one error. On 1202e18 the
-// first of these was a SIGBUS, the second loaded a mixture.
+// TestReading checks that a file that changes after it was opened is one error. At
+// 1202e18 the first case was a SIGBUS, and the second loaded a mixture.
 func TestReading(t *testing.T) {
 	for name, change := range map[string]func(file string) error{
 		"cut short": func(file string) error { return os.Truncate(file, 100) },
@@ -67,8 +67,8 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestContext: nothing is opened for a context that is done, and Err tells those
-// who read weights later.
+// TestContext checks that nothing is opened if the context is done, and that Err reports
+// it to later readers of weights.
 func TestContext(t *testing.T) {
 	dir := onDisk(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +87,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestOdd: what lies where a file of the checkpoint belongs, and is none.
+// TestOdd opens directories in which something else is in the place of a file.
 func TestOdd(t *testing.T) {
 	const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 7\n"
 	tests := []struct {

@@ -6,9 +6,9 @@ import (
 	"verity/internal/frontend"
 )
 
-// Features says which log-mel front end a checkpoint was trained with, from
-// preprocessor_config.json or, without it, from the sizes. The comments give
-// upstream's names.
+// Features describes the log-mel front end that a checkpoint was trained with, from
+// preprocessor_config.json or, without it, from the sizes. The comments give upstream's
+// names.
 type Features struct {
 	MelBins      int     // feature_size
 	SampleRate   int     // sampling_rate, Hz
@@ -18,9 +18,8 @@ type Features struct {
 	ChunkSeconds float64 // chunk_length
 }
 
-// parseFeatures reads preprocessor_config.json, or derives everything if b is
-// nil. The file may state any part; what it states must fit the network and the
-// front end.
+// parseFeatures reads preprocessor_config.json, or derives everything if b is nil. The
+// file may state any subset; what it states must fit the network and the front end.
 func parseFeatures(file string, b []byte, d Dims) (Features, error) {
 	out := Features{d.MelBins, frontend.SampleRate, frontend.WindowSize, frontend.HopLength, d.WindowFrames(),
 		float64(d.WindowFrames()) * frontend.HopLength / frontend.SampleRate}

@@ -13,7 +13,8 @@ import (
 	"verity/model"
 )
 
-// TestFIFO: opening a FIFO waits for a writer; 1202e18 did so for ever.
+// TestFIFO checks that a FIFO is refused. Opening one waits for a writer, as 1202e18 did
+// without end.
 func TestFIFO(t *testing.T) {
 	for _, file := range []string{"config.json", "generation_config.json", "preprocessor_config.json", "model.safetensors"} {
 		dir := onDisk(t)

@@ -20,9 +20,9 @@ import (
 // upstream's own programs: tools/reference/foreign_checkpoints.py.
 const foreign = "testdata/foreign"
 
-// TestForeign: the same weights by every road are the same bits, and quantised ones
-// are as near as their format is. VERITY_FOREIGN names another directory of that
-// script, such as one made of published weights.
+// TestForeign checks that the same weights from every format are the same bits, and
+// quantised ones within the precision of their format. VERITY_FOREIGN names another
+// directory of that script, such as one made of published weights.
 func TestForeign(t *testing.T) {
 	dirs := []string{foreign}
 	if dir := os.Getenv("VERITY_FOREIGN"); dir != "" {
@@ -113,7 +113,8 @@ func compareWeights(t *testing.T, got, want *model.Checkpoint, steps float64) {
 	}
 }
 
-// TestForeignSettings: what the other formats say of decoding, and their vocabulary.
+// TestForeignSettings checks the settings of decoding and the vocabulary of other
+// formats.
 func TestForeignSettings(t *testing.T) {
 	ct2, err := model.Open(t.Context(), filepath.Join(foreign, "ct2-int8"))
 	if err != nil {
@@ -146,8 +147,8 @@ func TestForeignSettings(t *testing.T) {
 	}
 }
 
-// TestForeignHostile changes files of every format: cut short anywhere, or with a
-// byte changed in what is not weights. Nothing may panic, and what opens can be read.
+// TestForeignHostile changes files of every format: cut off anywhere, or with a byte
+// changed outside the weights. Nothing may panic, and what opens must be readable.
 func TestForeignHostile(t *testing.T) {
 	for _, name := range []string{"model.pt", "ct2-float16", "ct2-int8", "ggml-model.bin", "ggml-model-q5_1.bin", "hf"} {
 		t.Run(name, func(t *testing.T) {
@@ -211,8 +212,8 @@ func TestForeignHostile(t *testing.T) {
 	}
 }
 
-// TestForeignContradictions: sizes that are not those of the tensors are refused with
-// both.
+// TestForeignContradictions checks that sizes which contradict the tensors are refused
+// with both.
 func TestForeignContradictions(t *testing.T) {
 	change := func(name string, edit func(b []byte)) error {
 		b, err := os.ReadFile(filepath.Join(foreign, name))

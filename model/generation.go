@@ -5,18 +5,17 @@ import (
 	"fmt"
 )
 
-// NoToken stands for a token id that the checkpoint does not state.
+// NoToken is the id of a token that the checkpoint does not state.
 const NoToken = -1
 
-// Generation is what a checkpoint says about decoding, from
-// generation_config.json, or from config.json where older checkpoints have it.
-// The comments give upstream's names. Nothing is filled in: what an engine does
-// about a field that is not stated is its own business.
+// Generation is what a checkpoint says about decoding, from generation_config.json, or
+// from config.json in older checkpoints. The comments give upstream's names. Fields that
+// are not stated stay empty: the defaults are those of the caller.
 type Generation struct {
-	// SuppressTokens are never chosen (suppress_tokens), BeginSuppressTokens not
-	// as the first token (begin_suppress_tokens). Nil means the checkpoint has no
-	// such list, empty that it suppresses nothing. Ids outside the vocabulary are
-	// left out, since upstream passes over them.
+	// SuppressTokens are never chosen (suppress_tokens), BeginSuppressTokens not as the
+	// first token (begin_suppress_tokens). Nil means the checkpoint has no such list,
+	// empty that it suppresses nothing. Ids outside the vocabulary are left out, since
+	// upstream ignores them.
 	SuppressTokens      []int32
 	BeginSuppressTokens []int32
 
@@ -24,11 +23,11 @@ type Generation struct {
 	TaskToID map[string]int32 // task_to_id: "transcribe", "translate" to token; nil if not stated
 
 	DecoderStartToken int32 // decoder_start_token_id, <|startoftranscript|>; or NoToken
-	EOSToken          int32 // eos_token_id, <|endoftext|>; the first, of a list; or NoToken
+	EOSToken          int32 // eos_token_id, <|endoftext|>, or the first of a list; or NoToken
 	NoTimestampsToken int32 // no_timestamps_token_id, <|notimestamps|>; or NoToken
 	PrevSOTToken      int32 // prev_sot_token_id, <|startofprev|>; or NoToken
 
-	AlignmentHeads [][2]int // alignment_heads: layer and head whose attention follows the speech
+	AlignmentHeads [][2]int // alignment_heads: layer and head of cross-attention that follows the speech
 
 	// Multilingual is is_multilingual; where it is not stated, whether there are
 	// languages or, as in openai/whisper, at least 51,865 tokens.
@@ -80,9 +79,8 @@ func (p *pair) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// parseGeneration reads generation_config.json, or takes the fields of
-// config.json if b is nil. The ids that transformers fills in from config.json
-// are filled in from there as well.
+// parseGeneration reads generation_config.json, or uses the fields of config.json if b is
+// nil. It takes from config.json the ids that transformers takes from there.
 func parseGeneration(file string, b []byte, c *config, d Dims) (Generation, error) {
 	f := c.generationFields
 	if b != nil {
@@ -131,7 +129,7 @@ func (p *generationParser) fail(field, format string, args ...any) {
 	}
 }
 
-// list keeps nil and empty apart and leaves out ids outside the vocabulary, as
+// list keeps nil and empty apart. It leaves out ids outside the vocabulary, as
 // transformers does (logits_process.py, SuppressTokensLogitsProcessor).
 func (p *generationParser) list(ids []int) []int32 {
 	if ids == nil {

@@ -8,9 +8,9 @@ import (
 	"verity/internal/weights"
 )
 
-// OpenMade opens a checkpoint whose weights are not in files: source is called
-// once for each weight of the network and returns it. The other files are those of
-// fsys. It serves measurements on shapes for which there is no checkpoint.
+// OpenMade opens a checkpoint whose weights are not in files: source is called once for
+// each weight of the network and returns it. The other files are those of fsys. It is for
+// measurements on shapes without a checkpoint.
 func OpenMade(fsys fs.FS, name string, source func(name string, shape []int) tensor.Tensor) (*Checkpoint, error) {
 	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: fsys}
 	if err := c.readSettings(); err != nil {

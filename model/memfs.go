@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A memFS is a flat file system in memory: the files that a checkpoint of one file
-// has inside.
+// A memFS is a flat file system in memory, with the files inside a checkpoint that is one
+// file.
 type memFS map[string][]byte
 
 // Open implements fs.FS.

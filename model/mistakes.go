@@ -11,8 +11,8 @@ import (
 	"verity/internal/sniff"
 )
 
-// This file answers the common mistakes of opening a model: each returns an
-// error that says what was found and what to do.
+// This file explains common mistakes in opening a model. Each function returns an error
+// that says what was found and what to do.
 
 // sizeName matches the names of the published sizes, with or without the owner.
 var sizeName = regexp.MustCompile(`^(openai/whisper-|whisper-|distil-whisper/distil-|distil-)?` +
@@ -21,7 +21,7 @@ var sizeName = regexp.MustCompile(`^(openai/whisper-|whisper-|distil-whisper/dis
 const wantFiles = "config.json and model.safetensors, and if there are any tokenizer.json (or vocab.json and " +
 	"merges.txt), generation_config.json and preprocessor_config.json"
 
-// notFound explains a path that is not there.
+// notFound explains a path that does not exist.
 func notFound(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) && sizeName.MatchString(dir) {
 		return fmt.Errorf("%s: %w: this names a size, and nothing is downloaded: fetch %s of that model "+
@@ -30,7 +30,7 @@ func notFound(dir string, err error) error {
 	return fmt.Errorf("opening the model: %w", err)
 }
 
-// notModel explains a file that is no model by its first bytes.
+// notModel explains a file that is not a model, by its first bytes.
 func notModel(file string, head []byte) error {
 	if strings.HasSuffix(file, ".safetensors") {
 		return fmt.Errorf("%s: %w: it is a file; name its directory, %s", file, ErrNotCheckpoint, filepath.Dir(file))

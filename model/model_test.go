@@ -21,8 +21,8 @@ import (
 	"verity/model"
 )
 
-// tiny returns a checkpoint of a few hundred weights in memory, for tests that
-// break it. The settings are config.json's own fields.
+// tiny returns a checkpoint of a few hundred weights in memory, which tests modify. The
+// settings are fields of config.json.
 func tiny(t testing.TB) fstest.MapFS {
 	t.Helper()
 	s := testmodel.Spec{DType: "f32", Shards: 1, Config: []byte(tinyConfig)}
@@ -66,7 +66,7 @@ func open(t testing.TB, fsys fs.FS) *model.Checkpoint {
 	return c
 }
 
-// TestOldSettings: with config.json alone, what it says of decoding counts.
+// TestOldSettings checks that the settings of config.json count if it is alone.
 func TestOldSettings(t *testing.T) {
 	c := open(t, tiny(t))
 	if diff := cmp.Diff(tinyDims, c.Dims); diff != "" {
@@ -89,8 +89,8 @@ func TestOldSettings(t *testing.T) {
 	}
 }
 
-// TestNewSettings: generation_config.json replaces the lists of config.json,
-// which then only fills in ids.
+// TestNewSettings checks that generation_config.json replaces the lists of config.json,
+// which then supplies only ids.
 func TestNewSettings(t *testing.T) {
 	fsys := tiny(t)
 	fsys["generation_config.json"] = file(`{"lang_to_id": {"<|en|>": 10}, "task_to_id": {"transcribe": 11}, "no_timestamps_token_id": 12,
@@ -242,7 +242,7 @@ func count(d model.Dims) (n int64) {
 	return n
 }
 
-// TestHead: the vocabulary head is the token embedding unless they are untied.
+// TestHead checks that the vocabulary head is the token embedding unless they are untied.
 func TestHead(t *testing.T) {
 	head := safetensors.Of("proj_out.weight", tensor.FromFloat32(make([]float32, 120), 20, 6))
 	fsys := tiny(t)
@@ -269,7 +269,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestNames: the same weights under the names of both upstreams.
+// TestNames checks that the weights are the same under the names of both upstreams.
 func TestNames(t *testing.T) {
 	want := open(t, tiny(t))
 	bare, openai := entries(), entries()
@@ -294,7 +294,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// openaiName goes the other way than package model, word by word.
+// openaiName is the inverse of canonical, word by word.
 func openaiName(name string) string {
 	for _, p := range [][2]string{
 		{".layers.", ".blocks."}, {"self_attn_layer_norm", "attn_ln"}, {"encoder_attn_layer_norm", "cross_attn_ln"},
@@ -325,7 +325,8 @@ func sameWeights(t *testing.T, what string, got, want *model.Checkpoint) {
 	}
 }
 
-// TestOpen: on disk and in memory, in one file and in three, the same weights.
+// TestOpen checks that weights are the same on disk and in memory, in one file and in
+// three.
 func TestOpen(t *testing.T) {
 	s := testmodel.Spec{DType: "f32", Shards: 1, Config: []byte(tinyConfig)}
 	want := open(t, testmodel.FS(s))
@@ -368,7 +369,7 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// TestSharedEncoder: an assistant may come without an encoder.
+// TestSharedEncoder opens an assistant without an encoder.
 func TestSharedEncoder(t *testing.T) {
 	fsys := tiny(t)
 	fsys["model.safetensors"] = pack(t, slices.DeleteFunc(entries(), func(e safetensors.Entry) bool {
@@ -419,7 +420,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestMistakes: what people name instead of a checkpoint, and what they are told.
+// TestMistakes opens what people confuse with a checkpoint, and checks the errors.
 func TestMistakes(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -472,7 +473,7 @@ func checkMistake(t *testing.T, err error, want []string, layout bool) {
 	}
 }
 
-// TestDimsStop: a consumer may stop the sequences of weights anywhere.
+// TestDimsStop checks that a consumer may stop the sequences of weights anywhere.
 func TestDimsStop(t *testing.T) {
 	names := maps.Collect(tinyDims.EncoderWeights())
 	maps.Insert(names, tinyDims.DecoderWeights())

@@ -2,9 +2,8 @@ package model
 
 import "strings"
 
-// canonical turns a name in a file into ours: the prefix of Hugging Face's
-// WhisperForConditionalGeneration goes, and openai/whisper's words are replaced
-// by Hugging Face's.
+// canonical turns a name in a file into ours. It removes the prefix of Hugging Face's
+// WhisperForConditionalGeneration and replaces openai/whisper's words by Hugging Face's.
 func canonical(name string) string {
 	name = strings.TrimPrefix(name, "model.")
 	return openaiNames.Replace(name)

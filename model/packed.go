@@ -9,14 +9,14 @@ import (
 	"verity/internal/tensor"
 )
 
-// What a weight in few bits is split into; package quant has the layout.
+// The parts of a few-bit weight in the files; package quant has the layout.
 const (
 	codesPart  = "_packed"
 	scalesPart = "_scale"
 	zerosPart  = "_zero"
 )
 
-// join makes one weight of the parts that the files hold of each in few bits.
+// join makes one weight of the parts of each few-bit weight.
 func (s *store) join() error {
 	parts := map[string]map[string]Weight{}
 	s.order = slices.DeleteFunc(s.order, func(key string) bool {
@@ -58,8 +58,8 @@ func (s *store) join() error {
 	return nil
 }
 
-// expanding returns w, which is the codes of m, as the weight itself: its values are
-// binary16, which holds each of them exactly.
+// expanding returns w, the codes of m, as the weight itself: its values are binary16,
+// which holds each of them exactly.
 func (w Weight) expanding(m *quant.Matrix) Weight {
 	w.Packed = m
 	w.Shape, w.Type, w.DType = []int{m.Rows, m.Cols}, m.Format.String(), tensor.F16

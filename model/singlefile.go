@@ -16,11 +16,11 @@ import (
 	"verity/internal/weights"
 )
 
-// vocabMultilingual is the size from which on openai/whisper and whisper.cpp take a
-// vocabulary for multilingual.
+// vocabMultilingual is the size from which on openai/whisper and whisper.cpp treat a
+// vocabulary as multilingual.
 const vocabMultilingual = 51865
 
-// openFile opens a checkpoint that is one file: its first bytes say what it is.
+// openFile opens a checkpoint that is one file. Its first bytes tell the format.
 func openFile(ctx context.Context, name string) (*Checkpoint, error) {
 	head := make([]byte, 512)
 	f, err := os.Open(name)
@@ -63,15 +63,15 @@ func (c *Checkpoint) openSingle(parse weights.Parser) error {
 	return err
 }
 
-// defaultGeneration is what openai's programs take for granted, who keep nothing
-// about decoding in their files.
+// defaultGeneration returns the settings of openai's programs, whose files have none
+// about decoding.
 func defaultGeneration(d Dims) Generation {
 	return Generation{DecoderStartToken: NoToken, EOSToken: NoToken, NoTimestampsToken: NoToken, PrevSOTToken: NoToken,
 		Multilingual: d.Vocab >= vocabMultilingual}
 }
 
-// setDims takes over sizes that have openai's names. Its MLPs are four times as wide
-// as the network.
+// setDims sets sizes given under openai's names. The MLPs are four times as wide as the
+// network.
 func (c *Checkpoint) setDims(d Dims) error {
 	d.AudioFFN, d.TextFFN = 4*d.AudioWidth, 4*d.TextWidth
 	c.Dims = d
@@ -107,13 +107,13 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 	return m.Tensors, nil
 }
 
-// filterTolerance bounds the difference of a mel filter's weight from ours, as a share of
-// the filter's largest. Ours are rounded from float64; librosa computes edges in float64
-// and rounds too, so that only the last bits of a float32 can differ.
+// filterTolerance bounds the difference between a mel filter's weight and ours, as a
+// fraction of the filter's largest. Ours are rounded from float64; librosa computes edges
+// in float64 and rounds too, so only the last bits of a float32 can differ.
 const filterTolerance = 1e-5
 
-// checkFilters compares the mel filters in a file with those of our front end, which is
-// the one that every published model was trained with.
+// checkFilters compares the mel filters in a file with those of our front end, which
+// every published model was trained with.
 func checkFilters(m *ggml.Model) error {
 	if m.Frequencies != frontend.Spectrum {
 		return fmt.Errorf("%w: its mel filters are of %d frequencies, want %d", ErrConfig, m.Frequencies, frontend.Spectrum)

@@ -23,23 +23,22 @@ const (
 // A Weight is a tensor of a checkpoint that has not been read yet.
 type Weight struct {
 	weights.Entry
-	Packed *quant.Matrix // of a weight in few bits, else nil
+	Packed *quant.Matrix // of a few-bit weight, else nil
 
 	shard string        // the file it is in, or should be
-	file  *weights.File // nil if it was made, or is not there
+	file  *weights.File // nil if the weight was made, or is missing
 	there bool          // false if the index promises it and its shard lacks it
 }
 
-// Ahead says that the weight will soon be looked at, so that it is read from disk
-// meanwhile.
+// Ahead asks the system to read the weight from disk, since it will be used soon.
 func (w Weight) Ahead() {
 	if w.file != nil {
 		w.file.Ahead(w.Data)
 	}
 }
 
-// Drop gives back the memory that rows lo … hi-1 of a mapped weight take, once
-// their values have been copied elsewhere. They can be read again, from the file.
+// Drop releases the memory that rows lo … hi-1 of a mapped weight take, once their values
+// have been copied elsewhere. They can be read again, from the file.
 func (w Weight) Drop(lo, hi int) {
 	if w.file == nil || len(w.Shape) == 0 || w.Shape[0] == 0 {
 		return
@@ -48,7 +47,7 @@ func (w Weight) Drop(lo, hi int) {
 	w.file.Drop(w.Data[lo*row : hi*row])
 }
 
-// Bytes returns what the weight takes as stored.
+// Bytes returns the stored size of the weight.
 func (w Weight) Bytes() int {
 	if w.Packed != nil {
 		return len(w.Packed.Codes) + len(w.Packed.Scales) + len(w.Packed.Zeros)
@@ -68,8 +67,8 @@ type store struct {
 // opener opens one file of weights.
 type opener func(file string, parse weights.Parser) (*weights.File, error)
 
-// openStore opens model.safetensors, or else the files its index lists. dir is
-// what errors put before their names.
+// openStore opens model.safetensors, or else the files its index lists. dir precedes
+// their names in errors.
 func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
 	s := &store{name: path.Join(dir, singleFile), weights: map[string]Weight{}}
 	defer func() {
@@ -122,8 +121,8 @@ func (s *store) addAll(f *weights.File, entries []weights.Entry) error {
 	return nil
 }
 
-// addShard adds the tensors that the index promises in a file, in the order
-// they have there, and those that are missing from it last.
+// addShard adds the tensors that the index promises in a file, in the order of the file.
+// Those missing from the file come last.
 func (s *store) addShard(f *weights.File, shard string, promised []string) error {
 	for _, e := range f.Entries() {
 		if _, ok := slices.BinarySearch(promised, e.Name); ok {
@@ -194,7 +193,7 @@ func (s *store) get(key string, shape []int) (Weight, error) {
 func (s *store) missing(key string, shape []int) error {
 	e := &TensorError{File: s.name, Name: s.prefix + key, Err: ErrMissing}
 	if key == headName {
-		e.Name = key // it stands outside "model."
+		e.Name = key // its name has no "model." in front
 	}
 	if shape != nil {
 		e.Want = fmt.Sprint(shape)
@@ -202,15 +201,14 @@ func (s *store) missing(key string, shape []int) error {
 	return e
 }
 
-// A shard is one file of the index, with the names it is to hold, sorted.
+// A shard is one file of the index, with the sorted names of its tensors.
 type shard struct {
 	file  string
 	names []string
 }
 
-// parseIndex reads model.safetensors.index.json and returns its files, sorted. A
-// file must be a plain name in the same directory: an index is data from
-// elsewhere and may not name other places.
+// parseIndex reads model.safetensors.index.json and returns its files, sorted. An index
+// is not trusted: a file must be a plain name in the same directory.
 func parseIndex(file string, b []byte) ([]shard, error) {
 	var index struct {
 		WeightMap map[string]string `json:"weight_map"`
@@ -237,7 +235,7 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 	return shards, nil
 }
 
-// plainName reports whether a name stays in its directory on every system.
+// plainName reports whether a name is a file of its directory on every system.
 func plainName(name string) bool {
 	return strings.HasSuffix(name, ".safetensors") && !strings.HasPrefix(name, ".") &&
 		!strings.ContainsAny(name, "/\\:\x00")

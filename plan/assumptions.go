@@ -14,8 +14,8 @@ import (
 	"verity/report"
 )
 
-// Assumptions are what a forecast rests on: chance of acceptance and costs, as given or
-// as measured by other commands.
+// Assumptions are the input of a forecast: chance of acceptance and costs, given or
+// measured by other commands.
 type Assumptions struct {
 	Alpha      float64   `json:"alpha"`
 	Cost       float64   `json:"cost"`       // c
@@ -23,21 +23,22 @@ type Assumptions struct {
 	Bytes      float64   `json:"bytes"`      // b
 	Verify     []float64 `json:"verify"`     // V(1), V(2), …; null if not measured
 
-	// Of a file: accepted over judged drafts, mean of Σ min(p, q). One of them is Alpha.
+	// Measured in a file: accepted over judged drafts, and the mean of Σ min(p, q). One
+	// of them is Alpha.
 	Agreement *float64 `json:"alpha_agreement"`
 	Overlap   *float64 `json:"alpha_overlap"`
 
 	StepBytes int64    `json:"step_bytes,omitempty"`
-	Sources   []string `json:"sources,omitempty"` // in words
+	Sources   []string `json:"sources,omitempty"` // for people
 
-	// ByOverlap takes Overlap of files for α, instead of Agreement.
+	// ByOverlap uses Overlap of files for α, instead of Agreement.
 	ByOverlap bool `json:"-"`
 
 	step  bench.Step   // of the model
 	model bench.Result // whole
 }
 
-// An OptionError reports a field of Assumptions with an unusable value.
+// An OptionError reports a field of Assumptions with an invalid value.
 type OptionError struct {
 	Field  string
 	Value  float64
@@ -48,10 +49,10 @@ func (e *OptionError) Error() string {
 	return fmt.Sprintf("plan: %s = %v: %s", e.Field, e.Value, e.Reason)
 }
 
-// ErrNoModel is the cause where a bench of an assistant has none of its model beside it.
+// ErrNoModel is the cause if a bench of an assistant was read before one of its model.
 var ErrNoModel = errors.New("a bench of the assistant needs one of the model")
 
-// Check returns an *OptionError for the first field with an unusable value.
+// Check returns an *OptionError for the first field with an invalid value.
 func (a *Assumptions) Check() error {
 	for _, x := range []struct {
 		field       string
@@ -64,10 +65,11 @@ func (a *Assumptions) Check() error {
 	return nil
 }
 
-// mostCost is more steps than a drafted token costs in practice.
+// mostCost is the largest cost accepted, in steps: far more than a drafted token costs in
+// practice.
 const mostCost = 1000
 
-// plan returns the theory's view, with V as measured if it is to be.
+// plan returns the parameters of the theory, with V as measured if measured is set.
 func (a *Assumptions) plan(measured bool) assistant.Plan {
 	p := assistant.Plan{Alpha: a.Alpha, Cost: a.Cost, Operations: a.Operations, Bytes: a.Bytes}
 	if measured && len(a.Verify) > 0 {
@@ -91,7 +93,7 @@ func (a *Assumptions) verify(m int) float64 {
 	return a.Verify[n-1] + slope*float64(m-n)
 }
 
-// A measured is a file that other commands write, as much of it as bears on a plan.
+// A measured is the part of a file of other commands that a plan uses.
 type measured struct {
 	bench.Result // of bench
 
@@ -121,7 +123,7 @@ type measured struct {
 	} `json:"stats"`
 }
 
-// Read takes what a JSON file of bench, compare or transcribe says.
+// Read reads a JSON file of bench, compare or transcribe.
 func (a *Assumptions) Read(name string) error {
 	m, err := readMeasured(name)
 	if err != nil {
@@ -146,7 +148,7 @@ func (a *Assumptions) Read(name string) error {
 // maxMeasured is the largest file of measurements that is read.
 const maxMeasured = 64 << 20
 
-// readBounded reads a regular file that is not too large: others might never end.
+// readBounded reads a regular file of bounded size: other files might never end.
 func readBounded(name string) ([]byte, error) {
 	f, err := input.Open(context.Background(), name)
 	if err != nil {
@@ -185,7 +187,7 @@ func readMeasured(name string) (*measured, error) {
 	return m, nil
 }
 
-// accept takes α from a file, by the measure asked for. Older files hold neither measure:
+// accept sets α from a file, by the measure asked for. Older files hold neither measure:
 // then α is the value for which rounds of the mean draft length keep as many tokens.
 func (a *Assumptions) accept(name string, agreement, overlap *float64, solved float64) error {
 	a.Agreement, a.Overlap = agreement, overlap
@@ -215,7 +217,7 @@ func (a *Assumptions) fromBench(name string, m *measured) error {
 	return nil
 }
 
-// fromCompare takes α, c and, as a straight line, V. A plain step is the time of the
+// fromCompare sets α, c and, as a straight line, V. A plain step is the time of the
 // baseline's passes over the tokens of both.
 func (a *Assumptions) fromCompare(name string, m *measured) error {
 	// Acceptance counts all runs, seconds only the recorded one. The number of runs
@@ -239,8 +241,8 @@ func (a *Assumptions) fromCompare(name string, m *measured) error {
 	return nil
 }
 
-// ReadAssistant takes c, ĉ and b from a bench of the assistant. A bench of the model
-// must have been read before.
+// ReadAssistant sets c, ĉ and b from a bench of the assistant. A bench of the model must
+// have been read before.
 func (a *Assumptions) ReadAssistant(name string) error {
 	m, err := readMeasured(name)
 	if err != nil {
@@ -262,8 +264,8 @@ func (a *Assumptions) ReadAssistant(name string) error {
 	return nil
 }
 
-// pairs reports why a model cannot draft for another. Results of older versions have no
-// dimensions and are not checked.
+// pairs returns an error if a model cannot draft for another. Results of older versions
+// have no dimensions and are not checked.
 func pairs(target, small bench.Result) error {
 	t, s := target.Dims, small.Dims
 	if t.Vocab == 0 || s.Vocab == 0 {

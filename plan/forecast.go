@@ -9,17 +9,17 @@ import (
 	"verity/internal/show"
 )
 
-// A Forecast is what theory expects of drafts of each length. Its JSON is
+// A Forecast is the theory's expectation for drafts of each length. Its JSON is
 // verity.plan/1.
 type Forecast struct {
 	Schema string `json:"schema"`
 	Assumptions
-	Best         *Outlook  `json:"best"`          // null if plain decoding is
+	Best         *Outlook  `json:"best"`          // null if plain decoding is best
 	BestMeasured *Outlook  `json:"best_measured"` // with V measured
 	Lengths      []Outlook `json:"lengths"`
 }
 
-// An Outlook is what theory expects of one draft length.
+// An Outlook is the theory's expectation for one draft length.
 type Outlook struct {
 	DraftTokens   int      `json:"draft_tokens"`
 	TokensARound  float64  `json:"tokens_per_round"`
@@ -27,7 +27,7 @@ type Outlook struct {
 	Measured      *float64 `json:"speedup_measured"` // with V measured; null without
 	Operations    float64  `json:"operations_ratio"`
 	Bytes         float64  `json:"bytes_ratio"`
-	BytesPerToken *int64   `json:"bytes_per_token"` // null if those of a step are not known
+	BytesPerToken *int64   `json:"bytes_per_token"` // null if the bytes of a step are not known
 }
 
 // New returns the forecast for drafts of 0 to most tokens.
@@ -97,7 +97,7 @@ func pick(yes bool, a, b string) string {
 	return b
 }
 
-// mark points at the best lengths.
+// mark marks the best lengths.
 func (f *Forecast) mark(n int) string {
 	at := func(o *Outlook) bool { return o != nil && o.DraftTokens == n }
 	switch {

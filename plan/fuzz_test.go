@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzRead reads files of measurements that may hold anything, of the model and of the
-// assistant: an error, or a forecast that can be written and drawn.
+// FuzzRead reads arbitrary files of measurements, of the model and of the assistant: the
+// result is an error, or a forecast that can be written and drawn.
 func FuzzRead(f *testing.F) {
 	bench := `{"schema":"verity.bench/1","model":"m","precision":"f16","step":{"seconds":0.1,"bytes":1000,"flops":2000},` +
 		`"verify":[{"rows":1,"seconds":0.1,"ratio":1},{"rows":2,"seconds":0.11,"ratio":1.1}]}`
@@ -48,6 +48,6 @@ func FuzzRead(f *testing.F) {
 		if err := json.NewEncoder(io.Discard).Encode(forecast); err != nil && !errors.As(err, &value) {
 			t.Fatal(err)
 		}
-		Draw(a, 16, "svg") // an error, where a curve has no place
+		Draw(a, 16, "svg") // an error, if a curve cannot be drawn
 	})
 }

@@ -26,12 +26,12 @@ var (
 	sans       = font.Font{Typeface: "Liberation", Variant: "Sans"}
 )
 
-// neighbours are the chances of acceptance drawn beside the one that is asked for.
+// neighbours are the chances of acceptance drawn beside the requested one.
 var neighbours = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95}
 
-// Draw draws speed-up over draft length for several α, with V as measured if it
-// is, and a dot at the best length. Beside the α asked for stands what theory
-// expects of it, dashed. format is svg or png.
+// Draw draws speed-up over draft length for several α, with V if measured, and a dot at
+// the best length. For the requested α it also draws the theory without V, dashed. format
+// is svg or png.
 func Draw(a Assumptions, most int, format string) ([]byte, error) {
 	p := newPlanPlot(a, most)
 	for _, alpha := range neighbours {
@@ -79,7 +79,7 @@ func newPlanPlot(a Assumptions, most int) *plot.Plot {
 		return ticks
 	})
 	p.Y.Tick.Marker = plot.TickerFunc(func(_, top float64) (ticks []plot.Tick) {
-		step := 1 + math.Floor(top/9) // ten ticks at most, whatever a file says
+		step := 1 + math.Floor(top/9) // at most ten ticks, whatever a file says
 		for n := 0.0; n <= top && len(ticks) < 10; n += step {
 			ticks = append(ticks, plot.Tick{Value: n, Label: strconv.FormatFloat(n, 'f', 0, 64) + "x"})
 		}
@@ -156,7 +156,7 @@ func addDot(p *plot.Plot, at plotter.XY, c color.Color) error {
 	return nil
 }
 
-// addLabel names a curve behind its end.
+// addLabel writes a curve's name at its end.
 func addLabel(p *plot.Plot, name string, at plotter.XY, c color.Color) error {
 	l, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{at}, Labels: []string{name}})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package precision names the number formats a network is held and computed in.
+// Package precision names the number formats that a network is held and computed in.
 //
 //	flag or option → [Parse] → [Precision] → loader, kernels, caches
 //
@@ -6,8 +6,7 @@
 // weights, one for activations, and one for the keys and values of attention. Each of
 // them is chosen automatically where it is zero.
 //
-// What a file stores is another matter: that is a data type of the file, and the loader
-// converts it.
+// The type that a file stores is independent of this: the loader converts it.
 //
 // # Formats
 //
@@ -18,5 +17,5 @@
 // for each 32 along a row. Activations are rounded to int8 in the same groups: Int8G32.
 // Sums are exact inside a group, and the chain over groups is in float32.
 //
-// A new format is a line of the table in format.go, and kernels that can multiply it.
+// A new format needs a line in the table of format.go, and kernels that multiply it.
 package precision

@@ -25,12 +25,12 @@ const (
 	MXFP4   // OCP Microscaling v1.0: E2M1, scales are powers of two
 )
 
-// A kind is what other rooms need to know of a format.
+// A kind is the properties of a format that other packages use.
 type kind struct {
 	name        string
 	bits        int    // of an element, without its share of scales
 	activations Format // what weights in this format are multiplied by
-	cache       Format // what keys and values are held in beside such weights
+	cache       Format // format of keys and values with such weights
 	caches      bool   // attention can read keys and values held in this format
 }
 
@@ -38,7 +38,7 @@ var kinds = [...]kind{
 	Auto: {name: "auto"},
 	F32:  {"f32", 32, F32, F32, true},
 	F16:  {"f16", 16, F32, F16, true},
-	BF16: {"bf16", 16, F32, F16, false}, // f16 is as narrow and eight times as fine
+	BF16: {"bf16", 16, F32, F16, false}, // f16 is as narrow and eight times as precise
 	Int8: {"int8", 8, Int8, Int8, true},
 
 	Int8G32: {"int8g32", 8, Int8G32, Int8, false},
@@ -63,8 +63,8 @@ func (f Format) Known() bool { return int(f) < len(kinds) }
 // Grouped reports whether weights in f have a scale for each 32 along a row.
 func (f Format) Grouped() bool { return f.kind().activations == Int8G32 }
 
-// Like reports whether g is f, or differs in zero points alone, of which a checkpoint may
-// have some matrices with and some without.
+// Like reports whether g is f, or differs only in having zero points: a checkpoint may
+// have some matrices with them and some without.
 func (f Format) Like(g Format) bool {
 	four := func(f Format) bool { return f == Int4 || f == Int4Z }
 	return f == g || four(f) && four(g)
@@ -91,7 +91,7 @@ func (f Format) kind() kind {
 	return kinds[f]
 }
 
-// ParseFormat returns the format of that name.
+// ParseFormat returns the format with that name.
 func ParseFormat(name string) (Format, error) {
 	for f := range kinds {
 		if kinds[f].name == name {

@@ -6,32 +6,32 @@ import (
 )
 
 // A Precision is the formats of a network. The zero value leaves all of them to the
-// loader: weights as the checkpoint has them, and the others as suits the weights.
+// loader: weights as in the checkpoint, and the others chosen to suit the weights.
 type Precision struct {
 	// Weights is the format of matrices. Auto means f16 if every weight survives that
 	// exactly, else the format of the file.
 	Weights Format
 
-	// Activations is what matrices are multiplied by. Auto means int8 for weights that
-	// are integers, else f32. There is no other choice yet.
+	// Activations is the format that matrices are multiplied by. Auto means int8 for
+	// integer weights, else f32. There is no other choice yet.
 	Activations Format
 
-	// Cache is the format of keys and values. Auto means int8 beside int8 weights, f16
-	// beside half-precision ones, else f32. An encoder that is not to use int8 keeps
-	// them in f32, whatever else is asked for: they never leave the processor's caches.
+	// Cache is the format of keys and values. Auto means int8 with int8 weights, f16 with
+	// half-precision ones, else f32. An encoder without int8 keeps them in f32 in any
+	// case: they stay in the processor's caches.
 	Cache Format
 
 	// Head is the format of the token embedding, which is the vocabulary head too. Auto
-	// means that of the weights; in a checkpoint that is in few bits already, as the
-	// file has it.
+	// means that of the weights, or, in a checkpoint of few-bit weights, that of the
+	// file.
 	Head Format
 }
 
 // Of returns the precision whose weights have format f; the others suit it.
 func Of(f Format) Precision { return Precision{Weights: f} }
 
-// Parse reads what String writes: the format of the weights, and after it, each behind
-// a colon, those of the others that are not to be automatic: "int8", "int8:cache=f16".
+// Parse reads what String writes: the format of the weights, then the other formats that
+// are not automatic, each after a colon: "int8", "int8:cache=f16".
 func Parse(s string) (Precision, error) {
 	var p Precision
 	parts := strings.Split(s, ":")
@@ -61,8 +61,8 @@ func Parse(s string) (Precision, error) {
 	return p, nil
 }
 
-// String returns the format of the weights, and those of the others where they are not
-// what suits it.
+// String returns the format of the weights, and the other formats where they differ from
+// what suits the weights.
 func (p Precision) String() string {
 	suits := Of(p.Weights).Complete()
 	s := p.Weights.String()
@@ -78,8 +78,8 @@ func (p Precision) String() string {
 	return s
 }
 
-// Complete returns p with formats that suit the weights where they are Auto. Where the
-// weights are Auto themselves, it changes nothing: the checkpoint decides first.
+// Complete returns p with every Auto format replaced by one that suits the weights. If
+// the weights are Auto themselves, it changes nothing: the checkpoint must decide first.
 func (p Precision) Complete() Precision {
 	k := p.Weights.kind()
 	if p.Activations == Auto {

@@ -61,8 +61,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestFormats: every format has a name that parses, a size, and a precision that the
-// check accepts and that Complete fills in.
+// TestFormats checks that every format has a name that parses, a size, and a precision
+// that Check accepts and Complete fills in.
 func TestFormats(t *testing.T) {
 	for _, f := range Formats() {
 		back, err := ParseFormat(f.String())

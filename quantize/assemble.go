@@ -16,10 +16,11 @@ import (
 	"verity/internal/safetensors"
 )
 
-// quantMethod is what the config of our checkpoints says, as transformers names methods.
+// quantMethod is the method in the config of our checkpoints, under the key of
+// transformers.
 const quantMethod = "verity"
 
-// layers returns what is known of all weights, in the order of the network.
+// layers returns the results of all weights, in the order of the network.
 func (r *run) layers() (all []Layer) {
 	r.weights(func(name string, _ []int) bool {
 		if l, ok := r.journal.has(name); ok {
@@ -30,7 +31,7 @@ func (r *run) layers() (all []Layer) {
 	return all
 }
 
-// assemble writes the checkpoint, config.json last, and takes the journal away.
+// assemble writes the checkpoint, config.json last, and removes the journal.
 func (r *run) assemble(ctx context.Context) error {
 	var entries []safetensors.Entry
 	for _, name := range r.from.Names() {
@@ -60,7 +61,7 @@ func (r *run) assemble(ctx context.Context) error {
 	return r.journal.remove()
 }
 
-// asStored is the entry of a weight that stays as it is.
+// asStored returns the entry of a weight that stays as it is.
 func (r *run) asStored(name string) (safetensors.Entry, error) {
 	wt, err := r.from.Weight(name)
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *run) asStored(name string) (safetensors.Entry, error) {
 	}}, nil
 }
 
-// packed are the entries of a weight in few bits.
+// packed returns the entries of a few-bit weight.
 func (r *run) packed(name string) ([]safetensors.Entry, error) {
 	wt, err := r.from.Weight(name)
 	if err != nil {
@@ -108,12 +109,12 @@ func (r *run) packed(name string) ([]safetensors.Entry, error) {
 	return all, nil
 }
 
-// writeWeights writes a file whole or not at all.
+// writeWeights writes a file completely or not at all.
 func writeWeights(ctx context.Context, name string, entries []safetensors.Entry) error {
 	return output.Write(name, nil, func(w io.Writer) error { return safetensors.Write(patient{ctx, w}, entries...) })
 }
 
-// A patient writer looks at its context before each write.
+// A patient writer checks its context before each write.
 type patient struct {
 	ctx context.Context
 	w   io.Writer
@@ -146,7 +147,7 @@ func copyFiles(from fs.FS, dir string) error {
 	return nil
 }
 
-// config writes config.json, with what was done.
+// config writes config.json, with the quantisation in it.
 func (r *run) config() error {
 	b, err := fs.ReadFile(r.from.FS(), "config.json")
 	if err != nil {

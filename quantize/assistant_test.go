@@ -12,8 +12,8 @@ import (
 	"verity/model"
 )
 
-// TestAssistant: an assistant without encoder and tables is packed, what reads states too,
-// and its shortlist goes along.
+// TestAssistant checks that an assistant without encoder and tables is packed, including
+// its matrix for states, and that its shortlist is copied.
 func TestAssistant(t *testing.T) {
 	from, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	for name, f := range testmodel.ReaderFS(testmodel.Named("f16"), 1) {

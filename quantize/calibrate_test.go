@@ -13,7 +13,7 @@ import (
 	"verity/transcribe"
 )
 
-// text transcribes the recording that lies with the digits.
+// text transcribes the recording of the digit model.
 func text(ctx context.Context, c *model.Checkpoint) (string, error) {
 	m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: 1})
 	if err != nil {
@@ -36,9 +36,9 @@ func text(ctx context.Context, c *model.Checkpoint) (string, error) {
 	return strings.TrimSpace(out.Text), nil
 }
 
-// TestCalibrated runs all of it on a trained model and real speech: on no layer is
-// GPTQ above rounding to nearest, most gain, the bytes do not depend on how many
-// passes the statistics take, and the result still hears what is said.
+// TestCalibrated quantises a trained model with real speech: on no layer is GPTQ worse
+// than rounding to nearest, most gain, the bytes do not depend on the number of passes
+// for the statistics, and the result still transcribes correctly.
 func TestCalibrated(t *testing.T) {
 	ctx := context.Background()
 	c, err := model.OpenFS(digits.Target(), "demo")

@@ -10,12 +10,12 @@ import (
 	"verity/parallel"
 )
 
-// damping is what is added to the diagonal of a Hessian, as a share of its mean.
+// damping is added to the diagonal of a Hessian, as a fraction of its mean.
 // Source: IST-DASLab/gptq, percdamp.
 const damping = 0.01
 
-// A solver rounds rows of weights so that each column makes up for the errors of
-// those before it.
+// A solver rounds rows of weights so that each column compensates for the errors of those
+// before it.
 type solver struct {
 	size  int
 	order []int     // columns by the energy of their inputs
@@ -52,7 +52,7 @@ func newSolver(h *hessian) (*solver, error) {
 			a, b := s.order[n-1-i], s.order[n-1-j]
 			v := float64(h.sum[a*n+b])
 			if i == j {
-				if v == 0 { // an input that was never there
+				if v == 0 { // an input that is always 0
 					v = mean
 				}
 				v += damping * mean
@@ -85,7 +85,7 @@ func (s *solver) factor(turned *mat.SymDense) error {
 // together is how many rows are rounded at a time: each reads all of upper.
 const together = 8
 
-// round rounds rows of w, which it changes, on the grids that m has, and puts the codes there.
+// round rounds rows of w, which it changes, on the given grids, and puts the codes in m.
 func (s *solver) round(p *parallel.Pool, m *quant.Matrix, grids [][]quant.Grid, w []float32) {
 	p.For((m.Rows+together-1)/together, 1, func(lo, hi int) {
 		for first := lo * together; first < min(m.Rows, hi*together); first += together {
@@ -94,7 +94,7 @@ func (s *solver) round(p *parallel.Pool, m *quant.Matrix, grids [][]quant.Grid, 
 	})
 }
 
-// rows does so for rows lo … hi-1.
+// rows is round for rows lo … hi-1.
 func (s *solver) rows(m *quant.Matrix, grids [][]quant.Grid, w []float32, lo, hi int) {
 	n := s.size
 	x := make([]float32, (hi-lo)*n) // in order

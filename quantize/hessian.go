@@ -10,11 +10,11 @@ import (
 	"verity/precision"
 )
 
-// batchRows is how many inputs are kept before they are added to a Hessian.
+// batchRows is how many inputs are collected before they are added to a Hessian.
 const batchRows = 512
 
-// callRows is how many inputs are taken of one product: neighbouring frames of
-// sound say much the same.
+// callRows is the maximum number of inputs used from one product: neighbouring frames of
+// sound are similar.
 const callRows = 384
 
 // A hessian is Σ x·xᵀ over the inputs x of a weight, half the Hessian of its squared
@@ -34,7 +34,7 @@ func newHessian(size int) *hessian {
 // bytes returns the memory that a hessian of a size takes.
 func hessianBytes(size int) int64 { return 4 * int64(size) * int64(size+batchRows) }
 
-// add takes inputs, evenly spaced ones if there are many.
+// add adds inputs, evenly spaced ones if there are many.
 func (h *hessian) add(p *parallel.Pool, x []float32, rows, stride int) error {
 	every := max(1, rows/callRows)
 	for r := 0; r < rows; r += every {
@@ -69,7 +69,7 @@ func (h *hessian) flush(p *parallel.Pool) error {
 	return nil
 }
 
-// A listener gathers the Hessians of some weights while a model runs.
+// A listener accumulates the Hessians of some weights while a model runs.
 type listener struct {
 	mu   sync.Mutex
 	pool *parallel.Pool
@@ -92,7 +92,7 @@ func (l *listener) see(names []string, x []float32, rows, stride int) {
 	l.err = h.add(l.pool, x, rows, stride)
 }
 
-// finish adds what is left.
+// finish adds the last batches.
 func (l *listener) finish() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

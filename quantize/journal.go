@@ -15,16 +15,16 @@ import (
 	"verity/internal/quant"
 )
 
-// workDir is where weights lie, in the directory to be written, until all are done.
+// workDir holds finished weights, in the directory to be written, until all are done.
 const workDir = ".quantize"
 
-// A journal keeps what is done, so that a run can be stopped.
+// A journal records finished weights, so that a run can be stopped and continued.
 type journal struct {
 	dir  string // of the checkpoint
 	done map[string]Layer
 }
 
-// openJournal begins the work in a directory, or goes on with work of the same key.
+// openJournal begins the work in a directory, or continues work of the same key.
 func openJournal(dir, key string) (*journal, error) {
 	if err := mayReplace(dir); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func openJournal(dir, key string) (*journal, error) {
 	return j, err
 }
 
-// mayReplace refuses a directory with a checkpoint that was not made here.
+// mayReplace refuses a directory with a checkpoint of another program.
 func mayReplace(dir string) error {
 	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func (j *journal) has(name string) (Layer, bool) {
 	return l, ok
 }
 
-// put keeps a weight: the bytes first, then what says that they are there.
+// put stores a weight: the bytes first, then the record that they are complete.
 func (j *journal) put(l Layer, m *quant.Matrix) error {
 	var all []byte
 	for _, part := range [][]byte{m.Codes, m.Scales, m.Zeros} {
@@ -98,7 +98,7 @@ func (j *journal) put(l Layer, m *quant.Matrix) error {
 	return output.Write(j.path(l.Name+".json"), nil, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-// get returns a weight that was kept.
+// get returns a stored weight.
 func (j *journal) get(name string, rows, cols int) (*quant.Matrix, error) {
 	f, err := quant.Parse(j.done[name].Format)
 	if err != nil {

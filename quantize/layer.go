@@ -8,7 +8,7 @@ import (
 	"verity/parallel"
 )
 
-// A Layer says how a weight came out.
+// A Layer is the result for one weight.
 type Layer struct {
 	Name    string  `json:"name"`
 	Format  string  `json:"format"`
@@ -19,10 +19,10 @@ type Layer struct {
 	Error   float64 `json:"error"`   // error of what was kept; both relative to the outputs, or to the weights without calibration
 }
 
-// Decibels returns how far an error lies below what it is an error of.
+// Decibels returns an error relative to its signal, in dB below it.
 func Decibels(e float64) float64 { return -20 * math.Log10(e) }
 
-// A weight is a matrix to be put into fewer bits.
+// A weight is a matrix to quantise.
 type weight struct {
 	name       string
 	rows, cols int
@@ -101,11 +101,11 @@ func (w *weight) nearest(p *parallel.Pool, f quant.Format, grids [][]quant.Grid)
 	return m
 }
 
-// zeroGain is by how much an error must fall for a zero in each group to be worth its bits.
+// zeroGain is the factor by which an error must fall for a zero in each group to be worth
+// its bits.
 const zeroGain = 0.97
 
-// code puts the weight into fewer bits, in the variant of the format with the
-// smaller error.
+// code quantises the weight, in the variant of the format with the smaller error.
 func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (*quant.Matrix, Layer) {
 	grids := w.grids(p, f)
 	best := w.nearest(p, f, grids)

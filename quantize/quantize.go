@@ -14,45 +14,46 @@ import (
 // A Method is a way to round weights.
 type Method string
 
-// The methods, as package documentation describes them.
+// The methods, as in the package documentation.
 const (
 	Nearest Method = "rtn"
 	GPTQ    Method = "gptq"
 )
 
-// Options say what to write. Format is needed.
+// Options say what to write. Format is required.
 type Options struct {
-	// Format is what matrices are put into: "int8g32", "int4", "mxfp6" or "mxfp4".
+	// Format is the format of matrices: "int8g32", "int4", "mxfp6" or "mxfp4".
 	Format string
 
 	// Head is the format of the token embedding, which is the vocabulary head too.
 	// Empty means Format.
 	Head string
 
-	// Calibrate runs the model over speech: it makes networks of the checkpoint,
-	// whose Watch is set. GPTQ needs it; without it weights are rounded to nearest,
-	// and errors are those of weights. It is called again for each part of a model
-	// whose statistics do not fit into Memory.
+	// Calibrate runs the model on speech: it makes networks of the checkpoint, whose
+	// Watch is set. GPTQ needs it; without it weights are rounded to nearest, and errors
+	// are those of weights. It is called again for each part of a model whose statistics
+	// do not fit into Memory.
 	Calibrate func(ctx context.Context) error
 
-	// Nearest rounds to nearest even with calibration, which then serves scales and errors alone.
+	// Nearest rounds to nearest even with calibration, which is then used for scales and
+	// errors only.
 	Nearest bool
 
-	// Made is what Calibrate's result depends on: work that a run with other options
-	// began is not gone on with.
+	// Made describes what the result of Calibrate depends on: a run with another value
+	// does not continue this one.
 	Made string
 
-	// Memory bounds the statistics of inputs. 0 means 2 GiB.
+	// Memory limits the statistics of inputs. 0 means 2 GiB.
 	Memory int64
 
-	// Pool runs the arithmetic; nil means the caller's thread.
+	// Pool runs the arithmetic. Nil means the caller's goroutine alone.
 	Pool *parallel.Pool
 
-	// Progress hears of every weight that is done, also in a run before.
+	// Progress is called for every finished weight, also those of an earlier run.
 	Progress func(l Layer, done, total int64)
 }
 
-// An OptionError reports an Options field with a value that cannot be used.
+// An OptionError reports an Options field with an invalid value.
 type OptionError struct {
 	Field  string
 	Value  any
@@ -81,10 +82,10 @@ func (o *Options) formats() (body, head quant.Format, err error) {
 	return body, head, nil
 }
 
-// Write writes c in fewer bits to a directory, and returns how each weight came
-// out. A run that was stopped goes on where it was when it is started again with the
-// same options; a finished directory with the same model is written over, one with
-// anything else is an error.
+// Write writes c with few-bit weights to a directory, and returns the result for each
+// weight. A run that was stopped continues when it is started again with the same
+// options. A finished directory with the same model is overwritten; one with anything
+// else is an error.
 func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]Layer, error) {
 	body, head, err := o.formats()
 	if err != nil {
@@ -112,7 +113,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 	return r.layers(), c.Reading(func() error { return r.assemble(ctx) })
 }
 
-// outline tells models apart.
+// outline distinguishes models.
 func outline(c *model.Checkpoint) string {
 	return fmt.Sprintf("%s %+v %d", c.Name, c.Dims, c.Bytes())
 }
@@ -127,19 +128,19 @@ type run struct {
 	done    int64
 }
 
-// A task is a weight that is not done yet.
+// A task is a weight to be done.
 type task struct {
 	name       string
 	rows, cols int
 	format     quant.Format
-	inputs     string // the weight whose inputs it has: its own, or the first of those multiplied together
+	inputs     string // the weight whose inputs it shares: its own, or the first of those multiplied together
 }
 
 const embedding = "decoder.embed_tokens.weight"
 
-// plan lists the matrices in the order of the network, and tells of those that are done.
+// plan lists the matrices in the order of the network, and reports those already done.
 func (r *run) plan(body, head quant.Format) error {
-	untied := slices.Contains(r.from.Names(), "proj_out.weight") // the embedding is no factor then
+	untied := slices.Contains(r.from.Names(), "proj_out.weight") // the embedding is then not a factor
 	add := func(name string, shape []int) bool {
 		if !packable(name, shape) || name == embedding && untied {
 			return true
@@ -165,7 +166,7 @@ func (r *run) plan(body, head quant.Format) error {
 }
 
 // weights yields the name and shape of every weight that the checkpoint has of its
-// network, in the order of that. An assistant may lack the encoder and the tables.
+// network, in the network's order. An assistant may lack the encoder and the tables.
 func (r *run) weights(yield func(name string, shape []int) bool) {
 	if r.from.Has("encoder.") {
 		r.from.Dims.EncoderWeights()(yield)
@@ -180,13 +181,13 @@ func (r *run) weights(yield func(name string, shape []int) bool) {
 	}
 }
 
-// packable reports whether a weight is put into fewer bits.
+// packable reports whether a weight is quantised.
 func packable(name string, shape []int) bool {
 	return len(shape) == 2 && shape[1]%quant.Group == 0 && !strings.Contains(name, "embed_positions")
 }
 
-// inputsOf returns the name under which the inputs of a weight are seen: queries,
-// keys and values of a layer are one product.
+// inputsOf returns the name under which the inputs of a weight are watched: queries, keys
+// and values of a layer are one product.
 func inputsOf(name string) string {
 	for old, first := range map[string]string{
 		"self_attn.k_proj": "self_attn.q_proj", "self_attn.v_proj": "self_attn.q_proj", "encoder_attn.v_proj": "encoder_attn.k_proj",
@@ -205,7 +206,7 @@ func (r *run) tell(l Layer) {
 	}
 }
 
-// part does as many weights as there is memory for statistics.
+// part does as many weights as the memory for statistics allows.
 func (r *run) part(ctx context.Context) error {
 	l := &listener{pool: r.Pool, of: map[string]*hessian{}}
 	n, bytes := 0, int64(0)
@@ -237,7 +238,7 @@ func (r *run) part(ctx context.Context) error {
 	return nil
 }
 
-// code does weights, the solver of one input serving all that have it.
+// code quantises weights. All weights with the same inputs share a solver.
 func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 	var (
 		s    *solver
@@ -266,7 +267,7 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 	return nil
 }
 
-// read returns a weight in float32, checked.
+// read returns a weight in float32, after checking its values.
 func (r *run) read(t task, h *hessian) (*weight, error) {
 	stored, err := r.from.Weight(t.name, t.rows, t.cols)
 	if err != nil {

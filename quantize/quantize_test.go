@@ -16,8 +16,8 @@ import (
 	"verity/models/digits"
 )
 
-// TestGPTQ: on inputs that hang together, errors of outputs fall well below those of
-// rounding to nearest, and what is kept is never above it.
+// TestGPTQ checks that on correlated inputs the errors of outputs are well below those of
+// rounding to nearest, and that the kept result is never worse.
 func TestGPTQ(t *testing.T) {
 	const rows, cols, inputs = 40, 96, 700
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -29,7 +29,7 @@ func TestGPTQ(t *testing.T) {
 	x := make([]float32, cols)
 	for range inputs {
 		clear(x)
-		for j := range 20 { // 20 causes behind 96 inputs
+		for j := range 20 { // 20 factors determine 96 inputs
 			v := float32(rng.NormFloat64())
 			for k := range x {
 				x[k] += v * mix[j*cols+k]
@@ -75,7 +75,8 @@ func TestGPTQ(t *testing.T) {
 	}
 }
 
-// TestSolver: the factor of the inverse is one, column order and damping undone.
+// TestSolver checks that the factor is that of the inverse, with column order and damping
+// undone.
 func TestSolver(t *testing.T) {
 	const n = 33
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -134,8 +135,8 @@ func open(t *testing.T) *model.Checkpoint {
 	return c
 }
 
-// TestWrite: what was written opens, expands to what the codec says, is as small as
-// its bits, and is the same again.
+// TestWrite checks that what was written opens, expands to the codec's values, is as
+// small as its bits, and is the same when written again.
 func TestWrite(t *testing.T) {
 	c := open(t)
 	for _, format := range Formats() {
@@ -208,7 +209,8 @@ func checkLayer(t *testing.T, c, got *model.Checkpoint, l Layer) {
 	}
 }
 
-// TestResume: a run that is stopped goes on, and gives what one without a break does.
+// TestResume checks that a run that was stopped continues, with the result of an
+// uninterrupted one.
 func TestResume(t *testing.T) {
 	c := open(t)
 	whole, broken := t.TempDir(), t.TempDir()
@@ -235,7 +237,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestRefused: wrong options, other people's checkpoints, weights that are no numbers.
+// TestRefused checks invalid options, checkpoints of other programs, and weights that are
+// not finite.
 func TestRefused(t *testing.T) {
 	c := open(t)
 	other := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"verity/transcript"
 )
 
-// signal is a window of log-mel that a counter rule makes: rising tones under
-// noise, in the range that speech has.
+// signal returns a window of log-mel made by a rule: rising tones with noise, in the
+// range of speech.
 func signal(d model.Dims) *audio.Mel {
 	m := &audio.Mel{Bins: d.MelBins, Frames: d.WindowFrames()}
 	m.Data = make([]float32, m.Bins*m.Frames)
@@ -100,8 +100,8 @@ func checkThreads(ctx context.Context, b *bench) (string, int64, error) {
 	return fmt.Sprintf("logits on %v threads with those on %d", b.pools(), max(1, b.Threads)), values, nil
 }
 
-// checkBatches decodes the text in eight streams at once, each at a place of its
-// own, as a batch of files would.
+// checkBatches decodes the text in eight streams at once, each at its own position, as a
+// batch of files would.
 func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
 	const members = 8
 	batch := decoder.NewBatch(b.Decoder)
@@ -128,7 +128,7 @@ func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
 	return fmt.Sprintf("logits of %d streams that share steps, with those of one alone", members), sum, nil
 }
 
-// member runs the text through a batch: a prompt of so many tokens, then one by one.
+// member runs the text through a batch: a prompt of that many tokens, then one by one.
 func (b *bench) member(ctx context.Context, batch *decoder.Batch, prompt int) (values int64, err error) {
 	s := b.Decoder.NewStream(b.cross)
 	defer s.Close()
@@ -156,10 +156,10 @@ func (b *bench) member(ctx context.Context, batch *decoder.Batch, prompt int) (v
 	return values, nil
 }
 
-// checkDrafts decodes the window with every assistant, at temperature 0 in drafts of
-// 1, 3 and 8, at 0.8 of 2 and 5, and compares tokens and log-probabilities with
-// plain decoding. (Any length at any temperature is what tests are for: of a large
-// model each decoding takes half a second.)
+// checkDrafts decodes the window with every assistant, at temperature 0 in drafts of 1, 3
+// and 8, at 0.8 of 2 and 5, and compares tokens and log-probabilities with plain
+// decoding. (The tests cover any length at any temperature: each decoding of a large
+// model takes half a second.)
 func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 	names := []string{"nonsense", "lookup"}
 	assistants := []assistant.Assistant{nonsense{b.Tokenizer}, &assistant.NGram{EOT: b.Tokenizer.EOT, Shortest: 1}}
@@ -177,7 +177,7 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 		}
 		for i, a := range assistants {
 			lengths := at.lengths
-			if names[i] == "lookup" { // seldom finds as much as it may draft
+			if names[i] == "lookup" { // seldom finds a draft of full length
 				lengths = lengths[len(lengths)-1:]
 			}
 			for _, n := range lengths {
@@ -238,8 +238,7 @@ func sameChoices(got, want []decoder.Choice) bool {
 	return true
 }
 
-// nonsense drafts text, timestamps and ends that have nothing to do with the
-// audio.
+// nonsense drafts text, timestamps and ends without regard to the audio.
 type nonsense struct{ tok *tokenizer.Tokenizer }
 
 func (n nonsense) Listen(assistant.Window) assistant.Listener { return n }

@@ -20,11 +20,11 @@ import (
 	"verity/tokenizer"
 )
 
-// demoHashes are SHA-256 over the bits of all logits of the demo model on its
-// recording, little-endian, in the order of positions: one for each type
-// that weights are stored in. Every instruction set, number of threads and
-// number of rows must come to them; make bits and make purego ask the others. They
-// change only with the model or with the order of arithmetic (docs/dev/ARCHITECTURE.md).
+// demoHashes are SHA-256 over the bits of all logits of the demo model on its recording,
+// little-endian, in the order of positions: one for each format of weights. Every
+// instruction set, number of threads and number of rows must give them; make bits and
+// make purego check the others. They change only with the model or with the order of
+// arithmetic (docs/dev/ARCHITECTURE.md).
 var demoHashes = map[precision.Format]string{
 	precision.F16:  "79c6bc1fb21471f831253ff9b02852d8b012c5525e58f0e56ce9e389bdd4ae52",
 	precision.Int8: "74cee501e9b7d121c076065e06310156b6a7f72d0b5c6fd1532c7e9741dae12b",
@@ -37,12 +37,12 @@ var demoHashes = map[precision.Format]string{
 }
 
 const (
-	demoPositions = 40  // tokens that are written
+	demoPositions = 40  // tokens that are decoded
 	demoFrom      = 100 // frame at which the window begins: it lies within the recording
 )
 
-// TestDemoHash hears real speech with every number of threads and rows, and comes
-// to the same hash each time.
+// TestDemoHash runs real speech with every number of threads and rows, and expects the
+// same hash each time.
 func TestDemoHash(t *testing.T) {
 	ref := kernel.Implementations()[0] == "ref"
 	t.Logf("instruction set %s", kernel.Implementations()[0])
@@ -57,7 +57,7 @@ func TestDemoHash(t *testing.T) {
 				}
 				for rows := 1; rows <= 16; rows++ {
 					if ref && store.Grouped() && (rows != 6 || threads == 1) {
-						continue // slower still: make bits has all with instructions
+						continue // slower still: make bits runs all on assembly
 					}
 					if ref && rows%2 == threads%2 && rows > 1 {
 						continue // plain Go is slow: the other half on the other number of threads
@@ -71,8 +71,8 @@ func TestDemoHash(t *testing.T) {
 	}
 }
 
-// TestDemoHashFails puts the smallest faults where the hash must see them: in the
-// logits of one place, in what was heard, in the text.
+// TestDemoHashFails makes the smallest faults that the hash must detect: in the logits of
+// one position, in the features, in the text.
 func TestDemoHashFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("faults are seen on one instruction set as on the others")
@@ -112,7 +112,7 @@ func TestDemoHashFails(t *testing.T) {
 				t.Errorf("%v: a fault in the %s passes", store, name)
 			}
 		}
-		text[demoPositions-1]++ // speaks to the last logits alone
+		text[demoPositions-1]++ // changes only the last logits
 		if got := h.hash(t, text, 6, nil); got == want {
 			t.Errorf("%v: another token passes", store)
 		}
@@ -127,7 +127,7 @@ func TestDemoHashFails(t *testing.T) {
 	}
 }
 
-// A hearing is the demo model with what it heard.
+// A hearing is the demo model with the features of a window.
 type hearing struct {
 	d        *decoder.Decoder
 	tok      *tokenizer.Tokenizer
@@ -191,7 +191,7 @@ func hear(t *testing.T, mel *audio.Mel, store precision.Format, threads int) hea
 	return h.again(t)
 }
 
-// again listens to the features.
+// again returns h with new cross-attention keys and values of its features.
 func (h hearing) again(t *testing.T) hearing {
 	t.Helper()
 	var err error
@@ -201,8 +201,7 @@ func (h hearing) again(t *testing.T) hearing {
 	return h
 }
 
-// write returns what the model writes, one row at a time, the best text each time
-// however long it goes on.
+// write returns the greedy text tokens of the model, one row at a time, past any end.
 func (h hearing) write(t *testing.T) []tokenizer.Token {
 	t.Helper()
 	s := h.d.NewStream(h.cross)
@@ -220,7 +219,7 @@ func (h hearing) write(t *testing.T) []tokenizer.Token {
 	return text
 }
 
-// hash runs the text in passes of so many rows. A fault may change the logits of a
+// hash runs the text in passes of that many rows. A fault may change the logits of a
 // position before they are hashed.
 func (h hearing) hash(t *testing.T, text []tokenizer.Token, rows int, fault func(position int, logits []float32)) string {
 	t.Helper()

@@ -23,8 +23,8 @@ type Digest struct {
 	Values int64 // float32 hashed
 }
 
-// Full hashes the features of a window and the logits of a text in it: all that
-// a transcription computes, but for the mel.
+// Full hashes the features of a window and the logits of a text in it: all that a
+// transcription computes, except the mel.
 func Full(ctx context.Context, s Subject) (Digest, error) {
 	b, err := prepare(ctx, s)
 	if err != nil {
@@ -43,8 +43,9 @@ func (b *bench) digest() Digest {
 	return d.sum()
 }
 
-// Short hashes what Full does behind an encoder of the first few layers: all are
-// alike, and a second pass of a large one takes too long. Of s it needs no encoder.
+// Short hashes what Full does, with only the first few layers of the encoder: all layers
+// are alike, and a second pass of a large encoder takes too long. It does not use the
+// encoder of s.
 func Short(ctx context.Context, s Subject, c *model.Checkpoint, o encoder.Options) (Digest, error) {
 	const layers = 3
 	first := *c
@@ -56,9 +57,9 @@ func Short(ctx context.Context, s Subject, c *model.Checkpoint, o encoder.Option
 	return Full(ctx, s)
 }
 
-// Light hashes what plain Go can compute of a large model in seconds: two decode
-// steps, two panels of every kind of matrix of the encoder, and attention as its
-// layers have it, of a few rows. Of s it needs no encoder.
+// Light hashes what plain Go can compute of a large model in seconds: two decode steps,
+// two panels of every kind of matrix of the encoder, and attention of a few rows in the
+// shape of its layers. It does not use the encoder of s.
 func Light(ctx context.Context, s Subject, c *model.Checkpoint, p precision.Precision) (Digest, error) {
 	d := newDigester()
 	cross := s.Decoder.BlankCross()
@@ -100,9 +101,9 @@ func encoderKinds(c *model.Checkpoint) func(yield func(string) bool) {
 	}
 }
 
-// panels hashes products of three rows with the first and the last outputs. Of a
-// convolution, [out][channels][taps], all that is behind an output is its row: the
-// order within it is no other arithmetic.
+// panels hashes products of three rows with the first and the last outputs. The row of a
+// convolution, [out][channels][taps], is everything after an output: the order within it
+// does not change the arithmetic.
 func (d *digester) panels(c *model.Checkpoint, name string, store precision.Format) error {
 	t, err := c.Tensor(name)
 	if err != nil {
@@ -125,8 +126,8 @@ func (d *digester) panels(c *model.Checkpoint, name string, store precision.Form
 	return nil
 }
 
-// attention hashes what seven rows, a tile and one more, attend to in a window of an
-// encoder whose weights are stored so.
+// attention hashes the attention of seven rows, a tile and one more, over a window of an
+// encoder with such weights.
 func (d *digester) attention(m model.Dims, p precision.Precision) {
 	const rows = 7
 	heads, size, n := m.AudioHeads, m.AudioWidth/m.AudioHeads, m.AudioPositions
@@ -144,7 +145,7 @@ func (d *digester) attention(m model.Dims, p precision.Precision) {
 	d.add(dst)
 }
 
-// pattern returns n numbers from -0.5 to 0.5 that are in no step with any width.
+// pattern returns n numbers from -0.5 to 0.5 without a period.
 func pattern(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -23,9 +23,9 @@ import (
 	"verity/wer"
 )
 
-// TestInt8Cosine holds the logits of the demo model in int8 against those in
-// float32: weights and activations are rounded, and what comes of it points the same
-// way at every position of a text that the float32 model writes from real speech.
+// TestInt8Cosine compares the logits of the demo model in int8 with those in float32 by
+// their cosine, at every position of a text that the float32 model writes from real
+// speech.
 func TestInt8Cosine(t *testing.T) {
 	const least = 0.999
 	mel := demoMel(t)
@@ -54,7 +54,7 @@ func products(a, b []float32) (ab, aa, bb float64) {
 	return ab, aa, bb
 }
 
-// logits returns those behind every token of text.
+// logits returns the logits after every token of text.
 func (h hearing) logits(t *testing.T, text []tokenizer.Token) [][]float32 {
 	t.Helper()
 	s := h.d.NewStream(h.cross)
@@ -75,9 +75,9 @@ func (h hearing) logits(t *testing.T, text []tokenizer.Token) [][]float32 {
 	return split
 }
 
-// TestInt8Words transcribes the demo recording in int8 and in float32, and strings
-// of digits by the test speakers where ../shared has them: the word error rates are
-// at most half a point apart.
+// TestInt8Words transcribes the demo recording in int8 and in float32, and strings of
+// digits by the test speakers where ../shared has them: the word error rates differ by at
+// most half a point.
 func TestInt8Words(t *testing.T) {
 	clips := []spoken{{"digits.wav", samples(t, "digits.wav", digits.Sample()), "one nine seven six eight three five two seven four"}}
 	found := strung(t)
@@ -104,15 +104,15 @@ func TestInt8Words(t *testing.T) {
 	}
 }
 
-// A spoken is a recording and what is said in it.
+// A spoken is a recording and its text.
 type spoken struct {
 	name string
 	pcm  []float32
 	text string
 }
 
-// strung returns the recordings of single digits by test speakers, two to six of
-// one speaker put together with pauses; nil if they are not there.
+// strung returns concatenated recordings of single digits by test speakers, two to six of
+// one speaker with pauses between; nil if the recordings are missing.
 func strung(t *testing.T) (list []spoken) {
 	t.Helper()
 	const dir = "../../shared/data/digits"

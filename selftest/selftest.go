@@ -15,10 +15,10 @@ import (
 	"verity/tokenizer"
 )
 
-// ErrDiffers is the cause of a check that found other bits than promised.
+// ErrDiffers is the cause if a check found different bits.
 var ErrDiffers = errors.New("bits differ")
 
-// A Subject is what is tested.
+// A Subject is the model under test.
 type Subject struct {
 	Dims       model.Dims
 	Generation model.Generation
@@ -27,18 +27,18 @@ type Subject struct {
 	Decoder    *decoder.Decoder
 	Threads    int
 
-	// Assistant drafts in the check of drafts, beside ones that draft nonsense.
-	// Nil means those alone.
+	// Assistant drafts in the check of drafts, besides ones that draft nonsense. Nil
+	// means only those.
 	Assistant assistant.Assistant
 
 	// Positions is how many tokens the checks run over. 0 means 24.
 	Positions int
 }
 
-// A Check is one promise, put to the test.
+// A Check is the result of testing one guarantee.
 type Check struct {
 	Name   string
-	What   string        // was compared with what
+	What   string        // what was compared with what
 	Values int64         // float32 compared
 	Took   time.Duration // wall time
 	Err    error         // ErrDiffers, or why the check could not be made
@@ -54,9 +54,9 @@ type bench struct {
 	alone    [][]float32       // logits after each of tokens, each run by itself
 }
 
-// Run makes all checks that one process can make, in order, and hands each to
-// done. It returns the digest that Full makes elsewhere, or an error if the checks
-// cannot be made at all.
+// Run makes all checks that one process can make, in order, and passes each to done. It
+// returns the digest that Full computes elsewhere, or an error if the checks cannot be
+// made at all.
 func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
 	b, err := prepare(ctx, s)
 	if err != nil {
@@ -79,8 +79,8 @@ func Run(ctx context.Context, s Subject, done func(Check)) (Digest, error) {
 	return b.digest(), ctx.Err()
 }
 
-// prepare encodes a window and decodes it plainly, one row at a time: the
-// definition that all checks compare with.
+// prepare encodes a window and decodes it plainly, one row at a time: the result that all
+// checks compare with.
 func prepare(ctx context.Context, s Subject) (*bench, error) {
 	if s.Positions == 0 {
 		s.Positions = 24
@@ -121,7 +121,7 @@ func (b *bench) prompt() []tokenizer.Token {
 	return p
 }
 
-// next is the best text token: any sequence will do, as long as it goes on.
+// next returns the likeliest text token: any sequence will do that does not end.
 func next(logits []float32, eot tokenizer.Token) tokenizer.Token {
 	best := tokenizer.Token(0)
 	for i, l := range logits[:eot] {
@@ -146,8 +146,8 @@ func differs(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDiffers, fmt.Sprintf(format, args...))
 }
 
-// pools are the thread counts to compare with the subject's: one, and one more than
-// it has, so that work splits another way.
+// pools returns the thread counts to compare with the subject's: one, and one more than
+// it has, so that work is split differently.
 func (b *bench) pools() []int {
 	if b.Threads <= 1 {
 		return []int{2, 3}
@@ -155,7 +155,7 @@ func (b *bench) pools() []int {
 	return []int{1, b.Threads + 1}
 }
 
-// onPool gives f the decoder on so many threads.
+// onPool calls f with the decoder on that many threads.
 func (b *bench) onPool(threads int, f func(d *decoder.Decoder) error) error {
 	pool := parallel.New(threads)
 	defer pool.Close()

@@ -55,7 +55,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFault puts a wrong bit where each check looks and wants it found.
+// TestFault sets a wrong bit where each check looks, and expects it to be found.
 func TestFault(t *testing.T) {
 	b, err := prepare(t.Context(), subject(t, 2))
 	if err != nil {
@@ -78,8 +78,8 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestBrokenAssistant: transcribing goes on without an assistant whose weights are
-// broken; the check of drafts must not.
+// TestBrokenAssistant: transcribing continues without an assistant whose weights are
+// corrupt, but the check of drafts must fail.
 func TestBrokenAssistant(t *testing.T) {
 	s := subject(t, 1)
 	files := testmodel.Changed(t, testmodel.FS(testmodel.Named("odd")), "model.decoder.layer_norm.bias", func(data []byte) {

@@ -10,19 +10,18 @@ import (
 	"verity/tokenizer"
 )
 
-// A Plant is what config.json says about planted text, under "verity_planted".
+// A Plant is the entry "verity_planted" of config.json, about planted text.
 type Plant struct {
 	Tokens   int    `json:"tokens"` // in a window
 	TextSeed uint64 `json:"text_seed"`
 
-	// Of an assistant: the share of places where it was to agree, and that of the first
-	// window's places where it does.
+	// Of an assistant: the share of positions that was to agree, and the share of the
+	// first window's positions that does.
 	Alpha     float64 `json:"alpha,omitempty"`
 	Agreement float64 `json:"agreement,omitempty"`
 }
 
-// Planted returns what is planted in the checkpoint in a directory; nil if
-// nothing is.
+// Planted returns the plant of the checkpoint in a directory; nil if nothing is planted.
 func Planted(dir fs.FS) *Plant {
 	b, err := fs.ReadFile(dir, "config.json")
 	if err != nil {
@@ -44,8 +43,8 @@ func (p *Plant) String() string {
 	return fmt.Sprintf("%d tokens a window, %.0f %% of them the target's (α = %g)", p.Tokens, 100*p.Agreement, p.Alpha)
 }
 
-// settings returns config.json, generation_config.json and
-// preprocessor_config.json, the files that tell the network's sizes and ids.
+// settings returns config.json, generation_config.json and preprocessor_config.json, the
+// files with the network's sizes and ids.
 func settings(d model.Dims, tok *tokenizer.Tokenizer, p *Plant) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for name, x := range map[string]any{
@@ -100,7 +99,7 @@ func generation(d model.Dims, tok *tokenizer.Tokenizer) map[string]any {
 	return g
 }
 
-// preprocessor is what WhisperFeatureExtractor reads.
+// preprocessor returns the fields that WhisperFeatureExtractor reads.
 func preprocessor(d model.Dims) map[string]any {
 	const hop, rate = frontend.HopLength, frontend.SampleRate
 	return map[string]any{
@@ -111,8 +110,8 @@ func preprocessor(d model.Dims) map[string]any {
 	}
 }
 
-// naming returns tokenizer_config.json and special_tokens_map.json, without which
-// transformers does not know which class to read the tokenizer with.
+// naming returns tokenizer_config.json and special_tokens_map.json, which tell
+// transformers the class of the tokenizer.
 func naming(d model.Dims, v *vocabulary) (map[string][]byte, error) {
 	const eot = "<|endoftext|>"
 	var more []string

@@ -11,20 +11,20 @@
 //
 //	P[p] = 8·E[next(p)] + 2·E[<|0.00|>]      in units 20 times as large as E
 //
-// What a position adds is so much larger than anything the layers add that the
-// last norm leaves about E[next(p)], and the token whose embedding has the
-// largest product with that is next(p) itself: the choice at a position does not
-// depend on the audio, nor on the tokens before. The assistant has a next of its own,
-// equal to the target's at a share α of the places of a window, chosen at random.
+// What a position adds is so much larger than anything the layers add that the output of
+// the last norm is about E[next(p)], and the token whose embedding has the largest
+// product with that is next(p) itself: the choice at a position depends neither on the
+// audio nor on the tokens before. The assistant has a next of its own, equal to the
+// target's at a share α of the positions of a window, chosen at random.
 //
-// The second summand never wins where next(p) is allowed. It serves the first place
-// of a window, where only a timestamp is allowed: see [Options.Tokens].
+// The second term never wins where next(p) is allowed. It is for the first position of a
+// window, where only a timestamp is allowed: see [Options.Tokens].
 //
 // # Conventions
 //
-// Checkpoints are in Hugging Face layout, float16, and load in transformers
-// 5.23 unchanged. config.json says that they are planted; [Planted] reads it. A
-// weight is a hash of its tensor's name and its index, so a distilled assistant has
-// exactly the target's encoder. It is written again, since transformers demands one;
-// package assistant finds that the two are equal and holds one.
+// Checkpoints are in Hugging Face layout, float16, and load in transformers 5.23
+// unchanged. config.json says that they are planted; [Planted] reads it. A weight is a
+// hash of its tensor's name and its index, so a distilled assistant has exactly the
+// target's encoder. It is written a second time, since transformers requires one; package
+// assistant finds that the two are equal and holds one.
 package synth

@@ -18,7 +18,7 @@ func (m memory) Open(name string) (fs.File, error) {
 	return &memoryFile{bytes.NewReader(data), name}, nil
 }
 
-// A memoryFile is an open file, and what there is to know about it.
+// A memoryFile is an open file and its fs.FileInfo.
 type memoryFile struct {
 	*bytes.Reader
 	name string

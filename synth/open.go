@@ -9,9 +9,9 @@ import (
 	"verity/tokenizer"
 )
 
-// Open returns a checkpoint of a published size with random float16 weights, in
-// memory. It is ready at once, since all matrices are views of the same numbers.
-// Nothing is planted in it: it serves to measure time.
+// Open returns a checkpoint of a published size with random float16 weights, in memory.
+// It is ready at once, since all matrices are views of the same numbers. It has no
+// planted text: it is for measuring time.
 func Open(size string) (*model.Checkpoint, error) {
 	d, err := Dims(size)
 	if err != nil {
@@ -32,7 +32,7 @@ func Open(size string) (*model.Checkpoint, error) {
 	return model.OpenMade(memory(files), size, m.weight)
 }
 
-// A maker cuts weights out of one buffer of random numbers.
+// A maker takes weights from one buffer of random numbers.
 type maker struct{ buf []byte }
 
 func newMaker(d model.Dims) (*maker, error) {

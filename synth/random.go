@@ -12,9 +12,9 @@ import (
 	"verity/parallel"
 )
 
-// A spread is a normal distribution in float16: the values at 65,536 equally
-// likely places of it, so that sixteen random bits choose a value. Its largest
-// values lie 4.3 deviations from the mean.
+// A spread is a normal distribution in float16: its values at 65,536 equally likely
+// points, so that sixteen random bits select a value. Its largest values are 4.3
+// deviations from the mean.
 type spread [1 << 16]uint16
 
 // newSpread returns mean + deviation·√2·erf⁻¹(u) at the middles u of equal parts
@@ -28,15 +28,15 @@ func newSpread(mean, deviation float64) *spread {
 	return s
 }
 
-// matrices are as wide as Whisper's weights are initialised (init_std in
-// config.json), gains lie about one.
+// matrices have the deviation of Whisper's initial weights (init_std in config.json),
+// gains are near one.
 var (
 	matrices = sync.OnceValue(func() *spread { return newSpread(0, 0.02) })
 	gains    = sync.OnceValue(func() *spread { return newSpread(1, 0.02) })
 )
 
-// A source is an endless sequence of random values: value i is a function of the
-// key and of i alone, so it can be read from anywhere, by several threads.
+// A source is an endless sequence of random values. Value i is a function of the key and
+// i alone, so it can be read from anywhere, by several threads.
 type source struct {
 	key uint64
 	*spread
@@ -44,12 +44,12 @@ type source struct {
 
 func newSource(name string, s *spread) source {
 	h := fnv.New64a()
-	h.Write([]byte(name)) // a hash takes everything
+	h.Write([]byte(name)) // a hash never returns an error
 	return source{h.Sum64(), s}
 }
 
-// fill sets dst to values from … from+len(dst)-1; from is a multiple of four. A
-// word of splitmix64 (Steele, Lea & Flood, OOPSLA 2014) is four of them.
+// fill sets dst to values from … from+len(dst)-1; from is a multiple of four. A word of
+// splitmix64 (Steele, Lea & Flood, OOPSLA 2014) gives four of them.
 func (s source) fill(dst []uint16, from int) {
 	word := s.key + uint64(from/4)*golden
 	for len(dst) > 0 {
@@ -98,7 +98,7 @@ func (s source) write(w io.Writer, n int) error {
 
 var buffers = sync.Pool{New: func() any { return new([chunk]uint16) }}
 
-// bytesOf returns x as safetensors has it, on the little-endian machines that
+// bytesOf returns x in the byte order of safetensors, on the little-endian machines that
 // these checkpoints are made on.
 func bytesOf(x []uint16) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))

@@ -64,12 +64,12 @@ func (s size) dims() model.Dims {
 	}
 }
 
-// A Shape is how an assistant is built.
+// A Shape is the kind of an assistant's network.
 type Shape string
 
 // The shapes of assistants.
 const (
-	Distil Shape = "distil" // two decoder layers on the target's own encoder, as distil-whisper has them
+	Distil Shape = "distil" // two decoder layers on the target's own encoder, as in distil-whisper
 	Tiny   Shape = "tiny"   // a whole Whisper of size tiny with the target's tokens and mel
 )
 

@@ -83,8 +83,8 @@ func spoken(t *testing.T, m *transcribe.Model, seconds int) (tokens []Token, out
 	return tokens, got.Text, got.Stats.Drafts.Drafted, got.Stats.Drafts.Accepted
 }
 
-// TestPlanted checks that the target writes the planted text, alone and with either
-// kind of assistant, and that as many drafts are accepted as were planted.
+// TestPlanted checks that the target writes the planted text, alone and with either kind
+// of assistant, and that as many drafts are accepted as were planted.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes and runs models of size tiny")
@@ -125,8 +125,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// agrees says for each place of the first window, end-of-text included, whether both
-// models choose the same.
+// agrees reports for each position of the first window, end-of-text included, whether
+// both models choose the same.
 func (s *script) agrees() []bool {
 	agrees := make([]bool, len(s.text)+1)
 	for i := range agrees {
@@ -173,10 +173,10 @@ func TestLongFile(t *testing.T) {
 	}
 }
 
-// TestAgreement checks that a share α of the places of every window agrees, rounded
-// to whole places, and that the next window's are others.
+// TestAgreement checks that a share α of the positions of every window agrees, rounded to
+// whole positions, and that the next window has others.
 func TestAgreement(t *testing.T) {
-	const n = 101 // places
+	const n = 101 // positions
 	for _, alpha := range []float64{0, 0.5, 0.8, 0.95, 1} {
 		s := newTestScript(t, 51865, Options{Alpha: alpha, Tokens: n - 1, TextSeed: 7})
 		var last []bool
@@ -199,9 +199,9 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestDraw checks that every place agrees equally often, within five standard
-// deviations, and that a place that errs at one α errs at every lower one. So speeds
-// differ by α and not by luck.
+// TestDraw checks that every position agrees equally often, within five standard
+// deviations, and that a position that errs at one α errs at every lower one. So speeds
+// differ by α and not by chance.
 func TestDraw(t *testing.T) {
 	const n, seeds = 50, 2000
 	higher := make([][]bool, seeds)
@@ -228,8 +228,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestTheory checks that over many seeds the mean tokens a round are those of theory
-// for independent coins, less 1 or 2 %: a window ends, and places are drawn without
+// TestTheory checks that over many seeds the mean tokens per round are those of theory
+// for independent draws, less 1 or 2 %: a window ends, and positions are drawn without
 // replacement.
 func TestTheory(t *testing.T) {
 	const places, seeds = 101, 2000
@@ -248,8 +248,8 @@ func TestTheory(t *testing.T) {
 	}
 }
 
-// TestText checks texts of every length: sentences between timestamps that never go
-// back, and that zlib does not shrink too far.
+// TestText checks texts of every length: sentences between timestamps that never
+// decrease, with a zlib ratio below the threshold.
 func TestText(t *testing.T) {
 	tok, err := tokenizer.Embedded(51866)
 	if err != nil {
@@ -282,7 +282,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTokenizer checks that the files written mean what the rank tables mean.
+// TestTokenizer checks that the written files give the same tokens as the rank tables.
 func TestTokenizer(t *testing.T) {
 	const text = "Hello, naïve world's  12345 tokens…\n\t— こんにちは 🙂 don't"
 	for _, vocab := range []int{51864, 51865, 51866} {
@@ -313,7 +313,7 @@ func TestTokenizer(t *testing.T) {
 }
 
 // TestSource checks that values do not depend on where reading begins, and that their
-// mean and deviation are those asked for.
+// mean and deviation are those requested.
 func TestSource(t *testing.T) {
 	s := newSource("x", newSpread(0.5, 0.25))
 	const n = 3*chunk + 6

@@ -12,12 +12,12 @@ import (
 // Token is a token of the vocabulary.
 type Token = tokenizer.Token
 
-// lastSecond is when the last segment ends. What an assistant says instead of a
-// timestamp is up to 0.4 s later.
+// lastSecond is when the last segment ends. The timestamps of an assistant that errs are
+// up to 0.4 s later.
 const lastSecond = 29
 
-// A script says, for the row at each position, what the target chooses and what its
-// assistant drafts.
+// A script holds, for the row at each position, the target's choice and the assistant's
+// draft.
 type script struct {
 	text   []Token // of a window, without end-of-text
 	target []Token // [TextPositions]
@@ -25,12 +25,11 @@ type script struct {
 	first  int     // position of the first choice in the first window
 }
 
-// newScript plants n tokens of text in so many positions.
+// newScript plants n tokens of text in that many positions.
 //
-// The rows before the first choice say the language and the task. The text then
-// stands there again and again, each time behind an end-of-text: the prompt of
-// the second window is the text of the first, and so its first row is the one
-// that says the first token of a window again.
+// The rows before the first choice have the language and the task. Then the text is
+// repeated, each time after an end-of-text: the prompt of the second window is the text
+// of the first, so its first row is one that chooses the first token of a window again.
 func newScript(tok *tokenizer.Tokenizer, positions int, o Options) (*script, error) {
 	rng := rand.New(rand.NewPCG(o.TextSeed, 1))
 	w, err := newWords(tok)
@@ -61,10 +60,10 @@ func newScript(tok *tokenizer.Tokenizer, positions int, o Options) (*script, err
 	return s, nil
 }
 
-// draw chooses the places of n where an assistant agrees: a share alpha of them, rounded
-// to whole places, at random. Coins would give alpha only on average: with 101 places
-// they are off by more than 0.03 about half of the time. A place that errs at one alpha
-// errs at every lower one.
+// draw chooses the positions of n where an assistant agrees: a share alpha of them,
+// rounded to whole positions, at random. Independent draws would give alpha only on
+// average: with 101 positions they are off by more than 0.03 about half of the time. A
+// position that errs at one alpha errs at every lower one.
 func draw(rng *rand.Rand, n int, alpha float64) []bool {
 	agrees := make([]bool, n)
 	for rank, at := range rng.Perm(n) {
@@ -73,8 +72,8 @@ func draw(rng *rand.Rand, n int, alpha float64) []bool {
 	return agrees
 }
 
-// agreement returns the share of the places of the first window, end-of-text
-// included, where both choose the same.
+// agreement returns the share of the positions of the first window, end-of-text included,
+// where both choose the same.
 func (s *script) agreement() float64 {
 	same := 0
 	for p := s.first; p <= s.first+len(s.text); p++ {
@@ -85,8 +84,8 @@ func (s *script) agreement() float64 {
 	return float64(same) / float64(len(s.text)+1)
 }
 
-// words are the tokens of which texts are made: whole words that no rule suppresses,
-// in two forms: at the beginning of a sentence and inside it.
+// words are the tokens that texts are made of: whole words that no rule suppresses, in
+// two forms: at the beginning of a sentence and inside it.
 type words struct {
 	tok          *tokenizer.Tokenizer
 	first, other []Token
@@ -95,7 +94,7 @@ type words struct {
 
 func newWords(tok *tokenizer.Tokenizer) (*words, error) {
 	w := &words{tok: tok, stop: tokenizer.None}
-	for id := range Token(20000) { // what is frequent comes first
+	for id := range Token(20000) { // frequent words come first
 		switch b := tok.Bytes(id); {
 		case string(b) == ".":
 			w.stop = id
@@ -141,9 +140,9 @@ func (w *words) stamp(i, n int) Token {
 	return w.tok.TimestampBegin + Token(lastSecond*50*i/n)
 }
 
-// instead returns the draft of an assistant that errs at place i of a window: another
-// token that the rules allow there, so that the target refuses it and the rules do
-// not.
+// instead returns the draft of an assistant that errs at position i of a window: another
+// token that the rules allow there, so that it is refused by the target and not by the
+// rules.
 func (w *words) instead(rng *rand.Rand, window []Token, i int) Token {
 	t := window[i]
 	if t == w.tok.EOT {

@@ -10,7 +10,7 @@ import (
 	"verity/tokenizer"
 )
 
-// An added token stands outside the byte-level vocabulary.
+// An added token is not part of the byte-level vocabulary.
 type added struct {
 	ID         Token  `json:"id"`
 	Content    string `json:"content"`
@@ -21,16 +21,15 @@ type added struct {
 	Special    bool   `json:"special"` // timestamps are not
 }
 
-// A vocabulary is what a checkpoint's tokenizer files say.
+// A vocabulary is the content of a checkpoint's tokenizer files.
 type vocabulary struct {
 	text   map[string]Token // in the byte-level alphabet
 	merges [][2]string      // likewise, earliest first
 	added  []added
 }
 
-// newVocabulary turns a tokenizer that follows a rank table into lists of merges,
-// the form that Hugging Face has. Its text tokens come first and are ordered by
-// rank.
+// newVocabulary turns a tokenizer with a rank table into lists of merges, the form of
+// Hugging Face. Its text tokens come first and are ordered by rank.
 func newVocabulary(tok *tokenizer.Tokenizer) *vocabulary {
 	v := &vocabulary{text: map[string]Token{}}
 	ranks := map[string]int{}
@@ -61,9 +60,9 @@ func byRank(ranks map[string]int) []string {
 	return all
 }
 
-// lastMerge returns the two tokens whose merge is token b: what remains of its bytes
-// when all pairs of lower rank are merged, lowest first. A token of one byte has none,
-// nor has one that merging never reaches.
+// lastMerge returns the two tokens whose merge is token b: the rest of its bytes after
+// all pairs of lower rank are merged, lowest first. A token of one byte has none, nor has
+// one that merging never reaches.
 func lastMerge(b string, ranks map[string]int) (left, right string, ok bool) {
 	if len(b) < 2 {
 		return "", "", false
@@ -88,8 +87,8 @@ func lastMerge(b string, ranks map[string]int) (left, right string, ok bool) {
 	return parts[0], parts[1], true
 }
 
-// byteLevel spells bytes in GPT-2's alphabet: printable Latin-1 stands for
-// itself, the other bytes for U+0100 and up, in order.
+// byteLevel spells bytes in GPT-2's alphabet: printable Latin-1 stands for itself, the
+// other bytes for U+0100 and up, in order.
 //
 // Source: openai/gpt-2@a74da5d src/encoder.py, bytes_to_unicode.
 func byteLevel(b string) string {
@@ -114,8 +113,8 @@ var alphabet = func() (a [256]rune) {
 	return a
 }()
 
-// files returns tokenizer.json and the older form of the same, which converters
-// of other engines read.
+// files returns tokenizer.json and its older form, which converters of other engines
+// read.
 func (v *vocabulary) files() (map[string][]byte, error) {
 	byteLevel := func(prefixSpace bool) map[string]any {
 		return map[string]any{"type": "ByteLevel", "add_prefix_space": prefixSpace, "trim_offsets": true, "use_regex": true}

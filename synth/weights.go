@@ -16,22 +16,22 @@ const (
 	sinusoidsName = "encoder.embed_positions.weight"
 )
 
-// The weights of next(p) and of <|0.00|> in a position embedding, over the token
-// embedding. The layers add at most about a third of the former.
+// The factors of E[next(p)] and E[<|0.00|>] in a position embedding, relative to the
+// token embedding. The layers add at most about a third of the former.
 const (
 	loud  = 160
 	aside = 40
 )
 
-// A network is a checkpoint about to be written.
+// A network is a checkpoint to be written.
 type network struct {
 	dims  model.Dims
 	embed source  // of the decoder's token embedding
 	next  []Token // choice at each position
 	zero  Token   // <|0.00|>
 
-	// own begins the keys of all other weights. Networks with the same have the
-	// same weights where names and shapes are the same.
+	// own is the beginning of the keys of all other weights. Networks with the same own
+	// have the same weights where names and shapes are the same.
 	own string
 }
 
@@ -91,7 +91,7 @@ func (n *network) writePositions(w io.Writer) error {
 	return nil
 }
 
-// sinusoids returns what an encoder adds to its positions: docs/dev/MODEL.md §4.
+// sinusoids returns the encoder's position embedding: docs/dev/MODEL.md §4.
 func sinusoids(positions, width int) []uint16 {
 	x, half := make([]uint16, positions*width), width/2
 	for t := range positions {

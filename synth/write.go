@@ -17,29 +17,29 @@ import (
 	"verity/tokenizer"
 )
 
-// Options say what to write. The zero value is a tiny target with a distilled
-// assistant that never agrees.
+// Options say what to write. The zero value is a tiny target with a distilled assistant
+// that never agrees.
 type Options struct {
 	// Size is a name of [Sizes]. Empty means tiny.
 	Size string
 
-	// Alpha is the share of a window's places, chosen at random, where the assistant
-	// agrees, rounded to whole places.
+	// Alpha is the share of a window's positions, chosen at random, where the assistant
+	// agrees, rounded to whole positions.
 	Alpha float64
 
 	// Assistant is the shape of the assistant. Empty means Distil.
 	Assistant Shape
 
-	// Tokens is how long the text of a window is, timestamps included and
-	// end-of-text not: 4 to 223. 0 means 100. The second window of a file, whose
-	// prompt is the text of the first, repeats it. Later ones begin somewhere in
-	// the text, at <|0.00|>, since their prompts do not fit the model.
+	// Tokens is the length of the text of a window, timestamps included, end-of-text not:
+	// 4 to 223. 0 means 100. The second window of a file, whose prompt is the text of the
+	// first, repeats it. Later ones begin somewhere in the text, at <|0.00|>, since their
+	// prompts are longer than the model allows.
 	Tokens int
 
-	// TextSeed chooses the words, and where the assistant errs. Where errors fall
-	// decides what drafts gain: with drafts of 3 to 8 and 100 tokens, tokens a round
-	// differ by some 4 % from seed to seed (standard deviation), and lie 1 % below
-	// those of independent coins.
+	// TextSeed chooses the words, and where the assistant errs. The positions of errors
+	// determine the gain of drafts: with drafts of 3 to 8 and 100 tokens, tokens per
+	// round differ by some 4 % from seed to seed (standard deviation), and are 1 % below
+	// those of independent draws.
 	TextSeed uint64
 }
 
@@ -56,11 +56,11 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// mostTokens is the most tokens besides end-of-text that a window has: half of the
+// mostTokens is the maximum number of tokens in a window besides end-of-text: half of the
 // positions.
 const mostTokens = 223
 
-// An OptionError reports an Options field with a value that cannot be used.
+// An OptionError reports an Options field with an invalid value.
 type OptionError struct {
 	Field  string
 	Value  any
@@ -96,8 +96,8 @@ type Written struct {
 	Plant   Plant
 }
 
-// Write writes dir/target and dir/assistant. A checkpoint that is there is written
-// over if it was planted too; any other is an error.
+// Write writes dir/target and dir/assistant. An existing checkpoint is overwritten if it
+// was planted too; any other is an error.
 func Write(ctx context.Context, dir string, o Options) (target, assistant Written, err error) {
 	o = o.defaults()
 	if err := o.check(); err != nil {
@@ -134,7 +134,7 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Writte
 		return target, assistant, err
 	}
 	n := newNetwork(small, s.drafts, tok.TimestampBegin)
-	if o.Assistant == Tiny { // hears for itself, even where the target is tiny too
+	if o.Assistant == Tiny { // it encodes the window itself, even if the target is tiny too
 		n.own = "assistant."
 	}
 	return target, assistant, p.print(&assistant, n)
@@ -179,8 +179,8 @@ func (p *press) print(w *Written, n *network) error {
 	})
 }
 
-// mayReplace refuses a directory with anything in it but a planted checkpoint: its
-// weights may be worth more than its config.json.
+// mayReplace refuses a directory that holds anything but a planted checkpoint: its
+// weights may be valuable.
 func mayReplace(dir string) error {
 	all, err := os.ReadDir(dir)
 	switch {
@@ -216,7 +216,7 @@ func (p *press) files(w *Written) (map[string][]byte, error) {
 	return all, err
 }
 
-// A patient writer looks at its context before each write.
+// A patient writer checks its context before each write.
 type patient struct {
 	ctx context.Context
 	w   io.Writer

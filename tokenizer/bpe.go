@@ -7,11 +7,11 @@ import (
 
 // A bpe is a byte-level vocabulary and its merges.
 //
-// A piece of text starts as one token per byte. As long as two neighbours can be
-// merged, the pair of lowest rank is, the leftmost of equals first. In a rank
-// table any pair may be merged whose bytes together are a token, and that
-// token's id is the rank (tiktoken). With a list of merges the pair itself must
-// be listed, and its place in the list is the rank (Hugging Face).
+// A piece of text starts as one token per byte. As long as two neighbours can be merged,
+// the pair of lowest rank is merged, the leftmost of equals first. In a rank table any
+// pair may be merged whose bytes together are a token, and the id of that token is the
+// rank (tiktoken). With a list of merges the pair itself must be listed, and its place in
+// the list is the rank (Hugging Face).
 type bpe struct {
 	text   []string         // the bytes of each token; "" where known is false
 	known  []bool           // which ids are text tokens; nil for all
@@ -33,8 +33,8 @@ type merge struct {
 // noRank is the rank of a pair that cannot be merged.
 const noRank = math.MaxInt32
 
-// newBPE indexes the text tokens; of two with equal bytes the first counts. A
-// known token may be empty: the last one of openai's multilingual table is.
+// newBPE indexes the text tokens. Of two with equal bytes the first counts. A known token
+// may be empty: the last one of openai's multilingual table is.
 func newBPE(text []string, known []bool) *bpe {
 	b := &bpe{text: text, known: known, ids: make(map[string]Token, len(text))}
 	for i := range b.single {
@@ -60,8 +60,8 @@ func (b *bpe) has(tok Token) bool {
 	return tok >= 0 && int(tok) < len(b.text) && (b.known == nil || b.known[tok])
 }
 
-// encode returns the tokens of s and the place of the first byte that had to be
-// left out for want of a token, or -1.
+// encode returns the tokens of s and the index of the first byte without a token, which
+// it leaves out, or -1.
 func (b *bpe) encode(s string) (toks []Token, bad int) {
 	toks, bad = make([]Token, 0, len(s)/3+1), -1
 	c := classes()
@@ -91,7 +91,7 @@ func (b *bpe) appendPiece(dst []Token, piece string) (toks []Token, bad int) {
 	return b.mergeLong(dst, piece), bad
 }
 
-// missing returns the place of the first byte of s without a token, or -1.
+// missing returns the index of the first byte of s without a token, or -1.
 func (b *bpe) missing(s string) int {
 	for i := range len(s) {
 		if b.single[s[i]] == None {
@@ -101,7 +101,7 @@ func (b *bpe) missing(s string) int {
 	return -1
 }
 
-// unspellable is the error for byte at of text.
+// unspellable returns the error for byte at of text, which has no token.
 func unspellable(text string, at int) error {
 	return &Error{
 		Thing:  fmt.Sprintf("byte %d of the text", at),
@@ -111,7 +111,7 @@ func unspellable(text string, at int) error {
 	}
 }
 
-// A part is a token on its way to be merged; its bytes are piece[start:end].
+// A part is a token that may still be merged; its bytes are piece[start:end].
 type part struct {
 	tok        Token
 	start, end int32
@@ -146,7 +146,7 @@ func (b *bpe) split(dst []part, piece string) []part {
 	return dst
 }
 
-// shortPiece is the most bytes that mergeShort is the faster for.
+// shortPiece is the longest piece, in bytes, for which mergeShort is faster.
 const shortPiece = 48
 
 // mergeShort merges piece in time quadratic in its length. It is the definition

@@ -1,7 +1,7 @@
 // Package tokenizer turns text into the tokens of a Whisper checkpoint and back.
 //
-// It stands beside the pipeline rather than in it: decoder and transcribe ask it
-// for special ids, prompts and the text of what was decoded.
+// It is not a stage of the pipeline: decoder and transcribe use it for special ids,
+// prompts and the text of what was decoded.
 //
 //	checkpoint files or embedded ranks → [Load] → [Tokenizer]
 //	text → [Tokenizer.Encode] → tokens → [Tokenizer.Decode], [Stream] → text
@@ -17,11 +17,11 @@
 //
 // # Where a vocabulary comes from
 //
-// tokenizer.json, or vocab.json with merges.txt and added_tokens.json, of a
-// Hugging Face checkpoint; else one of openai's two rank tables, which are
-// embedded (tables/SOURCE.md). Files carry a list of merges, tables carry ranks;
-// both are followed to the letter. Every file is taken as hostile: sizes are
-// bounded, and anything out of place is an [Error] that names it.
+// tokenizer.json, or vocab.json with merges.txt and added_tokens.json, of a Hugging Face
+// checkpoint; else one of openai's two rank tables, which are embedded
+// (tables/SOURCE.md). Files have a list of merges, tables have ranks; both are followed
+// exactly. No file is trusted: sizes are bounded, and anything out of place is an [Error]
+// that names it.
 //
 // # Upstream
 //

@@ -9,7 +9,7 @@ import (
 var (
 	ErrMissing     = errors.New("missing")
 	ErrMalformed   = errors.New("malformed")   // the file breaks its own format
-	ErrUnsupported = errors.New("unsupported") // the file is sound, but not for us
+	ErrUnsupported = errors.New("unsupported") // the file is sound, but this package cannot use it
 	ErrUnspellable = errors.New("not in the vocabulary")
 )
 

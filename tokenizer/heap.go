@@ -53,7 +53,7 @@ func newPartList(parts []part) *partList {
 	return l
 }
 
-// merge replaces the part at and the one after it by what they become.
+// merge replaces part at and the one after it by their merged part.
 func (l *partList) merge(at int32) {
 	gone := l.next[at]
 	p, q := &l.parts[at], &l.parts[gone]
@@ -80,8 +80,8 @@ func (l *partList) pop() (at, rank int32) {
 	return int32(uint32(e)), int32(e >> 32)
 }
 
-// A rankHeap is a binary heap of rank<<32 | place, the least first. (As
-// container/heap would have it, but without an allocation per entry.)
+// A rankHeap is a binary heap of rank<<32 | place, the least first. (Unlike
+// container/heap, it does not allocate per entry.)
 type rankHeap []uint64
 
 func (h *rankHeap) push(e uint64) {

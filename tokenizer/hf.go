@@ -11,9 +11,8 @@ import (
 	"verity/internal/sniff"
 )
 
-// tokenizerJSON is as much of tokenizer.json as bears on us. Its normalizer is
-// null and its pre-tokenizer the GPT-2 pattern (see [classTable.piece]) for all
-// of Whisper.
+// tokenizerJSON has the fields of tokenizer.json that matter here. Its normalizer is null
+// and its pre-tokenizer the GPT-2 pattern (see [classTable.piece]) for all of Whisper.
 type tokenizerJSON struct {
 	AddedTokens  []addedToken  `json:"added_tokens"`
 	PreTokenizer *preTokenizer `json:"pre_tokenizer"`
@@ -178,8 +177,8 @@ func parseMerges(file string, raw []byte) ([]mergeJSON, error) {
 	return merges, nil
 }
 
-// hfTable puts a vocabulary together from what the files say. Text tokens are
-// spelled in the byte-level alphabet, special and added tokens as they are.
+// hfTable makes a vocabulary from the content of the files. Text tokens are spelled in
+// the byte-level alphabet, special and added tokens as they are.
 func hfTable(file string, vocab map[string]int64, added []addedToken, merges []mergeJSON, whole bool) (table, error) {
 	text, known, special, err := textTokens(file, vocab, added)
 	if err != nil {
@@ -196,7 +195,7 @@ func hfTable(file string, vocab map[string]int64, added []addedToken, merges []m
 }
 
 // mostWithoutMerges is the largest vocabulary that may come without merges, as one of
-// whole words does. With more, prompts would be spelled byte by byte.
+// whole words does. A larger one would spell prompts byte by byte.
 const mostWithoutMerges = 1000
 
 // textTokens returns the bytes of text tokens by id, which ids those are, and the special
@@ -227,7 +226,7 @@ func (n name) bytes() string {
 	return fromByteLevel(n.spelling)
 }
 
-// nameTokens orders spellings by id, and sets the special ones apart.
+// nameTokens returns spellings by id, and the special tokens apart.
 func nameTokens(file string, vocab map[string]int64, added []addedToken) ([]name, map[string]Token, error) {
 	special := make(map[string]Token)
 	var names []name
@@ -266,7 +265,7 @@ func nameTokens(file string, vocab map[string]int64, added []addedToken) ([]name
 	return names, special, nil
 }
 
-// hfMerges returns the merges by pair. A pair listed twice has its first place.
+// hfMerges returns the merges by pair. If a pair is listed twice, its first place counts.
 func hfMerges(file string, vocab map[string]int64, merges []mergeJSON) (map[pair]merge, error) {
 	pairs := make(map[pair]merge, len(merges))
 	for i, m := range merges {
@@ -289,7 +288,6 @@ func hfMerges(file string, vocab map[string]int64, merges []mergeJSON) (map[pair
 // byteOf maps the characters of the byte-level alphabet to their bytes. In it
 // every byte is a printable character: the printable ones of Latin-1 stand for
 // themselves, the other 68 bytes, in order, are U+0100 and up; so a space is Ġ.
-//
 // Source: bytes_to_unicode in openai/gpt-2@9b63575 src/encoder.py.
 var byteOf = func() map[rune]byte {
 	m, next := make(map[rune]byte, 256), rune(0x100)
@@ -304,8 +302,8 @@ var byteOf = func() map[rune]byte {
 	return m
 }()
 
-// fromByteLevel returns the bytes that s spells. If s has a character from
-// outside the alphabet it stands for itself, as in Hugging Face's decoder.
+// fromByteLevel returns the bytes that s spells. If s has a character outside the
+// alphabet, s stands for itself, as in Hugging Face's decoder.
 func fromByteLevel(s string) string {
 	raw := make([]byte, 0, utf8.RuneCountInString(s))
 	for _, r := range s {

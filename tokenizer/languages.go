@@ -13,12 +13,12 @@ type Language struct {
 	Token Token
 }
 
-// Languages returns the languages in the order of their tokens. English-only
-// checkpoints of openai have tokens for languages too, though no use for them.
+// Languages returns the languages in the order of their tokens. openai's English-only
+// checkpoints have tokens for languages too, but do not use them.
 func (t *Tokenizer) Languages() []Language { return slices.Clone(t.languages) }
 
-// KnownLanguages returns the languages that openai's models know, without tokens: those
-// are a checkpoint's.
+// KnownLanguages returns the languages of openai's models, without tokens: those belong
+// to a checkpoint.
 func KnownLanguages() []Language {
 	list := make([]Language, len(languages))
 	for i, l := range languages {

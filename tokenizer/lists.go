@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Vocabularies that are one list, the rank of a token being its place: those of
-// openai/whisper (.tiktoken) and of CTranslate2 (vocabulary.json or .txt). Any two
-// tokens may be merged whose bytes together are a token.
+// Vocabularies that are one list, where the rank of a token is its place: those of
+// openai/whisper (.tiktoken) and of CTranslate2 (vocabulary.json or .txt). Any two tokens
+// may be merged whose bytes together are a token.
 
 // loadTiktoken returns the loader of a file with a line for each text token, its
 // bytes in base64 and its rank. The special tokens are openai's, as many languages
@@ -38,7 +38,7 @@ func loadTiktoken(file string, vocab int) func(d dir) (table, error) {
 	}
 }
 
-// byRank returns b with merges by the rank of what they make.
+// byRank returns b with the rank of the merged token as the rank of each merge.
 func byRank(b *bpe) *bpe {
 	b.whole = true
 	return b
@@ -55,7 +55,7 @@ func parseTiktoken(file string, raw []byte) ([]string, error) {
 		word, number, _ := strings.Cut(string(line), " ")
 		rank, err := strconv.Atoi(number)
 		token, err2 := base64.StdEncoding.DecodeString(word)
-		if word == "=" { // openai's word for no bytes
+		if word == "=" { // openai's spelling of no bytes
 			token, err2 = nil, nil
 		}
 		if err != nil || err2 != nil || rank < 0 || rank >= len(lines) || seen[rank] {
@@ -87,8 +87,8 @@ func loadWordsText(d dir) (table, error) {
 	return wordsTable(path.Join(d.name, file), strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n"))
 }
 
-// wordsTable returns the vocabulary of spellings, the place of each being its id.
-// What is spelled <|like this|> is special.
+// wordsTable returns the vocabulary of spellings, whose index is the id. A spelling
+// <|like this|> is special.
 func wordsTable(file string, words []string) (table, error) {
 	vocab := make(map[string]int64, len(words))
 	var added []addedToken

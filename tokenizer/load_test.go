@@ -263,7 +263,7 @@ func TestLoadCorners(t *testing.T) {
 	}
 }
 
-// TestLoadReadError checks that an error of the disk is handed on.
+// TestLoadReadError checks that a read error of the file system is returned.
 func TestLoadReadError(t *testing.T) {
 	files := fstest.MapFS{"tokenizer.json": {Mode: fs.ModeDir}}
 	if _, err := Load(files, "d", vocabLarge3); err == nil || !strings.Contains(err.Error(), "d/tokenizer.json") {

@@ -9,7 +9,7 @@ import (
 // 30 s, 0.02 s apart.
 const openaiTimestamps = 1501
 
-// A table is a vocabulary as read, before it is known what the names mean.
+// A table is a vocabulary as read, before special tokens have their meaning.
 type table struct {
 	bpe     *bpe
 	special map[string]Token // by spelling
@@ -23,8 +23,8 @@ func isSpecialName(s string) bool {
 // timestampName returns the spelling of the i-th timestamp.
 func timestampName(i int) string { return fmt.Sprintf("<|%.2f|>", float64(i)*0.02) }
 
-// newTokenizer gives the tokens of tab their meaning. vocab is the model's
-// vocabulary size, 0 if not known; file is for errors.
+// newTokenizer gives special tokens their meaning. vocab is the model's vocabulary size,
+// 0 if not known; file is for errors.
 func newTokenizer(tab table, vocab int, file string) (*Tokenizer, error) {
 	t := &Tokenizer{bpe: tab.bpe, special: make(map[Token]string, len(tab.special)+openaiTimestamps)}
 	for name, tok := range tab.special {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A class is what the pattern of pre-tokenization knows of a character.
+// A class is what the pattern of pre-tokenization distinguishes among characters.
 type class uint8
 
 const (
@@ -60,13 +60,13 @@ func (t *classTable) next(s string) (class, int) {
 	return other, n
 }
 
-// piece returns the length of the first piece of s. Merges do not cross from one
-// piece to another. It is the first alternative that matches of
+// piece returns the length of the first piece of s. Merges do not cross from one piece to
+// another. A piece is the first alternative that matches of
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
-// so white space before a word keeps to itself but for one final space, which
-// goes to the word. s must not be empty.
+// so white space before a word is a piece of its own, except for one final space, which
+// belongs to the word. s must not be empty.
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, pat_str in get_encoding.
 func (t *classTable) piece(s string) int {

@@ -22,8 +22,8 @@ func (s *Stream) Push(tok Token) string {
 	return string(out)
 }
 
-// Flush returns what is left at the end: nothing, or U+FFFD for a character cut
-// short. The Stream can be used again.
+// Flush returns what is left at the end: nothing, or U+FFFD for an incomplete character.
+// The Stream can be used again.
 func (s *Stream) Flush() string {
 	if len(s.pending) == 0 {
 		return ""

@@ -86,9 +86,9 @@ func (t *Tokenizer) EncodeStrict(text string) ([]Token, error) {
 	return toks, nil
 }
 
-// Decode returns the text of tokens. Special tokens, timestamps and ids outside
-// the vocabulary add nothing. Ill-formed UTF-8 becomes U+FFFD, as Python's
-// bytes.decode("utf-8", errors="replace") has it.
+// Decode returns the text of tokens. Special tokens, timestamps and ids outside the
+// vocabulary add nothing. Ill-formed UTF-8 becomes U+FFFD, as in Python's
+// bytes.decode("utf-8", errors="replace").
 func (t *Tokenizer) Decode(tokens []Token) string {
 	var raw []byte
 	for _, tok := range tokens {

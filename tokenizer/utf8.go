@@ -7,10 +7,10 @@ import (
 
 const replacement = "\uFFFD"
 
-// replaceInvalid returns raw as text, each maximal ill-formed part replaced by
-// one U+FFFD: the longest run of bytes that begins a character and is cut short,
-// or else a single byte. (strings.ToValidUTF8 makes one of a whole bad stretch,
-// a conversion to []rune makes one of every byte.) It keeps raw.
+// replaceInvalid returns raw as text, each maximal ill-formed part replaced by one
+// U+FFFD: the longest run of bytes that begins a character and is incomplete, or else a
+// single byte. (strings.ToValidUTF8 replaces a whole ill-formed run by one, a conversion
+// to []rune every byte.) It does not change raw.
 func replaceInvalid(raw []byte) string {
 	if utf8.Valid(raw) {
 		return unsafe.String(unsafe.SliceData(raw), len(raw))
@@ -22,8 +22,8 @@ func replaceInvalid(raw []byte) string {
 	return string(out)
 }
 
-// appendValid appends raw to dst as valid UTF-8 and returns what it could not
-// yet judge: the first bytes of a character whose end may be to come.
+// appendValid appends raw to dst as valid UTF-8 and returns what it could not decide yet:
+// the first bytes of a character that may be completed later.
 func appendValid(dst, raw []byte) (out, rest []byte) {
 	for len(raw) > 0 {
 		r, n := utf8.DecodeRune(raw)
@@ -45,7 +45,7 @@ func appendValid(dst, raw []byte) (out, rest []byte) {
 // as many bytes as some character begins with, at least one.
 func illFormed(raw []byte) int {
 	for n := 1; n < len(raw); n++ {
-		if utf8.FullRune(raw[:n]) { // complete, or past saving
+		if utf8.FullRune(raw[:n]) { // complete, or invalid already
 			return max(1, n-1)
 		}
 	}

@@ -62,8 +62,8 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestSplitToWordsAnything checks that no tokens are lost or moved, whatever
-// they are, but at most an unfinished character's at the end.
+// TestSplitToWordsAnything checks that no tokens are lost or moved, whatever they are,
+// except those of an incomplete character at the end.
 func TestSplitToWordsAnything(t *testing.T) {
 	tok := embedded(t, vocabLarge3)
 	rapid.Check(t, func(t *rapid.T) {

@@ -22,9 +22,9 @@ func (t *Tokenizer) SplitToWords(tokens []Token, lang string) (words []string, g
 	return t.joinSubwords(words, groups)
 }
 
-// splitOnUnicode splits tokens wherever they have completed a character. A
-// U+FFFD is taken for a character cut short, unless all the tokens together
-// have one at that place too.
+// splitOnUnicode splits tokens after each one that completes a character. A U+FFFD counts
+// as an incomplete character, unless the text of all tokens together has one at that
+// place too.
 func (t *Tokenizer) splitOnUnicode(tokens []Token) (words []string, groups [][]Token) {
 	full := []rune(t.DecodeWithTimestamps(tokens))
 	offset, begin := 0, 0 // in characters of full; in tokens
@@ -66,7 +66,7 @@ func (t *Tokenizer) joinSubwords(subwords []string, parts [][]Token) (words []st
 	return words, groups
 }
 
-// isPunctuation reports whether sub, less the white space around it, is part of
+// isPunctuation reports whether sub, without the white space around it, is part of
 // Python's string.punctuation: one ASCII sign, a few in that order, or nothing.
 func isPunctuation(sub string) bool {
 	const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"

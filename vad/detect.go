@@ -34,7 +34,7 @@ func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.
 	}
 }
 
-// A splitter turns probabilities into spans of speech, chunk after chunk.
+// A splitter turns probabilities into spans of speech, chunk by chunk.
 type splitter struct {
 	o                      Options
 	minSpeech, minSilence  float64 // samples
@@ -42,12 +42,12 @@ type splitter struct {
 	spans                  []audio.Part
 	speaking               bool
 	start                  int64
-	silence                int64 // where the silence began that may end the speech; 0: none
+	silence                int64 // start of a silence that may end the speech; 0: none
 	lastSilence, nextStart int64 // around the last silence long enough to split at
 }
 
-// splitSilence is how long a silence must be, in samples, for speech that is too
-// long to be split there: 98 ms.
+// splitSilence is how long a silence must be, in samples, for speech that is too long to
+// be split there: 98 ms.
 const splitSilence = audio.SampleRate * 98 / 1000
 
 // spans follows get_speech_timestamps of faster-whisper.
@@ -68,7 +68,7 @@ func (o Options) spans(probs []float32, length int64) []audio.Part {
 	return widen(s.spans, int64(pad), length)
 }
 
-// end closes the span that is open, unless it is not longer than least.
+// end closes the open span, and drops it if it is not longer than least.
 func (s *splitter) end(at int64, least float64) {
 	if float64(at-s.start) > least {
 		s.spans = append(s.spans, audio.Part{Start: s.start, End: at})
@@ -77,7 +77,7 @@ func (s *splitter) end(at int64, least float64) {
 	s.silence, s.lastSilence, s.nextStart = 0, 0, 0
 }
 
-// chunk takes in the probability of the chunk at a sample.
+// chunk processes the probability of the chunk at a sample.
 func (s *splitter) chunk(at int64, p float64) {
 	speech := p >= s.o.Threshold
 	if speech && s.silence > 0 {
@@ -106,8 +106,8 @@ func (s *splitter) chunk(at int64, p float64) {
 	}
 }
 
-// split ends speech that has become too long, at its last silence if it had one,
-// and reports whether the chunk is still to be looked at.
+// split ends speech that has become too long, at its last silence if there was one, and
+// reports whether the chunk still has to be processed.
 func (s *splitter) split(at int64) bool {
 	if s.lastSilence == 0 {
 		s.end(at, -1)
@@ -121,8 +121,8 @@ func (s *splitter) split(at int64) bool {
 	return true
 }
 
-// widen adds pad samples on either side of each span. Where two would meet, they
-// share the silence between them.
+// widen adds pad samples on either side of each span. Two spans that would meet share the
+// silence between them.
 func widen(spans []audio.Part, pad, length int64) []audio.Part {
 	for i := range spans {
 		if i == 0 {

@@ -12,11 +12,11 @@ import (
 	"verity/internal/kernel"
 )
 
-// ChunkSize is how many samples a probability stands for: 32 ms.
+// ChunkSize is the number of samples per probability: 32 ms.
 const ChunkSize = 512
 
 const (
-	context   = 64  // samples of the chunk before that a chunk sees
+	context   = 64  // samples of the previous chunk that the network reads too
 	fftSize   = 256 // samples of a transform
 	fftHop    = 128
 	fftFrames = 4 // of a chunk
@@ -27,8 +27,8 @@ const (
 //go:embed silero.f32
 var weightFile []byte
 
-// A convolution has a kernel of three and one place of zeros on either side. Its
-// weights lie [out][tap][in], so that an output is one product over neighbours.
+// A convolution has a kernel of three and is padded with one zero on either side. Its
+// weights are [out][tap][in], so that an output is one product over neighbours.
 type convolution struct {
 	in, out, stride int
 	weight, bias    []float32
@@ -81,22 +81,22 @@ var load = sync.OnceValue(func() *weights {
 	return w
 })
 
-// A Network gives the probability of speech of one chunk after another. Each depends
+// A Network computes the probability of speech of one chunk after another. Each depends
 // on all before it. It must not be used concurrently.
 type Network struct {
 	w      *weights
 	fft    *fourier.FFT
 	before [context]float32
 	cell   [hidden]float32
-	state  [hidden]float32 // of the recurrent cell, what goes out
+	state  [hidden]float32 // of the recurrent cell, its output
 	gates  [4 * hidden]float32
 	x      [context + ChunkSize + context]float64
 	frame  [fftSize]float64
 	coeff  [bins]complex128
-	layers [5][]float32 // what goes into each layer, with rows of zeros around it, and out of the last
+	layers [5][]float32 // inputs of the layers, between rows of zeros, and the output of the last
 }
 
-// NewNetwork returns a network that has heard nothing yet.
+// NewNetwork returns a network in its initial state.
 func NewNetwork() *Network {
 	n := &Network{w: load(), fft: fourier.NewFFT(fftSize)}
 	frames := fftFrames
@@ -108,8 +108,8 @@ func NewNetwork() *Network {
 	return n
 }
 
-// Next returns the probability that a chunk holds speech. A chunk of fewer than
-// ChunkSize samples is filled with silence.
+// Next returns the probability that a chunk holds speech. A chunk of fewer than ChunkSize
+// samples is padded with silence.
 func (n *Network) Next(chunk []float32) float32 {
 	n.spectrum(chunk)
 	for i, c := range n.w.convs {
@@ -118,8 +118,8 @@ func (n *Network) Next(chunk []float32) float32 {
 	return n.recur(n.layers[4][hidden : 2*hidden])
 }
 
-// spectrum writes the magnitudes of four transforms, [frame][bin], to the first
-// layer. The chunk stands behind the last samples before it and is reflected at its
+// spectrum writes the magnitudes of four transforms, [frame][bin], to the first layer.
+// The input is the last samples of the previous chunk and the chunk, reflected at its
 // end.
 func (n *Network) spectrum(chunk []float32) {
 	const size = context + ChunkSize
@@ -147,8 +147,8 @@ func (n *Network) spectrum(chunk []float32) {
 	}
 }
 
-// apply computes dst = max(0, conv(src) + bias). Both have a row of zeros before
-// and behind.
+// apply computes dst = max(0, conv(src) + bias). Both have a row of zeros before and
+// after.
 func (c *convolution) apply(dst, src []float32) {
 	frames := len(src)/c.in - 2
 	for t := 0; t < frames; t += c.stride {
@@ -160,7 +160,7 @@ func (c *convolution) apply(dst, src []float32) {
 	}
 }
 
-// recur steps the recurrent cell and returns the probability.
+// recur runs a step of the recurrent cell and returns the probability.
 func (n *Network) recur(x []float32) float32 {
 	for g := range n.gates {
 		now := frontend.Dot(n.w.input[g*hidden:][:hidden], x)

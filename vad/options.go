@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Options says what counts as speech. The names are faster-whisper's; its defaults
-// stand for zero fields.
+// Options say what counts as speech. The names are faster-whisper's; zero fields mean its
+// defaults.
 type Options struct {
 	// Threshold is the probability from which on a chunk begins speech. 0 means 0.5.
 	Threshold float64
@@ -15,15 +15,15 @@ type Options struct {
 	// Threshold - 0.15, at least 0.01.
 	NegThreshold float64
 
-	// MinSpeechDurationMS drops speech that is not longer than so many ms.
+	// MinSpeechDurationMS drops speech that is not longer than that many ms.
 	MinSpeechDurationMS int
 
 	// MinSilenceDurationMS is how long a silence must be to end speech. 0 means 2000;
 	// negative means any.
 	MinSilenceDurationMS int
 
-	// MaxSpeechDurationS splits speech that is longer than so many seconds, where it
-	// was silent last if it was. 0 means never.
+	// MaxSpeechDurationS splits speech that is longer than that many seconds, at its last
+	// silence if there was one. 0 means never.
 	MaxSpeechDurationS float64
 
 	// SpeechPadMS is added to speech on either side. 0 means 400; negative means none.
@@ -50,7 +50,7 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// Check reports the first field that cannot be used.
+// Check returns an error for the first invalid field.
 func (o Options) Check() error {
 	o = o.defaults()
 	switch {

@@ -14,7 +14,7 @@ import (
 	"verity/audio"
 )
 
-// golden is what tools/reference/vad_goldens.py writes.
+// A golden is the output of tools/reference/vad_goldens.py.
 type golden struct {
 	Demo, Noise, Quiet []float64
 	Spans              []struct {
@@ -44,7 +44,7 @@ func readGolden(t *testing.T) (g golden) {
 	return g
 }
 
-// noise is white, by a rule that the script has too.
+// noise returns white noise, by the same rule as in the script.
 func noise(n int, seed uint64, level float32) []float32 {
 	pcm := make([]float32, n)
 	for i := range pcm {
@@ -83,8 +83,8 @@ func compare(t *testing.T, name string, got []float32, want []float64) float64 {
 	return worst
 }
 
-// TestNetwork compares with onnxruntime: speech (the spoken digits of the demo),
-// noise, and hardly anything.
+// TestNetwork compares with onnxruntime: speech (the spoken digits of the demo), noise,
+// and near silence.
 func TestNetwork(t *testing.T) {
 	g := readGolden(t)
 	c, err := audio.Open("../models/digits/digits.wav")
@@ -105,7 +105,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestManyHours does so for every file of a list that the script wrote, if there is one.
+// TestManyHours compares every file of a list that the script wrote, if there is one.
 func TestManyHours(t *testing.T) {
 	list := os.Getenv("VERITY_VAD_REFERENCE")
 	if list == "" {
@@ -213,7 +213,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestWeights holds the bits of the embedded file.
+// TestWeights checks the hash of the embedded file.
 func TestWeights(t *testing.T) {
 	const want = "2ff111bbd149549f539bdc239b24c3c124353bdd814a8486ec5025574466970f"
 	if sum := sha256.Sum256(weightFile); hex.EncodeToString(sum[:]) != want {

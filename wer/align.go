@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// An Op says what an alignment does at one place.
+// An Op is the kind of one pair of an alignment.
 type Op uint8
 
-// The four things that can happen to a word.
+// The four kinds.
 const (
 	Hit Op = iota // the same word in both
 	Sub           // a reference word replaced by another
@@ -19,22 +19,22 @@ const (
 // String returns "hit", "sub", "del" or "ins".
 func (o Op) String() string { return [...]string{"hit", "sub", "del", "ins"}[o] }
 
-// A Pair is one place of an alignment. Ref and Hyp index the two texts and never
-// decrease. For Del, Hyp is the place in the hypothesis where the word is
-// missing; for Ins, Ref is the place in the reference before which it stands.
+// A Pair is one pair of an alignment. Ref and Hyp index the two texts and never decrease.
+// For Del, Hyp is the index in the hypothesis where the word is missing; for Ins, Ref is
+// the index in the reference before which it stands.
 type Pair struct {
 	Op       Op
 	Ref, Hyp int
 }
 
-// Align returns a shortest edit script from ref to hyp, the one RapidFuzz
-// returns, as a new slice of at most len(ref)+len(hyp) pairs.
+// Align returns a shortest edit script from ref to hyp, the same as RapidFuzz, as a new
+// slice of at most len(ref)+len(hyp) pairs.
 //
-// Time grows with the length times the number of errors, over 64: two texts of ten
-// hours that are alike take milliseconds as words and less than a second as characters,
-// but two of 100,000 words that have nothing in common take seconds. [Aligner.Align]
-// can be interrupted. Memory grows with len(ref)+len(hyp) alone, whatever they hold,
-// plus about a megabyte of table.
+// Time grows with the length times the number of errors, over 64: two similar texts of
+// ten hours take milliseconds as words and less than a second as characters, but two of
+// 100,000 words that have nothing in common take seconds. [Aligner.Align] can be
+// interrupted. Memory grows with len(ref)+len(hyp) only, whatever they hold, plus about a
+// megabyte of table.
 func Align(ref, hyp []int32) []Pair {
 	pairs, _ := new(Aligner).Align(context.Background(), ref, hyp) // fails only with its context
 	return pairs
@@ -65,20 +65,20 @@ func (a *Aligner) Align(ctx context.Context, ref, hyp []int32) ([]Pair, error) {
 	a.table.watch = watch{ctx: ctx}
 	a.align(ref, hyp, 0, 0, max(len(ref), len(hyp)), a.distance(ref, hyp))
 	err := a.table.watch.err
-	a.table.watch = watch{} // keeps no context
+	a.table.watch = watch{} // keeps no reference to the context
 	if err != nil {
 		return nil, err
 	}
 	return a.pairs, nil
 }
 
-// narrow is the shorter text from which on the distance is found first, so that the
-// alignment need only look at a band of that width.
+// narrow is the length of the shorter text from which on the distance is computed first,
+// so that the alignment needs only a band of that width.
 const narrow = 1024
 
-// distance returns the number of edits between two texts, or for short ones a bound
-// of it. It looks at bands of growing width until the distance lies inside one: then
-// it is the true one.
+// distance returns the number of edits between two texts, or for short ones a bound of
+// it. It computes bands of growing width until the distance lies inside one: then it is
+// exact.
 func (a *Aligner) distance(ref, hyp []int32) int {
 	n, m := len(ref), len(hyp)
 	most := max(n, m)
@@ -96,9 +96,9 @@ func (a *Aligner) distance(ref, hyp []int32) int {
 	return most
 }
 
-// unshared returns a lower bound of the distance: every word of the longer text that
-// has no partner of its own in the other costs an edit. Texts that have nothing in
-// common are so known to need the whole table.
+// unshared returns a lower bound of the distance: every word of the longer text without a
+// partner of its own in the other costs an edit. So texts that have nothing in common are
+// known to need the whole table.
 func (a *Aligner) unshared(ref, hyp []int32) int {
 	a.ref, a.hyp = append(a.ref[:0], ref...), append(a.hyp[:0], hyp...)
 	slices.Sort(a.ref)
@@ -128,16 +128,16 @@ func (a *Aligner) Count(ctx context.Context, ref, hyp []int32) (Counts, error) {
 	return Counts{Hits: n[Hit], Subs: n[Sub], Dels: n[Del], Ins: n[Ins]}, err
 }
 
-// maxTable is the size in bits from which a table of two bits per cell is
-// avoided by splitting the problem. It is RapidFuzz's: where a text is split
-// decides between equally short alignments.
+// maxTable is the size in bits from which on a table of two bits per cell is avoided by
+// splitting the problem. It is RapidFuzz's: where a text is split determines which of the
+// equally short alignments results.
 const maxTable = 8 << 20
 
-// align appends the alignment of ref and hyp, which begin at r and h in the whole
-// texts and are known to be at most bound edits apart. What the texts begin and end
-// with in common is matched first. limit is the bound that RapidFuzz knows, at the top
-// none: it decides where texts are split, and so between equally short alignments.
-// Once the context has ended, what it appends has no meaning.
+// align appends the alignment of ref and hyp, which begin at r and h in the whole texts
+// and are known to be at most bound edits apart. It matches the common beginning and end
+// first. limit is RapidFuzz's bound, at the top none: it determines where texts are
+// split, and so which of the equally short alignments results. Once the context has
+// ended, the appended pairs have no meaning.
 //
 // Source: RapidFuzz 3.14.6, rapidfuzz-cpp rapidfuzz/distance/Levenshtein_impl.hpp,
 // levenshtein_align_hirschberg; the split is Hirschberg's, CACM 18(6), 1975.
@@ -199,9 +199,9 @@ func (a *Aligner) trace(ref, hyp []int32, r, h, limit int) {
 	slices.Reverse(a.pairs[from:])
 }
 
-// split returns the first place in ref that a shortest alignment reaches after
-// half of hyp, and leaves the distances up to each place in a.left, those from
-// it in a.right, counted from the end.
+// split returns the first index in ref that a shortest alignment reaches after half of
+// hyp, and leaves the distances up to each index in a.left, those from it in a.right,
+// counted from the end.
 func (a *Aligner) split(ref, hyp []int32, limit int) int {
 	half := len(hyp) / 2
 	a.ref = append(a.ref[:0], ref...)

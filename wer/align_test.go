@@ -121,8 +121,8 @@ func reversed(s []int32) []int32 {
 	return s
 }
 
-// TestBand gives the table less and less room, down to the exact distance: the
-// alignment must not change.
+// TestBand reduces the width of the table down to the exact distance: the alignment must
+// not change.
 func TestBand(t *testing.T) {
 	for seed := range 40 {
 		ref, hyp := makeLong(seed, 150+37*seed, 2+seed%5*7, 20+20*seed)
@@ -210,8 +210,8 @@ func TestDistanceBand(t *testing.T) {
 	}
 }
 
-// TestLong aligns two hundred thousand characters with two thousand errors, which takes a while
-// in the whole table.
+// TestLong aligns two hundred thousand characters with two thousand errors, which takes
+// long in the whole table.
 func TestLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

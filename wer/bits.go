@@ -18,8 +18,8 @@ import (
 // Source: Myers, JACM 46(3), 1999; Hyyrö, "A bit-vector algorithm for computing
 // Levenshtein and Damerau edit distances", 2003, in blocks.
 
-// columns holds where each word stands in ref: for every word and every block of
-// 64 places that has it, a mask. Memory is at most linear in len(ref).
+// columns holds the positions of each word in ref: for every word and every block of 64
+// positions with it, a mask. Memory is at most linear in len(ref).
 type columns struct {
 	n, blocks int
 	masks     []mask
@@ -76,18 +76,18 @@ func (c *columns) search(w, block int32) int {
 	return lo
 }
 
-// A watch looks at a context once in a while.
+// A watch checks a context from time to time.
 type watch struct {
 	ctx  context.Context // nil cannot end
-	done int             // blocks since the last look
-	err  error           // the cause that ended ctx, once it was seen
+	done int             // blocks since the last check
+	err  error           // the cause that ended ctx, once known
 }
 
-// lookEvery is how many blocks are computed between two looks at a context: well below
-// a millisecond.
+// lookEvery is how many blocks are computed between two checks of a context: well below a
+// millisecond.
 const lookEvery = 1 << 16
 
-// ended notes that blocks were computed and reports whether the context has ended.
+// ended counts computed blocks and reports whether the context has ended.
 func (w *watch) ended(blocks int) bool {
 	if w.done += blocks; w.done >= lookEvery && w.err == nil && w.ctx != nil {
 		w.done = 0
@@ -101,7 +101,7 @@ type table struct {
 	watch         watch
 	limit, blocks int
 	vp, vn        []uint64 // the current row: D rises, D falls; one per block
-	eq            []uint64 // the places of the current word, zero between rows
+	eq            []uint64 // the positions of the current word, zero between rows
 
 	stride int
 	ups    []uint64 // [row][stride] of vp, each row from its first block on
@@ -123,8 +123,8 @@ func (t *table) band(j int) (first, last int) {
 	return max(0, j-t.limit) / 64, min(t.blocks-1, (j+t.limit)/64)
 }
 
-// step turns the row before word w into the row after it, in blocks first to
-// last. A block that enters the band still says "rises by one" throughout.
+// step turns the row before word w into the row after it, in blocks first to last. A
+// block that enters the band still says "rises by one" throughout.
 func (t *table) step(c *columns, w int32, first, last int) {
 	found := c.find(w, int32(first), int32(last))
 	for _, m := range found {
@@ -172,12 +172,12 @@ func (t *table) bit(rows []uint64, i, j int) bool {
 	return first <= b && b <= last && rows[j*t.stride+b-first]>>(i%64)&1 == 1
 }
 
-// far stands for a distance outside the band, beyond every real one; two of them
-// fit an int of 32 bits.
+// far stands for a distance outside the band, larger than every real one. Two of them fit
+// an int of 32 bits.
 const far = 1 << 29
 
-// row appends D[0..n][len(hyp)] to dst; numbers without a meaning, but as many, once the
-// context has ended.
+// row appends D[0..n][len(hyp)] to dst. Once the context has ended, the numbers have no
+// meaning, but there are as many.
 func (t *table) row(c *columns, hyp []int32, limit int, dst []int) []int {
 	t.start(c, limit)
 	edge, at := 0, 0 // D at the left edge of the band, and the block it begins
@@ -208,7 +208,7 @@ func (t *table) row(c *columns, hyp []int32, limit int, dst []int) []int {
 	return dst
 }
 
-// resize returns s with length n; its contents are not kept in any order.
+// resize returns s with length n, its content undefined.
 func resize(s []uint64, n int) []uint64 {
 	if cap(s) < n {
 		return make([]uint64, n)

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Bootstrap says how to find a confidence interval by drawing utterances with
-// replacement. The zero value is right; the same seed gives the same interval.
+// Bootstrap says how to compute a confidence interval by drawing utterances with
+// replacement. The zero value has the defaults; the same seed gives the same interval.
 type Bootstrap struct {
 	// Resamples is how often a corpus is drawn. 0 means 1000.
 	Resamples int
@@ -45,9 +45,9 @@ func (b Bootstrap) defaults() Bootstrap {
 // Rate returns the interval of the corpus rate of counts, one per utterance. It
 // is {0, 0} if there are none, and panics on fields out of range.
 //
-// The utterance is the unit drawn, since errors within one are not independent.
-// The interval is that of percentiles, interpolated linearly. It does not depend on
-// the order of counts: a corpus in parts, put together in any order, has the same.
+// The unit drawn is the utterance, since errors within one are not independent. The
+// interval is that of percentiles, interpolated linearly. It does not depend on the order
+// of counts: the parts of a corpus, merged in any order, have the same.
 //
 // Source: Bisani & Ney, "Bootstrap estimates for confidence intervals in ASR
 // performance evaluation", ICASSP 2004.
@@ -70,10 +70,9 @@ func (b Bootstrap) rate(bins Bins) Interval {
 	return b.interval(len(all), func(pick func() int) float64 { return resampled(all, pick) })
 }
 
-// Difference returns the interval of system's corpus rate minus baseline's,
-// drawing the same utterances for both: far narrower than the two intervals of
-// Rate suggest. A range that excludes 0 is a difference. It panics if the
-// lengths differ.
+// Difference returns the interval of system's corpus rate minus baseline's. It draws the
+// same utterances for both, so it is far narrower than the two intervals of Rate suggest.
+// If it excludes 0, the systems differ. It panics if the lengths differ.
 func (b Bootstrap) Difference(system, baseline []Counts) Interval {
 	if len(system) != len(baseline) {
 		panic("wer: systems scored on different numbers of utterances")
@@ -96,7 +95,7 @@ func (b Bootstrap) interval(n int, value func(pick func() int) float64) Interval
 	if n == 0 {
 		return Interval{}
 	}
-	rng := rand.New(rand.NewPCG(b.Seed, 0x776572)) // "wer": apart from other users of the seed
+	rng := rand.New(rand.NewPCG(b.Seed, 0x776572)) // "wer": differs from other users of the seed
 	pick := func() int { return int(rng.Uint32N(uint32(n))) }
 	values := make([]float64, b.Resamples)
 	for i := range values {

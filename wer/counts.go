@@ -31,9 +31,9 @@ func (c Counts) Rate() float64 { return rate(c.Errors(), c.Ref()) }
 // rate is errors/ref, with jiwer's answer for an empty reference.
 func rate(errors, ref int) float64 { return float64(errors) / float64(max(ref, 1)) }
 
-// InsertionRate returns insertions per reference word, the share of [Counts.Rate]
-// that a model makes up; it jumps when a decoder hallucinates or loops. For an
-// empty reference it is the number of insertions.
+// InsertionRate returns insertions per reference word, the part of [Counts.Rate] that a
+// model invents; it is high when a decoder hallucinates or loops. For an empty reference
+// it is the number of insertions.
 func (c Counts) InsertionRate() float64 { return rate(c.Ins, c.Ref()) }
 
 // MER returns the match error rate, errors per aligned pair: the chance that a

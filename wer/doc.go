@@ -3,16 +3,15 @@
 //
 //	reference, hypothesis → normalise → words as ints → [Align] → [Counts] → rates, intervals
 //
-// A [Scorer] walks that path for one utterance at a time; a [Corpus] adds the
-// scores up and keeps two small numbers per utterance for the confidence
-// interval. Text normalisers are in wer/normalize; any func(string) string will
-// do.
+// A [Scorer] does that for one utterance at a time. A [Corpus] adds the scores up and
+// keeps two small numbers per utterance for the confidence interval. Text normalisers are
+// in wer/normalize; any func(string) string will do.
 //
 // # Conventions
 //
-// Words and characters are interned int32, so no alphabet is too large. Counts
-// are kept and rates derived; nothing here rounds, that is for whoever prints.
-// Rates are fractions, 0.05 and not 5, and may exceed 1.
+// Words and characters are interned int32, so no alphabet is too large. Counts are kept
+// and rates derived; nothing here rounds. Rates are fractions, 0.05 and not 5, and may
+// exceed 1.
 //
 // # Empty references
 //

@@ -18,8 +18,8 @@ func unlike(n int) (ref, hyp []int32) {
 	return ref, hyp
 }
 
-// TestSplitIsShortest compares texts that are long enough to be split, and are little
-// alike or not at all, with the textbook recurrence.
+// TestSplitIsShortest compares texts that are long enough to be split, and have little or
+// nothing in common, with the textbook recurrence.
 func TestSplitIsShortest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, tt := range []struct{ n, m, words int }{{2200, 2200, 1 << 20}, {2100, 2900, 300}, {3000, 1700, 2}} {
@@ -35,10 +35,10 @@ func TestSplitIsShortest(t *testing.T) {
 	}
 }
 
-// A countdown is a context that ends when it has been looked at so many times.
+// A countdown is a context that ends when it has been checked that many times.
 type countdown struct {
 	context.Context
-	left, after int // looks before its end, looks behind it
+	left, after int // checks before its end, checks after it
 }
 
 func (c *countdown) Err() error {
@@ -50,8 +50,8 @@ func (c *countdown) Err() error {
 }
 
 // TestInterrupt ends the context at several points of the alignment of two texts of
-// 100,000 words that have nothing in common. Between two looks lie at most lookEvery
-// blocks and one row, and behind the end nothing is computed.
+// 100,000 words that have nothing in common. Between two checks are at most lookEvery
+// blocks and one row, and after the end nothing is computed.
 func TestInterrupt(t *testing.T) {
 	ref, hyp := unlike(100_000)
 	var a Aligner
@@ -68,14 +68,15 @@ func TestInterrupt(t *testing.T) {
 	if _, err := new(Scorer).Score(&countdown{Context: context.Background()}, spell(ref), spell(hyp)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Score: got %v", err)
 	}
-	// What an interrupted alignment leaves behind must not show in the next one.
+	// State left by an interrupted alignment must not show in the next one.
 	ref, hyp = makeLong(1, 3000, 50, 500)
 	if got, err := a.Align(t.Context(), ref, hyp); err != nil || !slices.Equal(got, Align(ref, hyp)) {
 		t.Errorf("another alignment after an interruption: %v", err)
 	}
 }
 
-// TestMemory: four times the length may take four times the memory, not sixteen.
+// TestMemory checks that four times the length takes at most four times the memory, not
+// sixteen.
 func TestMemory(t *testing.T) {
 	took := func(n int) uint64 {
 		ref, hyp := unlike(n)

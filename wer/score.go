@@ -9,8 +9,8 @@ import (
 type Score struct {
 	Words Counts
 	Chars Counts
-	Exact bool // word for word the same, normalised
-	// Repeats counts the hypothesis's five-word runs that already occurred in it:
+	Exact bool // normalised, the same word for word
+	// Repeats counts the five-word runs of the hypothesis that already occurred in it:
 	// few in speech, many in a decoder's loop.
 	Repeats int
 }
@@ -21,11 +21,10 @@ type Score struct {
 // section 5.3, 5-gram duplicates.
 const repeatLength = 5
 
-// A Scorer compares hypotheses with references. It reuses its memory and must
-// not be used by two goroutines at once. The zero value compares texts as they
-// are.
+// A Scorer compares hypotheses with references. It reuses its memory and must not be used
+// by two goroutines at once. The zero value compares texts without normalising them.
 type Scorer struct {
-	// Normalize is applied to both texts. Nil means leave them as they are.
+	// Normalize is applied to both texts. Nil means they stay as they are.
 	Normalize func(string) string
 
 	words    Vocabulary
@@ -33,8 +32,8 @@ type Scorer struct {
 	ref, hyp []int32
 }
 
-// maxVocabulary is how many distinct words a Scorer keeps before it starts anew.
-// Numbers only have to agree within one utterance.
+// maxVocabulary is how many distinct words a Scorer keeps before it discards them.
+// Numbers need to agree only within one utterance.
 const maxVocabulary = 1 << 16
 
 // Score compares one utterance. The error is the cause that ended ctx.
@@ -96,11 +95,11 @@ type Corpus struct {
 	Bins    Bins   `json:"bins"`    // for the interval
 }
 
-// Bins say how many utterances have so many errors and reference words. There are far
-// fewer different ones than utterances, and a resampling needs no more.
+// Bins count the utterances with the same numbers of errors and reference words. There
+// are far fewer different ones than utterances, and resampling needs no more.
 type Bins map[Tally]int
 
-// A Tally is an utterance as its resampling sees it.
+// A Tally is what resampling needs of an utterance.
 type Tally struct{ Errors, Ref int32 }
 
 // Add adds one utterance.
@@ -159,8 +158,8 @@ func (c *Corpus) Len() int {
 	return n
 }
 
-// Interval returns the confidence interval of c.Words.Rate over other choices of
-// as many utterances.
+// Interval returns the confidence interval of c.Words.Rate under resampling of the
+// utterances.
 func (c *Corpus) Interval(b Bootstrap) Interval {
 	return b.rate(c.Bins)
 }

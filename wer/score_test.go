@@ -161,7 +161,7 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-// TestScorerForgets fills the vocabulary past its bound; scores must not notice.
+// TestScorerForgets fills the vocabulary past its bound, which must not change scores.
 func TestScorerForgets(t *testing.T) {
 	var s Scorer
 	s.words.words = make([]string, maxVocabulary+1)

@@ -1,5 +1,5 @@
-// Package quant is the codec of weights in few bits: groups of 32 weights along a
-// row share a scale, and each weight is a small integer times that scale.
+// Package quant is the codec of few-bit weights: groups of 32 weights along a row share a
+// scale, and each weight is a small integer times that scale.
 //
 //	32 weights → [Format.Fit] → [Grid] → codes → [Matrix] → float32, or integers and scales
 //
@@ -16,8 +16,8 @@
 //	mxfp6    6 bits  E2M3 in eighths           scale: E8M0, a power of two
 //	mxfp4    4 bits  E2M1 in halves            scale: E8M0
 //
-// Scales have so few bits that each weight is a binary16 too: a network can hold
-// the expanded weights in half precision and loses nothing.
+// Scales have so few bits that each weight is a binary16 too: a network can hold the
+// expanded weights in half precision without loss.
 //
 // # Layout
 //

@@ -6,8 +6,8 @@ import (
 	"verity/internal/tensor"
 )
 
-// A Grid is the scale of a group, and its zero: the values that its weights can
-// have.
+// A Grid is the scale of a group, and its zero. They determine the values that its
+// weights can have.
 type Grid struct {
 	format Format
 	bits   uint16 // the scale as stored
@@ -15,7 +15,7 @@ type Grid struct {
 	scale  float32 // with the unit of the format
 }
 
-// Largest is the magnitude that a weight may have: the largest binary16.
+// Largest is the largest magnitude of a weight: the largest binary16.
 const Largest = 65504
 
 // grid returns the grid of a scale, rounded to what the format stores.
@@ -29,7 +29,7 @@ func (f Format) power(e int) Grid {
 	return Grid{f, uint16(e), 0, exp2(e-127) * forms[f].unit}
 }
 
-// significant rounds x to so many significant bits, ties to even.
+// significant rounds x to that many significant bits, ties to even.
 func significant(x float32, digits int) float32 {
 	u := math.Float32bits(x)
 	drop := uint(24 - digits)
@@ -37,10 +37,10 @@ func significant(x float32, digits int) float32 {
 	return math.Float32frombits(u &^ (1<<drop - 1))
 }
 
-// Scale returns what an integer of the table is multiplied by.
+// Scale returns the factor of an integer of the table.
 func (g Grid) Scale() float32 { return g.scale }
 
-// Zero returns what is subtracted from an integer of the table before.
+// Zero returns the number subtracted from an integer of the table before it is scaled.
 func (g Grid) Zero() uint8 { return g.zero }
 
 // Value returns the weight of a code.
@@ -48,8 +48,8 @@ func (g Grid) Value(code uint8) float32 {
 	return g.scale * float32(int(forms[g.format].table[code])-int(g.zero))
 }
 
-// Code returns the code whose value is nearest to x; outside the range, the last.
-// Halves go to the even integer, or mantissa.
+// Code returns the code whose value is nearest to x; beyond the range, the first or last.
+// Ties go to the even integer, or mantissa.
 func (g Grid) Code(x float32) uint8 {
 	if g.scale == 0 {
 		return g.nothing()
@@ -94,16 +94,17 @@ func element(u float32, m int) uint8 {
 		shift++
 	}
 	v := int(math.RoundToEven(float64(min(u, 1e6) / float32(int(1)<<shift))))
-	if v == 2<<m && shift < 2 { // up into the next binade
+	if v == 2<<m && shift < 2 { // up to the next binade
 		v, shift = v/2, shift+1
 	}
 	v = min(v, 2<<m-1)
 	return uint8(sign | v + shift<<m)
 }
 
-// Fit returns the grid for a group: for MX the one of the specification, for
-// integers that with the smallest squared error of all tried, each weight's counted
-// by its importance unless that is nil. Weights must be finite and not above Largest.
+// Fit returns the grid for a group: for MX that of the specification, for integers that
+// with the smallest squared error of several candidates, where the error of each weight
+// is multiplied by its importance unless that is nil. Weights must be finite and at most
+// Largest in magnitude.
 func (f Format) Fit(w, importance []float32) Grid {
 	var lo, hi float32
 	for _, x := range w {
@@ -127,7 +128,7 @@ func (f Format) Fit(w, importance []float32) Grid {
 		for i := range 4 {
 			try(f.grid(most/127*(0.94+0.06*float32(i)), 0))
 		}
-	case Int4: // a negative scale turns the range -8 … 7 around
+	case Int4: // a negative scale reverses the range -8 … 7
 		for _, reach := range []float32{6.4, 6.8, 7.1, 7.35, 7.6, 7.9, 8.2, 8.6, 9.1, 9.7} {
 			try(f.grid(most/reach, 0))
 			try(f.grid(-most/reach, 0))
@@ -135,7 +136,7 @@ func (f Format) Fit(w, importance []float32) Grid {
 	case Int4Zero:
 		for _, reach := range []float32{14.6, 15, 15.5, 16, 16.6, 17.3, 18.1, 19, 20} {
 			s := (hi - lo) / reach
-			zero := (15*s - hi - lo) / 2 / s // what is cut off is shared by both ends
+			zero := (15*s - hi - lo) / 2 / s // clipping is shared by both ends
 			for _, move := range []float32{-0.6, 0, 0.6} {
 				try(f.grid(s, uint8(clamp(zero+move, 0, 15))))
 			}
@@ -144,8 +145,8 @@ func (f Format) Fit(w, importance []float32) Grid {
 	return best
 }
 
-// exponent returns the shared exponent of the MX specification, section 6.3: that
-// of the largest weight, less the largest of an element, which is 2 in both formats.
+// exponent returns the shared exponent of the MX specification, section 6.3: that of the
+// largest weight minus that of the largest element, which is 2 in both formats.
 func exponent(most float32, least int) int {
 	_, e := math.Frexp(float64(most)) // most = m·2ᵉ, m in [½, 1)
 	if most == 0 {

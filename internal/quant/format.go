@@ -11,7 +11,7 @@ const Group = 32
 // A Format says how weights are coded. The zero Format is none.
 type Format uint8
 
-// The formats, as package documentation describes them.
+// The formats, as in the package documentation.
 const (
 	Int8 Format = iota + 1
 	Int4
@@ -20,12 +20,12 @@ const (
 	MXFP4
 )
 
-// A form is what a format consists of.
+// A form is the definition of a format.
 type form struct {
 	name     string
 	bits     int
 	mantissa int     // of an MX element; 0 for integers
-	unit     float32 // what one step of the table is worth
+	unit     float32 // value of one step of the table
 	digits   int     // significant bits of a scale; 1 is E8M0
 	least    int     // lowest E8M0 whose smallest step is a binary16
 	table    []int8
@@ -93,11 +93,11 @@ func (f Format) valid() bool { return f >= Int8 && f <= MXFP4 }
 // Bits returns the width of a code.
 func (f Format) Bits() int { return forms[f].bits }
 
-// Table returns the integer of each code, to be read only. With [Int4Zero] the
+// Table returns the integer of each code. It must not be changed. With [Int4Zero] the
 // zero of the group is subtracted from it.
 func (f Format) Table() []int8 { return forms[f].table }
 
-// Unit returns what a step of the table is worth.
+// Unit returns the value of one step of the table.
 func (f Format) Unit() float32 { return forms[f].unit }
 
 // ScaleBytes returns the width of a scale: 2 for binary16, 1 for E8M0.

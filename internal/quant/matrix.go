@@ -8,12 +8,12 @@ import (
 	"verity/internal/tensor"
 )
 
-// A Matrix is rows of weights in groups. Its bytes may be views of a mapped file;
-// then it must not be written to.
+// A Matrix is rows of weights in groups. Its bytes may be views of a mapped file, which
+// must not be written to.
 type Matrix struct {
 	Format     Format
 	Rows, Cols int
-	Codes      []byte // [Rows] of what Format.Sizes says, and so on
+	Codes      []byte // [Rows] of the length that Format.Sizes returns; likewise the others
 	Scales     []byte
 	Zeros      []byte // of Int4Zero only: two in a byte, the first in the low half
 }
@@ -24,8 +24,8 @@ func New(f Format, rows, cols int) *Matrix {
 	return &Matrix{f, rows, cols, make([]byte, rows*codes), make([]byte, rows*scales), make([]byte, rows*zeros)}
 }
 
-// Check says what is wrong with a matrix that comes from outside: lengths that do
-// not fit its shape, or a scale with which a weight would not be a binary16.
+// Check returns an error if a matrix from outside has lengths that do not fit its shape,
+// or a scale with which a weight would not be a binary16.
 func (m *Matrix) Check() error {
 	if !m.Format.valid() || m.Rows < 0 || m.Cols < 1 {
 		return fmt.Errorf("quant: %v of [%d %d]", m.Format, m.Rows, m.Cols)
@@ -64,7 +64,7 @@ func (m *Matrix) checkScales() error {
 	return nil
 }
 
-// Put writes a group: its grid, and its codes from the left.
+// Put writes a group: its grid, and its codes in order.
 func (m *Matrix) Put(row, group int, g Grid, codes []uint8) {
 	nc, ns, nz := m.Format.Sizes(m.Cols)
 	if m.Format.ScaleBytes() == 1 {
@@ -107,8 +107,8 @@ func (m *Matrix) Grid(row, group int) Grid {
 	return g
 }
 
-// Integers writes a row as integers, padded to whole groups with zeros, and what
-// they are to be multiplied by, one number for each group: what kernels compute with.
+// Integers writes a row as integers, padded to whole groups with zeros, and the scale of
+// each group: the input of kernels.
 func (m *Matrix) Integers(row int, dst []int8, scales []float32) {
 	for group := range groups(m.Cols) {
 		scales[group] = m.unpack(row, group, dst[group*Group:])
@@ -132,7 +132,7 @@ func (m *Matrix) unpack(row, group int, dst []int8) float32 {
 	codes, _, _ := m.Format.Sizes(m.Cols)
 	bits, table := m.Format.Bits(), forms[m.Format].table
 	from := m.Codes[row*codes+group*Group/8*bits:][:Group/8*bits]
-	if bits == 4 { // what most models are held in, and what loading one takes longest for
+	if bits == 4 { // the most common width, and the slowest part of loading a model
 		for i, b := range from {
 			dst[2*i], dst[2*i+1] = table[b&15]-int8(g.zero), table[b>>4]-int8(g.zero)
 		}
@@ -150,8 +150,8 @@ func (m *Matrix) unpack(row, group int, dst []int8) float32 {
 	return g.scale
 }
 
-// Nearest codes a row, each group on the grid that Fit finds. Weights must be as
-// Fit wants them.
+// Nearest codes a row, each group on the grid that Fit finds. Weights must be as Fit
+// requires.
 func (m *Matrix) Nearest(row int, w []float32) {
 	var codes [Group]uint8
 	for group := range groups(m.Cols) {
@@ -179,7 +179,7 @@ func (m *Matrix) Halves(row int, dst []byte) {
 // half returns the bits of a float32 that is a binary16.
 func half(x float32) uint16 {
 	u := math.Float32bits(x)
-	if e := u >> 23 & 0xff; e > 127-15 { // normal there too
+	if e := u >> 23 & 0xff; e > 127-15 { // normal in binary16 too
 		return uint16(u>>16&0x8000 | (e-(127-15))<<10 | u>>13&0x3ff)
 	}
 	return tensor.F16Bits(x)

@@ -55,7 +55,8 @@ func named(t *testing.T, name string) Format {
 	return f
 }
 
-// TestElements holds the tables, and rounding to nearest with ties to even, against ml_dtypes.
+// TestElements compares the tables, and rounding to nearest with ties to even, with
+// ml_dtypes.
 func TestElements(t *testing.T) {
 	for name, want := range read(t).Elements {
 		f := named(t, name)
@@ -76,7 +77,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestBlocks holds whole blocks, shared exponents among them, against microxcaling.
+// TestBlocks compares whole blocks, shared exponents among them, with microxcaling.
 func TestBlocks(t *testing.T) {
 	for name, want := range read(t).Blocks {
 		f := named(t, name)
@@ -94,7 +95,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestGroups holds integers with a scale and a zero against torch.
+// TestGroups compares integers with a scale and a zero with torch.
 func TestGroups(t *testing.T) {
 	for name, all := range read(t).Groups {
 		f := named(t, name)
@@ -127,7 +128,8 @@ func random(n int, seed uint64) []float32 {
 	return w
 }
 
-// TestMatrix: what is put in comes out, by both ways, is a binary16, and is near.
+// TestMatrix checks that both ways of reading a matrix return what was put in, that
+// values are binary16, and that errors are small.
 func TestMatrix(t *testing.T) {
 	const rows, cols = 9, 103
 	w := random(rows*cols, 1)
@@ -169,7 +171,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestLayout pins the bytes: others read these files too.
+// TestLayout pins the bytes, since other programs read these files too.
 func TestLayout(t *testing.T) {
 	for _, tt := range []struct {
 		f    Format
@@ -193,7 +195,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestCheck: what comes from outside is measured.
+// TestCheck checks that matrices from outside are checked.
 func TestCheck(t *testing.T) {
 	for _, f := range Formats() {
 		for name, spoil := range map[string]func(m *Matrix){
@@ -226,7 +228,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestZero: groups of zeros stay zeros.
+// TestZero checks that groups of zeros stay zeros.
 func TestZero(t *testing.T) {
 	for _, f := range Formats() {
 		m := nearest(f, 1, Group, make([]float32, Group))

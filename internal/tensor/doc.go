@@ -4,14 +4,13 @@
 //
 // # Conventions
 //
-// Elements are row-major and little-endian, as the safetensors format has them.
-// The bytes may be a read-only memory map at any alignment, so they are read
-// with encoding/binary and never cast. A Tensor is immutable: nobody writes to
-// Data once it is made.
+// Elements are row-major and little-endian, as in safetensors. The bytes may be a
+// read-only memory map at any alignment, so they are read with encoding/binary and never
+// cast. A Tensor is immutable: Data is never written once it is made.
 //
 // # Arithmetic
 //
-// There is none here but exact conversion. Half precision widens to float32
-// without rounding; narrowing rounds to nearest, ties to even, as IEEE 754
-// says and as torch does. NaN stays NaN; its payload is not kept.
+// Only exact conversions, and rounding to half precision. Half precision widens to
+// float32 without rounding; narrowing rounds to nearest, ties to even, as in IEEE 754 and
+// torch. NaN stays NaN; its payload is not kept.
 package tensor

@@ -46,7 +46,7 @@ func FitsF16(t Tensor) bool {
 	switch t.DType {
 	case F16, I8: // |int8| is below 2¹¹
 		return true
-	case F32: // as they lie: large checkpoints are gone through
+	case F32: // compared as stored: large checkpoints are read through
 		for data := t.Data; len(data) >= 4; data = data[4:] {
 			if u := binary.LittleEndian.Uint32(data); u&0x1fff != 0 || u>>23&0xff-113 > 142-113 {
 				if !fitsF16(math.Float32frombits(u)) {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// same compares bits, with all NaNs equal: payloads are not promised.
+// same compares bits, with all NaNs equal: payloads may differ.
 func same(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
 }

@@ -5,8 +5,8 @@ package weights
 // Ahead does nothing on this system, which reads ahead by itself.
 func (f *File) Ahead(data []byte) {}
 
-// Drop does nothing on this system, which takes mapped pages back by itself when
-// memory is short.
+// Drop does nothing on this system, which reclaims mapped pages by itself when memory is
+// short.
 func (f *File) Drop(data []byte) {}
 
 // DropAll does nothing on this system.

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// A Cursor reads a binary file from front to back, little-endian. After the first
-// read past the end it returns zeros, and Err says where that was.
+// A Cursor reads a binary file from front to back, little-endian. After the first read
+// past the end it returns zeros, and Err has the position of that read.
 type Cursor struct {
 	b   []byte
 	at  int
@@ -18,7 +18,7 @@ type Cursor struct {
 // NewCursor returns a cursor at the front of b.
 func NewCursor(b []byte) *Cursor { return &Cursor{b: b} }
 
-// ErrEnd is the cause when a file ends where more must follow.
+// ErrEnd is the cause if a file ends too early.
 var ErrEnd = errors.New("the file ends here: cut off?")
 
 // Err returns the first error.

@@ -12,17 +12,16 @@ import (
 	"verity/internal/tensor"
 )
 
-// An Entry says where a tensor lies in a file and how its values are made.
+// An Entry is the place of a tensor in a file and the decoding of its values.
 type Entry struct {
 	Name  string
 	Shape []int  // row-major
 	Type  string // as the format calls it: "F16", "q5_0", …
 
-	// DType is the type of the values as they are read; 0 if the network can have
-	// no such tensor.
+	// DType is the type of the decoded values; 0 if the network cannot use the tensor.
 	DType tensor.DType
 
-	// Data is the tensor's bytes, in the file.
+	// Data is the tensor's bytes in the file.
 	Data []byte
 
 	// Decode writes one row of values, of type DType, for a tensor whose bytes are
@@ -38,7 +37,7 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%v %v", e.Shape, e.DType)
 }
 
-// Quantised reports whether the values are computed from fewer bits.
+// Quantised reports whether the values are decoded from fewer bits.
 func (e Entry) Quantised() bool { return e.Decode != nil }
 
 // Len returns the number of values.
@@ -89,8 +88,8 @@ func (e Entry) Rows(lo, hi int) tensor.Tensor {
 	return t
 }
 
-// inParallel cuts n rows of so many bytes in all into parts, one for each processor
-// if they are worth it. It panics with what a part panics with: see [Guard].
+// inParallel splits n rows of that many bytes in all into parts, one for each processor
+// if they are large enough. It repeats the panic of a part: see [Guard].
 func inParallel(n, bytes int, do func(from, to int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if bytes < 1<<18 || workers < 2 {
@@ -117,7 +116,8 @@ func inParallel(n, bytes int, do func(from, to int)) {
 // A FloatRow decodes one row to float32.
 type FloatRow func(dst []float32, row int)
 
-// Floats makes a Decode for values of type f32 of one that gives rows of so many.
+// Floats returns a Decode for values of type f32 that uses decode, with rows of cols
+// values.
 func Floats(cols int, decode FloatRow) func(dst []byte, row int) {
 	return func(dst []byte, row int) {
 		x := make([]float32, cols)
@@ -146,8 +146,7 @@ func (e Entry) Part(name string, lo, hi int) Entry {
 	return part
 }
 
-// Reshaped returns the tensor with another shape of as many values and the same
-// rows.
+// Reshaped returns the tensor with another shape of the same number of values and rows.
 func (e Entry) Reshaped(shape ...int) Entry {
 	e.Shape = shape
 	return e

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFIFO: opening a FIFO would wait for a writer for ever, as 1202e18 did.
+// TestFIFO checks that a FIFO is refused. Opening one waits for a writer, as 1202e18 did
+// without end.
 func TestFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(path, 0o600); err != nil {

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// A Parser reads what a file says of its tensors. The entries share b, which does
-// not change.
+// A Parser returns the tensors of a file. The entries share b, which does not change.
 type Parser func(b []byte) ([]Entry, error)
 
 // A File is an open file of tensors. The tensors are views of the file and must
@@ -17,8 +16,8 @@ type File struct {
 	byName  map[string]int
 }
 
-// Open maps a file into memory and parses what it says of its tensors. Their
-// values are read from disk when they are first looked at.
+// Open maps a file into memory and parses its tensors. Their values are read from disk on
+// first use.
 func Open(path string, parse Parser) (*File, error) {
 	r, err := openRegion(path)
 	if err != nil {
@@ -59,7 +58,7 @@ func newFile(r *region, parse Parser) (*File, error) {
 // Name returns the name the file was opened by.
 func (f *File) Name() string { return f.region.path }
 
-// Mapped reports whether the file is mapped into memory, not held by it.
+// Mapped reports whether the file is mapped into memory.
 func (f *File) Mapped() bool { return f.region.mapped != nil }
 
 // Entries returns all tensors in the order the parser gave them.

@@ -13,8 +13,8 @@ import (
 	"verity/internal/sniff"
 )
 
-// ErrChanged is the cause when a file changed, or could not be read, while its
-// tensors were read.
+// ErrChanged is the cause if a file changed, or could not be read, while its tensors were
+// read.
 var ErrChanged = errors.New("changed or could not be read while it was loaded")
 
 // A region is the bytes of a file: mapped, or the caller's.
@@ -25,7 +25,7 @@ type region struct {
 	stat   fs.FileInfo // at opening
 }
 
-// openRegion maps a regular file. It looks before it opens: opening a FIFO would
+// openRegion maps a regular file. It checks the type before opening: opening a FIFO would
 // wait for a writer.
 func openRegion(path string) (*region, error) {
 	if err := Regular(path); err != nil {
@@ -35,7 +35,7 @@ func openRegion(path string) (*region, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // the map outlives it
+	defer f.Close() // the mapping stays valid
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -98,13 +98,13 @@ func (r *region) close() error {
 	if r.mapped == nil {
 		return nil
 	}
-	return r.mapped.Unmap() // forgets the map, so closing twice is harmless
+	return r.mapped.Unmap() // sets it to nil, so closing twice is harmless
 }
 
-// Guard runs do, which looks at the bytes of files, and returns its error. If a
-// page of one of them cannot be read, the error wraps ErrChanged and names it. Other
-// goroutines that do starts must call debug.SetPanicOnFault themselves and hand
-// their panics on, as those of parallel.Pool do.
+// Guard runs do, which reads the bytes of files, and returns its error. If a page of one
+// of them cannot be read, the error wraps ErrChanged and names it. Other goroutines that
+// do starts must call debug.SetPanicOnFault themselves and pass their panics on, as those
+// of parallel.Pool do.
 func Guard(files []*File, do func() error) error {
 	regions := make([]*region, len(files))
 	for i, f := range files {

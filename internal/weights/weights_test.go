@@ -14,8 +14,8 @@ import (
 	"verity/internal/tensor"
 )
 
-// parseFloats takes a whole file for one vector of float32, "a", and its first
-// quarter for another, "q", stored as int32 and halved when it is read.
+// parseFloats reads a whole file as one vector of float32, "a", and its first quarter as
+// another, "q", stored as int32 and halved when it is read.
 func parseFloats(b []byte) ([]Entry, error) {
 	if len(b)%16 != 0 {
 		return nil, errors.New("odd length")
@@ -58,7 +58,7 @@ func open(t *testing.T, path string) *File {
 	return f
 }
 
-// TestAdvice: a tensor that was dropped, or asked for ahead, reads as before.
+// TestAdvice checks that a tensor that was dropped, or requested ahead, reads as before.
 func TestAdvice(t *testing.T) {
 	f := open(t, write(t, 1<<14))
 	a, _ := f.Entry("a")
@@ -105,8 +105,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestFault cuts a mapped file short: reading it is an error, not the end of the
-// program. Fails on 1202e18 with a SIGBUS.
+// TestFault truncates a mapped file: reading it must be an error, not the end of the
+// program, as the SIGBUS at 1202e18.
 func TestFault(t *testing.T) {
 	path := write(t, 1<<18)
 	f := open(t, path)
@@ -129,7 +129,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestGuard hands on what is no fault of a file.
+// TestGuard checks that panics that are not faults of a file are passed on.
 func TestGuard(t *testing.T) {
 	f := open(t, write(t, 64))
 	if err := Guard([]*File{f}, func() error { return os.ErrClosed }); err != os.ErrClosed {

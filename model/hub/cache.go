@@ -23,7 +23,7 @@ func (c *Client) folder(repo string) string {
 	return filepath.Join(c.Cache, "models--"+strings.ReplaceAll(repo, "/", "--"))
 }
 
-// Find returns the directory of a model that is in the cache and whole: of the
+// Find returns the directory of a model whose files are all in the cache: of the
 // repository itself, or of the same weights for CTranslate2.
 func (c *Client) Find(name string) (dir string, ok bool) {
 	repo, ok := Repo(name)
@@ -40,8 +40,8 @@ func (c *Client) Find(name string) (dir string, ok bool) {
 	return "", false
 }
 
-// snapshots returns the directories of a repository: that of main first, then the
-// newest.
+// snapshots returns the directories of a repository: that of main first, then by age,
+// newest first.
 func (c *Client) snapshots(repo string) (dirs []string) {
 	at := filepath.Join(c.folder(repo), "snapshots")
 	if commit, err := os.ReadFile(filepath.Join(c.folder(repo), "refs", "main")); err == nil && len(commit) < 100 {
@@ -68,7 +68,7 @@ func (c *Client) snapshots(repo string) (dirs []string) {
 // whole reports whether a directory has all files of a checkpoint.
 func whole(dir string) bool {
 	has := func(name string) bool {
-		st, err := os.Stat(filepath.Join(dir, name)) // through links
+		st, err := os.Stat(filepath.Join(dir, name)) // follows links
 		return err == nil && st.Mode().IsRegular()
 	}
 	if !has("config.json") {
@@ -111,8 +111,8 @@ func shards(index string) ([]string, error) {
 // A Cached is a model in the cache.
 type Cached struct {
 	Repo  string
-	Dir   string // the snapshot; "" if it is not whole
-	Bytes int64  // of all its blobs, also what has come of those cut off
+	Dir   string // the snapshot; "" if it is not complete
+	Bytes int64  // of all its blobs, incomplete ones included
 }
 
 // List returns the Whisper models in the cache, by name.

@@ -27,17 +27,17 @@ type Client struct {
 	Cache    string // the directory that holds models--…
 	Endpoint string // "" means DefaultEndpoint
 	Token    string // "" means none
-	Offline  bool   // use the cache alone
+	Offline  bool   // use only the cache
 	Attempts int    // for each file, 0 means 5
 
-	// Progress, if it is not nil, is told how far a file is.
+	// Progress, if not nil, is called with the number of bytes downloaded of a file.
 	Progress func(file string, done, total int64)
 
 	HTTP *http.Client                                     // nil means one with timeouts for connecting
 	wait func(ctx context.Context, d time.Duration) error // nil means to sleep; for tests
 }
 
-// FromEnv returns a client as the environment has it, see package documentation.
+// FromEnv returns a client configured by the environment, see the package documentation.
 func FromEnv() *Client {
 	home := os.Getenv("HF_HOME")
 	if home == "" {
@@ -60,7 +60,7 @@ func FromEnv() *Client {
 	return c
 }
 
-// Resolve returns the directory of a model: from the cache, or else downloaded.
+// Resolve returns the directory of a model, which it downloads if it is not in the cache.
 func (c *Client) Resolve(ctx context.Context, name string) (string, error) {
 	if dir, ok := c.Find(name); ok {
 		return dir, nil
@@ -68,7 +68,7 @@ func (c *Client) Resolve(ctx context.Context, name string) (string, error) {
 	return c.Pull(ctx, name)
 }
 
-// Pull fetches what is missing of the newest version of a model.
+// Pull downloads the missing files of the newest version of a model.
 func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	repo, ok := Repo(name)
 	if !ok {
@@ -90,8 +90,8 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	return dir, replace(filepath.Join(c.folder(repo), "refs", "main"), []byte(commit))
 }
 
-// files asks which files a repository has, and returns those of a checkpoint, the
-// weights last.
+// files asks the hub for the files of a repository, and returns those of a checkpoint,
+// the weights last.
 func (c *Client) files(ctx context.Context, repo string) (commit string, files []string, err error) {
 	resp, err := c.get(ctx, http.MethodGet, c.address("api", "models", repo, "revision", "main"), 0, true)
 	if err != nil {
@@ -150,9 +150,9 @@ func (c *Client) address(parts ...string) string {
 	return strings.TrimSuffix(cmp.Or(c.Endpoint, DefaultEndpoint), "/") + "/" + strings.Join(parts, "/")
 }
 
-// get asks for an address from a byte on. It waits and asks again where the hub is
-// busy. follow says whether to follow redirects to other hosts; the token goes to the
-// hub's own host alone.
+// get requests an address from a byte on. It waits and repeats the request if the hub is
+// busy. follow says whether to follow redirects to other hosts. The token is sent only to
+// the hub's own host.
 func (c *Client) get(ctx context.Context, method, address string, from int64, follow bool) (*http.Response, error) {
 	host, err := url.Parse(address)
 	if err != nil {
@@ -213,7 +213,7 @@ var transport = &http.Transport{
 
 func (c *Client) attempts() int { return cmp.Or(c.Attempts, 5) }
 
-// status returns what a refusal means.
+// status returns an error that explains a refusal.
 func (c *Client) status(resp *http.Response) error {
 	switch s := resp.StatusCode; {
 	case s < 400:
@@ -231,7 +231,7 @@ func (c *Client) status(resp *http.Response) error {
 	return fmt.Errorf("the hub's answer has status %s", resp.Status)
 }
 
-// retryAfter says whether to ask again, and when.
+// retryAfter reports whether to repeat the request, and after how long.
 func retryAfter(resp *http.Response, attempt int) (time.Duration, bool) {
 	if s := resp.StatusCode; s != http.StatusTooManyRequests && s < 500 {
 		return 0, false

@@ -5,8 +5,7 @@
 //
 // # Cache
 //
-// The layout is that of huggingface_hub, so that each finds what another has
-// fetched:
+// The layout is that of huggingface_hub, so each program finds the files of the others:
 //
 //	models--openai--whisper-small/
 //	    blobs/<etag>                a file, by its hash
@@ -15,8 +14,8 @@
 //	    refs/main                   the commit
 //	.locks/models--…/<etag>.lock    held while a blob is fetched
 //
-// A blob gets its name only when it is whole: its length and hash have been compared
-// with what the hub said. What was cut off is continued the next time.
+// A blob gets its name only when it is complete: its length and hash are those that the
+// hub gave. An interrupted download is continued the next time.
 //
 // # Environment
 //

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// file makes a file of the repository whole in the cache.
+// file makes sure that a file of the repository is complete in the cache.
 func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	link := filepath.Join(c.folder(repo), "snapshots", commit, name)
 	if isFile(link) {
@@ -39,7 +39,7 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 		return err
 	}
 	defer unlock()
-	if isFile(link) { // made by another run meanwhile, which may be about to open it
+	if isFile(link) { // another run made it meanwhile, and may be about to open it
 		return nil
 	}
 	if st, err := os.Stat(blob); err != nil || size >= 0 && st.Size() != size {
@@ -50,13 +50,13 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	return place(blob, link)
 }
 
-// isFile says whether name leads to a file.
+// isFile reports whether name is, or links to, a file.
 func isFile(name string) bool {
 	st, err := os.Stat(name)
 	return err == nil && st.Mode().IsRegular()
 }
 
-// metadata returns the hash that names the blob and its size, -1 if it is not known.
+// metadata returns the hash that names the blob and its size, -1 if not known.
 func metadata(resp *http.Response) (etag string, size int64) {
 	etag = cmp.Or(resp.Header.Get("X-Linked-Etag"), resp.Header.Get("Etag"))
 	etag = strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
@@ -76,7 +76,7 @@ func metadata(resp *http.Response) (etag string, size int64) {
 	return etag, size
 }
 
-// blob downloads a blob. What came before an interruption is kept and continued.
+// blob downloads a blob. It continues an interrupted download.
 func (c *Client) blob(ctx context.Context, address, name, blob, etag string, size int64) error {
 	if err := os.MkdirAll(filepath.Dir(blob), 0o777); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (c *Client) blob(ctx context.Context, address, name, blob, etag string, siz
 	}
 	if err := verify(f, etag, size); err != nil {
 		f.Close()
-		os.Remove(part) // to continue it would not mend it
+		os.Remove(part) // continuing would not repair it
 		return err
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
@@ -112,7 +112,7 @@ func (c *Client) blob(ctx context.Context, address, name, blob, etag string, siz
 
 var errCut = errors.New("the connection was cut")
 
-// transfer appends to f what is missing of the file.
+// transfer appends the missing part of the file to f.
 func (c *Client) transfer(ctx context.Context, f *os.File, address, name string, size int64) error {
 	have, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *Client) transfer(ctx context.Context, f *os.File, address, name string,
 		return err
 	}
 	defer resp.Body.Close()
-	if have > 0 && resp.StatusCode != http.StatusPartialContent { // it sends all of it again
+	if have > 0 && resp.StatusCode != http.StatusPartialContent { // the hub sends the whole file again
 		if have, err = 0, f.Truncate(0); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (c *Client) transfer(ctx context.Context, f *os.File, address, name string,
 	}
 	body := io.Reader(resp.Body)
 	if size >= 0 {
-		body = io.LimitReader(body, size-have+1) // one more shows that it is too long
+		body = io.LimitReader(body, size-have+1) // one more byte shows that it is too long
 	}
 	w := &meter{w: f, done: have, tell: func(done int64) {
 		if c.Progress != nil {
@@ -158,7 +158,7 @@ func (c *Client) transfer(ctx context.Context, f *os.File, address, name string,
 	return nil
 }
 
-// A meter tells how much has been written.
+// A meter counts what has been written and reports it.
 type meter struct {
 	w      io.Writer
 	done   int64
@@ -174,8 +174,8 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// verify compares the length and the hash of a file with what the hub said: a
-// SHA-256 of large files, git's SHA-1 of small ones.
+// verify compares the length and the hash of a file with what the hub gave: SHA-256 of
+// large files, git's SHA-1 of small ones.
 func verify(f *os.File, etag string, size int64) error {
 	have, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -206,7 +206,7 @@ func verify(f *os.File, etag string, size int64) error {
 	return nil
 }
 
-// place links the snapshot's file to its blob, or copies it where there are no links.
+// place links the snapshot's file to its blob, or copies it if the system has no links.
 func place(blob, link string) error {
 	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
 		return err
@@ -215,7 +215,7 @@ func place(blob, link string) error {
 	if err != nil {
 		return err
 	}
-	os.Remove(link) // a link that leads nowhere
+	os.Remove(link) // a broken link
 	if symlink(to, link) == nil {
 		return nil
 	}
@@ -239,9 +239,9 @@ func place(blob, link string) error {
 	return os.Rename(tmp.Name(), link)
 }
 
-var symlink = os.Symlink // tests take it away, as some systems do
+var symlink = os.Symlink // a variable for tests of systems without links
 
-// replace writes a small file at once.
+// replace writes a small file atomically.
 func replace(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
@@ -258,7 +258,7 @@ func replace(name string, content []byte) error {
 	return os.Rename(tmp.Name(), name)
 }
 
-// lock takes the lock file of a blob and returns what lets it go.
+// lock takes the lock file of a blob and returns a function that releases it.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err

@@ -24,22 +24,22 @@ const (
 	repo   = "openai/whisper-tiny"
 )
 
-// A fakeHub is a hub on this machine: config.json comes from the hub itself, the
-// weights by a redirect from another host.
+// A fakeHub is a hub on this machine: config.json comes from the hub itself, the weights
+// by a redirect from another host.
 type fakeHub struct {
 	*httptest.Server
 	cdn     *httptest.Server
 	weights []byte
 	hash    string       // of the weights, as it says
 	size    int          // likewise
-	cuts    atomic.Int32 // so many transfers of the weights end in the middle
-	busy    atomic.Int32 // so many answers are 429
+	cuts    atomic.Int32 // that many transfers of the weights end in the middle
+	busy    atomic.Int32 // that many answers are 429
 	status  int          // of every answer, if it is not 0
 	gets    atomic.Int32 // of weights
 	leaked  atomic.Bool  // the token reached the other host
 	token   atomic.Value
 	stall   func()       // called amid a transfer of the weights, if it is not nil
-	from    atomic.Int64 // the byte from which the last transfer was wanted
+	from    atomic.Int64 // first byte of the last requested transfer
 }
 
 func newHub(t *testing.T) *fakeHub {
@@ -129,7 +129,8 @@ func checkWhole(t *testing.T, h *fakeHub, dir string) {
 	}
 }
 
-// TestPull: the layout that huggingface_hub has, and nothing is fetched twice.
+// TestPull checks that the layout is huggingface_hub's, and that nothing is downloaded
+// twice.
 func TestPull(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)
@@ -177,7 +178,8 @@ func TestPull(t *testing.T) {
 	}
 }
 
-// TestCut: transfers that end in the middle are continued, by this run and the next.
+// TestCut checks that transfers that end in the middle are continued, by this run and the
+// next.
 func TestCut(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)
@@ -254,7 +256,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestConcurrent: runs beside each other fetch the weights once.
+// TestConcurrent checks that concurrent runs download the weights once.
 func TestConcurrent(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)
@@ -275,8 +277,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestLeavesWhatIsThere: a run that waited for another does not touch the file that the
-// other has made meanwhile and may be about to open.
+// TestLeavesWhatIsThere checks that a run that waited for another does not touch the file
+// that the other has made and may be about to open.
 func TestLeavesWhatIsThere(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)
@@ -305,7 +307,7 @@ func TestLeavesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestNoLinks: a system without links has copies.
+// TestNoLinks checks that a system without links gets copies.
 func TestNoLinks(t *testing.T) {
 	symlink = func(string, string) error { return os.ErrPermission }
 	defer func() { symlink = os.Symlink }()
@@ -318,7 +320,7 @@ func TestNoLinks(t *testing.T) {
 	checkWhole(t, h, dir)
 }
 
-// TestFind: what other programs have fetched is found, and what is not whole is not.
+// TestFind checks that models of other programs are found, and incomplete ones are not.
 func TestFind(t *testing.T) {
 	c := &Client{Cache: t.TempDir()}
 	put := func(repo, file, content string) {

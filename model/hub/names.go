@@ -28,8 +28,8 @@ func init() {
 // Names returns the short names of published models.
 func Names() []string { return slices.Sorted(maps.Keys(repos)) }
 
-// Repo returns the owner/name that a name means. It is false for what can be no
-// model of the hub.
+// Repo returns the owner/name that a name stands for, and false if it cannot be a model
+// of the hub.
 func Repo(name string) (string, bool) {
 	if repo, ok := repos[name]; ok {
 		return repo, true

@@ -42,8 +42,8 @@ func child(t *testing.T, h *fakeHub, cache string) *exec.Cmd {
 	return c
 }
 
-// TestProcesses: processes that want the same model at the same time fetch it once, also
-// where the connection is cut; both have it whole.
+// TestProcesses checks that concurrent processes download a model once, also if the
+// connection is cut, and that both have it complete.
 func TestProcesses(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)
@@ -72,8 +72,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestKilled: a process that is killed while it downloads leaves nothing that looks
-// whole and no lock; the next goes on where it was.
+// TestKilled checks that a process killed during a download leaves no lock and nothing
+// that looks complete. The next process continues.
 func TestKilled(t *testing.T) {
 	h := newHub(t)
 	c, _ := h.client(t)

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// What happens to a text before and after its numbers are read.
+// Steps before and after the reading of numbers.
 
-// writeHalves turns "and a half" into "point five" behind a number word.
+// writeHalves turns "and a half" into "point five" after a number word.
 func writeHalves(s string) string {
 	parts := splitHalves(s)
 	var out []string
 	for i, part := range parts {
 		words := strings.FieldsFunc(part, isSpace)
 		if len(words) == 0 {
-			continue // and the half behind it is lost
+			continue // and the half after it is lost
 		}
 		out = append(out, part)
 		if i == len(parts)-1 {
@@ -51,8 +51,8 @@ func splitHalves(s string) []string {
 	}
 }
 
-// afterWords returns the end of words in s, if they stand at i with white space
-// before each.
+// afterWords returns the end of words in s, if they occur at i with white space before
+// each.
 func afterWords(s string, i int, words ...string) (end int, ok bool) {
 	for _, w := range words {
 		rest := strings.TrimLeftFunc(s[i:], isSpace)
@@ -64,8 +64,8 @@ func afterWords(s string, i int, words ...string) (end int, ok bool) {
 	return i, true
 }
 
-// separateUnits puts a space between ASCII letters and digits, but takes those
-// before a suffix such as "th" or "s" out.
+// separateUnits puts a space between ASCII letters and digits, but removes those before a
+// suffix such as "th" or "s".
 func separateUnits(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 8)

@@ -6,9 +6,9 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Basic is the normaliser for languages other than English: lower case, nothing
-// in brackets, spaces for marks, symbols and punctuation, single spaces. Since
-// Indic vowel signs are marks, it tears such words apart, as upstream does.
+// Basic is the normaliser for languages other than English: lower case, no text in
+// brackets, spaces for marks, symbols and punctuation, single spaces. Since Indic vowel
+// signs are marks, it splits such words, as upstream does.
 //
 // Source: openai/whisper@c0d2f62 whisper/normalizers/basic.py,
 // BasicTextNormalizer.

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// The character classes of Python's re and str, which are Unicode's; Go's regexp
-// has ASCII classes only.
+// The character classes of Python's re and str, which are Unicode's; Go's regexp has
+// ASCII classes only.
 
-// isWord is \w: letters, numbers of any kind and the underscore. Combining marks
-// are no word characters.
+// isWord is \w: letters, numbers of any kind and the underscore. Combining marks are not
+// word characters.
 func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || r == '_'
@@ -56,8 +56,8 @@ func boundary(s string, i int) bool {
 	return (i > 0 && isWord(before)) != (i < len(s) && isWord(after))
 }
 
-// lower is str.lower: the simple mappings and two more, I with dot above and the
-// sigma that ends a word.
+// lower is str.lower: the simple mappings and two more: I with dot above, and the sigma
+// that ends a word.
 func lower(s string) string {
 	if !strings.ContainsAny(s, "İΣ") {
 		return strings.ToLower(s)
@@ -80,8 +80,8 @@ func lower(s string) string {
 	return b.String()
 }
 
-// finalSigma is Unicode's condition Final_Sigma: a cased letter before, none
-// after, each time past characters that case ignores.
+// finalSigma is Unicode's condition Final_Sigma: a cased letter before and none after,
+// where case-ignorable characters are skipped.
 //
 // Source: The Unicode Standard 15.0, section 3.13, table 3-17.
 func finalSigma(before, after string) bool {

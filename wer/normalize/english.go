@@ -58,13 +58,12 @@ func dropFillers(s string) string {
 	return b.String() + s
 }
 
-// contractions are replaced one after the other, each in the result of the one
-// before.
+// contractions are replaced one after another, each in the result of the one before.
 var contractions = slices.Concat(
 	words("won't", "will not", "can't", "can not", "let's", "let us", "ain't", "aint", "y'all", "you all",
 		"wanna", "want to", "gotta", "got to", "gonna", "going to", "i'ma", "i am going to", "imma", "i am going to",
 		"woulda", "would have", "coulda", "could have", "shoulda", "should have", "ma'am", "madam"),
-	// Titles keep a space of their own behind them.
+	// Titles keep a space of their own after them.
 	words("mr", "mister ", "mrs", "missus ", "st", "saint ", "dr", "doctor ", "prof", "professor ", "capt", "captain ",
 		"gov", "governor ", "ald", "alderman ", "gen", "general ", "sen", "senator ", "rep", "representative ",
 		"pres", "president ", "rev", "reverend ", "hon", "honorable ", "asst", "assistant ", "assoc", "associate ",

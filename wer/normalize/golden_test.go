@@ -30,7 +30,7 @@ func open(t testing.TB, name string) *bufio.Scanner {
 	return lines
 }
 
-// A golden is an input and what upstream makes of it.
+// A golden is an input and upstream's result.
 type golden struct {
 	S    string
 	E, B string

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A kind says what part a word plays in a number.
+// A kind is the role of a word in a number.
 type kind uint8
 
 const (
@@ -15,12 +15,12 @@ const (
 	tens            // twenty to ninety
 	multiplier      // hundred and the powers of a thousand
 	plusMinus       // minus, plus: before a number
-	currency        // dollars: behind a number
-	percent         // percent, per cent: behind a number
+	currency        // dollars: after a number
+	percent         // percent, per cent: after a number
 	joint           // and, double, triple, point: between numbers
 )
 
-// A term is what the lexicon knows about a word.
+// A term is the lexicon's entry of a word.
 type term struct {
 	kind   kind
 	value  int64    // of zero, ones and tens

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// A number is none, a whole number, or text such as "1.5", "007" or "1.": digits
-// that are joined by writing them one behind the other. It is used once: making
-// another of it may reuse its bytes.
+// A number is none, a whole number, or text such as "1.5", "007" or "1.": digits joined
+// by concatenation. It is used once: making another of it may reuse its bytes.
 type number struct {
 	n      *big.Int // not to be changed
 	s      []byte
@@ -30,7 +29,7 @@ func (v number) String() string {
 	return v.n.String()
 }
 
-// then writes digits behind v. None and a whole zero leave no trace.
+// then appends digits to v. None and a whole zero leave no trace.
 func (v number) then(digits string) number {
 	if !v.isText && (v.n == nil || v.n.Sign() == 0) {
 		return text([]byte(digits))
@@ -38,7 +37,7 @@ func (v number) then(digits string) number {
 	return v.behind(digits)
 }
 
-// behind writes digits behind v.
+// behind appends digits to v.
 func (v number) behind(digits string) number {
 	if !v.isText {
 		v = text(v.n.Append(nil, 10))
@@ -56,8 +55,8 @@ func parse(digits string) number {
 	return text([]byte(digits))
 }
 
-// addOnes appends 1 to 19, spoken after prev: seventy-two is 72, seven two 72 by
-// writing one behind the other, seventy twelve 7012.
+// addOnes appends 1 to 19, spoken after prev: seventy-two is 72, seven two is 72 by
+// concatenation, seventy twelve is 7012.
 func (v number) addOnes(n int64, prev term) number {
 	switch {
 	case !v.some():
@@ -83,7 +82,7 @@ func (v number) addTens(n int64) number {
 	return v.fit(n, 100)
 }
 
-// fit adds n to a whole number that ends in enough zeros, else writes it behind.
+// fit adds n to a whole number that ends in enough zeros, else it appends n.
 func (v number) fit(n, zeros int64) number {
 	if new(big.Int).Rem(v.n, big.NewInt(zeros)).Sign() != 0 {
 		return v.behind(strconv.FormatInt(n, 10))
@@ -91,10 +90,10 @@ func (v number) fit(n, zeros int64) number {
 	return whole(new(big.Int).Add(v.n, big.NewInt(n)))
 }
 
-// times multiplies by a power of ten: the last three digits of a whole number, so
-// that "two thousand three hundred" is 2300, and all of a text if the product is
-// whole. No number counts as one. It reports false for a text that is no number
-// or has too many decimals.
+// times multiplies by a power of ten: the last three digits of a whole number, so that
+// "two thousand three hundred" is 2300, and all of a text if the product is whole. No
+// number counts as one. It reports false for a text that is not a number or has too many
+// decimals.
 func (v number) times(power *big.Int) (number, bool) {
 	if !v.some() {
 		return whole(power), true

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// writeNumbers rewrites numbers in words as digits, with currency signs before
-// and percent signs behind them, and joins the words with single spaces.
+// writeNumbers rewrites numbers in words as digits, with currency signs before and
+// percent signs after them, and joins the words with single spaces.
 //
 // Source: openai/whisper@c0d2f62 whisper/normalizers/english.py,
 // EnglishNumberNormalizer.
@@ -22,18 +22,18 @@ func writeNumbers(s string) string {
 	return writeOne(mergeCents(strings.Join(r.out, " ")))
 }
 
-// A reader walks over words and puts numbers together. Between words it holds at
-// most one unfinished number.
+// A reader reads words and assembles numbers. Between words it holds at most one
+// unfinished number.
 type reader struct {
 	words []string
 	at    int
 	out   []string
 
 	n    number
-	sign string // to be put before whatever is written next
+	sign string // written before the next word or number
 }
 
-// write ends the unfinished number and writes word in its place.
+// write writes word in place of the unfinished number.
 func (r *reader) write(word string) {
 	r.out = append(r.out, r.sign+word)
 	r.n, r.sign = number{}, ""
@@ -46,8 +46,8 @@ func (r *reader) flush() {
 	}
 }
 
-// prev and next return what the lexicon says about the neighbours of the current
-// word; the zero term stands for an unknown word or none.
+// prev and next return the lexicon's entries of the neighbours of the current word; the
+// zero term stands for an unknown word or none.
 func (r *reader) prev() term { return r.term(r.at - 1) }
 func (r *reader) next() term { return r.term(r.at + 1) }
 
@@ -60,7 +60,7 @@ func (r *reader) term(i int) term {
 
 func (r *reader) nextIsDigits() bool { return r.at+1 < len(r.words) && isDigits(r.words[r.at+1]) }
 
-// read takes the current word.
+// read processes the current word.
 func (r *reader) read(word string) {
 	sign, digits := cutSign(word)
 	if isDigits(digits) {
@@ -103,7 +103,7 @@ func (r *reader) read(word string) {
 	}
 }
 
-// readDigits takes a number in digits, with the currency sign it may begin with.
+// readDigits reads a number in digits, with the currency sign it may begin with.
 func (r *reader) readDigits(word, sign, digits string) {
 	if r.n.isText && bytes.HasSuffix(r.n.s, []byte{'.'}) {
 		r.n = r.n.then(word) // decimals, or the parts of an address
@@ -116,15 +116,15 @@ func (r *reader) readDigits(word, sign, digits string) {
 	r.n = parse(digits)
 }
 
-// finish writes the number with a suffix that ends it, as in "th"; the empty
-// suffix does not.
+// finish writes the number with a suffix that ends it, as in "th"; an empty suffix does
+// nothing.
 func (r *reader) finish(suffix string) {
 	if suffix != "" {
 		r.write(r.n.String() + suffix)
 	}
 }
 
-// multiply takes "hundred", "million" and so on.
+// multiply reads "hundred", "million" and so on.
 func (r *reader) multiply(t term) {
 	product, ok := r.n.times(t.power)
 	if !ok {
@@ -135,7 +135,7 @@ func (r *reader) multiply(t term) {
 	r.finish(t.suffix)
 }
 
-// readPercent takes "percent", and "per" that may be followed by "cent".
+// readPercent reads "percent", and "per" that may be followed by "cent".
 func (r *reader) readPercent(word string) {
 	switch {
 	case !r.n.some():
@@ -151,8 +151,8 @@ func (r *reader) readPercent(word string) {
 	}
 }
 
-// readJoint takes words that only mean something before another number: "and",
-// "double", "triple" and "point".
+// readJoint reads words that have a meaning only before another number: "and", "double",
+// "triple" and "point".
 func (r *reader) readJoint(word string) {
 	next := r.next()
 	switch {

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// The small steps both normalisers are made of. Upstream writes each as one
-// regular expression, given in the comments; a match found leftmost is replaced
-// and the search goes on behind it.
+// The small steps of both normalisers. Upstream writes each as one regular expression,
+// given in the comments. The leftmost match is replaced, and the search continues after
+// it.
 
 // dropBracketed removes <…> and […], in any pairing: [<\[][^>\]]*[>\]]
 func dropBracketed(s string) string {

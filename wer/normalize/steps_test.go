@@ -92,7 +92,7 @@ func TestBeyondUpstream(t *testing.T) {
 	}
 }
 
-// TestLongTexts holds every step to linear time: these take minutes if one is
+// TestLongTexts checks that every step takes linear time: these take minutes if one is
 // quadratic.
 func TestLongTexts(t *testing.T) {
 	for _, piece := range []string{"one ", "(", "[", "and a ", "1 ", "$0", "Σ", "'", " ", ".", "%", "uh ", "double one ", "point five "} {

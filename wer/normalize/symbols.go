@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// spelledOut holds letters that NFKD leaves whole but upstream takes apart. It
-// maps Þ to lower case, as upstream does.
+// spelledOut holds letters that NFKD keeps whole but upstream splits. It maps Þ to lower
+// case, as upstream does.
 var spelledOut = map[rune]string{
 	'œ': "oe", 'Œ': "OE", 'ø': "o", 'Ø': "O", 'æ': "ae", 'Æ': "AE", 'ß': "ss", 'ẞ': "SS",
 	'đ': "d", 'Đ': "D", 'ð': "d", 'Ð': "D", 'þ': "th", 'Þ': "th", 'ł': "l", 'Ł': "L",
