@@ -9,7 +9,7 @@ import (
 	"verity/tokenizer"
 )
 
-// A wordTime is a word with its place in a window, in seconds from its start.
+// A wordTime is a word with its times, in seconds from the start of the window.
 type wordTime struct {
 	word        string
 	tokens      []tokenizer.Token
@@ -18,7 +18,7 @@ type wordTime struct {
 }
 
 // alignmentHeads returns the heads whose attention follows the speech: those that the
-// checkpoint names, else all of the upper half of the layers, as upstream.
+// checkpoint names, or all heads of the upper half of the layers, as upstream.
 //
 // Source: openai/whisper@c0d2f62 whisper/model.py, Whisper.__init__.
 func (t *Transcriber) alignmentHeads() (heads []decoder.Head) {

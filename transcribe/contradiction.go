@@ -9,8 +9,8 @@ import (
 )
 
 // contradictions compares what the files of a checkpoint say about the same tokens. A
-// vocabulary that ends or begins text with another token than the model was trained with
-// makes nonsense of it, so that is an error; anything else is a warning.
+// start or end token that differs from the one the model was trained with makes the
+// text nonsense, so that is an error. Any other difference is a warning.
 func contradictions(name string, tok *tokenizer.Tokenizer, g model.Generation, vocab int) (warnings []string, err error) {
 	for _, t := range []struct {
 		field, token string
@@ -47,7 +47,7 @@ func contradictions(name string, tok *tokenizer.Tokenizer, g model.Generation, v
 	return warnings, nil
 }
 
-// otherLanguage names the first language that files have at different tokens.
+// otherLanguage returns the first language whose token differs between the files.
 func otherLanguage(tok *tokenizer.Tokenizer, g model.Generation) string {
 	var wrong []string
 	for _, l := range tok.Languages() {

@@ -41,8 +41,8 @@ func cut(t *tokenizer.Tokenizer, tokens []tokenizer.Token, size int) (pieces []p
 		p := tokens[begin:end]
 		first, last := t.Seconds(p[0]), t.Seconds(p[len(p)-1])
 		if math.IsNaN(first) {
-			// Text comes first, which the rules forbid while there are timestamps.
-			// Upstream takes the text token for a time far before the start.
+			// The first token is text, which the rules forbid with timestamps on.
+			// Upstream reads it as a time far before the start.
 			first = before
 		}
 		pieces = append(pieces, piece{p, first, last})

@@ -12,14 +12,14 @@
 //
 // # Conventions
 //
-// A place in the clip is a frame of 10 ms ("seek"), a time is in seconds from
-// the start of the clip. How long a window is, the checkpoint says: 30 s in
-// published models, 8 s in the demo's; nothing here assumes either.
+// A place in the clip is a frame of 10 ms ("seek"), a time is in seconds from the start
+// of the clip. The checkpoint states the length of a window: 30 s in published models,
+// 8 s in the digit model. Nothing here assumes either.
 //
-// No audio is passed over in silence. A window whose timestamps lead nowhere is
-// moved past as a whole, and counted (transcript.Stats.Stuck); one that holds no
-// speech is counted too. Fewer than 160 samples after the last full frame have
-// no frame of their own; package audio says who hears them.
+// No audio is skipped unnoticed. A window whose timestamps do not advance is kept as
+// one segment and counted (transcript.Stats.Stuck). A window without speech is counted
+// too. Fewer than 160 samples after the last full frame have no frame of their own;
+// package audio says which frames cover them.
 //
 // # Upstream
 //

@@ -9,11 +9,11 @@ import (
 	"verity/transcript"
 )
 
-// A result is a window decoded once, and what the gates judge it by.
+// A result is one decoding of a window, with the measures that the gates check.
 type result struct {
 	tokens      []tokenizer.Token // without end-of-text
-	accepted    []bool            // of each token: it is an accepted draft; empty if not known
-	marks       []transcript.Mark // likewise: the round that chose it
+	accepted    []bool            // whether each token is an accepted draft; empty if unknown
+	marks       []transcript.Mark // the round that chose each token; empty if unknown
 	temperature float64
 	logProb     float64 // mean of all tokens and end-of-text
 	compression float64
@@ -93,9 +93,9 @@ func (g gates) refuse(r result) bool {
 	return g.repetitive(r) || g.unlikely(r)
 }
 
-// silent reports whether the window is to be skipped: its no-speech probability is
-// high, and its text is not likely enough to overrule that. With the log-probability
-// gate off, no text is.
+// silent reports whether the window is to be skipped: its no-speech probability is high
+// and its mean log-probability is not high enough to overrule that. With the
+// log-probability gate off, text never overrules it.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "no voice activity check".
 func (g gates) silent(r result) bool {

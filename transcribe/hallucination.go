@@ -54,21 +54,22 @@ func nextWithWords(segments []transcript.Segment) *transcript.Segment {
 	return nil
 }
 
-// A place is a window as the rule against hallucinations sees it, in seconds.
+// A place holds the times of a window that the rule against hallucinations needs, in
+// seconds.
 type place struct {
 	seek                 int     // frame of the window
-	begin, end, soundEnd float64 // of the window; where its frames end
-	lastSpeech           float64 // before it
-	clip                 float64 // length of all
+	begin, end, soundEnd float64 // of the window, and the end of its frames
+	lastSpeech           float64 // end of the last word before the window
+	clip                 float64 // length of the clip
 }
 
-// marks are the words that say nothing about a segment, wherever they stand.
+// marks are the punctuation that isAnomaly does not count as words.
 const marks = defaultPrepend + defaultAppend
 
-// skipSilence looks for a hallucination with silence around it, which is skipped so that
-// what follows is decoded again without it. It returns how many of the segments to keep,
-// and the frame to go on at, negative if nothing was found. If all segments are dropped
-// since the window begins with silence, whole is true.
+// skipSilence looks for a hallucination surrounded by silence and skips it; the audio
+// behind it is decoded again. It returns how many of the segments to keep, and the
+// frame to continue at, which is negative if nothing was found. whole is true if all
+// segments are dropped because the window begins with silence.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "if first segment might be
 // a hallucination" on.

@@ -31,7 +31,7 @@ func (r *transcription) setLanguage(ctx context.Context) (err error) {
 
 // detect finds the language of the window at frame 0.
 func (r *transcription) detect(ctx context.Context) (tongue, error) {
-	// Upstream detects with silence behind the audio, whatever its decoding sees there.
+	// For detection, upstream pads with silence, however it pads for decoding.
 	mel, err := r.src.SilentWindow(ctx, 0)
 	if err != nil {
 		return tongue{}, err
@@ -53,7 +53,8 @@ func (r *transcription) detect(ctx context.Context) (tongue, error) {
 	return l, err
 }
 
-// hear sets the language of the window at hand where every window has its own.
+// hear detects the language of a window, if every window has its own
+// (Options.Multilingual).
 func (r *transcription) hear(ctx context.Context, w window) (err error) {
 	if !r.t.opt.Multilingual {
 		return nil
@@ -83,7 +84,7 @@ func (t *Transcriber) tongueOf(ctx context.Context, w window) (l tongue, err err
 	return tongue{known[best], float64(probs[best])}, nil
 }
 
-// spoken returns what a segment says of its language: nothing if all have the same.
+// spoken returns the language fields of a segment: empty if the clip has one language.
 func (r *transcription) spoken(l tongue) (code string, probability float64) {
 	if !r.t.opt.Multilingual {
 		return "", 0

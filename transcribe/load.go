@@ -26,8 +26,8 @@ type LoadOptions struct {
 	// caller's to close.
 	Pool *parallel.Pool
 
-	// Precision is what weights are held and computed in. The zero value is as
-	// exact as the file.
+	// Precision is the number format of the weights and of the arithmetic. The zero
+	// value is as exact as the file.
 	Precision precision.Precision
 
 	// Like is a model that was loaded from the same checkpoint. Its weights and its
@@ -38,17 +38,17 @@ type LoadOptions struct {
 	// decoding.
 	Assistant Assistant
 
-	// Policy makes what decides on draft lengths, one for each sequence that is
-	// decoded at the same time. Nil means those of an assistant.Auto.
+	// Policy makes a policy for draft lengths, one for each sequence that is decoded at
+	// the same time. Nil means those of an assistant.Auto.
 	Policy func() assistant.Policy
 
 	// Sampler says how drafts are verified at temperatures above 0. Empty means
 	// Gumbel.
 	Sampler Sampler
 
-	// MeasureOverlap sums up how far the distributions of model and assistant
-	// overlap (assistant.Overlap): at the temperature of the window, at 1 where that
-	// is 0. It takes a little time and changes nothing else.
+	// MeasureOverlap measures how far the distributions of model and assistant overlap
+	// (assistant.Overlap): at the temperature of the window, or at 1 if that is 0. It
+	// takes a little time and does not change the output.
 	MeasureOverlap bool
 
 	// Log gets a warning for each contradiction between the files of the checkpoint. Nil
@@ -77,13 +77,13 @@ type Assistant struct {
 	// family. It must stay open while the model is used.
 	Checkpoint *model.Checkpoint
 
-	// Precision is what the assistant is held and computed in. Automatic weights
-	// mean int8.
-	// Output does not depend on it.
+	// Precision is the number format of the assistant's weights and arithmetic.
+	// Automatic weights mean int8. Output does not depend on it.
 	Precision precision.Precision
 
-	// Shortlist is how many text tokens a model may draft, those of lowest id. 0 means
-	// those that its own shortlist lists, or all. Output does not depend on it.
+	// Shortlist is how many text tokens the assistant may draft, those of lowest id. 0
+	// means the shortlist in its checkpoint, or all tokens. Output does not depend on
+	// it.
 	Shortlist int
 }
 
@@ -93,8 +93,8 @@ type Method string
 // The methods.
 const (
 	None     Method = "none"     // plain decoding; the same as empty
-	NGram    Method = "ngram"    // what followed the last tokens when they came before
-	Bigram   Method = "bigram"   // what followed the last token most often
+	NGram    Method = "ngram"    // what followed an earlier occurrence of the last tokens
+	Bigram   Method = "bigram"   // the token that followed the last one most often
 	Self     Method = "self"     // the model itself, in the assistant's precision
 	Separate Method = "separate" // Assistant.Checkpoint
 )

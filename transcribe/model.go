@@ -60,19 +60,19 @@ func (m *Model) Pool() *parallel.Pool { return m.pool }
 // and none was being encoded.
 func (m *Model) DecodeTime() time.Duration { return m.batch.Busy() }
 
-// Close ends the model's own threads. Nothing may use the model after. A pool that
-// LoadOptions named stays open, and so does the checkpoint.
+// Close ends the model's own threads. The model must not be used afterwards. A pool
+// from LoadOptions stays open, and so does the checkpoint.
 func (m *Model) Close() {
 	if m.ownPool {
 		m.pool.Close()
 	}
 }
 
-// A network is a Model as a Transcriber uses it. The tests have others.
+// A network is the part of a Model that a Transcriber uses. Tests replace it.
 type network interface {
-	// encode prepares a window for decoding. mel has as many bins and frames as
-	// the checkpoint wants, and is the network's to keep.
-	// Step is told the share of that which is done.
+	// encode prepares a window for decoding. mel has as many bins and frames as the
+	// checkpoint wants, and the network may keep it. step gets the share of the work
+	// that is done, from 0 to 1.
 	encode(ctx context.Context, mel *audio.Mel, step func(share float64)) (window, error)
 }
 
@@ -82,12 +82,12 @@ type window interface {
 	// Tokenizer.Languages.
 	languages(ctx context.Context) ([]float32, error)
 
-	// decode decodes the window once, without the assistant if plain. Step is told how
-	// many tokens there are, now and then.
+	// decode decodes the window once, without the assistant if plain. step gets the
+	// number of tokens so far, now and then.
 	decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int)) (decoding, error)
 
-	// words returns the times of the words of a text. It depends on nothing but the
-	// window and the text, so it is the same however that was found.
+	// words returns the times of the words of a text. They depend on the window and the
+	// text alone, not on how the text was decoded.
 	words(ctx context.Context, q wordQuery) ([]wordTime, error)
 
 	// timing returns how long encode took for the audio features and for the keys and

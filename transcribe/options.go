@@ -13,13 +13,13 @@ import (
 	"verity/vad"
 )
 
-// A Task is what to write.
+// A Task says whether to transcribe or to translate.
 type Task string
 
 // The tasks.
 const (
 	Transcribe Task = "transcribe" // the words spoken, in their own language
-	Translate  Task = "translate"  // the same in English
+	Translate  Task = "translate"  // write English text
 )
 
 // Options configures a Transcriber. The zero value detects the language,
@@ -33,7 +33,7 @@ type Options struct {
 	// Language, and needs a model that knows several.
 	Multilingual bool
 
-	// Task is what to write. Empty means Transcribe.
+	// Task says whether to transcribe or to translate. Empty means Transcribe.
 	Task Task
 
 	// WithoutTimestamps decodes text only. A window is then one segment.
@@ -82,8 +82,8 @@ type Options struct {
 	// is not part of the transcript.
 	Prefix string
 
-	// Hotwords is text that every window is shown before the text so far: names and
-	// terms that are likely to occur. The first window is not, if there is a Prefix.
+	// Hotwords is put before the previous text in the prompt of every window: names and
+	// terms that are likely to occur. A first window with a Prefix does not get it.
 	Hotwords string
 
 	// CarryInitialPrompt puts InitialPrompt before every window's prompt.
@@ -132,8 +132,8 @@ type Options struct {
 	// all of it.
 	Spans []Span
 
-	// VAD skips what holds no speech, by a small network of its own. Nil hears all.
-	// It cannot be combined with Spans.
+	// VAD skips audio without speech, which a small network of its own detects. Nil
+	// transcribes everything. It cannot be combined with Spans.
 	VAD *vad.Options
 
 	// Chunked decodes overlapping windows that do not know of each other, several at the
@@ -141,19 +141,19 @@ type Options struct {
 	// with the text before it.
 	Chunked *ChunkOptions
 
-	// AudioContext is how many positions of 20 ms the encoder hears of a window, and so
-	// how long a window is. 0 means the model's, 1500 of 30 s in published models. Fewer
-	// cost less for short clips and change the numbers: models were trained with whole
-	// windows. FitAudioContext means as many as a clip needs, and 128 more.
+	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means
+	// the model's: 1500, so 30 s, in published models. Fewer cost less for short clips
+	// but change the numbers, since models were trained with whole windows.
+	// FitAudioContext means as many as a clip needs, and 128 more.
 	AudioContext int
 
-	// Pad says what a window that reaches beyond the end of the audio holds
-	// there. A window cut short by the end of a span holds zeros in the mel
-	// with PadMel, and the mel of silence with PadAudio.
+	// Pad says what fills a window behind the end of the audio. A window cut short by
+	// the end of a span holds zeros in the mel with PadMel, and the mel of silence with
+	// PadAudio.
 	Pad audio.Pad
 
-	// MarkAccepted fills Accepted of every segment. Without it a transcript is the
-	// same, apart from Stats, whatever the assistant.
+	// MarkAccepted fills Accepted of every segment. Without it, the assistant shows in
+	// the Stats of a transcript alone.
 	MarkAccepted bool
 
 	// Log gets every decision at level debug, and warnings for the user. Nil discards

@@ -6,8 +6,8 @@ import (
 	"verity/assistant"
 )
 
-// policies holds those that no window uses now. What they learnt is kept for the
-// next window.
+// policies holds policies that no window uses at the moment, so that the next window
+// starts with their measurements.
 type policies struct {
 	make func() assistant.Policy // nil without an assistant
 	mu   sync.Mutex

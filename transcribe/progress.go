@@ -1,13 +1,13 @@
 package transcribe
 
-// A meter estimates how far a window is. Nothing but what is shown depends on it.
+// A meter estimates the progress within a window, for display only.
 type meter struct {
 	size float64 // seconds of audio in the window
 	seek float64 // seconds of audio before it
-	told float64 // seconds that Within was told of last
+	told float64 // last value given to Within
 }
 
-// progress tells that everything before the cursor is done.
+// progress reports everything before the cursor as done.
 func (r *transcription) progress() {
 	total := r.src.Seconds()
 	done := min(seconds(r.at.seek), total)
@@ -24,7 +24,7 @@ func (r *transcription) progress() {
 	}
 }
 
-// within tells that a share of the work on the window at the cursor is done.
+// within reports a share of the work on the window at the cursor as done.
 func (r *transcription) within(share float64) {
 	if r.watch.Within == nil {
 		return
@@ -37,11 +37,11 @@ func (r *transcription) within(share float64) {
 	}
 }
 
-// encoding is told the share of a window's encoding that is done.
+// encoding reports a share of a window's encoding as done.
 func (r *transcription) encoding(share float64) { r.within(share * r.encodingShare()) }
 
-// encodingShare is the part of the work on a window that encoding is: as measured so
-// far, half of it before the first window is done.
+// encodingShare is the share of encoding in the work on a window: as measured so far,
+// or one half before the first window is done.
 func (r *transcription) encodingShare() float64 {
 	s := r.stats.Seconds
 	encode := s.Encode + s.CrossKV
@@ -51,7 +51,7 @@ func (r *transcription) encodingShare() float64 {
 	return encode / (encode + s.Decode)
 }
 
-// decoding is told how many tokens of a window there are.
+// decoding reports how many tokens a window has so far.
 func (r *transcription) decoding(tokens int) {
 	const perSecond = 4 // of speech, before there is a mean
 	expected := max(20, perSecond*r.meter.size)

@@ -10,15 +10,15 @@ import (
 type history struct {
 	tokens  []tokenizer.Token // the initial prompt, then the segments' tokens
 	initial int               // length of the initial prompt
-	reset   int               // tokens before this one are not shown any more
+	reset   int               // later windows do not get the tokens before this one
 }
 
 func newHistory(initial []tokenizer.Token) history {
 	return history{tokens: slices.Clone(initial), initial: len(initial)}
 }
 
-// add appends the tokens of a window's segments. If forget, neither they nor what
-// was before them is shown to later windows.
+// add appends the tokens of a window's segments. If forget is set, later windows get
+// neither these tokens nor any before them.
 func (h *history) add(segments [][]tokenizer.Token, forget bool) {
 	for _, s := range segments {
 		h.tokens = append(h.tokens, s...)
@@ -31,9 +31,9 @@ func (h *history) add(segments [][]tokenizer.Token, forget bool) {
 // text returns all tokens but the initial prompt.
 func (h *history) text() []tokenizer.Token { return h.tokens[h.initial:] }
 
-// shown returns what the next window continues, at most room tokens of it the
-// window will see. With carry the initial prompt comes first whatever was reset,
-// then as many of the last tokens as there is room for.
+// shown returns the text that the next window continues, of which its prompt holds at
+// most room tokens. With carry the initial prompt comes first whatever was reset, then
+// as many of the last tokens as there is room for.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if carry_initial_prompt".
 func (h *history) shown(room int, carry bool) []tokenizer.Token {

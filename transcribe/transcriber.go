@@ -154,7 +154,7 @@ func (t *Transcriber) setHotwords() (err error) {
 	return nil
 }
 
-// warnSearch says that a search goes without the assistant.
+// warnSearch warns that a beam search does not use the assistant.
 func (t *Transcriber) warnSearch() {
 	if t.model.assistant == nil || t.opt.BeamSize < 2 {
 		return
@@ -244,18 +244,19 @@ func (t *Transcriber) matching() (list []tokenizer.Token, err error) {
 	return list, nil
 }
 
-// A Watch has callbacks for a clip that is being transcribed. Any field may be nil.
-// They are called in order, from the goroutine that transcribes.
+// A Watch holds callbacks for the transcription of one clip. Any field may be nil. They
+// are called in order, from the goroutine that transcribes.
 type Watch struct {
 	// Segment gets every segment as soon as nothing can change it.
 	Segment func(transcript.Segment)
 
-	// Progress gets the seconds of audio that are done, and how many there are.
+	// Progress gets the seconds of audio that are done, and the length of the clip.
 	Progress func(done, total float64)
 
-	// Within gets the same, and is called within windows too, where done is an estimate:
-	// after every layer of the encoder and every round of decoding. It never goes back
-	// but for a span that does. It must be quick: others wait for the threads meanwhile.
+	// Within gets the same, but is called within windows too, after every layer of the
+	// encoder and every round of decoding; done is then an estimate. It decreases only
+	// where a span begins before the end of the one before. It must be quick, since
+	// other windows wait for the threads.
 	Within func(done, total float64)
 }
 
@@ -292,7 +293,8 @@ func (t *Transcriber) MelOptions() audio.Options {
 	return audio.Options{Bins: t.model.Dims.MelBins, Window: t.windowFrames(), Pad: t.opt.Pad}
 }
 
-// windowFrames is the length of a window, of the longest where it is fitted to the clip.
+// windowFrames is the length of a window, or of the longest one if windows are fitted
+// to their clips.
 func (t *Transcriber) windowFrames() int {
 	if n := t.opt.AudioContext; n > 0 {
 		return framesPerStep * n
@@ -300,8 +302,8 @@ func (t *Transcriber) windowFrames() int {
 	return t.model.Dims.WindowFrames()
 }
 
-// fitMargin is how much silence a window that is fitted to its clip has behind that, in
-// audio positions: 2.56 s. Models were trained with silence up to 30 s.
+// fitMargin is the silence behind the clip in a window that is fitted to it, in audio
+// positions: 2.56 s. Models were trained with silence up to 30 s.
 const fitMargin = 128
 
 // fitFrames is the length of a window for a clip of so many frames.

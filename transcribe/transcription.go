@@ -18,8 +18,8 @@ import (
 // file, *audio.Live for sound that is still arriving.
 type source interface {
 	Frames() int
-	// Reach returns how many frames there are. If more are still to come, it waits
-	// for so many.
+	// Reach returns the number of frames. If the sound is still arriving, it first
+	// waits for so many.
 	Reach(ctx context.Context, frames int) (int, error)
 	Seconds() float64
 	Hash() uint64
@@ -28,7 +28,7 @@ type source interface {
 	SilentWindow(ctx context.Context, frame int) (*audio.Mel, error)
 }
 
-// A transcription is the state of one clip on its way to a transcript.
+// A transcription is the state of the work on one clip.
 type transcription struct {
 	t        *Transcriber
 	log      *slog.Logger
@@ -180,7 +180,8 @@ func (r *transcription) melAt(ctx context.Context, frame int) (*audio.Mel, error
 	return mel.First(r.frames), nil
 }
 
-// dropFirst closes the window that was encoded for its language alone.
+// dropFirst closes the window that was encoded for language detection, if decoding did
+// not use it.
 func (r *transcription) dropFirst() {
 	if r.first != nil {
 		r.first.close()
@@ -199,7 +200,7 @@ func (r *transcription) encode(ctx context.Context, mel *audio.Mel) (window, err
 	return w, nil
 }
 
-// silence returns what the mel of a window holds behind the end of a span.
+// silence returns the value of mel cells behind the end of a span.
 func (r *transcription) silence() float32 {
 	if r.t.opt.Pad == audio.PadMel {
 		return 0
@@ -217,8 +218,8 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 	}
 }
 
-// maxFailures is how many windows of a clip the assistant may fail in before it is
-// left out of all others. The next clip tries it again.
+// After maxFailures windows in which drafting failed, the rest of the clip is decoded
+// without the assistant. The next clip tries it again.
 const maxFailures = 3
 
 // decode decodes the window at the cursor and counts the work.
@@ -262,8 +263,8 @@ func (t *Transcriber) ladder(
 	return res, tried, nil
 }
 
-// count adds the attempts at a window to the statistics and to the proof. Marks are of
-// the last attempt; their rounds become those of the transcript.
+// count adds the attempts at a window to the statistics and to the proof. marks are
+// those of the last attempt; their rounds are renumbered for the transcript.
 func (r *transcription) count(seek int, tried []attempt, marks []transcript.Mark) {
 	for i, a := range tried {
 		rounds := r.stats.Drafts.Rounds
@@ -386,7 +387,7 @@ func (r *transcription) clear(segments []transcript.Segment) {
 // shown. Source: openai/whisper@c0d2f62 whisper/transcribe.py.
 const maxPromptTemperature = 0.5
 
-// keep adds segments to the transcript and to what later windows see.
+// keep adds segments to the transcript and to the text that later windows continue.
 func (r *transcription) keep(segments []transcript.Segment, res result) {
 	tokens := make([][]tokenizer.Token, len(segments))
 	for i, s := range segments {
@@ -399,7 +400,7 @@ func (r *transcription) keep(segments []transcript.Segment, res result) {
 	r.history.add(tokens, r.t.opt.ForgetPrevious || res.temperature > maxPromptTemperature)
 }
 
-// transcript returns what there is so far.
+// transcript returns the transcript so far.
 func (r *transcription) transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Name: r.name, Text: spell(r.t.model.Tokenizer, r.history.text()),

@@ -68,8 +68,8 @@ func (m mapping) time(seconds float64, end bool) float64 {
 	return float64(m.packed.Original(sample, end)) / audio.SampleRate
 }
 
-// segment returns s with the times of the clip. One that reaches over silence that
-// was skipped holds it.
+// segment returns s with the times of the clip. A segment that spans skipped silence
+// includes it.
 func (m mapping) segment(s transcript.Segment) transcript.Segment {
 	s.Start, s.End = m.time(s.Start, false), m.time(s.End, true)
 	s.Words = slices.Clone(s.Words) // the packed segment keeps its own
@@ -89,7 +89,7 @@ func (m mapping) watch(w Watch, total float64) Watch {
 	return w
 }
 
-// progress returns tell for the times of the clip.
+// progress wraps tell, so that it gets times of the clip.
 func (m mapping) progress(tell func(done, total float64), total float64) func(done, total float64) {
 	if tell == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"verity/transcript"
 )
 
-// encode computes the features of mel and the cross-attention keys and values of
-// every decoder layer. It uses every thread, and lets the windows that are being decoded
-// run passes between layers.
+// encode computes the features of mel and the cross-attention keys and values of every
+// decoder layer. It uses every thread; between layers, windows that are being decoded
+// run their passes.
 func (m *Model) encode(ctx context.Context, mel *audio.Mel, step func(share float64)) (window, error) {
 	w := &encodedWindow{Model: m}
 	layers, done := m.Dims.AudioLayers+m.Dims.TextLayers, 0
@@ -65,7 +65,7 @@ func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
 	return w.decoder.DetectLanguage(ctx, w.cross, w.Tokenizer.SOT, w.Tokenizer.Languages())
 }
 
-// decode shares its steps with the windows that others decode at the same time.
+// decode shares its passes with all windows that are being decoded at the same time.
 func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int)) (decoding, error) {
 	w.batch.Join()
 	defer w.batch.Leave()
@@ -124,7 +124,7 @@ func (w *encodedWindow) search(ctx context.Context, o decoder.SessionOptions) (d
 }
 
 // words runs the text through the decoder once more. Like encoding, it takes turns with
-// the windows that others decode.
+// the decoding of other windows.
 func (w *encodedWindow) words(ctx context.Context, q wordQuery) ([]wordTime, error) {
 	tok, positions := w.Tokenizer, q.frames/framesPerStep
 	if len(q.text) == 0 || positions == 0 {
@@ -161,8 +161,8 @@ func traffic(t decoder.Traffic) transcript.Traffic {
 	return transcript.Traffic{Bytes: t.Bytes, Seconds: t.Busy.Seconds()}
 }
 
-// verifier returns what chooses, and what says how far the distributions of model
-// and assistant overlapped.
+// verifier returns the verifier of drafts, and a function that returns the overlap of
+// the distributions of model and assistant.
 func (w *encodedWindow) verifier(s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling) (assistant.Verifier, func() assistant.Overlap) {
 	switch {
 	case w.sampler == Rejection && sampling.Temperature > 0:

@@ -87,8 +87,8 @@ func (r *transcription) place(size int) place {
 	}
 }
 
-// joinPunctuation joins marks to the words beside them. A word that has gone elsewhere
-// is left empty. (Containment of the empty string is upstream's, too.)
+// joinPunctuation joins marks to the words beside them. A word that was joined to
+// another is left empty. (As upstream, the empty string counts as punctuation.)
 //
 // Source: openai/whisper@c0d2f62 whisper/timing.py, merge_punctuations.
 func joinPunctuation(words []wordTime, prepend, appended string) {
@@ -130,7 +130,7 @@ func typicalDuration(words []wordTime) float64 {
 	return min(0.7, (all[(n-1)/2]+all[n/2])/2)
 }
 
-// limitSentenceEnds shortens words at the ends of sentences that are longer than most.
+// limitSentenceEnds shortens words at the ends of sentences to most seconds.
 func limitSentenceEnds(words []wordTime, most float64) {
 	for i := 1; i < len(words); i++ {
 		if words[i].end-words[i].start <= most {
@@ -182,7 +182,7 @@ func hasDuration(words []wordTime) bool {
 	return slices.ContainsFunc(words, func(w wordTime) bool { return w.end != w.start })
 }
 
-// limitFirst shortens the first two words after a pause if they are longer than most.
+// limitFirst shortens the first two words after a pause if they are too long for speech.
 func limitFirst(words []transcript.Word, last, typical float64) {
 	most, first := 2*typical, &words[0]
 	long := first.End-first.Start > most || len(words) > 1 && words[1].End-first.Start > 2*most
@@ -231,7 +231,7 @@ func round2(x float64) float64 {
 	}
 	v, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 2, 64), 64)
 	if err != nil {
-		return x // cannot be: it was just formatted
+		return x // cannot happen: it was just formatted
 	}
 	return v
 }
