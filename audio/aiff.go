@@ -46,7 +46,7 @@ func newAIFF(r io.ReaderAt, size int64) (source, error) {
 				return nil, err
 			}
 		case id == "SSND" && data < 0:
-			var skip [8]byte // where the samples begin in the chunk, and a block size nobody uses
+			var skip [8]byte // offset of the samples in the chunk, and a block size that is always 0
 			if n, _ := r.ReadAt(skip[:], body); n < 8 {
 				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), "8 bytes", "%d", n)
 			}
@@ -77,7 +77,7 @@ func newAIFF(r io.ReaderAt, size int64) (source, error) {
 	return newPCM(r, l)
 }
 
-// mustRead returns n bytes at a place that is known to exist.
+// mustRead returns n bytes at an offset that is known to lie inside the file.
 func mustRead(r io.ReaderAt, at, n int64) []byte {
 	b, _ := readAt(r, at, n)
 	return b
@@ -109,7 +109,7 @@ func parseCOMM(b []byte, form string) (l pcmLayout, err error) {
 	return l, l.check(bits)
 }
 
-// extended returns an 80-bit float rounded to an integer; 0 for what no rate can be.
+// extended returns an 80-bit float rounded to an integer; 0 if it cannot be a rate.
 func extended(b []byte) int {
 	exponent := int(binary.BigEndian.Uint16(b)) - 16383
 	if exponent < 0 || exponent > 30 {

@@ -13,9 +13,9 @@ import (
 	"verity/precision"
 )
 
-// An analyzer turns samples into frames, some at a time: the transforms of a block of
-// frames are products with matrices. A frame does not depend on what else is in its
-// block. An analyzer must not be used concurrently.
+// An analyzer turns samples into frames, a block at a time: the transforms of a block
+// are products of matrices. A frame does not depend on what else is in its block. An
+// analyzer must not be used concurrently.
 //
 // # Transform
 //
@@ -35,11 +35,11 @@ import (
 //
 // # Error
 //
-// Everything is float32, u = 2^-24. A fold and a weight h·cos round once, a chain of m = n/4
-// terms m times, the sum of two chains once: re and im are off by at most
-// (m+3)·u·Σ|h·x|, and some √m·u·rms(h·x), as rounding errors are about independent:
-// what a float32 FFT has, upstream's too. See melTol in the tests for what that is in
-// a cell.
+// Everything is float32, u = 2^-24. A fold and a weight h·cos round once, a chain of m
+// = n/4 terms m times, the sum of two chains once: re and im are off by at most
+// (m+3)·u·Σ|h·x|, and some √m·u·rms(h·x), as rounding errors are about independent: as
+// in any float32 FFT, upstream's included. See melTol in the tests for the resulting
+// error of a cell.
 type analyzer struct {
 	bank *melBank
 	hann []float64
@@ -215,8 +215,8 @@ func matrix(w []float32, out, in int) *kernel.Matrix {
 	return m
 }
 
-// A melBank is a filterbank as matrices. Of each group of bins only the frequencies
-// that any of them sees take part.
+// A melBank is a filterbank as matrices. For each group of bins, it holds only the
+// frequencies for which a bin has weight.
 type melBank struct {
 	*filterbank
 	bins  int
@@ -275,10 +275,10 @@ func (b *melBank) apply(mel, power []float32, rows int) {
 	}
 }
 
-// below reports whether all mel powers of x are below limit, without a transform.
-// False means only that it cannot tell. By Parseval, the powers at the frequencies
-// strictly between 0 and 8 kHz sum to at most WindowSize/2·Σ(hann·x)², and the filters
-// are zero at the two ends.
+// below reports whether all mel powers of x are certain to be below limit, without a
+// transform. False means that they may not be. By Parseval, the powers at the
+// frequencies strictly between 0 and 8 kHz sum to at most WindowSize/2·Σ(hann·x)², and
+// the filters are zero at the two ends.
 func (a *analyzer) below(x *frameSamples, limit float64) bool {
 	energy := 0.0
 	for i, h := range a.hann {

@@ -6,9 +6,8 @@ import (
 	"io"
 )
 
-// An Arriving turns samples that come piece by piece, at some rate, into samples at
-// SampleRate. Together its pieces are what a Clip of the same samples holds. It must
-// not be used concurrently.
+// An Arriving resamples sound that arrives piece by piece to SampleRate. All of its
+// output together equals a Clip of the same samples. It must not be used concurrently.
 type Arriving struct {
 	in  *pieces
 	out mono
@@ -46,7 +45,7 @@ func (a *Arriving) drain() (out []float32) {
 		block := make([]float32, 4096)
 		n, err := a.out.read(block)
 		out = append(out, block[:n]...)
-		if err != nil { // there is no more, or not yet
+		if err != nil { // the end, or more samples are still to come
 			return out
 		}
 	}

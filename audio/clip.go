@@ -27,8 +27,8 @@ type Input struct {
 	// Channel picks one channel, counted from 1. 0 means the mean of all channels.
 	Channel int
 
-	// FFmpeg says what to do with a file that is not read here: FFmpegAuto, which an
-	// empty string means too, has the installed ffmpeg decode it, if there is one;
+	// FFmpeg says what to do with a file that this package does not read: FFmpegAuto,
+	// or an empty string, decodes it with the installed ffmpeg, if there is one;
 	// FFmpegNever refuses it; anything else is the path of the program.
 	FFmpeg string
 
@@ -37,7 +37,7 @@ type Input struct {
 	Longest time.Duration
 }
 
-// Open opens a sound file. Its format is told by its first bytes.
+// Open opens a sound file. Its first bytes tell the format.
 func Open(name string) (*Clip, error) { return Input{}.Open(context.Background(), name) }
 
 // OpenReader opens sound that can be read only once, such as standard input. Name
@@ -60,7 +60,7 @@ type Clip struct {
 	read  int64    // since the beginning
 }
 
-// Open opens a sound file. When ctx ends, so does whatever the clip still waits for.
+// Open opens a sound file. When ctx ends, reads that still wait fail.
 func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -88,7 +88,7 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 	return nil, named(name, err)
 }
 
-// openFile makes a clip of a whole file of size bytes, through ffmpeg if need be.
+// openFile makes a clip of a whole file of size bytes, with ffmpeg if necessary.
 func (in Input) openFile(ctx context.Context, name string, f *os.File, size int64) (*Clip, error) {
 	c, err := in.open(name, f, size)
 	if err != nil {
@@ -135,8 +135,8 @@ func (in Input) clip(name string, src source) (*Clip, error) {
 	return c, nil
 }
 
-// FromSamples returns a clip of samples that are mono and at SampleRate already.
-// It keeps pcm, which must not change meanwhile.
+// FromSamples returns a clip of samples that are mono and at SampleRate already. It
+// keeps pcm, which must not change while the clip is used.
 func FromSamples(name string, pcm []float32) *Clip {
 	return &Clip{name: name, src: &memory{pcm: pcm}}
 }
@@ -179,8 +179,8 @@ func (c *Clip) Truncated() bool {
 	return c.mix != nil && c.ended && (c.mix.frame < c.mix.shape.promised || c.mix.src.shape().cut)
 }
 
-// Warnings says what is odd about a clip that can be heard all the same, a
-// sentence each. They are known once Read has reached the end.
+// Warnings returns a sentence for each oddity of a clip that could be read
+// nevertheless. They are known once Read has reached the end.
 func (c *Clip) Warnings() (list []string) {
 	if c.mix == nil || !c.ended {
 		return nil

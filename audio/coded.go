@@ -25,7 +25,7 @@ type codedSource struct {
 	start func(packets) (codec, error) // reads the headers
 	dec   codec
 	in    packets
-	pos   int64 // samples decoded, of each channel
+	pos   int64 // samples of each channel decoded so far
 	pcm   []float32
 	bad   int // packets in a row that could not be decoded
 	cut   bool
@@ -71,7 +71,7 @@ func (c *codedSource) read(dst []float64) (int, error) {
 	return n, nil
 }
 
-// next decodes one packet into c.pcm, less what is dropped of it.
+// next decodes one packet into c.pcm, without the samples to be dropped.
 func (c *codedSource) next() error {
 	p, err := c.in.next()
 	if err == io.EOF {
@@ -97,7 +97,7 @@ func (c *codedSource) next() error {
 	return nil
 }
 
-// maxBadPackets is how many packets in a row may fail before a file is given up.
+// After maxBadPackets failed packets in a row, the file is refused.
 const maxBadPackets = 50
 
 // decode decodes one packet, or gives silence of its length.
@@ -117,7 +117,7 @@ func (c *codedSource) decode(data []byte) (pcm []float32, err error) {
 	return make([]float32, c.dec.samples(data)*c.dec.channels()), nil
 }
 
-// cause returns the text of an error of a decoder, less our own words.
+// cause returns the text of a decoder's error, without the prefix that we added.
 func cause(err error) string {
 	var f *FormatError
 	if errors.As(err, &f) {

@@ -1,6 +1,6 @@
 // Package audio turns sound files into the log-mel features Whisper reads.
 //
-// It is the first room of the pipeline:
+// It is the first step of the pipeline:
 //
 //	file → [Open] → [Clip] → [NewSpectrogram] → [Mel] windows → package encoder
 //
@@ -13,24 +13,22 @@
 //
 // # Files
 //
-// The table in sniff.go tells a file's format by its first bytes, never by its
-// name. A format that is read has a file of its own with a source: WAV (RIFF,
-// RIFX, RF64, BW64), Wave64, AIFF, CAF and AU by way of pcm.go; FLAC; MP3; Opus and
-// Vorbis in Ogg and Matroska. Every other format is refused with a sentence that
-// names it. A source gives interleaved channels at the file's own rate; the Clip
-// mixes them and resamples once. Files are streamed: memory is bounded by the
-// window, whatever the length, and sizes a header claims are never believed beyond
-// the end of the file.
+// The table in sniff.go tells a file's format by its first bytes, never by its name.
+// Every format that is read has a source in a Go file of its own: WAV (RIFF, RIFX,
+// RF64, BW64), Wave64, AIFF, CAF and AU by way of pcm.go; FLAC; MP3; Opus and Vorbis in
+// Ogg and Matroska. Every other format is refused with a sentence that names it. A
+// source gives interleaved channels at the file's own rate; the Clip mixes them and
+// resamples once. Files are streamed: memory is bounded by the window, whatever the
+// length, and sizes in a header are never trusted beyond the end of the file.
 //
 // # Live sound
 //
-// [Live] stands where a [Spectrogram] stands for a file, for sound of unknown
-// length.
+// [Live] takes the place of a [Spectrogram] for sound of unknown length.
 //
 // # Upstream
 //
 // The arithmetic follows whisper/audio.py of openai/whisper at c0d2f62 and, for
-// [PadAudio], WhisperFeatureExtractor of transformers 5.23, which also wrote the
-// values in testdata/golden (tools/reference/audio_goldens.py). Where ours
-// differ by more than the test's tolerance, it is a bug here.
+// [PadAudio], WhisperFeatureExtractor of transformers 5.23, which also wrote the values
+// in testdata/golden (tools/reference/audio_goldens.py). A difference beyond the
+// tolerance of the tests is a bug here.
 package audio

@@ -28,10 +28,10 @@ type FormatError struct {
 	File  string // as the caller named it
 	Thing string // what is wrong, such as "sample rate"; may be empty
 	Got   string
-	Want  string // empty where nothing in particular would do
+	Want  string // empty where there is no particular one
 	Err   error
 
-	ffmpeg string // why that could not read the file either; empty if it was not asked
+	ffmpeg string // why ffmpeg could not read the file; empty if it was not tried
 }
 
 func (e *FormatError) Error() string {
@@ -48,7 +48,7 @@ func (e *FormatError) Error() string {
 	return b.String()
 }
 
-// emptyFile is what a FormatError got that has no bytes at all.
+// emptyFile is the Got of a FormatError for a file without bytes.
 const emptyFile = "an empty file"
 
 // remedy says what to do.

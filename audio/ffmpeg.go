@@ -20,17 +20,16 @@ const (
 	FFmpegNever = "never" // none
 )
 
-// ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. What is
-// not among them could open other files (playlists, lists of segments) or has no
-// sound (pictures, text).
+// ffmpegFormats are the demuxers that ffmpeg may use: containers of sound. Others could
+// open further files (playlists, lists of segments) or hold no sound (pictures, text).
 const ffmpegFormats = "aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amrwb,ape,apm,asf,ast,au,avi,avr,bfstm,binka,bit," +
 	"boa,brstm,caf,codec2,daud,dsf,dss,dts,dtshd,eac3,ea,flac,flv,fsb,fwse,g722,g723_1,g726,g729,gsm,hca,hcom,iff,ilbc,ircam,iss," +
 	"iv8,kvag,libgme,libopenmpt,live_flv,loas,matroska,webm,mlp,mmf,mov,mp4,m4a,3gp,mp3,mpc,mpc8,mpeg,mpegts,msf,mtaf,mtv,musx,mxf," +
 	"nistsphere,nsv,nut,oma,ogg,paf,pvf,qcp,qoa,r3d,rm,rso,sds,sdx,shn,sln,smjpeg,sox,spdif,svag,swf,tak,tta,vag,voc,vpk,vqf,w64," +
 	"wav,wsaud,wsvqa,wtv,wv,wve,xa,xmv,xvag,xwma"
 
-// program returns the path of ffmpeg, or an empty one if it is not to be used or
-// not there.
+// program returns the path of ffmpeg, or an empty one if it must not be used or is not
+// installed.
 func (in Input) program() (string, error) {
 	switch in.FFmpeg {
 	case FFmpegNever:
@@ -49,9 +48,9 @@ func (in Input) program() (string, error) {
 	return p, nil
 }
 
-// An ffmpegSource has a program decode a file, as a stream of AU: a header of 24
-// bytes that says rate and channels, and 32-bit floats. To rewind, it runs the
-// program again.
+// An ffmpegSource lets a program decode a file to a stream in AU format: a header of 24
+// bytes with rate and channels, then 32-bit floats. To rewind, it runs the program
+// again.
 type ffmpegSource struct {
 	ctx     context.Context
 	program string
@@ -86,8 +85,9 @@ func (f *ffmpegSource) rewind() error {
 	name := "file:" + f.file.Name()
 	var inherited []*os.File
 	if runtime.GOOS != "windows" {
-		// The file that was opened, whatever its name means by now; a temporary one has
-		// none. Some systems share the place of both, so it goes back to the start.
+		// The program inherits the open file, since the name may point elsewhere by now
+		// and a temporary file has none. On some systems both share one offset, so it
+		// is set back to the start.
 		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (f *ffmpegSource) header() error {
 	return nil
 }
 
-// maxFFmpeg bounds what is taken of one stream, in samples of each channel: two days
+// maxFFmpeg is the most samples of each channel that are read of one stream: two days
 // at 192 kHz.
 const maxFFmpeg = 48 * 3600 * 192000
 
@@ -186,7 +186,7 @@ func (f *ffmpegSource) wait() error {
 	return f.reason(err)
 }
 
-// reason returns what the program said, or the end of the context.
+// reason returns the program's error message, or the cause that ended the context.
 func (f *ffmpegSource) reason(err error) error {
 	if f.ctx.Err() != nil {
 		return f.ctx.Err()
@@ -209,10 +209,10 @@ func (f *ffmpegSource) close() {
 	}
 }
 
-// A tail keeps the first lines of what a program says.
+// A tail keeps the first lines of a program's messages.
 type tail struct{ b bytes.Buffer }
 
-// maxSaid bounds what is kept, in bytes.
+// maxSaid is the most bytes that a tail keeps.
 const maxSaid = 400
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -233,7 +233,7 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// convert opens a file that nothing here reads through ffmpeg. refused is the error
+// convert opens a file with ffmpeg that this package cannot read. refused is the error
 // without it.
 func (in Input) convert(ctx context.Context, name string, file *os.File, refused error) (*Clip, error) {
 	var f *FormatError

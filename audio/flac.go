@@ -23,8 +23,8 @@ type flacSource struct {
 
 func newFLAC(r io.ReaderAt, size int64) (source, error) {
 	f := &flacSource{open: func() (io.Reader, error) { return io.NewSectionReader(r, 0, size), nil }}
-	// The first block must be STREAMINFO (type 0, 34 bytes). Checked here, because
-	// the library would first read, and allocate, whatever else stands there.
+	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because
+	// the library would read and allocate any other block first.
 	var head [8]byte
 	if n, _ := r.ReadAt(head[:], 0); n < 8 || head[4]&0x7f != 0 || head[5] != 0 || head[6] != 0 || head[7] != 34 {
 		return nil, malformed("FLAC header", "a STREAMINFO block of 34 bytes", "% x", head[4:])
@@ -43,8 +43,8 @@ func (f *flacSource) shape() shape {
 func (f *flacSource) rewind() (err error) {
 	defer catch("FLAC stream", &err)
 	f.pos, f.samples = 0, nil
-	// The library takes this reader as its own, since it is buffered, and reads no
-	// byte beyond a frame. So next can look at what follows.
+	// The library uses this buffered reader as it is and reads no byte beyond a frame,
+	// so next can look at the bytes behind one.
 	r, err := f.open()
 	if err != nil {
 		return err
@@ -93,10 +93,10 @@ func (f *flacSource) next() (err error) {
 	return f.interleave(fr, thing)
 }
 
-// done reports whether the last frame has been read. What lies behind it does not
-// matter: programs put ID3v1 and APE tags or padding there. A file that does not
-// say how long it is ends where a tag or nothing but zeros follows instead of a
-// frame; anything else there is taken for damage.
+// done reports whether the last frame has been read. Bytes behind it are ignored:
+// programs put ID3v1 and APE tags or padding there. A file that does not say how long
+// it is ends where a tag or nothing but zeros follows instead of a frame; anything else
+// there is taken for damage.
 func (f *flacSource) done() bool {
 	if total := int64(f.stream.Info.NSamples); total > 0 {
 		return f.pos >= total

@@ -8,15 +8,14 @@ import (
 	"sync"
 )
 
-// A Live gives the log-mel windows of sound that is still arriving. It stands
-// where a Spectrogram stands for a file, and differs in what cannot be known
-// before the end:
+// A Live gives the log-mel windows of sound that is still arriving. It differs from a
+// Spectrogram of a file in what cannot be known before the end:
 //
 //   - the maximum that a window is clamped against is that of all frames up to the
 //     window's end, not of the whole sound;
 //   - Hash is a number the caller gave, not a hash of the samples.
 //
-// A window depends on the samples before its end alone, not on when they came. For
+// A window depends only on the samples before its end, not on when they arrived. For
 // sound that fits into one window, windows have the bits of a Spectrogram's.
 //
 // One goroutine may add sound while another asks for windows.
@@ -27,7 +26,7 @@ type Live struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed, and made anew, at every change
 	an      *analyzer
-	buf     []float32 // samples that frames yet to come need
+	buf     []float32 // samples that later frames need
 	base    int64     // number of buf[0]
 	n       int64     // samples added
 	ended   bool
@@ -38,12 +37,11 @@ type Live struct {
 	asked   int64     // the latest window asked for
 }
 
-// ahead is how many frames may arrive before they are asked for: five minutes.
+// ahead is how many frames are kept beyond the last window asked for: five minutes.
 const ahead = 30000
 
-// NewLive returns a Live without sound yet. id stands for the sound where a file
-// has its hash: sampling depends on it, so that equal ids and equal sound give
-// equal transcripts.
+// NewLive returns a Live without sound. id takes the place of the hash of a file: it
+// seeds sampling, so equal ids and equal sound give equal transcripts.
 func NewLive(id uint64, o Options) (*Live, error) {
 	o = o.defaults()
 	if err := o.check(); err != nil {
@@ -56,8 +54,8 @@ func NewLive(id uint64, o Options) (*Live, error) {
 	return &Live{opt: o, id: id, an: an, before: logFloor, changed: make(chan struct{})}, nil
 }
 
-// Add appends mono samples at SampleRate. It waits while five minutes of sound
-// are there that no window has reached yet.
+// Add appends mono samples at SampleRate. It blocks while more than five minutes of
+// sound lie beyond the last window.
 func (l *Live) Add(ctx context.Context, pcm []float32) error {
 	for len(pcm) > 0 {
 		n, wait, err := l.add(pcm)
@@ -76,8 +74,8 @@ func (l *Live) Add(ctx context.Context, pcm []float32) error {
 	return ctx.Err()
 }
 
-// add takes what there is room for. If that is nothing, it returns the channel
-// that is closed at the next change.
+// add appends as many samples as there is room for. If there is none, it returns the
+// channel that is closed at the next change.
 func (l *Live) add(pcm []float32) (int, <-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +119,7 @@ func (l *Live) change() {
 // have returns the number of the first frame not analyzed.
 func (l *Live) have() int64 { return l.first + int64(len(l.tops)) }
 
-// analyze makes the frames whose samples are all there. After the end, silence
+// analyze computes the frames whose samples have all arrived. After the end, silence
 // follows, as in a Spectrogram.
 func (l *Live) analyze() {
 	fits := l.ended && l.opt.Pad == PadAudio && l.n <= int64(l.opt.Window)*HopLength
@@ -129,7 +127,7 @@ func (l *Live) analyze() {
 		for row, top := range l.an.frames() {
 			t := l.have()
 			if fits && t >= int64(l.opt.Window) {
-				top = logFloor // a Spectrogram does not count it either
+				top = logFloor // as in a Spectrogram
 			}
 			l.logs = append(l.logs, row...)
 			l.tops = append(l.tops, max(top, l.top(t-1)))
@@ -167,8 +165,8 @@ func (l *Live) top(t int64) float32 {
 	return l.tops[t-l.first]
 }
 
-// Reach waits until there are frames full hops of sound, or no more will come, and
-// returns how many there are.
+// Reach waits for so many full hops of sound, or for the end, and returns how many
+// there are.
 func (l *Live) Reach(ctx context.Context, frames int) (int, error) {
 	for {
 		l.mu.Lock()
@@ -185,8 +183,8 @@ func (l *Live) Reach(ctx context.Context, frames int) (int, error) {
 	}
 }
 
-// Unknown is what Frames returns while the length is not known yet: more frames
-// than any sound has.
+// Unknown is the result of Frames before the length is known: more frames than any
+// sound has.
 const Unknown = 1 << 40
 
 // Frames returns the number of frames once the sound has ended, Unknown before.
@@ -209,8 +207,8 @@ func (l *Live) Seconds() float64 {
 // Hash returns the number that NewLive was given.
 func (l *Live) Hash() uint64 { return l.id }
 
-// Silence returns what the cells of a window hold where the sound is silent,
-// clamped against all that has arrived.
+// Silence returns the value of cells where the sound is silent, clamped against all
+// sound that has arrived.
 func (l *Live) Silence() float32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,8 +253,8 @@ func (l *Live) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 	}
 }
 
-// render makes a window of the frames that are there and forgets what lies more
-// than a window before it.
+// render makes a window of the frames that have arrived and drops frames more than a
+// window before it.
 func (l *Live) render(from, size int64, pad Pad) (*Mel, error) {
 	if from < l.first {
 		return nil, fmt.Errorf("live sound: window: got start frame %d, want %d or more: what came before is forgotten",

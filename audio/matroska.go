@@ -32,8 +32,8 @@ const (
 	mkvMaxLacedSize = maxPacket
 )
 
-// newMatroska opens the first audio track of a Matroska or WebM file, Opus or
-// Vorbis. There is no library at hand that reads such files in bounded memory.
+// newMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
+// No library known to us reads such files in bounded memory.
 func newMatroska(r io.ReaderAt, size int64) (source, error) {
 	open := func() (packets, error) { return newMKV(r, size) }
 	return newCoded(open, func(in packets) (codec, error) {
@@ -92,15 +92,15 @@ type mkvTrack struct {
 	private []byte
 }
 
-// An mkvReader walks the elements of a file. It goes down into those that hold
-// others, so that their sizes, which may be unknown, do not matter: what is of no
-// use is passed over.
+// An mkvReader walks the elements of a file. It enters elements that hold others, so
+// that their sizes, which may be unknown, do not matter, and skips elements that are
+// not needed.
 type mkvReader struct {
 	r     *bufio.Reader
 	at    int64
 	size  int64
-	track mkvTrack // the one that is read
-	entry mkvTrack // the one that is described
+	track mkvTrack // the track that is decoded
+	entry mkvTrack // the track entry that is being read
 	queue []packet
 	seen  int   // elements
 	end   error // why no more packets come
@@ -125,7 +125,8 @@ func newMKV(r io.ReaderAt, size int64) (*mkvReader, error) {
 func (m *mkvReader) ended() bool { return !m.cut }
 
 func (m *mkvReader) next() (packet, error) {
-	// One packet more than is given: what to discard of one follows it.
+	// One packet more than is returned, since the duration to discard follows its
+	// packet.
 	for len(m.queue) < 2 && m.end == nil {
 		_, m.end = m.element()
 	}
@@ -321,9 +322,9 @@ func vint(b []byte) (v uint64, n int) {
 	return uintOf(b[:n]) & (1<<(7*n) - 1), n
 }
 
-// lacedSizes returns the sizes of n packets and where they begin. All but the last
-// are written: as sums of bytes (1), not at all since they are equal (2), or as a
-// number and differences (3).
+// lacedSizes returns the sizes of n packets and where they begin. The sizes of all but
+// the last are written as sums of bytes (1) or as a number and differences (3); with
+// fixed lacing (2) all are equal.
 func lacedSizes(lacing byte, n int, b []byte) (sizes []int, rest []byte, ok bool) {
 	sizes = make([]int, n)
 	total := 0

@@ -9,14 +9,14 @@ import (
 	"github.com/hajimehoshi/go-mp3"
 )
 
-// An mp3Source decodes MPEG audio layer III with hajimehoshi/go-mp3. The library
-// is given one frame at a time: it does not know the tags that stand around the
-// frames, takes the frame of tables that most files begin with for sound, and
-// stops at damage. Where it cannot decode a frame there is silence of its length.
+// An mp3Source decodes MPEG audio layer III with hajimehoshi/go-mp3. The library gets
+// one frame at a time: it does not know tags between frames, decodes the table frame at
+// the start of most files as sound, and stops at damage. A frame that it cannot decode
+// becomes silence of its length.
 type mp3Source struct {
 	r      io.ReaderAt
 	size   int64
-	first  mpegHeader // of all frames, but for bitrate and padding
+	first  mpegHeader // of all frames, except for bitrate and padding
 	start  int64      // of the first frame with sound
 	tag    xingTag
 	frames *mpegFrames
@@ -33,7 +33,7 @@ type mp3Source struct {
 // filter bank: 528, and one for the encoder's convention.
 const decoderDelay = 529
 
-// maxBadFrames is how many frames in a row may fail before a file is given up.
+// After maxBadFrames failed frames in a row, the file is refused.
 const maxBadFrames = 50
 
 func newMP3(r io.ReaderAt, size int64) (source, error) {
@@ -86,8 +86,8 @@ func (m *mp3Source) read(dst []float64) (int, error) {
 	return n * ch, nil
 }
 
-// next decodes one frame into m.pcm, less what is before the start or behind the
-// end of the sound.
+// next decodes one frame into m.pcm, without samples before the start or behind the end
+// of the sound.
 func (m *mp3Source) next() error {
 	if m.tag.samples > 0 && m.tag.exact && m.pos >= m.tag.samples {
 		return io.EOF
@@ -140,8 +140,8 @@ func (m *mp3Source) decode(frame []byte) (err error) {
 	return noEOF(err)
 }
 
-// onlyReader hides that a reader can do more: the libraries would go through the
-// whole file to find its length.
+// onlyReader hides other methods of a reader, such as Seek: the libraries would read
+// the whole file to find its length.
 type onlyReader struct{ io.Reader }
 
 // An mpegHeader is the header of a frame of layer III.
@@ -173,8 +173,8 @@ var (
 	mpeg2Rates = [16]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}
 )
 
-// parseMPEG reads a header. ok is false where there is none; err says what is not
-// read, though it is one.
+// parseMPEG reads a header. ok is false where there is none; err names what is not
+// supported.
 //
 // Source: ISO/IEC 11172-3:1993 and 13818-3:1998, 2.4.1.3.
 func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
@@ -210,8 +210,8 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 	return h, h.size > 4+h.crc+h.side, nil
 }
 
-// mpegFrames finds the frames of a file. As a reader it gives the frame it was
-// told to.
+// mpegFrames finds the frames of a file. Its Read returns the bytes of the current
+// frame.
 type mpegFrames struct {
 	r      *bufio.Reader
 	at     int64      // of the next byte
@@ -234,8 +234,8 @@ func (f *mpegFrames) Read(p []byte) (int, error) {
 const maxGap = 16 << 20
 
 // next returns the next frame and its place, valid until the call after. A header
-// counts if another follows where its frame ends, or nothing but a tag: the
-// eleven bits it begins with are found in any data.
+// counts if another follows where its frame ends, or nothing but a tag: the eleven bits
+// that begin a header occur in any data.
 func (f *mpegFrames) next() ([]byte, int64, error) {
 	for range maxGap {
 		head, err := f.r.Peek(4)
@@ -291,14 +291,14 @@ func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
 	return frame, nil
 }
 
-// repack reports whether frames must be repacked for the library. At 22,050 Hz it
-// takes every other padded frame for a byte shorter than it is, and all that refers
-// back to that frame is off by a byte. (At other rates no encoder pads frames, or
-// it reckons right.)
+// repack reports whether frames must be repacked for the library. At 22,050 Hz it takes
+// every other padded frame to be a byte shorter than it is, and every reference back to
+// that frame is off by a byte. (At other rates no encoder pads frames, or the library
+// is right.)
 func (h mpegHeader) repack() bool { return h.low && h.rate == 22050 }
 
-// repack returns a frame that says the same without padding, and with all of its
-// data in it, what earlier frames held of it included.
+// repack returns an equivalent frame without padding that contains all of its data,
+// including what earlier frames held.
 func (f *mpegFrames) repack(frame []byte) ([]byte, error) {
 	h, _, err := parseMPEG(frame)
 	if err != nil {
@@ -323,26 +323,26 @@ func (f *mpegFrames) repack(frame []byte) ([]byte, error) {
 	out[2] = byte(index<<4) | out[2]&0x0c
 	copy(out[4:], side)
 	out[4] = 0
-	copy(out[4+h.side:], main) // what does not fit is of later frames
+	copy(out[4+h.side:], main) // what does not fit belongs to later frames
 	return out, nil
 }
 
-// A xingTag is what the first frame of most files says instead of sound.
+// A xingTag is the content of the first frame of most files, which holds no sound.
 type xingTag struct {
 	samples int64 // of each channel in all; 0 if it does not say
 	delay   int64 // samples to drop at the start
 	exact   bool  // samples is to the sample: the encoder stated its padding
 }
 
-// parseXing reads the tag of Xing, which LAME extended, or Fraunhofer's, which is
-// only told from sound.
+// parseXing reads the tag of Xing, which LAME extended, or Fraunhofer's, of which only
+// the presence matters.
 //
-// Source: LAME's "Mp3 Info Tag rev 1"; what is dropped is what ffmpeg drops.
+// Source: LAME's "Mp3 Info Tag rev 1"; the same samples are dropped as by ffmpeg.
 func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
 	if hasAt(frame, 36, "VBRI") {
 		return tag, true
 	}
-	at := 4 + h.side // writers count no checksum here
+	at := 4 + h.side // at the same place in frames with a checksum
 	if !hasAt(frame, at, "Xing") && !hasAt(frame, at, "Info") {
 		return tag, false
 	}
@@ -364,7 +364,7 @@ func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
 		}
 		b = b[size:]
 	}
-	if len(b) < 24 || b[0] == 0 { // no encoder signed here
+	if len(b) < 24 || b[0] == 0 { // without the name of an encoder
 		return tag, true
 	}
 	v := int64(b[21])<<16 | int64(b[22])<<8 | int64(b[23])

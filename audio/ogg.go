@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// A packet is what a container hands to a decoder at a time.
+// A packet is the unit of data that a container passes to a decoder.
 type packet struct {
 	data    []byte
 	limit   int64 // number of samples after which the sound ends; -1: not here
@@ -27,10 +27,10 @@ type container func() (packets, error)
 // maxPacket bounds a packet. Sound needs some 100 kB at most, in headers.
 const maxPacket = 1 << 20
 
-// An oggReader gives the packets of the first stream of an Ogg file. Pages are
-// checked; the pages of other streams are passed over. It is ours because the
-// readers at hand keep what a file never finishes in memory, and because Opus,
-// Vorbis and FLAC share it.
+// An oggReader gives the packets of the first stream of an Ogg file. It verifies the
+// checksum of pages and skips pages of other streams. It is our own because known
+// readers keep unfinished packets in memory without a bound, and because Opus, Vorbis
+// and FLAC share it.
 //
 // Source: RFC 3533.
 type oggReader struct {
@@ -112,7 +112,7 @@ func (o *oggReader) take(head, lacing, body []byte) error {
 	if head[5]&continued == 0 {
 		o.part = nil
 	}
-	lost := head[5]&continued != 0 && o.part == nil // its beginning is
+	lost := head[5]&continued != 0 && o.part == nil // the start of the packet is missing
 	o.last = head[5]&last != 0
 	for _, s := range lacing {
 		o.part = append(o.part, body[:s]...)
@@ -140,7 +140,7 @@ func (o *oggReader) take(head, lacing, body []byte) error {
 	return nil
 }
 
-// oggTable is of the checksum with the polynomial 0x04c11db7, highest bit first.
+// oggTable is the table of the CRC with the polynomial 0x04c11db7, highest bit first.
 var oggTable = func() (t [256]uint32) {
 	for i := range t {
 		c := uint32(i) << 24
@@ -173,8 +173,8 @@ func newOggFLAC(r io.ReaderAt, size int64) (source, error) {
 	return f, nil
 }
 
-// A packetStream reads packets as one stream of bytes, less what the first begins
-// with.
+// A packetStream reads packets as one stream of bytes, without the header of the first
+// one.
 type packetStream struct {
 	o    packets
 	skip int

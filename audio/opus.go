@@ -13,7 +13,7 @@ import (
 // rates is worse than ours.
 const opusRate = 48000
 
-// maxOpusSamples is the longest an Opus packet lasts: 120 ms.
+// maxOpusSamples is the longest duration of an Opus packet: 120 ms.
 const maxOpusSamples = opusRate * 120 / 1000
 
 // newOggOpus opens Opus in an Ogg container.

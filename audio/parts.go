@@ -8,8 +8,9 @@ import (
 // A Part is a stretch of a clip, in samples, the end not included.
 type Part struct{ Start, End int64 }
 
-// Parts returns a clip that holds the parts of c one behind the other. They must be
-// in order and apart. c must not be read meanwhile; closing the parts closes c.
+// Parts returns a clip that holds the parts of c one behind the other. They must be in
+// order and must not touch. c must not be read while the result is used; closing the
+// result closes c.
 func (c *Clip) Parts(parts []Part) *Clip {
 	p := *c
 	p.src = &packed{src: c.src, parts: parts}
@@ -73,9 +74,9 @@ func NewPacked(parts []Part) *Packed {
 	return p
 }
 
-// Original returns where a sample of the packed clip lies in the other. At the
-// border of two parts that is the end of the first if end is set, else the start of
-// the second. What lies behind the last part is behind it in the other, too.
+// Original returns where a sample of the packed clip lies in the other. At the border
+// of two parts that is the end of the first if end is set, else the start of the
+// second. A sample behind the last part maps to one behind it in the original.
 func (p *Packed) Original(sample int64, end bool) int64 {
 	if len(p.parts) == 0 {
 		return sample

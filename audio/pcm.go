@@ -11,7 +11,7 @@ import (
 	"github.com/go-audio/wav"
 )
 
-// A pcmCode says how uncompressed samples are written.
+// A pcmCode is an encoding of uncompressed samples.
 type pcmCode int
 
 const (
@@ -33,7 +33,7 @@ type pcmLayout struct {
 	rate      int
 	offset    int64 // of the samples
 	frames    int64 // samples per channel
-	promised  int64 // frames as the header has it; 0 if it does not know
+	promised  int64 // frames according to the header; 0 if unknown
 }
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
@@ -55,9 +55,9 @@ func (l pcmLayout) check(bits int) error {
 	return nil
 }
 
-// place sets where the samples lie: at offset, in size bytes of a file, of which
-// the header promises claimed; negative means it does not know. A last frame that
-// is cut off is dropped.
+// place sets where the samples lie: at offset, in size bytes of a file, of which the
+// header promises claimed; negative means unknown. A last frame that is cut off is
+// dropped.
 func (l *pcmLayout) place(offset, size, claimed int64) {
 	align := int64(l.blockAlign())
 	l.offset, l.frames = offset, max(size, 0)/align
@@ -67,12 +67,11 @@ func (l *pcmLayout) place(offset, size, claimed int64) {
 // pcmBlock is how many bytes of sound are decoded at a time, at least one frame.
 const pcmBlock = 64 << 10
 
-// A pcmSource decodes uncompressed samples. Integers and 32-bit floats are cut out
-// of the bytes by go-audio/wav, the project's library for that. It never sees the
-// file: it believes every size in a header (70 bytes can make it allocate 4 GiB,
-// which kills the process), loses alignment on short reads and cannot tell float
-// from integer. So each block is handed over in memory, behind a plain header of
-// our own. This costs a copy of 44 bytes a block and keeps the library's decoding.
+// A pcmSource decodes uncompressed samples. Integers and 32-bit floats are converted by
+// go-audio/wav. The library never sees the file: it trusts every size in a header (70
+// bytes can make it allocate 4 GiB, which kills the process), loses alignment on short
+// reads and cannot tell float from integer. So it gets each block in memory, behind a
+// canonical header of 44 bytes.
 type pcmSource struct {
 	r      io.ReaderAt
 	layout pcmLayout
@@ -171,8 +170,8 @@ func (p *pcmSource) cut(dst []float64) error {
 	return nil
 }
 
-// putCanonicalHeader writes the plainest WAV header there is for the samples that
-// follow it in b. It says one channel: the library only cuts bytes into integers.
+// putCanonicalHeader writes the canonical WAV header for the samples that follow it in
+// b. It states one channel: the library only converts bytes to integers.
 func putCanonicalHeader(b []byte, l pcmLayout) {
 	le := binary.LittleEndian
 	size := uint32(len(b) - canonicalHeader)

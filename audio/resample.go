@@ -19,9 +19,9 @@ const (
 	sincRolloff = 0.9625
 )
 
-// maxRows bounds the memory of the table of filter rows, in coefficients. Rates
-// that share no large factor with SampleRate have up to 16000 rows; theirs are
-// made anew for every output.
+// maxRows bounds the memory of the table of filter rows, in coefficients. Rates that
+// share no large factor with SampleRate have up to 16000 rows; their rows are computed
+// for every output.
 const maxRows = 1 << 18
 
 // A resampler turns a signal of any rate into one at SampleRate:
@@ -37,11 +37,11 @@ type resampler struct {
 	h        *lowPass
 	rows     []float32 // [up][2·half], or one row if that were too many
 	row      int       // phase of that one row, -1 if none
-	scratch  []float64 // a row in the making
+	scratch  []float64 // a row before scaling
 
 	buf   []float32 // half-1 zeros, the inputs, half zeros; less what was dropped
 	at    int       // where the coefficients of the next output begin in buf
-	phase int       // how far that output lies after an input, in 1/up inputs
+	phase int       // distance of that output from the input before it, in 1/up inputs
 	in    int64     // inputs read
 	out   int64     // outputs made
 	ended bool      // the zeros after the input are there

@@ -16,13 +16,13 @@ const sniffLen = 40
 // maxTags bounds how many ID3 tags may stand before the sound.
 const maxTags = 8
 
-// A format is a kind of file, told by its first bytes.
+// A format is a kind of file, recognised by its first bytes.
 type format struct {
 	name  string // as in "got an MP3 file"
 	reads string // as in "want WAV or FLAC"; empty if it is refused, or a variant of another
 	magic string // the first bytes; "?" stands for any byte. Empty: see is
 	is    func(head []byte) bool
-	open  func(r io.ReaderAt, size int64) (source, error) // nil: we refuse it by name
+	open  func(r io.ReaderAt, size int64) (source, error) // nil: refused by name
 }
 
 // formats is the one list of what is recognised; the first match wins. A new
@@ -127,7 +127,7 @@ func skipID3(r io.ReaderAt, size int64) (start int64, head []byte, err error) {
 	return 0, nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
 }
 
-// readable names the formats that are read.
+// readable lists the formats that are read.
 func readable() string {
 	var names []string
 	for _, f := range formats {
@@ -139,7 +139,7 @@ func readable() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// refuse says what head is the beginning of, as far as we know.
+// refuse returns an error that names the format that begins with head, if it is known.
 func refuse(head []byte) error {
 	want := readable()
 	if len(head) == 0 {

@@ -9,7 +9,7 @@ import (
 // A source decodes one file. A new format is one file of this package with a
 // source in it, and one line in the table of formats.
 type source interface {
-	// shape does not change while the source is read, but for cut.
+	// shape does not change while the source is read, except for cut.
 	shape() shape
 
 	// read fills some of dst with whole frames: one sample of every channel,
@@ -21,22 +21,22 @@ type source interface {
 	rewind() error
 }
 
-// A shape says what a source gives.
+// A shape describes the samples of a source.
 type shape struct {
 	rate     int   // Hz
 	channels int   // 1 or more
-	promised int64 // frames the file says it has; 0 if it does not say, or not reliably
-	cut      bool  // known at the end: the file ends amid the sound
+	promised int64 // frames according to the file; 0 if it does not say, or not reliably
+	cut      bool  // known at the end: the file ends within the sound
 }
 
-// Rates outside these are taken for damage: below, a few bytes would be hours of
-// audio; above, one output sample would take thousands of products.
+// Rates outside these limits are treated as damage: below, a few bytes would be hours
+// of audio; above, one output sample would take thousands of products.
 const (
 	minRate = 1000
 	maxRate = 1_000_000
 )
 
-// maxChannels is what the channel count of a WAV file can say.
+// maxChannels is the largest channel count that a WAV file can state.
 const maxChannels = 65535
 
 func (s shape) check() error {
@@ -69,7 +69,7 @@ const (
 	// loud is the level above which a clip is said to be scaled wrongly. Float files
 	// may exceed 1 a little, where the master was not limited.
 	loud = 16
-	// tooLoud bounds samples: what exceeds it would overflow in the filters behind.
+	// tooLoud bounds samples: larger ones would overflow in the filters that follow.
 	tooLoud = 1e30
 )
 
@@ -145,7 +145,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// catch turns a panic of a decoder library into an error: its input is anybody's.
+// catch turns a panic of a decoder library into an error: its input is untrusted.
 func catch(what string, err *error) {
 	if p := recover(); p != nil {
 		*err = malformed(what, "", "decoder failed: %v", p)

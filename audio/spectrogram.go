@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Pad says what a window that reaches beyond the end of the clip holds there.
+// Pad says what fills a window behind the end of the clip.
 type Pad int
 
 const (
@@ -62,9 +62,9 @@ const headFrames = 30000
 
 // A Spectrogram gives the log-mel windows of a clip in bounded memory.
 //
-// A first pass over the clip finds its length and the maximum of the logarithm
-// over all frames, against which every window is clamped; windows are then
-// slices of one spectrogram. What the frames see:
+// A first pass over the clip finds its length and the maximum of the logarithm over all
+// frames, against which every window is clamped; windows are then slices of one
+// spectrogram. What frames at the ends contain:
 //
 //   - before the first sample, the signal reflected, as in every upstream;
 //   - after the last one, silence, as with the 30 s of it openai appends;
@@ -72,13 +72,13 @@ const headFrames = 30000
 //     up to the window's end and reflected there, as WhisperFeatureExtractor
 //     does. (Only the very last frame of the window sees that.)
 //
-// Frames counts full hops. A tail shorter than that has no frame of its own, but
-// is not lost: its first 40 samples are seen by the last frame, and with PadAudio
-// all of it by the frames after the end, unless a window ends exactly there. It
-// counts in Seconds, Hash and the maximum.
+// Frames counts full hops. A tail shorter than that has no frame of its own but is not
+// lost: the last frame covers its first 40 samples, and with PadAudio the frames after
+// the end cover all of it, unless a window ends exactly there. It counts in Seconds,
+// Hash and the maximum.
 //
-// A Spectrogram reads its clip, which nobody else may read meanwhile, and must
-// not be used concurrently.
+// A Spectrogram reads its clip, which must not be read otherwise meanwhile. It must not
+// be used concurrently.
 type Spectrogram struct {
 	opt  Options
 	in   framer
@@ -87,7 +87,7 @@ type Spectrogram struct {
 	top  float32   // file-wide maximum of the logarithms
 	head []float32 // logarithms of the first frames, [frame][Bins]
 
-	// Of the block that the first pass is at: whether its frames stay in head, and
+	// For the current block of the first pass: whether its frames are kept in head, and
 	// count for the maximum.
 	kept, counted bool
 
@@ -118,9 +118,8 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	return s, nil
 }
 
-// firstPass reads the whole clip, keeps the first frames and finds the maximum.
-// Of the frames it does not keep, it transforms those only that may exceed the
-// maximum so far.
+// firstPass reads the whole clip, keeps the first frames and finds the maximum. Of the
+// frames it does not keep, it transforms only those that may exceed the maximum so far.
 func (s *Spectrogram) firstPass(ctx context.Context) error {
 	if err := s.in.rewind(); err != nil {
 		return err
@@ -135,7 +134,7 @@ func (s *Spectrogram) firstPass(ctx context.Context) error {
 			return nil
 		}
 		if t == headFrames || t == int64(s.opt.Window) {
-			s.take() // a block is of one kind
+			s.take() // all frames of a block are of one kind
 		}
 		if t >= headFrames && s.an.below(&x, math.Pow(10, float64(s.top)-1e-6)) {
 			continue
@@ -163,8 +162,7 @@ func (s *Spectrogram) take() {
 // Frames returns the number of frames of the clip: full hops.
 func (s *Spectrogram) Frames() int { return int(s.in.n / HopLength) }
 
-// Reach returns the number of frames of the clip, however many are asked for. A
-// Live waits there.
+// Reach returns the number of frames of the clip. (For a Live, it waits.)
 func (s *Spectrogram) Reach(ctx context.Context, frames int) (int, error) {
 	return s.Frames(), ctx.Err()
 }
@@ -173,7 +171,7 @@ func (s *Spectrogram) Reach(ctx context.Context, frames int) (int, error) {
 func (s *Spectrogram) Seconds() float64 { return float64(s.in.n) / SampleRate }
 
 // Hash returns a hash of the bits of all samples. Equal audio has equal hashes,
-// whatever file format it came in.
+// whatever the file format.
 func (s *Spectrogram) Hash() uint64 { return s.hash }
 
 // Window returns the window that starts at frame, [Bins][Options.Window]. Asking
@@ -190,8 +188,7 @@ func (s *Spectrogram) SilentWindow(ctx context.Context, frame int) (*Mel, error)
 	return s.window(ctx, frame, PadAudio)
 }
 
-// Silence returns what every cell of a window holds behind the end of the clip with
-// PadAudio.
+// Silence returns the value of all cells behind the end of the clip with PadAudio.
 func (s *Spectrogram) Silence() float32 { return cell(logFloor, s.top) }
 
 func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
@@ -200,7 +197,7 @@ func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, err
 	}
 	bins, from := s.opt.Bins, int64(frame)
 	m := &Mel{Bins: bins, Frames: s.opt.Window, Data: make([]float32, bins*s.opt.Window)}
-	end := soundFrames(s.in.n) // frames from here on see nothing
+	end := soundFrames(s.in.n) // frames from here on are silent
 	if pad == PadMel {
 		end = int64(s.Frames())
 	}
@@ -224,8 +221,8 @@ func silence(n int) []float32 {
 	return logs
 }
 
-// logs returns the logarithms of n frames from from on, of which none may lie
-// beyond the sound. The result is valid until the next call.
+// logs returns the logarithms of n frames from from on, all of which must lie within
+// the sound. The result is valid until the next call.
 func (s *Spectrogram) logs(ctx context.Context, from int64, n int) ([]float32, error) {
 	bins := s.opt.Bins
 	have := int64(len(s.head) / bins)
@@ -236,7 +233,7 @@ func (s *Spectrogram) logs(ctx context.Context, from int64, n int) ([]float32, e
 	if from < have {
 		logs = append(logs, s.head[int(from)*bins:]...)
 	}
-	// What this window shares with the last one was computed for that.
+	// Frames shared with the last window have been computed already.
 	t := from + int64(len(logs)/bins)
 	if i := (t - s.first) * int64(bins); i >= 0 && i < int64(len(s.recent)) {
 		logs = append(logs, s.recent[i:]...)
@@ -275,11 +272,11 @@ func (f *framer) rewind() error {
 	return f.clip.Rewind()
 }
 
-// mirrored reports whether the clip is reflected at f.mirror. Before the end is
-// known it may be wrong for frames that are not affected.
+// mirrored reports whether the clip is reflected at f.mirror. Before the end is known,
+// it may be wrong for frames on which it has no effect.
 func (f *framer) mirrored() bool { return f.ended && f.n <= f.mirror }
 
-// soundFrames returns the number of the first frame that sees silence only, of a
+// soundFrames returns the number of the first frame that covers only silence, for a
 // signal of n samples.
 func soundFrames(n int64) int64 {
 	if n == 0 {
@@ -309,7 +306,7 @@ func (f *framer) frame(ctx context.Context, t int64, x *frameSamples) error {
 	return nil
 }
 
-// load makes buf hold the clip's samples from first to end, as far as there are any.
+// load fills buf with the clip's samples from first to end, as far as there are any.
 func (f *framer) load(ctx context.Context, first, end int64) error {
 	const block = 1 << 14
 	for f.base+int64(len(f.buf)) < end && !(f.ended && f.base+int64(len(f.buf)) == f.n) {
@@ -337,7 +334,7 @@ func (f *framer) readBlock(n int) error {
 	case err != nil && err != io.EOF:
 		return err
 	case f.ended:
-		// A later pass must find what the first one found.
+		// A later pass must read the same samples as the first.
 		if read > f.n || err == io.EOF && read < f.n {
 			return named(f.clip.name,
 				fmt.Errorf("the file changed while it was read: got %d samples, want %d", read, f.n))

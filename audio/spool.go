@@ -8,9 +8,9 @@ import (
 )
 
 // OpenReader opens sound that can be read only once, such as standard input. It is
-// copied to a temporary file, which is gone after Close at the latest. Name is
-// used in errors. A file that nothing here can read is refused as soon as its
-// first bytes are there, not after gigabytes of video.
+// copied to a temporary file, which Close removes at the latest. Name is used in
+// errors. Unreadable formats are refused after the first bytes, not after gigabytes of
+// video.
 func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip, error) {
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
@@ -44,8 +44,7 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reade
 	return in.openFile(ctx, name, s.file, s.size)
 }
 
-// hopeless returns the error that open would return whatever follows the bytes at
-// start, or nil.
+// hopeless returns the error that open would return whatever bytes follow, or nil.
 func (in Input) hopeless(r io.ReaderAt, start int64) error {
 	if program, err := in.program(); program != "" || err != nil {
 		return err
@@ -60,10 +59,10 @@ func (in Input) hopeless(r io.ReaderAt, start int64) error {
 	return nil
 }
 
-// A spool is a temporary file that takes in a stream.
+// A spool is a temporary file with a copy of a stream.
 type spool struct {
 	file *os.File
-	path string // "" if the file has lost its name already
+	path string // empty if the file has been unlinked already
 	size int64
 }
 
@@ -73,8 +72,8 @@ func newSpool() (*spool, error) {
 		return nil, err
 	}
 	s := &spool{file: f}
-	// Where an open file may lose its name it does so now. Then it cannot be left
-	// behind, however this process ends.
+	// Where an open file may be unlinked, it is unlinked now: then it cannot be left
+	// behind, however the process ends.
 	if os.Remove(f.Name()) != nil {
 		s.path = f.Name()
 	}

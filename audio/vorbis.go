@@ -23,7 +23,7 @@ func newOggVorbis(r io.ReaderAt, size int64) (source, error) {
 }
 
 // maxVorbisSamples bounds the samples of a second in all channels. A packet of two
-// bytes may stand for all that its setup allows, eight passes over each value.
+// bytes may cause all the work that its setup allows: eight passes over each value.
 const maxVorbisSamples = 1 << 24
 
 // A vorbisCodec decodes Vorbis packets with jfreymuth/vorbis.
@@ -32,9 +32,9 @@ type vorbisCodec struct {
 	buf []float32
 }
 
-// newVorbis reads the three headers: identification, comments and setup. The
-// library believes every size in them and would wait for ever on some trees of
-// codes and some residues, so checkSetup looks first. It never sees the comments.
+// newVorbis reads the three headers: identification, comments and setup. The library
+// trusts every size in them and would loop for ever on some code trees and residues, so
+// checkSetup goes first. The library never sees the comments.
 func newVorbis(headers [3][]byte) (*vorbisCodec, error) {
 	if err := checkSetup(headers[2]); err != nil {
 		return nil, err

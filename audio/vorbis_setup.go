@@ -9,14 +9,14 @@ import (
 const (
 	// maxCodebook bounds the values of a codebook; encoders use some ten thousand.
 	maxCodebook = 1 << 20
-	// maxClassDims bounds the classes that one code stands for. Of two classes or more
-	// a codebook of 2^24 entries has no more than 24.
+	// maxClassDims bounds the classes that one code stands for. With two classes or
+	// more, a codebook of 2^24 entries has at most 24.
 	maxClassDims = 24
 	// maxFloorPoints is the specification's bound, 7.2.2.
 	maxFloorPoints = 65
 )
 
-// A vorbisSetup is what checkSetup knows of the codebooks.
+// A vorbisSetup holds what checkSetup has read of the codebooks.
 type vorbisSetup struct {
 	*lowBits
 	books []vorbisBook
@@ -24,10 +24,10 @@ type vorbisSetup struct {
 
 type vorbisBook struct{ dims, entries int }
 
-// checkSetup walks a setup header up to its residues, so that a packet takes the time
-// of its samples: codebooks fit into memory, and their codes are a full tree, or the
-// library could search it for ever; a partition of a residue is whole vectors, or each
-// of its values could cost a vector of 65535.
+// checkSetup reads a setup header up to its residues and refuses one that makes packets
+// slow: codebooks must fit into memory; their codes must form a full tree, or the
+// library could search for ever; and a partition of a residue must be whole vectors, or
+// each value could cost a vector of 65535.
 //
 // Source: Vorbis I specification, 3.2.1, 4.2.4, 7.2.2 and 8.6.1.
 func checkSetup(b []byte) error {
@@ -56,7 +56,7 @@ func checkSetup(b []byte) error {
 	return nil
 }
 
-// transform reads what the first version of the format leaves unused.
+// transform reads the time domain transforms, which the format does not use.
 func (s *vorbisSetup) transform() error {
 	if kind := s.read(16); kind != 0 {
 		return fmt.Errorf("type %d", kind)
@@ -64,8 +64,8 @@ func (s *vorbisSetup) transform() error {
 	return nil
 }
 
-// floor reads a floor of type 1. The library has type 0, which encoders gave up before
-// version 1.0, but with errors in its formula.
+// floor reads a floor of type 1. The library's formula for type 0, which encoders gave
+// up before version 1.0, is wrong.
 func (s *vorbisSetup) floor() error {
 	switch kind := s.read(16); kind {
 	case 0:
@@ -75,7 +75,7 @@ func (s *vorbisSetup) floor() error {
 		return fmt.Errorf("type %d", kind)
 	}
 	classes := make([]int, s.read(5))
-	highest := 0 // of no class too: the library reads one
+	highest := 0 // even without classes, since the library reads one
 	for i := range classes {
 		classes[i] = int(s.read(4))
 		highest = max(highest, classes[i])
@@ -190,8 +190,8 @@ func power(base, n, limit int) int {
 	return p
 }
 
-// checkCodes reads the lengths of the codes. They make a full tree where the
-// shares 2^-length sum to 1.
+// checkCodes reads the lengths of the codes. They form a full tree if the shares
+// 2^-length sum to 1.
 func checkCodes(r *lowBits, entries int) error {
 	used, share := 0, uint64(0)
 	add := func(length uint32, n int) {
@@ -230,7 +230,7 @@ func checkCodes(r *lowBits, entries int) error {
 type lowBits struct {
 	b    []byte
 	at   int  // bit
-	over bool // more was read than there is
+	over bool // a read went beyond the end
 }
 
 func (l *lowBits) read(n int) (v uint32) {

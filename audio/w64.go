@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// The first four bytes of a chunk's GUID in a Wave64 file are those of a WAV file;
-// the rest is the same for all chunks but the first.
+// In a Wave64 file, the first four bytes of a chunk's GUID are the name of the WAV
+// chunk; the rest is the same for all chunks but the first.
 const w64Tail = "\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a"
 
 // newW64 opens a Sony Wave64 file: the chunks of a WAV file with GUIDs for names

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Sample codes of a WAV file (wFormatTag) that we read.
+// Sample codes of a WAV file (wFormatTag) that are read.
 const (
 	tagPCM        = 0x0001
 	tagFloat      = 0x0003
@@ -16,7 +16,7 @@ const (
 	tagExtensible = 0xfffe
 )
 
-// codecNames are the codes we refuse by name; ffmpeg reads all of them.
+// codecNames are the codes that are refused by name; ffmpeg reads all of them.
 var codecNames = map[uint16]string{
 	0x0002: "Microsoft ADPCM", 0x0011: "IMA ADPCM", 0x0022: "TrueSpeech", 0x0031: "GSM 6.10",
 	0x0040: "G.721 ADPCM", 0x0045: "G.726 ADPCM", 0x0050: "MPEG audio", 0x0055: "MP3",
@@ -36,19 +36,19 @@ func newWAV(r io.ReaderAt, size int64) (source, error) {
 	return newPCM(r, l)
 }
 
-// A riffWalk visits the chunks of a file and remembers what they say. Sizes are
-// clipped to the file, so that no header can make us read or allocate more.
+// A riffWalk visits the chunks of a file and keeps their contents. Sizes are clipped to
+// the file, so that no header can cause larger reads or allocations.
 type riffWalk struct {
 	r        io.ReaderAt
 	size     int64 // of the file
 	order    binary.ByteOrder
-	form     int64 // what the RIFF header claims to cover
+	form     int64 // the size in the RIFF header
 	ds64     int64 // size of the samples as an RF64 file states it, or -1
 	fmt      []byte
 	fmtAt    int64 // of the chunk's header
 	dataAt   int64 // -1 until the data chunk is found
 	dataSize int64
-	claimed  int64 // size of the samples as the header has it; -1 if it does not know
+	claimed  int64 // size of the samples according to the header; -1 if unknown
 }
 
 // parseWAV reads the header of a file. The fmt chunk may come after the data,
@@ -131,15 +131,14 @@ func (w *riffWalk) chunk(at int64) (next int64, err error) {
 }
 
 // dataBytes returns how many bytes of sound there are, and how many the header
-// promises, given the size in the header of the data chunk. Programs that write
-// to a pipe cannot know it and leave 0, 0xFFFFFFFF or something near 2 GiB there;
-// what they wrote then reaches to the end of file, and nothing is promised. A size
-// of 0 is believed when the RIFF header, too, ends the file there or accounts for
-// what follows.
+// promises, given the size in the header of the data chunk. Programs that write to a
+// pipe cannot know the size and leave 0, 0xFFFFFFFF or something near 2 GiB; the sound
+// then reaches to the end of the file, and nothing is promised. A size of 0 is trusted
+// if the RIFF header also ends the file there or accounts for what follows.
 func (w *riffWalk) dataBytes(claimed int64) (size, promised int64) {
 	rest := w.size - w.dataAt
 	const unknown = 0xffffffff
-	const pipe = 0x7ffff000 // sox; others write more
+	const pipe = 0x7ffff000 // written by sox; others write more
 	switch {
 	case claimed == unknown && w.ds64 > 0:
 		return min(w.ds64, rest), w.ds64
@@ -205,8 +204,8 @@ func readFmt(b []byte, order binary.ByteOrder) (pcmLayout, error) {
 	return l, nil
 }
 
-// subFormat returns the code inside a WAVE_FORMAT_EXTENSIBLE header. Fewer valid
-// bits than the container holds need no care: they are the upper ones.
+// subFormat returns the code inside a WAVE_FORMAT_EXTENSIBLE header. Fewer valid bits
+// than the container holds need no special case: they are the upper ones.
 func subFormat(b []byte, order binary.ByteOrder) (uint16, error) {
 	if len(b) < 40 {
 		return 0, malformed("WAVE_FORMAT_EXTENSIBLE header", "40 bytes", "%d", len(b))
@@ -224,7 +223,7 @@ func subFormat(b []byte, order binary.ByteOrder) (uint16, error) {
 	return uint16(order.Uint32(b[24:])), nil
 }
 
-// setCode refuses codes and sample sizes nothing here can read.
+// setCode refuses codes and sample sizes that this package cannot read.
 func (l *pcmLayout) setCode(tag uint16, bits int) error {
 	switch tag {
 	case tagPCM:
