@@ -14,8 +14,8 @@ import (
 	"verity/transcript"
 )
 
-// An answer writes a transcript as a request asks for it. Nothing is written before the
-// end, unless it streams.
+// An answer writes a transcript in the form that a request asks for. It writes nothing
+// before the end, unless it streams.
 type answer struct {
 	w       http.ResponseWriter
 	q       *request
@@ -28,15 +28,15 @@ func (s *Server) newAnswer(w http.ResponseWriter, q *request) *answer {
 	return &answer{w: w, q: q, model: s.model}
 }
 
-// progress streams how far the transcription is.
+// progress streams the progress of the transcription.
 func (a *answer) progress(done, total float64) {
-	if a.q.progress && done > 0 { // nothing is written for a file that cannot be read at all
+	if a.q.progress && done > 0 { // a file that cannot be read gets an error instead
 		a.event(map[string]any{"type": "verity.progress", "done": done, "total": total})
 	}
 }
 
-// segment streams a segment: its text, and its times if segments or words were asked
-// for by name.
+// segment streams a segment: its text, and its times if the request names segments or
+// words.
 func (a *answer) segment(s transcript.Segment) {
 	if !a.q.stream || s.Text == "" {
 		return
@@ -62,7 +62,7 @@ func (a *answer) segment(s transcript.Segment) {
 	a.event(e)
 }
 
-// pieces returns text, which is that of s without space around it perhaps, in pieces.
+// pieces splits text, the text of s with or without surrounding space, into pieces.
 func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
 	list, skip := []transcript.Piece{}, strings.Index(s.Text, text)
 	for _, p := range s.Pieces(a.model.Tokenizer) {
@@ -86,7 +86,7 @@ func wordsOf(s transcript.Segment) []word {
 	return list
 }
 
-// event writes one server-sent event, as it is made.
+// event writes and flushes one server-sent event.
 func (a *answer) event(v any) {
 	control := http.NewResponseController(a.w)
 	if !a.started {
@@ -94,9 +94,9 @@ func (a *answer) event(v any) {
 		h := a.w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // of a proxy
+		h.Set("X-Accel-Buffering", "no") // proxies must not buffer
 	}
-	control.SetWriteDeadline(time.Now().Add(stall)) // of a client that does not read
+	control.SetWriteDeadline(time.Now().Add(stall)) // for clients that do not read
 	fmt.Fprintf(a.w, "data: %s\n\n", marshal(v))
 	control.Flush()
 }
@@ -111,7 +111,7 @@ func marshal(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// failed says what went wrong: as an event if the answer has begun.
+// failed reports an error: as an event if the answer has begun.
 func (a *answer) failed(err error) error {
 	if !a.started {
 		return err
@@ -185,7 +185,8 @@ type segment struct {
 	CompressionRatio float64           `json:"compression_ratio"`
 	NoSpeechProb     float64           `json:"no_speech_prob"`
 
-	// Pieces are the text by what the assistant drafted, if asked for; not OpenAI's.
+	// Pieces are the text split by what the assistant drafted, if asked for. OpenAI has
+	// no such field.
 	Pieces []transcript.Piece `json:"pieces,omitzero"`
 }
 
@@ -230,13 +231,13 @@ func (a *answer) language(code string) string {
 	if l, ok := a.model.Tokenizer.Language(code); ok {
 		return strings.ToLower(l.Name)
 	}
-	if code == "en" { // a model of one language need not name it
+	if code == "en" { // an English-only model has no list of languages
 		return "english"
 	}
 	return code
 }
 
-// wants reports whether a granularity is asked for. Without any it is segments.
+// wants reports whether a granularity is asked for. The default is segments.
 func (q *request) wants(granularity string) bool {
 	if len(q.asked) == 0 {
 		return granularity == "segment"

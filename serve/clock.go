@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// A clock knows when samples arrived.
+// A clock records when samples arrived.
 type clock struct{ ticks []tick }
 
 type tick struct {
-	at   int64 // samples that were there
+	at   int64 // samples received by then
 	when time.Time
 }
 
-// mostTicks are at least 80 s, in pieces of 20 ms. What arrived before is taken for the
-// oldest that is known.
+// mostTicks cover at least 80 s, in pieces of 20 ms. Earlier samples get the oldest
+// time that is known.
 const mostTicks = 4096
 
-// tick notes that samples up to at have arrived.
+// tick records that samples up to at have arrived.
 func (c *clock) tick(at int64) {
 	now := time.Now()
 	if n := len(c.ticks); n > 1 && now.Sub(c.ticks[n-2].when) < 20*time.Millisecond {
@@ -35,14 +35,14 @@ func (c *clock) tick(at int64) {
 func (c *clock) when(sample int64) time.Time {
 	i := sort.Search(len(c.ticks), func(i int) bool { return c.ticks[i].at >= sample })
 	if i == len(c.ticks) {
-		return time.Now() // a time behind the end of the sound
+		return time.Now() // the time lies behind the end of the sound
 	}
 	return c.ticks[i].when
 }
 
 // shares are the parts of a delay.
 type shares struct {
-	listening    time.Duration // for what follows the word
+	listening    time.Duration // for sound that follows the word
 	waiting      time.Duration // for a turn
 	transcribing time.Duration
 }
@@ -50,7 +50,7 @@ type shares struct {
 // A tally collects the delays of words.
 type tally struct {
 	words  int
-	delays []time.Duration // of the latest
+	delays []time.Duration // of the latest words
 	sum    shares
 }
 
@@ -76,7 +76,8 @@ func (t *tally) quantile(q float64) time.Duration {
 	return d[min(int(q*float64(len(d))), len(d)-1)]
 }
 
-// A latency is what a completed event tells of delays: OpenAI's has no such field.
+// A latency is the field of a completed event that holds delays. OpenAI has no such
+// field.
 type latency struct {
 	Words        int     `json:"words"`
 	Median       int64   `json:"median_ms"`

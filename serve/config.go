@@ -10,14 +10,14 @@ import (
 	"verity/transcribe"
 )
 
-// withTentative is a value of include that OpenAI does not have: events with the text
-// that may still change.
+// withTentative is a value of include that OpenAI does not have: it asks for events
+// with text that may still change.
 const withTentative = "item.input_audio_transcription.tentative"
 
 // withWords is another: deltas have the times of their words.
 const withWords = "item.input_audio_transcription.words"
 
-// rates are those of PCM that sessions take. OpenAI has 24000 only.
+// rates are the sample rates of PCM that sessions accept. OpenAI has 24000 only.
 var rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 96000}
 
 // A sessionConfig is what a session.update sets.
@@ -53,8 +53,9 @@ type soundFormat struct {
 	Rate *int   `json:"rate,omitempty"`
 }
 
-// An update is the session of an update. What is left out stays as it is. The beta
-// interface has its fields at the top, today's inside audio.input.
+// An update is the session object of a session.update. Fields that are left out keep
+// their values. The beta interface has the fields at the top level, today's inside
+// audio.input.
 type update struct {
 	Type  string `json:"type"`
 	Audio struct {
@@ -173,14 +174,14 @@ func (c *sessionConfig) setTurns(data json.RawMessage) *problem {
 	return nil
 }
 
-// decoding says how a session transcribes.
+// decoding returns the decoding options of a session.
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.opt.Decoding
 	d.Task, d.Language, d.InitialPrompt, d.CarryInitialPrompt = transcribe.Transcribe, c.language, c.prompt, false
 	return d
 }
 
-// turns is the turn_detection of c as it is shown.
+// turns returns the turn_detection of c for events.
 func (c sessionConfig) turns() any {
 	if c.manual {
 		return nil
@@ -199,7 +200,7 @@ func (c sessionConfig) turns() any {
 	return detection{"server_vad", &threshold, &padding, &silence}
 }
 
-// object is the session as its events show it.
+// object returns the session object for events.
 func (c sessionConfig) object(id string, beta bool) map[string]any {
 	transcription := map[string]any{"model": c.model, "language": c.language, "prompt": c.prompt}
 	if beta {

@@ -5,17 +5,17 @@
 //	GET  /healthz, /readyz, /metrics                          for those who watch it
 //	GET  /, /openapi.json                                     a page, and this API described
 //
-// A request goes form → [form] → a turn in the [line] → transcribe.Transcriber → answer.
-// Requests that have a turn at the same time share every pass over the weights; each
-// text is, to the bit, what the request alone would give. Between two windows a request
-// lets those go first that wait for a turn, so an hour-long file delays a short one by a
-// window, not by an hour.
+// A request goes form → [form] → a turn in the [line] → transcribe.Transcriber →
+// answer. Requests that have a turn at the same time share every pass over the weights;
+// each text is bit-identical to that of the request alone. Between two windows a
+// request yields to those that wait for a turn, so an hour-long file delays a short one
+// by a window, not by an hour.
 //
 // # Bounds
 //
-// Everything that comes in is bounded: bytes and parts of a form, seconds of sound,
-// requests that wait, time. What is refused gets an error in OpenAI's JSON, with a
-// status and what to do. No field of a request names a file or a host.
+// All input is bounded: bytes and parts of a form, seconds of sound, waiting requests,
+// time. A refused request gets an error in OpenAI's JSON, with a status and a remedy.
+// No field of a request names a file or a host.
 //
 // # Upstream
 //

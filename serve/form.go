@@ -23,15 +23,15 @@ const (
 	stall      = 30 * time.Second // the most between two pieces of an upload, or of an answer
 )
 
-// A request is what a form asks for.
+// A request is a parsed form.
 type request struct {
-	name     string // of the file, as the client says: for messages only
+	name     string // of the file according to the client, for messages only
 	file     *os.File
 	size     int64
 	format   string
 	stream   bool
 	words    bool
-	progress bool     // events of how far it is
+	progress bool     // send progress events
 	asked    []string // timestamp granularities
 	decoding transcribe.Options
 	done     func() // ends the spooled file
@@ -46,7 +46,7 @@ const (
 // formats are those of response_format.
 var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 
-// A spool keeps uploads in files, so many bytes of all together.
+// A spool keeps uploads in files, up to so many bytes in all.
 type spool struct {
 	dir  string
 	room int64
@@ -107,7 +107,7 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *patient) e
 	}
 }
 
-// broken says that a form ended too soon, or is none.
+// broken returns the problem with a form that ended too soon or is none.
 func (s *Server) broken(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return wrong(http.StatusRequestTimeout, "", "", "No data came for %v.", s.stall)
@@ -115,8 +115,8 @@ func (s *Server) broken(err error) error {
 	return wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
 }
 
-// field sets the option that a part names. Unknown ones are ignored, as clients send
-// more of them every year.
+// field sets the option that a part names. Unknown fields are ignored, since clients
+// keep adding some.
 func (s *Server) field(q *request, part *multipart.Part) error {
 	data, err := io.ReadAll(io.LimitReader(part, mostField+1))
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 	return nil
 }
 
-// keep spools the file.
+// keep writes the file to the spool.
 func (s *Server) keep(q *request, part *multipart.Part, body *patient) error {
 	if q.file != nil {
 		return wrong(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
@@ -204,8 +204,8 @@ func (s *Server) keep(q *request, part *multipart.Part, body *patient) error {
 	}
 }
 
-// A patient waits for data of a request, but not for ever: a client that sends a byte a
-// minute would hold a place for days.
+// A patient reads a request with a deadline for each piece: a client that sends a byte
+// a minute would hold a place for days.
 type patient struct {
 	control *http.ResponseController
 	stall   time.Duration
@@ -215,7 +215,8 @@ func (p *patient) wait() { p.control.SetReadDeadline(time.Now().Add(p.stall)) }
 
 func (p *patient) forever() { p.control.SetReadDeadline(time.Time{}) }
 
-// String is for messages: a client's name of a file, made short and plain.
+// String returns the client's name of the file for messages, short and without control
+// characters.
 func (q *request) String() string {
 	name := []rune(strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

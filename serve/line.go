@@ -9,15 +9,16 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// errFull says that too many requests wait already.
+// errFull reports that too many requests wait already.
 var errFull = errors.New("too many requests are waiting")
 
-// A line lets so many requests work at a time; others wait, first come, first served.
+// A line lets a number of requests work at a time; others wait, first come, first
+// served.
 type line struct {
 	turns    *semaphore.Weighted // first in, first out
 	most     int64               // requests in the line, working and waiting
 	inside   atomic.Int64
-	guests   atomic.Int64 // passes over live sound, working and waiting: sessions bound them
+	guests   atomic.Int64 // passes over live sound, working and waiting; the number of sessions bounds them
 	busy     atomic.Int64
 	duration atomic.Int64 // mean of the requests that ended, nanoseconds
 	size     int
@@ -50,8 +51,8 @@ func (l *line) begin(ctx context.Context) error {
 	return nil
 }
 
-// guest waits for a turn for one pass of a realtime session. The end of the turn leaves
-// the line. The number of sessions bounds the guests, so none is refused.
+// guest waits for a turn for one pass of a realtime session. end ends the turn and
+// leaves the line. The number of sessions bounds the guests, so none is refused.
 func (l *line) guest(ctx context.Context) (end func(), err error) {
 	l.guests.Add(1)
 	if err := l.begin(ctx); err != nil {
@@ -84,7 +85,7 @@ func (l *line) working() int { return int(l.busy.Load()) }
 
 func (l *line) waiting() int { return max(0, int(l.inside.Load()+l.guests.Load()-l.busy.Load())) }
 
-// retryAfter guesses when a place will be free.
+// retryAfter estimates when a place will be free.
 func (l *line) retryAfter() time.Duration {
 	wait := time.Duration(l.duration.Load()) / time.Duration(l.size)
 	return min(max(wait, time.Second), 5*time.Minute).Round(time.Second)

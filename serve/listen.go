@@ -20,10 +20,10 @@ import (
 	"verity/transcript"
 )
 
-// step is how much new sound a pass waits for.
+// step is how much new sound a pass needs.
 const step = 1 * audio.SampleRate
 
-// A message is an event of the client.
+// A message is an event from the client.
 type message struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"event_id"`
@@ -31,7 +31,7 @@ type message struct {
 	Session json.RawMessage `json:"session"`
 }
 
-// handle does what an event asks for.
+// handle executes an event.
 func (x *session) handle(ctx context.Context, m *message) *problem {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -55,7 +55,7 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 	return nil
 }
 
-// update changes the configuration. An utterance that goes on ends.
+// update changes the configuration. It ends an open utterance.
 func (x *session) update(m *message) *problem {
 	c, p := x.s.change(x.config, m.Session)
 	if p != nil {
@@ -68,7 +68,7 @@ func (x *session) update(m *message) *problem {
 	return nil
 }
 
-// append takes in sound.
+// append decodes sound and adds it to the session.
 func (x *session) append(m *message) *problem {
 	raw, err := base64.StdEncoding.DecodeString(m.Audio)
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *session) hear(pcm []float32) {
 	}
 }
 
-// add adds sound to the utterance that goes on, if there is one.
+// add adds sound to the open utterance, if there is one.
 func (x *session) add(pcm []float32) {
 	if x.now == nil {
 		return
@@ -114,7 +114,7 @@ func (x *session) add(pcm []float32) {
 	}
 }
 
-// follow does what the ear hears.
+// follow begins and ends utterances as voice activity detection reports them.
 func (x *session) follow(heard []live.Heard) {
 	for _, h := range heard {
 		switch h.Kind {
@@ -154,7 +154,7 @@ func (x *session) begin(at int64) {
 	}
 }
 
-// stop ends the utterance that goes on, and tells the client its item.
+// stop ends the open utterance and sends the client its item.
 func (x *session) stop() {
 	p := x.now
 	x.now = nil
@@ -178,7 +178,7 @@ func (x *session) stop() {
 	}
 }
 
-// commit ends the utterance that goes on, and reports whether there was one.
+// commit ends the open utterance and reports whether there was one.
 func (x *session) commit() bool {
 	x.hear(x.arriving.End())
 	x.prepareSound()
@@ -201,7 +201,7 @@ func (x *session) prepareSound() {
 	x.arriving = a
 }
 
-// clear forgets the utterance that goes on.
+// clear discards the open utterance.
 func (x *session) clear() {
 	x.prepare()
 	if p := x.now; p != nil {
@@ -233,7 +233,8 @@ func (x *session) work(ctx context.Context) {
 	}
 }
 
-// saw notes that all sound of an utterance so far is in a pass, or not wanted.
+// saw records that all sound of an utterance so far has been in a pass, or is not
+// wanted.
 func (x *session) saw(p *spoken) {
 	n := p.u.Len()
 	x.unheard.Add(p.passed.Swap(n) - n)
@@ -260,7 +261,7 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 		if err != nil {
 			return err
 		}
-		last = p.over() // perhaps while it waited
+		last = p.over() // it may have ended during the wait
 		x.saw(p)
 		waited := time.Since(asked)
 		r, err := p.u.Pass(ctx, last)
@@ -313,7 +314,7 @@ func (p *spoken) over() bool {
 	}
 }
 
-// fail says that an utterance has no text. The session goes on.
+// fail sends the event that an utterance has no text. The session continues.
 func (x *session) fail(p *spoken, err error) error {
 	x.s.opt.Log.Error("utterance failed", "session", x.id, "item", p.item, "error", err)
 	x.say("conversation.item.input_audio_transcription.failed", map[string]any{
@@ -363,7 +364,7 @@ func (p *spoken) words(confirmed []transcript.Word) []word {
 	return list
 }
 
-// measure notes the delay of the words that a pass has confirmed.
+// measure records the delays of the words that a pass has confirmed.
 func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *tally) {
 	now := time.Now()
 	x.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"verity/transcript"
 )
 
-// metrics are what /metrics tells.
+// metrics are the values of /metrics.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -67,7 +67,8 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// answered counts a request. Paths that do not exist are one: clients invent them.
+// answered counts a request. All unknown paths share one label, since clients can
+// invent any number of them.
 func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	path := r.Pattern
 	if path == "" || path == "/" {
@@ -77,7 +78,7 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	m.took.WithLabelValues(path).Observe(took.Seconds())
 }
 
-// heard counts the work of a transcript.
+// heard counts a transcript and its work.
 func (m *metrics) heard(t *transcript.Transcript) {
 	m.audio.Add(t.Duration)
 	m.worked(t.Stats)

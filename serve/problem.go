@@ -20,7 +20,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Message }
 
-// wrong returns a problem with a request, in a parameter if it is named.
+// wrong returns a problem with a request, and with a parameter of it if one is named.
 func wrong(status int, param, code, format string, args ...any) *problem {
 	p := &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error"}
 	if param != "" {
@@ -46,7 +46,7 @@ func unknownModel(name, known string) *problem {
 		"The model %q does not exist here: use %q, whisper-1, or leave it out.", name, known)
 }
 
-// writeProblem answers with p.
+// writeProblem writes p as the answer.
 func writeProblem(w http.ResponseWriter, p *problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

@@ -20,23 +20,23 @@ import (
 
 const (
 	mostMessage = 4 << 20         // bytes: 65 s of PCM at 24 kHz
-	mostUnheard = 60              // seconds of sound that wait to be transcribed
+	mostUnheard = 60              // most seconds of sound that may wait to be transcribed
 	idle        = 5 * time.Minute // the most between two messages
 	pingEvery   = 30 * time.Second
 )
 
-// A session is one realtime connection. Its client's messages are taken in by one
-// goroutine; another makes passes over what was said, one utterance after the other.
+// A session is one realtime connection. One goroutine reads the client's messages;
+// another transcribes, one utterance after the other.
 type session struct {
 	s       *Server
 	conn    *websocket.Conn
 	id      string
-	beta    bool // the names of the beta interface
+	beta    bool // use the names of the beta interface
 	cancel  context.CancelCauseFunc
 	blocks  atomic.Int64 // odd while the reader is blocked
 	queue   chan *spoken
-	unheard atomic.Int64  // samples of utterances that no pass has seen
-	moved   chan struct{} // signals that unheard has become less
+	unheard atomic.Int64  // samples of utterances that have not been in a pass
+	moved   chan struct{} // signals that unheard has decreased
 
 	story string // the text so far, as context of the next utterance; owned by work
 
@@ -44,28 +44,28 @@ type session struct {
 	config   sessionConfig
 	arriving *audio.Arriving
 	ear      *live.Ear
-	now      *spoken // the utterance that goes on
-	previous string  // item before it
+	now      *spoken // the open utterance, or nil
+	previous string  // id of the item before it
 	items    int
-	at       int64 // samples that were taken in, of 16 kHz
-	base     int64 // where the ear began
-	closed   bool  // nothing more is heard
+	at       int64 // samples received, at 16 kHz
+	base     int64 // sample at which the ear started
+	closed   bool  // further sound is discarded
 	clock    clock
-	said     tally // of the whole session
+	said     tally // delays in the whole session
 }
 
-// A spoken is an utterance on its way to text.
+// A spoken is an utterance that is being transcribed.
 type spoken struct {
 	item    string
 	from    int64 // its first sample in the session
 	u       *live.Utterance
 	more    chan struct{} // sound was added
 	ended   chan struct{} // closed: no more follows
-	cleared atomic.Bool   // nobody wants its text
-	passed  atomic.Int64  // samples that a pass has seen
+	cleared atomic.Bool   // its text is not wanted
+	passed  atomic.Int64  // samples that have been in a pass
 }
 
-// errClosed ends a session in good order.
+// errClosed is the cause that ends a session normally.
 var errClosed = errors.New("the session has ended")
 
 // realtime serves OpenAI's realtime transcription over a WebSocket.
@@ -125,7 +125,7 @@ func (s *Server) newSession(conn *websocket.Conn, r *http.Request) *session {
 	return x
 }
 
-// prepare makes what hears, of the configuration.
+// prepare makes the resampler and the voice activity detector for the configuration.
 func (x *session) prepare() {
 	x.prepareSound()
 	x.base = x.at
@@ -135,7 +135,7 @@ func (x *session) prepare() {
 	}
 }
 
-// run serves until either side ends the session, and says why it ended.
+// run serves until either side ends the session, and returns the cause.
 func (x *session) run(r *http.Request) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	x.cancel = cancel
@@ -164,7 +164,7 @@ func (x *session) name(event string) string {
 	return event
 }
 
-// say sends an event. A client that does not read loses the connection.
+// say sends an event. A client that does not read is disconnected.
 func (x *session) say(kind string, fields map[string]any) {
 	event := map[string]any{"type": kind, "event_id": fmt.Sprintf("event_%x", x.s.ids.Add(1))}
 	for k, v := range fields {
@@ -177,7 +177,7 @@ func (x *session) say(kind string, fields map[string]any) {
 	}
 }
 
-// complain sends an error event. The session goes on.
+// complain sends an error event. The session continues.
 func (x *session) complain(p *problem, event string) {
 	fields := map[string]any{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": nil}
 	if event != "" {
@@ -186,7 +186,7 @@ func (x *session) complain(p *problem, event string) {
 	x.say("error", map[string]any{"error": fields})
 }
 
-// read takes in the messages of the client.
+// read handles the client's messages.
 func (x *session) read(ctx context.Context) error {
 	lazy := time.AfterFunc(idle, func() { x.end(fmt.Errorf("no message came for %v", idle)) })
 	defer lazy.Stop()
@@ -214,7 +214,8 @@ func (x *session) read(ctx context.Context) error {
 	}
 }
 
-// breathe waits while too much sound waits to be transcribed: TCP tells the client.
+// breathe blocks while too much sound waits to be transcribed, so that TCP slows the
+// client down.
 func (x *session) breathe(ctx context.Context) error {
 	if x.unheard.Load() < mostUnheard*audio.SampleRate {
 		return nil
@@ -231,7 +232,8 @@ func (x *session) breathe(ctx context.Context) error {
 	return nil
 }
 
-// watch looks after the connection: pings, the server's end, the longest session.
+// watch pings the client and ends the session with the server, or at its longest
+// duration.
 func (x *session) watch(ctx context.Context) {
 	ping, most := time.NewTicker(pingEvery), time.NewTimer(x.s.opt.MaxAudio)
 	defer ping.Stop()
@@ -254,7 +256,7 @@ func (x *session) watch(ctx context.Context) {
 			alive, cancel := context.WithTimeout(ctx, pingEvery)
 			err := x.conn.Ping(alive)
 			cancel()
-			still := blocks%2 == 1 || blocks != x.blocks.Load() // a blocked reader reads no pongs
+			still := blocks%2 == 1 || blocks != x.blocks.Load() // a blocked reader cannot read pongs
 			if err != nil && ctx.Err() == nil && !still {
 				x.cancel(errors.New("the client does not answer pings"))
 			}
@@ -262,7 +264,8 @@ func (x *session) watch(ctx context.Context) {
 	}
 }
 
-// end hears no more. What was said is transcribed, then the connection is closed.
+// end accepts no more sound. What was said is transcribed, then the connection is
+// closed.
 func (x *session) end(why error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

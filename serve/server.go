@@ -13,8 +13,8 @@ import (
 	"verity/transcribe"
 )
 
-// Options configures New. The zero value serves anybody who can connect, four requests
-// at a time.
+// Options configures New. The zero value serves every client that can connect, four
+// requests at a time.
 type Options struct {
 	// Name is the id of the model in /v1/models. Empty means "whisper".
 	Name string
@@ -42,7 +42,7 @@ type Options struct {
 	// means two hours.
 	Timeout time.Duration
 
-	// Keys are the API keys that are accepted. None means that no key is asked for.
+	// Keys are the API keys that are accepted. None means that no key is needed.
 	Keys []string
 
 	// Origins are the web origins whose pages may call the API, "*" for all. None
@@ -52,11 +52,11 @@ type Options struct {
 	// Spool is the directory for uploads. Empty means the system's for temporary files.
 	Spool string
 
-	// Sound says how to read uploads. Its zero value never starts ffmpeg, which knows
-	// formats that name other files.
+	// Sound says how to read uploads. Its zero value never starts ffmpeg, some of whose
+	// formats can open other files.
 	Sound audio.Input
 
-	// Decoding is how to transcribe where a request does not say.
+	// Decoding holds the defaults of options that a request does not set.
 	Decoding transcribe.Options
 
 	// Log gets a line for each request: no audio, no text. Nil discards them.
@@ -108,7 +108,7 @@ type Server struct {
 	ids     atomic.Uint64
 	closing atomic.Bool
 	created time.Time
-	stall   time.Duration // of a client; tests have less patience
+	stall   time.Duration // of a client; shorter in tests
 }
 
 // New returns a server of m, which must stay open while it serves.
@@ -132,9 +132,9 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Drain makes /readyz say that no more requests should be sent. Those that come all the
-// same are answered. Realtime sessions end: what was said is transcribed, nothing more is
-// heard.
+// Drain makes /readyz report that no more requests should be sent. Requests that arrive
+// nevertheless are answered. Realtime sessions end: what was said is transcribed,
+// further sound is discarded.
 func (s *Server) Drain() {
 	if !s.closing.Swap(true) {
 		close(s.sockets.draining)
@@ -157,13 +157,13 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /page.js", embedded("page.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /worklet.js", embedded("worklet.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /{$}", embedded("page.html", "text/html; charset=utf-8"))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also a known path with another method
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		writeProblem(w, unknownPath(r))
 	})
 	return s.watched(s.shared(mux))
 }
 
-// ready answers whether requests are welcome.
+// ready answers /readyz.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.closing.Load() {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -173,7 +173,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, "ready\n")
 }
 
-// models lists the one model there is, or answers about the one named.
+// models lists the one model, or describes the model that is named.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	m := modelObject{ID: s.opt.Name, Object: "model", Created: s.created.Unix(), OwnedBy: "verity", Assisted: s.model.Assisted()}
 	id := r.PathValue("id")
@@ -187,8 +187,8 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// knows reports whether a request may call the model so: by its name, by that of
-// OpenAI's own Whisper, which clients send unless told otherwise, or not at all.
+// knows reports whether a request may use a name for the model: its own, that of
+// OpenAI's hosted Whisper, which clients send by default, or none.
 func (s *Server) knows(model string) bool {
 	return model == "" || model == s.opt.Name || model == "whisper-1"
 }
@@ -207,8 +207,8 @@ type modelList struct {
 	Data   []modelObject `json:"data"`
 }
 
-// Serve answers on l until ctx ends, and then lets the requests that were accepted come
-// to their end, for at most grace.
+// Serve answers requests until ctx ends, and then finishes accepted requests for at
+// most grace.
 func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -225,7 +225,7 @@ func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grac
 	s.opt.Log.Info("shutting down", "working", s.line.working(), "waiting", s.line.waiting())
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	err := errors.Join(server.Shutdown(last), s.sockets.wait(last)) // the former knows nothing of sockets
+	err := errors.Join(server.Shutdown(last), s.sockets.wait(last)) // Shutdown does not wait for sockets
 	if err != nil {
 		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())
 	}

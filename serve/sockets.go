@@ -24,7 +24,7 @@ func newSockets(most int) sockets {
 	}
 }
 
-// enter lets a session in if there is room, and returns how it leaves.
+// enter admits a session if there is room, and returns the function by which it leaves.
 func (k *sockets) enter() (leave func(), ok bool) {
 	if k.count.Add(1) > int64(k.most) {
 		k.count.Add(-1)
@@ -39,7 +39,7 @@ func (k *sockets) enter() (leave func(), ok bool) {
 
 func (k *sockets) open() int { return int(k.count.Load()) }
 
-// wait returns when all sessions have ended. At the end of ctx it ends them.
+// wait returns when all sessions have ended. When ctx ends, it ends them.
 func (k *sockets) wait(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"verity/transcript"
 )
 
-// granularity notes one of timestamp_granularities[]. The first replaces the default.
+// granularity records one of timestamp_granularities[]. The first replaces the default.
 func (q *request) granularity(value string, bad func(string) error) error {
 	switch value {
 	case "word":
@@ -36,9 +36,9 @@ func (s *Server) speech(task transcribe.Task) http.HandlerFunc {
 	}
 }
 
-// answer serves one request. Where it returns an error, nothing has been answered.
+// answer serves one request. If it returns an error, nothing has been written.
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
-	leave, err := s.line.enter() // before the upload is read: what is refused costs nothing
+	leave, err := s.line.enter() // before the upload is read, so that a refusal costs nothing
 	if err != nil {
 		return err
 	}
@@ -74,13 +74,13 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return out.finish(tr)
 }
 
-// A turn is a request's place among those that work.
+// A turn is the right of a request to work.
 type turn struct {
 	line *line
 	lost bool
 }
 
-// run transcribes clip. Between two windows others may go first.
+// run transcribes clip. Between two windows it yields to other requests.
 func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -106,7 +106,7 @@ func (t *turn) end() {
 	}
 }
 
-// check reports what of the form contradicts itself.
+// check reports contradictions within the form.
 func (q *request) check(assisted bool) error {
 	if q.decoding.MarkAccepted && !assisted {
 		return wrong(http.StatusBadRequest, "include[]", "", "%s needs an assistant: this server was started without one.", withAccepted)
@@ -143,7 +143,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		p = failed(http.StatusServiceUnavailable, "The request took longer than %v, which is the limit of this server.", s.opt.Timeout)
 	case errors.Is(err, context.Canceled):
-		note(r, "gone", true) // nobody reads an answer
+		note(r, "gone", true) // no answer, since nobody reads it
 		return
 	case badAudio(err):
 		p = wrong(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
@@ -161,7 +161,7 @@ func badAudio(err error) bool {
 	return errors.Is(err, audio.ErrMalformed) || errors.As(err, &format) || errors.Is(err, fs.ErrInvalid)
 }
 
-// parameter returns the field of a form that an option comes from.
+// parameter returns the form field of an option.
 func parameter(option string) string {
 	switch option {
 	case "Language":

@@ -16,7 +16,7 @@ import (
 
 const idHeader = "X-Request-Id"
 
-// A status notes what was answered.
+// A status records the status of an answer.
 type status struct {
 	http.ResponseWriter
 	code  int
@@ -42,20 +42,20 @@ func (s *status) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// notes is what handlers add to the line of the log.
+// notes are the fields that handlers add to a request's log line.
 type notes struct{ fields []any }
 
 type notesKey struct{}
 
-// note adds fields to the line that the log gets of a request.
+// note adds fields to the log line of a request.
 func note(r *http.Request, fields ...any) {
 	if n, ok := r.Context().Value(notesKey{}).(*notes); ok {
 		n.fields = append(n.fields, fields...)
 	}
 }
 
-// watched gives every request an id, a line in the log and its place in the metrics. A
-// panic ends one request, not the server.
+// watched gives every request an id, a log line and its place in the metrics. A panic
+// ends one request, not the server.
 func (s *Server) watched(next http.Handler) http.Handler {
 	boot := s.created.UnixNano()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func (s *Server) watched(next http.Handler) http.Handler {
 	})
 }
 
-// authorised asks for a key, if there are keys.
+// authorised requires a key, if keys are configured.
 func (s *Server) authorised(next http.Handler) http.Handler {
 	if len(s.opt.Keys) == 0 {
 		return next
@@ -97,7 +97,7 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := givenKey(r)
 		sum, found := sha256.Sum256([]byte(given)), 0
-		for _, k := range known { // all of them, so that the time tells nothing about the keys
+		for _, k := range known { // compare with all, so that timing reveals nothing about the keys
 			found |= subtle.ConstantTimeCompare(sum[:], k[:])
 		}
 		if found == 0 {
@@ -108,8 +108,8 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 	})
 }
 
-// keyProtocol comes before a key among the subprotocols of a socket: pages cannot set
-// headers of one. The name is OpenAI's.
+// keyProtocol precedes a key among the subprotocols of a WebSocket, since pages cannot
+// set its headers. The name is OpenAI's.
 const keyProtocol = "openai-insecure-api-key."
 
 // givenKey returns the key of a request.
@@ -135,8 +135,8 @@ func protocols(r *http.Request) (list []string) {
 	return list
 }
 
-// shared lets pages of other origins call the API, those that are named; and keeps
-// pages of unnamed ones from reaching a server on the user's own machine.
+// shared lets pages of the configured origins call the API, and keeps pages of other
+// origins from reaching a server on the user's own machine.
 func (s *Server) shared(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -161,9 +161,9 @@ func (s *Server) shared(next http.Handler) http.Handler {
 	})
 }
 
-// rebound reports whether a page reached this machine's own address by a name that is not
-// its own. The page's owner could have made that name point here: then the origin says
-// nothing.
+// rebound reports whether a page reached this machine's own address by a name that is
+// not its own. The owner of the page may have made that name point here (DNS
+// rebinding), so the origin proves nothing.
 func rebound(r *http.Request) bool {
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !at.IP.IsLoopback() {
