@@ -34,10 +34,16 @@ func (m *marker) mark(ctx context.Context, r *Record, o Options) (marked, error)
 	if r.Error != "" || r.NoReference {
 		return marked{Record: r}, nil
 	}
-	fn := o.normalizer(r.Language)
-	ref, hyp := fn(r.Reference), fn(r.Hypothesis)
 	out := marked{Record: r}
-	var err error
+	fn := o.normalizer(r.Language)
+	ref, err := fn(ctx, r.Reference)
+	if err != nil {
+		return out, err
+	}
+	hyp, err := fn(ctx, r.Hypothesis)
+	if err != nil {
+		return out, err
+	}
 	if out.score, err = m.scorer.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
 		out.diff, err = m.differ.words(ctx, ref, hyp)
 	}

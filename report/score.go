@@ -161,7 +161,7 @@ func NewSet(name string, o Options) (*Set, error) {
 }
 
 // normalizer returns how to normalise texts of a language.
-func (o Options) normalizer(language string) func(string) string {
+func (o Options) normalizer(language string) normalize.Func {
 	name := o.Normalizer
 	if name == "auto" {
 		name = "english"

@@ -24,7 +24,8 @@ const repeatLength = 5
 // A Scorer compares hypotheses with references. It reuses its memory and must not be used
 // by two goroutines at once. The zero value compares texts without normalising them.
 type Scorer struct {
-	// Normalize is applied to both texts. Nil means they stay as they are.
+	// Normalize is applied to both texts, whether or not the context ends meanwhile. Nil
+	// means they stay as they are.
 	Normalize func(string) string
 
 	words    Vocabulary

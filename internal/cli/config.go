@@ -30,24 +30,24 @@ before the default of the program.
 The file has a line for each, key = value; a line that begins with # is a comment.
 $VERITY_CONFIG names another file, or is off.
 
-The keys are flags of transcribe; model and threads hold for eval, compare and serve
-too, which take all else from their command line alone.
+The keys are flags of transcribe. Each holds for eval, compare and serve too, if they
+have the flag. Records name every option that is not the default of the program.
 
 `
 
 // configVariable names another config file, or turns it off.
 const configVariable = "VERITY_CONFIG"
 
-// wideKeys hold for every command that transcribes; eval and compare take all else from
-// their command line alone, so that what they measure stands there.
-var wideKeys = []string{"model", "threads"}
+// configured are the commands that take defaults from the config file.
+var configured = []string{"transcribe", "eval", "compare", "serve"}
 
-// configKeys are the flags of transcribe that the config file may set.
-var configKeys = append(wideKeys,
-	"language", "task", "output-format", "output-dir", "precision", "batch", "assistant", "vad",
+// configKeys are the flags of transcribe that the config file may set, there and in
+// the other configured commands that have them.
+var configKeys = []string{
+	"model", "threads", "language", "task", "output-format", "output-dir", "precision", "batch", "assistant", "vad",
 	"word-timestamps", "max-line-width", "max-line-count", "initial-prompt", "hotwords", "beam-size", "best-of",
 	"timestamps", "highlight", "progress", "ffmpeg", "quiet", "log-level",
-)
+}
 
 // configMost is how many bytes a config file may have.
 const configMost = 64 << 10
@@ -159,9 +159,8 @@ func configure(root *cobra.Command, settings []setting) error {
 			continue
 		}
 		for _, c := range root.Commands() {
-			wide := slices.Contains(wideKeys, s.key) && slices.Contains([]string{"eval", "compare", "serve"}, c.Name())
 			f := c.Flags().Lookup(s.key)
-			if f == nil || c.Name() != "transcribe" && !wide {
+			if f == nil || !slices.Contains(configured, c.Name()) {
 				continue
 			}
 			if err := setDefault(f, s.value); err != nil {

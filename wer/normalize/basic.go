@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"context"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -13,6 +14,11 @@ import (
 // Source: openai/whisper@c0d2f62 whisper/normalizers/basic.py,
 // BasicTextNormalizer.
 func Basic(s string) string { return BasicOptions{}.Normalize(s) }
+
+// basic is Basic; the error is the cause that ended ctx.
+func basic(ctx context.Context, s string) (string, error) {
+	return apply(ctx, s, BasicOptions{}.steps())
+}
 
 // BasicOptions are the choices of upstream's BasicTextNormalizer. The zero value
 // is [Basic].
@@ -27,18 +33,22 @@ type BasicOptions struct {
 
 // Normalize returns s normalised.
 func (o BasicOptions) Normalize(s string) string {
-	s = lower(strings.ToValidUTF8(s, "\ufffd"))
-	s = dropParenthesised(dropBracketed(s))
+	s, _ = apply(context.Background(), s, o.steps())
+	return s
+}
+
+func (o BasicOptions) steps() []step {
+	list := []step{lowerValid, dropBracketed, dropParenthesised}
 	if o.DropDiacritics {
-		s = dropSymbolsAndDiacritics(s, "")
+		list = append(list, func(s string) string { return dropSymbolsAndDiacritics(s, "") })
 	} else {
-		s = dropSymbols(s)
+		list = append(list, dropSymbols)
 	}
-	s = lower(s)
+	list = append(list, lower)
 	if o.SplitLetters {
-		s = splitLetters(s)
+		list = append(list, splitLetters)
 	}
-	return singleSpaces(s)
+	return append(list, singleSpaces)
 }
 
 func splitLetters(s string) string {

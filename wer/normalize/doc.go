@@ -3,7 +3,7 @@
 //
 // [English] and [Basic] take a text and return a text; [ByName] finds them by the
 // names of the command line. Normalise when scoring and keep raw text in records,
-// so that a record can be scored anew.
+// so that a record can be scored anew. Time is linear in the length of a text.
 //
 // # Upstream
 //
@@ -26,7 +26,7 @@
 // Unicode tables are those of version 15.0, as in Python 3.12, except that splitting
 // letters leaves U+11A3A with the letter after it, as 15.0 says and later versions do
 // not. There are three more differences: bytes that are not UTF-8 count as U+FFFD; a
-// number of more than 4300 digits is kept where Python raises ValueError; of more than
+// number of more than 4300 digits is kept as it is where Python raises ValueError; of more than
 // thirty combining marks on one letter those beyond the thirtieth may compose
 // differently.
 package normalize

@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"slices"
@@ -14,23 +15,46 @@ import (
 // Source: openai/whisper@c0d2f62 whisper/normalizers/english.py,
 // EnglishTextNormalizer.
 func English(s string) string {
-	s = lower(strings.ToValidUTF8(s, "\ufffd"))
-	s = dropParenthesised(dropBracketed(s))
-	s = dropFillers(s)
-	s = attachApostrophes(s)
-	for _, c := range contractions {
-		s = c.expand(s)
+	s, _ = english(context.Background(), s)
+	return s
+}
+
+// english is English; the error is the cause that ended ctx.
+func english(ctx context.Context, s string) (string, error) {
+	s, err := apply(ctx, s, beforeNumbers)
+	if err == nil {
+		s, err = writeNumbers(ctx, s)
 	}
-	s = joinDigits(s)
-	s = spaceOut(s, ".", true)
-	s = dropSymbolsAndDiacritics(s, ".%$¢€£")
+	if err == nil {
+		s, err = apply(ctx, s, afterNumbers)
+	}
+	return s, err
+}
 
-	s = writeNumbers(s)
-	s = americanize(s)
+// The steps of [English] before and after its numbers are written in digits.
+var (
+	beforeNumbers = slices.Concat(
+		[]step{lowerValid, dropBracketed, dropParenthesised, dropFillers, attachApostrophes},
+		expansions(),
+		[]step{
+			joinDigits,
+			func(s string) string { return spaceOut(s, ".", true) },
+			func(s string) string { return dropSymbolsAndDiacritics(s, ".%$¢€£") },
+		},
+	)
+	afterNumbers = []step{
+		americanize,
+		func(s string) string { return spaceOut(s, ".$¢€£", false) },
+		spaceOutPercent, singleSpaces,
+	}
+)
 
-	s = spaceOut(s, ".$¢€£", false)
-	s = spaceOutPercent(s)
-	return singleSpaces(s)
+// expansions returns a step for each contraction.
+func expansions() (list []step) {
+	for _, c := range contractions {
+		list = append(list, c.expand)
+	}
+	return list
 }
 
 var fillers = []string{"hmm", "mm", "mhm", "mmm", "uh", "um"}

@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,16 +11,19 @@ import (
 // It belongs in every report of a rate.
 const Version = "openai-whisper 20250625"
 
+// A Func normalises a text, which may be long: the error is the cause that ended ctx.
+type Func func(ctx context.Context, s string) (string, error)
+
 // A normalizer is a function with its name on the command line.
 type normalizer struct {
 	name string
-	fn   func(string) string
+	fn   Func
 }
 
 var named = []normalizer{
-	{"english", English},
-	{"basic", Basic},
-	{"none", func(s string) string { return s }},
+	{"english", english},
+	{"basic", basic},
+	{"none", func(_ context.Context, s string) (string, error) { return s, nil }},
 }
 
 // Names returns what [ByName] knows.
@@ -33,7 +37,7 @@ func Names() []string {
 
 // ByName returns the normaliser called "english", "basic" or "none". The error
 // for any other name lists these.
-func ByName(name string) (func(string) string, error) {
+func ByName(name string) (Func, error) {
 	i := slices.IndexFunc(named, func(n normalizer) bool { return n.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("normalizer %q: unknown: want %s", name, strings.Join(Names(), ", "))

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A number is none, a whole number, or text such as "1.5", "007" or "1.": digits joined
@@ -45,9 +46,19 @@ func (v number) behind(digits string) number {
 	return text(append(v.s, digits...))
 }
 
+// maxDigits is how many digits a number may have that is computed with, as in
+// Python. It keeps the time linear in the length of a text.
+const maxDigits = 4300
+
+// maxBits is the bits that maxDigits digits need at most.
+const maxBits = maxDigits*33220/10000 + 1
+
 // parse returns the number that an isDigits word stands for: whole if its
-// fraction is zero, else the text as it is.
+// fraction is zero and it is not too long, else the text as it is.
 func parse(digits string) number {
+	if utf8.RuneCountInString(digits) > maxDigits {
+		return text([]byte(digits))
+	}
 	num, scale, _ := fraction(digits)
 	if n, ok := divide(num, scale); ok {
 		return whole(n)
@@ -92,11 +103,14 @@ func (v number) fit(n, zeros int64) number {
 
 // times multiplies by a power of ten: the last three digits of a whole number, so that
 // "two thousand three hundred" is 2300, and all of a text if the product is whole. No
-// number counts as one. It reports false for a text that is not a number or has too many
-// decimals.
+// number counts as one. It reports false for a number that is too long, and for a text
+// that is not a number or has too many decimals.
 func (v number) times(power *big.Int) (number, bool) {
 	if !v.some() {
 		return whole(power), true
+	}
+	if v.isText && utf8.RuneCount(v.s) > maxDigits || !v.isText && v.n.BitLen() > maxBits {
+		return number{}, false
 	}
 	if v.isText {
 		num, scale, ok := fraction(string(v.s))

@@ -2,6 +2,7 @@ package normalize
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,15 +13,26 @@ import (
 //
 // Source: openai/whisper@c0d2f62 whisper/normalizers/english.py,
 // EnglishNumberNormalizer.
-func writeNumbers(s string) string {
+//
+// A word may cost as much as a number of maxDigits digits does, so it looks at ctx now
+// and then.
+func writeNumbers(ctx context.Context, s string) (string, error) {
 	r := reader{words: strings.FieldsFunc(separateUnits(writeHalves(s)), isSpace)}
 	for r.at < len(r.words) {
+		if r.at%lookEvery == 0 {
+			if err := context.Cause(ctx); err != nil {
+				return "", err
+			}
+		}
 		r.read(r.words[r.at])
 		r.at++
 	}
 	r.flush()
-	return writeOne(mergeCents(strings.Join(r.out, " ")))
+	return writeOne(mergeCents(strings.Join(r.out, " "))), nil
 }
+
+// lookEvery is how many words lie between two looks at a context.
+const lookEvery = 1024
 
 // A reader reads words and assembles numbers. Between words it holds at most one
 // unfinished number.

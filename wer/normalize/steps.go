@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"context"
 	"strings"
 	"unicode/utf8"
 )
@@ -8,6 +9,24 @@ import (
 // The small steps of both normalisers. Upstream writes each as one regular expression,
 // given in the comments. The leftmost match is replaced, and the search continues after
 // it.
+
+// A step takes time in proportion to its text.
+type step func(string) string
+
+// apply applies steps one after the other. Before each it looks at ctx; the error is
+// the cause that ended it.
+func apply(ctx context.Context, s string, steps []step) (string, error) {
+	for _, f := range steps {
+		if err := context.Cause(ctx); err != nil {
+			return "", err
+		}
+		s = f(s)
+	}
+	return s, nil
+}
+
+// lowerValid is lower, with U+FFFD for what is not UTF-8.
+func lowerValid(s string) string { return lower(strings.ToValidUTF8(s, "\ufffd")) }
 
 // dropBracketed removes <…> and […], in any pairing: [<\[][^>\]]*[>\]]
 func dropBracketed(s string) string {

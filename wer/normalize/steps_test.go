@@ -1,6 +1,7 @@
 package normalize
 
 import (
+	"context"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -86,16 +87,58 @@ func TestBeyondUpstream(t *testing.T) {
 	if got := English("\xff9\xfe th"); got != " 9th" && got != "9th" {
 		t.Errorf("bytes that are not UTF-8: %q", got)
 	}
-	long := strings.Repeat("9", 5000)
-	if got := English(long + " thousand"); got != long[:4997]+strings.Repeat("9", 3)+"000" && len(got) < 5000 {
-		t.Errorf("a number of 5000 digits: %d characters", len(got))
+	long := strings.Repeat("9", maxDigits+1)
+	if got := English(long + " thousand"); got != long+" 1000" {
+		t.Errorf("a number of %d digits: %d characters", len(long), len(got))
+	}
+	long = strings.Repeat("1", maxDigits)
+	if got := English(long + " thousand"); got != long[6:]+"222000" {
+		t.Errorf("a number of %d digits: %d characters", maxDigits, len(got))
+	}
+}
+
+// A countdown is a context that ends when it has been looked at so many times.
+type countdown struct {
+	context.Context
+	left, looks int
+}
+
+func (c *countdown) Err() error {
+	if c.looks++; c.left == 0 {
+		return context.Canceled
+	}
+	c.left--
+	return nil
+}
+
+// TestInterrupt ends the context before each step of a long text, and amid its numbers.
+func TestInterrupt(t *testing.T) {
+	s := strings.Repeat("mister smith won't pay twenty-one dollars ", 1000)
+	for _, name := range []string{"english", "basic"} {
+		fn, err := ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for looks := 0; ; looks++ {
+			ctx := &countdown{Context: context.Background(), left: looks}
+			got, err := fn(ctx, s)
+			if err == nil {
+				if want := map[string]func(string) string{"english": English, "basic": Basic}[name](s); got != want || looks < 5 || name == "english" && looks < 60 {
+					t.Errorf("%s: looked %d times at its context; text as without: %v", name, looks, got == want)
+				}
+				break
+			}
+			if got != "" || ctx.looks != looks+1 {
+				t.Fatalf("%s, after %d looks: got %d bytes, %v, and looked %d times more", name, looks, len(got), err, ctx.looks-looks)
+			}
+		}
 	}
 }
 
 // TestLongTexts checks that every step takes linear time: these take minutes if one is
 // quadratic.
 func TestLongTexts(t *testing.T) {
-	for _, piece := range []string{"one ", "(", "[", "and a ", "1 ", "$0", "Σ", "'", " ", ".", "%", "uh ", "double one ", "point five "} {
+	for _, piece := range []string{"one ", "(", "[", "and a ", "1 ", "$0", "Σ", "'", " ", ".", "%", "uh ", "double one ", "point five ", "thousand ", "two thousand three ", "1.5 thousand "} {
 		s := strings.Repeat(piece, 100_000/len(piece))
 		English(s)
 		BasicOptions{DropDiacritics: true, SplitLetters: true}.Normalize(s)
@@ -126,7 +169,7 @@ func BenchmarkNormalize(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				bm.fn(text)
+				bm.fn(b.Context(), text)
 			}
 		})
 	}
