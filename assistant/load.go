@@ -84,7 +84,7 @@ func ownShortlist(c *model.Checkpoint) ([]Token, error) {
 		err = json.Unmarshal(b, &list)
 	}
 	if err == nil && (len(list) == 0 || !slices.IsSorted(list) || list[0] < 0 || int(list[len(list)-1]) >= c.Dims.Vocab) {
-		err = fmt.Errorf("got %d ids, want one or more, ascending, from 0 to %d; get the file anew", len(list), c.Dims.Vocab-1)
+		err = fmt.Errorf("got %d ids, want one or more, ascending, from 0 to %d; download the file again", len(list), c.Dims.Vocab-1)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", c.Name, shortlistFile, err)
@@ -158,7 +158,7 @@ func fits(c *model.Checkpoint, t Target) error {
 		remedy    string
 	}{
 		{"vocabulary", a.Vocab, b.Vocab, "English-only, multilingual and large-v3 models have vocabularies of their own; " + another},
-		{"mel bins", a.MelBins, b.MelBins, "large-v3 models hear 128 bins, all others 80; " + another},
+		{"mel bins", a.MelBins, b.MelBins, "large-v3 models use 128 mel bins, all others 80; " + another},
 		{"positions of a window", a.AudioPositions, b.AudioPositions, "their windows differ in length; " + another},
 	} {
 		if x.got != x.want {

@@ -133,7 +133,7 @@ func (g *Generation) Broken() *BrokenError { return g.broken }
 type BrokenError struct{ Err error }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("the assistant cannot draft: %v; get its files anew, or leave it out (--assistant none)", e.Err)
+	return fmt.Sprintf("the assistant cannot draft: %v; download its files again, or run without it (--assistant none)", e.Err)
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }

@@ -198,15 +198,15 @@ func (d *Decoder) blame(w *work, rows []Row) string {
 	x := w.x[:len(rows)*d.dims.TextWidth]
 	finite := func() bool { return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 }) }
 	if d.embedRows(w.x, rows); !finite() {
-		return "the embedding of a token or a position is not finite; the weights are broken"
+		return "the embedding of a token or a position is NaN or Inf: the weights are corrupt"
 	}
 	if d.addStates(w.x, w.y, rows); !finite() {
-		return "what comes of the target's states is not finite; the weights are broken"
+		return "the product with the target's states is NaN or Inf: the weights are corrupt"
 	}
 	for layer := range d.blocks {
 		if d.blocks[layer].apply(d, w, layer, rows); !finite() {
 			return fmt.Sprintf("layer %d of %d produced NaN or Inf: its weights or the audio features are corrupt", layer, len(d.blocks))
 		}
 	}
-	return "the last norm or the vocabulary head produced it: their weights are corrupt"
+	return "the last norm or the vocabulary head produced NaN or Inf: their weights are corrupt"
 }

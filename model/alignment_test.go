@@ -83,7 +83,7 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	if err := check(func(b []byte) { binary.LittleEndian.PutUint32(b[48:], 201); binary.LittleEndian.PutUint32(b[52:], 8) }); err == nil ||
-		!strings.Contains(err.Error(), "of 8 frequencies, want 201") {
+		!strings.Contains(err.Error(), "have 8 frequencies, want 201") {
 		t.Errorf("frequencies: %v", err)
 	}
 }

@@ -116,7 +116,7 @@ const filterTolerance = 1e-5
 // every published model was trained with.
 func checkFilters(m *ggml.Model) error {
 	if m.Frequencies != frontend.Spectrum {
-		return fmt.Errorf("%w: its mel filters are of %d frequencies, want %d", ErrConfig, m.Frequencies, frontend.Spectrum)
+		return fmt.Errorf("%w: its mel filters have %d frequencies, want %d", ErrConfig, m.Frequencies, frontend.Spectrum)
 	}
 	for bin, f := range frontend.Filters(m.Bins) {
 		most := 0.0

@@ -100,9 +100,9 @@ func (p Precision) Check() error {
 	}
 	switch c := p.Complete(); {
 	case p.Weights == Auto && p.Head != Auto:
-		return fmt.Errorf("precision: head in %v beside automatic weights: name the format of the weights", p.Head)
+		return fmt.Errorf("precision: head in %v with automatic weights: name the format of the weights", p.Head)
 	case p.Weights == Auto && p.Activations != Auto:
-		return fmt.Errorf("precision: activations in %v beside automatic weights: name the format of the weights", p.Activations)
+		return fmt.Errorf("precision: activations in %v with automatic weights: name the format of the weights", p.Activations)
 	case p.Weights != Auto && c.Activations != Of(p.Weights).Complete().Activations:
 		return fmt.Errorf("precision: activations in %v: got weights in %v, which are multiplied by %v", c.Activations, p.Weights,
 			Of(p.Weights).Complete().Activations)

@@ -67,7 +67,7 @@ func mayReplace(dir string) error {
 		} `json:"quantization_config"`
 	}
 	if err != nil || json.Unmarshal(b, &c) != nil || c.Quantization.Method != quantMethod {
-		return fmt.Errorf("%s holds a checkpoint that was not quantised by this program: it is left alone, name another directory", dir)
+		return fmt.Errorf("%s holds a checkpoint that was not quantised by this program: it is not overwritten; name another directory", dir)
 	}
 	return nil
 }

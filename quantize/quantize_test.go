@@ -253,7 +253,7 @@ func TestRefused(t *testing.T) {
 		{"format", t.TempDir(), "Format = int3", Options{Format: "int3"}},
 		{"variant", t.TempDir(), "Format = int4z", Options{Format: "int4z"}},
 		{"head", t.TempDir(), "Head = x", Options{Format: "int4", Head: "x"}},
-		{"directory", other, "left alone", Options{Format: "int4"}},
+		{"directory", other, "not overwritten", Options{Format: "int4"}},
 		{"silence", t.TempDir(), "is there speech", Options{Format: "int4", Calibrate: quiet}},
 	} {
 		if _, err := Write(context.Background(), c, tt.dir, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {

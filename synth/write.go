@@ -192,7 +192,7 @@ func mayReplace(dir string) error {
 		}
 		return err
 	case Planted(os.DirFS(dir)) == nil:
-		return fmt.Errorf("%s holds files that are not planted: they are left alone, name another directory", dir)
+		return fmt.Errorf("%s holds files that are not planted: they are not overwritten; name another directory", dir)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 var (
 	ErrOffline  = errors.New("not in the cache, and the network is not to be used")
 	ErrNotFound = errors.New("the hub has no such model")
-	ErrToken    = errors.New("the hub wants a token")
+	ErrToken    = errors.New("the hub requires a token")
 	ErrDamaged  = errors.New("the download is damaged")
 )
 

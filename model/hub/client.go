@@ -105,7 +105,7 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 		} `json:"siblings"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&answer); err != nil {
-		return "", nil, fmt.Errorf("the hub's answer is no list of files: %w", err)
+		return "", nil, fmt.Errorf("the hub's answer is not a list of files: %w", err)
 	}
 	if !isHex(answer.Sha, 40) {
 		return "", nil, fmt.Errorf("the hub's answer names no commit: got %.60q", answer.Sha)
@@ -222,11 +222,11 @@ func (c *Client) status(resp *http.Response) error {
 		if c.Token == "" {
 			return fmt.Errorf("%w (status %d): there is no such model, or it needs permission: set HF_TOKEN", ErrToken, s)
 		}
-		return fmt.Errorf("%w (status %d): it did not accept this one: check HF_TOKEN, and that you may read the model", ErrToken, s)
+		return fmt.Errorf("%w (status %d): it did not accept this token: check HF_TOKEN, and that you may read the model", ErrToken, s)
 	case s == http.StatusNotFound:
 		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, s)
 	case s == http.StatusTooManyRequests:
-		return fmt.Errorf("the hub wants fewer requests (status %d): try again later, or set HF_TOKEN", s)
+		return fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", s)
 	}
 	return fmt.Errorf("the hub's answer has status %s", resp.Status)
 }
