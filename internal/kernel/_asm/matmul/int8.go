@@ -257,7 +257,8 @@ type finishInt8 struct {
 }
 
 func loadFinishInt8(name, isa, cols, doc string) finishInt8 {
-	TEXT(name+"Int8"+isa, NOSPLIT, "func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, "+cols+"stride, rows int)")
+	TEXT(name+"Int8"+isa, NOSPLIT,
+		"func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, "+cols+"stride, rows int)")
 	Doc(name + "Int8" + isa + " does " + name + "Int8Ref " + doc + "; stride is in bytes.")
 	f := finishInt8{GP64(), GP64(), GP64(), GP64(), GP64(), GP64(), GP64(), GP64()}
 	Load(Param("dst"), f.dst)

@@ -47,7 +47,8 @@ func log10(g *gen) {
 // squares writes squaresRef for a multiple of sixteen. down is where the sixteen lie that
 // belong to the first sixteen of the sums.
 func squares(g *gen) {
-	g.function("vecSquares", "func(up, down, ce, co, se, so *float32, n int)", "is squaresRef for n a multiple of sixteen; down is the last sixteen.")
+	g.function("vecSquares", "func(up, down, ce, co, se, so *float32, n int)",
+		"is squaresRef for n a multiple of sixteen; down is the last sixteen.")
 	up, down := g.pointer("up"), g.pointer("down")
 	var sums [4]reg.GPVirtual
 	for i, name := range []string{"ce", "co", "se", "so"} {
@@ -66,7 +67,8 @@ func squares(g *gen) {
 	g.Label("loop")
 	g.CMPQ(n, operand.U8(lanes))
 	g.JLT(operand.LabelRef("done"))
-	ce, co, se, so := g.load(at(sums[0]), mask{}), g.load(at(sums[1]), mask{}), g.load(at(sums[2]), mask{}), g.load(at(sums[3]), mask{})
+	ce, co := g.load(at(sums[0]), mask{}), g.load(at(sums[1]), mask{})
+	se, so := g.load(at(sums[2]), mask{}), g.load(at(sums[3]), mask{})
 	g.each(func(i, off int) {
 		re, im := g.like(ce[i]), g.like(ce[i])
 		square := func() {

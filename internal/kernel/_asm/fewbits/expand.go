@@ -1,0 +1,171 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// An expansion holds the arguments of a function that expands groups of codes.
+type expansion struct {
+	isa
+	dst, src, more, n, ahead reg.GPVirtual
+	low                      reg.VecVirtual
+}
+
+// expand begins such a function. more is the name of its third argument.
+func expand(s isa, name, more string) expansion {
+	TEXT(name+s.name, NOSPLIT, "func(dst, codes, "+more+" *byte, groups, ahead int)")
+	Pragma("noescape")
+	Doc(name + s.name + " does " + name + "Ref for groups groups. It prefetches what lies ahead bytes on.")
+	return expansion{s, load64("dst"), load64("codes"), load64(more), load64("groups"), load64("ahead"), s.bytes(0x0f)}
+}
+
+// halves loads codes at src+at, and returns their lower and their upper four bits.
+func (e expansion) halves(at int) (lo, hi reg.VecVirtual) {
+	lo, hi = e.vector(), e.vector()
+	e.load(Mem{Base: e.src, Disp: at}, lo)
+	VPSRLW(U8(4), lo, hi)
+	e.and(e.low, lo, lo)
+	e.and(e.low, hi, hi)
+	return lo, hi
+}
+
+// next ends the loop over groups, of size bytes each, and the function.
+func (e expansion) next(size int) {
+	for at := 0; at < size; at += 64 {
+		PREFETCHT0(Mem{Base: e.src, Index: e.ahead, Scale: 1, Disp: at})
+	}
+	ADDQ(U32(size), e.src)
+	ADDQ(U32(groupBytes), e.dst)
+	DECQ(e.n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// nibbles generates the expansion of four bits by a table.
+func nibbles(s isa) {
+	e := expand(s, "nibbles", "table")
+	values := s.table(Mem{Base: e.more})
+	Label("loop")
+	for at := 0; at < groupBytes/2; at += s.size {
+		lo, hi := e.halves(at)
+		VPSHUFB(lo, values, lo)
+		VPSHUFB(hi, values, hi)
+		s.store(lo, Mem{Base: e.dst, Disp: at})
+		s.store(hi, Mem{Base: e.dst, Disp: at + groupBytes/2})
+	}
+	e.next(groupBytes / 2)
+}
+
+// nibblesZero generates the expansion of four bits, to which a byte of each column is
+// added.
+func nibblesZero(s isa, spread Mem) {
+	e := expand(s, "nibblesZero", "zeros")
+	lowest := s.table(spread)
+	add := make([]reg.VecVirtual, quadBytes/s.size)
+	Label("loop")
+	for i := range add {
+		add[i] = s.vector()
+		VPMOVZXBD(Mem{Base: e.more, Disp: i * s.size / 4}, add[i])
+		VPSHUFB(lowest, add[i], add[i])
+	}
+	for at := 0; at < groupBytes/2; at += s.size {
+		lo, hi := e.halves(at)
+		column := add[at%quadBytes/s.size]
+		VPADDB(column, lo, lo)
+		VPADDB(column, hi, hi)
+		s.store(lo, Mem{Base: e.dst, Disp: at})
+		s.store(hi, Mem{Base: e.dst, Disp: at + groupBytes/2})
+	}
+	ADDQ(U8(panel), e.more)
+	e.next(groupBytes / 2)
+}
+
+// sixes generates the expansion of E2M3. A table has the values of four bits with a large
+// exponent; two more bits lie in a plane of their own.
+func sixes(s isa) {
+	e := expand(s, "sixes", "table")
+	large := s.table(Mem{Base: e.more})
+	zero := s.bytes(60)
+	const quarter = groupBytes / 4
+	if s.size == 64 {
+		var bits [8]reg.VecVirtual
+		for i := range bits {
+			bits[i] = s.bytes(1 << i)
+		}
+		Label("loop")
+		for at := 0; at < quarter; at += s.size {
+			plane := s.vector()
+			s.load(Mem{Base: e.src, Disp: groupBytes/2 + at}, plane)
+			e.sixes(at, func(i int, v reg.VecVirtual) {
+				exponent, sign := K(), K()
+				VPTESTMB(bits[2*i], plane, exponent)
+				VPTESTMB(bits[2*i+1], plane, sign)
+				VPSHUFB(v, large, exponent, v)
+				u := s.vector()
+				VPADDB(zero, v, u)
+				VPSUBB(v, zero, sign, u)
+				s.store(u, Mem{Base: e.dst, Disp: i*quarter + at})
+			})
+		}
+		e.next(groupBytes * 3 / 4)
+		return
+	}
+	one, two := s.bytes(1), s.bytes(2)
+	Label("loop")
+	for at := 0; at < quarter; at += s.size {
+		plane := s.vector()
+		s.load(Mem{Base: e.src, Disp: groupBytes/2 + at}, plane)
+		e.sixes(at, func(i int, v reg.VecVirtual) {
+			exponent, sign, w := s.vector(), s.vector(), s.vector()
+			VPAND(one, plane, exponent)
+			VPCMPEQB(one, exponent, exponent)
+			VPAND(two, plane, sign)
+			VPCMPEQB(two, sign, sign)
+			if i < 3 {
+				VPSRLW(U8(2), plane, plane)
+			}
+			VPSHUFB(v, large, w)
+			VPBLENDVB(exponent, w, v, v)
+			Comment("Two's complement where there is a sign.")
+			VPXOR(sign, v, v)
+			VPSUBB(sign, v, v)
+			VPADDB(zero, v, v)
+			s.store(v, Mem{Base: e.dst, Disp: i*quarter + at})
+		})
+	}
+	e.next(groupBytes * 3 / 4)
+}
+
+// sixes calls do for each of the four vectors of four-bit codes that share a vector of
+// the plane.
+func (e expansion) sixes(at int, do func(i int, v reg.VecVirtual)) {
+	lo0, hi0 := e.halves(at)
+	lo1, hi1 := e.halves(at + groupBytes/4)
+	for i, v := range []reg.VecVirtual{lo0, lo1, hi0, hi1} {
+		do(i, v)
+	}
+}
+
+// powers generates the conversion of exponents with a bias of 127 to float32.
+func powers(s isa) {
+	TEXT("powers"+s.name, NOSPLIT, "func(dst *float32, e *byte, n int)")
+	Pragma("noescape")
+	Doc("powers" + s.name + " does powersRef for n numbers, a positive multiple of 64.")
+	dst, src, n := load64("dst"), load64("e"), load64("n")
+	Label("loop")
+	for at := 0; at < panel; at += s.size / 4 {
+		v := s.vector()
+		VPMOVZXBD(Mem{Base: src, Disp: at}, v)
+		VPSLLD(U8(23), v, v)
+		s.store(v, Mem{Base: dst, Disp: 4 * at})
+	}
+	ADDQ(U8(panel), src)
+	ADDQ(U32(4*panel), dst)
+	SUBQ(U8(panel), n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
