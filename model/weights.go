@@ -169,24 +169,21 @@ func (s *store) get(key string, shape []int) (Weight, error) {
 	if !ok {
 		return Weight{}, s.missing(key, shape)
 	}
-	e := &TensorError{File: w.shard, Name: w.Name}
-	if shape != nil {
-		e.Want = fmt.Sprint(shape)
-	}
-	if !w.there {
-		e.Err = ErrMissing
-		return Weight{}, e
-	}
-	e.Got = w.String()
+	e := TensorError{File: w.shard, Name: w.Name}
 	switch {
+	case !w.there:
+		e.Err = ErrMissing
 	case shape != nil && !slices.Equal(w.Shape, shape):
-		e.Err = ErrShape
+		e.Err, e.Got = ErrShape, w.String()
 	case w.DType == 0 || w.DType == tensor.I8:
-		e.Err, e.Want = ErrDType, "f32, f16 or bf16"
+		e.Err, e.Got, e.Want = ErrDType, w.String(), "f32, f16 or bf16"
 	default:
 		return w, nil
 	}
-	return Weight{}, e
+	if shape != nil && e.Want == "" {
+		e.Want = fmt.Sprint(shape)
+	}
+	return Weight{}, &e
 }
 
 // missing names the tensor as the file would.

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A bpe is a byte-level vocabulary and its merges.
@@ -40,11 +41,8 @@ func newBPE(text []string, known []bool) *bpe {
 	for i := range b.single {
 		b.single[i] = None
 	}
-	for i, s := range text {
+	for i, s := range slices.Backward(text) { // what is set last counts
 		if !b.has(Token(i)) {
-			continue
-		}
-		if _, taken := b.ids[s]; taken {
 			continue
 		}
 		b.ids[s] = Token(i)

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"math"
 
 	"verity/internal/quant"
 	"verity/internal/tensor"
@@ -16,12 +15,11 @@ type fewBitsForm struct {
 	size  int      // bytes of a group of a panel, as codes
 	zero  int32    // added to a weight when it is expanded
 	wide  bool     // expanded weights may be above 128
-	codes [256]int // the code of integer i-128; not of Int8 and Int4Zero
 	table [16]byte // expansion of a four-bit code, or of the large codes of six bits
 }
 
-// fewBitsForms holds the form of every format with groups. Codes in memory are chosen to
-// expand quickly; package quant has the codes of files.
+// fewBitsForms holds the form of every format with groups. Codes in memory are those
+// of files, which package quant has, in another order.
 var fewBitsForms = map[precision.Format]*fewBitsForm{
 	precision.Int8G32: {quant: quant.Int8, size: groupBytes, zero: 128, wide: true},
 	precision.Int4:    nibbleForm(quant.Int4),
@@ -30,8 +28,8 @@ var fewBitsForms = map[precision.Format]*fewBitsForm{
 	precision.MXFP4:   nibbleForm(quant.MXFP4),
 }
 
-// nibbleForm returns the form of a format of sixteen integers. Codes are those of files.
-// They expand to the integer minus the smallest one.
+// nibbleForm returns the form of a format of sixteen integers. Codes
+// expand to the integer minus the smallest one.
 func nibbleForm(q quant.Format) *fewBitsForm {
 	f := &fewBitsForm{quant: q, size: groupBytes / 2}
 	for _, v := range q.Table() {
@@ -39,9 +37,6 @@ func nibbleForm(q quant.Format) *fewBitsForm {
 	}
 	for c, v := range q.Table() {
 		f.table[c] = byte(int32(v) + f.zero)
-		if v != 0 || c == 0 || q == quant.Int4 { // MX has two codes for zero: keep the first
-			f.codes[int(v)+128] = c
-		}
 	}
 	return f
 }
@@ -50,14 +45,8 @@ func nibbleForm(q quant.Format) *fewBitsForm {
 // own codes.
 func sixForm() *fewBitsForm {
 	f := &fewBitsForm{quant: quant.MXFP6, size: groupBytes * 3 / 4, zero: 60}
-	for c, v := range quant.MXFP6.Table()[:32] { // those without a sign
-		code := int(v)
-		if c >= 16 {
-			code = c&15 | 16
-			f.table[c&15] = byte(v)
-		}
-		f.codes[128-int(v)] = code | 32
-		f.codes[128+int(v)] = code
+	for c, v := range quant.MXFP6.Table()[16:32] { // those without a sign
+		f.table[c] = byte(v)
 	}
 	return f
 }
@@ -90,10 +79,14 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 	if w.Cols != m.in || lo < 0 || hi < lo || hi > w.Rows || first < 0 || hi-lo > m.out-first {
 		return fmt.Errorf("kernel: rows %d … %d of weights [%d %d] for outputs %d … of a matrix [%d %d]", lo, hi-1, w.Rows, w.Cols, first, m.out, m.in)
 	}
-	p.For(hi-lo, 16, func(from, to int) {
-		ints, scales := make([]int8, m.groups()*groupSize), make([]float32, m.groups())
-		for row := lo + from; row < lo+to; row++ {
-			m.putRow(first+row-lo, w, row, ints, scales)
+	if hi == lo {
+		return nil
+	}
+	from, to := first/panel, (first+hi-lo+panel-1)/panel
+	p.For(to-from, 1, func(a, b int) {
+		for i := from + a; i < from+b; i++ {
+			o, end := max(i*panel, first), min((i+1)*panel, first+hi-lo)
+			m.packGroups(o, w, lo+o-first, end-o)
 		}
 	})
 	return nil
@@ -103,67 +96,17 @@ func (m *Matrix) FillPacked(p *parallel.Pool, first int, w *quant.Matrix, lo, hi
 // of one panel.
 func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
 	f.wide = resize(f.wide, m.in)
-	row := quant.New(m.few.quant, 1, m.in)
-	ints, scales := make([]int8, m.groups()*groupSize), make([]float32, m.groups())
+	rows := quant.New(m.few.quant, w.Shape[0], m.in)
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
 		if most := maxAbsRef(f.wide); most > maxAbsRef([]float32{quant.Largest}) {
 			return fmt.Errorf("kernel: output %d has a weight that is infinite, not a number or above %d, which %v cannot represent",
 				o+i, quant.Largest, m.store)
 		}
-		row.Nearest(0, f.wide)
-		m.putRow(o+i, row, 0, ints, scales)
+		rows.Nearest(i, f.wide)
 	}
+	m.packGroups(o, rows, 0, w.Shape[0])
 	return nil
-}
-
-// putRow sets output o to a row of w. ints and scales are scratch.
-func (m *Matrix) putRow(o int, w *quant.Matrix, row int, ints []int8, scales []float32) {
-	w.Integers(row, ints, scales)
-	f, c := m.few, o%panel
-	for g := range scales {
-		at := o/panel*m.groups() + g
-		grid := w.Grid(row, g)
-		zero := int(grid.Zero())
-		m.putScale(at*panel+c, grid)
-		if m.zeros != nil {
-			m.zeros[at*panel+c] = byte(int(f.zero) - zero)
-		}
-		to := m.data[at*f.size:][:f.size]
-		for k, v := range ints[g*groupSize:][:groupSize] {
-			i := k/4*4*panel + c*4 + k%4 // of the expanded group
-			switch f.quant {
-			case quant.Int8:
-				to[i] = byte(int32(v) + f.zero)
-			case quant.Int4Zero:
-				setBits(to, i, groupBytes/2, 4, int(v)+zero)
-			case quant.MXFP6:
-				code := f.codes[int(v)+128]
-				setBits(to, i, groupBytes/2, 4, code&15)
-				setBits(to[groupBytes/2:], i, groupBytes/4, 2, code>>4)
-			default:
-				setBits(to, i, groupBytes/2, 4, f.codes[int(v)+128])
-			}
-		}
-	}
-}
-
-// setBits sets element i, width bits wide, of those that share n bytes. Elements i and
-// i+n lie in the same byte.
-func setBits(to []byte, i, n, width, v int) {
-	shift := i / n * width
-	b := &to[i%n]
-	*b = *b&^(byte(1<<width-1)<<shift) | byte(v)<<shift
-}
-
-// putScale sets scale number at of m. If scales are powers of two, it includes the unit
-// of the format.
-func (m *Matrix) putScale(at int, g quant.Grid) {
-	if m.few.powers() {
-		m.scales[at] = byte(math.Float32bits(g.Scale()) >> 23) // normal, as quant.Matrix.Check demands
-		return
-	}
-	view[uint16](m.scales)[at] = tensor.F16Bits(g.Scale())
 }
 
 // fewBitsBlock is how many groups are expanded at a time. They and their scales stay in a

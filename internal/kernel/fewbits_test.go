@@ -263,6 +263,35 @@ func TestFewBitsLargest(t *testing.T) {
 	}
 }
 
+// TestFillPackedPieces checks that a matrix packed in pieces that begin and end inside
+// panels, on two threads, has the bytes of one packed at once.
+func TestFillPackedPieces(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	rng := rand.New(rand.NewPCG(8, 9))
+	for _, f := range groupedTypes {
+		const out, in = 200, 100
+		w := groupedWeights(f, rng, out, in)
+		whole, err := NewMatrix(f, out, in)
+		if err == nil {
+			err = whole.FillPacked(nil, 0, w, 0, out)
+		}
+		pieces, failed := NewMatrix(f, out, in)
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		cuts := []int{0, 1, 64, 64, 70, 129, 199, out}
+		for i, lo := range cuts[:len(cuts)-1] {
+			if err := pieces.FillPacked(pool, lo, w, lo, cuts[i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(pieces.data, whole.data) || !bytes.Equal(pieces.scales, whole.scales) || !bytes.Equal(pieces.zeros, whole.zeros) {
+			t.Errorf("%v: packed in pieces is not what is packed at once", f)
+		}
+	}
+}
+
 func TestFillPackedErrors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	w := groupedWeights(precision.Int4, rng, 4, 64)

@@ -198,23 +198,25 @@ func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch
 func (l *Loader) Conv(name string, out, channels, taps int) Linear {
 	m := l.matrix(l.floatFormat(name+".weight"), out, channels*taps)
 	l.add(name+".weight", func(w model.Weight) error {
-		return l.wrap(m.Fill(l.pool, 0, turned(w.Tensor())))
+		return l.wrap(m.Fill(l.pool, 0, turned(l.pool, w.Tensor())))
 	}, out, channels, taps)
 	return Linear{W: m, Bias: l.Floats(name+".bias", out)}
 }
 
 // turned returns t, [out][channels][taps], as [out][taps·channels].
-func turned(t tensor.Tensor) tensor.Tensor {
+func turned(p *parallel.Pool, t tensor.Tensor) tensor.Tensor {
 	out, channels, taps, size := t.Shape[0], t.Shape[1], t.Shape[2], t.DType.Size()
 	to := tensor.Tensor{DType: t.DType, Shape: []int{out, taps * channels}, Data: make([]byte, len(t.Data))}
-	for o := range out {
-		row := o * channels * taps
-		for c := range channels {
-			for tap := range taps {
-				copy(to.Data[(row+tap*channels+c)*size:][:size], t.Data[(row+c*taps+tap)*size:])
+	p.For(out, 16, func(lo, hi int) {
+		for o := lo; o < hi; o++ {
+			row := o * channels * taps
+			for c := range channels {
+				for tap := range taps {
+					copy(to.Data[(row+tap*channels+c)*size:][:size], t.Data[(row+c*taps+tap)*size:])
+				}
 			}
 		}
-	}
+	})
 	return to
 }
 

@@ -40,9 +40,6 @@ func significant(x float32, digits int) float32 {
 // Scale returns the factor of an integer of the table.
 func (g Grid) Scale() float32 { return g.scale }
 
-// Zero returns the number subtracted from an integer of the table before it is scaled.
-func (g Grid) Zero() uint8 { return g.zero }
-
 // Value returns the weight of a code.
 func (g Grid) Value(code uint8) float32 {
 	return g.scale * float32(int(forms[g.format].table[code])-int(g.zero))

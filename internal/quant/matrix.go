@@ -54,8 +54,13 @@ func (m *Matrix) checkScales() error {
 		}
 		return nil
 	}
-	most := float32(Largest / 128)
+	const normal, largest = 0x0400, 0x5fff // 2⁻¹⁴ and 65504/128
+	most, fine := float32(Largest/128), uint16(1)<<(11-f.digits)-1
 	for i := 0; i < len(m.Scales); i += 2 {
+		bits := binary.LittleEndian.Uint16(m.Scales[i:])
+		if bits&fine == 0 && bits&0x7fff-normal <= largest-normal {
+			continue // as nearly all of the millions are
+		}
 		s := tensor.F16ToFloat32(binary.LittleEndian.Uint16(m.Scales[i:]))
 		if !(s >= -most && s <= most) || significant(s, f.digits) != s {
 			return fmt.Errorf("quant: scale %d is %v, want at most %v and %d significant bits", i/2, s, most, f.digits)

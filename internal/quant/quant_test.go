@@ -228,6 +228,29 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckScales checks that of all two-byte scales those pass that the format rounds to
+// themselves and that are not too large.
+func TestCheckScales(t *testing.T) {
+	for f, digits := range map[Format]int{Int8: 4, Int4: 7, Int4Zero: 7} {
+		m, passed := New(f, 1, Group), 0
+		for bits := range 1 << 16 {
+			binary.LittleEndian.PutUint16(m.Scales, uint16(bits))
+			s := tensor.F16ToFloat32(uint16(bits))
+			part, _ := math.Frexp(float64(s))
+			_, fraction := math.Modf(part * math.Exp2(float64(digits)))
+			want := fraction == 0 && s >= -Largest/128. && s <= Largest/128.
+			if got := m.Check() == nil; got != want {
+				t.Fatalf("%v: scale %#04x, which is %v: passes is %v, want %v", f, bits, s, got, want)
+			} else if got {
+				passed++
+			}
+		}
+		if passed < 100 {
+			t.Errorf("%v: only %d scales pass", f, passed)
+		}
+	}
+}
+
 // TestZero checks that groups of zeros stay zeros.
 func TestZero(t *testing.T) {
 	for _, f := range Formats() {

@@ -1,0 +1,112 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+
+	"verity/internal/quant"
+)
+
+// packGroups sets outputs o, o+1, … of m, all of one panel, to n rows of w from row on.
+// Codes are moved in words of eight and never decoded: it is most of what loading a model
+// in few bits takes. What is written of a group stays in a first-level cache.
+func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
+	f, groups := m.few, m.groups()
+	stride, scales, zeros := w.Format.Sizes(w.Cols)
+	width, pack := stride/groups, packFours
+	switch f.quant {
+	case quant.Int8:
+		pack = packEights
+	case quant.MXFP6:
+		pack = packSixes
+	}
+	for g := range groups {
+		at := o/panel*groups + g
+		pack(m.data[at*f.size:][:f.size], w.Codes[row*stride+g*width:], o%panel, n, stride)
+		m.packScales(at*panel+o%panel, w.Scales[row*scales:], n, scales, g)
+		if m.zeros != nil {
+			to, from := m.zeros[at*panel+o%panel:][:n], w.Zeros[row*zeros+g/2:]
+			for i := range to {
+				to[i] = byte(f.zero) - from[i*zeros]>>(g&1*4)&15
+			}
+		}
+	}
+}
+
+// packScales sets n scales of m from number at on to number g of rows that are stride
+// apart. Of powers of two, the unit of the format is in them; that they stay above zero is
+// what quant.Matrix.Check demands.
+func (m *Matrix) packScales(at int, rows []byte, n, stride, g int) {
+	if m.few.powers() {
+		const one = 127
+		unit := byte(math.Float32bits(m.few.quant.Unit())>>23) - one
+		for i := range n {
+			m.scales[at+i] = rows[i*stride+g] + unit
+		}
+		return
+	}
+	to := view[uint16](m.scales)[at:][:n]
+	for i := range to {
+		to[i] = binary.LittleEndian.Uint16(rows[i*stride+2*g:])
+	}
+}
+
+// In an expanded group of a panel a column is eight words of four weights, 256 bytes
+// apart. The functions below pack columns c, c+1, … of n rows of codes, stride apart, as
+// the expansions of fewbits_ref.go want them.
+
+// packEights packs two's complement. 128 is added.
+func packEights(to, from []byte, c, n, stride int) {
+	for i := range n {
+		row, column := from[i*stride:][:groupSize], to[4*(c+i):]
+		for k := 0; k < groupSize; k += 8 {
+			put8(column[k*panel:], binary.LittleEndian.Uint64(row[k:])^int8Signs)
+		}
+	}
+}
+
+// packFours packs the lower halves of bytes before the upper ones.
+func packFours(to, from []byte, c, n, stride int) {
+	le := binary.LittleEndian
+	for i := range n {
+		row, column := from[i*stride:][:groupSize/2], to[4*(c+i):]
+		a, b := le.Uint64(row), le.Uint64(row[8:])
+		put8(column, spreadFours(a)|spreadFours(b)<<4)
+		put8(column[8*panel:], spreadFours(a>>32)|spreadFours(b>>32)<<4)
+	}
+}
+
+// packSixes packs the low four bits of codes as packFours does, and then the other two.
+func packSixes(to, from []byte, c, n, stride int) {
+	const low, high = 0x0f0f0f0f0f0f0f0f, 0x0303030303030303
+	le := binary.LittleEndian
+	for i := range n {
+		row, column := from[i*stride:][:groupSize*3/4], to[4*(c+i):]
+		x, y := spreadSixes(le.Uint64(row)), spreadSixes(le.Uint64(row[6:]))
+		z, last := spreadSixes(le.Uint64(row[12:])), spreadSixes(le.Uint64(row[16:])>>16)
+		put8(column, x&low|z&low<<4)
+		put8(column[8*panel:], y&low|last&low<<4)
+		put8(column[groupBytes/2:], x>>4&high|y>>4&high<<2|z>>4&high<<4|last>>4&high<<6)
+	}
+}
+
+// put8 writes two words of a column.
+func put8(to []byte, v uint64) {
+	to = to[:4*panel+4]
+	binary.LittleEndian.PutUint32(to, uint32(v))
+	binary.LittleEndian.PutUint32(to[4*panel:], uint32(v>>32))
+}
+
+// spreadFours returns the eight codes in the lower half of v in a byte each.
+func spreadFours(v uint64) uint64 {
+	v = (v&(1<<32-1) | v<<16) & 0x0000ffff0000ffff
+	v = (v | v<<8) & 0x00ff00ff00ff00ff
+	return (v | v<<4) & 0x0f0f0f0f0f0f0f0f
+}
+
+// spreadSixes returns the eight codes in the lower 48 bits of v in a byte each.
+func spreadSixes(v uint64) uint64 {
+	v = v&0x0000000000ffffff | v<<8&0x00ffffff00000000
+	v = v&0x00000fff00000fff | v<<4&0x0fff00000fff0000
+	return v&0x003f003f003f003f | v<<2&0x3f003f003f003f00
+}
