@@ -50,6 +50,7 @@ func OpenReader(name string, r io.Reader) (*Clip, error) {
 // an hour takes no more memory than a second. It must not be used concurrently.
 type Clip struct {
 	name  string
+	in    Input // as it was opened
 	src   mono
 	mix   *mixer   // nil if the samples were mono from the start
 	file  *os.File // nil if there is none to close
@@ -92,9 +93,18 @@ func (in Input) Open(ctx context.Context, name string) (*Clip, error) {
 func (in Input) openFile(ctx context.Context, name string, f *os.File, size int64) (*Clip, error) {
 	c, err := in.open(name, f, size)
 	if err != nil {
-		return in.convert(ctx, name, f, err)
+		return in.convert(ctx, name, f, in.refused(err))
 	}
 	return c, nil
+}
+
+// refused returns err without advice that in does not allow.
+func (in Input) refused(err error) error {
+	var f *FormatError
+	if errors.As(err, &f) {
+		f.never = in.FFmpeg == FFmpegNever
+	}
+	return err
 }
 
 // OpenFile opens the sound in a file that is open already, which the caller closes after
@@ -127,7 +137,7 @@ func (in Input) clip(name string, src source) (*Clip, error) {
 		return nil, named(name, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all", in.Channel, s.channels))
 	}
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
-	c := &Clip{name: name, mix: mix, most: int64(in.Longest.Seconds() * SampleRate)}
+	c := &Clip{name: name, in: in, mix: mix, most: int64(in.Longest.Seconds() * SampleRate)}
 	c.src = c.mix
 	if s.rate != SampleRate {
 		c.src = newResampler(c.mix)
@@ -167,7 +177,7 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 			return n, io.EOF
 		}
 		if err != nil {
-			return n, named(c.name, err)
+			return n, named(c.name, c.in.refused(err))
 		}
 	}
 	return n, nil

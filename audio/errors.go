@@ -32,6 +32,7 @@ type FormatError struct {
 	Err   error
 
 	ffmpeg string // why ffmpeg could not read the file; empty if it was not tried
+	never  bool   // ffmpeg must not be used
 }
 
 func (e *FormatError) Error() string {
@@ -51,10 +52,19 @@ func (e *FormatError) Error() string {
 // emptyFile is the Got of a FormatError for a file without bytes.
 const emptyFile = "an empty file"
 
+// textFile is the Got of a FormatError for a file of text.
+const textFile = "a text file"
+
 // remedy says what to do.
 func (e *FormatError) remedy() string {
 	convert := "ffmpeg -i " + shellWord(e.File) + " -ar 16000 -ac 1 out.wav"
 	switch {
+	case e.Got == textFile:
+		return "; name a file of sound"
+	case e.never && e.Err == ErrUnsupported:
+		return "; convert it to WAV or FLAC first"
+	case e.never:
+		return "; copy or export it again"
 	case e.ffmpeg != "":
 		return "; ffmpeg cannot read it either: " + e.ffmpeg
 	case e.Err == ErrUnsupported:

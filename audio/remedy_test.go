@@ -11,19 +11,27 @@ import (
 
 // TestRemedies checks what users are told to do about files that are not read.
 func TestRemedies(t *testing.T) {
+	t.Setenv("PATH", "") // no ffmpeg is installed
 	dir := t.TempDir()
-	for _, tt := range []struct{ file, content, want, not string }{
-		{"talk.m4a", "\x00\x00\x00\x20ftypM4A ", "talk.m4a -ar 16000 -ac 1 out.wav", "FILE"},
-		{"my talk's.m4a", "\x00\x00\x00\x20ftypM4A ", `talk'\''s.m4a' -ar 16000`, "FILE"},
-		{"notes.txt", "Grüße, this is no sound", "got a text file", "47 72"},
-		{"random.bin", "\x01\x02\x03\xff\xfe", "begins with 01 02 03", "text"},
-		{"empty.wav", "", "got an empty file", "ffmpeg"},
+	const m4a, wav = "\x00\x00\x00\x20ftypM4A ", "RIFF\x04\x00\x00\x00WAVEfmt "
+	for _, tt := range []struct{ ffmpeg, file, content, want, not string }{
+		{FFmpegAuto, "talk.m4a", m4a, "; install ffmpeg, or convert it first: ffmpeg -i " + dir + "/talk.m4a -ar 16000 -ac 1 out.wav", "FILE"},
+		{FFmpegAuto, "my talk's.m4a", m4a, `talk'\''s.m4a' -ar 16000`, "FILE"},
+		{FFmpegAuto, "cut.wav", wav, "; copy or export it again, or try: ffmpeg -i", "install"},
+		{FFmpegNever, "talk.m4a", m4a, "got an MP4 or M4A file, want WAV", "ffmpeg"},
+		{FFmpegNever, "talk.m4a", m4a, "; convert it to WAV or FLAC first", "ffmpeg"},
+		{FFmpegNever, "cut.wav", wav, "; copy or export it again", "ffmpeg"},
+		{FFmpegAuto, "notes.txt", "Grüße, this is no sound", "got a text file", "47 72"},
+		{FFmpegAuto, "notes.txt", "Grüße, this is no sound", "; name a file of sound", "ffmpeg"},
+		{FFmpegNever, "notes.txt", "Grüße, this is no sound", "; name a file of sound", "ffmpeg"},
+		{FFmpegAuto, "random.bin", "\x01\x02\x03\xff\xfe", "begins with 01 02 03", "text"},
+		{FFmpegAuto, "empty.wav", "", "got an empty file", "ffmpeg"},
 	} {
 		name := filepath.Join(dir, tt.file)
 		if err := os.WriteFile(name, []byte(tt.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Input{FFmpeg: FFmpegNever}.Open(t.Context(), name)
+		_, err := Input{FFmpeg: tt.ffmpeg}.Open(t.Context(), name)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), tt.not) {
 			t.Errorf("%s: %v, want %q without %q", tt.file, err, tt.want, tt.not)
 		}

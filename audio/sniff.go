@@ -155,7 +155,7 @@ func refuse(head []byte) error {
 		return malformed("RIFF header", `the form "WAVE"`, "%q", head[8:12])
 	}
 	if isText(head) {
-		return unsupported("", want, "a text file")
+		return unsupported("", want, textFile)
 	}
 	return unsupported("", want, "a file that begins with % x", head[:min(len(head), 12)])
 }

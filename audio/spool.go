@@ -54,7 +54,7 @@ func (in Input) hopeless(r io.ReaderAt, start int64) error {
 		return err
 	}
 	if f := formatOf(head); f == nil || f.open == nil {
-		return refuse(head)
+		return in.refused(refuse(head))
 	}
 	return nil
 }

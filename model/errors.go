@@ -34,7 +34,10 @@ func (e *TensorError) Error() string {
 	if e.Want != "" {
 		fmt.Fprintf(&b, ", want %s", e.Want)
 	}
-	return b.String()
+	if errors.Is(e.Err, ErrDType) {
+		return b.String() + "; convert the model to float16 or float32"
+	}
+	return b.String() + "; download or convert the model again, weights and config.json together"
 }
 
 func (e *TensorError) Unwrap() error { return e.Err }
@@ -58,10 +61,14 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string {
-	if e.Field == "" {
-		return fmt.Sprintf("%s: %s", e.File, e.Reason)
+	remedy := "; correct it, or download it again"
+	if e.Field == "model_type" {
+		remedy = "; name a Whisper model"
 	}
-	return fmt.Sprintf("%s: %s %s", e.File, e.Field, e.Reason)
+	if e.Field == "" {
+		return fmt.Sprintf("%s: %s%s", e.File, e.Reason, remedy)
+	}
+	return fmt.Sprintf("%s: %s %s%s", e.File, e.Field, e.Reason, remedy)
 }
 
 func (e *ConfigError) Unwrap() error { return ErrConfig }

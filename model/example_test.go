@@ -43,6 +43,6 @@ func ExampleTensorError() {
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, model.ErrShape))
 	// Output:
-	// changed/model.safetensors: tensor model.decoder.layers.0.fc1.weight: wrong shape: got [640 160] f16, want [320 160]
+	// changed/model.safetensors: tensor model.decoder.layers.0.fc1.weight: wrong shape: got [640 160] f16, want [320 160]; download or convert the model again, weights and config.json together
 	// true
 }

@@ -39,7 +39,7 @@ func (s *store) join() error {
 			continue
 		}
 		if _, twice := s.weights[name]; twice {
-			return fmt.Errorf("%s: tensor %s is there twice, once in few bits", s.name, name)
+			return fmt.Errorf("%s: tensor %s is there twice, once in few bits; convert the model again", s.name, name)
 		}
 		w := parts[name][codesPart]
 		m, err := packed(parts[name])

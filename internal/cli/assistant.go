@@ -115,8 +115,8 @@ func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.As
 		c, err := openAssistant(ctx, name)
 		var missing *missingModel
 		if errors.As(err, &missing) {
-			return d, fmt.Errorf("--assistant %s: there is no such directory or file; want none, ngram, bigram, self, "+
-				"or the directory or name of a smaller model of the same family", name)
+			return d, fmt.Errorf("--assistant %s; want none, ngram, bigram, self, or the directory or name of a smaller model "+
+				"of the same family", missing.what())
 		}
 		if err != nil {
 			return d, err

@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -180,6 +182,14 @@ func noModel(name string) error {
 type missingModel struct{ name string }
 
 func (m *missingModel) Error() string {
-	return fmt.Sprintf("model %s: there is no such directory or file; name a checkpoint, a published model such as small or "+
-		"openai/whisper-small, or %s", m.name, insideNames())
+	return fmt.Sprintf("model %s; name a checkpoint, a published model such as small or openai/whisper-small, or %s",
+		m.what(), insideNames())
+}
+
+// what says what is wrong with the name.
+func (m *missingModel) what() string {
+	if strings.TrimSpace(m.name) == "" {
+		return strconv.Quote(m.name) + ": the name is empty"
+	}
+	return m.name + ": there is no such directory or file"
 }

@@ -52,7 +52,7 @@ func Parse(b []byte) (*Model, error) {
 
 func (m *Model) parse(c *weights.Cursor) error {
 	if v := c.Uint32(); v != version && c.Err() == nil {
-		return fmt.Errorf("version %d, want %d: convert the model with a CTranslate2 of 2022 or later", v, version)
+		return fmt.Errorf("version: got %d, want %d, that of CTranslate2 from 2022 on", v, version)
 	}
 	m.Spec = text(c)
 	c.Uint32() // revision

@@ -103,7 +103,7 @@ func TestMalformed(t *testing.T) {
 		want string
 	}{
 		{"nothing", new(builder), "cut off?"},
-		{"version", file(5, 0), "version 5, want 6"},
+		{"version", file(5, 0), "version: got 5, want 6"},
 		{"many variables", file(6, 1<<20), "at most 32768"},
 		{"type", one("a", 9, []byte{1}, 1), "type 9"},
 		{"length", one("a", 0, []byte{1}, 1), "has 1 bytes, want 4"},
@@ -115,7 +115,7 @@ func TestMalformed(t *testing.T) {
 		{"rest", rest, "4 bytes follow"},
 	} {
 		_, err := Parse(*tt.b)
-		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) {
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) || !strings.HasSuffix(fmt.Sprint(err), "; download or convert the model again") {
 			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"verity/internal/sniff"
 	"verity/internal/tensor"
 	"verity/internal/weights"
 )
@@ -52,7 +53,7 @@ func (m *Model) Filter(bin, frequency int) float32 {
 func Parse(b []byte) (*Model, error) {
 	m, err := parse(weights.NewCursor(b))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return nil, sniff.Remedied(fmt.Errorf("%w: %w", ErrMalformed, err))
 	}
 	return m, nil
 }
@@ -68,7 +69,7 @@ func parse(c *weights.Cursor) (*Model, error) {
 		*p = c.Int32()
 	}
 	if ftype := c.Int32(); ftype/versionFactor == 1 {
-		return nil, errors.New("its quantisation is of version 1, of early 2023: want version 2: convert the model again")
+		return nil, errors.New("quantisation: got version 1, of early 2023, want version 2")
 	}
 	m.Bins, m.Frequencies = c.Int32(), c.Int32()
 	n, ok := weights.Volume([]int{m.Bins, m.Frequencies})

@@ -97,7 +97,7 @@ func TestMalformed(t *testing.T) {
 		want string
 	}{
 		"magic":          {set(0, 0x46554747), `it begins with "GGUF", want "lmgg"`},
-		"quantisation":   {set(44, 1002), "its quantisation is of version 1, of early 2023: want version 2"},
+		"quantisation":   {set(44, 1002), "quantisation: got version 1, of early 2023, want version 2"},
 		"filters":        {set(48, 1<<30), "mel filters of 1073741824 bins"},
 		"vocabulary":     {set(vocab, 1<<24), "a vocabulary of 16777216 tokens"},
 		"negative":       {set(vocab, -1), "a vocabulary of -1 tokens"},
@@ -110,7 +110,8 @@ func TestMalformed(t *testing.T) {
 		"twice":          {func(b []byte) []byte { return append(b, b[tensor:]...) }, "stands twice"},
 		"nothing at all": {func(b []byte) []byte { return nil }, "it begins with"},
 	} {
-		if _, err := Parse(tt.edit(slices.Clone(good))); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), tt.want) {
+		if _, err := Parse(tt.edit(slices.Clone(good))); !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), tt.want) ||
+			!strings.HasSuffix(err.Error(), "; download or convert the model again") {
 			t.Errorf("%s: error = %v, want %q", name, err, tt.want)
 		}
 	}

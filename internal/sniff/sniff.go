@@ -64,13 +64,18 @@ func What(head []byte) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Hint returns err with what a file that begins with head is, if that is known.
+// Hint returns err, the error of reading weights, with a remedy: what a file that begins
+// with head is and what to do about it, if that is known, else what to do about damage.
 func Hint(err error, head []byte) error {
 	if kind, ok := What(head[:min(len(head), 512)]); ok {
 		return fmt.Errorf("%w; %v", err, kind)
 	}
-	return err
+	return Remedied(err)
 }
+
+// Remedied returns err, the error of reading weights of the right format, with what to
+// do about damage.
+func Remedied(err error) error { return fmt.Errorf("%w; download or convert the model again", err) }
 
 // String returns what the kind is and what to do.
 func (k Kind) String() string { return "it is " + k.Name + ": " + k.Remedy }

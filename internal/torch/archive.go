@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"verity/internal/sniff"
 )
 
 // ErrMalformed is the cause of every error about the content of a file.
@@ -24,7 +26,7 @@ const Magic = "PK\x03\x04"
 func Parse(b []byte) (Value, error) {
 	v, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return nil, sniff.Remedied(fmt.Errorf("%w: %w", ErrMalformed, err))
 	}
 	return v, nil
 }

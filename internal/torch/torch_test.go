@@ -87,7 +87,7 @@ func TestRefused(t *testing.T) {
 		{"an old protocol", "\x80\x00N.", "protocol 0"},
 	} {
 		_, err := Parse(saved(t, tt.program))
-		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) {
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) || !strings.HasSuffix(fmt.Sprint(err), "; download or convert the model again") {
 			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestArchive(t *testing.T) {
 		"large program": {saved(t, strings.Repeat("N", maxPickle+1)), "more than 16777216 bytes"},
 	} {
 		_, err := Parse(tt.b)
-		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) {
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(fmt.Sprint(err), tt.want) || !strings.HasSuffix(fmt.Sprint(err), "; download or convert the model again") {
 			t.Errorf("%s: error = %v, want %q", name, err, tt.want)
 		}
 	}

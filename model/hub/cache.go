@@ -17,6 +17,7 @@ var (
 	ErrNotFound = errors.New("the hub has no such model")
 	ErrToken    = errors.New("the hub requires a token")
 	ErrDamaged  = errors.New("the download is damaged")
+	ErrAnswer   = errors.New("the hub's answer is odd")
 )
 
 func (c *Client) folder(repo string) string {

@@ -77,6 +77,9 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	if c.Offline {
 		return "", fmt.Errorf("%s: %w (--offline, HF_HUB_OFFLINE)", repo, ErrOffline)
 	}
+	if err := c.checkEndpoint(); err != nil {
+		return "", err
+	}
 	commit, files, err := c.files(ctx, repo)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", repo, err)
@@ -88,6 +91,28 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 		}
 	}
 	return dir, replace(filepath.Join(c.folder(repo), "refs", "main"), []byte(commit))
+}
+
+// checkEndpoint refuses an address that is none.
+func (c *Client) checkEndpoint() error {
+	if c.Endpoint == "" {
+		return nil
+	}
+	u, err := url.Parse(c.Endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("HF_ENDPOINT: got %.100q, want an address such as %s; correct it, or unset it for the hub itself",
+			c.Endpoint, DefaultEndpoint)
+	}
+	return nil
+}
+
+// odd returns the error of an answer that a hub does not give, and what to do.
+func (c *Client) odd(format string, args ...any) error {
+	remedy := "try again later"
+	if c.Endpoint != "" {
+		remedy = "check HF_ENDPOINT, which is " + c.Endpoint
+	}
+	return fmt.Errorf("%w: %w; %s", ErrAnswer, fmt.Errorf(format, args...), remedy)
 }
 
 // files asks the hub for the files of a repository, and returns those of a checkpoint,
@@ -105,10 +130,10 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 		} `json:"siblings"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 16<<20)).Decode(&answer); err != nil {
-		return "", nil, fmt.Errorf("the hub's answer is not a list of files: %w", err)
+		return "", nil, c.odd("list of files: got no JSON: %w", err)
 	}
 	if !isHex(answer.Sha, 40) {
-		return "", nil, fmt.Errorf("the hub's answer names no commit: got %.60q", answer.Sha)
+		return "", nil, c.odd("sha: got %.60q, want that of a commit", answer.Sha)
 	}
 	var names []string
 	for _, s := range answer.Siblings {
@@ -116,7 +141,7 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 	}
 	files = needed(names)
 	if len(files) == 0 {
-		return "", nil, fmt.Errorf("it has no model.safetensors and no model.bin: is it a Whisper model? got %.200q", names)
+		return "", nil, fmt.Errorf("weights: got %.200q, want model.safetensors or model.bin; name a Whisper model in one of these forms", names)
 	}
 	return answer.Sha, files, nil
 }
@@ -189,7 +214,7 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 		}
 		resp, err := client.Do(req)
 		if err != nil {
-			return nil, fmt.Errorf("asking the hub: %w", err)
+			return nil, c.unreached(ctx, err)
 		}
 		if err = c.status(resp); err == nil {
 			return resp, nil
@@ -213,6 +238,18 @@ var transport = &http.Transport{
 
 func (c *Client) attempts() int { return cmp.Or(c.Attempts, 5) }
 
+// unreached returns the error of a request without an answer, and what to do.
+func (c *Client) unreached(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("asking the hub: %w", err)
+	}
+	remedy := "check the network"
+	if c.Endpoint != "" {
+		remedy += " and HF_ENDPOINT"
+	}
+	return fmt.Errorf("asking the hub: %w; %s, or copy the model here and name its directory", err, remedy)
+}
+
 // status returns an error that explains a refusal.
 func (c *Client) status(resp *http.Response) error {
 	switch s := resp.StatusCode; {
@@ -228,7 +265,7 @@ func (c *Client) status(resp *http.Response) error {
 	case s == http.StatusTooManyRequests:
 		return fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", s)
 	}
-	return fmt.Errorf("the hub's answer has status %s", resp.Status)
+	return c.odd("status: got %s", resp.Status)
 }
 
 // retryAfter reports whether to repeat the request, and after how long.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,9 +30,9 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 		return err
 	}
 	resp.Body.Close()
-	etag, size := metadata(resp)
-	if etag == "" {
-		return errors.New("the hub's answer has no usable ETag")
+	etag, size, err := c.metadata(resp)
+	if err != nil {
+		return err
 	}
 	blob := filepath.Join(c.folder(repo), "blobs", etag)
 	unlock, err := lock(ctx, filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), etag+".lock"))
@@ -57,23 +58,23 @@ func isFile(name string) bool {
 }
 
 // metadata returns the hash that names the blob and its size, -1 if not known.
-func metadata(resp *http.Response) (etag string, size int64) {
+func (c *Client) metadata(resp *http.Response) (etag string, size int64, err error) {
 	etag = cmp.Or(resp.Header.Get("X-Linked-Etag"), resp.Header.Get("Etag"))
 	etag = strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
-	if len(etag) > 128 || strings.ContainsFunc(etag, func(r rune) bool {
+	if etag == "" || len(etag) > 128 || strings.ContainsFunc(etag, func(r rune) bool {
 		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_')
 	}) {
-		return "", 0
+		return "", 0, c.odd("ETag: got %.80q, want the hash of the file", etag)
 	}
 	size = resp.ContentLength
 	if linked := resp.Header.Get("X-Linked-Size"); linked != "" {
-		if _, err := fmt.Sscan(linked, &size); err != nil || size < 0 {
-			return "", 0
+		if size, err = strconv.ParseInt(linked, 10, 64); err != nil || size < 0 {
+			return "", 0, c.odd("X-Linked-Size: got %.80q, want a number of bytes", linked)
 		}
 	} else if resp.StatusCode >= 300 {
 		size = -1
 	}
-	return etag, size
+	return etag, size, nil
 }
 
 // blob downloads a blob. It continues an interrupted download.
@@ -182,7 +183,7 @@ func verify(f *os.File, etag string, size int64) error {
 		return err
 	}
 	if size >= 0 && have != size {
-		return fmt.Errorf("%w: got %d bytes, want %d", ErrDamaged, have, size)
+		return fmt.Errorf("%w: got %d bytes, want %d; it was removed: try again", ErrDamaged, have, size)
 	}
 	var h hash.Hash
 	switch {
@@ -201,7 +202,7 @@ func verify(f *os.File, etag string, size int64) error {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != etag {
-		return fmt.Errorf("%w: got the hash %s, want %s: it was removed, try again", ErrDamaged, got, etag)
+		return fmt.Errorf("%w: got the hash %s, want %s; it was removed: try again", ErrDamaged, got, etag)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,6 +36,9 @@ type fakeHub struct {
 	cuts    atomic.Int32 // that many transfers of the weights end in the middle
 	busy    atomic.Int32 // that many answers are 429
 	status  int          // of every answer, if it is not 0
+	linked  string       // X-Linked-Size; empty means size
+	etag    string       // of config.json; empty means a good one
+	sha     string       // of the commit; empty means a good one
 	gets    atomic.Int32 // of weights
 	leaked  atomic.Bool  // the token reached the other host
 	token   atomic.Value
@@ -66,16 +70,16 @@ func (h *fakeHub) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch at := "/" + repo + "/resolve/" + commit + "/"; r.URL.Path {
 	case "/api/models/" + repo + "/revision/main":
-		json.NewEncoder(w).Encode(map[string]any{"sha": commit, "siblings": []map[string]string{
+		json.NewEncoder(w).Encode(map[string]any{"sha": cmp.Or(h.sha, commit), "siblings": []map[string]string{
 			{"rfilename": "README.md"}, {"rfilename": "config.json"}, {"rfilename": "model.safetensors"}, {"rfilename": "pytorch_model.bin"}}})
 	case at + "config.json": // to another path of the same host first
 		http.Redirect(w, r, "/cached/config.json", http.StatusTemporaryRedirect)
 	case "/cached/config.json":
-		w.Header().Set("ETag", `"plain-etag"`)
+		w.Header().Set("ETag", cmp.Or(h.etag, `"plain-etag"`))
 		fmt.Fprint(w, `{"model_type": "whisper"}`)
 	case at + "model.safetensors":
 		w.Header().Set("X-Linked-Etag", `"`+h.hash+`"`)
-		w.Header().Set("X-Linked-Size", strconv.Itoa(h.size))
+		w.Header().Set("X-Linked-Size", cmp.Or(h.linked, strconv.Itoa(h.size)))
 		w.Header().Set("ETag", `"of-the-redirect"`)
 		http.Redirect(w, r, strings.Replace(h.cdn.URL, "127.0.0.1", "localhost", 1)+"/blob", http.StatusFound)
 	default:
@@ -253,6 +257,38 @@ func TestRefusals(t *testing.T) {
 	cancel()
 	if _, err := c.Pull(ctx, "base"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestMessages holds the form of errors: the file, the thing, got, want, and a remedy.
+func TestMessages(t *testing.T) {
+	for _, tt := range []struct {
+		set  func(h *fakeHub, c *Client)
+		want error
+		text string
+	}{
+		{func(h *fakeHub, _ *Client) { h.linked = "many" }, ErrAnswer,
+			`openai/whisper-tiny: model.safetensors: the hub's answer is odd: X-Linked-Size: got "many", want a number of bytes; check HF_ENDPOINT, which is http`},
+		{func(h *fakeHub, _ *Client) { h.linked = "-1" }, ErrAnswer, `X-Linked-Size: got "-1"`},
+		{func(h *fakeHub, _ *Client) { h.linked = "10 bytes" }, ErrAnswer, `X-Linked-Size: got "10 bytes"`},
+		{func(h *fakeHub, _ *Client) { h.linked = "10" }, ErrDamaged, "want 10; it was removed: try again"},
+		{func(h *fakeHub, _ *Client) { h.etag = `"../x"` }, ErrAnswer,
+			`config.json: the hub's answer is odd: ETag: got "../x", want the hash of the file; check HF_ENDPOINT`},
+		{func(h *fakeHub, _ *Client) { h.sha = "main" }, ErrAnswer, `sha: got "main", want that of a commit; check HF_ENDPOINT`},
+		{func(h *fakeHub, _ *Client) { h.status = 500 }, ErrAnswer, "status: got 500 Internal Server Error; check HF_ENDPOINT"},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "nonsense" }, nil,
+			`HF_ENDPOINT: got "nonsense", want an address such as https:`},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://" }, nil, "; correct it, or unset it for the hub itself"},
+		{func(_ *fakeHub, c *Client) { c.Endpoint = "http://127.0.0.1:1" }, nil,
+			"; check the network and HF_ENDPOINT, or copy the model here and name its directory"},
+	} {
+		h := newHub(t)
+		c, _ := h.client(t)
+		tt.set(h, c)
+		_, err := c.Pull(t.Context(), "tiny")
+		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("got %v, want %v and %q", err, tt.want, tt.text)
+		}
 	}
 }
 
