@@ -43,11 +43,7 @@ const ahead = 30000
 // NewLive returns a Live without sound. id takes the place of the hash of a file: it
 // seeds sampling, so equal ids and equal sound give equal transcripts.
 func NewLive(id uint64, o Options) (*Live, error) {
-	o = o.defaults()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	an, err := newAnalyzer(o.Bins)
+	o, an, err := o.prepare()
 	if err != nil {
 		return nil, err
 	}

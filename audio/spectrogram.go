@@ -56,6 +56,16 @@ func (o Options) check() error {
 	return nil
 }
 
+// prepare returns o with defaults, checked, and an analyzer for it.
+func (o Options) prepare() (Options, *analyzer, error) {
+	o = o.defaults()
+	if err := o.check(); err != nil {
+		return o, nil, err
+	}
+	an, err := newAnalyzer(o.Bins)
+	return o, an, err
+}
+
 // headFrames is how many frames the first pass keeps, so that clips of up to five
 // minutes are analysed once: at most 15 MB.
 const headFrames = 30000
@@ -97,11 +107,7 @@ type Spectrogram struct {
 
 // NewSpectrogram makes the first pass over c, from its beginning.
 func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, error) {
-	o = o.defaults()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	an, err := newAnalyzer(o.Bins)
+	o, an, err := o.prepare()
 	if err != nil {
 		return nil, err
 	}

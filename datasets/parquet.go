@@ -21,15 +21,11 @@ import (
 // readParquet reads one Parquet file, row group by row group and page by page, so
 // that memory is bounded by a page of each column.
 func readParquet(ctx context.Context, d *Dataset, file string, rows sink) error {
-	in, err := input.Open(ctx, file)
+	in, t, err := openTable(ctx, d, file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	var t *parquetTable
-	if err := guard(func() (err error) { t, err = openParquet(d, in); return err }); err != nil {
-		return err
-	}
 	row := 0
 	for i, group := range t.file.RowGroups() {
 		if err := guard(func() error { return t.checkGroup(in, i) }); err != nil {
@@ -60,6 +56,19 @@ type parquetTable struct {
 	sound  *parquet.LeafColumn           // the audio's bytes, or nil
 	path   *parquet.LeafColumn           // the audio's path, or nil
 	others map[string]parquet.LeafColumn // text and all other strings and numbers
+}
+
+// openTable opens a file and the table in it.
+func openTable(ctx context.Context, d *Dataset, file string) (in *input.File, t *parquetTable, err error) {
+	if in, err = input.Open(ctx, file); err != nil {
+		return nil, nil, err
+	}
+	err = guard(func() (err error) { t, err = openParquet(d, in); return err })
+	if err != nil {
+		in.Close()
+		return nil, nil, err
+	}
+	return in, t, nil
 }
 
 func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
@@ -171,15 +180,11 @@ func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[U
 }
 
 func (d *Dataset) readOneGroup(ctx context.Context, file string, group int, rows sink) error {
-	in, err := input.Open(ctx, file)
+	in, t, err := openTable(ctx, d, file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	var t *parquetTable
-	if err := guard(func() (err error) { t, err = openParquet(d, in); return err }); err != nil {
-		return err
-	}
 	groups := t.file.RowGroups()
 	if group < 0 || group >= len(groups) {
 		return fmt.Errorf("the file has %d: it is not the one that was read before", len(groups))

@@ -2,17 +2,16 @@ package model
 
 import (
 	"context"
-	"io/fs"
 
 	"verity/internal/tensor"
 	"verity/internal/weights"
 )
 
 // OpenMade opens a checkpoint whose weights are not in files: source is called once for
-// each weight of the network and returns it. The other files are those of fsys. It is for
-// measurements on shapes without a checkpoint.
-func OpenMade(fsys fs.FS, name string, source func(name string, shape []int) tensor.Tensor) (*Checkpoint, error) {
-	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: fsys}
+// each weight of the network and returns it. files holds the other files by name. It is
+// for measurements on shapes without a checkpoint.
+func OpenMade(files map[string][]byte, name string, source func(name string, shape []int) tensor.Tensor) (*Checkpoint, error) {
+	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: memFS(files)}
 	if err := c.readSettings(); err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A memFS is a flat file system in memory, with the files inside a checkpoint that is one
-// file.
+// A memFS is a flat file system in memory: the files inside a checkpoint that is one file,
+// or those of one that was made.
 type memFS map[string][]byte
 
 // Open implements fs.FS.

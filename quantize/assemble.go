@@ -111,20 +111,7 @@ func (r *run) packed(name string) ([]safetensors.Entry, error) {
 
 // writeWeights writes a file completely or not at all.
 func writeWeights(ctx context.Context, name string, entries []safetensors.Entry) error {
-	return output.Write(name, nil, func(w io.Writer) error { return safetensors.Write(patient{ctx, w}, entries...) })
-}
-
-// A patient writer checks its context before each write.
-type patient struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (p patient) Write(b []byte) (int, error) {
-	if err := p.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return p.w.Write(b)
+	return output.Write(name, nil, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.

@@ -103,35 +103,59 @@ func (c *Comparison) sentence() string {
 
 // rows are the lines of the score table: a label, and a cell for each set.
 func (d *Document) rows() [][]string {
-	var rows [][]string
-	row := func(label string, cell func(s *Score) string) {
-		r := []string{label}
-		some := false
-		for _, s := range d.Scores {
-			c := cell(s)
-			some = some || c != ""
-			r = append(r, c)
+	t := &scoreTable{scores: d.Scores}
+	t.counts()
+	t.errors()
+	t.times()
+	t.row("accepted drafts", func(s *Score) string {
+		if s.Drafting.Drafted == 0 {
+			return ""
 		}
-		if some {
-			rows = append(rows, r)
-		}
+		return fmt.Sprintf("%s of %s (%.1f %%)",
+			show.Count(s.Drafting.Accepted), show.Count(s.Drafting.Drafted), 100*s.Drafting.Rate())
+	})
+	return t.rows
+}
+
+// A scoreTable collects the rows of a score table.
+type scoreTable struct {
+	scores []*Score
+	rows   [][]string
+}
+
+// row adds a row, unless all of its cells are empty.
+func (t *scoreTable) row(label string, cell func(s *Score) string) {
+	r := []string{label}
+	some := false
+	for _, s := range t.scores {
+		c := cell(s)
+		some = some || c != ""
+		r = append(r, c)
 	}
-	scored := func(f func(s *Score) string) func(s *Score) string {
-		return func(s *Score) string {
-			if s.Scored == 0 {
-				return ""
-			}
-			return f(s)
-		}
+	if some {
+		t.rows = append(t.rows, r)
 	}
-	row("utterances", func(s *Score) string { return show.Count(s.Utterances) })
-	row("failed", func(s *Score) string {
+}
+
+// scored adds a row that is empty for sets without a scored utterance.
+func (t *scoreTable) scored(label string, cell func(s *Score) string) {
+	t.row(label, func(s *Score) string {
+		if s.Scored == 0 {
+			return ""
+		}
+		return cell(s)
+	})
+}
+
+func (t *scoreTable) counts() {
+	t.row("utterances", func(s *Score) string { return show.Count(s.Utterances) })
+	t.row("failed", func(s *Score) string {
 		if s.Failed == 0 {
 			return ""
 		}
 		return show.Count(s.Failed)
 	})
-	row("shards", func(s *Score) string {
+	t.row("shards", func(s *Score) string {
 		if s.Shards == nil {
 			return ""
 		}
@@ -141,50 +165,49 @@ func (d *Document) rows() [][]string {
 		}
 		return text
 	})
-	row("WER", scored(func(s *Score) string { return show.Percent(s.WER) }))
-	row("  95 % interval", scored(func(s *Score) string {
+}
+
+func (t *scoreTable) errors() {
+	t.scored("WER", func(s *Score) string { return show.Percent(s.WER) })
+	t.scored("  95 % interval", func(s *Score) string {
 		return fmt.Sprintf("%.2f – %.2f %%", 100*s.WERInterval.Low, 100*s.WERInterval.High)
-	}))
-	row("CER", scored(func(s *Score) string { return show.Percent(s.CER) }))
-	row("MER", scored(func(s *Score) string { return show.Percent(s.MER) }))
-	row("WIL", scored(func(s *Score) string { return show.Percent(s.WIL) }))
-	row("reference words", scored(func(s *Score) string { return show.Count(s.ReferenceWords) }))
-	row("  substitutions", scored(func(s *Score) string { return show.Count(s.Substitutions) }))
-	row("  deletions", scored(func(s *Score) string { return show.Count(s.Deletions) }))
-	row("  insertions", scored(func(s *Score) string {
+	})
+	t.scored("CER", func(s *Score) string { return show.Percent(s.CER) })
+	t.scored("MER", func(s *Score) string { return show.Percent(s.MER) })
+	t.scored("WIL", func(s *Score) string { return show.Percent(s.WIL) })
+	t.scored("reference words", func(s *Score) string { return show.Count(s.ReferenceWords) })
+	t.scored("  substitutions", func(s *Score) string { return show.Count(s.Substitutions) })
+	t.scored("  deletions", func(s *Score) string { return show.Count(s.Deletions) })
+	t.scored("  insertions", func(s *Score) string {
 		if s.ReferenceWords == 0 {
 			return show.Count(s.Insertions)
 		}
 		return fmt.Sprintf("%s (%s)", show.Count(s.Insertions), show.Percent(s.InsertionRate))
-	}))
-	row("repeated 5-grams", scored(func(s *Score) string { return show.Count(s.Repeats) }))
-	row("exact utterances", scored(func(s *Score) string {
+	})
+	t.scored("repeated 5-grams", func(s *Score) string { return show.Count(s.Repeats) })
+	t.scored("exact utterances", func(s *Score) string {
 		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
-	}))
-	row("audio", func(s *Score) string { return show.Seconds(s.AudioSeconds) })
-	row("elapsed", func(s *Score) string {
+	})
+}
+
+func (t *scoreTable) times() {
+	t.row("audio", func(s *Score) string { return show.Seconds(s.AudioSeconds) })
+	t.row("elapsed", func(s *Score) string {
 		if s.Elapsed == s.Seconds.Total {
 			return ""
 		}
 		return show.Seconds(s.Elapsed)
 	})
-	row("work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
-	row("RTFx", func(s *Score) string { return show.Times(s.RTFx) })
+	t.row("work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
+	t.row("RTFx", func(s *Score) string { return show.Times(s.RTFx) })
 	for _, stage := range stageNames {
-		row("  "+stage.label, func(s *Score) string {
+		t.row("  "+stage.label, func(s *Score) string {
 			if v := stage.of(s); v > 0 {
 				return fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total))
 			}
 			return ""
 		})
 	}
-	row("accepted drafts", func(s *Score) string {
-		if s.Drafting.Drafted == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%s of %s (%.1f %%)", show.Count(s.Drafting.Accepted), show.Count(s.Drafting.Drafted), 100*s.Drafting.Rate())
-	})
-	return rows
 }
 
 // A stage is a part of the time, in the order of the work; together they are all

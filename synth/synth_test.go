@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"verity/assistant"
 	"verity/audio"
@@ -282,6 +283,15 @@ func TestText(t *testing.T) {
 	}
 }
 
+// inMemory returns a file system of the files.
+func inMemory(files map[string][]byte) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, b := range files {
+		fsys[name] = &fstest.MapFile{Data: b}
+	}
+	return fsys
+}
+
 // TestTokenizer checks that the written files give the same tokens as the rank tables.
 func TestTokenizer(t *testing.T) {
 	const text = "Hello, naïve world's  12345 tokens…\n\t— こんにちは 🙂 don't"
@@ -296,7 +306,7 @@ func TestTokenizer(t *testing.T) {
 		}
 		for _, without := range []string{"", "tokenizer.json"} {
 			delete(files, without)
-			got, err := tokenizer.Load(memory(files), "files", vocab)
+			got, err := tokenizer.Load(inMemory(files), "files", vocab)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -175,7 +175,7 @@ func (p *press) print(w *Written, n *network) error {
 		w.Bytes += size * int64(e.DType.Size())
 	}
 	return output.Write(filepath.Join(w.Dir, "model.safetensors"), nil, func(to io.Writer) error {
-		return safetensors.Write(patient{p.ctx, to}, entries...)
+		return safetensors.WriteContext(p.ctx, to, entries...)
 	})
 }
 
@@ -214,17 +214,4 @@ func (p *press) files(w *Written) (map[string][]byte, error) {
 	maps.Copy(all, named)
 	maps.Copy(all, set)
 	return all, err
-}
-
-// A patient writer checks its context before each write.
-type patient struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (p patient) Write(b []byte) (int, error) {
-	if err := p.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return p.w.Write(b)
 }

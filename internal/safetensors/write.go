@@ -3,6 +3,7 @@ package safetensors
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -57,6 +58,24 @@ func Write(w io.Writer, entries ...Entry) error {
 		}
 	}
 	return nil
+}
+
+// WriteContext is Write that stops with the error of ctx when ctx ends.
+func WriteContext(ctx context.Context, w io.Writer, entries ...Entry) error {
+	return Write(interruptible{ctx, w}, entries...)
+}
+
+// An interruptible writer checks its context before each write.
+type interruptible struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (i interruptible) Write(b []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.w.Write(b)
 }
 
 // bytes returns the length of the data, -1 if the shape has none.

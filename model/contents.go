@@ -1,0 +1,133 @@
+package model
+
+import (
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+
+	"verity/internal/tensor"
+)
+
+// Weight returns a weight by its Hugging Face name without the leading "model.",
+// such as "encoder.layers.0.self_attn.q_proj.weight". A shape, if given, must be
+// the weight's. "proj_out.weight", the vocabulary head, is the token embedding
+// unless the checkpoint unties them. The error is a *[TensorError].
+func (c *Checkpoint) Weight(name string, shape ...int) (Weight, error) {
+	key := c.key(name)
+	if c.tables != nil && isTable(key) {
+		return c.tables.Weight(key, shape...)
+	}
+	return c.store.get(key, shape)
+}
+
+// Tensor returns all values of a weight, see Weight.
+func (c *Checkpoint) Tensor(name string, shape ...int) (tensor.Tensor, error) {
+	w, err := c.Weight(name, shape...)
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	return w.Tensor(), nil
+}
+
+func (c *Checkpoint) key(name string) string {
+	if name == headName && c.tied {
+		return embedName
+	}
+	return name
+}
+
+// DropAll is [Weight.Drop] for all weights, and for the pages at the ends of weights,
+// which several weights share.
+func (c *Checkpoint) DropAll() {
+	for _, f := range c.store.files {
+		f.DropAll()
+	}
+}
+
+// Has reports whether the files hold a tensor of this name, or, if the name ends in a
+// dot, any tensor whose name begins with it: Has("encoder.") is false for an assistant
+// that shares its target's encoder.
+func (c *Checkpoint) Has(name string) bool {
+	if strings.HasSuffix(name, ".") {
+		return slices.ContainsFunc(c.store.order, func(n string) bool { return strings.HasPrefix(n, name) })
+	}
+	_, ok := c.store.weights[c.key(name)]
+	return ok
+}
+
+// Names returns the names of all tensors in the order of the files, in the form that
+// Tensor takes. A tied vocabulary head is not among them, even if a file holds it.
+func (c *Checkpoint) Names() []string {
+	return slices.DeleteFunc(slices.Clone(c.store.order), func(n string) bool { return c.key(n) != n })
+}
+
+// Files returns the names of the mapped files that hold the weights; none if they are in
+// memory.
+func (c *Checkpoint) Files() (names []string) {
+	for _, f := range c.store.files {
+		if f.Mapped() {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
+// FS returns the directory, for the files that other packages read.
+func (c *Checkpoint) FS() fs.FS { return c.fsys }
+
+// DType returns the type that most weights are read as: for few-bit weights, the type
+// that they expand to.
+func (c *Checkpoint) DType() tensor.DType {
+	params := map[tensor.DType]int{}
+	best := tensor.DType(0)
+	for w := range c.all() {
+		params[w.DType] += w.Len()
+		if params[w.DType] > params[best] {
+			best = w.DType
+		}
+	}
+	return best
+}
+
+// Quantized returns the format of most of the few-bit weights, as the file calls it, such
+// as "int4" or "q5_0"; "" if there are none.
+func (c *Checkpoint) Quantized() string {
+	params, best := map[string]int{}, ""
+	for w := range c.all() {
+		if !w.Quantised() {
+			continue
+		}
+		if params[w.Type] += w.Len(); params[w.Type] > params[best] {
+			best = w.Type
+		}
+	}
+	return best
+}
+
+// Params returns the number of weights, positions included.
+func (c *Checkpoint) Params() (n int64) {
+	for w := range c.all() {
+		n += int64(w.Len())
+	}
+	return n
+}
+
+// Bytes returns how many bytes the weights take as stored.
+func (c *Checkpoint) Bytes() (n int64) {
+	for w := range c.all() {
+		n += int64(w.Bytes())
+	}
+	return n
+}
+
+// all yields the weights of Names whose type the network can use.
+func (c *Checkpoint) all() iter.Seq[Weight] {
+	return func(yield func(Weight) bool) {
+		for _, name := range c.Names() {
+			if w, err := c.Weight(name); err == nil && !yield(w) {
+				return
+			}
+		}
+	}
+}
