@@ -201,22 +201,30 @@ func (s *Spectrogram) window(ctx context.Context, frame int, pad Pad) (*Mel, err
 	if frame < 0 {
 		return nil, fmt.Errorf("%s: window: got start frame %d, want 0 or more", s.in.clip.name, frame)
 	}
-	bins, from := s.opt.Bins, int64(frame)
-	m := &Mel{Bins: bins, Frames: s.opt.Window, Data: make([]float32, bins*s.opt.Window)}
 	end := soundFrames(s.in.n) // frames from here on are silent
 	if pad == PadMel {
 		end = int64(s.Frames())
 	}
-	sound := int(min(max(end-from, 0), int64(m.Frames)))
-	logs, err := s.logs(ctx, from, sound)
+	logs, err := s.logs(ctx, int64(frame), soundIn(int64(frame), end, s.opt.Window))
 	if err != nil {
 		return nil, err
 	}
-	m.put(0, logs, s.top)
+	return newWindow(s.opt, pad, logs, s.top), nil
+}
+
+// soundIn returns how many frames of a window from from on lie before end.
+func soundIn(from, end int64, window int) int { return int(min(max(end-from, 0), int64(window))) }
+
+// newWindow makes a window of the logarithms of its first frames. Nothing is heard behind
+// them.
+func newWindow(o Options, pad Pad, logs []float32, top float32) *Mel {
+	m := &Mel{Bins: o.Bins, Frames: o.Window, Data: make([]float32, o.Bins*o.Window)}
+	m.put(0, logs, top)
 	if pad == PadAudio {
-		m.put(sound, silence((m.Frames-sound)*bins), s.top)
+		sound := len(logs) / o.Bins
+		m.put(sound, silence((m.Frames-sound)*o.Bins), top)
 	}
-	return m, nil
+	return m
 }
 
 func silence(n int) []float32 {

@@ -46,12 +46,16 @@ type joiner interface {
 	flush() []stretch
 }
 
-// runChunked transcribes every span in overlapping windows.
+// runChunked transcribes every span in lanes or in overlapping windows.
 func (r *transcription) runChunked(ctx context.Context) error {
 	began, s := time.Now(), &r.stats.Seconds
 	before := s.Mel + s.Encode + s.CrossKV
+	runSpan := r.runSpan
+	if r.inLanes() {
+		runSpan = r.runLanes
+	}
 	for i, span := range r.at.todo {
-		if err := r.runSpan(ctx, span, i == 0); err != nil {
+		if err := runSpan(ctx, span, i == 0); err != nil {
 			return err
 		}
 	}
@@ -102,6 +106,8 @@ func (r *transcription) joiner(offset float64) joiner {
 	}
 	return newMerger(tok, offset)
 }
+
+func (r *transcription) inLanes() bool { return r.t.opt.Chunked.defaults().Merge == MergeLanes }
 
 func (r *transcription) mergesByTime() bool {
 	return r.t.opt.Chunked.defaults().Merge == MergeTimes

@@ -35,6 +35,7 @@ func TestChunksCut(t *testing.T) {
 		{"spans apart", 9000, ChunkOptions{}, []Span{{1, 20}, {50, 81}}, []cut{{100, 1900, 0, 0}, {5000, 3000, 0, 500}, {7000, 1100, 500, 0}}},
 		{"nothing", 0, ChunkOptions{}, nil, nil},
 	} {
+		tt.opt.Merge = MergeLCS
 		tr := scriptedChunks(t, Options{Chunked: &tt.opt, Spans: tt.spans}, nil)
 		r := tr.newTranscription("", ramp{tt.frames, 3000}, Watch{})
 		var got []cut
@@ -118,7 +119,7 @@ func TestChunkedText(t *testing.T) {
 			"0 0.0-10.0 one two three", "0 12.0-29.0 four five six seven", "2000 29.0-40.0 eight nine", "2000 40.0-50.0 ten", "6000 61.0-63.0 ten ten"}},
 		{"lcs, without", Options{Chunked: &ChunkOptions{Merge: MergeLCS}, WithoutTimestamps: true}, []string{
 			"0 0.0-25.0 one two three four five", "2000 25.0-45.0 six seven eight nine ten", "6000 65.0-90.0 ten ten"}},
-		{"times", Options{Chunked: &ChunkOptions{}}, []string{
+		{"times", Options{Chunked: &ChunkOptions{Merge: MergeTimes}}, []string{
 			"0 0.0-10.0 one two three", "0 12.0-29.0 four five six seven", "2000 29.0-40.0 eight nine", "2000 41.0-50.0 ten", "6000 61.0-63.0 ten ten"}},
 	} {
 		tt.opt.Chunked.Windows = 3
@@ -162,11 +163,11 @@ func TestChunkedRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, o := range map[string]Options{
-		"Chunked.Length":       {Chunked: &ChunkOptions{Length: 31}},
-		"Chunked.Stride":       {Chunked: &ChunkOptions{Length: 10, Stride: 5}},
+		"Chunked.Length":       {Chunked: &ChunkOptions{Length: 59}},
+		"Chunked.Stride":       {Chunked: &ChunkOptions{Merge: MergeLCS, Length: 10, Stride: 5}},
 		"Chunked.Windows":      {Chunked: &ChunkOptions{Windows: MaxChunkWindows + 1}},
 		"Chunked.Merge":        {Chunked: &ChunkOptions{Merge: "both"}},
-		"HallucinationSilence": {Chunked: &ChunkOptions{}, WordTimestamps: true, HallucinationSilence: 2},
+		"HallucinationSilence": {Chunked: &ChunkOptions{Merge: MergeTimes}, WordTimestamps: true, HallucinationSilence: 2},
 		"Multilingual":         {Multilingual: true},
 		"AudioContext":         {AudioContext: 1501},
 	} {
@@ -175,25 +176,44 @@ func TestChunkedRefuses(t *testing.T) {
 			t.Errorf("%+v: error %v, want one of %s", o, err, field)
 		}
 	}
-	for _, bad := range []ChunkOptions{{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Stride: math.NaN()}, {Stride: -1}, {Windows: -1}, {Merge: "other"}} {
-		if err := bad.check(30); err == nil {
+	for _, merge := range []Merge{MergeTimes, MergeLanes} {
+		for _, bad := range []ChunkOptions{
+			{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Length: math.Inf(1)}, {Stride: math.NaN()}, {Stride: -1}, {Windows: -1},
+		} {
+			if bad.Merge = merge; bad.check(30) == nil {
+				t.Errorf("%+v was taken", bad)
+			}
+		}
+	}
+	for _, bad := range []ChunkOptions{{Merge: "other"}, {Length: 31, Merge: MergeLCS}, {Length: maxLane + 1}, {Stride: 5}} {
+		if bad.check(30) == nil {
 			t.Errorf("%+v was taken", bad)
 		}
 	}
 	live := scriptedChunks(t, Options{Chunked: &ChunkOptions{}}, nil)
 	if _, err := live.Live(t.Context(), "", nil, Watch{}); err == nil {
-		t.Error("live sound was taken in independent windows")
+		t.Error("live sound was taken in parts")
 	}
 }
 
-// TestChunkedError: a window that fails ends the clip, and those begun with it.
+// TestChunkedError: a window that fails ends the clip, and those begun with it. What was
+// said before it is kept.
 func TestChunkedError(t *testing.T) {
 	gone := errors.New("gone")
-	tr := scriptedChunks(t, Options{Chunked: &ChunkOptions{Windows: 4}}, nil)
-	tr.network = failing{tr.network, gone}
-	r := tr.newTranscription("", ramp{30000, 3000}, Watch{})
-	if err := r.run(t.Context()); !errors.Is(err, gone) {
-		t.Errorf("error %v, want %v", err, gone)
+	for _, merge := range []Merge{MergeLCS, MergeTimes, MergeLanes} {
+		var tok *tokenizer.Tokenizer
+		tr := scriptedChunks(t, Options{Chunked: &ChunkOptions{Windows: 4, Merge: merge}}, func(int, int, decoder.SessionOptions) decoding {
+			return say(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
+		})
+		tok = tr.model.Tokenizer
+		tr.network = failing{tr.network, gone}
+		r := tr.newTranscription("", ramp{30000, 3000}, Watch{})
+		if err := r.run(t.Context()); !errors.Is(err, gone) {
+			t.Errorf("%s: error %v, want %v", merge, err, gone)
+		}
+		if got := r.transcript(); len(got.Segments) == 0 {
+			t.Errorf("%s: what was said before the failure is lost", merge)
+		}
 	}
 }
 
@@ -236,12 +256,12 @@ func long(t testing.TB, times int) *audio.Clip {
 func TestChunkedDigits(t *testing.T) {
 	one, two := demoModels(t, 1), demoModels(t, 2)
 	hear := func(m *Model, windows int) *transcript.Transcript {
-		return transcribeClip(t, m, Options{Chunked: &ChunkOptions{Windows: windows}, WordTimestamps: true}, long(t, 2))
+		return transcribeClip(t, m, Options{Chunked: &ChunkOptions{Windows: windows, Merge: MergeTimes}, WordTimestamps: true}, long(t, 2))
 	}
 	want := hear(one["none"], 1)
 	plain := transcribeClip(t, one["none"], Options{}, long(t, 2))
 	checkDigits(t, want, plain)
-	checkUntimed(t, transcribeClip(t, one["none"], Options{Chunked: &ChunkOptions{}, WithoutTimestamps: true}, long(t, 2)), plain)
+	checkUntimed(t, transcribeClip(t, one["none"], Options{Chunked: &ChunkOptions{Merge: MergeTimes}, WithoutTimestamps: true}, long(t, 2)), plain)
 	for _, tt := range []struct {
 		name    string
 		models  map[string]*Model
@@ -301,7 +321,7 @@ func checkUntimed(t *testing.T, got, plain *transcript.Transcript) {
 // TestNoSpeech: 65 s in which nobody speaks are three silent windows and no segment, one
 // after the other and side by side.
 func TestNoSpeech(t *testing.T) {
-	for _, chunked := range []*ChunkOptions{nil, {}} {
+	for _, chunked := range []*ChunkOptions{nil, {Merge: MergeTimes}, {}} {
 		var tok *tokenizer.Tokenizer
 		tr := scriptedChunks(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decoding {
 			d := say(tok, 0.0, " you", 2.0)

@@ -8,7 +8,8 @@
 // a higher temperature if they refuse it, and cut into segments at its timestamps;
 // the last of these says where the next window begins. The steps are small and
 // pure: transcription.go has the loop, and every other file one of its parts. With
-// Options.Chunked the windows overlap and are decoded side by side instead (chunked.go).
+// Options.Chunked several parts of the clip are decoded side by side: lanes, each window
+// after window (lanes.go, seam.go), or overlapping windows (chunked.go).
 //
 // # Conventions
 //

@@ -30,6 +30,12 @@ func (p proof) add(seek int, temperature float64, d decoding) {
 	p.logProbs.Write(logProbs)
 }
 
+// join adds what a lane has proved.
+func (p proof) join(lane proof) {
+	p.tokens.Write(lane.tokens.Sum(nil))
+	p.logProbs.Write(lane.logProbs.Sum(nil))
+}
+
 // sum returns the first 16 bytes of each hash in hexadecimal.
 func (p proof) sum() transcript.Proof {
 	text := func(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }

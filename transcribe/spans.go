@@ -29,6 +29,7 @@ func frameAt(seconds float64, total int) int {
 type cursor struct {
 	todo []frameSpan
 	seek int
+	stop int // no window begins from this frame on; 0 means that any may
 }
 
 // next moves the cursor to the next window and returns how many frames of it are
@@ -36,6 +37,9 @@ type cursor struct {
 func (c *cursor) next(limit int) int {
 	for len(c.todo) > 0 {
 		c.seek = max(c.seek, c.todo[0].start)
+		if c.stop > 0 && c.seek >= c.stop {
+			return 0
+		}
 		if n := c.todo[0].end - c.seek; n > 0 {
 			return min(n, limit)
 		}

@@ -245,7 +245,7 @@ func (t *Transcriber) matching() (list []tokenizer.Token, err error) {
 }
 
 // A Watch holds callbacks for the transcription of one clip. Any field may be nil. They
-// are called in order, from the goroutine that transcribes.
+// are called in order, one at a time, but not always from one goroutine.
 type Watch struct {
 	// Segment gets every segment as soon as nothing can change it.
 	Segment func(transcript.Segment)
@@ -274,7 +274,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 	for _, what := range clip.Warnings() {
 		t.opt.Log.Warn(what, "audio", clip.Name())
 	}
-	tr, err := t.run(ctx, clip.Name(), s, t.fitFrames(s.Frames()), began, w)
+	tr, err := t.run(ctx, clip.Name(), soundFile{s}, t.fitFrames(s.Frames()), began, w)
 	tr.Truncated = clip.Truncated()
 	return tr, err
 }

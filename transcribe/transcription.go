@@ -41,15 +41,16 @@ type transcription struct {
 	language tokenizer.Language // of the first window
 	here     tongue             // of the window at hand
 
+	continues    bool    // begins behind the start of what is transcribed
 	languageProb float64 // 0 if the language was not detected
 
 	history  history
 	segments []transcript.Segment
 	stats    transcript.Stats
-	failures atomic.Int32 // windows in which the assistant could not draft
-	lastWord float64      // end of the last word, in seconds
-	said     float64      // end of the last segment of independent windows
-	timed    float64      // end of its last word, before rules change it
+	failures *atomic.Int32 // windows in which the assistant could not draft, of all lanes
+	lastWord float64       // end of the last word, in seconds
+	said     float64       // end of the last segment of independent windows
+	timed    float64       // end of its last word, before rules change it
 	proof    proof
 	meter    meter
 }
@@ -58,7 +59,7 @@ func (t *Transcriber) newTranscription(name string, src source, w Watch) *transc
 	return &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.windowFrames(),
 		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
-		history: newHistory(t.prompt), proof: newProof(),
+		history: newHistory(t.prompt), proof: newProof(), failures: new(atomic.Int32),
 	}
 }
 
@@ -80,6 +81,11 @@ func (r *transcription) run(ctx context.Context) error {
 	if r.t.opt.Chunked != nil {
 		return r.runChunked(ctx)
 	}
+	return r.windows(ctx)
+}
+
+// windows transcribes from the cursor to the end, one window after the other.
+func (r *transcription) windows(ctx context.Context) error {
 	for size := r.at.next(r.frames); size > 0; size = r.at.next(r.frames) {
 		have, err := r.src.Reach(ctx, r.at.seek+size)
 		if err != nil {
@@ -221,7 +227,7 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 // session says how to decode the window at the cursor.
 func (r *transcription) session() decoder.SessionOptions {
 	previous := r.history.shown(r.t.promptRoom(), r.t.opt.CarryInitialPrompt)
-	return r.sessionAt(r.at.seek, previous, r.t.startSequence(r.here.language), r.stats.Windows == 0)
+	return r.sessionAt(r.at.seek, previous, r.t.startSequence(r.here.language), r.stats.Windows == 0 && !r.continues)
 }
 
 // sessionAt says how to decode the window at a frame, which continues previous and

@@ -71,7 +71,7 @@ type Segment struct {
 	Start  float64           `json:"start"` // s
 	End    float64           `json:"end"`   // s
 	Text   string            `json:"text"`
-	Tokens []tokenizer.Token `json:"tokens"` // timestamps included, except where windows overlap
+	Tokens []tokenizer.Token `json:"tokens"` // timestamps included, except where windows overlap or lanes meet
 
 	// Words are the words of Text with their times; nil unless asked for.
 	Words []Word `json:"words,omitzero"`

@@ -130,17 +130,20 @@ func (d *decodingFlags) registerQuality(f *pflag.FlagSet) {
 	f.Uint64Var(&d.opt.Seed, "seed", 0, "`number` that seeds sampling above temperature 0")
 }
 
-// registerChunks adds the flags of independent windows.
+// registerChunks adds the flags of parts that are decoded at the same time.
 func (d *decodingFlags) registerChunks(f *pflag.FlagSet) {
-	f.BoolVar(&d.chunked, "chunked", false, "decode overlapping windows independently, several at the same time, and "+
-		"merge their text: sooner for long sound, without the text before each window")
-	f.Float64Var(&d.chunks.Length, "chunk-length", 0, "with --chunked, `seconds` of a window; 0 means the model's, 30")
+	f.BoolVar(&d.chunked, "chunked", false, "decode several parts of a file at the same time and merge their text: "+
+		"sooner for files of three minutes and more")
+	f.Float64Var(&d.chunks.Length, "chunk-length", 0, "with --chunked, `seconds` of a part: of a lane at least, 0 means 90; of an "+
+		"overlapping window at most 30, which 0 means")
 	f.Float64Var(&d.chunks.Stride, "chunk-stride", 0,
-		"with --chunked, `seconds` at either end of a window that its neighbours hear too; 0 means a sixth of the length")
-	f.StringVar((*string)(&d.chunks.Merge), "chunk-merge", "times", "with --chunked, how the texts of two windows "+
-		"become one: times (where both say the same at about the same time) or lcs (longest common sequence, as in "+
-		"transformers)")
-	f.IntVar(&d.chunks.Windows, "chunk-batch", 8, "with --chunked, `number` of windows of a file to decode at the same "+
+		"with --chunk-merge times or lcs, `seconds` at either end of a window that its neighbours hear too; 0 means a "+
+			"sixth of the length")
+	f.StringVar((*string)(&d.chunks.Merge), "chunk-merge", "lanes", "with --chunked, what the parts are and how "+
+		"they become one text: lanes (cut at quiet places, each decoded window after window), times (overlapping "+
+		"windows, joined where both say the same at about the same time) or lcs (overlapping windows, joined by their "+
+		"longest common sequence, as in transformers)")
+	f.IntVar(&d.chunks.Windows, "chunk-batch", 8, "with --chunked, `number` of parts of a file to decode at the same "+
 		"time; each needs memory. The text does not depend on it")
 }
 
@@ -149,8 +152,8 @@ func (d *decodingFlags) complete(c *cobra.Command) {
 	completeValues(c, "task", "transcribe", "translate")
 	completeValues(c, "pad", "audio", "mel")
 	completeValues(c, "audio-context", "all", "fit")
-	if c.Flags().Lookup("chunk-merge") != nil { // the server has no independent windows
-		completeValues(c, "chunk-merge", "lcs", "times")
+	if c.Flags().Lookup("chunk-merge") != nil { // the server decodes no parts side by side
+		completeValues(c, "chunk-merge", "lanes", "lcs", "times")
 	}
 }
 
@@ -212,7 +215,7 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 	return o, err
 }
 
-// setChunks asks for independent windows if --chunked does.
+// setChunks asks for parts that are decoded at the same time if --chunked does.
 func (d *decodingFlags) setChunks(o *transcribe.Options) error {
 	c := d.chunks
 	switch {

@@ -1,0 +1,194 @@
+package transcribe
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"verity/audio"
+	"verity/parallel"
+	"verity/transcript"
+)
+
+// A file is a source that several lanes can read.
+type file interface {
+	source
+	excerpt(ctx context.Context, from, frames int) (excerpt, error)
+}
+
+// An excerpt is a part of a file in memory.
+type excerpt interface {
+	source
+	Quietest(from, to, around int) int
+}
+
+// A soundFile is the file of a clip.
+type soundFile struct{ *audio.Spectrogram }
+
+func (f soundFile) excerpt(ctx context.Context, from, frames int) (excerpt, error) {
+	return f.Excerpt(ctx, from, frames)
+}
+
+// A lane is a part of a span that is transcribed window after window, beside others. Its
+// last window may hear some of what the next lane says: both ends of a cut are whole.
+type lane struct {
+	start, end int // frames
+	run        *transcription
+	spectrum   time.Duration
+	err        error
+}
+
+const (
+	// laneSeconds is the least length of a lane. The last window of each hears half of a
+	// window that the next lane hears too, which costs the less the longer lanes are; but
+	// then a file has fewer of them to decode together.
+	laneSeconds = 90
+
+	// quietSeconds is how far from the even length a cut may be, to find a quiet place;
+	// quietFrames is how long that should be quiet.
+	quietSeconds = 10
+	quietFrames  = 50
+)
+
+// runLanes transcribes a span in lanes.
+func (r *transcription) runLanes(ctx context.Context, span frameSpan, begins bool) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &laneProgress{to: r, done: seconds(span.start), within: seconds(span.start)}
+	transcribe := func(_ int, l *lane) *lane {
+		if l.err == nil {
+			l.err = l.run.windows(ctx)
+			l.run.dropFirst()
+			l.run.src = nil // its sound is not needed any more
+		}
+		return l
+	}
+	var open []transcript.Segment // of the lane before, whose end the next one may change
+	heard := 0                    // end of that lane's last window
+	n := r.t.opt.Chunked.defaults().Windows
+	for l := range parallel.Ordered(n, n, r.cutLanes(ctx, span, begins, p), transcribe) {
+		var segments []transcript.Segment
+		if l.run != nil {
+			segments = r.take(l)
+		}
+		open, segments = r.seam(open, segments, seconds(l.start), seconds(heard))
+		p.locked(func() { r.keepLane(open) })
+		open = segments
+		if err = l.err; err != nil {
+			cancel()
+			break
+		}
+		heard = l.run.at.seek
+	}
+	p.locked(func() { r.keepLane(open) })
+	r.at.seek = span.end
+	return err
+}
+
+// cutLanes yields the lanes of a span, cut at quiet places.
+func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins bool, p *laneProgress) iter.Seq[*lane] {
+	o, all := r.t.opt.Chunked.defaults(), span.end-span.start
+	length := int(cmp.Or(o.Length, laneSeconds) * audio.FramesPerSecond)
+	lanes := max(1, all/max(length, 2*r.frames))
+	search := min(quietSeconds*audio.FramesPerSecond, all/lanes/6)
+	return func(yield func(*lane) bool) {
+		for i, at := 0, span.start; i < lanes; i++ {
+			l := &lane{start: at, end: span.end}
+			if even := span.start + all*(i+1)/lanes; i+1 < lanes {
+				l.end = even + search
+			}
+			began := time.Now()
+			e, err := r.src.(file).excerpt(ctx, at, l.end+r.frames+quietFrames-at)
+			if l.err = err; err == nil {
+				if i+1 < lanes {
+					l.end = e.Quietest(l.end-2*search, l.end, quietFrames)
+				}
+				l.run = r.lane(l, e, span.end, p)
+				l.run.continues = !begins || i > 0
+			}
+			l.spectrum = time.Since(began)
+			at = l.end
+			if !yield(l) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// lane returns what transcribes a lane of a span.
+func (r *transcription) lane(l *lane, e excerpt, spanEnd int, p *laneProgress) *transcription {
+	c := r.t.newTranscription(r.name, e, p.watch(l))
+	c.frames, c.failures, c.language, c.here = r.frames, r.failures, r.language, r.here
+	c.lastWord = seconds(l.start)
+	c.at = cursor{todo: []frameSpan{{l.start, spanEnd}}, stop: l.end}
+	if r.t.opt.WithoutTimestamps {
+		c.at.todo[0].end = l.end // nothing says what of a window is beyond the cut
+	}
+	if l.start == 0 {
+		c.first, r.first = r.first, nil
+	}
+	return c
+}
+
+// take adds the work for a lane to that of the clip and returns its segments.
+func (r *transcription) take(l *lane) []transcript.Segment {
+	rounds := r.stats.Drafts.Rounds
+	for _, s := range l.run.segments {
+		for i := range s.Marks {
+			s.Marks[i].Round += rounds
+		}
+	}
+	r.stats.Add(l.run.stats)
+	r.stats.Seconds.Mel += l.spectrum.Seconds()
+	r.proof.join(l.run.proof)
+	return l.run.segments
+}
+
+// keepLane keeps segments that nothing can change any more.
+func (r *transcription) keepLane(segments []transcript.Segment) {
+	for i := range segments {
+		segments[i].ID = len(r.segments) + i
+	}
+	r.keep(segments, result{})
+}
+
+// laneProgress tells the callbacks of a clip how far its lanes are, in sum.
+type laneProgress struct {
+	mu           sync.Mutex
+	to           *transcription
+	done, within float64 // seconds
+}
+
+// locked calls f while no callback runs.
+func (p *laneProgress) locked(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+// watch returns the callbacks of a lane.
+func (p *laneProgress) watch(l *lane) Watch {
+	return Watch{
+		Progress: p.sum(l, &p.done, p.to.watch.Progress),
+		Within:   p.sum(l, &p.within, p.to.watch.Within),
+	}
+}
+
+// sum returns what adds the progress of a lane to all and tells it.
+func (p *laneProgress) sum(l *lane, all *float64, tell func(done, total float64)) func(done, total float64) {
+	if tell == nil {
+		return nil
+	}
+	last := 0.0 // of the lane
+	return func(done, total float64) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		now := min(done, seconds(l.end)) - seconds(l.start)
+		if now > last {
+			*all, last = *all+now-last, now
+			tell(min(*all, total), total)
+		}
+	}
+}

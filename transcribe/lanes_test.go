@@ -1,0 +1,222 @@
+package transcribe
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"verity/decoder"
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+// TestLanesCut: a span is cut evenly, at quiet places; no lane is shorter than asked for.
+func TestLanesCut(t *testing.T) {
+	for _, tt := range []struct {
+		why    string
+		frames int
+		opt    ChunkOptions
+		spans  []Span
+		want   [][2]int
+	}{
+		{"one", 17900, ChunkOptions{}, nil, [][2]int{{0, 17900}}},
+		{"two", 18000, ChunkOptions{}, nil, [][2]int{{0, 9000}, {9000, 18000}}},
+		{"three of a minute", 20000, ChunkOptions{Length: 60}, nil, [][2]int{{0, 6666}, {6666, 13333}, {13333, 20000}}},
+		{"spans apart", 40000, ChunkOptions{}, []Span{{10, 190}, {300, 310}}, [][2]int{{1000, 10000}, {10000, 19000}, {30000, 31000}}},
+		{"nothing", 0, ChunkOptions{}, nil, nil},
+	} {
+		tr := scriptedChunks(t, Options{Chunked: &tt.opt, Spans: tt.spans}, nil)
+		r := tr.newTranscription("", ramp{tt.frames, 3000}, Watch{})
+		var got [][2]int
+		for i, span := range r.at.todo {
+			if span.start == span.end {
+				continue
+			}
+			for l := range r.cutLanes(t.Context(), span, i == 0, &laneProgress{to: r}) {
+				if l.err != nil || l.run.continues == (len(got) == 0) {
+					t.Errorf("%s: lane %d: continues %v, error %v", tt.why, len(got), l.run.continues, l.err)
+				}
+				got = append(got, [2]int{l.start, l.end})
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.why, got, tt.want)
+		}
+	}
+}
+
+// A laneScript says a number of words a second apart, as a network would that hears the
+// frames of a ramp: those that lie in a window as a whole, in segments of six.
+type laneScript struct {
+	tok     *tokenizer.Tokenizer
+	words   []string
+	mu      sync.Mutex
+	prompts map[int]string
+}
+
+func (s *laneScript) tell(seek, size int, o decoder.SessionOptions) decoding {
+	s.mu.Lock()
+	s.prompts[seek] = s.tok.DecodeWithTimestamps(o.Prompt[:o.SOT])
+	if len(o.Prompt) > o.SOT+1 {
+		s.prompts[seek] += "|" + s.tok.Decode(o.Prompt[o.SOT:])
+	}
+	s.mu.Unlock()
+	var parts []any
+	first, last := (seek+99)/100, (seek+size)/100
+	for i := first; i < min(last, len(s.words)); i += 6 {
+		to := min(i+6, last, len(s.words))
+		if to < i+6 && to < len(s.words) && i > first {
+			break // left out: its end is not heard
+		}
+		parts = append(parts, float64(100*i-seek)/100, strings.Join(s.words[i:to], ""), float64(100*to-seek)/100)
+	}
+	if to := len(parts); to > 0 && last < len(s.words) {
+		parts = append(parts, parts[to-1]) // more follows
+	}
+	return say(s.tok, parts...)
+}
+
+// TestLanesText: whatever the cuts, lanes say every word once and in order, with the times
+// of the clip; how many are decoded at a time changes nothing. Every lane begins with the
+// initial prompt, and the first with the prefix.
+func TestLanesText(t *testing.T) {
+	var words []string
+	for i := range 300 {
+		words = append(words, []string{" one", " two", " three", " four", " five", " six", " seven"}[i*i%7*3%7])
+	}
+	for _, length := range []float64{60, 71, 90, 140, 290} {
+		var want *transcript.Transcript
+		for _, windows := range []int{1, 3, 8} {
+			s := &laneScript{words: words, prompts: map[int]string{}}
+			tr := scriptedChunks(t, Options{
+				Chunked: &ChunkOptions{Length: length, Windows: windows}, InitialPrompt: "Numbers", Prefix: "Well",
+				MaxCompressionRatio: math.Inf(1),
+			}, s.tell)
+			s.tok = tr.model.Tokenizer
+			got := watchedRun(t, tr, 30000)
+			checkLanes(t, got, s, int(300/length))
+			if want == nil {
+				want = got
+			}
+			if !sameText(got, want) {
+				t.Errorf("lanes of %v s, %d at a time: got\n%q, want\n%q", length, windows, linesOf(got), linesOf(want))
+			}
+		}
+	}
+}
+
+// watchedRun transcribes a ramp and checks the callbacks.
+func watchedRun(t *testing.T, tr *Transcriber, frames int) *transcript.Transcript {
+	t.Helper()
+	var watched []transcript.Segment
+	total, last := seconds(frames), map[string]float64{}
+	told := func(what string) func(float64, float64) {
+		return func(done, all float64) {
+			if done < last[what] || done > total || all != total {
+				t.Errorf("%s: %v of %v after %v", what, done, all, last[what])
+			}
+			last[what] = done
+		}
+	}
+	r := tr.newTranscription("", ramp{frames, 3000}, Watch{
+		Segment:  func(s transcript.Segment) { watched = append(watched, s) },
+		Progress: told("progress"), Within: told("within"),
+	})
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := r.transcript()
+	if !reflect.DeepEqual(got.Segments, watched) || last["progress"] < total-1e-6 || last["within"] < total-1e-6 {
+		t.Errorf("watched %d segments of %d, progress %v of %v", len(watched), len(got.Segments), last, total)
+	}
+	return got
+}
+
+func checkLanes(t *testing.T, got *transcript.Transcript, s *laneScript, lanes int) {
+	t.Helper()
+	if want := strings.Join(s.words, ""); got.Text != want {
+		t.Errorf("%d lanes: got\n%s\nwant\n%s", lanes, got.Text, want)
+	}
+	at, n := 0.0, 0
+	for i, seg := range got.Segments {
+		if seg.ID != i || seg.Start < at || seg.End <= seg.Start || seg.Start > float64(n)+1 {
+			t.Errorf("segment %d: %+v begins before %v, or late", i, seg, at)
+		}
+		at, n = seg.End, n+len(strings.Fields(seg.Text))
+	}
+	alone := 0
+	for _, p := range s.prompts {
+		if strings.HasPrefix(p, "<|startofprev|> Numbers<|startoftranscript|>") || p == "<|startofprev|> Numbers" || strings.HasPrefix(p, "<|startofprev|> Numbers|") {
+			alone++
+		}
+		if !strings.HasPrefix(p, "<|startofprev|>") {
+			t.Errorf("a window without the initial prompt or text: %q", p)
+		}
+	}
+	if alone != lanes || !strings.HasSuffix(s.prompts[0], "| Well") {
+		t.Errorf("%d windows begin with the initial prompt alone, want %d; the first with %q", alone, lanes, s.prompts[0])
+	}
+	if got.Stats.Windows != len(s.prompts) {
+		t.Errorf("%d windows are counted, %d were decoded", got.Stats.Windows, len(s.prompts))
+	}
+}
+
+// TestLanesDigits: how many lanes are decoded at a time, threads and the assistant change
+// nothing that a real network says, also with words, proof and marks.
+func TestLanesDigits(t *testing.T) {
+	one, two := demoModels(t, 1), demoModels(t, 2)
+	for i, o := range []Options{{WordTimestamps: true}, {WithoutTimestamps: true, MarkAccepted: true}} {
+		hear := func(m *Model, windows int) *transcript.Transcript {
+			o.Chunked = &ChunkOptions{Windows: windows, Length: 16}
+			return transcribeClip(t, m, o, long(t, 5))
+		}
+		want, plain := hear(one["none"], 1), transcribeClip(t, one["none"], Options{}, long(t, 5))
+		if a, b := strings.Fields(want.Text), strings.Fields(plain.Text); len(b) < 50 || len(a) < len(b)-4 || len(a) > len(b)+4 {
+			t.Errorf("%d words in lanes, %d without:\n%q\n%q", len(a), len(b), want.Text, plain.Text)
+		}
+		if o.WordTimestamps {
+			checkDigits(t, want, plain)
+		}
+		for _, tt := range []struct {
+			name    string
+			models  map[string]*Model
+			windows int
+		}{{"demo", two, 3}, {"none", two, 2}, {"ngram", one, 8}} {
+			m := tt.models[tt.name]
+			if tt.name != "none" {
+				m = with(m, m.assistant, constant(3))
+			}
+			got := hear(m, tt.windows)
+			checkMarks(t, got)
+			for i := range got.Segments {
+				got.Segments[i].Accepted, got.Segments[i].Marks = want.Segments[i].Accepted, want.Segments[i].Marks
+			}
+			if !sameText(got, want) {
+				t.Errorf("%d, %s, %d at a time: got\n%q, want\n%q", i, tt.name, tt.windows, linesOf(got), linesOf(want))
+			}
+			if testing.Short() {
+				break
+			}
+		}
+	}
+}
+
+// checkMarks wants the rounds that chose the tokens to rise from lane to lane.
+func checkMarks(t *testing.T, tr *transcript.Transcript) {
+	t.Helper()
+	last := -1
+	for _, s := range tr.Segments {
+		if n := len(s.Marks); n != 0 && (n != len(s.Tokens) || n != len(s.Accepted)) {
+			t.Errorf("segment %d has %d marks of %d tokens", s.ID, n, len(s.Tokens))
+		}
+		for _, m := range s.Marks {
+			if m.Round < last || m.Round >= tr.Stats.Drafts.Rounds {
+				t.Errorf("segment %d: round %d after %d, of %d", s.ID, m.Round, last, tr.Stats.Drafts.Rounds)
+			}
+			last = m.Round
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package transcribe
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+// seam joins the segments of two lanes. The left one heard up to the time heard, the
+// right one begins at the time cut, a quiet place; what lies between is in both. The text
+// changes over within a run of words that both have at about the same time, else at the
+// cut. A segment that it divides becomes one of the left and one of the right lane.
+func (r *transcription) seam(left, right []transcript.Segment, cut, heard float64) (l, t []transcript.Segment) {
+	const least = 0.1 // s; a lane that heard no more than that says nothing twice
+	if heard-cut >= least {
+		ids := map[string]tokenizer.Token{}
+		a, b := r.seamWords(left, cut-sameTime, math.Inf(1), ids), r.seamWords(right, 0, heard+sameTime, ids)
+		if len(a) > 0 && len(b) > 0 {
+			keep, drop := changeOver(a, b, cut, heard)
+			left, right = r.keepTo(left, a, keep), r.dropTo(right, b, drop)
+		}
+	}
+	order(left, right)
+	return left, right
+}
+
+// A seamWord is a word of a segment, with the punctuation behind it.
+type seamWord struct {
+	placed     // its token is a number that equal words share
+	start, end float64
+	segment    int
+	from, to   int // its tokens, among those of text
+}
+
+// seamWords returns the words of the segments that reach into the time from begin to end.
+// Equal words have equal numbers in ids, whatever their case and punctuation.
+func (r *transcription) seamWords(
+	segments []transcript.Segment, begin, end float64, ids map[string]tokenizer.Token,
+) (list []seamWord) {
+	for n, s := range segments {
+		if s.End > begin && s.Start < end {
+			list = append(list, r.wordsOfSegment(n, s, ids)...)
+		}
+	}
+	return list
+}
+
+func (r *transcription) wordsOfSegment(n int, s transcript.Segment, ids map[string]tokenizer.Token) (list []seamWord) {
+	tok := r.t.model.Tokenizer
+	text := textOf(tok, s.Tokens)
+	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.language.Code))
+	clock, from, at := clockOf(tok, s, text), 0, 0
+	for i, g := range groups[:max(len(groups)-1, 0)] {
+		begin := clock.at(at)
+		for _, t := range g {
+			at += len(tok.Bytes(t))
+		}
+		to, key := from+len(g), strings.Map(spokenRune, words[i])
+		if last := len(list) - 1; key == "" && last >= 0 {
+			list[last].to, list[last].end = to, clock.at(at)
+		} else {
+			if ids[key] == 0 {
+				ids[key] = tokenizer.Token(len(ids) + 1)
+			}
+			w := seamWord{segment: n, from: from, to: to, start: begin, end: clock.at(at)}
+			w.token, w.placed.at = ids[key], (w.start+w.end)/2
+			list = append(list, w)
+		}
+		from = to
+	}
+	return list
+}
+
+// spokenRune leaves letters and digits of a word, in lower case.
+func spokenRune(c rune) rune {
+	if unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) {
+		return unicode.ToLower(c)
+	}
+	return -1
+}
+
+// A clock tells when a byte of a segment's text is said: by its word if words were timed,
+// else by its share of the text.
+type clock struct {
+	s     transcript.Segment
+	bytes int
+}
+
+func clockOf(t *tokenizer.Tokenizer, s transcript.Segment, text []tokenizer.Token) clock {
+	c := clock{s: s}
+	for _, tok := range text {
+		c.bytes += len(t.Bytes(tok))
+	}
+	return c
+}
+
+func (c clock) at(n int) float64 {
+	for _, w := range c.s.Words {
+		if size := len(w.Word); n > size {
+			n -= size
+		} else if size > 0 {
+			return w.Start + (w.End-w.Start)*float64(n)/float64(size)
+		}
+	}
+	if len(c.s.Words) > 0 {
+		return c.s.End
+	}
+	return c.s.Start + (c.s.End-c.s.Start)*float64(n)/float64(max(c.bytes, 1))
+}
+
+// changeOver returns how many words of left to keep and how many of right to drop. What
+// both have ends behind the cut, before which the right lane hears nothing.
+func changeOver(left, right []seamWord, cut, heard float64) (keep, drop int) {
+	middle := (cut + heard) / 2
+	if i, n, run := commonRun(placedOf(left), placedOf(right), cut-sameTime, heard+sameTime); run > 1 && left[i+run-1].placed.at > cut {
+		best := 0
+		for k := range run {
+			if math.Abs(left[i+k].placed.at-middle) < math.Abs(left[i+best].placed.at-middle) {
+				best = k
+			}
+		}
+		return i + best + 1, n + best + 1
+	}
+	last, first := left[len(left)-1], right[0]
+	if last.token == first.token && last.placed.at > cut && first.placed.at-last.placed.at <= sameTime {
+		return len(left), 1 // one word is all that both have
+	}
+	// What the right lane does not have at its start, the left one may.
+	cut = min(max(cut, right[0].start), heard)
+	for keep < len(left) && left[keep].placed.at < cut {
+		keep++
+	}
+	return keep, 0
+}
+
+func placedOf(words []seamWord) []placed {
+	list := make([]placed, len(words))
+	for i, w := range words {
+		list[i] = w.placed
+	}
+	return list
+}
+
+// keepTo returns the segments up to the first keep of their words, of which words is the
+// end.
+func (r *transcription) keepTo(segments []transcript.Segment, words []seamWord, keep int) []transcript.Segment {
+	if keep == len(words) {
+		return segments
+	}
+	if keep == 0 || words[keep-1].segment != words[keep].segment {
+		return segments[:words[keep].segment]
+	}
+	w := words[keep-1]
+	segments = slices.Clone(segments[:w.segment+1])
+	s := &segments[w.segment]
+	r.divide(s, 0, r.textAt(*s, w.to))
+	s.End = max(s.Start, w.end)
+	return segments
+}
+
+// dropTo returns the segments without the first drop of their words, of which words is
+// the start.
+func (r *transcription) dropTo(segments []transcript.Segment, words []seamWord, drop int) []transcript.Segment {
+	if drop == 0 {
+		return segments
+	}
+	if drop == len(words) {
+		return segments[words[drop-1].segment+1:]
+	}
+	w := words[drop]
+	segments = slices.Clone(segments[w.segment:])
+	if w.from > 0 {
+		s := &segments[0]
+		r.divide(s, r.textAt(*s, w.from), len(s.Tokens))
+		s.Start = min(w.start, s.End)
+	}
+	return segments
+}
+
+// textAt returns where in a segment's tokens the n-th token of text stands.
+func (r *transcription) textAt(s transcript.Segment, n int) int {
+	for i, t := range s.Tokens {
+		if t < r.t.model.Tokenizer.EOT {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return len(s.Tokens)
+}
+
+// divide leaves the tokens from first to last of a segment.
+func (r *transcription) divide(s *transcript.Segment, first, last int) {
+	tok := r.t.model.Tokenizer
+	before, text := len(tok.Decode(s.Tokens[:first])), tok.Decode(s.Tokens[first:last])
+	s.Tokens, s.Text = s.Tokens[first:last], text
+	if len(s.Accepted) > 0 {
+		s.Accepted = s.Accepted[first:last]
+	}
+	if len(s.Marks) > 0 {
+		s.Marks = s.Marks[first:last]
+	}
+	if s.Words == nil {
+		return
+	}
+	words := []transcript.Word{}
+	for _, w := range s.Words {
+		if middle := len(w.Word) / 2; before <= middle && middle < before+len(text) {
+			words = append(words, w)
+		}
+		before -= len(w.Word)
+	}
+	s.Words = words
+}
+
+// order lets what is right of a seam begin no sooner than what is left of it ends.
+func order(left, right []transcript.Segment) {
+	if len(left) == 0 {
+		return
+	}
+	end := left[len(left)-1].End
+	for i := range right {
+		s := &right[i]
+		if s.Start >= end {
+			return
+		}
+		s.Start, s.End = end, max(s.End, end)
+		for k := range s.Words {
+			w := &s.Words[k]
+			w.Start, w.End = max(w.Start, end), max(w.End, end)
+		}
+	}
+}
