@@ -111,7 +111,8 @@ func (m *Model) load(ctx context.Context, c *model.Checkpoint, o Options) error 
 		a.Checkpoint = small
 	}
 	var err error
-	m.Model, err = transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: o.Threads, Precision: o.Precision, Assistant: a})
+	m.Model, err = transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: o.Threads,
+		Precision: o.Precision, Assistant: a})
 	if err != nil {
 		return err
 	}

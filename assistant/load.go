@@ -50,7 +50,9 @@ const shortlistFile = "shortlist.json"
 
 // decoder reads the decoder of c, which shares the tables of like, with the shortlist
 // asked for, or else with list.
-func (o LoadOptions) decoder(c *model.Checkpoint, eot Token, like *decoder.Decoder, list []Token) (*decoder.Decoder, error) {
+func (o LoadOptions) decoder(
+	c *model.Checkpoint, eot Token, like *decoder.Decoder, list []Token,
+) (*decoder.Decoder, error) {
 	if o.Shortlist > 0 {
 		list = shortlist(o.Shortlist, eot, c.Dims.Vocab)
 	}
@@ -83,8 +85,10 @@ func ownShortlist(c *model.Checkpoint) ([]Token, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &list)
 	}
-	if err == nil && (len(list) == 0 || !slices.IsSorted(list) || list[0] < 0 || int(list[len(list)-1]) >= c.Dims.Vocab) {
-		err = fmt.Errorf("got %d ids, want one or more, ascending, from 0 to %d; download the file again", len(list), c.Dims.Vocab-1)
+	if err == nil && (len(list) == 0 || !slices.IsSorted(list) || list[0] < 0 ||
+		int(list[len(list)-1]) >= c.Dims.Vocab) {
+		err = fmt.Errorf("got %d ids, want one or more, ascending, from 0 to %d; download the file again",
+			len(list), c.Dims.Vocab-1)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", c.Name, shortlistFile, err)
@@ -101,7 +105,8 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("%s cannot assist %s: %s: got %s, want %s; %s", e.Assistant, e.Target, e.Thing, e.Got, e.Want, e.Remedy)
+	return fmt.Sprintf("%s cannot assist %s: %s: got %s, want %s; %s",
+		e.Assistant, e.Target, e.Thing, e.Got, e.Want, e.Remedy)
 }
 
 // Load makes an assistant of a checkpoint. If that has no encoder, or one whose weights
@@ -138,7 +143,8 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 func Self(t Target, o LoadOptions) (*Model, error) {
 	const name = "the model as its own assistant"
 	eot := t.Tokenizer.EOT
-	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() && shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
+	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() &&
+		shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
 		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
 	}
 	d, err := o.decoder(t.Checkpoint, eot, t.Decoder, nil)
@@ -157,7 +163,8 @@ func fits(c *model.Checkpoint, t Target) error {
 		got, want int
 		remedy    string
 	}{
-		{"vocabulary", a.Vocab, b.Vocab, "English-only, multilingual and large-v3 models have vocabularies of their own; " + another},
+		{"vocabulary", a.Vocab, b.Vocab,
+			"English-only, multilingual and large-v3 models have vocabularies of their own; " + another},
 		{"mel bins", a.MelBins, b.MelBins, "large-v3 models use 128 mel bins, all others 80; " + another},
 		{"positions of a window", a.AudioPositions, b.AudioPositions, "their windows differ in length; " + another},
 	} {
@@ -166,8 +173,8 @@ func fits(c *model.Checkpoint, t Target) error {
 		}
 	}
 	if !c.Has("encoder.") && a.AudioWidth != b.AudioWidth {
-		return &MismatchError{c.Name, t.Checkpoint.Name, "width of the audio features", fmt.Sprint(a.AudioWidth), fmt.Sprint(b.AudioWidth),
-			"it has no encoder of its own, so it must be distilled from this target"}
+		return &MismatchError{c.Name, t.Checkpoint.Name, "width of the audio features", fmt.Sprint(a.AudioWidth),
+			fmt.Sprint(b.AudioWidth), "it has no encoder of its own, so it must be distilled from this target"}
 	}
 	if err := sameIDs(c, t.Checkpoint); err != nil {
 		return err
@@ -182,9 +189,11 @@ func tables(c *model.Checkpoint, t Target) (*model.Checkpoint, *decoder.Decoder,
 	if both == c {
 		return c, nil, nil
 	}
-	got, want := [2]int{c.Dims.TextPositions, c.Dims.TextWidth}, [2]int{t.Checkpoint.Dims.TextPositions, t.Checkpoint.Dims.TextWidth}
+	got, want := [2]int{c.Dims.TextPositions, c.Dims.TextWidth},
+		[2]int{t.Checkpoint.Dims.TextPositions, t.Checkpoint.Dims.TextWidth}
 	if got != want {
-		return nil, nil, &MismatchError{c.Name, t.Checkpoint.Name, "text positions and width", fmt.Sprint(got), fmt.Sprint(want),
+		return nil, nil, &MismatchError{c.Name, t.Checkpoint.Name, "text positions and width",
+			fmt.Sprint(got), fmt.Sprint(want),
 			"it has no tables of tokens and positions of its own, so it must be distilled from this target"}
 	}
 	return both, t.Decoder, nil
@@ -237,8 +246,8 @@ func sameTokens(c *model.Checkpoint, t Target) error {
 	for id := range Token(c.Dims.Vocab) {
 		got, want := tok.DecodeWithTimestamps([]Token{id}), t.Tokenizer.DecodeWithTimestamps([]Token{id})
 		if got != want || !bytes.Equal(tok.Bytes(id), t.Tokenizer.Bytes(id)) {
-			return &MismatchError{c.Name, t.Checkpoint.Name, fmt.Sprintf("token %d", id), fmt.Sprintf("%q", got), fmt.Sprintf("%q", want),
-				"take an assistant of the same family"}
+			return &MismatchError{c.Name, t.Checkpoint.Name, fmt.Sprintf("token %d", id), fmt.Sprintf("%q", got),
+				fmt.Sprintf("%q", want), "take an assistant of the same family"}
 		}
 	}
 	return nil

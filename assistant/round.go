@@ -133,7 +133,8 @@ func (g *Generation) Broken() *BrokenError { return g.broken }
 type BrokenError struct{ Err error }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("the assistant cannot draft: %v; download its files again, or run without it (--assistant none)", e.Err)
+	return fmt.Sprintf("the assistant cannot draft: %v; download its files again, or run without it (--assistant none)",
+		e.Err)
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }
@@ -167,7 +168,8 @@ func (g *Generation) Round(ctx context.Context) error {
 		return err
 	}
 	if len(choices) != len(g.draft)+1 {
-		return fmt.Errorf("assistant: got %d choices for a draft of %d tokens, want one more", len(choices), len(g.draft))
+		return fmt.Errorf("assistant: got %d choices for a draft of %d tokens, want one more",
+			len(choices), len(g.draft))
 	}
 	return g.accept(ctx, choices)
 }

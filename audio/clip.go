@@ -134,7 +134,8 @@ func (in Input) clip(name string, src source) (*Clip, error) {
 		return nil, named(name, err)
 	}
 	if in.Channel < 0 || in.Channel > s.channels {
-		return nil, named(name, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all", in.Channel, s.channels))
+		return nil, named(name, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all",
+			in.Channel, s.channels))
 	}
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
 	c := &Clip{name: name, in: in, mix: mix, most: int64(in.Longest.Seconds() * SampleRate)}

@@ -199,7 +199,8 @@ func median[T any](of []T, f func(T) float64) float64 {
 func (b *bench) mel(ctx context.Context) error {
 	return repeat(b.Stage/4, func() error {
 		return b.time(&b.melRuns, func() error {
-			s, err := audio.NewSpectrogram(ctx, audio.FromSamples("sweep", b.pcm), audio.Options{Bins: b.dims.MelBins, Window: b.dims.WindowFrames()})
+			s, err := audio.NewSpectrogram(ctx, audio.FromSamples("sweep", b.pcm),
+				audio.Options{Bins: b.dims.MelBins, Window: b.dims.WindowFrames()})
 			if err == nil {
 				b.window, err = s.Window(ctx, 0)
 			}
@@ -285,8 +286,9 @@ func (b *bench) result() *Result {
 	r.CrossKV = b.passage(b.crossRuns, crossWork(b.dims))
 	bytes := b.decoder.StepBytes(at + 1)
 	r.Step = Step{
-		Seconds: b.passRuns[0].seconds(), Bytes: bytes, FLOPs: passWork(b.dims, 1, at).all(), Position: at, Runs: len(b.passRuns[0]),
-		MBU: b.passRuns[0].share(func(c Ceiling) float64 { return float64(bytes) / (1e9 * c.GBPS) }),
+		Seconds: b.passRuns[0].seconds(), Bytes: bytes, FLOPs: passWork(b.dims, 1, at).all(), Position: at,
+		Runs: len(b.passRuns[0]),
+		MBU:  b.passRuns[0].share(func(c Ceiling) float64 { return float64(bytes) / (1e9 * c.GBPS) }),
 	}
 	for i, times := range b.passRuns {
 		if len(times) == 0 {
@@ -294,7 +296,8 @@ func (b *bench) result() *Result {
 		}
 		w, bytes := passWork(b.dims, i+1, at), float64(b.decoder.StepBytes(at+i+1))
 		share := times.share(func(c Ceiling) float64 { return max(bytes/(1e9*c.GBPS), w.ideal(c, b.Precision)) })
-		r.Verify = append(r.Verify, Pass{Rows: i + 1, Seconds: times.seconds(), Ratio: times.over(b.passRuns[0]), Share: share})
+		r.Verify = append(r.Verify, Pass{Rows: i + 1, Seconds: times.seconds(),
+			Ratio: times.over(b.passRuns[0]), Share: share})
 	}
 	return &r
 }

@@ -33,7 +33,7 @@ type Rung struct {
 	Plain     Speed    `json:"plain"`                      // decoding
 	Assisted  *Speed   `json:"assisted_arm,omitempty"`     // decoding with the assistant
 	Speedup   *Speedup `json:"assisted_speedup,omitempty"` // of decoding
-	Verdict   string   `json:"verdict,omitempty"`          // of the assisted arm against the plain one: identical, different or inconclusive
+	Verdict   string   `json:"verdict,omitempty"`          // of assisted against plain: identical, different or inconclusive
 	WER       *Rate    `json:"wer,omitempty"`              // of the plain arm; left out without references
 }
 
@@ -70,8 +70,9 @@ func SpeedOf(s transcript.Stats, bandwidth float64, memory int64) Speed {
 	read.Add(s.DraftPasses)
 	return Speed{
 		Tokens: s.Tokens, Seconds: s.Seconds.Decode, Rate: s.TokensPerSecond(), Memory: memory,
-		BytesPerToken: transcript.Ratio(float64(read.Bytes), float64(s.Tokens)), MBU: transcript.Ratio(read.Rate(), bandwidth),
-		Accepted: s.Drafts.Rate(), PerRound: s.TokensPerRound(),
+		BytesPerToken: transcript.Ratio(float64(read.Bytes), float64(s.Tokens)),
+		MBU:           transcript.Ratio(read.Rate(), bandwidth),
+		Accepted:      s.Drafts.Rate(), PerRound: s.TokensPerRound(),
 	}
 }
 
@@ -88,7 +89,8 @@ func (l *Ladder) Write(w io.Writer) error {
 	p.line("%s on %d threads, %s kernels, %s", what, l.Threads, l.Kernels, l.CPU)
 	p.line("%s: %s, %s of audio", show.Name(l.Dataset), show.Some(l.Utterances, "utterance"), show.Seconds(l.Audio))
 	p.line("")
-	p.line("%-10s %-9s %9s %9s %13s %6s %10s %10s  %s", "precision", "", "tokens/s", "to first", "MB per token", "MBU", "memory", "accepted", "WER")
+	p.line("%-10s %-9s %9s %9s %13s %6s %10s %10s  %s", "precision", "", "tokens/s", "to first", "MB per token", "MBU",
+		"memory", "accepted", "WER")
 	first := 0.0
 	for _, r := range l.Rungs {
 		if first == 0 {
@@ -125,6 +127,7 @@ func (s *Speed) line(p *printer, precision, arm string, first float64, last stri
 	if s.Accepted > 0 {
 		accepted = show.Digits(100*s.Accepted) + " %"
 	}
-	p.line("%-10s %-9s %9s %9s %13s %4.0f %% %10s %10s  %s", precision, arm, show.Digits(s.Rate), show.Times(transcript.Ratio(s.Rate, first)),
+	p.line("%-10s %-9s %9s %9s %13s %4.0f %% %10s %10s  %s",
+		precision, arm, show.Digits(s.Rate), show.Times(transcript.Ratio(s.Rate, first)),
 		show.Digits(s.BytesPerToken/1e6), 100*s.MBU, memory, accepted, last)
 }

@@ -48,7 +48,8 @@ type Ceiling struct {
 
 // mean returns the mean of two ceilings.
 func (c Ceiling) mean(d Ceiling) Ceiling {
-	return Ceiling{GFLOPS: (c.GFLOPS + d.GFLOPS) / 2, GOPSInt8: (c.GOPSInt8 + d.GOPSInt8) / 2, GBPS: (c.GBPS + d.GBPS) / 2}
+	return Ceiling{GFLOPS: (c.GFLOPS + d.GFLOPS) / 2, GOPSInt8: (c.GOPSInt8 + d.GOPSInt8) / 2,
+		GBPS: (c.GBPS + d.GBPS) / 2}
 }
 
 // typical returns the median of each ceiling, and the spread.

@@ -26,8 +26,10 @@ func (r *Result) Write(w io.Writer) error {
 	p.line("%-22s %12s   %s", "a window of "+show.Seconds(r.WindowSeconds), "time", "of the ceiling")
 	p.line("%-22s %12s", "log-mel", show.Seconds(r.Mel.Seconds))
 	p.share("encoder", r.Encode.Seconds, r.Encode.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.Encode.FLOPs)))
-	p.share("cross keys and values", r.CrossKV.Seconds, r.CrossKV.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.CrossKV.FLOPs)))
-	p.share("decode step", r.Step.Seconds, r.Step.MBU, fmt.Sprintf("of bandwidth, %s MB", show.Digits(float64(r.Step.Bytes)/1e6)))
+	p.share("cross keys and values", r.CrossKV.Seconds, r.CrossKV.Utilization,
+		fmt.Sprintf("of arithmetic, %s", ops(r.CrossKV.FLOPs)))
+	p.share("decode step", r.Step.Seconds, r.Step.MBU,
+		fmt.Sprintf("of bandwidth, %s MB", show.Digits(float64(r.Step.Bytes)/1e6)))
 	p.line("")
 	p.line("%-22s %12s %8s %10s   %s", "a pass of", "time", "to a step", "a row", "of its bound")
 	for _, v := range r.Verify {
@@ -35,12 +37,16 @@ func (r *Result) Write(w io.Writer) error {
 		if v.Rows == 1 {
 			rows = "row"
 		}
-		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%", v.Rows, rows, show.Seconds(v.Seconds), v.Ratio, show.Seconds(v.Seconds/float64(v.Rows)), bar(v.Share), 100*v.Share)
+		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%",
+			v.Rows, rows, show.Seconds(v.Seconds), v.Ratio, show.Seconds(v.Seconds/float64(v.Rows)),
+			bar(v.Share), 100*v.Share)
 	}
 	p.line("")
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
-	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.", show.Seconds(window), r.WindowSeconds/window)
-	p.line("Medians of %d encoder passes and %d of each other; measured in %s.", r.Encode.Runs, r.Step.Runs, show.Seconds(r.Seconds))
+	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.",
+		show.Seconds(window), r.WindowSeconds/window)
+	p.line("Medians of %d encoder passes and %d of each other; measured in %s.",
+		r.Encode.Runs, r.Step.Runs, show.Seconds(r.Seconds))
 	if r.Ceiling.Spread > noisy {
 		p.line("The ceilings varied by %.2g×: the machine had other work to do.", r.Ceiling.Spread)
 	}
@@ -53,10 +59,13 @@ func (r *Result) loading(p *printer) {
 	if l.Read == 0 {
 		return
 	}
-	p.line("%-22s %12s   %.2f× the %s that reading %s MB takes", "loading", show.Seconds(l.Seconds), l.Ratio, show.Seconds(l.Read), show.Digits(float64(l.Bytes)/1e6))
+	p.line("%-22s %12s   %.2f× the %s that reading %s MB takes", "loading",
+		show.Seconds(l.Seconds), l.Ratio, show.Seconds(l.Read), show.Digits(float64(l.Bytes)/1e6))
 	if m := l.Memory; m != nil {
-		p.line("%-22s %9s MB   %s MB resident when loaded, %s MB at most before: %.2f× the weights", "weights in memory",
-			show.Digits(float64(m.Weights)/1e6), show.Digits(float64(m.Loaded)/1e6), show.Digits(float64(m.Peak)/1e6), m.Ratio)
+		p.line("%-22s %9s MB   %s MB resident when loaded, %s MB at most before: %.2f× the weights",
+			"weights in memory",
+			show.Digits(float64(m.Weights)/1e6), show.Digits(float64(m.Loaded)/1e6),
+			show.Digits(float64(m.Peak)/1e6), m.Ratio)
 	}
 	p.line("")
 }

@@ -24,7 +24,8 @@ func encoderWork(d model.Dims) work {
 
 // crossWork returns the operations of a window's cross-attention keys and values.
 func crossWork(d model.Dims) work {
-	return work{products: 2 * float64(d.TextLayers) * float64(d.AudioPositions) * float64(d.AudioWidth) * 2 * float64(d.TextWidth)}
+	return work{products: 2 * float64(d.TextLayers) * float64(d.AudioPositions) * float64(d.AudioWidth) *
+		2 * float64(d.TextWidth)}
 }
 
 // passWork returns the operations of a pass of so many rows after that many

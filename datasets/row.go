@@ -97,7 +97,8 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	for _, s := range []struct {
 		to    *string
 		names []string
-	}{{&u.ID, names(o.ID, idNames)}, {&u.Speaker, names(o.Speaker, speakerNames)}, {&u.Lang, names(o.Lang, langNames)}} {
+	}{{&u.ID, names(o.ID, idNames)}, {&u.Speaker, names(o.Speaker, speakerNames)},
+		{&u.Lang, names(o.Lang, langNames)}} {
 		if *s.to, _, err = f.takeString(s.names); err != nil {
 			return u, err
 		}

@@ -105,7 +105,8 @@ func (d *Decoder) checkAlign(c *Cross, o AlignOptions) error {
 	}
 	for _, h := range o.Heads {
 		if h.Layer < 0 || h.Layer >= m.TextLayers || h.Head < 0 || h.Head >= m.TextHeads {
-			return fmt.Errorf("decoder: align: head %d of layer %d: the model has %d layers of %d heads", h.Head, h.Layer, m.TextLayers, m.TextHeads)
+			return fmt.Errorf("decoder: align: head %d of layer %d: the model has %d layers of %d heads",
+				h.Head, h.Layer, m.TextLayers, m.TextHeads)
 		}
 	}
 	return nil

@@ -43,7 +43,8 @@ func (d *Decoder) Cross(ctx context.Context, f *encoder.Features) (*Cross, error
 func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between func()) (*Cross, error) {
 	m := d.dims
 	if f.Positions < 1 || f.Positions > m.AudioPositions || f.Width != m.AudioWidth {
-		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want at most %d × %d; they are of another model",
+		return nil, fmt.Errorf("decoder: audio features: got %d positions × %d, want at most %d × %d; "+
+			"they are of another model",
 			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
 	c, ok := d.crosses.get()
@@ -100,7 +101,8 @@ func (d *Decoder) NewStream(c *Cross) *Stream {
 	s, ok := d.streams.get()
 	if !ok {
 		m := d.dims
-		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.TextPositions, d.precision.Cache)}
+		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads,
+			m.TextPositions, d.precision.Cache)}
 	}
 	s.cross, s.length, s.states, s.traffic = c, 0, nil, Traffic{}
 	return s

@@ -101,7 +101,8 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	d.norm = l.Norm("decoder.layer_norm", m.TextWidth)
 	if c.Has(model.StatesName) {
 		d.states = layer.Linear{
-			W: l.Matrix(m.TextWidth, m.TextWidth, model.StatesName), Bias: make([]float32, m.TextWidth), Watch: l.Watch(model.StatesName),
+			W: l.Matrix(m.TextWidth, m.TextWidth, model.StatesName), Bias: make([]float32, m.TextWidth),
+			Watch: l.Watch(model.StatesName),
 		}
 	}
 	return d, l.Read()

@@ -12,7 +12,9 @@ import (
 // langs; they sum to one.
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, detect_language.
-func (d *Decoder) DetectLanguage(ctx context.Context, c *Cross, sot tokenizer.Token, langs []tokenizer.Language) ([]float32, error) {
+func (d *Decoder) DetectLanguage(
+	ctx context.Context, c *Cross, sot tokenizer.Token, langs []tokenizer.Language,
+) ([]float32, error) {
 	if len(langs) == 0 {
 		return nil, fmt.Errorf("decoder: the model knows no languages to detect")
 	}

@@ -65,7 +65,9 @@ type Found struct {
 //
 // Source: openai/whisper@c0d2f62 whisper/decoding.py, BeamSearchDecoder, GreedyDecoder,
 // MaximumLikelihoodRanker and DecodingTask.
-func (d *Decoder) Search(ctx context.Context, c *Cross, o SessionOptions, eot tokenizer.Token, limit int) (*Found, error) {
+func (d *Decoder) Search(
+	ctx context.Context, c *Cross, o SessionOptions, eot tokenizer.Token, limit int,
+) (*Found, error) {
 	if err := o.Search.Check(); err != nil {
 		return nil, err
 	}
@@ -309,7 +311,8 @@ func (s *search) move(next []candidate) {
 
 // fork returns a copy of b over a stream.
 func (b *beam) fork(x *Stream) *beam {
-	return &beam{stream: x, tokens: slices.Clone(b.tokens), choices: slices.Clone(b.choices), sum: b.sum, sample: b.sample}
+	return &beam{stream: x, tokens: slices.Clone(b.tokens), choices: slices.Clone(b.choices),
+		sum: b.sum, sample: b.sample}
 }
 
 func (b *beam) add(t tokenizer.Token, logProb float32, eot tokenizer.Token) {

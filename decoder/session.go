@@ -78,7 +78,8 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 		return nil, fmt.Errorf("decoder: prompt: got %d tokens, want 1 to %d", len(o.Prompt), d.dims.TextPositions-1)
 	}
 	if o.NoSpeech >= 0 && (o.SOT < 0 || o.SOT >= len(o.Prompt)) {
-		return nil, fmt.Errorf("decoder: index of start-of-transcript: got %d, want one inside the prompt of %d tokens", o.SOT, len(o.Prompt))
+		return nil, fmt.Errorf("decoder: index of start-of-transcript: got %d, want one inside the prompt of %d tokens",
+			o.SOT, len(o.Prompt))
 	}
 	if o.Stepper == nil {
 		o.Stepper = d

@@ -100,7 +100,8 @@ func (d *Decoder) check(rows []Row, logits []float32) error {
 		case r.Position != want:
 			return fmt.Errorf("decoder: row %d: got position %d, want %d, the next of its stream", i, r.Position, want)
 		case r.Position >= d.dims.TextPositions:
-			return fmt.Errorf("decoder: row %d: position %d is past the last of the model's %d", i, r.Position, d.dims.TextPositions)
+			return fmt.Errorf("decoder: row %d: position %d is past the last of the model's %d",
+				i, r.Position, d.dims.TextPositions)
 		case r.Token < 0 || int(r.Token) >= d.dims.Vocab:
 			return fmt.Errorf("decoder: row %d: token %d is not in the vocabulary of %d", i, r.Token, d.dims.Vocab)
 		}
@@ -109,7 +110,8 @@ func (d *Decoder) check(rows []Row, logits []float32) error {
 		}
 	}
 	if len(logits) < loud*d.dims.Vocab {
-		return fmt.Errorf("decoder: room for logits: got %d values, want %d for %d rows", len(logits), loud*d.dims.Vocab, loud)
+		return fmt.Errorf("decoder: room for logits: got %d values, want %d for %d rows",
+			len(logits), loud*d.dims.Vocab, loud)
 	}
 	return nil
 }
@@ -205,7 +207,8 @@ func (d *Decoder) blame(w *work, rows []Row) string {
 	}
 	for layer := range d.blocks {
 		if d.blocks[layer].apply(d, w, layer, rows); !finite() {
-			return fmt.Sprintf("layer %d of %d produced NaN or Inf: its weights or the audio features are corrupt", layer, len(d.blocks))
+			return fmt.Sprintf("layer %d of %d produced NaN or Inf: its weights or the audio features are corrupt",
+				layer, len(d.blocks))
 		}
 	}
 	return "the last norm or the vocabulary head produced NaN or Inf: their weights are corrupt"

@@ -59,7 +59,8 @@ func (p armLogs) load(arms []Arm, found func([]*report.Record) error) error {
 		failed := false
 		for i, r := range records {
 			if r.ID != records[0].ID {
-				return fmt.Errorf("%s and %s are not of one comparison: utterance %s is paired with %s", p[0].name, p[i].name, records[0].ID, r.ID)
+				return fmt.Errorf("%s and %s are not of one comparison: utterance %s is paired with %s",
+					p[0].name, p[i].name, records[0].ID, r.ID)
 			}
 			failed = failed || r.Error != ""
 		}

@@ -94,7 +94,8 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 	}
 	pairs := report.NewPairs(a, b)
 	return pairs, CompareAll(ctx, []Arm{
-		{Name: "baseline", Engine: arms.Baseline, Run: o.Runs.Baseline}, {Name: "assisted", Engine: arms.Assisted, Run: o.Runs.Assisted},
+		{Name: "baseline", Engine: arms.Baseline, Run: o.Runs.Baseline},
+		{Name: "assisted", Engine: arms.Assisted, Run: o.Runs.Assisted},
 	}, []Match{{0, 1, pairs}}, data, o)
 }
 
@@ -138,7 +139,9 @@ type comparison struct {
 // found takes in the records of an utterance from an earlier run. Where utterances ran
 // one at a time, they hold what it took; times of a group are not kept.
 func (c *comparison) found(ctx context.Context, records []*report.Record) error {
-	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) { return m.Pairs.Resume(ctx, a, b, c.Batch <= 1) })
+	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) {
+		return m.Pairs.Resume(ctx, a, b, c.Batch <= 1)
+	})
 	if err == nil && c.Watch != nil {
 		c.Watch(records, what)
 	}
@@ -147,7 +150,9 @@ func (c *comparison) found(ctx context.Context, records []*report.Record) error 
 
 // enter adds the records of an utterance to sets and pairs, and returns what differs
 // that must not.
-func (c *comparison) enter(ctx context.Context, records []*report.Record, into func(m Match, a, b *report.Record) ([]string, error)) (all []string, err error) {
+func (c *comparison) enter(
+	ctx context.Context, records []*report.Record, into func(m Match, a, b *report.Record) ([]string, error),
+) (all []string, err error) {
 	for i, arm := range c.arms {
 		if arm.Set == nil {
 			continue
@@ -239,7 +244,8 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 		out := make([]outcome, len(c.arms))
 		for i, arm := range c.arms {
 			var err error
-			if out[i], err = together(ctx, arm.Engine, group, c.Batch, origin{arm.Run, c.Unscored, c.Sound}); err != nil {
+			if out[i], err = together(ctx, arm.Engine, group, c.Batch,
+				origin{arm.Run, c.Unscored, c.Sound}); err != nil {
 				return err
 			}
 			for u := range group {
@@ -248,7 +254,9 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 		}
 		for _, m := range c.matches {
 			x, y := out[m.Baseline], out[m.Assisted]
-			m.Pairs.Time(min(max(1, c.Batch), len(group)), x.records, y.records, report.Pair[float64]{Baseline: x.decode, Assisted: y.decode}, report.Pair[float64]{Baseline: x.total, Assisted: y.total})
+			m.Pairs.Time(min(max(1, c.Batch), len(group)), x.records, y.records,
+				report.Pair[float64]{Baseline: x.decode, Assisted: y.decode},
+				report.Pair[float64]{Baseline: x.total, Assisted: y.total})
 		}
 	}
 	for _, of := range runs {
@@ -338,7 +346,9 @@ func median(r []*report.Record) *report.Record {
 }
 
 func (c *comparison) add(ctx context.Context, records []*report.Record) error {
-	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) { return m.Pairs.Add(ctx, a, b) })
+	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) {
+		return m.Pairs.Add(ctx, a, b)
+	})
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,8 @@ type origin struct {
 // ctx, which leaves none.
 func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, error) {
 	r := &report.Record{
-		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.unscored, Duration: it.Duration,
+		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.unscored,
+		Duration: it.Duration,
 		Segments: []report.Segment{}, Run: o.Run,
 	}
 	if it.Broken != nil {
@@ -151,7 +152,8 @@ func open(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Cli
 		return nil, err
 	}
 	if len(pcm) == 0 {
-		return nil, fmt.Errorf("%s: offset %v s: the audio ends at %v s", u.Audio.Path, u.Offset, float64(before)/audio.SampleRate)
+		return nil, fmt.Errorf("%s: offset %v s: the audio ends at %v s",
+			u.Audio.Path, u.Offset, float64(before)/audio.SampleRate)
 	}
 	return audio.FromSamples(u.ID, pcm), nil
 }

@@ -205,7 +205,8 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("%s was %s by another program during the run: %d of its records may be lost; start the run again to make them anew", e.Path, e.What, e.Lost)
+	return fmt.Sprintf("%s was %s by another program during the run: %d of its records may be lost; "+
+		"start the run again to make them anew", e.Path, e.What, e.Lost)
 }
 
 // check reports an error if the file is no longer what this process left.
@@ -285,7 +286,8 @@ func (s *sequence) next(it Row) (bool, error) {
 		return false, nil
 	}
 	if it.Broken == nil && e.row != rowOf(it.Audio.Path, it.Text, it.Offset) {
-		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: name another folder, or remove its line", s.log.name, id)
+		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: "+
+			"name another folder, or remove its line", s.log.name, id)
 	}
 	s.broken = s.broken || s.pending || e.at < s.last
 	s.last = e.at

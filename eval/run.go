@@ -49,7 +49,8 @@ type Shard struct{ I, Of int }
 // ParseShard reads "2/4".
 func ParseShard(s string) (Shard, error) {
 	var sh Shard
-	if n, err := fmt.Sscanf(s, "%d/%d", &sh.I, &sh.Of); n != 2 || err != nil || sh.String() != s || sh.I < 1 || sh.I > sh.Of {
+	if n, err := fmt.Sscanf(s, "%d/%d", &sh.I, &sh.Of); n != 2 || err != nil || sh.String() != s ||
+		sh.I < 1 || sh.I > sh.Of {
 		return Shard{}, fmt.Errorf("shard %q: want i/n with i from 1 to n, such as 2/4", s)
 	}
 	return sh, nil
@@ -91,7 +92,8 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("%s holds records of another run: %s: got %q, want %q; name another folder, or remove the file", e.Path, e.Thing, e.Got, e.Want)
+	return fmt.Sprintf("%s holds records of another run: %s: got %q, want %q; name another folder, or remove the file",
+		e.Path, e.Thing, e.Got, e.Want)
 }
 
 // Run evaluates an engine and appends a record for every utterance that has none
@@ -111,7 +113,8 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := time.Now()
-	for r := range parallel.Ordered(o.Workers, aheadOf(o.Workers), rows(data, pass, o), func(_ int, w todo) result { return w.run(ctx, e, o) }) {
+	for r := range parallel.Ordered(o.Workers, aheadOf(o.Workers), rows(data, pass, o),
+		func(_ int, w todo) result { return w.run(ctx, e, o) }) {
 		if r.err != nil {
 			cancel() // those under way
 			return sum, r.err

@@ -259,7 +259,8 @@ func (c *Checkpoint) checkLayers() error {
 // lacksTables reports whether c is an assistant that uses its target's tables of tokens
 // and positions as well.
 func (c *Checkpoint) lacksTables() bool {
-	return c.Has("decoder.layers.") && !c.Has("encoder.") && !c.Has(embedName) && !c.Has(positionsName) && !slices.Contains(c.store.order, headName)
+	return c.Has("decoder.layers.") && !c.Has("encoder.") && !c.Has(embedName) && !c.Has(positionsName) &&
+		!slices.Contains(c.store.order, headName)
 }
 
 func isTable(name string) bool { return name == embedName || name == positionsName }

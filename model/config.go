@@ -74,7 +74,8 @@ func parseConfig(file string, b []byte) (*config, Dims, error) {
 		return nil, Dims{}, &ConfigError{file, "model_type", fmt.Sprintf("is %.40q, want \"whisper\"", c.ModelType)}
 	}
 	if c.Activation != "" && c.Activation != "gelu" {
-		return nil, Dims{}, &ConfigError{file, "activation_function", fmt.Sprintf("is %.40q, want \"gelu\"", c.Activation)}
+		return nil, Dims{}, &ConfigError{file, "activation_function",
+			fmt.Sprintf("is %.40q, want \"gelu\"", c.Activation)}
 	}
 	d := Dims{
 		MelBins: c.NumMelBins.v, AudioPositions: c.MaxSource.v, AudioWidth: c.DModel.v, AudioHeads: c.EncoderHeads.v,

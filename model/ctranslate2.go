@@ -97,7 +97,8 @@ func (c *Checkpoint) ct2Vocabulary() error {
 		return err
 	}
 	if len(tokens) != c.Dims.Vocab {
-		return &ConfigError{file, "", fmt.Sprintf("has %d tokens, %s has embeddings of %d", len(tokens), ct2File, c.Dims.Vocab)}
+		return &ConfigError{file, "", fmt.Sprintf("has %d tokens, %s has embeddings of %d",
+			len(tokens), ct2File, c.Dims.Vocab)}
 	}
 	return nil
 }
@@ -150,10 +151,12 @@ func (n *ct2Network) sizes() error {
 	}
 	n.dims = Dims{
 		MelBins: dim("encoder/conv1/weight", 1), AudioPositions: dim("encoder/position_encodings/encodings", 0),
-		AudioWidth: dim("encoder/conv1/weight", 0), AudioHeads: scalar("encoder/num_heads"), AudioLayers: layers("encoder"),
-		AudioFFN: dim("encoder/layer_0/ffn/linear_0/weight", 0), Vocab: dim("decoder/embeddings/weight", 0),
-		TextPositions: dim("decoder/position_encodings/encodings", 0), TextWidth: dim("decoder/embeddings/weight", 1),
-		TextHeads: scalar("decoder/num_heads"), TextLayers: layers("decoder"), TextFFN: dim("decoder/layer_0/ffn/linear_0/weight", 0),
+		AudioWidth: dim("encoder/conv1/weight", 0), AudioHeads: scalar("encoder/num_heads"),
+		AudioLayers: layers("encoder"), AudioFFN: dim("encoder/layer_0/ffn/linear_0/weight", 0),
+		Vocab:         dim("decoder/embeddings/weight", 0),
+		TextPositions: dim("decoder/position_encodings/encodings", 0),
+		TextWidth:     dim("decoder/embeddings/weight", 1), TextHeads: scalar("decoder/num_heads"),
+		TextLayers: layers("decoder"), TextFFN: dim("decoder/layer_0/ffn/linear_0/weight", 0),
 	}
 	return n.dims.check(n.file, func(f field) string { return f.openai })
 }
@@ -227,7 +230,8 @@ func (n *ct2Network) split(from, to string, products ...string) {
 			continue
 		}
 		if len(e.Shape) == 0 || e.Shape[0]%len(products) != 0 {
-			n.err = &TensorError{File: n.file, Name: e.Name, Got: e.String(), Want: fmt.Sprintf("%d products", len(products)), Err: ErrShape}
+			n.err = &TensorError{File: n.file, Name: e.Name, Got: e.String(),
+				Want: fmt.Sprintf("%d products", len(products)), Err: ErrShape}
 			return
 		}
 		rows := e.Shape[0] / len(products)

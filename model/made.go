@@ -10,7 +10,9 @@ import (
 // OpenMade opens a checkpoint whose weights are not in files: source is called once for
 // each weight of the network and returns it. files holds the other files by name. It is
 // for measurements on shapes without a checkpoint.
-func OpenMade(files map[string][]byte, name string, source func(name string, shape []int) tensor.Tensor) (*Checkpoint, error) {
+func OpenMade(
+	files map[string][]byte, name string, source func(name string, shape []int) tensor.Tensor,
+) (*Checkpoint, error) {
 	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: memFS(files)}
 	if err := c.readSettings(); err != nil {
 		return nil, err

@@ -48,9 +48,11 @@ func noConfig(fsys fs.FS, dir string) error {
 	if found, _ := fs.Glob(fsys, "snapshots/*/config.json"); len(found) > 0 {
 		hint = "this is a cache of the model hub: name " + filepath.Join(dir, filepath.Dir(found[0]))
 	} else if found, _ := fs.Glob(fsys, "ggml-*.bin"); len(found) > 0 {
-		hint = found[0] + " is a ggml file, the format of whisper.cpp: name the file itself, " + filepath.Join(dir, found[0])
+		hint = found[0] + " is a ggml file, the format of whisper.cpp: name the file itself, " +
+			filepath.Join(dir, found[0])
 	} else if found, _ := fs.Glob(fsys, "*.pt"); len(found) > 0 {
-		hint = found[0] + " may be a checkpoint of openai/whisper: name the file itself, " + filepath.Join(dir, found[0])
+		hint = found[0] + " may be a checkpoint of openai/whisper: name the file itself, " +
+			filepath.Join(dir, found[0])
 	}
 	return fmt.Errorf("%s: %w: there is no config.json: %s", dir, ErrNotCheckpoint, hint)
 }

@@ -88,7 +88,8 @@ func packed(parts map[string]Weight) (*quant.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &quant.Matrix{Rows: codes.Shape[0], Cols: scales.Shape[1] * quant.Group, Codes: codes.Data, Scales: scales.Data}
+	m := &quant.Matrix{Rows: codes.Shape[0], Cols: scales.Shape[1] * quant.Group, Codes: codes.Data,
+		Scales: scales.Data}
 	if _, ok := parts[zerosPart]; ok {
 		zeros, err := part(zerosPart, "U8")
 		if err != nil {

@@ -85,8 +85,8 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 	}
 	h := m.Hparams
 	err = c.setDims(Dims{MelBins: h.Mels, AudioPositions: h.AudioCtx, AudioWidth: h.AudioState, AudioHeads: h.AudioHead,
-		AudioLayers: h.AudioLayer, Vocab: h.Vocab, TextPositions: h.TextCtx, TextWidth: h.TextState, TextHeads: h.TextHead,
-		TextLayers: h.TextLayer})
+		AudioLayers: h.AudioLayer, Vocab: h.Vocab, TextPositions: h.TextCtx, TextWidth: h.TextState,
+		TextHeads: h.TextHead, TextLayers: h.TextLayer})
 	switch {
 	case err != nil:
 		return nil, err
@@ -116,7 +116,8 @@ const filterTolerance = 1e-5
 // every published model was trained with.
 func checkFilters(m *ggml.Model) error {
 	if m.Frequencies != frontend.Spectrum {
-		return fmt.Errorf("%w: its mel filters have %d frequencies, want %d", ErrConfig, m.Frequencies, frontend.Spectrum)
+		return fmt.Errorf("%w: its mel filters have %d frequencies, want %d",
+			ErrConfig, m.Frequencies, frontend.Spectrum)
 	}
 	for bin, f := range frontend.Filters(m.Bins) {
 		most := 0.0
@@ -129,7 +130,8 @@ func checkFilters(m *ggml.Model) error {
 				want = f.Weights[i]
 			}
 			if !(math.Abs(got-want) <= filterTolerance*most) {
-				return fmt.Errorf("%w: mel filter %d, frequency %d: got %v, want %v: it was trained with another front end",
+				return fmt.Errorf("%w: mel filter %d, frequency %d: got %v, want %v: "+
+					"it was trained with another front end",
 					ErrConfig, bin, k, float32(got), float32(want))
 			}
 		}
@@ -165,7 +167,8 @@ func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
 	tensors, ok4 := state.(*torch.Dict)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return nil, fmt.Errorf("%w: want dims and model_state_dict, as in checkpoints of openai/whisper; if it is "+
-			"pytorch_model.bin of a model in Hugging Face layout, name its directory, %s", ErrNotCheckpoint, filepath.Dir(c.Name))
+			"pytorch_model.bin of a model in Hugging Face layout, name its directory, %s",
+			ErrNotCheckpoint, filepath.Dir(c.Name))
 	}
 	if err := c.torchDims(sizes); err != nil {
 		return nil, err
@@ -188,9 +191,10 @@ func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
 func (c *Checkpoint) torchDims(sizes *torch.Dict) error {
 	var d Dims
 	for name, to := range map[string]*int{
-		"n_mels": &d.MelBins, "n_audio_ctx": &d.AudioPositions, "n_audio_state": &d.AudioWidth, "n_audio_head": &d.AudioHeads,
-		"n_audio_layer": &d.AudioLayers, "n_vocab": &d.Vocab, "n_text_ctx": &d.TextPositions, "n_text_state": &d.TextWidth,
-		"n_text_head": &d.TextHeads, "n_text_layer": &d.TextLayers,
+		"n_mels": &d.MelBins, "n_audio_ctx": &d.AudioPositions, "n_audio_state": &d.AudioWidth,
+		"n_audio_head": &d.AudioHeads, "n_audio_layer": &d.AudioLayers, "n_vocab": &d.Vocab,
+		"n_text_ctx": &d.TextPositions, "n_text_state": &d.TextWidth, "n_text_head": &d.TextHeads,
+		"n_text_layer": &d.TextLayers,
 	} {
 		v, _ := sizes.Get(name)
 		n, ok := v.(int64)

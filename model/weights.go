@@ -99,7 +99,8 @@ func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
 	for _, sh := range shards {
 		f, err := open(sh.file, safetensors.Parse)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s lists %s, which is not there: %w; download or convert the model again", s.name, sh.file, err)
+			return nil, fmt.Errorf("%s lists %s, which is not there: %w; download or convert the model again",
+				s.name, sh.file, err)
 		} else if err != nil {
 			return nil, err
 		}
@@ -147,7 +148,8 @@ func (s *store) add(w Weight) error {
 	}
 	key := canonical(w.Name)
 	if other, ok := s.weights[key]; ok {
-		return fmt.Errorf("%s: tensors %s and %s are both %s; download or convert the model again", s.name, other.Name, w.Name, key)
+		return fmt.Errorf("%s: tensors %s and %s are both %s; download or convert the model again",
+			s.name, other.Name, w.Name, key)
 	}
 	s.weights[key] = w
 	s.order = append(s.order, key)
@@ -219,7 +221,8 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 	byFile := map[string][]string{}
 	for name, f := range index.WeightMap {
 		if !plainName(f) {
-			return nil, &ConfigError{file, "weight_map", fmt.Sprintf("names the file %.80q, want a name in the same directory", f)}
+			return nil, &ConfigError{file, "weight_map",
+				fmt.Sprintf("names the file %.80q, want a name in the same directory", f)}
 		}
 		byFile[f] = append(byFile[f], name)
 	}

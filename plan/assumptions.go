@@ -57,7 +57,8 @@ func (a *Assumptions) Check() error {
 	for _, x := range []struct {
 		field       string
 		value, most float64
-	}{{"Alpha", a.Alpha, 1}, {"Cost", a.Cost, mostCost}, {"Operations", a.Operations, mostCost}, {"Bytes", a.Bytes, mostCost}} {
+	}{{"Alpha", a.Alpha, 1}, {"Cost", a.Cost, mostCost}, {"Operations", a.Operations, mostCost},
+		{"Bytes", a.Bytes, mostCost}} {
 		if !(x.value >= 0 && x.value <= x.most) {
 			return &OptionError{x.field, x.value, fmt.Sprintf("must be from 0 to %v", x.most)}
 		}
@@ -140,7 +141,8 @@ func (a *Assumptions) Read(name string) error {
 			return fmt.Errorf("%s: nothing was drafted: transcribe with an assistant", name)
 		}
 		a.Sources = append(a.Sources, "α as in "+name)
-		return a.accept(name, m.Stats.Agreement, m.Stats.Overlap, assistant.Acceptance(1+d.Accepted/d.Rounds, d.Drafted/d.Rounds))
+		return a.accept(name, m.Stats.Agreement, m.Stats.Overlap,
+			assistant.Acceptance(1+d.Accepted/d.Rounds, d.Drafted/d.Rounds))
 	}
 	return fmt.Errorf("%s: want JSON that verity bench, compare or transcribe wrote, got schema %q", name, m.Schema)
 }
@@ -156,7 +158,8 @@ func readBounded(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	if f.Size() > maxMeasured {
-		return nil, fmt.Errorf("%s: it has %s, JSON of a measurement at most %s", name, show.Bytes(f.Size()), show.Bytes(maxMeasured))
+		return nil, fmt.Errorf("%s: it has %s, JSON of a measurement at most %s",
+			name, show.Bytes(f.Size()), show.Bytes(maxMeasured))
 	}
 	return io.ReadAll(io.LimitReader(f, maxMeasured))
 }
@@ -227,7 +230,8 @@ func (a *Assumptions) fromCompare(name string, m *measured) error {
 	if x.Drafted == 0 || !(step > 0) {
 		return fmt.Errorf("%s: nothing was drafted, or not timed", name)
 	}
-	if err := a.accept(name, x.Agreement, x.Overlap, assistant.Acceptance(1+x.Accepted/x.Rounds, x.Drafted/x.Rounds)); err != nil {
+	if err := a.accept(name, x.Agreement, x.Overlap,
+		assistant.Acceptance(1+x.Accepted/x.Rounds, x.Drafted/x.Rounds)); err != nil {
 		return err
 	}
 	a.Cost = s.Draft.Assisted / x.Drafted / step
@@ -275,10 +279,12 @@ func pairs(target, small bench.Result) error {
 		thing     string
 		got, want int
 	}{
-		{"vocabulary", s.Vocab, t.Vocab}, {"mel bins", s.MelBins, t.MelBins}, {"positions of a window", s.AudioPositions, t.AudioPositions},
+		{"vocabulary", s.Vocab, t.Vocab}, {"mel bins", s.MelBins, t.MelBins},
+		{"positions of a window", s.AudioPositions, t.AudioPositions},
 	} {
 		if x.got != x.want {
-			return fmt.Errorf("%s cannot assist %s: %s: got %d, want %d; take an assistant of the same family", small.Model, target.Model, x.thing, x.got, x.want)
+			return fmt.Errorf("%s cannot assist %s: %s: got %d, want %d; take an assistant of the same family",
+				small.Model, target.Model, x.thing, x.got, x.want)
 		}
 	}
 	return nil

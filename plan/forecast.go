@@ -121,6 +121,7 @@ func (f *Forecast) advice() string {
 	if best == nil {
 		return "Plain decoding is best" + with + ": drafts cost more than they bring."
 	}
-	return fmt.Sprintf("Best%s: drafts of %d, %.2f times as fast, for %.2f times the operations and %.2f times the bytes.",
+	return fmt.Sprintf("Best%s: drafts of %d, %.2f times as fast, "+
+		"for %.2f times the operations and %.2f times the bytes.",
 		with, best.DraftTokens, speedup(best), best.Operations, best.Bytes)
 }

@@ -50,7 +50,8 @@ func Parse(s string) (Precision, error) {
 		case key == "head" && err == nil:
 			p.Head = f
 		case key != "activations" && key != "cache" && key != "head":
-			return Precision{}, fmt.Errorf("precision %q: %q: want activations=FORMAT, cache=FORMAT or head=FORMAT", s, part)
+			return Precision{}, fmt.Errorf("precision %q: %q: want activations=FORMAT, cache=FORMAT or head=FORMAT",
+				s, part)
 		default:
 			return Precision{}, fmt.Errorf("precision %q: %s: %w", s, key, err)
 		}
@@ -102,10 +103,11 @@ func (p Precision) Check() error {
 	case p.Weights == Auto && p.Head != Auto:
 		return fmt.Errorf("precision: head in %v with automatic weights: name the format of the weights", p.Head)
 	case p.Weights == Auto && p.Activations != Auto:
-		return fmt.Errorf("precision: activations in %v with automatic weights: name the format of the weights", p.Activations)
+		return fmt.Errorf("precision: activations in %v with automatic weights: name the format of the weights",
+			p.Activations)
 	case p.Weights != Auto && c.Activations != Of(p.Weights).Complete().Activations:
-		return fmt.Errorf("precision: activations in %v: got weights in %v, which are multiplied by %v", c.Activations, p.Weights,
-			Of(p.Weights).Complete().Activations)
+		return fmt.Errorf("precision: activations in %v: got weights in %v, which are multiplied by %v",
+			c.Activations, p.Weights, Of(p.Weights).Complete().Activations)
 	case c.Cache != Auto && !c.Cache.kind().caches:
 		return fmt.Errorf("precision: keys and values in %v: want f32, f16 or int8", c.Cache)
 	}

@@ -86,13 +86,14 @@ func (r *run) packed(name string) ([]safetensors.Entry, error) {
 		return nil, err
 	}
 	part := func(suffix, dtype string, width int, of func(*quant.Matrix) []byte) safetensors.Entry {
-		return safetensors.Entry{Name: "model." + name + suffix, Type: dtype, Shape: []int{rows, width}, Data: func(w io.Writer) error {
-			m, err := r.journal.get(name, rows, cols)
-			if err == nil {
-				_, err = w.Write(of(m))
-			}
-			return err
-		}}
+		return safetensors.Entry{Name: "model." + name + suffix, Type: dtype, Shape: []int{rows, width},
+			Data: func(w io.Writer) error {
+				m, err := r.journal.get(name, rows, cols)
+				if err == nil {
+					_, err = w.Write(of(m))
+				}
+				return err
+			}}
 	}
 	codes, scales, zeros := f.Sizes(cols)
 	dtype := "F16"
@@ -117,7 +118,8 @@ func writeWeights(ctx context.Context, name string, entries []safetensors.Entry)
 // copyFiles copies the settings and the vocabulary of a checkpoint.
 func copyFiles(from fs.FS, dir string) error {
 	for _, name := range []string{
-		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json", "tokenizer_config.json",
+		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
+		"tokenizer_config.json",
 		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json", "shortlist.json",
 	} {
 		b, err := fs.ReadFile(from, name)

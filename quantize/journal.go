@@ -67,7 +67,8 @@ func mayReplace(dir string) error {
 		} `json:"quantization_config"`
 	}
 	if err != nil || json.Unmarshal(b, &c) != nil || c.Quantization.Method != quantMethod {
-		return fmt.Errorf("%s holds a checkpoint that was not quantised by this program: it is not overwritten; name another directory", dir)
+		return fmt.Errorf("%s holds a checkpoint that was not quantised by this program: "+
+			"it is not overwritten; name another directory", dir)
 	}
 	return nil
 }
@@ -110,9 +111,11 @@ func (j *journal) get(name string, rows, cols int) (*quant.Matrix, error) {
 	}
 	codes, scales, zeros := f.Sizes(cols)
 	if len(b) != rows*(codes+scales+zeros) {
-		return nil, fmt.Errorf("%s: %d bytes, want %d: remove %s and start again", j.path(name+".bin"), len(b), rows*(codes+scales+zeros), j.path())
+		return nil, fmt.Errorf("%s: %d bytes, want %d: remove %s and start again",
+			j.path(name+".bin"), len(b), rows*(codes+scales+zeros), j.path())
 	}
-	m := &quant.Matrix{Format: f, Rows: rows, Cols: cols, Codes: b[:rows*codes], Scales: b[rows*codes : rows*(codes+scales)], Zeros: b[rows*(codes+scales):]}
+	m := &quant.Matrix{Format: f, Rows: rows, Cols: cols, Codes: b[:rows*codes],
+		Scales: b[rows*codes : rows*(codes+scales)], Zeros: b[rows*(codes+scales):]}
 	return m, m.Check()
 }
 

@@ -16,7 +16,7 @@ type Layer struct {
 	Weights int64   `json:"weights"`
 	Bytes   int64   `json:"bytes"`
 	Nearest float64 `json:"nearest"` // error of rounding to nearest
-	Error   float64 `json:"error"`   // error of what was kept; both relative to the outputs, or to the weights without calibration
+	Error   float64 `json:"error"`   // of the kept codes; both relative to outputs, without calibration to weights
 }
 
 // Decibels returns an error relative to its signal, in dB below it.
@@ -117,7 +117,8 @@ func (w *weight) code(p *parallel.Pool, f quant.Format, s *solver) (*quant.Matri
 			grids, best, e = other, m, o
 		}
 	}
-	l := Layer{Name: w.name, Format: best.Format.String(), Method: Nearest, Weights: int64(w.rows) * int64(w.cols), Nearest: e, Error: e}
+	l := Layer{Name: w.name, Format: best.Format.String(), Method: Nearest, Weights: int64(w.rows) * int64(w.cols),
+		Nearest: e, Error: e}
 	if s != nil {
 		m := quant.New(best.Format, w.rows, w.cols)
 		s.round(p, m, grids, w.w)

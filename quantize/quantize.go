@@ -97,7 +97,8 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 	if o.Memory == 0 {
 		o.Memory = 2 << 30
 	}
-	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %v %s %s", o.Format, o.Head, o.Calibrate != nil, o.Nearest, o.Made, outline(c)))
+	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %v %s %s",
+		o.Format, o.Head, o.Calibrate != nil, o.Nearest, o.Made, outline(c)))
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +191,8 @@ func packable(name string, shape []int) bool {
 // and values of a layer are one product.
 func inputsOf(name string) string {
 	for old, first := range map[string]string{
-		"self_attn.k_proj": "self_attn.q_proj", "self_attn.v_proj": "self_attn.q_proj", "encoder_attn.v_proj": "encoder_attn.k_proj",
+		"self_attn.k_proj": "self_attn.q_proj", "self_attn.v_proj": "self_attn.q_proj",
+		"encoder_attn.v_proj": "encoder_attn.k_proj",
 	} {
 		if strings.Contains(name, old) {
 			return strings.Replace(name, old, first, 1)
@@ -280,7 +282,8 @@ func (r *run) read(t task, h *hessian) (*weight, error) {
 	stored.Drop(0, t.rows)
 	for i, v := range w.w {
 		if !(v >= -quant.Largest && v <= quant.Largest) {
-			return nil, fmt.Errorf("%s: tensor %s: weight %d is %v, want at most %d", r.from.Name, t.name, i, v, quant.Largest)
+			return nil, fmt.Errorf("%s: tensor %s: weight %d is %v, want at most %d",
+				r.from.Name, t.name, i, v, quant.Largest)
 		}
 	}
 	if h != nil {

@@ -117,7 +117,8 @@ func (d *Document) armRows() [][]string {
 			r[4] = show.Bytes(a.Memory)
 		}
 		if a.Scored > 0 {
-			r[5] = fmt.Sprintf("%s (%.2f – %.2f %%)", show.Percent(a.WER), 100*a.WERInterval.Low, 100*a.WERInterval.High)
+			r[5] = fmt.Sprintf("%s (%.2f – %.2f %%)",
+				show.Percent(a.WER), 100*a.WERInterval.Low, 100*a.WERInterval.High)
 		}
 		rows = append(rows, r)
 	}

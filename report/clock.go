@@ -55,7 +55,8 @@ func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[
 	}
 	b.Pairs++
 	b.Decode, b.Total, b.tokens = plus(b.Decode, decode), plus(b.Total, total), plus(b.tokens, tokens)
-	p.time(transcript.Seconds{Decode: decode.Baseline, Total: total.Baseline}, transcript.Seconds{Decode: decode.Assisted, Total: total.Assisted})
+	p.time(transcript.Seconds{Decode: decode.Baseline, Total: total.Baseline},
+		transcript.Seconds{Decode: decode.Assisted, Total: total.Assisted})
 }
 
 func plus(a, b Pair[float64]) Pair[float64] {
@@ -64,7 +65,8 @@ func plus(a, b Pair[float64]) Pair[float64] {
 
 // speeds fills in what follows from the sums.
 func (b *Batch) speeds() {
-	b.TokensPerSecond = Pair[float64]{transcript.Ratio(b.tokens.Baseline, b.Decode.Baseline), transcript.Ratio(b.tokens.Assisted, b.Decode.Assisted)}
+	b.TokensPerSecond = Pair[float64]{transcript.Ratio(b.tokens.Baseline, b.Decode.Baseline),
+		transcript.Ratio(b.tokens.Assisted, b.Decode.Assisted)}
 }
 
 // clock is what pairs of runs come to: lines as label and value.
@@ -73,13 +75,15 @@ func (c *Comparison) clock() (l [][2]string) {
 		l = append(l, [2]string{"mean", "decoding " + d.interval() + ", sound to text " + t.interval()})
 	}
 	if b := c.Batch; b.Size > 1 {
-		l = append(l, [2]string{"batch", fmt.Sprintf("%d utterances at a time: %.1f tokens a second baseline, %.1f assisted", b.Size, b.TokensPerSecond.Baseline, b.TokensPerSecond.Assisted)})
+		l = append(l, [2]string{"batch", fmt.Sprintf("%d utterances at a time: %.1f tokens a second baseline, %.1f assisted",
+			b.Size, b.TokensPerSecond.Baseline, b.TokensPerSecond.Assisted)})
 	}
 	return l
 }
 
 func (s Speedup) interval() string {
-	return fmt.Sprintf("%s (95 %% interval %s to %s)", show.Times(s.Mean), show.Times(s.Interval[0]), show.Times(s.Interval[1]))
+	return fmt.Sprintf("%s (95 %% interval %s to %s)",
+		show.Times(s.Mean), show.Times(s.Interval[0]), show.Times(s.Interval[1]))
 }
 
 // meanInterval returns the geometric mean of quotients and its 95 % interval: that

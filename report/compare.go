@@ -359,10 +359,10 @@ func (p *Pairs) change() *Change {
 
 func stagesOf(a, b transcript.Seconds) Stages {
 	return Stages{
-		Mel: Pair[float64]{a.Mel, b.Mel}, Encode: Pair[float64]{a.Encode, b.Encode}, CrossKV: Pair[float64]{a.CrossKV, b.CrossKV},
-		Decode: Pair[float64]{a.Decode, b.Decode}, Draft: Pair[float64]{a.Draft, b.Draft}, Verify: Pair[float64]{a.Verify, b.Verify},
-		Rules: Pair[float64]{a.Rules, b.Rules},
-		Total: Pair[float64]{a.Total, b.Total},
+		Mel: Pair[float64]{a.Mel, b.Mel}, Encode: Pair[float64]{a.Encode, b.Encode},
+		CrossKV: Pair[float64]{a.CrossKV, b.CrossKV}, Decode: Pair[float64]{a.Decode, b.Decode},
+		Draft: Pair[float64]{a.Draft, b.Draft}, Verify: Pair[float64]{a.Verify, b.Verify},
+		Rules: Pair[float64]{a.Rules, b.Rules}, Total: Pair[float64]{a.Total, b.Total},
 	}
 }
 
@@ -373,7 +373,8 @@ func speedup(quotients []float64, sum Pair[float64]) Speedup {
 	}
 	q := slices.Sorted(slices.Values(quotients))
 	mean, interval := meanInterval(q)
-	return Speedup{quantile(q, 0.5), quantile(q, 0.05), quantile(q, 0.95), transcript.Ratio(sum.Baseline, sum.Assisted), mean, interval}
+	return Speedup{quantile(q, 0.5), quantile(q, 0.05), quantile(q, 0.95),
+		transcript.Ratio(sum.Baseline, sum.Assisted), mean, interval}
 }
 
 // quantile returns the value at the place p·(n-1) of n sorted values, between two

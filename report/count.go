@@ -99,7 +99,8 @@ func (c *counter) top(n int) []Confusion {
 		all = append(all, Confusion{k.reference, k.hypothesis, int(v.count), int(v.missed)})
 	}
 	slices.SortFunc(all, func(a, b Confusion) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Reference, b.Reference), strings.Compare(a.Hypothesis, b.Hypothesis))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Reference, b.Reference),
+			strings.Compare(a.Hypothesis, b.Hypothesis))
 	})
 	return slices.Clone(all[:min(len(all), n)])
 }

@@ -62,7 +62,8 @@ func (c *Comparison) JSON(w io.Writer) error {
 func (d *Document) notes() (notes []string) {
 	for _, s := range d.Scores {
 		if s.Run.Planted {
-			notes = append(notes, "The model is planted: it says the same text whatever it hears. Times and acceptance mean something, error rates do not.")
+			notes = append(notes, "The model is planted: it says the same text whatever it hears. "+
+				"Times and acceptance mean something, error rates do not.")
 			break
 		}
 	}
@@ -87,11 +88,13 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		return fmt.Sprintf("%s of %s not the same (%s); %s of %s have the same tokens. Their weights are not the same, so they may differ",
+		return fmt.Sprintf("%s of %s not the same (%s); %s of %s have the same tokens. "+
+			"Their weights are not the same, so they may differ",
 			show.Count(c.Divergence.Differ), show.Some(c.Divergence.Tokens, "token"), show.Percent(c.Divergence.Share),
 			show.Count(c.Identical.Tokens), all)
 	case Different:
-		return fmt.Sprintf("%s of %s not the same in both arms", show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
+		return fmt.Sprintf("%s of %s not the same in both arms",
+			show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
 		if c.Utterances == 0 {
 			return "Inconclusive: no utterance has text in both"
@@ -186,7 +189,8 @@ func (t *scoreTable) errors() {
 	})
 	t.scored("repeated 5-grams", func(s *Score) string { return show.Count(s.Repeats) })
 	t.scored("exact utterances", func(s *Score) string {
-		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
+		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact),
+			100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
 	})
 }
 
@@ -223,7 +227,9 @@ var stageNames = []stage{
 	{"cross K/V", "cross", func(s *Score) float64 { return s.Seconds.CrossKV }},
 	{"draft", "draft", (*Score).drafting},
 	{"decoder passes", "verify", func(s *Score) float64 { return s.Seconds.Verify }},
-	{"rest of decode", "decode", func(s *Score) float64 { return max(0, s.Seconds.Decode-s.drafting()-s.Seconds.Verify) }},
+	{"rest of decode", "decode", func(s *Score) float64 {
+		return max(0, s.Seconds.Decode-s.drafting()-s.Seconds.Verify)
+	}},
 	{"other", "other", func(s *Score) float64 {
 		t := s.Seconds
 		return max(0, t.Total-t.Mel-t.Encode-t.CrossKV-t.Decode)
@@ -248,7 +254,8 @@ func (c *Comparison) labels() Pair[string] {
 
 // points spells a change of rates.
 func (x *Change) points() string {
-	return fmt.Sprintf("%+.2f points, %.0f %% interval %+.2f to %+.2f", 100*x.Difference, 100*x.Level, 100*x.Low, 100*x.High)
+	return fmt.Sprintf("%+.2f points, %.0f %% interval %+.2f to %+.2f",
+		100*x.Difference, 100*x.Level, 100*x.Low, 100*x.High)
 }
 
 // lines are the comparison as label and value.
@@ -256,17 +263,22 @@ func (c *Comparison) lines() [][2]string {
 	name := c.labels()
 	l := [][2]string{
 		{"verdict", c.sentence()},
-		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens), show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances))},
+		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens),
+			show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances))},
 	}
 	if c.WER != nil {
-		l = append(l, [2]string{"WER", fmt.Sprintf("%s %s, %s %s", show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
+		l = append(l, [2]string{"WER", fmt.Sprintf("%s %s, %s %s",
+			show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
 		if x := c.Change; x != nil {
 			l = append(l, [2]string{"WER change", x.points()})
 		}
-		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)", 100*transcript.Ratio(float64(c.NotWorse), float64(c.Scored)), show.Count(c.NotWorse), show.Some(c.Scored, "utterance"))})
+		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)",
+			100*transcript.Ratio(float64(c.NotWorse), float64(c.Scored)),
+			show.Count(c.NotWorse), show.Some(c.Scored, "utterance"))})
 	}
 	if c.Unpaired > 0 {
-		l = append(l, [2]string{"unpaired", show.Some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
+		l = append(l, [2]string{"unpaired", show.Some(c.Unpaired, "utterance") +
+			" in one set only: the other lacks shards"})
 	}
 	l = append(l,
 		[2]string{"decoding", c.Speedup.Decode.line()},
@@ -274,13 +286,16 @@ func (c *Comparison) lines() [][2]string {
 	)
 	l = append(l, c.clock()...)
 	if a := c.Acceptance; a.Drafted > 0 {
-		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round%s", 100*a.Rate, show.Count(a.Drafted), a.MeanKept, c.repeated())})
+		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round%s",
+			100*a.Rate, show.Count(a.Drafted), a.MeanKept, c.repeated())})
 	}
 	if c.Predicted != nil {
-		l = append(l, [2]string{"theory", show.Times(*c.Predicted) + " in decoding, of the acceptance and costs measured"})
+		l = append(l, [2]string{"theory", show.Times(*c.Predicted) +
+			" in decoding, of the acceptance and costs measured"})
 	}
 	if c.Memory != nil {
-		l = append(l, [2]string{"memory", show.Bytes(c.Memory.Baseline) + " baseline, " + show.Bytes(c.Memory.Assisted) + " assisted"})
+		l = append(l, [2]string{"memory", show.Bytes(c.Memory.Baseline) + " baseline, " +
+			show.Bytes(c.Memory.Assisted) + " assisted"})
 	}
 	return l
 }
@@ -298,7 +313,8 @@ func (s Speedup) line() string {
 	if s.Median == 0 {
 		return "not measured: nothing was decoded"
 	}
-	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all", show.Times(s.Median), show.Times(s.Low), show.Times(s.High), show.Times(s.Overall))
+	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all",
+		show.Times(s.Median), show.Times(s.Low), show.Times(s.High), show.Times(s.Overall))
 }
 
 // names are what the sets are called.

@@ -149,7 +149,9 @@ func (c *Comparison) Sentence() string { return c.sentence() }
 
 // rows are what is known of a run.
 func (r Run) rows() [][2]string {
-	rows := [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision}, {"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision}, {"dataset", r.Dataset}, {"machine", r.Machine}}
+	rows := [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
+		{"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision},
+		{"dataset", r.Dataset}, {"machine", r.Machine}}
 	if r.Threads > 0 {
 		rows = append(rows, [2]string{"threads", fmt.Sprint(r.Threads)})
 	}
@@ -180,10 +182,12 @@ func (d *Document) bars() []barView {
 	}
 	var out []barView
 	for i, s := range d.Scores {
-		b := barView{Name: d.names()[i], Value: show.Seconds(s.Seconds.Total), Width: 100 * transcript.Ratio(s.Seconds.Total, longest)}
+		b := barView{Name: d.names()[i], Value: show.Seconds(s.Seconds.Total),
+			Width: 100 * transcript.Ratio(s.Seconds.Total, longest)}
 		for _, st := range stageNames {
 			if v := st.of(s); v > 0 {
-				b.Parts = append(b.Parts, partView{st.label, st.class, show.Seconds(v), 100 * transcript.Ratio(v, s.Seconds.Total)})
+				b.Parts = append(b.Parts, partView{st.label, st.class, show.Seconds(v),
+					100 * transcript.Ratio(v, s.Seconds.Total)})
 			}
 		}
 		out = append(out, b)
@@ -211,7 +215,8 @@ func viewOf(c *Comparison, heading string) comparisonView {
 	v := comparisonView{Comparison: c, Heading: heading, Replay: replayOf(c)}
 	v.Setup, v.Few = setup(c.Runs), few(c)
 	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[c.Verdict]
-	for _, p := range []plotView{{"Speed-up of decoding", speedPlot(c)}, {"Accepted tokens a round", acceptancePlot(c)}} {
+	for _, p := range []plotView{{"Speed-up of decoding", speedPlot(c)},
+		{"Accepted tokens a round", acceptancePlot(c)}} {
 		if p.SVG != "" {
 			v.Plots = append(v.Plots, p)
 		}
@@ -228,7 +233,8 @@ func few(c *Comparison) string {
 	if n == 0 || n >= fewPairs {
 		return ""
 	}
-	return fmt.Sprintf("Speed-ups are of %s of runs: another run may well say something else. Use --repeats, or more utterances.", show.Some(n, "pair"))
+	return fmt.Sprintf("Speed-ups are of %s of runs: another run may well say something else. "+
+		"Use --repeats, or more utterances.", show.Some(n, "pair"))
 }
 
 // setup says what was compared: model, assistant and the precision of each.
@@ -236,7 +242,8 @@ func setup(runs Pair[Run]) (rows [][2]string) {
 	r := runs.Assisted
 	for _, x := range [][2]string{
 		{"model", shortName(r.Model)}, {"precision", cmp.Or(r.Precision, r.Options["precision"])},
-		{"assistant", shortName(r.Assistant)}, {"its precision", cmp.Or(r.AssistantPrecision, r.Options["assistant-precision"])},
+		{"assistant", shortName(r.Assistant)},
+		{"its precision", cmp.Or(r.AssistantPrecision, r.Options["assistant-precision"])},
 	} {
 		if x[1] != "" {
 			rows = append(rows, x)
@@ -276,7 +283,8 @@ func errorsOf(s *Score) errorView {
 		n            int
 	}{{"right", "hits", s.Hits}, {"substituted", "subs", s.Substitutions}, {"deleted", "dels", s.Deletions}} {
 		if x.n > 0 {
-			v.Parts = append(v.Parts, partView{x.label, x.class, show.Count(x.n), 100 * transcript.Ratio(float64(x.n), all)})
+			v.Parts = append(v.Parts, partView{x.label, x.class, show.Count(x.n),
+				100 * transcript.Ratio(float64(x.n), all)})
 		}
 	}
 	v.Confusions = s.Confusions[:min(len(s.Confusions), pageConfusions)]

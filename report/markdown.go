@@ -8,7 +8,8 @@ import (
 )
 
 // cell keeps text from being taken for Markdown in a table.
-var cell = strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "~", `\~`)
+var cell = strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;",
+	"[", `\[`, "~", `\~`)
 
 // Markdown writes d as tables.
 func (d *Document) Markdown(w io.Writer) error {
@@ -31,10 +32,13 @@ func (d *Document) Markdown(w io.Writer) error {
 			fmt.Fprintf(b, "| %s | %s |\n", l[0], cell.Replace(l[1]))
 		}
 		for _, f := range c.Differences {
-			fmt.Fprintf(b, "| %s: %s | %s → %s |\n", cell.Replace(f.ID), strings.Join(f.What, ", "), cell.Replace(f.Text.Baseline), cell.Replace(f.Text.Assisted))
+			fmt.Fprintf(b, "| %s: %s | %s → %s |\n",
+				cell.Replace(f.ID), strings.Join(f.What, ", "),
+				cell.Replace(f.Text.Baseline), cell.Replace(f.Text.Assisted))
 		}
 	}
-	fmt.Fprintf(b, "\n## Scores\n\n| | %s |\n|---|%s\n", strings.Join(d.cells(), " | "), strings.Repeat("---:|", len(d.Scores)))
+	fmt.Fprintf(b, "\n## Scores\n\n| | %s |\n|---|%s\n",
+		strings.Join(d.cells(), " | "), strings.Repeat("---:|", len(d.Scores)))
 	for _, r := range d.rows() {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(r, " | "))
 	}
@@ -42,7 +46,8 @@ func (d *Document) Markdown(w io.Writer) error {
 		if len(s.Worst) == 0 || i > 0 && d.same(i) {
 			continue
 		}
-		fmt.Fprintf(b, "\n## Worst utterances of %s\n\n| utterance | errors | text |\n|---|---:|---|\n", cell.Replace(s.Name))
+		fmt.Fprintf(b, "\n## Worst utterances of %s\n\n| utterance | errors | text |\n|---|---:|---|\n",
+			cell.Replace(s.Name))
 		for _, u := range s.Worst {
 			fmt.Fprintf(b, "| %s | %d / %d |%s |\n", cell.Replace(u.ID), u.Errors, u.Words, markdownDiff(u.Diff))
 		}

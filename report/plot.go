@@ -163,7 +163,8 @@ func svg(p *plot.Plot, alternative string) template.HTML {
 	if _, err := c.WriteTo(&b); err != nil {
 		return "" // a buffer takes everything
 	}
-	s := svgHead.ReplaceAllString(b.String(), `<svg role="img" aria-label="`+strings.ReplaceAll(template.HTMLEscapeString(alternative), "$", "")+`"`)
+	label := strings.ReplaceAll(template.HTMLEscapeString(alternative), "$", "")
+	s := svgHead.ReplaceAllString(b.String(), `<svg role="img" aria-label="`+label+`"`)
 	s = svgFonts.ReplaceAllString(s, "")
 	return template.HTML(variables.Replace(s)) // nothing but numbers and our own words
 }
@@ -190,7 +191,8 @@ func speedPlot(c *Comparison) template.HTML {
 	}
 	at := (c.Speedup.Decode.Median-low)/width - 0.5
 	return barChart(bs, "times as fast", "pairs of runs",
-		bar{label: fmt.Sprintf("median %.2f", c.Speedup.Decode.Median), value: math.Min(math.Max(at, -0.5), float64(n)-0.5)})
+		bar{label: fmt.Sprintf("median %.2f", c.Speedup.Decode.Median),
+			value: math.Min(math.Max(at, -0.5), float64(n)-0.5)})
 }
 
 // decimals is how many digits behind the point multiples of a round step need, at

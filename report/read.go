@@ -173,7 +173,8 @@ func armNames(dir string) ([]string, error) {
 	}
 	for _, name := range names {
 		if name != filepath.Base(name) {
-			return nil, fmt.Errorf("%s: name of an arm: got %q, want that of a file beside it", filepath.Join(dir, ArmsFile), name)
+			return nil, fmt.Errorf("%s: name of an arm: got %q, want that of a file beside it",
+				filepath.Join(dir, ArmsFile), name)
 		}
 	}
 	return names, nil

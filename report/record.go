@@ -27,7 +27,7 @@ type Record struct {
 
 	Segments []Segment          `json:"segments"`
 	Seconds  transcript.Seconds `json:"seconds"`
-	Wall     float64            `json:"wall_seconds,omitempty"` // since the record before; only where several were under way at once
+	Wall     float64            `json:"wall_seconds,omitempty"` // since the record before; only if several run at once
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
 	Proof    *transcript.Proof  `json:"proof,omitempty"` // nil in records from before there was one

@@ -164,7 +164,8 @@ func steps(s Segment) (all []stepView) {
 	var text strings.Builder
 	for _, piece := range s.Pieces {
 		text.WriteString(piece.Text)
-		all = append(all, stepView{Text: piece.Text, Refused: piece.Refused, Accepted: piece.Accepted, Pass: piece.Round})
+		all = append(all, stepView{Text: piece.Text, Refused: piece.Refused,
+			Accepted: piece.Accepted, Pass: piece.Round})
 	}
 	if len(all) > 0 && text.String() == s.Text {
 		return all

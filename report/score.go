@@ -62,7 +62,7 @@ type WordErrors struct {
 // Pace says how fast a set was transcribed.
 type Pace struct {
 	AudioSeconds float64 `json:"audio_seconds"`
-	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than Seconds.Total where utterances were under way at once
+	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than Seconds.Total if several run at once
 	RTFx         float64 `json:"rtfx"`            // AudioSeconds over Elapsed
 }
 
@@ -262,7 +262,8 @@ func (e *MixedError) Error() string {
 		}
 		return fmt.Sprintf("%s (utterance %s)", e.Files[i], e.IDs[i])
 	}
-	return fmt.Sprintf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one", name(0), name(1), e.Thing, e.Values[0], e.Values[1])
+	return fmt.Sprintf("records of different runs: %s and %s: %s: %q and %q; a set is one run, or the shards of one",
+		name(0), name(1), e.Thing, e.Values[0], e.Values[1])
 }
 
 // take adds what was marked.
@@ -271,11 +272,13 @@ func (s *Set) take(m marked) error {
 	if len(s.ids) == 0 {
 		s.score.Run, s.first = r.Run, r.ID
 	} else if thing, got, want := r.Run.Differs(s.score.Run); thing != "" {
-		return &MixedError{[2]string{s.file(0), s.file(len(s.ids))}, [2]string{s.first, r.ID}, thing, [2]string{want, got}}
+		return &MixedError{[2]string{s.file(0), s.file(len(s.ids))}, [2]string{s.first, r.ID}, thing,
+			[2]string{want, got}}
 	}
 	k := keyOf(r.ID)
 	if at, ok := s.ids[k]; ok {
-		return fmt.Errorf("utterance %s is there twice%s: a set is one run, or the shards of one", r.ID, s.where(int(at)))
+		return fmt.Errorf("utterance %s is there twice%s: a set is one run, or the shards of one",
+			r.ID, s.where(int(at)))
 	}
 	s.ids[k] = int32(len(s.ids))
 	s.sum(m)

@@ -13,7 +13,7 @@ type Shards struct {
 	Of      int   `json:"of"`
 	Present []int `json:"present"` // from 1
 	Missing []int `json:"missing"`
-	Short   []int `json:"short"` // with fewer records than the others have for as many rows: their runs have not come to an end
+	Short   []int `json:"short"` // with fewer records than others for as many rows: unfinished runs
 
 	parts map[int]int // index of the file among the set's
 }
@@ -39,7 +39,8 @@ func shardsOf(paths []string) (*Shards, error) {
 			return nil, fmt.Errorf("%s: its name is not that of a shard", path)
 		}
 		if of != s.Of {
-			return nil, fmt.Errorf("%s is one of %d shards, %s one of %d: a set is one run, or all shards of one", first, s.Of, path, of)
+			return nil, fmt.Errorf("%s is one of %d shards, %s one of %d: a set is one run, or all shards of one",
+				first, s.Of, path, of)
 		}
 		if other, twice := s.parts[i]; twice {
 			return nil, fmt.Errorf("shard %d/%d is there twice: %s and %s", i, of, paths[other], path)

@@ -28,7 +28,8 @@ func newSums(o Options) (s sums, err error) {
 	o.Normalizer = cmp.Or(o.Normalizer, "auto")
 	if o.Normalizer != "auto" {
 		if _, err := normalize.ByName(o.Normalizer); err != nil {
-			return s, fmt.Errorf("normalizer %q: unknown: want auto, %s", o.Normalizer, strings.Join(normalize.Names(), ", "))
+			return s, fmt.Errorf("normalizer %q: unknown: want auto, %s",
+				o.Normalizer, strings.Join(normalize.Names(), ", "))
 		}
 	}
 	return sums{opt: o, made: counter{most: maxConfusions}}, nil
@@ -169,7 +170,10 @@ func (t *Tally) Merge(u *Tally) error {
 	a.Work.Add(b.Work)
 	a.Drafting.Add(b.Drafting)
 	a.Failures = append(a.Failures, b.Failures...)
-	slices.SortFunc(a.Failures, func(x, y Failure) int { return cmp.Or(strings.Compare(x.ID, y.ID), strings.Compare(x.Error, y.Error)) })
+	slices.SortFunc(a.Failures, func(x, y Failure) int {
+		return cmp.Or(strings.Compare(x.ID, y.ID),
+			strings.Compare(x.Error, y.Error))
+	})
 	a.Failures = a.Failures[:min(len(a.Failures), maxFailures)]
 	t.corpus.Merge(&u.corpus)
 	for _, w := range u.worst {

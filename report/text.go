@@ -30,7 +30,9 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		name := c.labels()
 		for _, f := range c.Differences[:min(len(c.Differences), c.examples())] {
 			width := max(len(name.Baseline), len(name.Assisted))
-			fmt.Fprintf(b, "  %s: %s\n    %s  %s\n    %s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "), pad(name.Baseline, width), show.Line(f.Text.Baseline), pad(name.Assisted, width), show.Line(f.Text.Assisted))
+			fmt.Fprintf(b, "  %s: %s\n    %s  %s\n    %s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "),
+				pad(name.Baseline, width), show.Line(f.Text.Baseline),
+				pad(name.Assisted, width), show.Line(f.Text.Assisted))
 		}
 		fmt.Fprintln(b)
 	}
@@ -135,7 +137,8 @@ func (p painter) worst(s *Score) {
 	}
 	fmt.Fprintf(p, "\nworst utterances of %s\n", s.Name)
 	for _, u := range s.Worst[:min(len(s.Worst), shownWorst)] {
-		fmt.Fprintf(p, "  %s: %s in %s\n    ", show.Name(u.ID), show.Some(u.Errors, "error"), show.Some(u.Words, "word"))
+		fmt.Fprintf(p, "  %s: %s in %s\n    ",
+			show.Name(u.ID), show.Some(u.Errors, "error"), show.Some(u.Words, "word"))
 		for i, w := range u.Diff {
 			if i > 0 {
 				fmt.Fprint(p, " ")

@@ -44,7 +44,8 @@ func checkRows(ctx context.Context, b *bench) (string, int64, error) {
 			return "", values, fmt.Errorf("passes of %d rows: %w", m, err)
 		}
 	}
-	return fmt.Sprintf("logits of passes of 1 to %d rows, after refused drafts, with those of one row", mostRows), values, nil
+	return fmt.Sprintf("logits of passes of 1 to %d rows, after refused drafts, with those of one row",
+		mostRows), values, nil
 }
 
 // passes runs the text m rows at a time and compares each row with itself alone.
@@ -56,7 +57,8 @@ func (b *bench) passes(ctx context.Context, d *decoder.Decoder, m int) (values i
 	for p := 0; p < len(b.alone); {
 		rows := make([]decoder.Row, min(m, len(b.alone)-p))
 		for i := range rows { // a draft that will be refused
-			rows[i] = decoder.Row{Stream: s, Position: p + i, Token: tokenizer.Token((p*31 + i*7) % vocab), Silent: true}
+			rows[i] = decoder.Row{Stream: s, Position: p + i,
+				Token: tokenizer.Token((p*31 + i*7) % vocab), Silent: true}
 		}
 		if err := d.Step(ctx, rows, nil); err != nil {
 			return values, err
@@ -196,10 +198,13 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 	if drafted == 0 {
 		return "", values, fmt.Errorf("nothing was drafted, so nothing is proven")
 	}
-	return fmt.Sprintf("tokens and log-probabilities of assisted with plain decoding; %d tokens drafted", drafted), values, nil
+	return fmt.Sprintf("tokens and log-probabilities of assisted with plain decoding; %d tokens drafted",
+		drafted), values, nil
 }
 
-func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temperature float32) ([]decoder.Choice, transcript.Drafts, error) {
+func (b *bench) decode(
+	ctx context.Context, a assistant.Assistant, n int, temperature float32,
+) ([]decoder.Choice, transcript.Drafts, error) {
 	o := decoder.SessionOptions{
 		Prompt: b.prompt(), NoSpeech: b.Tokenizer.NoSpeech,
 		Rules:    decoder.Rules(b.Tokenizer, b.Generation, decoder.RuleOptions{}),
@@ -213,7 +218,8 @@ func (b *bench) decode(ctx context.Context, a assistant.Assistant, n int, temper
 	l := a.Listen(b.window)
 	defer l.Close()
 	p := assistant.Constant(n)
-	g := assistant.Begin(s, l.Begin(o, p), assistant.Options{EOT: b.Tokenizer.EOT, Limit: s.Limit(b.Positions), Policy: p})
+	g := assistant.Begin(s, l.Begin(o, p), assistant.Options{EOT: b.Tokenizer.EOT,
+		Limit: s.Limit(b.Positions), Policy: p})
 	defer g.End()
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {

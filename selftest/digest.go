@@ -66,7 +66,8 @@ func Light(ctx context.Context, s Subject, c *model.Checkpoint, p precision.Prec
 	defer cross.Close()
 	stream := s.Decoder.NewStream(cross)
 	defer stream.Close()
-	rows := []decoder.Row{{Stream: stream, Token: s.Tokenizer.SOT}, {Stream: stream, Position: 1, Token: tokenizer.Token(s.Dims.Vocab / 3)}}
+	rows := []decoder.Row{{Stream: stream, Token: s.Tokenizer.SOT},
+		{Stream: stream, Position: 1, Token: tokenizer.Token(s.Dims.Vocab / 3)}}
 	logits := make([]float32, 2*s.Dims.Vocab)
 	if err := s.Decoder.Step(ctx, rows, logits); err != nil {
 		return Digest{}, err
@@ -93,7 +94,8 @@ func encoderKinds(c *model.Checkpoint) func(yield func(string) bool) {
 		if !yield("encoder.conv1.weight") || !yield("encoder.conv2.weight") {
 			return
 		}
-		for _, name := range []string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj", "fc1", "fc2"} {
+		for _, name := range []string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+			"self_attn.out_proj", "fc1", "fc2"} {
 			if !yield(at + name + ".weight") {
 				return
 			}

@@ -101,7 +101,8 @@ func prepare(ctx context.Context, s Subject) (*bench, error) {
 	most := min(max(mostRows, len(b.tokens)+s.Positions), s.Dims.TextPositions)
 	for p := 0; p < most; p++ {
 		logits := make([]float32, s.Dims.Vocab)
-		if err := s.Decoder.Step(ctx, []decoder.Row{{Stream: stream, Position: p, Token: b.tokens[p]}}, logits); err != nil {
+		if err := s.Decoder.Step(ctx, []decoder.Row{{Stream: stream, Position: p, Token: b.tokens[p]}},
+			logits); err != nil {
 			return nil, err
 		}
 		b.alone = append(b.alone, logits)

@@ -63,15 +63,16 @@ func settings(d model.Dims, tok *tokenizer.Tokenizer, p *Plant) (map[string][]by
 
 func config(d model.Dims, tok *tokenizer.Tokenizer, p *Plant) map[string]any {
 	c := map[string]any{
-		"architectures": []string{"WhisperForConditionalGeneration"}, "model_type": "whisper", "is_encoder_decoder": true,
-		"vocab_size": d.Vocab, "num_mel_bins": d.MelBins, "d_model": d.AudioWidth,
+		"architectures": []string{"WhisperForConditionalGeneration"}, "model_type": "whisper",
+		"is_encoder_decoder": true, "vocab_size": d.Vocab, "num_mel_bins": d.MelBins, "d_model": d.AudioWidth,
 		"encoder_layers": d.AudioLayers, "encoder_attention_heads": d.AudioHeads, "encoder_ffn_dim": d.AudioFFN,
 		"decoder_layers": d.TextLayers, "decoder_attention_heads": d.TextHeads, "decoder_ffn_dim": d.TextFFN,
-		"num_hidden_layers": d.AudioLayers, "max_source_positions": d.AudioPositions, "max_target_positions": d.TextPositions,
-		"activation_function": "gelu", "scale_embedding": false, "tie_word_embeddings": true, "use_cache": true, "init_std": 0.02,
-		"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
-		"bos_token_id": tok.EOT, "eos_token_id": tok.EOT, "pad_token_id": tok.EOT, "decoder_start_token_id": tok.SOT,
-		"median_filter_width": 7, "torch_dtype": "float16",
+		"num_hidden_layers": d.AudioLayers, "max_source_positions": d.AudioPositions,
+		"max_target_positions": d.TextPositions, "activation_function": "gelu", "scale_embedding": false,
+		"tie_word_embeddings": true, "use_cache": true, "init_std": 0.02, "dropout": 0.0,
+		"attention_dropout": 0.0, "activation_dropout": 0.0, "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0,
+		"bos_token_id": tok.EOT, "eos_token_id": tok.EOT, "pad_token_id": tok.EOT,
+		"decoder_start_token_id": tok.SOT, "median_filter_width": 7, "torch_dtype": "float16",
 	}
 	if p != nil {
 		c["verity_planted"] = p
@@ -105,8 +106,9 @@ func preprocessor(d model.Dims) map[string]any {
 	return map[string]any{
 		"feature_extractor_type": "WhisperFeatureExtractor", "processor_class": "WhisperProcessor",
 		"feature_size": d.MelBins, "sampling_rate": rate, "hop_length": hop, "n_fft": frontend.WindowSize,
-		"chunk_length": d.WindowFrames() * hop / rate, "n_samples": d.WindowFrames() * hop, "nb_max_frames": d.WindowFrames(),
-		"padding_side": "right", "padding_value": 0.0, "return_attention_mask": false,
+		"chunk_length": d.WindowFrames() * hop / rate, "n_samples": d.WindowFrames() * hop,
+		"nb_max_frames": d.WindowFrames(), "padding_side": "right", "padding_value": 0.0,
+		"return_attention_mask": false,
 	}
 }
 
@@ -120,7 +122,8 @@ func naming(d model.Dims, v *vocabulary) (map[string][]byte, error) {
 			more = append(more, a.Content)
 		}
 	}
-	roles := map[string]any{"bos_token": eot, "eos_token": eot, "unk_token": eot, "pad_token": eot, "additional_special_tokens": more}
+	roles := map[string]any{"bos_token": eot, "eos_token": eot, "unk_token": eot, "pad_token": eot,
+		"additional_special_tokens": more}
 	special, err := jsonOf(roles)
 	if err != nil {
 		return nil, err

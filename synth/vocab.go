@@ -117,14 +117,16 @@ var alphabet = func() (a [256]rune) {
 // read.
 func (v *vocabulary) files() (map[string][]byte, error) {
 	byteLevel := func(prefixSpace bool) map[string]any {
-		return map[string]any{"type": "ByteLevel", "add_prefix_space": prefixSpace, "trim_offsets": true, "use_regex": true}
+		return map[string]any{"type": "ByteLevel", "add_prefix_space": prefixSpace,
+			"trim_offsets": true, "use_regex": true}
 	}
 	whole := map[string]any{
 		"version": "1.0", "truncation": nil, "padding": nil, "normalizer": nil, "post_processor": nil,
 		"added_tokens": v.added, "pre_tokenizer": byteLevel(false), "decoder": byteLevel(true),
 		"model": map[string]any{
-			"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
-			"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": v.text, "merges": v.merges,
+			"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil,
+			"end_of_word_suffix": nil, "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
+			"vocab": v.text, "merges": v.merges,
 		},
 	}
 	var merges bytes.Buffer

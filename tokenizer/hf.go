@@ -240,7 +240,8 @@ func nameTokens(file string, vocab map[string]int64, added []addedToken) ([]name
 		}
 		if was := names[id].spelling; was != "" && was != n.spelling {
 			return &Error{File: file, Thing: fmt.Sprintf("id %d", id), Err: ErrMalformed,
-				Got: fmt.Sprintf("both %.60q and %.60q", min(was, n.spelling), max(was, n.spelling)), Want: "one token", Remedy: damaged}
+				Got:  fmt.Sprintf("both %.60q and %.60q", min(was, n.spelling), max(was, n.spelling)),
+				Want: "one token", Remedy: damaged}
 		}
 		names[id] = n
 		return nil
@@ -274,8 +275,9 @@ func hfMerges(file string, vocab map[string]int64, merges []mergeJSON) (map[pair
 		into, ok3 := vocab[m.left+m.right]
 		if !ok1 || !ok2 || !ok3 {
 			return nil, &Error{File: file, Thing: fmt.Sprintf("merge %d", i), Err: ErrMalformed,
-				Got:  fmt.Sprintf("%.60q + %.60q", m.left, m.right),
-				Want: "two tokens of the vocabulary that make a third", Remedy: "vocabulary and merges must come from the same checkpoint"}
+				Got:    fmt.Sprintf("%.60q + %.60q", m.left, m.right),
+				Want:   "two tokens of the vocabulary that make a third",
+				Remedy: "vocabulary and merges must come from the same checkpoint"}
 		}
 		p := pair{Token(left), Token(right)}
 		if _, twice := pairs[p]; !twice {

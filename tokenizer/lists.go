@@ -30,7 +30,8 @@ func loadTiktoken(file string, vocab int) func(d dir) (table, error) {
 		known := vocab - len(text) - len(openaiSpecials(0, 0))
 		if known < 1 || known > len(languages) {
 			return table{}, &Error{File: full, Thing: "vocabulary", Err: ErrUnsupported,
-				Got:    fmt.Sprintf("%d text tokens for a vocab_size of %d, which leaves %d languages", len(text), vocab, known),
+				Got: fmt.Sprintf("%d text tokens for a vocab_size of %d, which leaves %d languages",
+					len(text), vocab, known),
 				Want:   fmt.Sprintf("1 to %d languages", len(languages)),
 				Remedy: "use the tokenizer this model was trained with"}
 		}
@@ -47,8 +48,8 @@ func byRank(b *bpe) *bpe {
 func parseTiktoken(file string, raw []byte) ([]string, error) {
 	lines := bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
 	if len(lines) > maxToken {
-		return nil, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed, Got: fmt.Sprintf("%d tokens", len(lines)),
-			Want: fmt.Sprintf("at most %d", maxToken), Remedy: damaged}
+		return nil, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed,
+			Got: fmt.Sprintf("%d tokens", len(lines)), Want: fmt.Sprintf("at most %d", maxToken), Remedy: damaged}
 	}
 	text, seen := make([]string, len(lines)), make([]bool, len(lines))
 	for i, line := range lines {
@@ -59,7 +60,8 @@ func parseTiktoken(file string, raw []byte) ([]string, error) {
 			token, err2 = nil, nil
 		}
 		if err != nil || err2 != nil || rank < 0 || rank >= len(lines) || seen[rank] {
-			return nil, &Error{File: file, Thing: fmt.Sprintf("line %d", i+1), Err: ErrMalformed, Got: fmt.Sprintf("%.60q", line),
+			return nil, &Error{File: file, Thing: fmt.Sprintf("line %d", i+1), Err: ErrMalformed,
+				Got:  fmt.Sprintf("%.60q", line),
 				Want: fmt.Sprintf("base64 and a rank below %d that no other line has", len(lines)), Remedy: damaged}
 		}
 		text[rank], seen[rank] = string(token), true
@@ -98,7 +100,8 @@ func wordsTable(file string, words []string) (table, error) {
 			continue
 		}
 		if _, twice := vocab[w]; twice {
-			return table{}, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed, Got: fmt.Sprintf("%.60q twice", w), Remedy: damaged}
+			return table{}, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed,
+				Got: fmt.Sprintf("%.60q twice", w), Remedy: damaged}
 		}
 		vocab[w] = int64(id)
 	}

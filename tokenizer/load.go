@@ -84,7 +84,8 @@ func (d dir) read(file string) ([]byte, error) {
 			Remedy: "copy it from where the checkpoint came from"}
 	case errors.Is(err, sniff.ErrTooLarge):
 		return nil, &Error{File: full, Thing: "file", Err: ErrUnsupported,
-			Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile), Remedy: "is this the tokenizer of a Whisper model?"}
+			Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile),
+			Remedy: "is this the tokenizer of a Whisper model?"}
 	case err != nil:
 		return nil, fmt.Errorf("tokenizer: %s: %w", full, err)
 	}

@@ -122,7 +122,8 @@ func (r *transcription) cutChunks(ctx context.Context, span frameSpan, begins bo
 	side := evenFrames(cmp.Or(o.Stride, seconds(length)/6), length/2-framesPerStep)
 	return func(yield func(*chunk) bool) {
 		for at := span.start; at < span.end; at += length - 2*side {
-			c := &chunk{seek: at, size: min(length, span.end-at), left: side, right: side, begins: begins && at == span.start}
+			c := &chunk{seek: at, size: min(length, span.end-at), left: side, right: side,
+				begins: begins && at == span.start}
 			if at == span.start {
 				c.left = 0
 			}

@@ -11,7 +11,9 @@ import (
 // contradictions compares what the files of a checkpoint say about the same tokens. A
 // start or end token that differs from the one the model was trained with makes the
 // text nonsense, so that is an error. Any other difference is a warning.
-func contradictions(name string, tok *tokenizer.Tokenizer, g model.Generation, vocab int) (warnings []string, err error) {
+func contradictions(
+	name string, tok *tokenizer.Tokenizer, g model.Generation, vocab int,
+) (warnings []string, err error) {
 	for _, t := range []struct {
 		field, token string
 		stated       int32
@@ -40,9 +42,11 @@ func contradictions(name string, tok *tokenizer.Tokenizer, g model.Generation, v
 	const english, multilingual = 51864, 51865
 	switch {
 	case g.Multilingual && vocab == english:
-		warnings = append(warnings, fmt.Sprintf("%s: is_multilingual is true, but %d tokens are those of an English-only model", name, vocab))
+		warnings = append(warnings, fmt.Sprintf("%s: is_multilingual is true, but %d tokens are those of an English-only model",
+			name, vocab))
 	case !g.Multilingual && (vocab == multilingual || vocab == multilingual+1):
-		warnings = append(warnings, fmt.Sprintf("%s: is_multilingual is false, but %d tokens are those of a multilingual model: no language is detected", name, vocab))
+		warnings = append(warnings, fmt.Sprintf("%s: is_multilingual is false, but %d tokens are those of a multilingual model: "+
+			"no language is detected", name, vocab))
 	}
 	return warnings, nil
 }

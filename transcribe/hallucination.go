@@ -73,7 +73,9 @@ const marks = defaultPrepend + defaultAppend
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "if first segment might be
 // a hallucination" on.
-func skipSilence(segments []transcript.Segment, p place, threshold float64, clipFrames int) (keep, seek int, whole bool) {
+func skipSilence(
+	segments []transcript.Segment, p place, threshold float64, clipFrames int,
+) (keep, seek int, whole bool) {
 	if first := nextWithWords(segments); isAnomaly(first) {
 		if gap := first.Start - p.begin; gap > threshold {
 			return 0, p.seek + frameCount(gap), true

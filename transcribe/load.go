@@ -204,7 +204,8 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 		}
 		return assistant.Load(a.Checkpoint, target, o)
 	}
-	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s", method, None, NGram, Bigram, Self, Separate)
+	return nil, fmt.Errorf("transcribe: assistant: got method %q, want %s, %s, %s, %s or %s",
+		method, None, NGram, Bigram, Self, Separate)
 }
 
 // wire connects the parts.

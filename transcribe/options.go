@@ -226,12 +226,15 @@ func (o ChunkOptions) check(window float64) error {
 		return &OptionError{"Chunked.Length", o.Length, fmt.Sprintf(
 			"must be from %v s, two of the model's windows, to %d s for lanes; overlapping windows are shorter", 2*window, maxLane)}
 	case lanes && o.Stride != 0:
-		return &OptionError{"Chunked.Stride", o.Stride, "lanes do not overlap; it is for windows merged by times or lcs"}
+		return &OptionError{"Chunked.Stride", o.Stride,
+			"lanes do not overlap; it is for windows merged by times or lcs"}
 	case lanes:
 	case o.Length != 0 && !(o.Length >= 1 && o.Length <= window):
-		return &OptionError{"Chunked.Length", o.Length, fmt.Sprintf("must be from 1 to %v s, the model's window", window)}
+		return &OptionError{"Chunked.Length", o.Length,
+			fmt.Sprintf("must be from 1 to %v s, the model's window", window)}
 	case !(o.Stride >= 0 && 2*o.Stride < length):
-		return &OptionError{"Chunked.Stride", o.Stride, fmt.Sprintf("must be from 0 to less than half of the length of %v s", length)}
+		return &OptionError{"Chunked.Stride", o.Stride,
+			fmt.Sprintf("must be from 0 to less than half of the length of %v s", length)}
 	}
 	switch {
 	case o.Windows < 0 || o.Windows > MaxChunkWindows:

@@ -44,7 +44,8 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		return nil, err
 	}
 	if n, most := o.AudioContext, m.Dims.AudioPositions; n < FitAudioContext || n > most {
-		return nil, &OptionError{"AudioContext", n, fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most)}
+		return nil, &OptionError{"AudioContext", n,
+			fmt.Sprintf("must be from 1 to %d, the model's positions of 20 ms", most)}
 	}
 	if o.Chunked != nil {
 		if err := o.Chunked.check(seconds(t.windowFrames())); err != nil {
@@ -85,7 +86,8 @@ func (t *Transcriber) setLanguage() error {
 	case t.opt.Language != "":
 		lang, ok := t.model.Tokenizer.Language(t.opt.Language)
 		if !ok {
-			return &OptionError{"Language", t.opt.Language, "the model does not know it; it knows " + some(known) + ". Leave it out, or say auto, to detect it"}
+			return &OptionError{"Language", t.opt.Language, "the model does not know it; it knows " + some(known) +
+				". Leave it out, or say auto, to detect it"}
 		}
 		t.lang = &lang
 	case len(known) == 1:
@@ -181,7 +183,8 @@ func (t *Transcriber) setRules() error {
 		return err
 	}
 	if t.opt.WordTimestamps && tok.NoTimestamps == tokenizer.None {
-		return &OptionError{"WordTimestamps", true, "the vocabulary has no token for timestamps off, which finding words needs"}
+		return &OptionError{"WordTimestamps", true,
+			"the vocabulary has no token for timestamps off, which finding words needs"}
 	}
 	matching, err := t.matching()
 	if err != nil {
@@ -209,7 +212,8 @@ func (t *Transcriber) suppressed() ([]tokenizer.Token, error) {
 		case tok == -1:
 			list = append(list, t.model.Tokenizer.NonSpeech()...)
 		case tok < 0 || int(tok) >= t.model.Dims.Vocab:
-			return nil, &OptionError{"SuppressTokens", tok, fmt.Sprintf("must be -1 or a token below %d", t.model.Dims.Vocab)}
+			return nil, &OptionError{"SuppressTokens", tok, fmt.Sprintf("must be -1 or a token below %d",
+				t.model.Dims.Vocab)}
 		default:
 			list = append(list, tok)
 		}
@@ -281,9 +285,12 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 
 // Live transcribes sound that is still arriving, until it ends. live must have
 // been made with MelOptions.
-func (t *Transcriber) Live(ctx context.Context, name string, live *audio.Live, w Watch) (*transcript.Transcript, error) {
+func (t *Transcriber) Live(
+	ctx context.Context, name string, live *audio.Live, w Watch,
+) (*transcript.Transcript, error) {
 	if t.opt.Chunked != nil {
-		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving has no window to its right"}
+		return nil, &OptionError{"Chunked", true,
+			"needs a file: sound that is still arriving has no window to its right"}
 	}
 	return t.run(ctx, name, live, t.windowFrames(), time.Now(), w)
 }

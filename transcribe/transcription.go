@@ -69,7 +69,8 @@ func (r *transcription) run(ctx context.Context) error {
 		return err
 	} else if n == 0 {
 		r.log.Warn("the audio is shorter than 10 ms: there is nothing to transcribe", "seconds", r.src.Seconds())
-	} else if todo := r.at.todo; len(todo) > 0 && !slices.ContainsFunc(todo, func(s frameSpan) bool { return s.start < s.end }) {
+	} else if todo := r.at.todo; len(todo) > 0 && !slices.ContainsFunc(todo,
+		func(s frameSpan) bool { return s.start < s.end }) {
 		r.log.Warn("the parts to transcribe hold no sound: the audio ends before them", "seconds", r.src.Seconds())
 	}
 	defer r.dropFirst()

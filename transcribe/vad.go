@@ -28,7 +28,8 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 		return nil, err
 	}
 	seconds := float64(length) / audio.SampleRate
-	t.opt.Log.Info("speech found", "audio", clip.Name(), "parts", len(parts), "speech_seconds", speech(parts), "seconds", seconds)
+	t.opt.Log.Info("speech found", "audio", clip.Name(), "parts", len(parts),
+		"speech_seconds", speech(parts), "seconds", seconds)
 
 	m := mapping{audio.NewPacked(parts)}
 	tr := &transcript.Transcript{Name: clip.Name(), Segments: []transcript.Segment{}}

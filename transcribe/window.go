@@ -66,7 +66,9 @@ func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
 }
 
 // decode shares its passes with all windows that are being decoded at the same time.
-func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int)) (decoding, error) {
+func (w *encodedWindow) decode(
+	ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int),
+) (decoding, error) {
 	w.batch.Join()
 	defer w.batch.Leave()
 	o.Stepper = w.batch
@@ -90,7 +92,8 @@ func (w *encodedWindow) decode(ctx context.Context, o decoder.SessionOptions, pl
 		proposer = w.drafts.Begin(o, policy)
 	}
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
-	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy, Clock: w.batch.Busy})
+	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy,
+		Clock: w.batch.Busy})
 	defer g.End()
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {
@@ -163,7 +166,9 @@ func traffic(t decoder.Traffic) transcript.Traffic {
 
 // verifier returns the verifier of drafts, and a function that returns the overlap of
 // the distributions of model and assistant.
-func (w *encodedWindow) verifier(s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling) (assistant.Verifier, func() assistant.Overlap) {
+func (w *encodedWindow) verifier(
+	s *decoder.Session, p assistant.Proposer, sampling decoder.Sampling,
+) (assistant.Verifier, func() assistant.Overlap) {
 	switch {
 	case w.sampler == Rejection && sampling.Temperature > 0:
 		r := assistant.Reject(s, p, sampling)

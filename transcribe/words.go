@@ -36,7 +36,9 @@ type wordQuery struct {
 // there, and nothing kept.
 //
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "if word_timestamps".
-func (r *transcription) findWords(ctx context.Context, w window, segments []transcript.Segment, res result, size, advance int) (kept []transcript.Segment, move int, dropped bool, err error) {
+func (r *transcription) findWords(
+	ctx context.Context, w window, segments []transcript.Segment, res result, size, advance int,
+) (kept []transcript.Segment, move int, dropped bool, err error) {
 	began := time.Now()
 	var text []tokenizer.Token
 	for _, s := range segments {
@@ -64,7 +66,8 @@ func (r *transcription) findWords(ctx context.Context, w window, segments []tran
 	if r.t.opt.HallucinationSilence > 0 {
 		keep, at, whole := skipSilence(segments, r.place(size), r.t.opt.HallucinationSilence, r.src.Frames())
 		if at >= 0 {
-			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at, "segments", len(segments)-keep)
+			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at,
+				"segments", len(segments)-keep)
 			segments, next, dropped = segments[:keep], at, whole
 		}
 	}
@@ -164,7 +167,8 @@ func (t *Transcriber) addWords(segments []transcript.Segment, times []wordTime, 
 			if w.word != "" {
 				offset := seconds(s.Seek)
 				s.Words = append(s.Words, transcript.Word{
-					Word: w.word, Start: round2(offset + w.start), End: round2(offset + w.end), Probability: w.probability,
+					Word: w.word, Start: round2(offset + w.start), End: round2(offset + w.end),
+					Probability: w.probability,
 				})
 			}
 			taken += len(w.tokens)

@@ -86,7 +86,7 @@ type Segment struct {
 	// The language, where every window has its own (transcribe.Options.Multilingual).
 	// Upstream has no such fields.
 
-	Language            string  `json:"language,omitempty"`             // with --multilingual: the code that was detected in the window
+	Language            string  `json:"language,omitempty"`             // with --multilingual: code detected in the window
 	LanguageProbability float64 `json:"language_probability,omitempty"` // of Language
 
 	// The fields below are those of the window: all its segments have the same. Where

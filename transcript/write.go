@@ -27,7 +27,8 @@ func writeTSV(w io.Writer, t *Transcript) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "start\tend\ttext\n")
 	for _, s := range t.Segments {
-		fmt.Fprintf(b, "%d\t%d\t%s\n", milliseconds(s.Start), milliseconds(s.End), strings.ReplaceAll(s.Line(), "\t", " "))
+		fmt.Fprintf(b, "%d\t%d\t%s\n", milliseconds(s.Start), milliseconds(s.End),
+			strings.ReplaceAll(s.Line(), "\t", " "))
 	}
 	return b.Flush()
 }

@@ -141,7 +141,8 @@ func (t Tally) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d/%d", 
 // UnmarshalText reads what MarshalText writes.
 func (t *Tally) UnmarshalText(b []byte) error {
 	var read Tally
-	if _, err := fmt.Sscanf(string(b), "%d/%d", &read.Errors, &read.Ref); err != nil || read.Errors < 0 || read.Ref < 0 {
+	if _, err := fmt.Sscanf(string(b), "%d/%d", &read.Errors, &read.Ref); err != nil ||
+		read.Errors < 0 || read.Ref < 0 {
 		return fmt.Errorf("tally %q: want errors/words", b)
 	}
 	*t = read

@@ -59,7 +59,8 @@ func transcribe(ctx context.Context, client openai.Client, name string) error {
 
 // listen sends sound as it comes and prints what has been confirmed.
 func listen(ctx context.Context, client openai.Client, sound io.Reader) error {
-	c, err := client.Realtime.Connect(ctx, realtime.RealtimeConnectionOptions{}, option.WithQuery("intent", "transcription"))
+	c, err := client.Realtime.Connect(ctx, realtime.RealtimeConnectionOptions{},
+		option.WithQuery("intent", "transcription"))
 	if err != nil {
 		return err
 	}

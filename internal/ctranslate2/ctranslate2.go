@@ -116,8 +116,8 @@ func variable(c *weights.Cursor) (weights.Entry, error) {
 	case !fits:
 		return e, fmt.Errorf("variable %q has shape %v", e.Name, e.Shape)
 	case length != int64(n)*int64(types[kind].size):
-		return e, fmt.Errorf("variable %q of shape %v and type %s has %d bytes, want %d", e.Name, e.Shape, types[kind].name,
-			length, int64(n)*int64(types[kind].size))
+		return e, fmt.Errorf("variable %q of shape %v and type %s has %d bytes, want %d",
+			e.Name, e.Shape, types[kind].name, length, int64(n)*int64(types[kind].size))
 	}
 	e.Type, e.DType = types[kind].name, types[kind].dtype
 	e.Data = c.Bytes(int(length))

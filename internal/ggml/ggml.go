@@ -127,7 +127,8 @@ func readTensor(c *weights.Cursor) (weights.Entry, error) {
 	case c.Err() != nil:
 		return weights.Entry{}, c.Err()
 	case dims < 1 || dims > maxDims || length < 1 || length > maxName:
-		return weights.Entry{}, fmt.Errorf("byte %d: a tensor of %d dimensions with a name of %d bytes", at, dims, length)
+		return weights.Entry{}, fmt.Errorf("byte %d: a tensor of %d dimensions with a name of %d bytes",
+			at, dims, length)
 	}
 	shape := make([]int, dims)
 	for i := range shape {

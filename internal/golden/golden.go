@@ -90,7 +90,8 @@ func Check(t testing.TB, got []float32, shape []int, want Array, tol float64, ne
 		}
 	}
 	if !(worst <= tol) || n > near {
-		t.Errorf("worst |got-want| = %.3g at %d (got %v, want %v), tol %.3g; %d values beyond tol/2, allowed %d\nreference: %s",
+		t.Errorf("worst |got-want| = %.3g at %d (got %v, want %v), tol %.3g; "+
+			"%d values beyond tol/2, allowed %d\nreference: %s",
 			worst, at, got[at], want.Data[at], tol, n, near, want.Source)
 	}
 }

@@ -36,7 +36,9 @@ func (l Linear) Apply(p *parallel.Pool, dst, x []float32, rows, stride int, e ke
 
 // ApplyKV computes one row of outputs for each place and puts the last of them, its
 // keys and values, there: see [kernel.MatMulKV].
-func (l Linear) ApplyKV(p *parallel.Pool, dst []float32, places []kernel.Place, x []float32, stride int, keep *kernel.Rounded) {
+func (l Linear) ApplyKV(
+	p *parallel.Pool, dst []float32, places []kernel.Place, x []float32, stride int, keep *kernel.Rounded,
+) {
 	l.Watch.Input(x, len(places), stride)
 	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
 }

@@ -207,7 +207,8 @@ func (t target) beside() (*os.File, error) {
 		base = base[:100] // names have 255 bytes at most
 	}
 	for i := range 1000 {
-		f, err := os.OpenFile(fmt.Sprintf("%s.%s.verity-%d-%d", dir, base, os.Getpid(), i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := os.OpenFile(fmt.Sprintf("%s.%s.verity-%d-%d", dir, base, os.Getpid(), i),
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}

@@ -35,10 +35,12 @@ func (m *Matrix) Check() error {
 		name      string
 		got, want int
 	}{
-		{"codes", len(m.Codes), m.Rows * codes}, {"scales", len(m.Scales), m.Rows * scales}, {"zeros", len(m.Zeros), m.Rows * zeros},
+		{"codes", len(m.Codes), m.Rows * codes}, {"scales", len(m.Scales), m.Rows * scales},
+		{"zeros", len(m.Zeros), m.Rows * zeros},
 	} {
 		if part.got != part.want {
-			return fmt.Errorf("quant: %d bytes of %s, want %d for %v of [%d %d]", part.got, part.name, part.want, m.Format, m.Rows, m.Cols)
+			return fmt.Errorf("quant: %d bytes of %s, want %d for %v of [%d %d]",
+				part.got, part.name, part.want, m.Format, m.Rows, m.Cols)
 		}
 	}
 	return m.checkScales()

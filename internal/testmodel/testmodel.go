@@ -76,8 +76,9 @@ func (s Spec) Dims() model.Dims {
 		panic(err)
 	}
 	return model.Dims{
-		MelBins: c.Bins, AudioPositions: c.Frames, AudioWidth: c.Width, AudioHeads: c.EncHead, AudioLayers: c.Enc, AudioFFN: c.EncFFN,
-		Vocab: c.Vocab, TextPositions: c.Text, TextWidth: c.Width, TextHeads: c.DecHead, TextLayers: c.Dec, TextFFN: c.DecFFN,
+		MelBins: c.Bins, AudioPositions: c.Frames, AudioWidth: c.Width, AudioHeads: c.EncHead,
+		AudioLayers: c.Enc, AudioFFN: c.EncFFN, Vocab: c.Vocab, TextPositions: c.Text, TextWidth: c.Width,
+		TextHeads: c.DecHead, TextLayers: c.Dec, TextFFN: c.DecFFN,
 	}
 }
 
@@ -106,7 +107,8 @@ func ReaderFS(s Spec, gain float64) fstest.MapFS {
 		w = binary.LittleEndian.AppendUint16(w, tensor.F16Bits(float32(gain*rng.NormFloat64())))
 	}
 	files := FS(s)
-	states := safetensors.Of("model."+model.StatesName, tensor.Tensor{DType: tensor.F16, Shape: []int{width, width}, Data: w})
+	states := safetensors.Of("model."+model.StatesName,
+		tensor.Tensor{DType: tensor.F16, Shape: []int{width, width}, Data: w})
 	files["model.safetensors"] = &fstest.MapFile{Data: encode(append(s.Entries(), states))}
 	return files
 }

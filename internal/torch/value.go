@@ -99,7 +99,8 @@ func newTensor(args []Value) (*Tensor, error) {
 	want := 1
 	for i, d := range slices.Backward(shape) {
 		if d > 1 && strides[i] != want {
-			return nil, fmt.Errorf("a tensor of shape %v with strides %v, want a dense one: save it with .contiguous()", shape, strides)
+			return nil, fmt.Errorf("a tensor of shape %v with strides %v, want a dense one: save it with .contiguous()",
+				shape, strides)
 		}
 		want *= d
 	}

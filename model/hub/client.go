@@ -100,7 +100,8 @@ func (c *Client) checkEndpoint() error {
 	}
 	u, err := url.Parse(c.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("HF_ENDPOINT: got %.100q, want an address such as %s; correct it, or unset it for the hub itself",
+		return fmt.Errorf("HF_ENDPOINT: got %.100q, want an address such as %s; "+
+			"correct it, or unset it for the hub itself",
 			c.Endpoint, DefaultEndpoint)
 	}
 	return nil
@@ -141,15 +142,16 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 	}
 	files = needed(names)
 	if len(files) == 0 {
-		return "", nil, fmt.Errorf("weights: got %.200q, want model.safetensors or model.bin; name a Whisper model in one of these forms", names)
+		return "", nil, fmt.Errorf("weights: got %.200q, want model.safetensors or model.bin; "+
+			"name a Whisper model in one of these forms", names)
 	}
 	return answer.Sha, files, nil
 }
 
 // needed returns the files of a checkpoint among those of a repository.
 func needed(names []string) (files []string) {
-	for _, small := range []string{"config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "vocab.json",
-		"merges.txt", "added_tokens.json", "vocabulary.json", "vocabulary.txt"} {
+	for _, small := range []string{"config.json", "generation_config.json", "preprocessor_config.json",
+		"tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "vocabulary.json", "vocabulary.txt"} {
 		if slices.Contains(names, small) {
 			files = append(files, small)
 		}
@@ -257,9 +259,11 @@ func (c *Client) status(resp *http.Response) error {
 		return nil
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		if c.Token == "" {
-			return fmt.Errorf("%w (status %d): there is no such model, or it needs permission: set HF_TOKEN", ErrToken, s)
+			return fmt.Errorf("%w (status %d): there is no such model, or it needs permission: set HF_TOKEN",
+				ErrToken, s)
 		}
-		return fmt.Errorf("%w (status %d): it did not accept this token: check HF_TOKEN, and that you may read the model", ErrToken, s)
+		return fmt.Errorf("%w (status %d): it did not accept this token: check HF_TOKEN, "+
+			"and that you may read the model", ErrToken, s)
 	case s == http.StatusNotFound:
 		return fmt.Errorf("%w (status %d): check the name", ErrNotFound, s)
 	case s == http.StatusTooManyRequests:
@@ -292,5 +296,6 @@ func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 }
 
 func isHex(s string, n int) bool {
-	return len(s) == n && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
+	return len(s) == n && !strings.ContainsFunc(s,
+		func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
 }

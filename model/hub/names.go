@@ -66,7 +66,8 @@ func Partners(repo string) []string {
 		return []string{"distil-whisper/distil-medium.en", "openai/whisper-tiny.en"}
 	case strings.HasSuffix(repo, "whisper-small.en"):
 		return []string{"distil-whisper/distil-small.en", "openai/whisper-tiny.en"}
-	case strings.HasSuffix(repo, "whisper-medium"), strings.HasSuffix(repo, "whisper-small"), strings.HasSuffix(repo, "whisper-large"):
+	case strings.HasSuffix(repo, "whisper-medium"), strings.HasSuffix(repo, "whisper-small"),
+		strings.HasSuffix(repo, "whisper-large"):
 		return []string{"openai/whisper-tiny"}
 	}
 	return nil

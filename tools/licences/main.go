@@ -174,7 +174,8 @@ func (m *module) classify() error {
 		}
 	}
 	if len(m.kinds) == 0 {
-		return fmt.Errorf("%s %s: no known licence in %q: look at it, then teach tools/licences its words", m.path, m.version, m.files)
+		return fmt.Errorf("%s %s: no known licence in %q: look at it, then teach tools/licences its words",
+			m.path, m.version, m.files)
 	}
 	slices.Sort(m.kinds)
 	return nil
@@ -217,7 +218,8 @@ func writeTable(w io.Writer, p product, modules []module) error {
 		if m.program {
 			part = "the program"
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", m.path, m.version, strings.Join(m.kinds, ", "), part); err != nil {
+		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n",
+			m.path, m.version, strings.Join(m.kinds, ", "), part); err != nil {
 			return err
 		}
 	}
@@ -229,7 +231,8 @@ func writeTexts(w io.Writer, modules []module) error {
 	if err != nil {
 		return fmt.Errorf("go env GOROOT: %w", err)
 	}
-	if err := writeText(w, "Go, the language's own library", filepath.Join(strings.TrimSpace(string(root)), "LICENSE")); err != nil {
+	if err := writeText(w, "Go, the language's own library",
+		filepath.Join(strings.TrimSpace(string(root)), "LICENSE")); err != nil {
 		return err
 	}
 	for _, m := range modules {

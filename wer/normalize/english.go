@@ -94,7 +94,8 @@ var contractions = slices.Concat(
 		"lt", "lieutenant ", "col", "colonel ", "jr", "junior ", "sr", "senior ", "esq", "esquire "),
 	endings("'d been", " had been", "'s been", " has been", "'d gone", " had gone", "'s gone", " has gone",
 		"'d done", " had done", "'s got", " has got"),
-	endings("n't", " not", "'re", " are", "'s", " is", "'d", " would", "'ll", " will", "'t", " not", "'ve", " have", "'m", " am"),
+	endings("n't", " not", "'re", " are", "'s", " is", "'d", " would", "'ll", " will", "'t", " not",
+		"'ve", " have", "'m", " am"),
 )
 
 // words returns contractions that are whole words, given as short, long, ….
