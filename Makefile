@@ -198,9 +198,10 @@ cluster-test: ## the module cluster: vet, tests in this process, licences
 		echo "*** SKIPPED: make cluster-test cannot fetch the modules of the cluster engine ***"; \
 	fi
 
-cluster: build verity-beam ## workers that are processes, one killed in the middle, against one machine
+cluster: build verity-beam ## workers that are processes, one killed in the middle, on prism and on Flink
 	cd cluster && go run $(STATICCHECK) ./...
 	cluster/cluster.sh $(BIN) bin/verity-beam
+	cluster/flink/flink.sh $(BIN) bin/verity-beam
 
 dist: ## release archives for all systems and processors, with checksums, in dist
 	go run ./tools/dist -version $(VERSION) -out dist

@@ -6,8 +6,9 @@
 #   cluster/cluster.sh VERITY VERITY-BEAM
 #
 # The job server is Beam's prism in a process of its own. ENDPOINT=host:port names
-# another, that of Flink for example, whose task managers find the pool of workers at
-# localhost:$POOL.
+# another, whose workers come from the pool at localhost:$POOL, as in flink/flink.sh.
+# BEAM are more flags for verity-beam, WORKERS the number of workers that there must be
+# before one is killed.
 set -eu
 verity=$(realpath "$1") beam=$(realpath "$2")
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -26,6 +27,7 @@ workers() {
 		[ "$(readlink "$p/exe" 2>/dev/null)" = "$beam" ] || continue
 		tr '\0' ' ' <"$p/cmdline" | grep -q -- '--control_endpoint' && echo "${p#/proc/}"
 	done
+	true
 }
 trap finish EXIT INT TERM
 
@@ -52,7 +54,7 @@ children="$children $!"
 
 began=$(date +%s)
 "$beam" $flags -o "$work/many" --chunk 4 --runner universal --endpoint "$ENDPOINT" \
-	--environment_type EXTERNAL --environment_config "localhost:$POOL" >"$work/many.txt" 2>"$work/many.err" &
+	--environment_type EXTERNAL --environment_config "localhost:$POOL" ${BEAM:-} >"$work/many.txt" 2>"$work/many.err" &
 job=$!
 children="$children $job"
 
@@ -61,15 +63,16 @@ killed=
 n=0
 while [ -z "$killed" ] && kill -0 $job 2>/dev/null && [ $n -lt 1200 ]; do
 	done=$(find "$work/many/chunks" -name '*.jsonl' 2>/dev/null | wc -l)
-	if [ "$done" -ge 5 ]; then
-		killed=$(workers | head -n 1)
-		[ -z "$killed" ] || kill -KILL "$killed"
+	there=$(workers)
+	if [ "$done" -ge 5 ] && [ "$done" -lt 61 ] && [ "$(echo "$there" | wc -w)" -ge "${WORKERS:-1}" ]; then
+		killed=$(echo "$there" | head -n 1)
+		kill -KILL "$killed"
 	fi
 	n=$((n + 1))
 	sleep 0.1
 done
 [ -n "$killed" ] || { echo "no worker was there to kill"; cat "$work/many.err" "$work/pool.log"; exit 1; }
-echo "killed worker $killed after $done of 61 chunks"
+echo "killed worker $killed, one of $(echo "$there" | wc -w), after $done of 61 chunks"
 status=0
 wait $job || status=$?
 [ $status -eq 1 ] || { echo "verity-beam: status $status, want 1: one row has no sound"; cat "$work/many.err"; exit 1; }

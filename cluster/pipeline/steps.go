@@ -91,12 +91,24 @@ func (f *indexFn) each(ctx context.Context, job *cli.Job, do func(row) error) er
 		if out.Place != nil {
 			out.Place.File = original(out.Place.File, files, f.Spec.Files)
 		}
+		// A row without an identifier is called by its file.
+		if file, place, ok := cutLast(out.ID, ":"); ok {
+			out.ID = original(file, files, f.Spec.Files) + ":" + place
+		}
 		if err := do(out); err != nil {
 			return err
 		}
 		seq++
 	}
 	return nil
+}
+
+// cutLast cuts a string at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 // original returns the name that a fetched file has where it came from.

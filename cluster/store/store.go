@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
@@ -48,12 +50,45 @@ func Join(dir string, elements ...string) string {
 }
 
 // open returns the filesystem of a name.
-func open(ctx context.Context, name string) (filesystem.Interface, error) {
-	f, err := filesystem.New(ctx, name)
-	if err != nil {
+func open(ctx context.Context, name string) (f filesystem.Interface, err error) {
+	defer func() {
+		if p := recover(); p != nil { // over a profile or credentials that it cannot read
+			err = fmt.Errorf("%s: %v", name, p)
+		}
+	}()
+	if f, err = filesystem.New(ctx, name); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return f, nil
+}
+
+// special are the characters of patterns.
+const special = `*?[\`
+
+// wider returns a pattern with no wildcard but *: it matches all that the given one
+// does. Beam lists an object store by what stands before the first *, other wildcards
+// included, and so finds nothing for them.
+func wider(pattern string) string {
+	at := strings.IndexAny(pattern, special)
+	if at < 0 {
+		return pattern
+	}
+	return pattern[:at] + "*" + strings.Repeat("/*", strings.Count(pattern[at:], "/"))
+}
+
+// match returns the names that match a pattern. Only Google's store knows **.
+func match(ctx context.Context, f filesystem.Interface, pattern string) ([]string, error) {
+	if !Remote(pattern) || strings.Contains(pattern, "**") {
+		return f.List(ctx, pattern)
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, err
+	}
+	names, err := f.List(ctx, wider(pattern))
+	return slices.DeleteFunc(names, func(name string) bool {
+		ok, _ := path.Match(pattern, name) // the pattern is a good one
+		return !ok
+	}), err
 }
 
 // List returns the names that match a pattern, sorted. None is an error.
@@ -63,7 +98,7 @@ func List(ctx context.Context, pattern string) ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	names, err := f.List(ctx, pattern)
+	names, err := match(ctx, f, pattern)
 	if err == nil && len(names) == 0 {
 		err = errors.New("no file matches")
 	}
@@ -83,8 +118,12 @@ func Read(ctx context.Context, name string) ([]byte, error) {
 	defer f.Close()
 	if Remote(name) {
 		// What an object store says of a missing object differs from one to the next.
-		if found, err := f.List(ctx, name); err != nil || len(found) == 0 {
-			return nil, err
+		found, err := f.List(ctx, wider(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if !slices.Contains(found, name) {
+			return nil, nil
 		}
 	}
 	r, err := f.OpenRead(ctx, name)
@@ -115,12 +154,13 @@ func Write(ctx context.Context, name string, content []byte) error {
 		return err
 	}
 	defer f.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // without closing, which would commit half a file
 	w, err := f.OpenWrite(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if _, err = io.Copy(w, bytes.NewReader(content)); err != nil {
-		// Closing would commit half a file: end the connection instead.
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if err := w.Close(); err != nil {
@@ -130,7 +170,8 @@ func Write(ctx context.Context, name string, content []byte) error {
 }
 
 // Fetch copies files of an object store into a folder here, under their last names, and
-// returns where they are. Files here are returned as they are.
+// returns where they are. Files here are returned as they are. What was fetched before
+// and has changed since is fetched again.
 func Fetch(ctx context.Context, dir string, names []string) ([]string, error) {
 	local := make([]string, len(names))
 	seen := map[string]string{}
@@ -151,25 +192,50 @@ func Fetch(ctx context.Context, dir string, names []string) ([]string, error) {
 	return local, nil
 }
 
-// fetch copies one file, unless it is there already: written whole or not at all.
+// fetching has a lock for each file, so that a process does not fetch one twice at a time.
+var fetching sync.Map
+
+// fetch copies one file, whole or not at all, unless it is there already as it is in the
+// store: of the same size and date.
 func fetch(ctx context.Context, name, to string) error {
-	if _, err := os.Stat(to); err == nil {
-		return nil
-	}
+	lock, _ := fetching.LoadOrStore(to, new(sync.Mutex))
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
 	f, err := open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	size, err := f.Size(ctx, name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	var date time.Time
+	if d, ok := f.(filesystem.LastModifiedGetter); ok {
+		if date, err = d.LastModified(ctx, name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	info, err := os.Stat(to)
+	if err == nil && info.Size() == size && info.ModTime().Truncate(time.Second).Equal(date.Truncate(time.Second)) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
 	r, err := f.OpenRead(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer r.Close()
-	return output.Write(to, io.Discard, func(w io.Writer) error {
+	err = output.Write(to, io.Discard, func(w io.Writer) error {
 		if _, err := io.Copy(w, r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(to, date, date)
 }

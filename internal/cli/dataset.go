@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -90,7 +91,10 @@ func (d *datasetFlags) open(ctx context.Context) (*corpus, error) {
 // name is what tells these utterances from others: the path, and the flags that
 // decide on what is taken from it.
 func (d *datasetFlags) name() string {
-	s := filepath.Clean(d.path)
+	s := d.path
+	if !strings.Contains(s, "://") { // as verity-beam takes it
+		s = filepath.Clean(s)
+	}
 	for _, f := range []struct{ name, value string }{
 		{"dataset-format", d.opt.Format}, {"split", d.opt.Split}, {"audio-column", d.opt.Audio}, {"text-column", d.opt.Text},
 	} {

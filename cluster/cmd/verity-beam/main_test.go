@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
@@ -18,6 +19,8 @@ import (
 	"verity/internal/cli"
 	"verity/models/digits"
 	"verity/report"
+
+	"verity/cluster/store/storetest"
 )
 
 // asVerity makes the test program be verity: records name the program that made them,
@@ -27,6 +30,10 @@ const asVerity = "VERITY_BEAM_TEST_AS_VERITY"
 func TestMain(m *testing.M) {
 	if os.Getenv(asVerity) != "" {
 		cli.Main(cli.Development)
+	}
+	if os.Getenv(asWorker) != "" {
+		time.Sleep(time.Minute)
+		return
 	}
 	os.Exit(m.Run())
 }
@@ -234,16 +241,16 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestParquet runs a dataset of several files and row groups by a pattern: each row with
-// its own sound, as verity eval reads the folder.
-func TestParquet(t *testing.T) {
-	m, dir, one, beam := model(t, digits.Target()), t.TempDir(), t.TempDir(), t.TempDir()
+// parquets are files of several row groups, by name: each row with its own sound.
+func parquets(t *testing.T) map[string][]byte {
+	t.Helper()
 	type row struct {
 		Audio []byte `parquet:"audio,optional"`
 		ID    string `parquet:"id"`
 		Text  string `parquet:"text"`
 	}
 	sample := digits.Sample()
+	files := map[string][]byte{}
 	for file := range 2 {
 		var b bytes.Buffer
 		w := parquet.NewGenericWriter[row](&b)
@@ -265,9 +272,21 @@ func TestParquet(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("part-%d.parquet", file)), b.Bytes(), 0o600); err != nil {
+		files[fmt.Sprintf("part-%d.parquet", file)] = b.Bytes()
+	}
+	return files
+}
+
+// TestParquet runs a dataset of several files and row groups by a pattern, here and in
+// object stores: each row with its own sound, as verity eval reads the folder.
+func TestParquet(t *testing.T) {
+	m, dir, one, beam := model(t, digits.Target()), t.TempDir(), t.TempDir(), t.TempDir()
+	server := storetest.Start(t)
+	for name, content := range parquets(t) {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		server.Put("bucket/sets/"+name, content)
 	}
 	verity(t, 1, append([]string{"eval"}, flags(m, dir, one)...)...)
 	beamed(t, 1, flags(m, dir, beam, "--chunk", "2")...)
@@ -283,6 +302,20 @@ func TestParquet(t *testing.T) {
 	beamed(t, 1, flags(m, pattern, out, "--chunk", "3")...)
 	if diff := cmp.Diff(want, strings.ReplaceAll(timeless(t, out, "records.jsonl"), pattern, dir)); diff != "" {
 		t.Errorf("pattern (-eval of the folder +beam):\n%s", diff)
+	}
+
+	t.Setenv("TMPDIR", t.TempDir()) // for what is fetched
+	for _, bucket := range []string{"s3://bucket/", "gs://bucket/"} {
+		set, out := bucket+"sets/part-?.parquet", bucket+"out-"+bucket[:2]
+		_, stderr := beamed(t, 1, flags(m, set, out, "--chunk", "3")...)
+		got, ok := server.Get("bucket/out-" + bucket[:2] + "/records.jsonl")
+		if !ok || !strings.Contains(stderr, "2 utterances have failed") {
+			t.Fatalf("%s: %s", bucket, stderr)
+		}
+		here := strings.NewReplacer(set, dir, bucket+"sets", dir).Replace(times.ReplaceAllString(string(got), ""))
+		if diff := cmp.Diff(want, here); diff != "" {
+			t.Errorf("%s (-eval of the folder +beam):\n%s", bucket, diff)
+		}
 	}
 }
 

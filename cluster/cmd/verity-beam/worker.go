@@ -2,22 +2,18 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"net"
-	"os"
-	"strconv"
 	"strings"
 
-	"github.com/apache/beam/sdks/v2/go/container/pool"
 	"github.com/apache/beam/sdks/v2/go/container/tools"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/harness"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
-
-// defaultPool is where runners expect the workers of a pod.
-const defaultPool = 50000
 
 // role says what the arguments ask this process to be.
 func role(args []string) string {
@@ -60,7 +56,7 @@ func boot(args []string) error {
 	control := f.String("control_endpoint", "", "where work comes from")
 	provision := f.String("provision_endpoint", "", "where the options of the job are")
 	f.String("artifact_endpoint", "", "where the runner keeps files; none are needed")
-	dir := f.String("semi_persist_dir", os.TempDir(), "folder of this worker")
+	f.String("semi_persist_dir", "", "folder of this worker; none is needed")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -78,35 +74,19 @@ func boot(args []string) error {
 	if *logging == "" || *control == "" {
 		return errors.New("the runner names no endpoint for control or logs")
 	}
-	options, err := tools.ProtoToJSON(info.GetPipelineOptions())
+	raw, err := tools.ProtoToJSON(info.GetPipelineOptions())
 	if err != nil {
 		return err
 	}
-	if err := tools.MakePipelineOptionsFileAndEnvVar(options); err != nil {
-		return err
+	var options runtime.RawOptionsWrapper
+	if err := json.Unmarshal([]byte(raw), &options); err != nil {
+		return fmt.Errorf("the options of the job: %w", err)
 	}
-	if status := info.GetStatusEndpoint(); status != nil {
-		os.Setenv("STATUS_ENDPOINT", status.GetUrl())
-	}
-	os.Setenv("RUNNER_CAPABILITIES", strings.Join(info.GetRunnerCapabilities(), " "))
-	return work([]string{"--worker=true", "--id=" + *id, "--logging_endpoint=" + *logging, "--control_endpoint=" + *control, "--semi_persist_dir=" + *dir})
-}
-
-// servePool starts a worker, a process of its own, for each that a runner asks for.
-func servePool(args []string) error {
-	f := flag.NewFlagSet("pool", flag.ContinueOnError)
-	f.Bool("worker_pool", true, "be a pool of workers")
-	port := f.Int("port", defaultPool, "TCP port to listen on")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	p, err := pool.New(context.Background(), *port, self)
-	if err != nil {
-		return fmt.Errorf("port %s: %w", net.JoinHostPort("", strconv.Itoa(*port)), err)
-	}
-	return p.ServeAndWait()
+	runtime.GlobalOptions.Import(options.Options)
+	// Beam's hook for workers would take the options from a file, which workers in one
+	// folder share, and would wait to be killed when the runner is done.
+	beam.Init()
+	return harness.MainWithOptions(ctx, *logging, *control, harness.Options{
+		StatusEndpoint: info.GetStatusEndpoint().GetUrl(), RunnerCapabilities: info.GetRunnerCapabilities(),
+	})
 }

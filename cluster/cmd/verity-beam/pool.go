@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+
+	fnpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/fnexecution_v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+)
+
+// defaultPool is where runners expect the workers of a pod.
+const defaultPool = 50000
+
+// servePool is a pool until a signal comes.
+func servePool(args []string) error {
+	f := flag.NewFlagSet("pool", flag.ContinueOnError)
+	f.Bool("worker_pool", true, "be a pool of workers")
+	host := f.String("host", "localhost", "address to listen on; whoever reaches it can start workers")
+	port := f.Int("port", defaultPool, "TCP port to listen on")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(*host, strconv.Itoa(*port)))
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	slog.Info("pool of workers", "address", l.Addr())
+	return (&pool{program: self}).serve(ctx, l)
+}
+
+// A pool starts a worker, a process of its own, for each that a runner asks for. Beam's
+// own pool knows a worker by its name alone. But task managers and jobs that share a pool
+// call their workers alike, and it refuses the second of a name.
+type pool struct {
+	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
+	program string
+
+	mu      sync.Mutex
+	workers []*started
+	over    bool
+}
+
+// A started worker belongs to the connection on which it was asked for.
+type started struct {
+	name, from string
+	process    *os.Process
+}
+
+// serve answers runners until the context ends, and then ends all workers.
+func (p *pool) serve(ctx context.Context, l net.Listener) error {
+	s := grpc.NewServer()
+	fnpb.RegisterBeamFnExternalWorkerPoolServer(s, p)
+	defer context.AfterFunc(ctx, s.Stop)()
+	err := s.Serve(l)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	for _, w := range p.workers {
+		w.process.Kill()
+	}
+	return err
+}
+
+// StartWorker starts a worker for a runner. What is wrong goes into the answer, where
+// runners look for it.
+func (p *pool) StartWorker(ctx context.Context, r *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
+	w := &started{name: r.GetWorkerId(), from: from(ctx)}
+	if err := p.start(w, r); err != nil {
+		slog.Error("no worker", "name", w.name, "for", w.from, "error", err)
+		return &fnpb.StartWorkerResponse{Error: fmt.Sprintf("worker %s: %v", w.name, err)}, nil
+	}
+	slog.Info("worker", "name", w.name, "for", w.from, "process", w.process.Pid)
+	return &fnpb.StartWorkerResponse{}, nil
+}
+
+func (p *pool) start(w *started, r *fnpb.StartWorkerRequest) error {
+	if r.GetProvisionEndpoint().GetUrl() == "" {
+		return errors.New("the runner names no endpoint for its options")
+	}
+	if r.GetControlEndpoint().GetAuthentication() != nil || r.GetLoggingEndpoint().GetAuthentication() != nil {
+		return errors.New("endpoints that want credentials are not supported")
+	}
+	c := exec.Command(p.program, "--id="+w.name, "--provision_endpoint="+r.GetProvisionEndpoint().GetUrl(),
+		"--control_endpoint="+r.GetControlEndpoint().GetUrl(), "--logging_endpoint="+r.GetLoggingEndpoint().GetUrl(),
+		"--artifact_endpoint="+r.GetArtifactEndpoint().GetUrl())
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return errors.New("the pool is shutting down")
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	w.process = c.Process
+	p.workers = append(p.workers, w)
+	go func() {
+		err := c.Wait()
+		slog.Info("worker has ended", "name", w.name, "process", w.process.Pid, "error", err)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.workers = slices.DeleteFunc(p.workers, func(x *started) bool { return x == w })
+	}()
+	return nil
+}
+
+// StopWorker ends a worker, if it has not ended by itself as workers do when their
+// runner is done with them.
+func (p *pool) StopWorker(ctx context.Context, r *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var named, ours []*started
+	for _, w := range p.workers {
+		if w.name != r.GetWorkerId() {
+			continue
+		}
+		named = append(named, w)
+		if w.from == from(ctx) {
+			ours = append(ours, w)
+		}
+	}
+	// A runner that was silent for long comes back on another connection. Of several
+	// workers of one name it may then mean any: none is taken from another runner.
+	if len(ours) == 0 && len(named) == 1 {
+		ours = named
+	}
+	for _, w := range ours {
+		w.process.Kill()
+	}
+	return &fnpb.StopWorkerResponse{}, nil
+}
+
+// from is the connection on which a call came.
+func from(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok {
+		return p.Addr.String()
+	}
+	return ""
+}
