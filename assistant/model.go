@@ -133,19 +133,19 @@ func (l *modelListener) Close() {
 // A modelProposer drafts the tokens its own session would choose, under the same
 // rules and with the same noise as the target, keyed to absolute position.
 type modelProposer struct {
-	l       *modelListener
-	o       decoder.SessionOptions
-	session *decoder.Session
-	known   []Token     // prompt and committed
-	base    int         // how many of known the session certainly has
-	policy  Policy      // whether to go on after each token; nil: always
-	keeps   bool        // probabilities
-	heat    float32     // their temperature
-	probs   [][]float32 // of the tokens of the last draft
+	l           *modelListener
+	o           decoder.SessionOptions
+	session     *decoder.Session
+	known       []Token     // prompt and committed
+	base        int         // how many of known the session certainly has
+	policy      Policy      // whether to go on after each token; nil: always
+	keeps       bool        // probabilities
+	temperature float32     // of the probabilities
+	probs       [][]float32 // of the tokens of the last draft
 }
 
 // KeepProbs makes the proposer keep its probabilities at a temperature.
-func (p *modelProposer) KeepProbs(temperature float32) { p.keeps, p.heat = true, temperature }
+func (p *modelProposer) KeepProbs(temperature float32) { p.keeps, p.temperature = true, temperature }
 
 // Probs returns the probabilities at position i of the last draft.
 func (p *modelProposer) Probs(i int) []float32 { return p.probs[i] }
@@ -158,7 +158,7 @@ func (p *modelProposer) remember(n int) {
 	if len(p.probs) < n {
 		p.probs = append(p.probs, nil)
 	}
-	p.probs[n-1] = p.session.AppendProbs(p.probs[n-1][:0], 0, p.heat)
+	p.probs[n-1] = p.session.AppendProbs(p.probs[n-1][:0], 0, p.temperature)
 }
 
 // Propose drafts. An error names the assistant.

@@ -46,18 +46,18 @@ func (c *chooser) probs(dst, logits []float32, temperature float32) []float32 {
 // would have been chosen at position i of the last Choose, had it been at that
 // temperature; zeros if the rules forbid every one.
 func (s *Session) AppendProbs(dst []float32, i int, temperature float32) []float32 {
-	return s.pick.probs(dst, s.judged(i), temperature)
+	return s.pick.probs(dst, s.ruled(i), temperature)
 }
 
 // LogProb returns what the log-probability at position i of the last Choose would be, had
 // t been chosen there.
 func (s *Session) LogProb(i int, t tokenizer.Token) float32 {
-	row := s.judged(i)
+	row := s.ruled(i)
 	return row[t] - kernel.LogSumExp(row)
 }
 
-// judged returns the logits at position i of the last Choose, after the rules.
-func (s *Session) judged(i int) []float32 {
+// ruled returns the logits at position i of the last Choose, after the rules.
+func (s *Session) ruled(i int) []float32 {
 	vocab, row := s.d.dims.Vocab, len(s.read)/s.d.dims.Vocab-len(s.choices)+i
 	return s.read[row*vocab : (row+1)*vocab]
 }

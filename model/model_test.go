@@ -543,7 +543,7 @@ var remedies = []string{
 	"; download or convert the model again, weights and config.json together", "; download or convert the model again",
 }
 
-// advised reports whether an error has a text and a remedy behind it, and nothing else.
+// advised reports whether an error is a text followed by a remedy, and nothing else.
 func advised(err error, text string) bool {
 	rest, ok := strings.CutPrefix(err.Error(), text)
 	return ok && slices.Contains(remedies, rest)

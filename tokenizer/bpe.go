@@ -41,7 +41,7 @@ func newBPE(text []string, known []bool) *bpe {
 	for i := range b.single {
 		b.single[i] = None
 	}
-	for i, s := range slices.Backward(text) { // what is set last counts
+	for i, s := range slices.Backward(text) { // backward, so that the first of equals is set last
 		if !b.has(Token(i)) {
 			continue
 		}

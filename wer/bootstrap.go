@@ -54,18 +54,18 @@ func (b Bootstrap) defaults() Bootstrap {
 func (b Bootstrap) Rate(counts []Counts) Interval {
 	var bins Bins
 	for _, c := range counts {
-		bins.add(tallyOf(c), 1)
+		bins.add(binOf(c), 1)
 	}
 	return b.rate(bins)
 }
 
 // rate draws from the utterances in a fixed order.
 func (b Bootstrap) rate(bins Bins) Interval {
-	all := make([]Tally, 0, len(bins))
-	for _, t := range slices.SortedFunc(maps.Keys(bins), func(x, y Tally) int {
+	all := make([]Bin, 0, len(bins))
+	for _, t := range slices.SortedFunc(maps.Keys(bins), func(x, y Bin) int {
 		return cmp.Or(cmp.Compare(x.Errors, y.Errors), cmp.Compare(x.Ref, y.Ref))
 	}) {
-		all = append(all, slices.Repeat([]Tally{t}, bins[t])...)
+		all = append(all, slices.Repeat([]Bin{t}, bins[t])...)
 	}
 	return b.interval(len(all), func(pick func() int) float64 { return resampled(all, pick) })
 }
@@ -77,7 +77,7 @@ func (b Bootstrap) Difference(system, baseline []Counts) Interval {
 	if len(system) != len(baseline) {
 		panic("wer: systems scored on different numbers of utterances")
 	}
-	s, o := talliesOf(system), talliesOf(baseline)
+	s, o := binsOf(system), binsOf(baseline)
 	return b.interval(len(s), func(pick func() int) float64 {
 		var se, sr, oe, or int
 		for range s {
@@ -110,7 +110,7 @@ func (b Bootstrap) interval(n int, value func(pick func() int) float64) Interval
 }
 
 // resampled returns the corpus rate of len(t) utterances that pick chooses.
-func resampled(t []Tally, pick func() int) float64 {
+func resampled(t []Bin, pick func() int) float64 {
 	errors, ref := 0, 0
 	for range t {
 		u := t[pick()]
@@ -120,10 +120,10 @@ func resampled(t []Tally, pick func() int) float64 {
 	return rate(errors, ref)
 }
 
-func talliesOf(counts []Counts) []Tally {
-	t := make([]Tally, len(counts))
+func binsOf(counts []Counts) []Bin {
+	t := make([]Bin, len(counts))
 	for i, c := range counts {
-		t[i] = tallyOf(c)
+		t[i] = binOf(c)
 	}
 	return t
 }

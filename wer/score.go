@@ -98,10 +98,10 @@ type Corpus struct {
 
 // Bins count the utterances with the same numbers of errors and reference words. There
 // are far fewer different ones than utterances, and resampling needs no more.
-type Bins map[Tally]int
+type Bins map[Bin]int
 
-// A Tally is what resampling needs of an utterance.
-type Tally struct{ Errors, Ref int32 }
+// A Bin is the part of an utterance that resampling needs.
+type Bin struct{ Errors, Ref int32 }
 
 // Add adds one utterance.
 func (c *Corpus) Add(s Score) {
@@ -111,7 +111,7 @@ func (c *Corpus) Add(s Score) {
 	if s.Exact {
 		c.Exact++
 	}
-	c.Bins.add(tallyOf(s.Words), 1)
+	c.Bins.add(binOf(s.Words), 1)
 }
 
 // Merge adds all that o holds.
@@ -125,7 +125,7 @@ func (c *Corpus) Merge(o *Corpus) {
 	}
 }
 
-func (b *Bins) add(t Tally, n int) {
+func (b *Bins) add(t Bin, n int) {
 	if *b == nil {
 		*b = Bins{}
 	}
@@ -133,23 +133,23 @@ func (b *Bins) add(t Tally, n int) {
 }
 
 // Rate returns the word error rate of the utterance.
-func (t Tally) Rate() float64 { return rate(int(t.Errors), int(t.Ref)) }
+func (t Bin) Rate() float64 { return rate(int(t.Errors), int(t.Ref)) }
 
 // MarshalText writes errors/words, for a key of JSON.
-func (t Tally) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d/%d", t.Errors, t.Ref), nil }
+func (t Bin) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d/%d", t.Errors, t.Ref), nil }
 
 // UnmarshalText reads what MarshalText writes.
-func (t *Tally) UnmarshalText(b []byte) error {
-	var read Tally
+func (t *Bin) UnmarshalText(b []byte) error {
+	var read Bin
 	if _, err := fmt.Sscanf(string(b), "%d/%d", &read.Errors, &read.Ref); err != nil ||
 		read.Errors < 0 || read.Ref < 0 {
-		return fmt.Errorf("tally %q: want errors/words", b)
+		return fmt.Errorf("bin %q: want errors/words", b)
 	}
 	*t = read
 	return nil
 }
 
-func tallyOf(c Counts) Tally { return Tally{int32(c.Errors()), int32(c.Ref())} }
+func binOf(c Counts) Bin { return Bin{int32(c.Errors()), int32(c.Ref())} }
 
 // Len returns the number of utterances.
 func (c *Corpus) Len() int {

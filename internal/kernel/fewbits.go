@@ -18,8 +18,8 @@ type fewBitsForm struct {
 	table [16]byte // expansion of a four-bit code, or of the large codes of six bits
 }
 
-// fewBitsForms holds the form of every format with groups. Codes in memory are those
-// of files, which package quant has, in another order.
+// fewBitsForms holds the form of every format with groups. Codes in memory are those of
+// files (package quant) in another order.
 var fewBitsForms = map[precision.Format]*fewBitsForm{
 	precision.Int8G32: {quant: quant.Int8, size: groupBytes, zero: 128, wide: true},
 	precision.Int4:    nibbleForm(quant.Int4),
@@ -28,8 +28,8 @@ var fewBitsForms = map[precision.Format]*fewBitsForm{
 	precision.MXFP4:   nibbleForm(quant.MXFP4),
 }
 
-// nibbleForm returns the form of a format of sixteen integers. Codes
-// expand to the integer minus the smallest one.
+// nibbleForm returns the form of a format of sixteen integers. Codes expand to the integer
+// minus the smallest one.
 func nibbleForm(q quant.Format) *fewBitsForm {
 	f := &fewBitsForm{quant: q, size: groupBytes / 2}
 	for _, v := range q.Table() {

@@ -8,8 +8,8 @@ import (
 )
 
 // packGroups sets outputs o, o+1, … of m, all of one panel, to n rows of w from row on.
-// Codes are moved in words of eight and never decoded: it is most of what loading a model
-// in few bits takes. What is written of a group stays in a first-level cache.
+// It moves codes in words of eight and never decodes them, since it takes most of the time
+// of loading a few-bit model. A group in work stays in a first-level cache.
 func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	f, groups := m.few, m.groups()
 	stride, scales, zeros := w.Format.Sizes(w.Cols)
@@ -33,9 +33,9 @@ func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	}
 }
 
-// packScales sets n scales of m from number at on to number g of rows that are stride
-// apart. Of powers of two, the unit of the format is in them; that they stay above zero is
-// what quant.Matrix.Check demands.
+// packScales sets scales at, at+1, … of m to scale g of each of n rows, which are stride
+// bytes apart. A power of two includes the unit of the format; quant.Matrix.Check makes
+// sure that it stays above zero.
 func (m *Matrix) packScales(at int, rows []byte, n, stride, g int) {
 	if m.few.powers() {
 		const one = 127
@@ -52,8 +52,8 @@ func (m *Matrix) packScales(at int, rows []byte, n, stride, g int) {
 }
 
 // In an expanded group of a panel a column is eight words of four weights, 256 bytes
-// apart. The functions below pack columns c, c+1, … of n rows of codes, stride apart, as
-// the expansions of fewbits_ref.go want them.
+// apart. The functions below pack columns c, c+1, … of n rows of codes, stride bytes
+// apart, in the order of the expansions in fewbits_ref.go.
 
 // packEights packs two's complement. 128 is added.
 func packEights(to, from []byte, c, n, stride int) {

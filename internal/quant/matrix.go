@@ -61,7 +61,7 @@ func (m *Matrix) checkScales() error {
 	for i := 0; i < len(m.Scales); i += 2 {
 		bits := binary.LittleEndian.Uint16(m.Scales[i:])
 		if bits&fine == 0 && bits&0x7fff-normal <= largest-normal {
-			continue // as nearly all of the millions are
+			continue // true of nearly all of the millions of scales
 		}
 		s := tensor.F16ToFloat32(binary.LittleEndian.Uint16(m.Scales[i:]))
 		if !(s >= -most && s <= most) || significant(s, f.digits) != s {

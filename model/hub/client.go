@@ -93,7 +93,7 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 	return dir, replace(filepath.Join(c.folder(repo), "refs", "main"), []byte(commit))
 }
 
-// checkEndpoint refuses an address that is none.
+// checkEndpoint returns an error if Endpoint is not an address.
 func (c *Client) checkEndpoint() error {
 	if c.Endpoint == "" {
 		return nil
@@ -107,7 +107,7 @@ func (c *Client) checkEndpoint() error {
 	return nil
 }
 
-// odd returns the error of an answer that a hub does not give, and what to do.
+// odd returns the error of an answer that no hub gives, and the remedy.
 func (c *Client) odd(format string, args ...any) error {
 	remedy := "try again later"
 	if c.Endpoint != "" {
@@ -240,7 +240,7 @@ var transport = &http.Transport{
 
 func (c *Client) attempts() int { return cmp.Or(c.Attempts, 5) }
 
-// unreached returns the error of a request without an answer, and what to do.
+// unreached returns the error of a request without an answer, and the remedy.
 func (c *Client) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("asking the hub: %w", err)

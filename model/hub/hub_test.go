@@ -260,7 +260,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestMessages holds the form of errors: the file, the thing, got, want, and a remedy.
+// TestMessages checks the form of errors: the file, the thing, got, want, and a remedy.
 func TestMessages(t *testing.T) {
 	for _, tt := range []struct {
 		set  func(h *fakeHub, c *Client)
