@@ -139,9 +139,10 @@ func sweep(n int) []float32 {
 func (b *bench) ceiling() Ceiling {
 	if time.Since(b.measured) > stale {
 		b.ceilings = append(b.ceilings, Ceiling{
-			GFLOPS:   kernel.PeakFMA(b.Pool, slice) / 1e9,
-			GOPSInt8: kernel.PeakVNNI(b.Pool, slice) / 1e9,
-			GBPS:     kernel.ReadBandwidth(b.Pool, slice) / 1e9,
+			GFLOPS:     kernel.PeakFMA(b.Pool, slice) / 1e9,
+			GOPSInt8:   kernel.PeakVNNI(b.Pool, slice) / 1e9,
+			GOPSVector: kernel.PeakVector(b.Pool, slice) / 1e9,
+			GBPS:       kernel.ReadBandwidth(b.Pool, slice) / 1e9,
 		})
 		b.measured = time.Now()
 	}
@@ -282,20 +283,20 @@ func (b *bench) result() *Result {
 	r, at := b.head, b.before()
 	r.Ceiling = typical(b.ceilings)
 	r.Mel = Time{b.melRuns.seconds()}
-	r.Encode = b.passage(b.encodeRuns, encoderWork(b.dims))
-	r.CrossKV = b.passage(b.crossRuns, crossWork(b.dims))
+	r.Encode = b.passage(b.encodeRuns, encoderWork(b.dims, b.Precision))
+	r.CrossKV = b.passage(b.crossRuns, crossWork(b.dims, b.Precision))
 	bytes := b.decoder.StepBytes(at + 1)
 	r.Step = Step{
-		Seconds: b.passRuns[0].seconds(), Bytes: bytes, FLOPs: passWork(b.dims, 1, at).all(), Position: at,
-		Runs: len(b.passRuns[0]),
-		MBU:  b.passRuns[0].share(func(c Ceiling) float64 { return float64(bytes) / (1e9 * c.GBPS) }),
+		Seconds: b.passRuns[0].seconds(), Bytes: bytes, Position: at, Runs: len(b.passRuns[0]),
+		FLOPs: passWork(b.dims, b.Precision, 1, at).multiplied(),
+		MBU:   b.passRuns[0].share(func(c Ceiling) float64 { return float64(bytes) / (1e9 * c.GBPS) }),
 	}
 	for i, times := range b.passRuns {
 		if len(times) == 0 {
 			continue
 		}
-		w, bytes := passWork(b.dims, i+1, at), float64(b.decoder.StepBytes(at+i+1))
-		share := times.share(func(c Ceiling) float64 { return max(bytes/(1e9*c.GBPS), w.ideal(c, b.Precision)) })
+		w, bytes := passWork(b.dims, b.Precision, i+1, at), float64(b.decoder.StepBytes(at+i+1))
+		share := times.share(func(c Ceiling) float64 { return max(bytes/(1e9*c.GBPS), w.ideal(c, b.Precision).all()) })
 		r.Verify = append(r.Verify, Pass{Rows: i + 1, Seconds: times.seconds(),
 			Ratio: times.over(b.passRuns[0]), Share: share})
 	}
@@ -303,8 +304,14 @@ func (b *bench) result() *Result {
 }
 
 func (b *bench) passage(times runs, w work) Passage {
+	share := func(part func(ideal) float64) float64 {
+		return times.share(func(c Ceiling) float64 { return part(w.ideal(c, b.Precision)) })
+	}
 	return Passage{
-		Seconds: times.seconds(), FLOPs: w.all(), Runs: len(times),
-		Utilization: times.share(func(c Ceiling) float64 { return w.ideal(c, b.Precision) }),
+		Seconds: times.seconds(), FLOPs: w.multiplied(), VectorOps: w.vector, Runs: len(times),
+		Utilization: share(ideal.all),
+		Products:    share(func(i ideal) float64 { return i.products }),
+		Attention:   share(func(i ideal) float64 { return i.attend }),
+		Vectors:     share(func(i ideal) float64 { return i.vector }),
 	}
 }

@@ -11,8 +11,11 @@ import (
 
 	"verity/internal/testmodel"
 	"verity/model"
+	"verity/precision"
 	"verity/synth"
 )
+
+var f16 = precision.Of(precision.F16)
 
 // TestWork counts operations again from the shapes of the weights.
 func TestWork(t *testing.T) {
@@ -32,7 +35,7 @@ func TestWork(t *testing.T) {
 			}
 			want[room] += products(name, shape, d)
 		}
-		for room, got := range map[string]work{"encoder": encoderWork(d), "cross": crossWork(d), "pass": passWork(d, 3, 0)} {
+		for room, got := range map[string]work{"encoder": encoderWork(d, f16), "cross": crossWork(d, f16), "pass": passWork(d, f16, 3, 0)} {
 			w := want[room]
 			if room == "pass" {
 				w *= 3
@@ -78,14 +81,14 @@ func TestRun(t *testing.T) {
 	if err != nil { // as it would for NaN
 		t.Fatal(err)
 	}
-	for _, field := range []string{`"schema":"verity.bench/1"`, `"gops_int8":`, `"utilization":`, `"mbu":`, `"rows":16`} {
+	for _, field := range []string{`"schema":"verity.bench/1"`, `"gops_int8":`, `"gops_vector":`, `"vector_ops":`, `"utilization":`, `"mbu":`, `"rows":16`} {
 		if !strings.Contains(string(b), field) {
 			t.Errorf("JSON lacks %s: %s", field, b)
 		}
 	}
 	for what, x := range map[string]float64{
-		"flops": r.Ceiling.GFLOPS, "ops": r.Ceiling.GOPSInt8, "bytes": r.Ceiling.GBPS, "mel": r.Mel.Seconds,
-		"encoder": r.Encode.Utilization, "cross": r.CrossKV.Utilization, "step": r.Step.MBU, "bytes of a step": float64(r.Step.Bytes),
+		"flops": r.Ceiling.GFLOPS, "ops": r.Ceiling.GOPSInt8, "vectors": r.Ceiling.GOPSVector, "bytes": r.Ceiling.GBPS, "mel": r.Mel.Seconds,
+		"encoder": r.Encode.Utilization, "its products": r.Encode.Products, "its attention": r.Encode.Attention, "its vectors": r.Encode.Vectors, "cross": r.CrossKV.Utilization, "step": r.Step.MBU, "bytes of a step": float64(r.Step.Bytes),
 	} {
 		if !(x > 0) || math.IsInf(x, 0) {
 			t.Errorf("%s: %v", what, x)

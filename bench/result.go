@@ -41,15 +41,21 @@ type Ceiling struct {
 	GOPSInt8 float64 `json:"gops_int8"`
 	GBPS     float64 `json:"gbps"`
 
+	// GOPSVector is that of all else done with float32: an addition, a comparison or a
+	// fused multiplication and addition of one element counts as one.
+	GOPSVector float64 `json:"gops_vector"`
+
 	// Spread is the highest over the lowest measurement of a ceiling, the largest of
-	// the three: near 1 on a quiet machine.
+	// the four: near 1 on a quiet machine.
 	Spread float64 `json:"spread"`
 }
 
 // mean returns the mean of two ceilings.
 func (c Ceiling) mean(d Ceiling) Ceiling {
-	return Ceiling{GFLOPS: (c.GFLOPS + d.GFLOPS) / 2, GOPSInt8: (c.GOPSInt8 + d.GOPSInt8) / 2,
-		GBPS: (c.GBPS + d.GBPS) / 2}
+	return Ceiling{
+		GFLOPS: (c.GFLOPS + d.GFLOPS) / 2, GOPSInt8: (c.GOPSInt8 + d.GOPSInt8) / 2,
+		GOPSVector: (c.GOPSVector + d.GOPSVector) / 2, GBPS: (c.GBPS + d.GBPS) / 2,
+	}
 }
 
 // typical returns the median of each ceiling, and the spread.
@@ -60,6 +66,7 @@ func typical(all []Ceiling) (c Ceiling) {
 	}{
 		{&c.GFLOPS, func(c Ceiling) float64 { return c.GFLOPS }},
 		{&c.GOPSInt8, func(c Ceiling) float64 { return c.GOPSInt8 }},
+		{&c.GOPSVector, func(c Ceiling) float64 { return c.GOPSVector }},
 		{&c.GBPS, func(c Ceiling) float64 { return c.GBPS }},
 	} {
 		*x.to = median(all, x.of)
@@ -80,9 +87,16 @@ type Time struct {
 // A Passage is a stage limited by arithmetic.
 type Passage struct {
 	Seconds     float64 `json:"seconds"`
-	FLOPs       float64 `json:"flops"`
+	FLOPs       float64 `json:"flops"`      // of products
+	VectorOps   float64 `json:"vector_ops"` // of all else
 	Utilization float64 `json:"utilization"`
 	Runs        int     `json:"runs"`
+
+	// The parts of Utilization add up to about all of it, being medians.
+
+	Products  float64 `json:"products"`  // ideal time of products with weights over measured time
+	Attention float64 `json:"attention"` // that of products among activations
+	Vectors   float64 `json:"vectors"`   // that of all else
 }
 
 // A Step is a decode step of one row.

@@ -21,13 +21,16 @@ func (r *Result) Write(w io.Writer) error {
 	p.line("%-22s %12s", "ceiling", "median")
 	p.line("%-22s %12s", "float32 arithmetic", si(r.Ceiling.GFLOPS, "GFLOP/s"))
 	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
+	p.line("%-22s %12s", "other vector arithmetic", si(r.Ceiling.GOPSVector, "GOP/s"))
 	p.line("%-22s %12s", "reading memory", si(r.Ceiling.GBPS, "GB/s"))
 	p.line("")
 	p.line("%-22s %12s   %s", "a window of "+show.Seconds(r.WindowSeconds), "time", "of the ceiling")
 	p.line("%-22s %12s", "log-mel", show.Seconds(r.Mel.Seconds))
 	p.share("encoder", r.Encode.Seconds, r.Encode.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.Encode.FLOPs)))
+	p.parts(r.Encode)
 	p.share("cross keys and values", r.CrossKV.Seconds, r.CrossKV.Utilization,
 		fmt.Sprintf("of arithmetic, %s", ops(r.CrossKV.FLOPs)))
+	p.parts(r.CrossKV)
 	p.share("decode step", r.Step.Seconds, r.Step.MBU,
 		fmt.Sprintf("of bandwidth, %s MB", show.Digits(float64(r.Step.Bytes)/1e6)))
 	p.line("")
@@ -97,6 +100,12 @@ func (p *printer) line(format string, args ...any) {
 
 func (p *printer) share(name string, seconds, share float64, of string) {
 	p.line("%-22s %12s   %s %3.0f %% %s", name, show.Seconds(seconds), bar(share), 100*share, of)
+}
+
+// parts says what a passage would be doing at the ceilings.
+func (p *printer) parts(of Passage) {
+	p.line("%-22s %12s   of it %.0f %% products, %.0f %% attention, %.0f %% vectors", "", "",
+		100*of.Products/of.Utilization, 100*of.Attention/of.Utilization, 100*of.Vectors/of.Utilization)
 }
 
 // bar draws a share as twenty cells.

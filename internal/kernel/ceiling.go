@@ -29,6 +29,16 @@ func PeakVNNI(p *parallel.Pool, d time.Duration) float64 {
 	})
 }
 
+// PeakVector returns how many operations per second the threads of p do in d on the
+// elements of independent vectors: half of them fused multiply-adds, which count as one
+// here, a quarter additions and a quarter maxima.
+func PeakVector(p *parallel.Pool, d time.Duration) float64 {
+	return rate(p, d, func(int) float64 {
+		ceilings.fn.vector(ceilingRounds)
+		return ceilingRounds * ceilings.fn.vectorPerRound
+	})
+}
+
 // ReadBandwidth returns how many bytes per second the threads of p read in d from
 // 256 MiB of memory, each in order from a range of its own.
 func ReadBandwidth(p *parallel.Pool, d time.Duration) float64 {
@@ -87,22 +97,31 @@ func (m *rateTask) Part(i int) {
 
 // ceilingKernels are the loops that are measured.
 type ceilingKernels struct {
-	fma         func(n int) // n rounds
-	fmaPerRound float64
-	dot         func(n int)
-	dotPerRound float64
-	read        func(b []byte) // a multiple of 512 bytes
+	fma            func(n int) // n rounds
+	fmaPerRound    float64
+	dot            func(n int)
+	dotPerRound    float64
+	vector         func(n int)
+	vectorPerRound float64
+	read           func(b []byte) // a multiple of 512 bytes
 }
 
 var (
 	ceilings     = pick(ceilingImpls)
-	ceilingImpls = append(ceilingArch(), impl[ceilingKernels]{"ref", true, ceilingKernels{fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel, read: readRef}})
+	ceilingImpls = append(ceilingArch(), impl[ceilingKernels]{"ref", true, ceilingKernels{fma: fmaPeakRef, fmaPerRound: panel, dot: dotPeakRef, dotPerRound: panel, vector: vectorPeakRef, vectorPerRound: panel, read: readRef}})
 )
 
 func fmaPeakRef(n int) {
 	var acc, w [panel]float32
 	for range n {
 		addScaled(acc[:], 0, w[:])
+	}
+}
+
+func vectorPeakRef(n int) {
+	var acc, w [panel]float32
+	for range n {
+		addRef(acc[:], w[:])
 	}
 }
 

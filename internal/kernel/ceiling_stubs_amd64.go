@@ -16,6 +16,12 @@ func dotPeakAVX512(n int)
 // dotPeakAVX2 does n rounds of independent sums: ceiling.go counts them.
 func dotPeakAVX2(n int)
 
+// vectorPeakAVX512 does n rounds of independent sums: ceiling.go counts them.
+func vectorPeakAVX512(n int)
+
+// vectorPeakAVX2 does n rounds of independent sums: ceiling.go counts them.
+func vectorPeakAVX2(n int)
+
 // readAVX512 reads n·512 bytes.
 func readAVX512(p *byte, n int)
 

@@ -24,10 +24,10 @@ func TestCeilings(t *testing.T) {
 			defer func() { ceilings = saved }()
 			for _, p := range []*parallel.Pool{nil, pool} {
 				const d = 2 * time.Millisecond
-				fma, dot, read := PeakFMA(p, d), PeakVNNI(p, d), ReadBandwidth(p, d)
-				t.Logf("%d threads: %.1f GFLOP/s, %.1f GOP/s int8, %.1f GB/s", p.Threads(), fma/1e9, dot/1e9, read/1e9)
-				if !(fma > 1e7) || !(dot > 1e7) || !(read > 1e7) {
-					t.Errorf("%g FLOP/s, %g int8 operations/s, %g bytes/s: too little to be true", fma, dot, read)
+				fma, dot, vector, read := PeakFMA(p, d), PeakVNNI(p, d), PeakVector(p, d), ReadBandwidth(p, d)
+				t.Logf("%d threads: %.1f GFLOP/s, %.1f GOP/s int8, %.1f GOP/s of vectors, %.1f GB/s", p.Threads(), fma/1e9, dot/1e9, vector/1e9, read/1e9)
+				if !(fma > 1e7) || !(dot > 1e7) || !(vector > 1e7) || !(read > 1e7) {
+					t.Errorf("%g FLOP/s, %g int8 operations/s, %g of vectors, %g bytes/s: too little to be true", fma, dot, vector, read)
 				}
 			}
 		})
@@ -43,11 +43,11 @@ func TestCeilingCounts(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	defer func(saved impl[ceilingKernels]) { ceilings = saved }(ceilings)
-	ceilings.fn = ceilingKernels{fma: count, fmaPerRound: 3, dot: count, dotPerRound: 5, read: func(b []byte) { count(len(b)) }}
+	ceilings.fn = ceilingKernels{fma: count, fmaPerRound: 3, dot: count, dotPerRound: 5, vector: count, vectorPerRound: 7, read: func(b []byte) { count(len(b)) }}
 	for name, tt := range map[string]struct {
 		measure func(*parallel.Pool, time.Duration) float64
 		each    float64 // of what the kernel was asked for
-	}{"PeakFMA": {PeakFMA, 2 * 3}, "PeakVNNI": {PeakVNNI, 2 * 5}, "ReadBandwidth": {ReadBandwidth, 1}} {
+	}{"PeakFMA": {PeakFMA, 2 * 3}, "PeakVNNI": {PeakVNNI, 2 * 5}, "PeakVector": {PeakVector, 7}, "ReadBandwidth": {ReadBandwidth, 1}} {
 		const d = 30 * time.Millisecond // the calls take so long at least
 		work.Store(0)
 		began := time.Now()
@@ -61,7 +61,8 @@ func TestCeilingCounts(t *testing.T) {
 }
 
 // TestCeilingRounds counts the products of a round in the assembly: multiplying
-// instructions, times the lanes of their vectors.
+// instructions, times the lanes of their vectors; and all instructions of vectors, of
+// which half multiply.
 func TestCeilingRounds(t *testing.T) {
 	var source []byte
 	for _, name := range []string{"ceiling_amd64.s", "matmul_amx_amd64.s"} {
@@ -72,11 +73,11 @@ func TestCeilingRounds(t *testing.T) {
 		source = append(source, text...)
 	}
 	products := map[string]float64{}
-	step := regexp.MustCompile(`(?m)^\t(VFMADD231PS|VPDPBUSD|VPMADDWD) +([YZ])`)
+	step := regexp.MustCompile(`(?m)^\t(VFMADD231PS|VADDPS|VMAXPS|VPDPBUSD|VPMADDWD) +([YZ])`)
 	for _, f := range strings.Split(string(source), "\nTEXT ·")[1:] {
 		name, body, _ := strings.Cut(f, "(SB)")
 		for _, m := range step.FindAllStringSubmatch(body, -1) {
-			n := map[string]float64{"VFMADD231PS": 8, "VPDPBUSD": 32, "VPMADDWD": 16}[m[1]] // of 256 bits
+			n := map[string]float64{"VFMADD231PS": 8, "VADDPS": 8, "VMAXPS": 8, "VPDPBUSD": 32, "VPMADDWD": 16}[m[1]] // of 256 bits
 			if m[2] == "Z" {
 				n *= 2
 			}
@@ -85,20 +86,20 @@ func TestCeilingRounds(t *testing.T) {
 		products[name] += float64(strings.Count(body, "// TDPBUSD") * 16 * 16 * 64)
 	}
 	for i, im := range ceilingImpls {
-		fma, dot := "fmaPeakAVX512", "dotPeakAVX512"
+		fma, dot, vector := "fmaPeakAVX512", "dotPeakAVX512", "vectorPeakAVX512"
 		switch {
 		case im.name == "ref":
 			continue
 		case im.name == "amx":
 			dot = "dotPeakAMX"
 		case im.name == "avx2":
-			fma, dot = "fmaPeakAVX2", "dotPeakAVX2"
+			fma, dot, vector = "fmaPeakAVX2", "dotPeakAVX2", "vectorPeakAVX2"
 		case i > 0 && ceilingImpls[i-1].name == im.name: // without VNNI
 			dot = "dotPeakAVX2"
 		}
-		if im.fn.fmaPerRound != products[fma] || im.fn.dotPerRound != products[dot] {
-			t.Errorf("%s: a round counts as %v and %v products, the assembly has %v and %v",
-				im.name, im.fn.fmaPerRound, im.fn.dotPerRound, products[fma], products[dot])
+		if im.fn.fmaPerRound != products[fma] || im.fn.dotPerRound != products[dot] || im.fn.vectorPerRound != products[vector] {
+			t.Errorf("%s: a round counts as %v, %v and %v, the assembly has %v, %v and %v", im.name,
+				im.fn.fmaPerRound, im.fn.dotPerRound, im.fn.vectorPerRound, products[fma], products[dot], products[vector])
 		}
 	}
 }

@@ -18,6 +18,8 @@ func main() {
 		VPMADDWD(a, b, t)
 		VPADDD(t, acc, acc)
 	})
+	vectors("vectorPeakAVX512", 24, ZMM)
+	vectors("vectorPeakAVX2", 12, YMM)
 	read("readAVX512", ZMM, 64)
 	read("readAVX2", YMM, 32)
 	Generate()
@@ -52,6 +54,22 @@ func chains(name string, count int, vector func() reg.VecVirtual, step func(acc,
 	JNZ(LabelRef("loop"))
 	VZEROUPPER()
 	RET()
+}
+
+// vectors generates what softmax and GELU are made of: of four instructions two are
+// multiply-adds, one is an addition and one a maximum.
+func vectors(name string, count int, vector func() reg.VecVirtual) {
+	turn := 0
+	chains(name, count, vector, func(acc, a, b reg.VecVirtual) {
+		switch turn++; turn % 4 {
+		case 0:
+			VADDPS(a, acc, acc)
+		case 2:
+			VMAXPS(a, acc, acc)
+		default:
+			VFMADD231PS(a, b, acc)
+		}
+	})
 }
 
 // read generates a loop that loads n·512 bytes and drops them.
