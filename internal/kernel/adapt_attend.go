@@ -67,15 +67,18 @@ func scoreInt8With(tiles ...asmScoreInt8) scoreInt8Func {
 	}
 }
 
-func weightsWith(f func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32) float32) func(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
-	return func(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
+// An asmWeights is weightsRef for n numbers, more than 0. Steps are in bytes.
+type asmWeights = func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32
+
+func weightsWith(f asmWeights) func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
+	return func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
 		n := len(x)
 		if n == 0 {
 			return 0
 		}
 		last := (n - 1) / weightBlock
 		full := (n + lanes - 1) &^ (lanes - 1)
-		_, _, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*int8TileRows], x[:full], scale[n-1]
-		return f(&dst[0], weightStep, &unit[0], 4*int8TileRows, &x[0], &scale[0], n, m)
+		_, _, _ = dst[last*weightStep+full-last*weightBlock-1], unit[last*int8TileRows], scale[n-1]
+		return f(&dst[0], weightStep, &unit[0], 4*int8TileRows, &x[0], &scale[0], n, m, &spare[0])
 	}
 }

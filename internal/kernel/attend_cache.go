@@ -175,7 +175,9 @@ func NewValues(heads, dim, capacity int, d precision.Format) *Values {
 		return v
 	}
 	v.cols = (dim + panel - 1) / panel * panel
-	v.store = newStore(heads*4*v.quads*v.cols, d)
+	size := heads * 4 * v.quads * v.cols
+	v.store = newStore(size+tallPart*panel, d) // tallOps read beyond the last position
+	v.i8 = v.i8[:size]
 	v.scale = make([]float32, heads*4*v.quads)
 	return v
 }

@@ -13,6 +13,9 @@ type int8Buffer struct {
 	weights []byte                // [block][int8TileRows][weightStride]
 	units   []float32             // [block][int8TileRows], of the weights
 	acc     [int8TileRows * panel]int32
+	spare   [weightBlock]float32  // for a row of weights
+	largest [int8TileRows]float32 // score of each row
+	tall    tallTile
 }
 
 // scoreInt8 fills b with the scores of a tile of rows with the keys of some panels.
@@ -30,7 +33,14 @@ func (j *attendJob) scoreInt8(b *attendBuffer, head int, rows block, panels int)
 		}
 		i8.scale[r], i8.start[r] = scale*j.scale, centre(q)
 	}
+	if j.tall(n) {
+		j.scoreTall(b, head, rows, panels)
+		return
+	}
 	attendInt8.score(b.scores, b.stride, i8.query, i8.start[:n], i8.scale[:n], k.i8[k.at(head, 0):], k.scale[head*k.panels*panelKeys:], k.depth, n, panels)
+	for r := range n {
+		i8.largest[r] = vector.max(b.scores[r*b.stride:][:j.spans[rows.lo+r].N])
+	}
 }
 
 // centre subtracts int8Zero from every byte of q and returns -int8Zero times their sum.
@@ -67,19 +77,22 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 			i8.blank(r, seen, blocks)
 		}
 		x := b.scores[r*b.stride:][:seen]
-		b.sums[r] = attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.quads:], vector.max(x))
+		b.sums[r] = attendInt8.weights(i8.weights[r*weightStride:], i8.units[r:], x, v.scale[head*4*v.quads:], i8.largest[r], &i8.spare)
 	}
 	stride := j.heads * j.dim
 	dst := j.dst[rows.lo*stride+head*j.dim:]
+	if j.tall(n) {
+		j.mixTall(b, dst, v, head, rows, longest)
+		return
+	}
 	finish := int8s.fn.store
 	for block := range blocks {
 		from := block * weightBlock
 		depth := (min(weightBlock, longest-from) + 3) &^ 3
 		for c := 0; c < j.dim; c += panel {
 			acc, cols := i8.acc[:n*panel], min(panel, j.dim-c)
-			clear(acc)
 			at := v.at(head, from) + c*4*v.quads
-			int8s.fn.tile(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
+			int8s.fn.first(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
 			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*int8TileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
 		}
 		finish = int8s.fn.add

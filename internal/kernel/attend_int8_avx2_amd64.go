@@ -27,7 +27,7 @@ func scoreInt8R4AVX2(dst *float32, dstStride int, q *byte, qStride int, start *i
 // vecWeightsAVX2 is weightsRef for m ≥ x and n above 0. Steps are in bytes.
 //
 //go:noescape
-func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32) float32
+func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32, spare *float32) float32
 
 // vecQuadsAVX2 is quadsRef.
 //

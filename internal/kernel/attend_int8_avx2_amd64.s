@@ -3106,9 +3106,9 @@ at14done:
 	VZEROUPPER
 	RET
 
-// func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32) float32
+// func vecWeightsAVX2(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32, spare *float32) float32
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·vecWeightsAVX2(SB), NOSPLIT, $0-68
+TEXT ·vecWeightsAVX2(SB), NOSPLIT, $0-76
 	MOVQ         dst+0(FP), AX
 	MOVQ         unit+16(FP), CX
 	MOVQ         x+32(FP), DX
@@ -3127,7 +3127,8 @@ block:
 	CMOVQLT SI, DI
 	SUBQ    DI, SI
 	LEAQ    15(DI), R8
-	MOVQ    DX, R9
+	MOVQ    spare+64(FP), R9
+	MOVQ    R9, R11
 	MOVQ    AX, R10
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
@@ -3143,70 +3144,69 @@ loop:
 	VMAXPS      Y9, Y3, Y9
 	VMOVUPS     vectorConstsAVX2<>+64(SB), Y10
 	VFMADD231PS vectorConstsAVX2<>+128(SB), Y8, Y10
-	VSUBPS      vectorConstsAVX2<>+64(SB), Y10, Y11
-	VFMADD231PS vectorConstsAVX2<>+192(SB), Y11, Y8
-	VFMADD231PS vectorConstsAVX2<>+256(SB), Y11, Y8
-	VMOVUPS     vectorConstsAVX2<>+320(SB), Y11
-	VFMADD213PS vectorConstsAVX2<>+384(SB), Y8, Y11
-	VFMADD213PS vectorConstsAVX2<>+448(SB), Y8, Y11
-	VFMADD213PS vectorConstsAVX2<>+512(SB), Y8, Y11
-	VFMADD213PS vectorConstsAVX2<>+576(SB), Y8, Y11
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y8, Y11
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y8, Y11
+	VMOVUPS     vectorConstsAVX2<>+64(SB), Y11
+	VFMADD231PS vectorConstsAVX2<>+128(SB), Y9, Y11
+	VSUBPS      vectorConstsAVX2<>+64(SB), Y10, Y12
+	VSUBPS      vectorConstsAVX2<>+64(SB), Y11, Y13
+	VFMADD231PS vectorConstsAVX2<>+192(SB), Y12, Y8
+	VFMADD231PS vectorConstsAVX2<>+192(SB), Y13, Y9
+	VFMADD231PS vectorConstsAVX2<>+256(SB), Y12, Y8
+	VFMADD231PS vectorConstsAVX2<>+256(SB), Y13, Y9
+	VMOVUPS     vectorConstsAVX2<>+320(SB), Y12
+	VMOVUPS     vectorConstsAVX2<>+320(SB), Y13
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y9, Y13
 	VPSUBD      vectorConstsAVX2<>+64(SB), Y10, Y10
 	VPSRAD      $0x01, Y10, Y8
 	VPSUBD      Y8, Y10, Y10
 	VPADDD      vectorConstsAVX2<>+704(SB), Y8, Y8
 	VPSLLD      $0x17, Y8, Y8
-	VMULPS      Y8, Y11, Y11
+	VMULPS      Y8, Y12, Y12
 	VPADDD      vectorConstsAVX2<>+704(SB), Y10, Y10
 	VPSLLD      $0x17, Y10, Y10
-	VMULPS      Y10, Y11, Y11
-	VMOVAPS     Y11, Y8
-	VMOVUPS     vectorConstsAVX2<>+96(SB), Y10
-	VFMADD231PS vectorConstsAVX2<>+160(SB), Y9, Y10
-	VSUBPS      vectorConstsAVX2<>+96(SB), Y10, Y11
-	VFMADD231PS vectorConstsAVX2<>+224(SB), Y11, Y9
-	VFMADD231PS vectorConstsAVX2<>+288(SB), Y11, Y9
-	VMOVUPS     vectorConstsAVX2<>+352(SB), Y11
-	VFMADD213PS vectorConstsAVX2<>+416(SB), Y9, Y11
-	VFMADD213PS vectorConstsAVX2<>+480(SB), Y9, Y11
-	VFMADD213PS vectorConstsAVX2<>+544(SB), Y9, Y11
-	VFMADD213PS vectorConstsAVX2<>+608(SB), Y9, Y11
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y9, Y11
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y9, Y11
-	VPSUBD      vectorConstsAVX2<>+96(SB), Y10, Y10
-	VPSRAD      $0x01, Y10, Y9
-	VPSUBD      Y9, Y10, Y10
-	VPADDD      vectorConstsAVX2<>+736(SB), Y9, Y9
+	VMULPS      Y10, Y12, Y12
+	VMOVAPS     Y12, Y8
+	VPSUBD      vectorConstsAVX2<>+64(SB), Y11, Y11
+	VPSRAD      $0x01, Y11, Y9
+	VPSUBD      Y9, Y11, Y11
+	VPADDD      vectorConstsAVX2<>+704(SB), Y9, Y9
 	VPSLLD      $0x17, Y9, Y9
-	VMULPS      Y9, Y11, Y11
-	VPADDD      vectorConstsAVX2<>+736(SB), Y10, Y10
-	VPSLLD      $0x17, Y10, Y10
-	VMULPS      Y10, Y11, Y11
-	VMOVAPS     Y11, Y9
+	VMULPS      Y9, Y13, Y13
+	VPADDD      vectorConstsAVX2<>+704(SB), Y11, Y11
+	VPSLLD      $0x17, Y11, Y11
+	VMULPS      Y11, Y13, Y13
+	VMOVAPS     Y13, Y9
 	VADDPS      Y8, Y4, Y4
 	VADDPS      Y9, Y5, Y5
-	VMOVUPS     (BX), Y10
-	VMOVUPS     32(BX), Y11
-	VMULPS      Y10, Y8, Y8
+	VMULPS      (BX), Y8, Y8
+	VMULPS      32(BX), Y9, Y9
 	VPMAXUD     Y8, Y6, Y6
-	VMULPS      Y11, Y9, Y9
 	VPMAXUD     Y9, Y7, Y7
-	VMOVUPS     Y8, (DX)
-	VMOVUPS     Y9, 32(DX)
+	VMOVUPS     Y8, (R11)
+	VMOVUPS     Y9, 32(R11)
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
+	ADDQ        $0x40, R11
 	SUBQ        $0x10, DI
 	JMP         loop
 
 loopTail:
 	TESTQ       DI, DI
 	JE          loopDone
-	LEAQ        vectorMasks<>+64(SB), R11
+	LEAQ        vectorMasks<>+64(SB), R12
 	NEGQ        DI
-	VMOVUPS     (R11)(DI*4), Y8
-	VMOVUPS     32(R11)(DI*4), Y9
+	VMOVUPS     (R12)(DI*4), Y8
+	VMOVUPS     32(R12)(DI*4), Y9
 	VMASKMOVPS  (DX), Y8, Y10
 	VMASKMOVPS  32(DX), Y9, Y11
 	VSUBPS      Y0, Y10, Y10
@@ -3215,48 +3215,48 @@ loopTail:
 	VMAXPS      Y11, Y3, Y11
 	VMOVUPS     vectorConstsAVX2<>+64(SB), Y12
 	VFMADD231PS vectorConstsAVX2<>+128(SB), Y10, Y12
-	VSUBPS      vectorConstsAVX2<>+64(SB), Y12, Y13
-	VFMADD231PS vectorConstsAVX2<>+192(SB), Y13, Y10
-	VFMADD231PS vectorConstsAVX2<>+256(SB), Y13, Y10
-	VMOVUPS     vectorConstsAVX2<>+320(SB), Y13
-	VFMADD213PS vectorConstsAVX2<>+384(SB), Y10, Y13
-	VFMADD213PS vectorConstsAVX2<>+448(SB), Y10, Y13
-	VFMADD213PS vectorConstsAVX2<>+512(SB), Y10, Y13
-	VFMADD213PS vectorConstsAVX2<>+576(SB), Y10, Y13
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y13
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y13
+	VMOVUPS     vectorConstsAVX2<>+64(SB), Y13
+	VFMADD231PS vectorConstsAVX2<>+128(SB), Y11, Y13
+	VSUBPS      vectorConstsAVX2<>+64(SB), Y12, Y14
+	VSUBPS      vectorConstsAVX2<>+64(SB), Y13, Y15
+	VFMADD231PS vectorConstsAVX2<>+192(SB), Y14, Y10
+	VFMADD231PS vectorConstsAVX2<>+192(SB), Y15, Y11
+	VFMADD231PS vectorConstsAVX2<>+256(SB), Y14, Y10
+	VFMADD231PS vectorConstsAVX2<>+256(SB), Y15, Y11
+	VMOVUPS     vectorConstsAVX2<>+320(SB), Y14
+	VMOVUPS     vectorConstsAVX2<>+320(SB), Y15
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y10, Y14
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y11, Y15
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y10, Y14
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y11, Y15
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y10, Y14
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y11, Y15
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y10, Y14
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y11, Y15
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y14
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y11, Y15
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y10, Y14
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y11, Y15
 	VPSUBD      vectorConstsAVX2<>+64(SB), Y12, Y12
 	VPSRAD      $0x01, Y12, Y10
 	VPSUBD      Y10, Y12, Y12
 	VPADDD      vectorConstsAVX2<>+704(SB), Y10, Y10
 	VPSLLD      $0x17, Y10, Y10
-	VMULPS      Y10, Y13, Y13
+	VMULPS      Y10, Y14, Y14
 	VPADDD      vectorConstsAVX2<>+704(SB), Y12, Y12
 	VPSLLD      $0x17, Y12, Y12
-	VMULPS      Y12, Y13, Y13
-	VMOVAPS     Y13, Y10
-	VMOVUPS     vectorConstsAVX2<>+96(SB), Y12
-	VFMADD231PS vectorConstsAVX2<>+160(SB), Y11, Y12
-	VSUBPS      vectorConstsAVX2<>+96(SB), Y12, Y13
-	VFMADD231PS vectorConstsAVX2<>+224(SB), Y13, Y11
-	VFMADD231PS vectorConstsAVX2<>+288(SB), Y13, Y11
-	VMOVUPS     vectorConstsAVX2<>+352(SB), Y13
-	VFMADD213PS vectorConstsAVX2<>+416(SB), Y11, Y13
-	VFMADD213PS vectorConstsAVX2<>+480(SB), Y11, Y13
-	VFMADD213PS vectorConstsAVX2<>+544(SB), Y11, Y13
-	VFMADD213PS vectorConstsAVX2<>+608(SB), Y11, Y13
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y11, Y13
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y11, Y13
-	VPSUBD      vectorConstsAVX2<>+96(SB), Y12, Y12
-	VPSRAD      $0x01, Y12, Y11
-	VPSUBD      Y11, Y12, Y12
-	VPADDD      vectorConstsAVX2<>+736(SB), Y11, Y11
+	VMULPS      Y12, Y14, Y14
+	VMOVAPS     Y14, Y10
+	VPSUBD      vectorConstsAVX2<>+64(SB), Y13, Y13
+	VPSRAD      $0x01, Y13, Y11
+	VPSUBD      Y11, Y13, Y13
+	VPADDD      vectorConstsAVX2<>+704(SB), Y11, Y11
 	VPSLLD      $0x17, Y11, Y11
-	VMULPS      Y11, Y13, Y13
-	VPADDD      vectorConstsAVX2<>+736(SB), Y12, Y12
-	VPSLLD      $0x17, Y12, Y12
-	VMULPS      Y12, Y13, Y13
-	VMOVAPS     Y13, Y11
+	VMULPS      Y11, Y15, Y15
+	VPADDD      vectorConstsAVX2<>+704(SB), Y13, Y13
+	VPSLLD      $0x17, Y13, Y13
+	VMULPS      Y13, Y15, Y15
+	VMOVAPS     Y15, Y11
 	VADDPS      Y10, Y4, Y12
 	VBLENDVPS   Y8, Y12, Y4, Y4
 	VADDPS      Y11, Y5, Y12
@@ -3265,12 +3265,12 @@ loopTail:
 	VMASKMOVPS  32(BX), Y9, Y13
 	VMULPS      Y12, Y10, Y10
 	VANDPS      Y8, Y10, Y10
-	VPMAXUD     Y10, Y6, Y6
 	VMULPS      Y13, Y11, Y11
 	VANDPS      Y9, Y11, Y11
+	VPMAXUD     Y10, Y6, Y6
 	VPMAXUD     Y11, Y7, Y7
-	VMOVUPS     Y10, (DX)
-	VMOVUPS     Y11, 32(DX)
+	VMOVUPS     Y10, (R11)
+	VMOVUPS     Y11, 32(R11)
 
 loopDone:
 	VPMAXUD      Y7, Y6, Y6
@@ -3297,7 +3297,7 @@ scaled:
 	VBROADCASTSS X6, Y6
 	VMOVAPS      Y6, Y7
 	VMOVUPS      vectorConstsAVX2<>+64(SB), Y8
-	VMOVUPS      vectorConstsAVX2<>+96(SB), Y9
+	VMOVUPS      vectorConstsAVX2<>+64(SB), Y9
 	SHRQ         $0x04, R8
 
 round:
@@ -3329,7 +3329,7 @@ round:
 	VADDPS       X0, X1, X1
 	VMOVSHDUP    X1, X0
 	VADDPS       X0, X1, X1
-	VMOVSS       X1, ret+64(FP)
+	VMOVSS       X1, ret+72(FP)
 	VZEROUPPER
 	RET
 

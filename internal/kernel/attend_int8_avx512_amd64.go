@@ -37,4 +37,4 @@ func scoreInt8R6AVX512(dst *float32, dstStride int, q *byte, qStride int, start 
 // vecWeightsAVX512 is weightsRef for m ≥ x and n above 0. Steps are in bytes.
 //
 //go:noescape
-func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32) float32
+func vecWeightsAVX512(dst *byte, step int, unit *float32, unitStep int, x *float32, scale *float32, n int, m float32, spare *float32) float32

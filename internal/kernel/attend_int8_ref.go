@@ -6,8 +6,9 @@ import "math"
 // products.
 type attendInt8Ops struct {
 	score   scoreInt8Func
-	weights func(dst []byte, unit []float32, x, scale []float32, m float32) float32
+	weights func(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32
 	quads   func(dst *[4 * panel]byte, x *[4 * panel]byte)
+	tall    *tallOps // nil if there is nothing better for many rows
 }
 
 // A scoreInt8Func computes scores of some rows with whole panels of keys. For
@@ -69,23 +70,22 @@ const (
 //
 // It returns Σ e, in sixteen partials. Where M is below 2⁻¹⁰⁰, weights and unit are zero;
 // where a w is not finite, unit is NaN. dst is padded with zeros to a multiple of
-// sixteen. x is overwritten, and so are the elements after it up to a multiple of
-// sixteen. No scale is negative.
-func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32) float32 {
+// sixteen. spare is scratch for the w of a block. No scale is negative.
+func weightsRef(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
 	var p partials
 	for b := 0; b*weightBlock < len(x); b++ {
 		block, by, most := x[b*weightBlock:min((b+1)*weightBlock, len(x))], scale[b*weightBlock:], uint32(0)
 		for i, v := range block {
 			e := Exp(v - m)
 			p[i%16] += e
-			block[i] = float32(e * by[i])
-			most = max(most, math.Float32bits(block[i])&0x7fffffff)
+			spare[i] = float32(e * by[i])
+			most = max(most, math.Float32bits(spare[i])&0x7fffffff)
 		}
 		inverse, worth := levelScale(most)
 		unit[b*int8TileRows] = worth
 		to := dst[b*weightStep:][:(len(block)+lanes-1)&^(lanes-1)]
 		clear(to)
-		for i, w := range block {
+		for i, w := range spare[:len(block)] {
 			to[i] = byte(roundInt8(w, inverse))
 		}
 	}

@@ -123,9 +123,10 @@ func TestWeights(t *testing.T) {
 					}
 				}
 				y, m := x.clone(), vectorRef.max(x.x[:n])
+				var spare [weightBlock]float32
 				dst, unit := randomBytes(rng, blocks*weightStep), random(rng, blocks*int8TileRows, fillers[0])
 				wantDst, wantUnit := bytes.Clone(dst), unit.clone()
-				sum, want := ops.weights(dst, unit.x, x.x[:n], scale.x, m), weightsRef(wantDst, wantUnit.x, y.x[:n], scale.x, m)
+				sum, want := ops.weights(dst, unit.x, x.x[:n], scale.x, m, &spare), weightsRef(wantDst, wantUnit.x, y.x[:n], scale.x, m, &spare)
 				what := fmt.Sprintf("%s: %d weights", f.name, n)
 				compare(t, what, unit, wantUnit)
 				for b := range blocks {
@@ -155,7 +156,7 @@ func TestWeightsRound(t *testing.T) {
 			scale[i] += 0.5
 		}
 		dst, unit := make([]byte, 2*weightStep), make([]float32, 2*int8TileRows)
-		if sum := ops.weights(dst, unit, make([]float32, 2*weightBlock), scale, 0); sum != 2*weightBlock {
+		if sum := ops.weights(dst, unit, make([]float32, 2*weightBlock), scale, 0, new([weightBlock]float32)); sum != 2*weightBlock {
 			t.Fatalf("sum %v, want %d", sum, 2*weightBlock)
 		}
 		for i, w := range scale {

@@ -174,6 +174,7 @@ func (a *attention) exact(r, h int) (out, bound []float64) {
 func withImpl(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		of := named(t, int8Impls, name)
+		int8 := named(t, attendInt8Impls, name)
 		if name == "amx" {
 			if !of.ok {
 				skipOrRequire(t, name)
@@ -188,7 +189,7 @@ func withImpl(t *testing.T, name string, f func(t *testing.T)) {
 		defer func() { attend, vector, attendInt8, int8s = oldAttend, oldVector, oldInt8, oldInt8s }()
 		attend, vector = im.fn, named(t, vectorImpls, name).fn
 		if of.ok {
-			attendInt8, int8s = named(t, attendInt8Impls, name).fn, of
+			attendInt8, int8s = int8.fn, of
 		}
 		f(t)
 	})

@@ -39,6 +39,7 @@
 //	pack.go pack_rows.go layout.go         the matrix, and how weights get into it
 //	int8.go                                activations rounded to int8
 //	attend.go attend_job.go attend_int8.go attention, its tiles, and its int8 form
+//	attend_tall.go                         tiles of many queries in int8
 //	attend_cache.go                        keys and values
 //	vector*.go fma.go                      norms, softmax, GELU, exp; the exact fma
 //	frame.go                               folding, powers and logarithms of log-mel

@@ -84,16 +84,16 @@ func (t *matmul) quantiseRange(lo, hi int) {
 
 // sumInt8 sets acc to the sums of rows rows from first on, for panel p.
 func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
-	clear(acc)
-	in := t.w.depth()
+	in, tile := t.w.depth(), int8s.fn.first
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
 	step, ahead := blocks(rows, in, panel, blockBytesInt8, maxInt8Depth)
-	for k := 0; k < in; k += step {
+	for k := 0; k == 0 || k < in; k += step { // once, where there is nothing to sum
 		n, next := min(step, in-k), hint{ahead: ahead}
 		if k+n == in && rows >= manyRows {
 			next.dst, next.stride = t.goal(p, first, rows)
 		}
-		int8s.fn.tile(acc, t.rounded.q[first*in+k:], in, rows, w[k*panel:][:n*panel], next)
+		tile(acc, t.rounded.q[first*in+k:], in, rows, w[k*panel:][:n*panel], next)
+		tile = int8s.fn.tile
 	}
 }
 

@@ -9,6 +9,7 @@ func int8Arch() []impl[int8Kernels] {
 	if !prefetch.few { // tests have both
 		first, second = second, first
 	}
+	narrow := int8ByDepth(int8ByRows(tileInt8x1AVX2, tileInt8x2AVX2, tileInt8x3AVX2, tileInt8x4AVX2))
 	return []impl[int8Kernels]{
 		{"amx", hasAMX, int8AMX(first)},
 		{"avx512", hasVNNI, int8AVX512(first)},
@@ -16,7 +17,8 @@ func int8Arch() []impl[int8Kernels] {
 		{"avx2", hasAVX2, int8Kernels{
 			maxAbs:   maxAbsWith(maxAbsAVX2),
 			quantise: quantiseWith(quantiseAVX2),
-			tile:     int8ByDepth(int8ByRows(tileInt8x1AVX2, tileInt8x2AVX2, tileInt8x3AVX2, tileInt8x4AVX2)),
+			tile:     narrow,
+			first:    clearing(narrow),
 			store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
 			add:      finishInt8Full(addInt8AVX2, addInt8Ref),
 		}},
@@ -28,6 +30,7 @@ func int8AVX512(tile tileInt8Func) int8Kernels {
 		maxAbs:   maxAbsWith(maxAbsAVX512),
 		quantise: quantiseWith(quantiseAVX512),
 		tile:     tile,
+		first:    clearing(tile),
 		store:    finishInt8With(storeInt8AVX512),
 		add:      finishInt8With(addInt8AVX512),
 	}

@@ -43,20 +43,26 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 
 // int8AMX returns the kernels of AVX-512, with the tile unit for sums of many rows.
 func int8AMX(few tileInt8Func) int8Kernels {
-	k := int8AVX512(tileInt8AMX(few))
+	k := int8AVX512(few)
+	k.tile, k.first = tileInt8AMX(few, 1), tileInt8AMX(few, 0)
 	k.group = 2 * amxRows
 	return k
 }
 
 // tileInt8AMX returns a tileInt8Func that uses the tile unit. It leaves to few the k
 // beyond a multiple of 64, and products of few rows, which are bound by memory and were
-// slower in tiles.
-func tileInt8AMX(few tileInt8Func) tileInt8Func {
+// slower in tiles. If begun is 0, it sets the sums: to load zeros that were just written,
+// the tile unit would wait until they are in the cache.
+func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
+	start := few
+	if begun == 0 {
+		start = clearing(few)
+	}
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		blocks := n / amxDepth
 		if blocks == 0 || rows < manyRows {
-			few(acc, x, stride, rows, w, next)
+			start(acc, x, stride, rows, w, next)
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
@@ -67,7 +73,7 @@ func tileInt8AMX(few tileInt8Func) tileInt8Func {
 			if m <= amxRows {
 				tile = tileInt8FlatAMX
 			}
-			tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), blocks, &tileConfigs[m].palette)
+			tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), blocks, begun, &tileConfigs[m].palette)
 		}
 		if done := blocks * amxDepth; done < n {
 			few(acc, x[done:], stride, rows, w[done*panel:], next)

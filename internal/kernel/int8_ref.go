@@ -9,6 +9,7 @@ type int8Kernels struct {
 	maxAbs   func(x []float32) uint32
 	quantise func(dst []uint8, x []float32, inverse float32)
 	tile     tileInt8Func
+	first    tileInt8Func // tile for sums that start at 0, whatever acc holds
 	store    finishInt8Func
 	add      finishInt8Func
 
@@ -30,6 +31,14 @@ type int8Kernels struct {
 // would, widens both factors to 16 bits.
 type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, next hint)
 
+// clearing returns tile for sums that start at 0.
+func clearing(tile tileInt8Func) tileInt8Func {
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
+		clear(acc[:rows*panel])
+		tile(acc, x, stride, rows, w, next)
+	}
+}
+
 // A finishInt8Func writes finished sums. With
 //
 //	s = float32(acc[r·64+c]+offset[c]) · (xScale[r]·scale[c])
@@ -43,7 +52,7 @@ type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bi
 var (
 	int8s     = pick(int8Impls)
 	int8Impls = append(int8Arch(), impl[int8Kernels]{"ref", true, int8Ref})
-	int8Ref   = int8Kernels{maxAbs: maxAbsRef, quantise: quantiseRef, tile: tileInt8Ref, store: storeInt8Ref, add: addInt8Ref}
+	int8Ref   = int8Kernels{maxAbs: maxAbsRef, quantise: quantiseRef, tile: tileInt8Ref, first: clearing(tileInt8Ref), store: storeInt8Ref, add: addInt8Ref}
 )
 
 // maxAbsRef returns the bits of the largest |x[i]|. As integers they order as the

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileInt8TallAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, config *byte)
-TEXT ·tileInt8TallAMX(SB), NOSPLIT, $0-48
-	MOVQ config+40(FP), AX
+// func tileInt8TallAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, config *byte)
+TEXT ·tileInt8TallAMX(SB), NOSPLIT, $0-56
+	MOVQ config+48(FP), AX
 
 	// LDTILECFG (AX)
 	LONG $0x4978e2c4
@@ -14,6 +14,25 @@ TEXT ·tileInt8TallAMX(SB), NOSPLIT, $0-48
 	MOVQ acc+0(FP), AX
 	MOVQ stride+16(FP), CX
 	MOVQ $0x00000100, DX
+	MOVQ begun+40(FP), R8
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG  $0x497be2c4
+	BYTE  $0xd8
+	TESTQ R8, R8
+	JZ    begun0
 
 	// TILELOADD 0(AX)(DX*1), tmm0
 	LONG $0x4b7be2c4
@@ -38,6 +57,8 @@ TEXT ·tileInt8TallAMX(SB), NOSPLIT, $0-48
 	LONG $0x1040109c
 	BYTE $0x00
 	BYTE $0x00
+
+begun0:
 	MOVQ x+8(FP), SI
 	MOVQ CX, BX
 	SHLQ $0x04, BX
@@ -114,6 +135,25 @@ half0:
 	LONG $0x1040109c
 	BYTE $0x00
 	BYTE $0x00
+	MOVQ begun+40(FP), R8
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG  $0x497be2c4
+	BYTE  $0xd8
+	TESTQ R8, R8
+	JZ    begun1
 
 	// TILELOADD 128(AX)(DX*1), tmm0
 	LONG $0x4b7be2c4
@@ -138,6 +178,8 @@ half0:
 	LONG $0x10c0109c
 	BYTE $0x00
 	BYTE $0x00
+
+begun1:
 	MOVQ x+8(FP), SI
 	MOVQ CX, BX
 	SHLQ $0x04, BX
@@ -220,9 +262,9 @@ half1:
 	BYTE $0xc0
 	RET
 
-// func tileInt8FlatAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, config *byte)
-TEXT ·tileInt8FlatAMX(SB), NOSPLIT, $0-48
-	MOVQ config+40(FP), AX
+// func tileInt8FlatAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, config *byte)
+TEXT ·tileInt8FlatAMX(SB), NOSPLIT, $0-56
+	MOVQ config+48(FP), AX
 
 	// LDTILECFG (AX)
 	LONG $0x4978e2c4
@@ -230,6 +272,25 @@ TEXT ·tileInt8FlatAMX(SB), NOSPLIT, $0-48
 	MOVQ acc+0(FP), AX
 	MOVQ stride+16(FP), CX
 	MOVQ $0x00000100, DX
+	MOVQ begun+40(FP), R8
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG  $0x497be2c4
+	BYTE  $0xd8
+	TESTQ R8, R8
+	JZ    begun
 
 	// TILELOADD 0(AX)(DX*1), tmm0
 	LONG $0x4b7be2c4
@@ -254,6 +315,8 @@ TEXT ·tileInt8FlatAMX(SB), NOSPLIT, $0-48
 	LONG $0x00c0109c
 	BYTE $0x00
 	BYTE $0x00
+
+begun:
 	MOVQ x+8(FP), SI
 	MOVQ w+24(FP), DI
 	MOVQ blocks+32(FP), R8
@@ -332,6 +395,988 @@ flat:
 	LONG $0x00c0109c
 	BYTE $0x00
 	BYTE $0x00
+
+	// TILERELEASE
+	LONG $0x4978e2c4
+	BYTE $0xc0
+	RET
+
+// func scoreTallAMX(dst *float32, dstStride int, q *byte, k *byte, kScale *float32, rows *byte, n int, panels int, sums *int32, config *byte)
+// Requires: AVX, AVX512F
+TEXT ·scoreTallAMX(SB), NOSPLIT, $0-80
+	MOVQ config+72(FP), AX
+
+	// LDTILECFG (AX)
+	LONG $0x4978e2c4
+	BYTE $0x00
+	MOVQ q+16(FP), R10
+	MOVQ R10, DI
+	MOVQ $0x00000040, CX
+
+	// TILELOADD 0(DI)(CX*1), tmm4
+	LONG $0x4b7be2c4
+	LONG $0x00000fa4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(DI)(CX*1), tmm5
+	LONG $0x4b7be2c4
+	LONG $0x04000fac
+	BYTE $0x00
+	BYTE $0x00
+	MOVQ sums+64(FP), AX
+	LEAQ 8192(AX), BX
+	MOVQ $0x00000100, DX
+	MOVQ k+24(FP), SI
+	MOVQ kScale+32(FP), R15
+	MOVQ dst+0(FP), R9
+	MOVQ rows+40(FP), R12
+	MOVQ n+48(FP), R13
+	SHLQ $0x07, R13
+	MOVQ panels+56(FP), R11
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG $0x497be2c4
+	BYTE $0xd8
+
+	// TILELOADD 0(SI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x000016b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm6, tmm4, tmm0
+	LONG $0x5e4ae2c4
+	BYTE $0xc4
+
+	// TILELOADD 64(SI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x004016bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm7, tmm4, tmm1
+	LONG $0x5e42e2c4
+	BYTE $0xcc
+
+	// TDPBSUD tmm6, tmm5, tmm2
+	LONG $0x5e4ae2c4
+	BYTE $0xd5
+
+	// TDPBSUD tmm7, tmm5, tmm3
+	LONG $0x5e42e2c4
+	BYTE $0xdd
+
+	// TILESTORED tmm0, 0(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00001084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 64(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x0040108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4096(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10001094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4160(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x1040109c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG $0x497be2c4
+	BYTE $0xd8
+
+	// TILELOADD 128(SI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x008016b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm6, tmm4, tmm0
+	LONG $0x5e4ae2c4
+	BYTE $0xc4
+
+	// TILELOADD 192(SI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x00c016bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm7, tmm4, tmm1
+	LONG $0x5e42e2c4
+	BYTE $0xcc
+
+	// TDPBSUD tmm6, tmm5, tmm2
+	LONG $0x5e4ae2c4
+	BYTE $0xd5
+
+	// TDPBSUD tmm7, tmm5, tmm3
+	LONG $0x5e42e2c4
+	BYTE $0xdd
+
+	// TILESTORED tmm0, 128(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00801084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 192(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00c0108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4224(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10801094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4288(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10c0109c
+	BYTE $0x00
+	BYTE $0x00
+	ADDQ $0x00001000, SI
+
+panel:
+	XCHGQ AX, BX
+	DECQ  R11
+	JZ    finish
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG $0x497be2c4
+	BYTE $0xd8
+
+	// TILELOADD 0(SI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x000016b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm6, tmm4, tmm0
+	LONG $0x5e4ae2c4
+	BYTE $0xc4
+
+	// TILELOADD 64(SI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x004016bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm7, tmm4, tmm1
+	LONG $0x5e42e2c4
+	BYTE $0xcc
+
+	// TDPBSUD tmm6, tmm5, tmm2
+	LONG $0x5e4ae2c4
+	BYTE $0xd5
+
+	// TDPBSUD tmm7, tmm5, tmm3
+	LONG $0x5e42e2c4
+	BYTE $0xdd
+
+	// TILESTORED tmm0, 0(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00001084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 64(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x0040108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4096(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10001094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4160(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x1040109c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG $0x497be2c4
+	BYTE $0xd8
+
+	// TILELOADD 128(SI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x008016b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm6, tmm4, tmm0
+	LONG $0x5e4ae2c4
+	BYTE $0xc4
+
+	// TILELOADD 192(SI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x00c016bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBSUD tmm7, tmm4, tmm1
+	LONG $0x5e42e2c4
+	BYTE $0xcc
+
+	// TDPBSUD tmm6, tmm5, tmm2
+	LONG $0x5e4ae2c4
+	BYTE $0xd5
+
+	// TDPBSUD tmm7, tmm5, tmm3
+	LONG $0x5e42e2c4
+	BYTE $0xdd
+
+	// TILESTORED tmm0, 128(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00801084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 192(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00c0108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4224(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10801094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4288(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10c0109c
+	BYTE $0x00
+	BYTE $0x00
+	ADDQ $0x00001000, SI
+
+finish:
+	VMOVUPS (R15), Z0
+	VMOVUPS 64(R15), Z1
+	VMOVUPS 128(R15), Z2
+	VMOVUPS 192(R15), Z3
+	MOVQ    dstStride+8(FP), R10
+	MOVQ    R9, DI
+	XORQ    R8, R8
+
+row:
+	VPBROADCASTD 64(R12)(R8*1), Z4
+	VBROADCASTSS 68(R12)(R8*1), Z5
+	VMOVUPS      (R12)(R8*1), Z6
+	VPADDD       (BX)(R8*2), Z4, Z8
+	VMULPS       Z0, Z5, Z12
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       Z12, Z8, Z8
+	VMOVUPS      Z8, (DI)
+	VPADDD       64(BX)(R8*2), Z4, Z9
+	VMULPS       Z1, Z5, Z13
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       Z13, Z9, Z9
+	VMOVUPS      Z9, 64(DI)
+	VPADDD       128(BX)(R8*2), Z4, Z10
+	VMULPS       Z2, Z5, Z14
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       Z14, Z10, Z10
+	VMOVUPS      Z10, 128(DI)
+	VPADDD       192(BX)(R8*2), Z4, Z11
+	VMULPS       Z3, Z5, Z15
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       Z15, Z11, Z11
+	VMOVUPS      Z11, 192(DI)
+	VMAXPS       Z8, Z9, Z8
+	VMAXPS       Z10, Z11, Z10
+	VMAXPS       Z8, Z6, Z6
+	VMAXPS       Z10, Z6, Z6
+	VMOVUPS      Z6, (R12)(R8*1)
+	ADDQ         R10, DI
+	ADDQ         $0x00000080, R8
+	CMPQ         R8, R13
+	JLT          row
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000100, R15
+	TESTQ        R11, R11
+	JNZ          panel
+	VZEROUPPER
+
+	// TILERELEASE
+	LONG $0x4978e2c4
+	BYTE $0xc0
+	RET
+
+// func mixTallAMX(dst *float32, dstStride int, weights *byte, units *float32, v *byte, total *float32, n int, quarters int, sums *int32, config *byte)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·mixTallAMX(SB), NOSPLIT, $0-80
+	MOVQ config+72(FP), AX
+
+	// LDTILECFG (AX)
+	LONG         $0x4978e2c4
+	BYTE         $0x00
+	MOVQ         sums+64(FP), AX
+	LEAQ         8192(AX), BX
+	LEAQ         16384(AX), R9
+	MOVQ         $0x00000140, CX
+	MOVQ         $0x00000100, DX
+	MOVQ         weights+16(FP), SI
+	MOVQ         v+32(FP), DI
+	MOVQ         units+24(FP), R13
+	MOVQ         n+48(FP), R15
+	SHLQ         $0x05, R15
+	MOVQ         quarters+56(FP), R11
+	MOVL         $0x80000000, R8
+	VPBROADCASTD R8, Z31
+	VMOVUPS      Z31, (R9)
+	VMOVUPS      Z31, 64(R9)
+	VMOVUPS      Z31, 128(R9)
+	VMOVUPS      Z31, 192(R9)
+	VMOVUPS      Z31, 256(R9)
+	VMOVUPS      Z31, 320(R9)
+	VMOVUPS      Z31, 384(R9)
+	VMOVUPS      Z31, 448(R9)
+	VMOVUPS      Z31, 512(R9)
+	VMOVUPS      Z31, 576(R9)
+	VMOVUPS      Z31, 640(R9)
+	VMOVUPS      Z31, 704(R9)
+	VMOVUPS      Z31, 768(R9)
+	VMOVUPS      Z31, 832(R9)
+	VMOVUPS      Z31, 896(R9)
+	VMOVUPS      Z31, 960(R9)
+	VMOVUPS      Z31, 1024(R9)
+	VMOVUPS      Z31, 1088(R9)
+	VMOVUPS      Z31, 1152(R9)
+	VMOVUPS      Z31, 1216(R9)
+	VMOVUPS      Z31, 1280(R9)
+	VMOVUPS      Z31, 1344(R9)
+	VMOVUPS      Z31, 1408(R9)
+	VMOVUPS      Z31, 1472(R9)
+	VMOVUPS      Z31, 1536(R9)
+	VMOVUPS      Z31, 1600(R9)
+	VMOVUPS      Z31, 1664(R9)
+	VMOVUPS      Z31, 1728(R9)
+	VMOVUPS      Z31, 1792(R9)
+	VMOVUPS      Z31, 1856(R9)
+	VMOVUPS      Z31, 1920(R9)
+	VMOVUPS      Z31, 1984(R9)
+	VMOVUPS      Z31, 2048(R9)
+	VMOVUPS      Z31, 2112(R9)
+	VMOVUPS      Z31, 2176(R9)
+	VMOVUPS      Z31, 2240(R9)
+	VMOVUPS      Z31, 2304(R9)
+	VMOVUPS      Z31, 2368(R9)
+	VMOVUPS      Z31, 2432(R9)
+	VMOVUPS      Z31, 2496(R9)
+	VMOVUPS      Z31, 2560(R9)
+	VMOVUPS      Z31, 2624(R9)
+	VMOVUPS      Z31, 2688(R9)
+	VMOVUPS      Z31, 2752(R9)
+	VMOVUPS      Z31, 2816(R9)
+	VMOVUPS      Z31, 2880(R9)
+	VMOVUPS      Z31, 2944(R9)
+	VMOVUPS      Z31, 3008(R9)
+	VMOVUPS      Z31, 3072(R9)
+	VMOVUPS      Z31, 3136(R9)
+	VMOVUPS      Z31, 3200(R9)
+	VMOVUPS      Z31, 3264(R9)
+	VMOVUPS      Z31, 3328(R9)
+	VMOVUPS      Z31, 3392(R9)
+	VMOVUPS      Z31, 3456(R9)
+	VMOVUPS      Z31, 3520(R9)
+	VMOVUPS      Z31, 3584(R9)
+	VMOVUPS      Z31, 3648(R9)
+	VMOVUPS      Z31, 3712(R9)
+	VMOVUPS      Z31, 3776(R9)
+	VMOVUPS      Z31, 3840(R9)
+	VMOVUPS      Z31, 3904(R9)
+	VMOVUPS      Z31, 3968(R9)
+	VMOVUPS      Z31, 4032(R9)
+	VMOVUPS      Z31, 4096(R9)
+	VMOVUPS      Z31, 4160(R9)
+	VMOVUPS      Z31, 4224(R9)
+	VMOVUPS      Z31, 4288(R9)
+	VMOVUPS      Z31, 4352(R9)
+	VMOVUPS      Z31, 4416(R9)
+	VMOVUPS      Z31, 4480(R9)
+	VMOVUPS      Z31, 4544(R9)
+	VMOVUPS      Z31, 4608(R9)
+	VMOVUPS      Z31, 4672(R9)
+	VMOVUPS      Z31, 4736(R9)
+	VMOVUPS      Z31, 4800(R9)
+	VMOVUPS      Z31, 4864(R9)
+	VMOVUPS      Z31, 4928(R9)
+	VMOVUPS      Z31, 4992(R9)
+	VMOVUPS      Z31, 5056(R9)
+	VMOVUPS      Z31, 5120(R9)
+	VMOVUPS      Z31, 5184(R9)
+	VMOVUPS      Z31, 5248(R9)
+	VMOVUPS      Z31, 5312(R9)
+	VMOVUPS      Z31, 5376(R9)
+	VMOVUPS      Z31, 5440(R9)
+	VMOVUPS      Z31, 5504(R9)
+	VMOVUPS      Z31, 5568(R9)
+	VMOVUPS      Z31, 5632(R9)
+	VMOVUPS      Z31, 5696(R9)
+	VMOVUPS      Z31, 5760(R9)
+	VMOVUPS      Z31, 5824(R9)
+	VMOVUPS      Z31, 5888(R9)
+	VMOVUPS      Z31, 5952(R9)
+	VMOVUPS      Z31, 6016(R9)
+	VMOVUPS      Z31, 6080(R9)
+	VMOVUPS      Z31, 6144(R9)
+	VMOVUPS      Z31, 6208(R9)
+	VMOVUPS      Z31, 6272(R9)
+	VMOVUPS      Z31, 6336(R9)
+	VMOVUPS      Z31, 6400(R9)
+	VMOVUPS      Z31, 6464(R9)
+	VMOVUPS      Z31, 6528(R9)
+	VMOVUPS      Z31, 6592(R9)
+	VMOVUPS      Z31, 6656(R9)
+	VMOVUPS      Z31, 6720(R9)
+	VMOVUPS      Z31, 6784(R9)
+	VMOVUPS      Z31, 6848(R9)
+	VMOVUPS      Z31, 6912(R9)
+	VMOVUPS      Z31, 6976(R9)
+	VMOVUPS      Z31, 7040(R9)
+	VMOVUPS      Z31, 7104(R9)
+	VMOVUPS      Z31, 7168(R9)
+	VMOVUPS      Z31, 7232(R9)
+	VMOVUPS      Z31, 7296(R9)
+	VMOVUPS      Z31, 7360(R9)
+	VMOVUPS      Z31, 7424(R9)
+	VMOVUPS      Z31, 7488(R9)
+	VMOVUPS      Z31, 7552(R9)
+	VMOVUPS      Z31, 7616(R9)
+	VMOVUPS      Z31, 7680(R9)
+	VMOVUPS      Z31, 7744(R9)
+	VMOVUPS      Z31, 7808(R9)
+	VMOVUPS      Z31, 7872(R9)
+	VMOVUPS      Z31, 7936(R9)
+	VMOVUPS      Z31, 8000(R9)
+	VMOVUPS      Z31, 8064(R9)
+	VMOVUPS      Z31, 8128(R9)
+	MOVQ         SI, R8
+	MOVQ         DI, R12
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG    $0x497be2c4
+	BYTE    $0xd8
+	MOVQ    R8, SI
+	MOVQ    R12, DI
+	MOVQ    $0x00000004, R10
+	CMPQ    R11, R10
+	CMOVQLT R11, R10
+
+first0:
+	// TILELOADD 0(SI)(CX*1), tmm4
+	LONG $0x4b7be2c4
+	LONG $0x00000ea4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 0(DI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x000017b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm4, tmm0
+	LONG $0x5e49e2c4
+	BYTE $0xc4
+
+	// TILELOADD 64(DI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x004017bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm7, tmm4, tmm1
+	LONG $0x5e41e2c4
+	BYTE $0xcc
+
+	// TILELOADD 5120(SI)(CX*1), tmm5
+	LONG $0x4b7be2c4
+	LONG $0x14000eac
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm5, tmm2
+	LONG $0x5e49e2c4
+	BYTE $0xd5
+
+	// TDPBUSD tmm7, tmm5, tmm3
+	LONG $0x5e41e2c4
+	BYTE $0xdd
+	ADDQ $0x00000040, SI
+	ADDQ $0x00001000, DI
+	DECQ R10
+	JNZ  first0
+
+	// TILESTORED tmm0, 0(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00001084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 64(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x0040108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4096(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10001094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4160(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x1040109c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG    $0x497be2c4
+	BYTE    $0xd8
+	MOVQ    R8, SI
+	MOVQ    R12, DI
+	MOVQ    $0x00000004, R10
+	CMPQ    R11, R10
+	CMOVQLT R11, R10
+
+first1:
+	// TILELOADD 0(SI)(CX*1), tmm4
+	LONG $0x4b7be2c4
+	LONG $0x00000ea4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 128(DI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x008017b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm4, tmm0
+	LONG $0x5e49e2c4
+	BYTE $0xc4
+
+	// TILELOADD 192(DI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x00c017bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm7, tmm4, tmm1
+	LONG $0x5e41e2c4
+	BYTE $0xcc
+
+	// TILELOADD 5120(SI)(CX*1), tmm5
+	LONG $0x4b7be2c4
+	LONG $0x14000eac
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm5, tmm2
+	LONG $0x5e49e2c4
+	BYTE $0xd5
+
+	// TDPBUSD tmm7, tmm5, tmm3
+	LONG $0x5e41e2c4
+	BYTE $0xdd
+	ADDQ $0x00000040, SI
+	ADDQ $0x00001000, DI
+	DECQ R10
+	JNZ  first1
+
+	// TILESTORED tmm0, 128(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00801084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 192(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00c0108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4224(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10801094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4288(AX)(DX*1)
+	LONG    $0x4b7ae2c4
+	LONG    $0x10c0109c
+	BYTE    $0x00
+	BYTE    $0x00
+	MOVQ    R8, SI
+	ADDQ    $0x00002800, SI
+	MOVQ    $0x00000004, R10
+	CMPQ    R11, R10
+	CMOVQLT R11, R10
+	SUBQ    R10, R11
+
+block:
+	XCHGQ AX, BX
+	TESTQ R11, R11
+	JZ    last
+	MOVQ  SI, R8
+	MOVQ  DI, R12
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG    $0x497be2c4
+	BYTE    $0xd8
+	MOVQ    R8, SI
+	MOVQ    R12, DI
+	MOVQ    $0x00000004, R10
+	CMPQ    R11, R10
+	CMOVQLT R11, R10
+
+next0:
+	// TILELOADD 0(SI)(CX*1), tmm4
+	LONG $0x4b7be2c4
+	LONG $0x00000ea4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 0(DI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x000017b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm4, tmm0
+	LONG $0x5e49e2c4
+	BYTE $0xc4
+
+	// TILELOADD 64(DI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x004017bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm7, tmm4, tmm1
+	LONG $0x5e41e2c4
+	BYTE $0xcc
+
+	// TILELOADD 5120(SI)(CX*1), tmm5
+	LONG $0x4b7be2c4
+	LONG $0x14000eac
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm5, tmm2
+	LONG $0x5e49e2c4
+	BYTE $0xd5
+
+	// TDPBUSD tmm7, tmm5, tmm3
+	LONG $0x5e41e2c4
+	BYTE $0xdd
+	ADDQ $0x00000040, SI
+	ADDQ $0x00001000, DI
+	DECQ R10
+	JNZ  next0
+
+	// TILESTORED tmm0, 0(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00001084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 64(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x0040108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4096(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10001094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4160(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x1040109c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILEZERO tmm0
+	LONG $0x497be2c4
+	BYTE $0xc0
+
+	// TILEZERO tmm1
+	LONG $0x497be2c4
+	BYTE $0xc8
+
+	// TILEZERO tmm2
+	LONG $0x497be2c4
+	BYTE $0xd0
+
+	// TILEZERO tmm3
+	LONG    $0x497be2c4
+	BYTE    $0xd8
+	MOVQ    R8, SI
+	MOVQ    R12, DI
+	MOVQ    $0x00000004, R10
+	CMPQ    R11, R10
+	CMOVQLT R11, R10
+
+next1:
+	// TILELOADD 0(SI)(CX*1), tmm4
+	LONG $0x4b7be2c4
+	LONG $0x00000ea4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 128(DI)(DX*1), tmm6
+	LONG $0x4b7be2c4
+	LONG $0x008017b4
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm4, tmm0
+	LONG $0x5e49e2c4
+	BYTE $0xc4
+
+	// TILELOADD 192(DI)(DX*1), tmm7
+	LONG $0x4b7be2c4
+	LONG $0x00c017bc
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm7, tmm4, tmm1
+	LONG $0x5e41e2c4
+	BYTE $0xcc
+
+	// TILELOADD 5120(SI)(CX*1), tmm5
+	LONG $0x4b7be2c4
+	LONG $0x14000eac
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBUSD tmm6, tmm5, tmm2
+	LONG $0x5e49e2c4
+	BYTE $0xd5
+
+	// TDPBUSD tmm7, tmm5, tmm3
+	LONG $0x5e41e2c4
+	BYTE $0xdd
+	ADDQ $0x00000040, SI
+	ADDQ $0x00001000, DI
+	DECQ R10
+	JNZ  next1
+
+	// TILESTORED tmm0, 128(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00801084
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm1, 192(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x00c0108c
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm2, 4224(AX)(DX*1)
+	LONG $0x4b7ae2c4
+	LONG $0x10801094
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED tmm3, 4288(AX)(DX*1)
+	LONG    $0x4b7ae2c4
+	LONG    $0x10c0109c
+	BYTE    $0x00
+	BYTE    $0x00
+	MOVQ    R8, SI
+	ADDQ    $0x00002800, SI
+	MOVQ    $0x00000004, R10
+	CMPQ    R11, R10
+	CMOVQLT R11, R10
+	SUBQ    R10, R11
+	MOVQ    R13, R12
+	XORQ    R8, R8
+
+more:
+	VBROADCASTSS (R12), Z0
+	VCVTDQ2PS    (BX)(R8*8), Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS       (R9)(R8*8), Z1, Z1
+	VMOVUPS      Z1, (R9)(R8*8)
+	VCVTDQ2PS    64(BX)(R8*8), Z2
+	VMULPS       Z0, Z2, Z2
+	VADDPS       64(R9)(R8*8), Z2, Z2
+	VMOVUPS      Z2, 64(R9)(R8*8)
+	VCVTDQ2PS    128(BX)(R8*8), Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS       128(R9)(R8*8), Z3, Z3
+	VMOVUPS      Z3, 128(R9)(R8*8)
+	VCVTDQ2PS    192(BX)(R8*8), Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS       192(R9)(R8*8), Z4, Z4
+	VMOVUPS      Z4, 192(R9)(R8*8)
+	ADDQ         $0x00000004, R12
+	ADDQ         $0x00000020, R8
+	CMPQ         R8, R15
+	JLT          more
+	ADDQ         $0x00000080, R13
+	JMP          block
+
+last:
+	MOVQ R13, R12
+	XORQ R8, R8
+
+end:
+	VBROADCASTSS (R12), Z0
+	VCVTDQ2PS    (BX)(R8*8), Z1
+	VMULPS       Z0, Z1, Z1
+	VADDPS       (R9)(R8*8), Z1, Z1
+	VMOVUPS      Z1, (R9)(R8*8)
+	VCVTDQ2PS    64(BX)(R8*8), Z2
+	VMULPS       Z0, Z2, Z2
+	VADDPS       64(R9)(R8*8), Z2, Z2
+	VMOVUPS      Z2, 64(R9)(R8*8)
+	VCVTDQ2PS    128(BX)(R8*8), Z3
+	VMULPS       Z0, Z3, Z3
+	VADDPS       128(R9)(R8*8), Z3, Z3
+	VMOVUPS      Z3, 128(R9)(R8*8)
+	VCVTDQ2PS    192(BX)(R8*8), Z4
+	VMULPS       Z0, Z4, Z4
+	VADDPS       192(R9)(R8*8), Z4, Z4
+	VMOVUPS      Z4, 192(R9)(R8*8)
+	ADDQ         $0x00000004, R12
+	ADDQ         $0x00000020, R8
+	CMPQ         R8, R15
+	JLT          end
+	ADDQ         $0x00000080, R13
+	MOVQ         dst+0(FP), DI
+	MOVQ         dstStride+8(FP), CX
+	MOVQ         total+40(FP), R12
+	XORQ         R8, R8
+
+divide:
+	VBROADCASTSS (R12), Z0
+	VMOVUPS      (R9)(R8*8), Z1
+	VDIVPS       Z0, Z1, Z1
+	VMOVUPS      Z1, (DI)
+	VMOVUPS      64(R9)(R8*8), Z2
+	VDIVPS       Z0, Z2, Z2
+	VMOVUPS      Z2, 64(DI)
+	VMOVUPS      128(R9)(R8*8), Z3
+	VDIVPS       Z0, Z3, Z3
+	VMOVUPS      Z3, 128(DI)
+	VMOVUPS      192(R9)(R8*8), Z4
+	VDIVPS       Z0, Z4, Z4
+	VMOVUPS      Z4, 192(DI)
+	ADDQ         CX, DI
+	ADDQ         $0x00000004, R12
+	ADDQ         $0x00000020, R8
+	CMPQ         R8, R15
+	JLT          divide
+	VZEROUPPER
 
 	// TILERELEASE
 	LONG $0x4978e2c4

@@ -5,14 +5,28 @@
 package kernel
 
 // tileInt8TallAMX does tileInt8Ref for 17 to 32 rows, as config says, and 64·blocks of k.
+// If begun is 0, the sums start at 0, whatever acc holds.
 //
 //go:noescape
-func tileInt8TallAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, config *byte)
+func tileInt8TallAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, config *byte)
 
 // tileInt8FlatAMX does tileInt8Ref for 1 to 16 rows, as config says, and 64·blocks of k.
+// If begun is 0, the sums start at 0, whatever acc holds.
 //
 //go:noescape
-func tileInt8FlatAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, config *byte)
+func tileInt8FlatAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, config *byte)
+
+// scoreTallAMX does scoreInt8Ref for n = 17 to 32 rows of 64, as config says, whose start and scale are in
+// rows, and keeps the largest score of each lane in rows[…].most. dstStride is in bytes.
+//
+//go:noescape
+func scoreTallAMX(dst *float32, dstStride int, q *byte, k *byte, kScale *float32, rows *byte, n int, panels int, sums *int32, config *byte)
+
+// mixTallAMX sets n = 17 to 32 rows of dst, as config says, to their values, weighted in quarters·64 positions
+// and divided by total. Behind sums lie two buffers of them and one of outputs. dstStride is in bytes.
+//
+//go:noescape
+func mixTallAMX(dst *float32, dstStride int, weights *byte, units *float32, v *byte, total *float32, n int, quarters int, sums *int32, config *byte)
 
 // dotPeakAMX does n rounds of four independent products of tiles, which it loads from
 // 4 KiB of data: ceiling.go counts them.

@@ -140,101 +140,101 @@ loop:
 	JLT         loopTail
 	VMOVUPS     (AX), Y1
 	VMOVUPS     32(AX), Y2
-	VANDPS      vectorConstsAVX2<>+64(SB), Y1, Y4
-	VANDPS      vectorConstsAVX2<>+96(SB), Y2, Y6
-	VCMPPS      $0x1d, Y0, Y4, Y9
-	VCMPPS      $0x1d, Y0, Y6, Y10
-	VANDNPS     Y4, Y9, Y4
-	VANDNPS     Y6, Y10, Y6
-	VADDPS      vectorConstsAVX2<>+128(SB), Y4, Y3
-	VDIVPS      Y3, Y4, Y3
-	VMOVUPS     vectorConstsAVX2<>+192(SB), Y7
-	VFMADD213PS vectorConstsAVX2<>+256(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+320(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+384(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+448(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+512(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+576(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+704(SB), Y3, Y7
-	VFMADD213PS vectorConstsAVX2<>+768(SB), Y3, Y7
-	VMULPS      Y4, Y4, Y3
-	VFMSUB213PS Y3, Y4, Y4
-	VMULPS      vectorConstsAVX2<>+832(SB), Y3, Y3
-	VMULPS      vectorConstsAVX2<>+832(SB), Y4, Y5
-	VADDPS      vectorConstsAVX2<>+160(SB), Y6, Y4
-	VDIVPS      Y4, Y6, Y4
-	VMOVUPS     vectorConstsAVX2<>+224(SB), Y8
-	VFMADD213PS vectorConstsAVX2<>+288(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+352(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+416(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+480(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+544(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+608(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+736(SB), Y4, Y8
-	VFMADD213PS vectorConstsAVX2<>+800(SB), Y4, Y8
-	VMULPS      Y6, Y6, Y4
-	VFMSUB213PS Y4, Y6, Y6
-	VMULPS      vectorConstsAVX2<>+864(SB), Y4, Y4
-	VMULPS      vectorConstsAVX2<>+864(SB), Y6, Y6
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y11
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y3, Y11
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y11, Y12
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y12, Y3
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y12, Y3
-	VADDPS      Y5, Y3, Y3
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y5
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y3, Y5
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y3, Y5
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y3, Y5
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y3, Y5
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y3, Y5
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y3, Y5
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y11, Y11
-	VPSRAD      $0x01, Y11, Y3
-	VPSUBD      Y3, Y11, Y11
+	VANDPS      vectorConstsAVX2<>+64(SB), Y1, Y3
+	VANDPS      vectorConstsAVX2<>+64(SB), Y2, Y4
+	VCMPPS      $0x1d, Y0, Y3, Y5
+	VCMPPS      $0x1d, Y0, Y4, Y6
+	VANDNPS     Y3, Y5, Y3
+	VANDNPS     Y4, Y6, Y4
+	VADDPS      vectorConstsAVX2<>+128(SB), Y3, Y7
+	VDIVPS      Y7, Y3, Y7
+	VADDPS      vectorConstsAVX2<>+128(SB), Y4, Y8
+	VDIVPS      Y8, Y4, Y8
+	VMULPS      Y3, Y3, Y9
+	VFMSUB213PS Y9, Y3, Y3
+	VMULPS      vectorConstsAVX2<>+192(SB), Y9, Y9
+	VMULPS      vectorConstsAVX2<>+192(SB), Y3, Y3
+	VMULPS      Y4, Y4, Y10
+	VFMSUB213PS Y10, Y4, Y4
+	VMULPS      vectorConstsAVX2<>+192(SB), Y10, Y10
+	VMULPS      vectorConstsAVX2<>+192(SB), Y4, Y4
+	VMOVUPS     vectorConstsAVX2<>+256(SB), Y11
+	VMOVUPS     vectorConstsAVX2<>+256(SB), Y12
+	VFMADD213PS vectorConstsAVX2<>+320(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+320(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+704(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+704(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+768(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+768(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+832(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+832(SB), Y8, Y12
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y7
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y9, Y7
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y8
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y10, Y8
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y7, Y13
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y8, Y14
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y13, Y9
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y14, Y10
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y13, Y9
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y14, Y10
+	VADDPS      Y3, Y9, Y9
+	VADDPS      Y4, Y10, Y10
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y3
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y4
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y9, Y3
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y10, Y4
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y9, Y3
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y10, Y4
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y9, Y3
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y10, Y4
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y9, Y3
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y10, Y4
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y3
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y10, Y4
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y3
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y10, Y4
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y7, Y7
+	VPSRAD      $0x01, Y7, Y9
+	VPSUBD      Y9, Y7, Y7
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y9, Y9
+	VPSLLD      $0x17, Y9, Y9
+	VMULPS      Y9, Y3, Y3
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y7, Y7
+	VPSLLD      $0x17, Y7, Y7
+	VMULPS      Y7, Y3, Y3
+	VMOVAPS     Y3, Y9
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y8, Y8
+	VPSRAD      $0x01, Y8, Y3
+	VPSUBD      Y3, Y8, Y8
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y3, Y3
 	VPSLLD      $0x17, Y3, Y3
-	VMULPS      Y3, Y5, Y5
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y11, Y11
-	VPSLLD      $0x17, Y11, Y11
-	VMULPS      Y11, Y5, Y5
-	VMOVAPS     Y5, Y3
-	VMOVUPS     vectorConstsAVX2<>+928(SB), Y5
-	VFMADD231PS vectorConstsAVX2<>+992(SB), Y4, Y5
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y5, Y11
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y11, Y4
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y11, Y4
-	VADDPS      Y6, Y4, Y4
-	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y6
-	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y4, Y6
-	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y4, Y6
-	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y4, Y6
-	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y4, Y6
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y4, Y6
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y4, Y6
-	VPSUBD      vectorConstsAVX2<>+928(SB), Y5, Y5
-	VPSRAD      $0x01, Y5, Y4
-	VPSUBD      Y4, Y5, Y5
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VMULPS      Y4, Y6, Y6
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y5, Y5
-	VPSLLD      $0x17, Y5, Y5
-	VMULPS      Y5, Y6, Y6
-	VMOVAPS     Y6, Y4
-	VMULPS      Y7, Y3, Y3
+	VMULPS      Y3, Y4, Y4
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
+	VPSLLD      $0x17, Y8, Y8
 	VMULPS      Y8, Y4, Y4
-	VANDNPS     Y3, Y9, Y3
-	VANDNPS     Y4, Y10, Y4
-	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y5
-	VSUBPS      Y3, Y5, Y5
-	VBLENDVPS   Y1, Y3, Y5, Y5
-	VMULPS      Y5, Y1, Y1
-	VMOVUPS     vectorConstsAVX2<>+1504(SB), Y3
-	VSUBPS      Y4, Y3, Y3
-	VBLENDVPS   Y2, Y4, Y3, Y3
+	VMOVAPS     Y4, Y10
+	VMULPS      Y11, Y9, Y9
+	VMULPS      Y12, Y10, Y10
+	VANDNPS     Y9, Y5, Y9
+	VANDNPS     Y10, Y6, Y10
+	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y3
+	VSUBPS      Y9, Y3, Y3
+	VBLENDVPS   Y1, Y9, Y3, Y3
+	VMULPS      Y3, Y1, Y1
+	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y3
+	VSUBPS      Y10, Y3, Y3
+	VBLENDVPS   Y2, Y10, Y3, Y3
 	VMULPS      Y3, Y2, Y2
 	VMOVUPS     Y1, (AX)
 	VMOVUPS     Y2, 32(AX)
@@ -252,100 +252,100 @@ loopTail:
 	VMASKMOVPS  (AX), Y1, Y3
 	VMASKMOVPS  32(AX), Y2, Y4
 	VANDPS      vectorConstsAVX2<>+64(SB), Y3, Y5
-	VANDPS      vectorConstsAVX2<>+96(SB), Y4, Y6
+	VANDPS      vectorConstsAVX2<>+64(SB), Y4, Y6
 	VCMPPS      $0x1d, Y0, Y5, Y7
-	VCMPPS      $0x1d, Y0, Y6, Y9
+	VCMPPS      $0x1d, Y0, Y6, Y0
 	VANDNPS     Y5, Y7, Y5
-	VANDNPS     Y6, Y9, Y6
-	VADDPS      vectorConstsAVX2<>+128(SB), Y5, Y0
-	VDIVPS      Y0, Y5, Y0
-	VMOVUPS     vectorConstsAVX2<>+192(SB), Y8
-	VFMADD213PS vectorConstsAVX2<>+256(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+320(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+384(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+448(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+512(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+576(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+640(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+704(SB), Y0, Y8
-	VFMADD213PS vectorConstsAVX2<>+768(SB), Y0, Y8
-	VMULPS      Y5, Y5, Y0
-	VFMSUB213PS Y0, Y5, Y5
-	VMULPS      vectorConstsAVX2<>+832(SB), Y0, Y0
-	VMULPS      vectorConstsAVX2<>+832(SB), Y5, Y10
-	VADDPS      vectorConstsAVX2<>+160(SB), Y6, Y5
-	VDIVPS      Y5, Y6, Y5
-	VMOVUPS     vectorConstsAVX2<>+224(SB), Y11
-	VFMADD213PS vectorConstsAVX2<>+288(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+352(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+416(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+480(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+544(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+608(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+672(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+736(SB), Y5, Y11
-	VFMADD213PS vectorConstsAVX2<>+800(SB), Y5, Y11
-	VMULPS      Y6, Y6, Y5
-	VFMSUB213PS Y5, Y6, Y6
-	VMULPS      vectorConstsAVX2<>+864(SB), Y5, Y5
-	VMULPS      vectorConstsAVX2<>+864(SB), Y6, Y6
-	VMOVUPS     vectorConstsAVX2<>+896(SB), Y12
-	VFMADD231PS vectorConstsAVX2<>+960(SB), Y0, Y12
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y12, Y13
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y13, Y0
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y13, Y0
-	VADDPS      Y10, Y0, Y0
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y10
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y0, Y10
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y0, Y10
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y0, Y10
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y0, Y10
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y0, Y10
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y0, Y10
-	VPSUBD      vectorConstsAVX2<>+896(SB), Y12, Y12
-	VPSRAD      $0x01, Y12, Y0
-	VPSUBD      Y0, Y12, Y12
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
-	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y10, Y10
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y12, Y12
-	VPSLLD      $0x17, Y12, Y12
-	VMULPS      Y12, Y10, Y10
-	VMOVAPS     Y10, Y0
-	VMOVUPS     vectorConstsAVX2<>+928(SB), Y10
-	VFMADD231PS vectorConstsAVX2<>+992(SB), Y5, Y10
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y10, Y12
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y12, Y5
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y12, Y5
-	VADDPS      Y6, Y5, Y5
-	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y6
-	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y5, Y6
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y5, Y6
-	VPSUBD      vectorConstsAVX2<>+928(SB), Y10, Y10
-	VPSRAD      $0x01, Y10, Y5
-	VPSUBD      Y5, Y10, Y10
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y5, Y5
+	VANDNPS     Y6, Y0, Y6
+	VADDPS      vectorConstsAVX2<>+128(SB), Y5, Y8
+	VDIVPS      Y8, Y5, Y8
+	VADDPS      vectorConstsAVX2<>+128(SB), Y6, Y9
+	VDIVPS      Y9, Y6, Y9
+	VMULPS      Y5, Y5, Y10
+	VFMSUB213PS Y10, Y5, Y5
+	VMULPS      vectorConstsAVX2<>+192(SB), Y10, Y10
+	VMULPS      vectorConstsAVX2<>+192(SB), Y5, Y5
+	VMULPS      Y6, Y6, Y11
+	VFMSUB213PS Y11, Y6, Y6
+	VMULPS      vectorConstsAVX2<>+192(SB), Y11, Y11
+	VMULPS      vectorConstsAVX2<>+192(SB), Y6, Y6
+	VMOVUPS     vectorConstsAVX2<>+256(SB), Y12
+	VMOVUPS     vectorConstsAVX2<>+256(SB), Y13
+	VFMADD213PS vectorConstsAVX2<>+320(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+320(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+384(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+448(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+512(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+576(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+640(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+704(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+704(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+768(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+768(SB), Y9, Y13
+	VFMADD213PS vectorConstsAVX2<>+832(SB), Y8, Y12
+	VFMADD213PS vectorConstsAVX2<>+832(SB), Y9, Y13
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y8
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y10, Y8
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y9
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y11, Y9
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y8, Y14
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y9, Y15
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y14, Y10
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y15, Y11
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y14, Y10
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y15, Y11
+	VADDPS      Y5, Y10, Y10
+	VADDPS      Y6, Y11, Y11
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y5
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y6
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y10, Y5
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y11, Y6
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y10, Y5
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y11, Y6
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y10, Y5
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y11, Y6
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y10, Y5
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y11, Y6
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y10, Y5
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y11, Y6
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y10, Y5
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y11, Y6
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y8, Y8
+	VPSRAD      $0x01, Y8, Y10
+	VPSUBD      Y10, Y8, Y8
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y10, Y10
+	VPSLLD      $0x17, Y10, Y10
+	VMULPS      Y10, Y5, Y5
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
+	VPSLLD      $0x17, Y8, Y8
+	VMULPS      Y8, Y5, Y5
+	VMOVAPS     Y5, Y10
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y9, Y9
+	VPSRAD      $0x01, Y9, Y5
+	VPSUBD      Y5, Y9, Y9
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y5, Y5
 	VPSLLD      $0x17, Y5, Y5
 	VMULPS      Y5, Y6, Y6
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y10, Y10
-	VPSLLD      $0x17, Y10, Y10
-	VMULPS      Y10, Y6, Y6
-	VMOVAPS     Y6, Y5
-	VMULPS      Y8, Y0, Y0
-	VMULPS      Y11, Y5, Y5
-	VANDNPS     Y0, Y7, Y0
-	VANDNPS     Y5, Y9, Y5
-	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y6
-	VSUBPS      Y0, Y6, Y6
-	VBLENDVPS   Y3, Y0, Y6, Y6
-	VMULPS      Y6, Y3, Y3
-	VMOVUPS     vectorConstsAVX2<>+1504(SB), Y0
-	VSUBPS      Y5, Y0, Y0
-	VBLENDVPS   Y4, Y5, Y0, Y0
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y9, Y9
+	VPSLLD      $0x17, Y9, Y9
+	VMULPS      Y9, Y6, Y6
+	VMOVAPS     Y6, Y11
+	VMULPS      Y12, Y10, Y10
+	VMULPS      Y13, Y11, Y11
+	VANDNPS     Y10, Y7, Y10
+	VANDNPS     Y11, Y0, Y11
+	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y0
+	VSUBPS      Y10, Y0, Y0
+	VBLENDVPS   Y3, Y10, Y0, Y0
+	VMULPS      Y0, Y3, Y3
+	VMOVUPS     vectorConstsAVX2<>+1472(SB), Y0
+	VSUBPS      Y11, Y0, Y0
+	VBLENDVPS   Y4, Y11, Y0, Y0
 	VMULPS      Y0, Y4, Y4
 	VMASKMOVPS  Y3, Y1, (AX)
 	VMASKMOVPS  Y4, Y2, 32(AX)
@@ -657,48 +657,48 @@ loop:
 	VMAXPS      Y7, Y5, Y7
 	VMOVUPS     vectorConstsAVX2<>+896(SB), Y8
 	VFMADD231PS vectorConstsAVX2<>+960(SB), Y6, Y8
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y8, Y9
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y9, Y6
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y9, Y6
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y9
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y9
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y9
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y7, Y9
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y8, Y10
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y9, Y11
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y10, Y6
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y11, Y7
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y10, Y6
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y11, Y7
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y10
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y11
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y8, Y8
 	VPSRAD      $0x01, Y8, Y6
 	VPSUBD      Y6, Y8, Y8
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y6, Y6
 	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y9, Y9
+	VMULPS      Y6, Y10, Y10
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
 	VPSLLD      $0x17, Y8, Y8
-	VMULPS      Y8, Y9, Y9
-	VMOVAPS     Y9, Y6
-	VMOVUPS     vectorConstsAVX2<>+928(SB), Y8
-	VFMADD231PS vectorConstsAVX2<>+992(SB), Y7, Y8
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y8, Y9
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y9, Y7
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y9, Y7
-	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y9
-	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y7, Y9
-	VPSUBD      vectorConstsAVX2<>+928(SB), Y8, Y8
-	VPSRAD      $0x01, Y8, Y7
-	VPSUBD      Y7, Y8, Y8
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y7, Y7
+	VMULPS      Y8, Y10, Y10
+	VMOVAPS     Y10, Y6
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y9, Y9
+	VPSRAD      $0x01, Y9, Y7
+	VPSUBD      Y7, Y9, Y9
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y7, Y7
 	VPSLLD      $0x17, Y7, Y7
-	VMULPS      Y7, Y9, Y9
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y8, Y8
-	VPSLLD      $0x17, Y8, Y8
-	VMULPS      Y8, Y9, Y9
-	VMOVAPS     Y9, Y7
+	VMULPS      Y7, Y11, Y11
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y9, Y9
+	VPSLLD      $0x17, Y9, Y9
+	VMULPS      Y9, Y11, Y11
+	VMOVAPS     Y11, Y7
 	VMOVUPS     Y6, (AX)
 	VMOVUPS     Y7, 32(AX)
 	VADDPS      Y6, Y2, Y2
@@ -723,48 +723,48 @@ loopTail:
 	VMAXPS      Y9, Y5, Y9
 	VMOVUPS     vectorConstsAVX2<>+896(SB), Y0
 	VFMADD231PS vectorConstsAVX2<>+960(SB), Y8, Y0
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y0, Y1
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y1, Y8
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y1, Y8
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y1
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y1
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y1
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y9, Y1
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y0, Y4
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y1, Y5
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y4, Y8
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y5, Y9
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y4, Y8
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y5, Y9
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y4
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y5
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y0, Y0
-	VPSRAD      $0x01, Y0, Y4
-	VPSUBD      Y4, Y0, Y0
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VMULPS      Y4, Y1, Y1
+	VPSRAD      $0x01, Y0, Y8
+	VPSUBD      Y8, Y0, Y0
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
+	VPSLLD      $0x17, Y8, Y8
+	VMULPS      Y8, Y4, Y4
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
 	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y1, Y1
-	VMOVAPS     Y1, Y8
-	VMOVUPS     vectorConstsAVX2<>+928(SB), Y0
-	VFMADD231PS vectorConstsAVX2<>+992(SB), Y9, Y0
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y0, Y1
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y1, Y9
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y1, Y9
-	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y1
-	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y9, Y1
-	VPSUBD      vectorConstsAVX2<>+928(SB), Y0, Y0
-	VPSRAD      $0x01, Y0, Y4
-	VPSUBD      Y4, Y0, Y0
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VMULPS      Y4, Y1, Y1
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y0, Y0
+	VMULPS      Y0, Y4, Y4
+	VMOVAPS     Y4, Y8
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y1, Y1
+	VPSRAD      $0x01, Y1, Y0
+	VPSUBD      Y0, Y1, Y1
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
 	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y1, Y1
-	VMOVAPS     Y1, Y9
+	VMULPS      Y0, Y5, Y5
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y1, Y1
+	VPSLLD      $0x17, Y1, Y1
+	VMULPS      Y1, Y5, Y5
+	VMOVAPS     Y5, Y9
 	VMASKMOVPS  Y8, Y6, (AX)
 	VMASKMOVPS  Y9, Y7, 32(AX)
 	VADDPS      Y8, Y2, Y0
@@ -807,48 +807,48 @@ loop:
 	VMAXPS      Y7, Y5, Y7
 	VMOVUPS     vectorConstsAVX2<>+896(SB), Y8
 	VFMADD231PS vectorConstsAVX2<>+960(SB), Y6, Y8
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y8, Y9
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y9, Y6
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y9, Y6
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y9
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y9
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y9
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y9
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y7, Y9
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y8, Y10
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y9, Y11
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y10, Y6
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y11, Y7
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y10, Y6
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y11, Y7
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y10
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y11
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y6, Y10
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y7, Y11
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y8, Y8
 	VPSRAD      $0x01, Y8, Y6
 	VPSUBD      Y6, Y8, Y8
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y6, Y6
 	VPSLLD      $0x17, Y6, Y6
-	VMULPS      Y6, Y9, Y9
+	VMULPS      Y6, Y10, Y10
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
 	VPSLLD      $0x17, Y8, Y8
-	VMULPS      Y8, Y9, Y9
-	VMOVAPS     Y9, Y6
-	VMOVUPS     vectorConstsAVX2<>+928(SB), Y8
-	VFMADD231PS vectorConstsAVX2<>+992(SB), Y7, Y8
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y8, Y9
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y9, Y7
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y9, Y7
-	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y9
-	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y7, Y9
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y7, Y9
-	VPSUBD      vectorConstsAVX2<>+928(SB), Y8, Y8
-	VPSRAD      $0x01, Y8, Y7
-	VPSUBD      Y7, Y8, Y8
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y7, Y7
+	VMULPS      Y8, Y10, Y10
+	VMOVAPS     Y10, Y6
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y9, Y9
+	VPSRAD      $0x01, Y9, Y7
+	VPSUBD      Y7, Y9, Y9
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y7, Y7
 	VPSLLD      $0x17, Y7, Y7
-	VMULPS      Y7, Y9, Y9
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y8, Y8
-	VPSLLD      $0x17, Y8, Y8
-	VMULPS      Y8, Y9, Y9
-	VMOVAPS     Y9, Y7
+	VMULPS      Y7, Y11, Y11
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y9, Y9
+	VPSLLD      $0x17, Y9, Y9
+	VMULPS      Y9, Y11, Y11
+	VMOVAPS     Y11, Y7
 	VADDPS      Y6, Y2, Y2
 	VADDPS      Y7, Y3, Y3
 	ADDQ        $0x40, AX
@@ -870,48 +870,48 @@ loopTail:
 	VMAXPS      Y9, Y5, Y9
 	VMOVUPS     vectorConstsAVX2<>+896(SB), Y0
 	VFMADD231PS vectorConstsAVX2<>+960(SB), Y8, Y0
-	VSUBPS      vectorConstsAVX2<>+896(SB), Y0, Y1
-	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y1, Y8
-	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y1, Y8
-	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y1
-	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y1
-	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y1
+	VMOVUPS     vectorConstsAVX2<>+896(SB), Y1
+	VFMADD231PS vectorConstsAVX2<>+960(SB), Y9, Y1
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y0, Y4
+	VSUBPS      vectorConstsAVX2<>+896(SB), Y1, Y5
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y4, Y8
+	VFMADD231PS vectorConstsAVX2<>+1024(SB), Y5, Y9
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y4, Y8
+	VFMADD231PS vectorConstsAVX2<>+1088(SB), Y5, Y9
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y4
+	VMOVUPS     vectorConstsAVX2<>+1152(SB), Y5
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1216(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1280(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1344(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1408(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y8, Y4
+	VFMADD213PS vectorConstsAVX2<>+1472(SB), Y9, Y5
 	VPSUBD      vectorConstsAVX2<>+896(SB), Y0, Y0
-	VPSRAD      $0x01, Y0, Y4
-	VPSUBD      Y4, Y0, Y0
-	VPADDD      vectorConstsAVX2<>+1536(SB), Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VMULPS      Y4, Y1, Y1
+	VPSRAD      $0x01, Y0, Y8
+	VPSUBD      Y8, Y0, Y0
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y8, Y8
+	VPSLLD      $0x17, Y8, Y8
+	VMULPS      Y8, Y4, Y4
 	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
 	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y1, Y1
-	VMOVAPS     Y1, Y8
-	VMOVUPS     vectorConstsAVX2<>+928(SB), Y0
-	VFMADD231PS vectorConstsAVX2<>+992(SB), Y9, Y0
-	VSUBPS      vectorConstsAVX2<>+928(SB), Y0, Y1
-	VFMADD231PS vectorConstsAVX2<>+1056(SB), Y1, Y9
-	VFMADD231PS vectorConstsAVX2<>+1120(SB), Y1, Y9
-	VMOVUPS     vectorConstsAVX2<>+1184(SB), Y1
-	VFMADD213PS vectorConstsAVX2<>+1248(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1312(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1376(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1440(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y9, Y1
-	VFMADD213PS vectorConstsAVX2<>+1504(SB), Y9, Y1
-	VPSUBD      vectorConstsAVX2<>+928(SB), Y0, Y0
-	VPSRAD      $0x01, Y0, Y4
-	VPSUBD      Y4, Y0, Y0
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VMULPS      Y4, Y1, Y1
-	VPADDD      vectorConstsAVX2<>+1568(SB), Y0, Y0
+	VMULPS      Y0, Y4, Y4
+	VMOVAPS     Y4, Y8
+	VPSUBD      vectorConstsAVX2<>+896(SB), Y1, Y1
+	VPSRAD      $0x01, Y1, Y0
+	VPSUBD      Y0, Y1, Y1
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y0, Y0
 	VPSLLD      $0x17, Y0, Y0
-	VMULPS      Y0, Y1, Y1
-	VMOVAPS     Y1, Y9
+	VMULPS      Y0, Y5, Y5
+	VPADDD      vectorConstsAVX2<>+1536(SB), Y1, Y1
+	VPSLLD      $0x17, Y1, Y1
+	VMULPS      Y1, Y5, Y5
+	VMOVAPS     Y5, Y9
 	VADDPS      Y8, Y2, Y0
 	VBLENDVPS   Y6, Y0, Y2, Y2
 	VADDPS      Y9, Y3, Y0
@@ -960,7 +960,7 @@ loop:
 	VFMADD213PS vectorConstsAVX2<>+2240(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+2304(SB), Y4, Y7
 	VFMADD213PS vectorConstsAVX2<>+2368(SB), Y4, Y7
-	VFMADD213PS vectorConstsAVX2<>+832(SB), Y4, Y7
+	VFMADD213PS vectorConstsAVX2<>+192(SB), Y4, Y7
 	VMULPS      Y4, Y4, Y8
 	VMULPS      Y7, Y8, Y8
 	VFMADD231PS vectorConstsAVX2<>+2432(SB), Y6, Y8
@@ -983,7 +983,7 @@ loop:
 	VFMADD213PS vectorConstsAVX2<>+2272(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+2336(SB), Y5, Y7
 	VFMADD213PS vectorConstsAVX2<>+2400(SB), Y5, Y7
-	VFMADD213PS vectorConstsAVX2<>+864(SB), Y5, Y7
+	VFMADD213PS vectorConstsAVX2<>+224(SB), Y5, Y7
 	VMULPS      Y5, Y5, Y8
 	VMULPS      Y7, Y8, Y8
 	VFMADD231PS vectorConstsAVX2<>+2464(SB), Y6, Y8
@@ -1022,7 +1022,7 @@ loopTail:
 	VFMADD213PS vectorConstsAVX2<>+2240(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+2304(SB), Y6, Y8
 	VFMADD213PS vectorConstsAVX2<>+2368(SB), Y6, Y8
-	VFMADD213PS vectorConstsAVX2<>+832(SB), Y6, Y8
+	VFMADD213PS vectorConstsAVX2<>+192(SB), Y6, Y8
 	VMULPS      Y6, Y6, Y9
 	VMULPS      Y8, Y9, Y9
 	VFMADD231PS vectorConstsAVX2<>+2432(SB), Y2, Y9
@@ -1045,7 +1045,7 @@ loopTail:
 	VFMADD213PS vectorConstsAVX2<>+2272(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+2336(SB), Y7, Y2
 	VFMADD213PS vectorConstsAVX2<>+2400(SB), Y7, Y2
-	VFMADD213PS vectorConstsAVX2<>+864(SB), Y7, Y2
+	VFMADD213PS vectorConstsAVX2<>+224(SB), Y7, Y2
 	VMULPS      Y7, Y7, Y3
 	VMULPS      Y2, Y3, Y3
 	VFMADD231PS vectorConstsAVX2<>+2464(SB), Y0, Y3
@@ -1369,182 +1369,182 @@ DATA vectorConstsAVX2<>+176(SB)/4, $0x40400000
 DATA vectorConstsAVX2<>+180(SB)/4, $0x40400000
 DATA vectorConstsAVX2<>+184(SB)/4, $0x40400000
 DATA vectorConstsAVX2<>+188(SB)/4, $0x40400000
-DATA vectorConstsAVX2<>+192(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+196(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+200(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+204(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+208(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+212(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+216(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+220(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+224(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+228(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+232(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+236(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+240(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+244(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+248(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+252(SB)/4, $0x3cdede10
-DATA vectorConstsAVX2<>+256(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+260(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+264(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+268(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+272(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+276(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+280(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+284(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+288(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+292(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+296(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+300(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+304(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+308(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+312(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+316(SB)/4, $0xbdbe7054
-DATA vectorConstsAVX2<>+320(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+324(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+328(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+332(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+336(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+340(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+344(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+348(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+352(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+356(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+360(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+364(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+368(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+372(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+376(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+380(SB)/4, $0x3dab72eb
-DATA vectorConstsAVX2<>+384(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+388(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+392(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+396(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+400(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+404(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+408(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+412(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+416(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+420(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+424(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+428(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+432(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+436(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+440(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+444(SB)/4, $0x3c18c518
-DATA vectorConstsAVX2<>+448(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+452(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+456(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+460(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+464(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+468(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+472(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+476(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+480(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+484(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+488(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+492(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+496(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+500(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+504(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+508(SB)/4, $0x3d7e7d71
-DATA vectorConstsAVX2<>+512(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+516(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+520(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+524(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+528(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+532(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+536(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+540(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+544(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+548(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+552(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+556(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+560(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+564(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+568(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+572(SB)/4, $0xbe228c61
-DATA vectorConstsAVX2<>+576(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+580(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+584(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+588(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+592(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+596(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+600(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+604(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+608(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+612(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+616(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+620(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+624(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+628(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+632(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+636(SB)/4, $0xbe92ee3f
-DATA vectorConstsAVX2<>+640(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+644(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+648(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+652(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+656(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+660(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+664(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+668(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+672(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+676(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+680(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+684(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+688(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+692(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+696(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+700(SB)/4, $0x3f86cdce
-DATA vectorConstsAVX2<>+704(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+708(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+712(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+716(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+720(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+724(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+728(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+732(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+736(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+740(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+744(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+748(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+752(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+756(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+760(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+764(SB)/4, $0xbf99319d
-DATA vectorConstsAVX2<>+768(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+772(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+776(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+780(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+784(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+788(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+792(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+796(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+800(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+804(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+808(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+812(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+816(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+820(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+824(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+828(SB)/4, $0x3f000000
-DATA vectorConstsAVX2<>+832(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+836(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+840(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+844(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+848(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+852(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+856(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+860(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+864(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+868(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+872(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+876(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+880(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+884(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+888(SB)/4, $0xbf000000
-DATA vectorConstsAVX2<>+892(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+192(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+196(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+200(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+204(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+208(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+212(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+216(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+220(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+224(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+228(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+232(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+236(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+240(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+244(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+248(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+252(SB)/4, $0xbf000000
+DATA vectorConstsAVX2<>+256(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+260(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+264(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+268(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+272(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+276(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+280(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+284(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+288(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+292(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+296(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+300(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+304(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+308(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+312(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+316(SB)/4, $0x3cdede10
+DATA vectorConstsAVX2<>+320(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+324(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+328(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+332(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+336(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+340(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+344(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+348(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+352(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+356(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+360(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+364(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+368(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+372(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+376(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+380(SB)/4, $0xbdbe7054
+DATA vectorConstsAVX2<>+384(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+388(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+392(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+396(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+400(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+404(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+408(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+412(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+416(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+420(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+424(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+428(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+432(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+436(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+440(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+444(SB)/4, $0x3dab72eb
+DATA vectorConstsAVX2<>+448(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+452(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+456(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+460(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+464(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+468(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+472(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+476(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+480(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+484(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+488(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+492(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+496(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+500(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+504(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+508(SB)/4, $0x3c18c518
+DATA vectorConstsAVX2<>+512(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+516(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+520(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+524(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+528(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+532(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+536(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+540(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+544(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+548(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+552(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+556(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+560(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+564(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+568(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+572(SB)/4, $0x3d7e7d71
+DATA vectorConstsAVX2<>+576(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+580(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+584(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+588(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+592(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+596(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+600(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+604(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+608(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+612(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+616(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+620(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+624(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+628(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+632(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+636(SB)/4, $0xbe228c61
+DATA vectorConstsAVX2<>+640(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+644(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+648(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+652(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+656(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+660(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+664(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+668(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+672(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+676(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+680(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+684(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+688(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+692(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+696(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+700(SB)/4, $0xbe92ee3f
+DATA vectorConstsAVX2<>+704(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+708(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+712(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+716(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+720(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+724(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+728(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+732(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+736(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+740(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+744(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+748(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+752(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+756(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+760(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+764(SB)/4, $0x3f86cdce
+DATA vectorConstsAVX2<>+768(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+772(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+776(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+780(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+784(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+788(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+792(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+796(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+800(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+804(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+808(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+812(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+816(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+820(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+824(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+828(SB)/4, $0xbf99319d
+DATA vectorConstsAVX2<>+832(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+836(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+840(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+844(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+848(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+852(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+856(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+860(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+864(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+868(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+872(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+876(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+880(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+884(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+888(SB)/4, $0x3f000000
+DATA vectorConstsAVX2<>+892(SB)/4, $0x3f000000
 DATA vectorConstsAVX2<>+896(SB)/4, $0x4b400000
 DATA vectorConstsAVX2<>+900(SB)/4, $0x4b400000
 DATA vectorConstsAVX2<>+904(SB)/4, $0x4b400000

@@ -29,6 +29,8 @@ func main() {
 	ConstraintExpr("!purego")
 	tileTall()
 	tileFlat()
+	scoreTall()
+	mixTall()
 	peak()
 	Generate()
 }
@@ -44,7 +46,9 @@ func tileTall() {
 				f(tile, columns+tile%2*64+tile/2*tileRows*panelBytes)
 			}
 		}
-		sums(func(tile, at int) { tileLoad(tile, acc, rowStep, at) })
+		begun(fmt.Sprintf("begun%d", half), func() {
+			sums(func(tile, at int) { tileLoad(tile, acc, rowStep, at) })
+		})
 		Load(Param("x"), x)
 		MOVQ(xStride, lower)
 		SHLQ(U8(4), lower)
@@ -74,9 +78,11 @@ func tileTall() {
 // tileFlat generates the product of up to 16 rows with a whole panel.
 func tileFlat() {
 	begin("tileInt8FlatAMX", "1 to 16")
-	for tile := range 4 {
-		tileLoad(tile, acc, rowStep, 64*tile)
-	}
+	begun("begun", func() {
+		for tile := range 4 {
+			tileLoad(tile, acc, rowStep, 64*tile)
+		}
+	})
 	Load(Param("x"), x)
 	Load(Param("w"), w)
 	Load(Param("blocks"), blocks)
@@ -110,7 +116,7 @@ func peak() {
 	MOVQ(U32(64), rowStep)
 	emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
 	for tile := range 4 {
-		emit(fmt.Sprintf("TILEZERO tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
+		tileZero(tile)
 		tileLoad(4+tile, w, rowStep, tile*1024)
 	}
 	Label("loop")
@@ -134,14 +140,23 @@ var (
 )
 
 func begin(name, rows string) {
-	TEXT(name, NOSPLIT, "func(acc *int32, x *uint8, stride int, w *byte, blocks int, config *byte)")
+	TEXT(name, NOSPLIT, "func(acc *int32, x *uint8, stride int, w *byte, blocks, begun int, config *byte)")
 	Pragma("noescape")
-	Doc(name + " does tileInt8Ref for " + rows + " rows, as config says, and 64·blocks of k.")
-	Load(Param("config"), reg.RAX)
-	emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
+	Doc(name+" does tileInt8Ref for "+rows+" rows, as config says, and 64·blocks of k.", "If begun is 0, the sums start at 0, whatever acc holds.")
+	configure()
 	Load(Param("acc"), acc)
 	Load(Param("stride"), xStride)
 	MOVQ(U32(panelBytes), rowStep)
+}
+
+// begun generates sums that load has, or of zero where none were begun.
+func begun(label string, load func()) {
+	Load(Param("begun"), blocks)
+	zeroSums()
+	TESTQ(blocks, blocks)
+	JZ(LabelRef(label))
+	load()
+	Label(label)
 }
 
 func end() {
@@ -175,10 +190,20 @@ func number(r reg.GPPhysical) int {
 	return n
 }
 
+// tileZero emits TILEZERO: VEX.128.F2.0F38.W0 49.
+func tileZero(tile int) {
+	emit(fmt.Sprintf("TILEZERO tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
+}
+
 // tileDot emits TDPBUSD sum, a, b: VEX.128.66.0F38.W0 5E. a is unsigned, b signed.
-func tileDot(sum, a, b int) {
-	emit(fmt.Sprintf("TDPBUSD tmm%d, tmm%d, tmm%d", b, a, sum),
-		0xc4, 0xe2, byte(^b&15)<<3|1, 0x5e, 0xc0|byte(sum)<<3|byte(a))
+func tileDot(sum, a, b int) { product("TDPBUSD", 1, sum, a, b) }
+
+// tileSigned emits TDPBSUD sum, a, b: VEX.128.F3.0F38.W0 5E. a is signed, b unsigned.
+func tileSigned(sum, a, b int) { product("TDPBSUD", 2, sum, a, b) }
+
+func product(name string, prefix byte, sum, a, b int) {
+	emit(fmt.Sprintf("%s tmm%d, tmm%d, tmm%d", name, b, a, sum),
+		0xc4, 0xe2, byte(^b&15)<<3|prefix, 0x5e, 0xc0|byte(sum)<<3|byte(a))
 }
 
 // emit writes the bytes of an instruction, four and then one at a time.

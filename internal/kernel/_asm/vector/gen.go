@@ -98,6 +98,31 @@ func (g *gen) operand(c float32, i int) operand.Op {
 	return g.constant(c).Offset(i * g.step())
 }
 
+// set sets a register to a constant.
+func (g *gen) set(c float32, r reg.VecVirtual) {
+	switch v, ok := g.kept[math.Float32bits(c)]; {
+	case ok:
+		g.VMOVAPS(v[0], r)
+	case g.wide:
+		g.VBROADCASTSS(g.constant(c), r)
+	default:
+		g.VMOVUPS(g.constant(c), r)
+	}
+}
+
+// by does an operation whose first operand is a constant: in a register, or in memory.
+// AVX-512 spreads it as it loads it, which no line of the cache can come between.
+func (g *gen) by(op, spread func(...operand.Op), c float32, rest ...operand.Op) {
+	switch v, ok := g.kept[math.Float32bits(c)]; {
+	case ok:
+		op(append([]operand.Op{v[0]}, rest...)...)
+	case g.wide:
+		spread(append([]operand.Op{g.constant(c)}, rest...)...)
+	default:
+		op(append([]operand.Op{g.constant(c)}, rest...)...)
+	}
+}
+
 // tables writes the data the functions refer to.
 func (g *gen) tables() {
 	if len(g.consts) > 0 {
@@ -307,6 +332,27 @@ func (g *gen) loop(name string, n reg.GPVirtual, pointers []reg.GPVirtual, body 
 	g.JE(operand.LabelRef(name + "Done"))
 	body(g.mask(n))
 	g.Label(name + "Done")
+}
+
+// many is loop for a body that does several vectors in step, as many as it is given: most
+// at first where there are registers for it, and half as many of what is left.
+func (g *gen) many(name string, n reg.GPVirtual, pointers []reg.GPVirtual, most int, body func(v []vec, m mask)) {
+	if g.wide {
+		for _, k := range []int{most, most / 2} {
+			label := fmt.Sprint(name, k)
+			g.Label(label)
+			g.CMPQ(n, operand.U32(k*lanes))
+			g.JLT(operand.LabelRef(label + "Done"))
+			body(make([]vec, k), mask{})
+			for _, p := range pointers {
+				g.ADDQ(operand.U32(4*k*lanes), p)
+			}
+			g.SUBQ(operand.U32(k*lanes), n)
+			g.JMP(operand.LabelRef(label))
+			g.Label(label + "Done")
+		}
+	}
+	g.loop(name, n, pointers, func(m mask) { body(make([]vec, 1), m) })
 }
 
 // slice loads the pointer of a slice argument.

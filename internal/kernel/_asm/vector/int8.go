@@ -200,46 +200,43 @@ func (s *score) panel256() {
 // weights does a block of 256 keys twice: once for the weights and their largest, and
 // once to round them.
 func weights(g *gen) {
-	g.function("vecWeights", "func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32) float32",
+	g.function("vecWeights", "func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32",
 		"is weightsRef for m ≥ x and n above 0. Steps are in bytes.")
 	dst, unit, x, scale, left := g.pointer("dst"), g.pointer("unit"), g.pointer("x"), g.pointer("scale"), g.pointer("n")
 	max, low, sum := g.broadcast("m"), g.loadConst(expMin), g.zero()
-	g.keep(log2e, roundShift, -ln2Hi, -ln2Lo, 1)
-	g.keep(expPoly...)
-	n, again, from, to := g.GP64(), g.GP64(), g.GP64(), g.GP64()
+	g.keep(log2e, roundShift, 1)
+	n, again, from, to, put := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	g.Label("block")
 	g.MOVQ(operand.U32(256), n)
 	g.CMPQ(left, n)
 	g.CMOVQLT(left, n)
 	g.SUBQ(n, left)
 	g.LEAQ(operand.Mem{Base: n, Disp: 15}, again)
-	g.MOVQ(x, from)
+	g.Load(g.Param("spare"), from)
+	g.MOVQ(from, put)
 	g.MOVQ(dst, to)
 	most := g.zero()
-	if g.wide {
-		g.weights4(n, x, scale, max[0], low[0], sum[0], most[0])
-	}
-	g.loop("loop", n, []reg.GPVirtual{x, scale}, func(m mask) {
-		v := g.load(at(x), m)
+	g.many("loop", n, []reg.GPVirtual{x, scale, put}, 8, func(v []vec, m mask) {
+		var all vec
 		for i := range v {
-			g.VSUBPS(max[i], v[i], v[i])
-			g.VMAXPS(v[i], low[i], v[i]) // low > v ? low : v, so NaN stays
+			v[i] = g.load(at(x).Offset(64*i), m)
+			all = append(all, v[i]...)
 		}
-		g.exp(v, nil)
-		g.add(v, sum, m)
-		by := g.load(at(scale), m)
+		for i, r := range all {
+			g.VSUBPS(max[i%len(max)], r, r)
+			g.VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
+		}
+		g.exp(all, nil)
 		for i := range v {
-			g.VMULPS(by[i], v[i], v[i])
-			switch {
-			case !m.some:
-			case g.wide:
-				g.VMOVAPS_Z(v[i], m.k, v[i])
-			default:
-				g.VANDPS(m.m[i], v[i], v[i])
+			g.add(v[i], sum, m)
+		}
+		for i := range v {
+			g.scaled(v[i], at(scale).Offset(64*i), m)
+			for j, r := range v[i] {
+				g.VPMAXUD(r, most[j], most[j]) // not negative, so they order as integers
 			}
-			g.VPMAXUD(v[i], most[i], most[i]) // not negative, so they order as integers
+			g.store(v[i], at(put).Offset(64*i), mask{})
 		}
-		g.store(v, at(x), mask{})
 	})
 	largest, bits := g.fold(most, func(ops ...operand.Op) { g.VPMAXUD(ops[0], ops[1], ops[2]) }), g.GP32()
 	g.VMOVD(largest.AsX(), bits)
@@ -258,7 +255,7 @@ func weights(g *gen) {
 	g.Label("scaled")
 	g.VMOVSS(worth, at(unit))
 	by, round := g.spread(inverse), g.vec()
-	g.each(func(i, at int) { g.VMOVUPS(g.operand(roundShift, i), round[i]) })
+	g.each(func(i, at int) { g.set(roundShift, round[i]) })
 	g.SHRQ(operand.U8(4), again)
 	if g.wide {
 		g.round4(again, from, to, by[0])
@@ -287,61 +284,23 @@ func weights(g *gen) {
 	g.retFloat(g.fold(sum, g.VADDPS))
 }
 
-// weights4 does the first pass of weights while 64 elements are left, four vectors at a
-// time. One at a time, most instructions in the processor's window would wait for the
-// step before.
-func (g *gen) weights4(n, x, scale reg.GPVirtual, max, low, sum, most reg.VecVirtual) {
-	var v [4]reg.VecVirtual
-	each := func(f func(v reg.VecVirtual, at int)) {
-		for i := range v {
-			f(v[i], 64*i)
+// scaled multiplies v by what lies at p, and sets the lanes that m leaves out to zero.
+func (g *gen) scaled(v vec, p operand.Mem, m mask) {
+	if !m.some {
+		for i, r := range v {
+			g.VMULPS(p.Offset(i*g.step()), r, r)
+		}
+		return
+	}
+	by := g.load(p, m)
+	for i, r := range v {
+		g.VMULPS(by[i], r, r)
+		if g.wide {
+			g.VMOVAPS_Z(r, m.k, r)
+		} else {
+			g.VANDPS(m.m[i], r, r)
 		}
 	}
-	g.Label("four")
-	g.CMPQ(n, operand.U8(4*lanes))
-	g.JLT(operand.LabelRef("fourDone"))
-	for i := range v {
-		v[i] = g.ZMM()
-	}
-	each(func(v reg.VecVirtual, at int) { g.VMOVUPS(operand.Mem{Base: x, Disp: at}, v) })
-	each(func(v reg.VecVirtual, _ int) { g.VSUBPS(max, v, v) })
-	each(func(v reg.VecVirtual, _ int) { g.VMAXPS(v, low, v) })
-	g.exp4(v)
-	each(func(v reg.VecVirtual, _ int) { g.VADDPS(v, sum, sum) })
-	each(func(v reg.VecVirtual, at int) { g.VMULPS(operand.Mem{Base: scale, Disp: at}, v, v) })
-	each(func(v reg.VecVirtual, at int) {
-		g.VPMAXUD(v, most, most)
-		g.VMOVUPS(v, operand.Mem{Base: x, Disp: at})
-	})
-	g.ADDQ(operand.U32(4*64), x)
-	g.ADDQ(operand.U32(4*64), scale)
-	g.SUBQ(operand.U8(4*lanes), n)
-	g.JMP(operand.LabelRef("four"))
-	g.Label("fourDone")
-}
-
-// exp4 is exp of four registers in step. The constants have to be kept.
-func (g *gen) exp4(x [4]reg.VecVirtual) {
-	c := func(v float32) operand.Op { return g.operand(v, 0) }
-	var n, p [4]reg.VecVirtual
-	each := func(f func(i int)) {
-		for i := range x {
-			f(i)
-		}
-	}
-	each(func(i int) {
-		n[i], p[i] = g.ZMM(), g.ZMM()
-		g.VMOVUPS(c(roundShift), n[i])
-		g.VFMADD231PS(c(log2e), x[i], n[i])
-	})
-	each(func(i int) { g.VSUBPS(c(roundShift), n[i], n[i]) })
-	each(func(i int) { g.VFMADD231PS(c(-ln2Hi), n[i], x[i]) })
-	each(func(i int) { g.VFMADD231PS(c(-ln2Lo), n[i], x[i]) })
-	each(func(i int) { g.VMOVUPS(c(expPoly[0]), p[i]) })
-	for _, coef := range append(expPoly[1:], 1, 1) {
-		each(func(i int) { g.VFMADD213PS(c(coef), x[i], p[i]) })
-	}
-	each(func(i int) { g.VSCALEFPS(n[i], p[i], x[i]) })
 }
 
 // round4 does the second pass of weights while there are four vectors, n counting

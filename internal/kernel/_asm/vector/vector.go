@@ -71,35 +71,50 @@ func scale(g *gen) {
 }
 
 // exp replaces x by e^(x+low), the exp of vector_exp.go without its clamps: x must
-// be between -106 and 89, or NaN. low may be nil.
+// be between -106 and 89, or NaN. low may be nil. All of x go in step: one after the
+// other, most of what the processor looks ahead at waits for the step before.
 func (g *gen) exp(x, low vec) {
-	t, p := g.vec(), g.vec()
-	g.each(func(i, at int) {
-		c := func(v float32) operand.Op { return g.operand(v, i) }
-		g.VMOVUPS(c(roundShift), t[i])
-		g.VFMADD231PS(c(log2e), x[i], t[i])
-		n := g.like(t[i])
-		g.VSUBPS(c(roundShift), t[i], n)
-		g.VFMADD231PS(c(-ln2Hi), n, x[i])
-		g.VFMADD231PS(c(-ln2Lo), n, x[i])
-		if low != nil {
-			g.VADDPS(low[i], x[i], x[i])
+	t, n, p := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
+	each := func(f func(i int)) {
+		for i := range x {
+			f(i)
 		}
-		g.VMOVUPS(c(expPoly[0]), p[i])
-		for _, coef := range append(expPoly[1:], 1, 1) {
-			g.VFMADD213PS(c(coef), x[i], p[i])
+	}
+	each(func(i int) {
+		t[i] = g.like(x[i])
+		g.set(roundShift, t[i])
+		g.by(g.VFMADD231PS, g.VFMADD231PS_BCST, log2e, x[i], t[i])
+	})
+	each(func(i int) {
+		if n[i] = t[i]; !g.wide {
+			n[i] = g.like(t[i])
 		}
-		if g.wide {
-			g.VSCALEFPS(n, p[i], x[i])
-			return
-		}
-		// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
-		g.VPSUBD(g.constantBits(math.Float32bits(roundShift)).Offset(at), t[i], t[i])
+		g.by(g.VSUBPS, g.VSUBPS_BCST, roundShift, t[i], n[i])
+	})
+	each(func(i int) { g.by(g.VFMADD231PS, g.VFMADD231PS_BCST, -ln2Hi, n[i], x[i]) })
+	each(func(i int) { g.by(g.VFMADD231PS, g.VFMADD231PS_BCST, -ln2Lo, n[i], x[i]) })
+	if low != nil {
+		each(func(i int) { g.VADDPS(low[i], x[i], x[i]) })
+	}
+	each(func(i int) {
+		p[i] = g.like(x[i])
+		g.set(expPoly[0], p[i])
+	})
+	for _, coef := range append(expPoly[1:], 1, 1) {
+		each(func(i int) { g.by(g.VFMADD213PS, g.VFMADD213PS_BCST, coef, x[i], p[i]) })
+	}
+	if g.wide {
+		each(func(i int) { g.VSCALEFPS(n[i], p[i], x[i]) })
+		return
+	}
+	// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
+	each(func(i int) {
+		g.VPSUBD(g.constantBits(math.Float32bits(roundShift)), t[i], t[i])
 		h := g.like(t[i])
 		g.VPSRAD(operand.U8(1), t[i], h)
 		g.VPSUBD(h, t[i], t[i])
 		for _, e := range []reg.VecVirtual{h, t[i]} {
-			g.VPADDD(g.constantBits(127).Offset(at), e, e)
+			g.VPADDD(g.constantBits(127), e, e)
 			g.VPSLLD(operand.U8(23), e, e)
 			g.VMULPS(e, p[i], p[i])
 		}
@@ -125,47 +140,54 @@ func expSum(g *gen, store bool) {
 	}
 	x, n, max := g.slice("x"), g.length("x"), g.broadcast("m")
 	sum, low := g.zero(), g.loadConst(expMin)
-	g.keep(log2e, roundShift, -ln2Hi, -ln2Lo, 1)
-	g.keep(expPoly...)
+	g.keep(log2e, roundShift, 1)
 	pointers := []reg.GPVirtual{x}
 	if store {
 		pointers = append(pointers, dst)
 	}
-	g.loop("loop", n, pointers, func(m mask) {
-		v := g.load(at(x), m)
+	g.many("loop", n, pointers, 8, func(v []vec, m mask) {
+		var all vec
 		for i := range v {
-			g.VSUBPS(max[i], v[i], v[i])
-			g.VMAXPS(v[i], low[i], v[i]) // low > v ? low : v, so NaN stays
+			v[i] = g.load(at(x).Offset(64*i), m)
+			all = append(all, v[i]...)
 		}
-		g.exp(v, nil)
-		if store {
-			g.store(v, at(dst), m)
+		for i, r := range all {
+			g.VSUBPS(max[i%len(max)], r, r)
+			g.VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
 		}
-		g.add(v, sum, m)
+		g.exp(all, nil)
+		for i := range v {
+			if store {
+				g.store(v[i], at(dst).Offset(64*i), m)
+			}
+			g.add(v[i], sum, m)
+		}
 	})
 	g.retFloat(g.fold(sum, g.VADDPS))
 }
 
-// atLeast selects the lanes of v that are at least limit (NaN is not): in K3, or in the
-// masks that it returns.
-func (g *gen) atLeast(limit reg.VecVirtual, v vec) (masks vec) {
+// atLeast returns masks of the lanes of v that are at least limit (NaN is not): with
+// AVX-512 in K3 and the registers after it.
+func (g *gen) atLeast(limit reg.VecVirtual, v vec) (masks []operand.Op) {
 	const orderedGE = 0x1d
 	for i := range v {
+		var mask operand.Op
 		if g.wide {
-			g.VCMPPS(operand.U8(orderedGE), limit, v[i], reg.K3)
-			continue
+			mask = []reg.Register{reg.K3, reg.K4, reg.K5, reg.K6}[i]
+		} else {
+			mask = g.YMM()
 		}
-		masks = append(masks, g.YMM())
-		g.VCMPPS(operand.U8(orderedGE), limit, v[i], masks[i])
+		g.VCMPPS(operand.U8(orderedGE), limit, v[i], mask)
+		masks = append(masks, mask)
 	}
 	return masks
 }
 
 // blank sets the lanes of v that atLeast selected to zero.
-func (g *gen) blank(v, masks vec) {
+func (g *gen) blank(v vec, masks []operand.Op) {
 	for i := range v {
 		if g.wide {
-			g.VPXORD(v[i], v[i], reg.K3, v[i])
+			g.VPXORD(v[i], v[i], masks[i], v[i])
 		} else {
 			g.VANDNPS(v[i], masks[i], v[i])
 		}
@@ -176,50 +198,77 @@ func gelu(g *gen) {
 	g.function("vecGelu", "func(x []float32)", "is geluRef.")
 	p, n := g.slice("x"), g.length("x")
 	limit := g.loadConst(geluMax)[0]
-	// The table of constants is aligned to 32 bytes: half of the loads from it would
-	// cross a cache line.
-	g.keep(3, -0.5, log2e, roundShift, -ln2Hi, -ln2Lo, 1)
-	g.keep(geluPoly...)
-	g.keep(expPoly...)
-	g.loop("loop", n, []reg.GPVirtual{p}, func(m mask) {
-		x := g.load(at(p), m)
-		y, low, poly, size := g.vec(), g.vec(), g.vec(), g.vec()
-		g.each(func(i, at int) { g.VANDPS(g.constantBits(1<<31-1).Offset(at), x[i], size[i]) })
-		far := g.atLeast(limit, size)
-		g.blank(size, far)
-		g.each(func(i, at int) {
-			c := func(v float32) operand.Op { return g.operand(v, i) }
-			t, v := size[i], g.like(x[i])
-			g.VADDPS(c(3), t, v)
-			g.VDIVPS(v, t, v)
-			g.VMOVUPS(c(geluPoly[0]), poly[i])
-			for _, coef := range geluPoly[1:] {
-				g.VFMADD213PS(c(coef), v, poly[i])
-			}
-			g.VMULPS(t, t, y[i])
-			g.VFMSUB213PS(y[i], t, t)
-			g.VMULPS(c(-0.5), y[i], y[i])
-			g.VMULPS(c(-0.5), t, low[i])
-		})
-		g.exp(y, low)
-		g.each(func(i, at int) { g.VMULPS(poly[i], y[i], y[i]) })
-		g.blank(y, far)
-		g.each(func(i, at int) {
-			one := g.like(y[i])
-			g.VMOVUPS(g.operand(1, i), one)
+	g.keep(3, -0.5, log2e, roundShift, 1)
+	g.many("loop", n, []reg.GPVirtual{p}, 4, func(v []vec, m mask) {
+		var all vec
+		for i := range v {
+			v[i] = g.load(at(p).Offset(64*i), m)
+			all = append(all, v[i]...)
+		}
+		y := g.tail(all, limit)
+		for i, x := range all {
+			one := g.like(x)
+			g.set(1, one)
 			g.VSUBPS(y[i], one, one)
 			// By the sign bit: at -0 both are ½.
 			if g.wide {
-				g.VPMOVD2M(x[i], reg.K2)
+				g.VPMOVD2M(x, reg.K2)
 				g.VMOVAPS(y[i], reg.K2, one)
 			} else {
-				g.VBLENDVPS(x[i], y[i], one, one)
+				g.VBLENDVPS(x, y[i], one, one)
 			}
-			g.VMULPS(one, x[i], x[i])
-		})
-		g.store(x, at(p), m)
+			g.VMULPS(one, x, x)
+		}
+		for i := range v {
+			g.store(v[i], at(p).Offset(64*i), m)
+		}
 	})
 	g.ret()
+}
+
+// tail returns the upper tail of the normal distribution from |x| on, 0 from limit on.
+func (g *gen) tail(x vec, limit reg.VecVirtual) (y vec) {
+	size, low, poly := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
+	y = make(vec, len(x))
+	each := func(f func(i int)) {
+		for i := range x {
+			f(i)
+		}
+	}
+	each(func(i int) {
+		size[i] = g.like(x[i])
+		if g.wide {
+			g.VANDPS_BCST(g.constantBits(1<<31-1), x[i], size[i])
+		} else {
+			g.VANDPS(g.constantBits(1<<31-1), x[i], size[i])
+		}
+	})
+	far := g.atLeast(limit, size)
+	g.blank(size, far)
+	v := make(vec, len(x))
+	each(func(i int) {
+		v[i] = g.like(x[i])
+		g.by(g.VADDPS, g.VADDPS_BCST, 3, size[i], v[i])
+		g.VDIVPS(v[i], size[i], v[i])
+	})
+	each(func(i int) {
+		y[i], low[i] = g.like(x[i]), g.like(x[i])
+		g.VMULPS(size[i], size[i], y[i])
+		g.VFMSUB213PS(y[i], size[i], size[i])
+		g.by(g.VMULPS, g.VMULPS_BCST, -0.5, y[i], y[i])
+		g.by(g.VMULPS, g.VMULPS_BCST, -0.5, size[i], low[i])
+	})
+	each(func(i int) {
+		poly[i] = g.like(x[i])
+		g.set(geluPoly[0], poly[i])
+	})
+	for _, coef := range geluPoly[1:] {
+		each(func(i int) { g.by(g.VFMADD213PS, g.VFMADD213PS_BCST, coef, v[i], poly[i]) })
+	}
+	g.exp(y, low)
+	each(func(i int) { g.VMULPS(poly[i], y[i], y[i]) })
+	g.blank(y, far)
+	return y
 }
 
 func norm(g *gen) {
