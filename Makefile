@@ -90,7 +90,7 @@ purego: ## the same without any assembly
 
 race: ## packages that share state, under the race detector
 	@if command -v "$$(go env CC)" >/dev/null; then \
-		CGO_ENABLED=1 go test -vet=off -race -short -timeout 10m -cpu 4 -run '$(SHARING)' $(SHARED); \
+		VERITY_GRID=race CGO_ENABLED=1 go test -vet=off -race -short -timeout 10m -cpu 4 -run '$(SHARING)' $(SHARED); \
 	else \
 		echo "*** SKIPPED: make race needs a C compiler ($$(go env CC)) ***"; \
 	fi
@@ -115,7 +115,9 @@ bench-hostile: build ## what assistants cost that are never right; SIZE=base tak
 	tools/bench-large.sh $(BIN) $(SIZE) hostile
 
 grid: ## assisted equals plain on real speech: every point, not a sample
-	VERITY_GRID=all go test -count=1 -timeout 60m -run 'TestGrid|TestOptionsLossless' -v ./transcribe
+	VERITY_GRID=all go test -count=1 -timeout 90m -run 'TestGrid|TestOptionsLossless' -v ./transcribe
+	VERITY_DISABLE=avx512 go test -count=1 -timeout 30m -run TestGridBase -v ./transcribe
+	VERITY_DISABLE=avx512,avx2 go test -count=1 -timeout 60m -run TestGridBase -v ./transcribe
 
 # Needs chromium, and npm for axe-core. The pictures are to be looked at.
 PAGE := bin/page
