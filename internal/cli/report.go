@@ -84,31 +84,28 @@ func (r *reportFlags) check(inputs ...string) error {
 	return output.Check([]string{r.html, r.markdown}, inputs)
 }
 
-// write writes d where the flags say: to standard output as a table or as JSON, and
-// to files. The table comes first, so that a file that cannot be written costs
-// nothing else; it is left out if a file is standard output.
+// write writes d where the flags say: to files, and to standard output as a table or as
+// JSON, unless a file is standard output. The files come first, since a closed pipe ends
+// the program; one that cannot be written costs nothing else.
 func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
 	d.Title, d.Sound = r.title, newListening(r.html, !r.foreign).url
-	var err error
-	switch {
-	case r.html == output.Stdout || r.markdown == output.Stdout:
-	case r.json:
-		err = json(e.out)
-	default:
-		err = d.Text(e.out, e.color())
-	}
+	var errs []error
 	for _, x := range []struct {
 		name  string
 		write func(io.Writer) error
 	}{{r.html, d.HTML}, {r.markdown, d.Markdown}} {
-		if x.name == "" {
-			continue
-		}
-		if problem := output.Write(x.name, e.out, x.write); problem != nil {
-			err = errors.Join(err, problem)
+		if x.name != "" {
+			errs = append(errs, output.Write(x.name, e.out, x.write))
 		}
 	}
-	return err
+	switch {
+	case r.html == output.Stdout || r.markdown == output.Stdout:
+	case r.json:
+		errs = append(errs, json(e.out))
+	default:
+		errs = append(errs, d.Text(e.out, e.color()))
+	}
+	return errors.Join(errs...)
 }
 
 // A reporting is the report command with its flags.
