@@ -39,7 +39,7 @@ func (a armSpec) String() string {
 // no colon in one.
 func (a armSpec) file() string { return strings.NewReplacer(":", "-", "=", "-").Replace(a.String()) }
 
-// parseArms reads arms with commas between.
+// parseArms parses arms separated by commas.
 func parseArms(s string) (all []armSpec, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		format, assisted := strings.CutSuffix(strings.TrimSpace(part), assistedMark)
@@ -61,7 +61,7 @@ func parseArms(s string) (all []armSpec, err error) {
 // An armsFlag is a flag for one precision, or for several arms.
 type armsFlag struct {
 	one  *precisionFlag
-	list []armSpec // nil for one
+	list []armSpec // nil for a single precision
 }
 
 func (a *armsFlag) Set(s string) (err error) {
@@ -93,14 +93,14 @@ type armed struct {
 	armSpec
 	eval.Arm
 	flags  modelFlags // with the precision and the assistant of this arm
-	memory int64      // that loading and running it took
+	memory int64      // used for loading and running it
 	engine *evalEngine
 }
 
-// A rack is the arms of a comparison and what has to be closed after them.
+// A rack holds the arms of a comparison and what must be closed afterwards.
 type rack struct {
 	arms   []*armed
-	loaded map[precision.Precision]*loaded // plain
+	loaded map[precision.Precision]*loaded // without an assistant
 	grown  map[precision.Precision]int64   // memory of these
 	pool   *parallel.Pool
 }
@@ -134,7 +134,7 @@ func openRack(ctx context.Context, v *comparing, specs []armSpec, data *corpus, 
 	return r, nil
 }
 
-// open opens an arm and warms it up, so that its memory can be told.
+// open opens an arm and warms it up, so that its memory can be measured.
 func (r *rack) open(ctx context.Context, v *comparing, spec armSpec, data *corpus) (*armed, error) {
 	a := &armed{armSpec: spec, flags: v.model}
 	a.flags.precision.Precision, a.flags.pool, a.flags.arms = spec.precision, r.pool, nil
@@ -165,8 +165,8 @@ func (r *rack) open(ctx context.Context, v *comparing, spec armSpec, data *corpu
 	return a, nil
 }
 
-// measure notes the memory that an arm took. An assisted arm includes that of the plain arm
-// whose weights it shares.
+// measure records the memory that an arm uses. An assisted arm includes that of the
+// plain arm whose weights it shares.
 func (r *rack) measure(a *armed, before int64) {
 	now := resident()
 	if before <= 0 || now <= 0 {
@@ -193,8 +193,8 @@ func (r *rack) plain(ctx context.Context, flags modelFlags) (*loaded, error) {
 	return m, err
 }
 
-// matches are the comparisons: every arm with the first, and with the first of its
-// precision where that is another. Those of different precisions may differ.
+// matches returns the comparisons: every arm with the first, and with the first of the
+// same precision if that is another one. Arms of different precisions may differ.
 func (r *rack) matches(scoring report.Options) (all []eval.Match, err error) {
 	add := func(i, j int) {
 		a, errA := report.NewSet(r.arms[i].String(), scoring)
@@ -217,7 +217,7 @@ func (r *rack) matches(scoring report.Options) (all []eval.Match, err error) {
 	return all, err
 }
 
-// ready sees to it that every assistant drafts something.
+// ready makes sure that every assistant drafts something.
 func (r *rack) ready() {
 	for _, a := range r.arms {
 		if auto := a.flags.assistant.auto; auto != nil && a.assisted {
@@ -227,7 +227,7 @@ func (r *rack) ready() {
 	}
 }
 
-// why says why nothing was drafted, if that is known.
+// why returns the reason why nothing was drafted, if it is known.
 func (r *rack) why() string {
 	for _, a := range r.arms {
 		if err := a.engine.assistantError(); err != nil {
@@ -304,7 +304,7 @@ func (v *comparing) runArms(ctx context.Context, data *corpus, scoring report.Op
 	return v.concludeArms(d, r)
 }
 
-// concludeArms returns what makes the exit status.
+// concludeArms returns the error that decides the exit status.
 func (v *comparing) concludeArms(d *report.Document, r *rack) error {
 	different := 0
 	for _, c := range d.Comparisons {
@@ -321,7 +321,7 @@ func (v *comparing) concludeArms(d *report.Document, r *rack) error {
 	return judged(d)
 }
 
-// checkArms reports arms that cannot be run.
+// checkArms returns an error about arms that cannot be run.
 func (v *comparing) checkArms(specs []armSpec) error {
 	assistant := v.model.assistant.method(v.model.name)
 	none := assistant == string(transcribe.None)

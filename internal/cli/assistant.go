@@ -25,7 +25,7 @@ type assistantFlags struct {
 	tokens    draftTokens
 	policy    string
 	sampler   string
-	auto      *assistant.Auto // of the policies last made, if they are auto
+	auto      *assistant.Auto // that the latest policies share, if they are auto
 	overlap   bool            // measure it
 }
 
@@ -87,8 +87,8 @@ func (a *assistantFlags) comparable() error {
 	return nil
 }
 
-// method returns what the flags come to for a model of that name: a method of
-// transcribe, or the name of a checkpoint.
+// method resolves the flags for a model: it returns a method of transcribe, or the name
+// of a checkpoint.
 func (a *assistantFlags) method(model string) string {
 	switch {
 	case a.name != "auto":
@@ -127,7 +127,7 @@ func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.As
 	return d, nil
 }
 
-// inPrecision is what the assistant's weights are held in.
+// inPrecision returns the format of the assistant's weights.
 func (a *assistantFlags) inPrecision() precision.Precision {
 	p := a.precision.Precision
 	if p.Weights == precision.Auto {
@@ -149,8 +149,8 @@ func hasAssistant(name string) bool {
 	return ok && i.assistant != nil
 }
 
-// newPolicy returns what makes a policy for each sequence; nil for that of
-// transcribe.Load.
+// newPolicy returns the function that makes a policy for each sequence; nil means the
+// default of transcribe.Load.
 func (a *assistantFlags) newPolicy() func() assistant.Policy {
 	n, fixed := a.tokens.n, a.tokens.fixed
 	switch {

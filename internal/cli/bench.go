@@ -132,7 +132,8 @@ func (b *benching) open(ctx context.Context) (*model.Checkpoint, error) {
 	return synth.Open(b.size)
 }
 
-// watch says on a terminal what is measured, in a line that gives way to the next.
+// watch shows on a terminal what is being measured, in a line that the next one
+// replaces.
 func (b *benching) watch(stage string) {
 	if b.errTerminal {
 		fmt.Fprintf(b.err, "\r\x1b[K%s …", stage)

@@ -68,24 +68,24 @@ type comparing struct {
 	opt transcribe.Options
 }
 
-// A contest is two engines and what belongs to them.
+// A contest holds the two engines of a comparison and their state.
 type contest struct {
 	eval.Arms
 	runs   report.Pair[report.Run]
 	memory *report.Pair[int64] // nil if not measured
-	broken func() error        // why the assistant could not draft; nil: not known
+	broken func() error        // returns why the assistant could not draft; nil if unknown
 	close  func()
 }
 
 func compareCommand(e env) *cobra.Command { return compareWith(e, openArms) }
 
-// compareWith returns the command with what opens its engines.
+// compareWith returns the command with a function that opens its engines.
 func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) *cobra.Command {
 	_, c := newComparing(e, open)
 	return c
 }
 
-// newComparing returns the command and where its flags go.
+// newComparing returns the command and the struct of its flags.
 func newComparing(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) (*comparing, *cobra.Command) {
 	v := &comparing{env: e, decoding: newDecodingFlags()}
 	v.model.arms = new(armsFlag)
@@ -112,7 +112,7 @@ func newComparing(e env, open func(context.Context, *comparing, *corpus) (*conte
 	return v, c
 }
 
-// runFlags is the title of the flags that say what is run how often.
+// runFlags is the title of the flags for the number of runs.
 const runFlags = "Runs"
 
 func (v *comparing) registerAudio(f *pflag.FlagSet) {
@@ -174,7 +174,7 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	return v.conclude(pairs, arms)
 }
 
-// resumedText says what an earlier run left.
+// resumedText describes the records of an earlier run.
 func resumedText(c *report.Comparison, batch int) string {
 	text := fmt.Sprintf("verity compare: %s there, %d are new", pairsWere(c.Resumed), c.Utterances+c.Failed-c.Resumed)
 	if batch > 1 {
@@ -190,14 +190,15 @@ func pairsWere(n int) string {
 	return show.Count(n) + " pairs were"
 }
 
-// ready sees to it that something is drafted, or there would be nothing to compare.
+// ready makes sure that something is drafted; otherwise there would be nothing to
+// compare.
 func (v *comparing) ready() {
 	if a := v.model.assistant.auto; a != nil {
 		a.Try()
 	}
 }
 
-// check puts the flags into options.
+// check validates the flags and turns them into options.
 func (v *comparing) check(more []string) error {
 	switch {
 	case len(more) > 0 && len(v.data.audio) == 0:
@@ -233,12 +234,12 @@ func (v *comparing) check(more []string) error {
 	return err
 }
 
-// conclude writes the comparison and returns what makes the exit status.
+// conclude writes the comparison and returns the error that decides the exit status.
 func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
 	c := pairs.Comparison()
 	a, b := pairs.Baseline.Score(), pairs.Assisted.Score()
 	c.Memory = arms.memory
-	if v.batch <= 1 { // else the times of utterances are shared, and summed up too high
+	if v.batch <= 1 { // in a batch, times overlap and their sums are too high
 		c.Predicted = eval.Predict(a, b)
 	}
 	d := &report.Document{Scores: []*report.Score{a, b}, Comparisons: []*report.Comparison{c}}
@@ -260,7 +261,7 @@ func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
 	return judged(d)
 }
 
-// why says why nothing was drafted, if that is known.
+// why returns the reason why nothing was drafted, if it is known.
 func (c *contest) why() string {
 	if c.broken != nil {
 		if err := c.broken(); err != nil {

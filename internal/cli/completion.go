@@ -53,7 +53,8 @@ func assistantNames() []string {
 	return names
 }
 
-// completeFormats offers another format after those that are there, between commas.
+// completeFormats offers one more format behind those given so far, separated by
+// commas.
 func completeFormats(c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("output-format", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]

@@ -286,7 +286,7 @@ func setConfig(e env, key, value string) error {
 	return editConfig(e.config, key, key+" = "+quoted(value))
 }
 
-// quoted spells a value so that a line of the file holds it.
+// quoted returns a value in the form that the file needs.
 func quoted(value string) string {
 	if value == "" || value != strings.TrimSpace(value) || value[0] == '"' || show.Line(value) != value {
 		return strconv.Quote(value)

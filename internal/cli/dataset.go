@@ -18,7 +18,7 @@ import (
 // datasetFlags say which utterances to run.
 type datasetFlags struct {
 	path  string
-	audio []string // files instead, without references
+	audio []string // sound files instead of a dataset, without references
 	opt   datasets.Options
 	limit int
 }
@@ -44,7 +44,7 @@ func (d *datasetFlags) complete(c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("dataset-format", cobra.FixedCompletions(datasetFormats, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// A corpus is what datasetFlags name.
+// A corpus is the dataset or the files that datasetFlags name.
 type corpus struct {
 	name     string
 	all      func(ctx context.Context) eval.Dataset
@@ -88,8 +88,7 @@ func (d *datasetFlags) open(ctx context.Context) (*corpus, error) {
 	}, nil
 }
 
-// name is what tells these utterances from others: the path, and the flags that
-// decide on what is taken from it.
+// name identifies these utterances: the path, and the flags that select from it.
 func (d *datasetFlags) name() string {
 	s := d.path
 	if !strings.Contains(s, "://") { // as verity-beam takes it
@@ -158,7 +157,7 @@ func countRows(ctx context.Context, data *datasets.Dataset) int {
 	}
 	c, err := data.Count(ctx)
 	if err != nil {
-		return 0 // the run will meet it
+		return 0 // the run will report it
 	}
 	return c.Utterances + c.Broken
 }

@@ -14,8 +14,7 @@ import (
 	"verity/transcribe"
 )
 
-// decodingFlags say how to decode: everything that decides on the text beside the
-// model.
+// decodingFlags say how to decode: they decide the text, together with the model.
 type decodingFlags struct {
 	opt       transcribe.Options // of flags that need no translation
 	task      string
@@ -162,7 +161,7 @@ func completeValues(c *cobra.Command, flag string, values ...string) {
 	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// options returns what the flags come to.
+// options returns the options that the flags set.
 func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err error) {
 	o = d.opt
 	switch d.pad {

@@ -221,7 +221,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 	return judged(d)
 }
 
-// told says what a reader of the score would not think of.
+// told returns remarks about a run that its score does not show.
 func told(sum eval.Summary, s eval.Shard) string {
 	switch {
 	case sum.Retried > 0:

@@ -13,7 +13,7 @@ import (
 // highlightModes are the values of --highlight.
 var highlightModes = []string{"auto", "always", "never"}
 
-// marks reports whether text is to be marked, or what is wrong with the wish.
+// marks reports whether drafted text is to be marked, or an error about the flag.
 func (t *transcribing) marks(out sink) (bool, error) {
 	_, text := out.(lines)
 	switch {
@@ -27,7 +27,7 @@ func (t *transcribing) marks(out sink) (bool, error) {
 	return t.highlight == "always" || t.outTerminal, nil
 }
 
-// line is how a segment is shown.
+// line returns a segment as it is shown.
 func (t *transcribing) line(s transcript.Segment) string {
 	text := s.Line()
 	switch {
@@ -48,8 +48,7 @@ type marker struct {
 	on, off string
 }
 
-// newMarker marks by colour, or by a line where colours are not wanted
-// (no-color.org).
+// newMarker marks by colour, or by underlining if NO_COLOR is set (no-color.org).
 func newMarker(tok *tokenizer.Tokenizer) marker {
 	if os.Getenv("NO_COLOR") != "" {
 		return marker{tok, "\x1b[4m", "\x1b[24m"}

@@ -20,7 +20,7 @@ import (
 	"verity/transcript"
 )
 
-// identity says what makes records: made are the flags that decide on them.
+// identity describes a run in its records: made are the flags that decide the records.
 func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string) report.Run {
 	r := report.Run{
 		Code: code(), Model: flags.name, ModelID: fingerprint(l.checkpoint), Dataset: dataset,
@@ -39,7 +39,7 @@ func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string)
 	return r
 }
 
-// maker says what makes transcripts: made are the flags that decide on them. The
+// maker describes what makes transcripts: made are the flags that decide them. The
 // precision is known once the model is loaded.
 func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker {
 	by := &transcript.Maker{
@@ -58,7 +58,7 @@ func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker 
 	return by
 }
 
-// precisions says what a model that is loaded, and its assistant, hold their weights in.
+// precisions returns the formats of the weights of a loaded model and of its assistant.
 func precisions(l *loaded, flags *modelFlags, assistant string) (target, drafts string) {
 	if l.Model != nil {
 		target = l.Encoder().Precision().String()
@@ -70,7 +70,8 @@ func precisions(l *loaded, flags *modelFlags, assistant string) (target, drafts 
 	return target, flags.assistant.inPrecision().String()
 }
 
-// assistantName names the assistant that the flags come to; empty means none.
+// assistantName returns the name of the assistant that the flags select; empty means
+// none.
 func assistantName(m *modelFlags) string {
 	if name := m.assistant.method(m.name); name != string(transcribe.None) {
 		return name
@@ -120,7 +121,7 @@ func hashEnds(h hash.Hash, c *model.Checkpoint) {
 	}
 }
 
-// machineName says what this ran on.
+// machineName returns a description of this machine.
 func machineName() string {
 	s := runtime.GOOS + "/" + runtime.GOARCH
 	if cpu := machine.CPU(); cpu != runtime.GOARCH {

@@ -26,7 +26,7 @@ are, and which models it can be an assistant of.
   verity info
   verity info ~/whisper-small`
 
-// An info is what the command tells. JSON has this form.
+// An info is the output of the command. Its JSON has this form.
 type info struct {
 	Schema     string       `json:"schema"`
 	Model      string       `json:"model"`
@@ -78,7 +78,7 @@ func infoCommand(e env) *cobra.Command {
 	return c
 }
 
-// inspect opens a model and reads off what there is to tell.
+// inspect opens a model and collects its properties.
 func inspect(ctx context.Context, name string) (*info, error) {
 	c, err := openCheckpoint(ctx, name)
 	if err != nil {

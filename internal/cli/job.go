@@ -50,7 +50,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	return j
 }
 
-// ParseJob is the job of the arguments that Args returned, in a worker.
+// ParseJob returns the job for the arguments that Args returned, in a worker.
 func ParseJob(args []string, err io.Writer) (*Job, error) {
 	c := &cobra.Command{}
 	j := NewJob(c, io.Discard, err, "", func(*pflag.FlagSet) {})
@@ -143,8 +143,7 @@ type Arm struct {
 	Run    report.Run
 }
 
-// Row runs a row. What goes wrong is in the record; the error is the cause that ended
-// ctx.
+// Row runs a row. A failure is in the record; the error is the cause that ended ctx.
 func (a Arm) Row(ctx context.Context, j *Job, row eval.Row) (*report.Record, error) {
 	return eval.RunRow(ctx, a.Engine, row, eval.Options{Run: a.Run, Sound: j.sound.Input})
 }
@@ -178,7 +177,7 @@ func (j *Job) Load(ctx context.Context) ([]Arm, error) {
 		return nil, err
 	}
 	if a := j.model.assistant.auto; a != nil {
-		a.Try() // or there would be nothing to compare
+		a.Try() // otherwise there would be nothing to compare
 	}
 	assisted, err := j.arm(names[1], m, with, &j.model)
 	return []Arm{arm, assisted}, err

@@ -60,7 +60,7 @@ func (l *climb) complete(c *cobra.Command) {
 	must(c.MarkFlagFilename("out", "svg"))
 }
 
-// stray reports a flag of the ladder that was given without it.
+// stray returns an error about a flag of the ladder that was given without --ladder.
 func (l *climb) stray(f *pflag.FlagSet) (err error) {
 	if l.rungs != "" {
 		return nil

@@ -77,7 +77,7 @@ func (l *listening) inside(name string) bool {
 	return relative(page, file) != ""
 }
 
-// read returns a file of n bytes; nil if it cannot, or is another by now.
+// read returns a file of n bytes; nil if it cannot be read or has changed.
 func (l *listening) read(name string, n int64) []byte {
 	f, err := os.Open(name)
 	if err != nil {

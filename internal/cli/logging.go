@@ -28,7 +28,7 @@ func (l *logFlags) complete(c *cobra.Command) {
 	completeValues(c, "log-level", "debug", "info", "warn", "error")
 }
 
-// chatty reports whether log lines would cut a progress bar into pieces.
+// chatty reports whether frequent log lines would break a progress bar.
 func (l *logFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
 
 // logger makes the log, and that of libraries, write to w.

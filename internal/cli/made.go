@@ -45,7 +45,7 @@ type entry struct {
 type ledger struct {
 	dir     string
 	entries map[string]entry
-	lost    bool // it could not be written, which has been said
+	lost    bool // it could not be written, and a warning was given
 }
 
 // openLedger reads the ledger of a directory. Files without a readable entry are unknown.
@@ -89,8 +89,9 @@ func (l *ledger) audio(name string) string {
 	return filepath.ToSlash(path)
 }
 
-// objection says why a file should not be overwritten by the transcript of a sound that
-// by makes; empty if nothing speaks against it. A precision that is empty is not known yet.
+// objection returns the reason why a file should not be overwritten by the transcript
+// of a sound that by makes; empty if there is none. An empty precision is not known
+// yet.
 func (l *ledger) objection(path, audio string, by *transcript.Maker) string {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +120,8 @@ func (l *ledger) objection(path, audio string, by *transcript.Maker) string {
 	return differs(&e.By, by)
 }
 
-// differs says in what two makers differ as far as text depends on them; empty if in nothing.
+// differs returns the first difference between two makers that may change the text;
+// empty if there is none.
 func differs(was, by *transcript.Maker) string {
 	switch {
 	case was.ModelID != by.ModelID:
@@ -143,7 +145,8 @@ func differs(was, by *transcript.Maker) string {
 	return ""
 }
 
-// add notes a file that was written. The text is safe without, so a failure is said once.
+// add records a file that was written. The text itself is safe, so a failure is only a
+// warning, given once.
 func (l *ledger) add(path, audio string, h hash.Hash, by *transcript.Maker) {
 	e := entry{Schema: ledgerSchema, File: filepath.Base(path), Audio: l.audio(audio), SHA256: sum(h), By: *by}
 	line, err := json.Marshal(e)

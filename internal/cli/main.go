@@ -17,8 +17,8 @@ import (
 	"verity/internal/show"
 )
 
-// An env is what a command may touch of the process. Text goes to out and
-// nothing else does; progress and logs go to err.
+// An env is the part of the process that a command may use. Only text goes to out;
+// progress and logs go to err.
 type env struct {
 	in       io.Reader
 	out, err io.Writer
@@ -120,7 +120,7 @@ func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// A watched writer remembers the first error, for those that do not look.
+// A watched writer remembers the first error, since some callers ignore it.
 type watched struct {
 	w   io.Writer
 	err error

@@ -186,7 +186,7 @@ func (m *missingModel) Error() string {
 		m.what(), insideNames())
 }
 
-// what says what is wrong with the name.
+// what returns the name and what is wrong with it.
 func (m *missingModel) what() string {
 	if strings.TrimSpace(m.name) == "" {
 		return strconv.Quote(m.name) + ": the name is empty"

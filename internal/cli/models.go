@@ -91,7 +91,7 @@ func listModels(e env, h *hub.Client) error {
 	return t.Flush()
 }
 
-// newHub returns a client that shows how far a download is.
+// newHub returns a client that shows the progress of downloads.
 func newHub() *hub.Client {
 	h := hub.FromEnv()
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
@@ -116,7 +116,7 @@ func newHub() *hub.Client {
 func locate(ctx context.Context, name string) (string, error) {
 	_, err := os.Stat(name)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return name, nil // opening it says what is wrong with it
+		return name, nil // opening it will report what is wrong with it
 	}
 	repo, ok := hub.Repo(name)
 	if !ok || name == defaultModel { // a program without its model does not download it unasked

@@ -17,15 +17,16 @@ import (
 
 // A sink is where transcripts go.
 type sink interface {
-	// segment takes a segment as soon as it is known; bar gives way to it.
+	// segment takes a segment as soon as it is known; it clears bar first if both use
+	// one terminal.
 	segment(bar *progress, s transcript.Segment) error
 
 	// finish takes the transcript of a file that is done.
 	finish(name string, t *transcript.Transcript) error
 }
 
-// errOutput is the cause when text cannot be written to standard output: no use to go
-// on. A file that cannot be written is a failure of its input alone.
+// errOutput is the cause when text cannot be written to standard output: there is no
+// point in continuing. A file that cannot be written is a failure of its input alone.
 var errOutput = errors.New("writing the text")
 
 func cannotWrite(err error) error {

@@ -120,7 +120,7 @@ func (p *planning) run(c *cobra.Command) error {
 	return forecast.Write(p.out)
 }
 
-// assume puts flags and files together.
+// assume combines flags and files.
 func (p *planning) assume(changed func(flag string) bool) (plan.Assumptions, error) {
 	a := plan.Assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost, ByOverlap: p.by == "overlap"}
 	for _, name := range p.from {

@@ -12,12 +12,12 @@ import (
 	"verity/internal/show"
 )
 
-// A progress shows how far the work is: a bar on a terminal, else a line now and then.
-// The nil *progress shows nothing. It is safe for concurrent use.
+// A progress shows the progress of the work: a bar on a terminal, else a line now and
+// then. The nil *progress shows nothing. It is safe for concurrent use.
 type progress struct {
 	env
 	name  string // of the work
-	lines bool   // no bar but lines
+	lines bool   // lines instead of a bar
 	now   func() time.Time
 
 	mu    sync.Mutex
@@ -29,8 +29,8 @@ type progress struct {
 // The values of --progress.
 var progressModes = []string{"auto", "always", "never"}
 
-// newProgress returns nil where progress would be noise: when it is to be quiet, between
-// the lines of a log, or without a terminal if it is not asked for.
+// newProgress returns nil where progress is not wanted: with --quiet, between the lines
+// of a log, or without a terminal unless it is asked for.
 func (t *transcribing) newProgress(name string) *progress {
 	bar := t.errTerminal && !t.log.chatty()
 	if t.log.quiet || t.progress == "never" || !bar && t.progress != "always" {
@@ -45,7 +45,7 @@ const (
 	enoughSeen = 0.01             // share of the work that tells how long the rest takes
 )
 
-// A position is how far the work is.
+// A position is a point in the progress of the work.
 type position struct {
 	share float64 // of all
 	audio float64 // seconds of audio that are done
@@ -105,7 +105,7 @@ func (p *progress) label(at position) string {
 	return at.count + " " + show.Name(p.name)
 }
 
-// words says how fast it goes and how long it will take.
+// words returns the speed and the time left.
 func (p *progress) words(at position, now time.Time) string {
 	took := now.Sub(p.began).Seconds()
 	if took < 0.5 || at.share < enoughSeen {
@@ -114,7 +114,7 @@ func (p *progress) words(at position, now time.Time) string {
 	return fmt.Sprintf(", %.1fx real time, %s left", at.audio/took, show.Seconds(took/at.share*(1-at.share)))
 }
 
-// giveWay clears the line if text is about to go to the same terminal. The next
+// giveWay clears the bar if text is about to be written to the same terminal. The next
 // set draws the bar again, below it.
 func (p *progress) giveWay() {
 	if p == nil {
@@ -127,7 +127,7 @@ func (p *progress) giveWay() {
 	}
 }
 
-// clear takes the bar away for good.
+// clear removes the bar for good.
 func (p *progress) clear() {
 	if p == nil {
 		return
@@ -157,7 +157,7 @@ func (t *transcribing) loading(name string) (done func()) {
 	return func() { bar.Finish() }
 }
 
-// A board adds up how far several files are that are under way at the same time.
+// A board adds up the progress of several files that are transcribed at the same time.
 type board struct {
 	bar *progress
 

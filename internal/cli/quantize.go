@@ -186,7 +186,7 @@ func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data 
 	return nil
 }
 
-// listenTo transcribes an utterance for what that shows.
+// listenTo transcribes an utterance for its activations.
 func listenTo(ctx context.Context, t *transcribe.Transcriber, u datasets.Utterance) error {
 	file, err := u.Audio.Open()
 	if err != nil {

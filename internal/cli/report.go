@@ -46,7 +46,7 @@ type reportFlags struct {
 	markdown   string
 	title      string
 
-	foreign bool // the records may be somebody else's: the sounds they name are not trusted
+	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
 }
 
 // reportFlagGroup is the title of the flags of a report.
@@ -190,8 +190,8 @@ func findRecords(args []string, merge bool) (all []report.Files, err error) {
 	return []report.Files{one}, nil
 }
 
-// overlaps reports whether utterances of a run were under way at once: what each
-// took then holds the time of its neighbours.
+// overlaps reports whether utterances of a run were transcribed at the same time: the
+// time of each then includes that of its neighbours.
 func overlaps(s *report.Score) bool { return s.Elapsed < 0.99*s.Seconds.Total }
 
 // documentOf scores all sets and compares the first with every other.
@@ -233,8 +233,8 @@ func documentOf(ctx context.Context, files []report.Files, o report.Options) (*r
 	return d, nil
 }
 
-// mustAgree reports whether two runs are of one model with options that come to one
-// text: those of assistants do not matter.
+// mustAgree reports whether two runs must have the same text: the same model and the
+// same options, apart from those of assistants.
 func mustAgree(p report.Pair[report.Run]) bool {
 	text := func(r report.Run) map[string]string {
 		o := maps.Clone(r.Options)
@@ -262,8 +262,8 @@ func failedText(n int) string {
 	return show.Count(n) + " utterances have failed"
 }
 
-// judged turns what a document says into an exit status: 3 before 1. Two runs
-// that drafted nothing may be compared for their scores, so that is not an error.
+// judged returns the error that decides the exit status of a document: 3 before 1. Two
+// runs that drafted nothing may be compared for their scores, so that is not an error.
 func judged(d *report.Document) error {
 	var faults []string
 	differ := false

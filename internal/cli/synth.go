@@ -90,7 +90,7 @@ func (p *planting) run(c *cobra.Command) error {
 // synthFlags are the flags that set fields of synth.Options.
 var synthFlags = map[string]string{"Size": "size", "Alpha": "alpha", "Assistant": "assistant-shape", "Tokens": "tokens"}
 
-// say tells on standard output what was written.
+// say lists on standard output what was written.
 func (p *planting) say(w synth.Written) {
 	fmt.Fprintf(p.out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", filepath.Clean(w.Dir),
 		show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)

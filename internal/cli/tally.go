@@ -6,11 +6,11 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// A tally shows on a terminal how many utterances are done, and a word on them.
-// The nil *tally shows nothing.
+// A tally shows on a terminal how many utterances are done, with a short remark. The
+// nil *tally shows nothing.
 type tally struct{ bar *progressbar.ProgressBar }
 
-// newTally returns nil where a bar would be noise. total may be 0: not known.
+// newTally returns nil where a bar is not wanted. A total of 0 means unknown.
 func newTally(e env, quiet bool, total func() int) *tally {
 	if !e.errTerminal || quiet {
 		return nil
@@ -38,7 +38,7 @@ func (t *tally) add(word string) {
 	t.bar.Add(1) // an error would be one of drawing
 }
 
-// clear takes the bar away.
+// clear removes the bar.
 func (t *tally) clear() {
 	if t != nil {
 		t.bar.Clear()

@@ -109,8 +109,8 @@ func (j *job) show(bar *progress, out sink) error {
 	return out.finish(j.name, j.result)
 }
 
-// A feed passes segments from the goroutine that hears them to the one that
-// writes them, which may be busy with another file for long. The zero value is
+// A feed passes segments from the goroutine that transcribes them to the one that
+// writes them, which may be busy with another file for a long time. The zero value is
 // ready.
 type feed struct {
 	mu     sync.Mutex

@@ -259,7 +259,8 @@ func (t *transcribing) load(ctx context.Context, out sink, files []string) (*loa
 	return model, todo, nil
 }
 
-// protect returns the files to transcribe, or an error if an output is worth keeping.
+// protect returns the files to transcribe, or an error if an output must not be
+// overwritten.
 func (t *transcribing) protect(out sink, files []string) ([]string, error) {
 	dir, ok := out.(*folder)
 	if !ok {
@@ -282,8 +283,8 @@ func (t *transcribing) tally(out sink, model *loaded, n int) *tallied {
 	return total
 }
 
-// all transcribes one file after the other. What went wrong is said at once; the
-// error returned is a summary.
+// all transcribes one file after the other. Failures are reported at once; the error
+// returned is a summary.
 func (t *transcribing) all(ctx context.Context, files []string, out sink) error {
 	failed := 0
 	for i, name := range files {
@@ -369,8 +370,8 @@ func (t *transcribing) checkOutput(files []string) error {
 	return nil
 }
 
-// stray returns a value that was taken for a file, since its flag wants it behind an
-// equals sign, and that flag.
+// stray returns a value that was taken for a file because its flag needs an equals
+// sign, and that flag.
 func (t *transcribing) stray(files []string) []string {
 	for _, name := range files {
 		if _, err := os.Stat(name); err == nil {
@@ -386,7 +387,7 @@ func (t *transcribing) stray(files []string) []string {
 	return nil
 }
 
-// sink says where transcripts go, or what is wrong with the wish.
+// sink returns where transcripts go, or an error about the flags.
 func (t *transcribing) sink(files []string) (sink, error) {
 	formats := t.formats
 	if t.json && !slices.Contains(formats, transcript.JSON) {

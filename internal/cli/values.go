@@ -54,8 +54,8 @@ func (n number) or(off float64) float64 {
 	return n.value
 }
 
-// A factor is a flag for a number of 32 bits. One that is too small for them is the
-// smallest there is, and not 0: that would turn off what was asked for.
+// A factor is a flag for a number of 32 bits. A number that is too small for them
+// becomes the smallest nonzero one, since 0 would turn the option off.
 type factor float32
 
 func (f *factor) String() string { return strconv.FormatFloat(float64(*f), 'g', -1, 32) }
@@ -107,7 +107,7 @@ func (l *tokenList) Set(s string) error {
 
 func (l *tokenList) Type() string { return "ids" }
 
-// audioContext is a flag for the positions that the encoder hears.
+// audioContext is a flag for the number of encoder positions.
 type audioContext int
 
 func (a *audioContext) String() string {
@@ -219,7 +219,8 @@ func formatNames() string {
 	return strings.ReplaceAll(l.String(), ",", ", ")
 }
 
-// maxTemperature is the highest that is taken: at twice 1 hardly a word is right.
+// maxTemperature is the highest temperature that is accepted: at 2, hardly a word is
+// right.
 const maxTemperature = 2
 
 // temperatures returns the ladder from first to 1 by steps of increment, first

@@ -3,8 +3,8 @@
 //
 //	Open(ctx, path) → a regular file whose reads end with ctx
 //
-// Only regular files are taken, since a FIFO or a device might never open or never
-// end. Errors do not name the file: each caller has its own words for where it is.
+// Only regular files are taken, since a FIFO or a device might never open or never end.
+// Errors do not name the file; callers add it.
 package input
 
 import (
@@ -25,7 +25,8 @@ type File struct {
 	size int64
 }
 
-// Open opens a file. It looks before it opens: opening a FIFO would wait for a writer.
+// Open opens a file. It checks the type first, since opening a FIFO would wait for a
+// writer.
 func Open(ctx context.Context, path string) (*File, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

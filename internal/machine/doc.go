@@ -1,4 +1,4 @@
-// Package machine says what this machine and this process are, for reports.
+// Package machine describes this machine and this process, for reports.
 //
 // Everything here is for people to read, or to tell one machine from another. Nothing that
 // is computed depends on it.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// CPU returns what the system calls the processor, else its architecture.
+// CPU returns the system's name of the processor, or else its architecture.
 func CPU() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

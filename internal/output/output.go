@@ -7,10 +7,10 @@
 // # Conventions
 //
 // A regular file is written beside itself under another name and then renamed: it is
-// there whole or not at all. It has the mode that the umask gives, or keeps the one it
-// had. A symbolic link is followed: its target is replaced, the link stays. Whatever is
-// not a regular file (a device, a FIFO, a pipe of the shell) is opened and written to.
-// "-" is standard output.
+// complete or absent. It has the mode that the umask gives, or keeps the one it had. A
+// symbolic link is followed: its target is replaced, the link stays. Whatever is not a
+// regular file (a device, a FIFO, a pipe of the shell) is opened and written to. "-" is
+// standard output.
 package output
 
 import (
@@ -38,7 +38,8 @@ func (e *Error) Error() string { return e.Name + ": cannot be written: " + e.Err
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// wrap names the file; a cause that names the file, or a temporary one, loses that.
+// wrap names the file; the name of the file, or of a temporary one, is removed from the
+// cause.
 func wrap(name string, err error) error {
 	if err == nil {
 		return nil
@@ -130,7 +131,7 @@ func find(name string) (target, error) {
 	for range maxLinks {
 		to, err := os.Readlink(path)
 		if err != nil {
-			return target{path: path, info: info}, nil // it is no link, or not there
+			return target{path: path, info: info}, nil // it is not a link, or does not exist
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(path), to)
@@ -149,7 +150,7 @@ func descriptor(path string) bool {
 	return dir == "/dev/fd" || strings.HasPrefix(dir, "/proc/") && strings.HasSuffix(dir, "/fd")
 }
 
-// A checker looks at every input and every directory once.
+// A checker examines every input and every directory once.
 type checker struct {
 	inputs []string
 	infos  []os.FileInfo   // of inputs, once one is asked for; nil for what is not there
@@ -216,8 +217,8 @@ func (t target) beside() (*os.File, error) {
 	return nil, errors.New("its directory is full of temporary files")
 }
 
-// writable reports whether the file is there and can be opened, though its directory
-// takes no new one: so it is with a single file that is mounted into a container.
+// writable reports whether the file exists and can be opened although its directory
+// takes no new file, as with a single file mounted into a container.
 func (t target) writable() bool {
 	if t.info == nil {
 		return false
@@ -230,7 +231,7 @@ func (t target) writable() bool {
 	return true
 }
 
-// rename puts a file in the place of another; tests put faults here.
+// rename replaces a file by another. Tests replace it with failing versions.
 var rename = os.Rename
 
 // replace writes a new file and puts it in the place of the old one.
@@ -255,7 +256,7 @@ func (t target) replace(f func(io.Writer) error) error {
 	return err
 }
 
-// through opens what is there and writes to it.
+// through opens the existing file and writes to it.
 func (t target) through(flags int, f func(io.Writer) error) error {
 	file, err := os.OpenFile(t.path, flags, 0)
 	if err != nil {

@@ -6,7 +6,7 @@
 // Sizes are decimal (1 MB is 10⁶ bytes), as disks and bandwidths have them. Numbers
 // keep three digits. Text from outside (names of files, ids, references, output of a
 // model) goes through [Name] or [Text] before it reaches a terminal: it may hold
-// control characters, and a terminal obeys those.
+// control characters, which a terminal executes.
 package show
 
 import (
@@ -50,7 +50,7 @@ func Rounded(n int64) string {
 	return Count(int(n))
 }
 
-// Some spells a number with its noun: 1 word, 2,000 words.
+// Some returns a number with its noun: 1 word, 2,000 words.
 func Some(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -93,8 +93,8 @@ func Digits(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// Name spells a name on one line: as it is, or quoted with escapes if a terminal
-// would take a part of it for more than letters.
+// Name spells a name on one line: unchanged, or quoted with escapes if a terminal would
+// interpret a part of it.
 func Name(s string) string {
 	if strings.ContainsFunc(s, unsafe) || strings.ToValidUTF8(s, "") != s {
 		return strconv.Quote(s)
@@ -124,7 +124,7 @@ func Text(s string) string {
 // Line spells text on one line: [Text] with its newlines escaped, too.
 func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", `\n`) }
 
-// unsafe reports whether a terminal takes r for a command: control characters, and
+// unsafe reports whether a terminal interprets r as a command: control characters, and
 // those that override the direction of writing or end a line.
 func unsafe(r rune) bool {
 	switch {
