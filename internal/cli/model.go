@@ -34,9 +34,9 @@ const modelVariable = "VERITY_MODEL"
 
 func (m *modelFlags) registerModel(f *pflag.FlagSet) {
 	f.StringVarP(&m.name, "model", "m", cmp.Or(os.Getenv(modelVariable), defaultModel),
-		"base, which lies in this program, the `name` of another a published model (small, openai/whisper-small: fetched "+
-			"if it is not in the\ncache), the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of "+
-			"openai/whisper, a ggml file of whisper.cpp), or demo.\n$VERITY_MODEL is another default")
+		"base, which lies in this program, the `name` of another published model (small, openai/whisper-small: fetched "+
+			"if it is not in the\ncache), or the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of "+
+			"openai/whisper, a ggml file of whisper.cpp).\n$VERITY_MODEL is another default")
 	f.BoolFunc("offline", "do not download models: take those of the cache alone (HF_HUB_OFFLINE)",
 		func(string) error { return os.Setenv(offlineVariable, "1") })
 }
