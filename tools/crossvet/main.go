@@ -10,6 +10,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	goparser "go/parser"
@@ -29,10 +30,12 @@ import (
 
 func main() {
 	debug.SetGCPercent(400) // a third of the time would be garbage collection
+	dir := flag.String("C", "", "`folder` of the module; default: the one that this runs in")
+	flag.Parse()
 	bad := false
-	for _, platform := range os.Args[1:] {
+	for _, platform := range flag.Args() {
 		began := time.Now()
-		findings, err := vet(platform, "./...")
+		findings, err := vet(*dir, platform, "./...")
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "crossvet: %s: %v\n", platform, err)
 			os.Exit(1)
@@ -48,9 +51,9 @@ func main() {
 	}
 }
 
-// vet returns what the analyzers find in the packages that match, compiled for
-// platform ("linux/arm64"), and their type errors.
-func vet(platform string, patterns ...string) ([]string, error) {
+// vet returns what the analyzers find in the packages that match from dir, compiled
+// for platform ("linux/arm64"), and their type errors.
+func vet(dir, platform string, patterns ...string) ([]string, error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {
 		return nil, fmt.Errorf("got %q, want a system and a processor, such as linux/arm64", platform)
@@ -71,7 +74,7 @@ func vet(platform string, patterns ...string) ([]string, error) {
 	var findings []string
 	packages.Visit(found, nil, func(p *packages.Package) {
 		p.IllTyped = false
-		if p.Module == nil || !p.Module.Main {
+		if p.Module == nil || !(p.Module.Main || p.Module.Replace != nil && p.Module.Replace.Version == "") {
 			// Without the bodies, imports look unused. What is truly wrong there shows in
 			// the packages that use it.
 			p.Syntax, p.Errors = nil, nil

@@ -11,7 +11,7 @@ func TestVet(t *testing.T) {
 		{"darwin/amd64", "cannot use 2 * n"},
 		{"linux/arm64", ""},
 	} {
-		findings, err := vet(c.platform, "./testdata/assigned")
+		findings, err := vet("", c.platform, "./testdata/assigned")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestVet(t *testing.T) {
 }
 
 func TestVetWantsPlatform(t *testing.T) {
-	if _, err := vet("windows"); err == nil || !strings.Contains(err.Error(), "linux/arm64") {
+	if _, err := vet("", "windows"); err == nil || !strings.Contains(err.Error(), "linux/arm64") {
 		t.Errorf("got %v, want an error that names an example", err)
 	}
 }
