@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A Stepper runs rows through the network: *Decoder alone, *Batch and *Lane together with
+// A Stepper runs rows through the network: *Decoder alone, *Batch and what its Beside
+// returns together with
 // the rows of others.
 type Stepper interface {
 	// Step runs rows and writes the logits [rows not silent][Vocab].
@@ -40,19 +41,19 @@ type Batch struct {
 	// larger share shortens the wait of members, and costs throughput. 0 means 1/16.
 	DecodeShare float64
 
-	own Lane
+	own queue
 	cpu processor
 
 	mu      sync.Mutex
 	members int
-	waiting int     // members, in all lanes
-	beside  []*Lane // of assistants
+	waiting int      // members, in all queues
+	beside  []*queue // of assistants
 
-	trace func(l *Lane, calls []*call) // called for every shared pass, in tests; or nil
+	trace func(q *queue, calls []*call) // called for every shared pass, in tests; or nil
 }
 
-// A Lane runs the passes of one decoder for the members of a batch.
-type Lane struct {
+// A queue collects rows of the members of a batch and runs them through one decoder.
+type queue struct {
 	b      *Batch
 	d      *Decoder
 	calls  []*call // of the coming pass
@@ -74,24 +75,24 @@ type call struct {
 // NewBatch returns a batch over d without members.
 func NewBatch(d *Decoder) *Batch {
 	b := new(Batch)
-	b.own = Lane{b: b, d: d}
+	b.own = queue{b: b, d: d}
 	b.cpu.init()
 	return b
 }
 
-// Beside returns the lane of another decoder for the same members. Its passes go before
+// Beside returns the queue of another decoder for the same members. Its passes go before
 // those of the batch itself.
 func (b *Batch) Beside(d *Decoder) Stepper {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, l := range b.beside {
-		if l.d == d {
-			return l
+	for _, q := range b.beside {
+		if q.d == d {
+			return q
 		}
 	}
-	l := &Lane{b: b, d: d}
-	b.beside = append(b.beside, l)
-	return l
+	q := &queue{b: b, d: d}
+	b.beside = append(b.beside, q)
+	return q
 }
 
 // Join makes the calling goroutine a member.
@@ -124,24 +125,24 @@ func (b *Batch) Encode(ctx context.Context, work func(between func()) error) err
 	return work(func() { b.cpu.between(share) })
 }
 
-// start hands the waiting calls of one lane to the first of them, its leader, if every
+// start hands the waiting calls of one queue to the first of them, its leader, if every
 // member waits. b.mu is held.
 func (b *Batch) start() {
 	if b.waiting == 0 || b.waiting < b.members {
 		return
 	}
-	l := &b.own
+	q := &b.own
 	for _, other := range b.beside {
 		if len(other.calls) > 0 {
-			l = other
+			q = other
 			break
 		}
 	}
-	b.waiting -= len(l.calls)
-	calls := l.calls
-	l.calls, l.spare = l.spare[:0], nil
+	b.waiting -= len(q.calls)
+	calls := q.calls
+	q.calls, q.spare = q.spare[:0], nil
 	if b.trace != nil {
-		b.trace(l, calls)
+		b.trace(q, calls)
 	}
 	calls[0].turn <- calls
 }
@@ -155,135 +156,135 @@ func (b *Batch) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32
 	return b.own.lend(ctx, rows, own)
 }
 
-// Beside returns a lane of the same batch.
-func (l *Lane) Beside(d *Decoder) Stepper { return l.b.Beside(d) }
+// Beside returns a queue of the same batch.
+func (q *queue) Beside(d *Decoder) Stepper { return q.b.Beside(d) }
 
 // Step runs rows, together with those of the other members.
-func (l *Lane) Step(ctx context.Context, rows []Row, logits []float32) error {
-	lent, err := l.lend(ctx, rows, &logits)
+func (q *queue) Step(ctx context.Context, rows []Row, logits []float32) error {
+	lent, err := q.lend(ctx, rows, &logits)
 	copy(logits, lent) // a copy onto itself, if the rows ran alone
 	return err
 }
 
 // lend waits for the members and runs rows with theirs. If there are no members, the rows
 // run alone.
-func (l *Lane) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
-	c, members := l.join(ctx, rows)
+func (q *queue) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+	c, members := q.join(ctx, rows)
 	if c == nil {
 		if members == 1 {
-			own = &l.logits
+			own = &q.logits
 		}
-		return l.alone(ctx, rows, own)
+		return q.alone(ctx, rows, own)
 	}
-	if err := l.follow(ctx, c); err != nil {
+	if err := q.follow(ctx, c); err != nil {
 		return nil, err
 	}
 	logits, err := c.logits, c.err
-	l.b.mu.Lock()
-	l.giveBack(c)
-	l.b.mu.Unlock()
+	q.b.mu.Lock()
+	q.giveBack(c)
+	q.b.mu.Unlock()
 	return logits, err
 }
 
 // join adds a call to the coming pass, and starts the pass if every member waits. It
 // returns nil if there are no members.
-func (l *Lane) join(ctx context.Context, rows []Row) (c *call, members int) {
-	b := l.b
+func (q *queue) join(ctx context.Context, rows []Row) (c *call, members int) {
+	b := q.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.members == 0 || b.members == 1 && b.waiting == 0 {
 		return nil, b.members
 	}
-	if n := len(l.idle); n > 0 {
-		c, l.idle = l.idle[n-1], l.idle[:n-1]
+	if n := len(q.idle); n > 0 {
+		c, q.idle = q.idle[n-1], q.idle[:n-1]
 	} else {
 		c = &call{turn: make(chan []*call, 1)}
 	}
 	c.ctx, c.rows = ctx, rows
-	l.calls = append(l.calls, c)
+	q.calls = append(q.calls, c)
 	b.waiting++
 	b.start()
 	return c, b.members
 }
 
 // giveBack keeps the memory of a call for reuse. b.mu is held.
-func (l *Lane) giveBack(c *call) {
+func (q *queue) giveBack(c *call) {
 	*c = call{turn: c.turn}
-	l.idle = append(l.idle, c)
+	q.idle = append(q.idle, c)
 }
 
 // follow waits until a leader has run c, or until c is the leader. If ctx ends before
 // that, it withdraws c from the coming pass. A call whose pass has a leader is waited
 // for, since it is running.
-func (l *Lane) follow(ctx context.Context, c *call) error {
+func (q *queue) follow(ctx context.Context, c *call) error {
 	select {
 	case calls := <-c.turn:
-		l.lead(calls)
+		q.lead(calls)
 		return nil
 	case <-ctx.Done():
 	}
-	if l.withdraw(c) {
+	if q.withdraw(c) {
 		return ctx.Err()
 	}
-	l.lead(<-c.turn)
+	q.lead(<-c.turn)
 	return nil
 }
 
 // withdraw takes c out of the coming pass. It reports false if that pass has begun.
-func (l *Lane) withdraw(c *call) bool {
-	l.b.mu.Lock()
-	defer l.b.mu.Unlock()
-	i := slices.Index(l.calls, c)
+func (q *queue) withdraw(c *call) bool {
+	q.b.mu.Lock()
+	defer q.b.mu.Unlock()
+	i := slices.Index(q.calls, c)
 	if i < 0 {
 		return false
 	}
-	l.calls = slices.Delete(l.calls, i, i+1)
-	l.b.waiting--
-	l.giveBack(c)
+	q.calls = slices.Delete(q.calls, i, i+1)
+	q.b.waiting--
+	q.giveBack(c)
 	return true
 }
 
 // lead runs a pass for all calls and notifies the others. Nil calls have been run.
-func (l *Lane) lead(calls []*call) {
+func (q *queue) lead(calls []*call) {
 	if calls == nil {
 		return
 	}
-	l.run(calls)
+	q.run(calls)
 	for _, other := range calls[1:] {
 		other.turn <- nil
 	}
-	l.b.mu.Lock()
-	l.spare = calls
-	l.b.mu.Unlock()
+	q.b.mu.Lock()
+	q.spare = calls
+	q.b.mu.Unlock()
 }
 
 // alone runs rows without those of other members.
-func (l *Lane) alone(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
-	l.b.cpu.beginPass()
-	defer l.b.cpu.endPass()
-	return l.d.lend(ctx, rows, own)
+func (q *queue) alone(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+	q.b.cpu.beginPass()
+	defer q.b.cpu.endPass()
+	return q.d.lend(ctx, rows, own)
 }
 
 // run does one pass for all calls. If it fails, each call is run alone: a failed pass
 // leaves the streams as they were, and the error of one member must not reach the others.
 // Nor must the end of its context, so a pass of several has no context.
-func (l *Lane) run(calls []*call) {
-	l.b.cpu.beginPass()
-	defer l.b.cpu.endPass()
+func (q *queue) run(calls []*call) {
+	q.b.cpu.beginPass()
+	defer q.b.cpu.endPass()
 	ctx := context.Background()
 	if len(calls) == 1 {
 		ctx = calls[0].ctx
 	}
-	l.rows = l.rows[:0]
+	q.rows = q.rows[:0]
 	for _, c := range calls {
-		l.rows = append(l.rows, c.rows...)
+		q.rows = append(q.rows, c.rows...)
 	}
-	logits := room(&l.logits, l.rows, l.d.dims.Vocab)
+	logits := room(&q.logits, q.rows, q.d.dims.Vocab)
 	for rest, c := logits, calls; len(c) > 0; c = c[1:] {
-		n := loudOf(c[0].rows) * l.d.dims.Vocab
+		n := loudOf(c[0].rows) * q.d.dims.Vocab
 		c[0].logits, rest = rest[:n:n], rest[n:]
 	}
-	err := l.d.Step(ctx, l.rows, logits)
+	err := q.d.Step(ctx, q.rows, logits)
 	if err == nil {
 		return
 	}
@@ -292,7 +293,7 @@ func (l *Lane) run(calls []*call) {
 		return
 	}
 	for _, c := range calls {
-		c.err = l.d.Step(c.ctx, c.rows, c.logits)
+		c.err = q.d.Step(c.ctx, c.rows, c.logits)
 	}
 }
 

@@ -103,8 +103,8 @@ func TestBatchBeside(t *testing.T) {
 		streams, rows int
 	}
 	var got []pass
-	b.trace = func(l *Lane, calls []*call) {
-		p := pass{draft: l != &b.own, streams: len(calls)}
+	b.trace = func(q *queue, calls []*call) {
+		p := pass{draft: q != &b.own, streams: len(calls)}
 		for _, c := range calls {
 			p.rows += len(c.rows)
 		}
@@ -117,12 +117,12 @@ func TestBatchBeside(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, n := range drafts {
 		wg.Go(func() {
-			lane := b.Beside(small)
+			queue := b.Beside(small)
 			own, side := d.NewStream(cross(t, d, uint64(i))), small.NewStream(cross(t, small, uint64(i)))
 			logits := make([]float32, d.Dims().Vocab)
 			for range 2 {
 				for range n { // the first of all is a prompt
-					if err := lane.Step(t.Context(), []Row{{side, side.Len(), 1, false}}, logits); err != nil {
+					if err := queue.Step(t.Context(), []Row{{side, side.Len(), 1, false}}, logits); err != nil {
 						t.Error(err)
 					}
 				}
