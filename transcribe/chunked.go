@@ -76,7 +76,7 @@ func (r *transcription) runSpan(ctx context.Context, span frameSpan, begins bool
 		}
 		return c
 	}
-	for c := range parallel.Ordered(r.t.opt.Chunked.defaults().Windows, 0, r.cutChunks(ctx, span, begins), decode) {
+	for c := range parallel.Ordered(r.t.opt.Chunked.Windows, 0, r.cutChunks(ctx, span, begins), decode) {
 		if err = c.err; err != nil {
 			cancel()
 			break

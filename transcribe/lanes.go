@@ -67,7 +67,7 @@ func (r *transcription) runLanes(ctx context.Context, span frameSpan, begins boo
 	}
 	var open []transcript.Segment // of the lane before, whose end the next one may change
 	heard := 0                    // end of that lane's last window
-	n := r.t.opt.Chunked.defaults().Windows
+	n := r.t.opt.Chunked.Windows
 	for l := range parallel.Ordered(n, n, r.cutLanes(ctx, span, begins, p), transcribe) {
 		var segments []transcript.Segment
 		if l.run != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"verity/decoder"
+	"verity/model"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -217,6 +218,15 @@ func checkMarks(t *testing.T, tr *transcript.Transcript) {
 				t.Errorf("segment %d: round %d after %d, of %d", s.ID, m.Round, last, tr.Stats.Drafts.Rounds)
 			}
 			last = m.Round
+		}
+	}
+}
+
+// TestWindowsFor: what is decoded at a time by default follows from the model's memory.
+func TestWindowsFor(t *testing.T) {
+	for _, tt := range []struct{ layers, width, want int }{{6, 512, 16}, {12, 768, 16}, {24, 1024, 8}, {4, 1280, 16}, {32, 1280, 8}} {
+		if got := windowsFor(model.Dims{AudioPositions: 1500, TextLayers: tt.layers, TextWidth: tt.width}); got != tt.want {
+			t.Errorf("%d layers of %d: got %d, want %d", tt.layers, tt.width, got, tt.want)
 		}
 	}
 }

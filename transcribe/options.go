@@ -9,6 +9,7 @@ import (
 
 	"verity/audio"
 	"verity/decoder"
+	"verity/model"
 	"verity/tokenizer"
 	"verity/vad"
 )
@@ -180,7 +181,8 @@ type ChunkOptions struct {
 	Stride float64
 
 	// Windows is how many are decoded at the same time. They share every pass over the
-	// weights; the text does not depend on it. 0 means 8.
+	// weights; the text does not depend on it. 0 means 16 where the keys and values of so
+	// many windows are at most 512 million numbers, as with base and small; else 8.
 	Windows int
 
 	// Merge is what the parts are and how their texts become one. Empty means MergeLanes.
@@ -213,8 +215,17 @@ const maxLane = 300
 const MaxChunkWindows = 256
 
 func (o ChunkOptions) defaults() ChunkOptions {
-	o.Windows, o.Merge = cmp.Or(o.Windows, 8), cmp.Or(o.Merge, MergeLanes)
+	o.Merge = cmp.Or(o.Merge, MergeLanes)
 	return o
+}
+
+// windowsFor is how many windows of a model are decoded at the same time by default.
+func windowsFor(d model.Dims) int {
+	const many, most = 16, 1 << 29
+	if keysAndValues := 2 * d.TextLayers * d.AudioPositions * d.TextWidth; many*keysAndValues > most {
+		return many / 2
+	}
+	return many
 }
 
 // check reports the first unusable field of o for windows of the model's length.

@@ -1,6 +1,7 @@
 package transcribe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,9 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		if err := o.Chunked.check(seconds(t.windowFrames())); err != nil {
 			return nil, err
 		}
+		c := o.Chunked.defaults()
+		c.Windows = cmp.Or(c.Windows, windowsFor(m.Dims))
+		t.opt.Chunked = &c
 	}
 	t.warnSearch()
 	return t, nil

@@ -51,7 +51,6 @@ func newDecodingFlags() decodingFlags {
 		initial:   number{value: d.MaxInitialTimestamp},
 		vad:       newVADFlags(),
 		penalty:   number{off: true},
-		chunks:    transcribe.ChunkOptions{Windows: 8},
 		opt:       transcribe.Options{PrependPunctuations: d.PrependPunctuations, AppendPunctuations: d.AppendPunctuations},
 
 		hallucination: number{off: true},
@@ -142,8 +141,8 @@ func (d *decodingFlags) registerChunks(f *pflag.FlagSet) {
 		"they become one text: lanes (cut at quiet places, each decoded window after window), times (overlapping "+
 		"windows, joined where both say the same at about the same time) or lcs (overlapping windows, joined by their "+
 		"longest common sequence, as in transformers)")
-	f.IntVar(&d.chunks.Windows, "chunk-batch", 8, "with --chunked, `number` of parts of a file to decode at the same "+
-		"time; each needs memory. The text does not depend on it")
+	f.IntVar(&d.chunks.Windows, "chunk-batch", 0, "with --chunked, `number` of parts of a file to decode at the same "+
+		"time; each needs memory. 0 means 16, or 8 with models larger than small. The text does not depend on it")
 }
 
 func (d *decodingFlags) complete(c *cobra.Command) {
@@ -218,8 +217,8 @@ func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err err
 func (d *decodingFlags) setChunks(o *transcribe.Options) error {
 	c := d.chunks
 	switch {
-	case d.chunked && (c.Windows < 1 || c.Windows > transcribe.MaxChunkWindows):
-		return usagef("--chunk-batch %d: must be from 1 to %d", c.Windows, transcribe.MaxChunkWindows)
+	case d.chunked && (c.Windows < 0 || c.Windows > transcribe.MaxChunkWindows):
+		return usagef("--chunk-batch %d: must be from 0 to %d", c.Windows, transcribe.MaxChunkWindows)
 	case d.chunked:
 		o.Chunked = &c
 	case c.Length != 0:
