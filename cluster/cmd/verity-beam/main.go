@@ -41,6 +41,11 @@ are held against each other to the bit, as verity compare does.
   verity-beam --dataset 'gs://bucket/test-*.parquet' --model /models/small --out gs://bucket/out \
       --runner universal --endpoint job-server:8099 --shards 16
 
+It is its own worker. For runners that ask a service for workers, and as a job server:
+
+  verity-beam --worker_pool [--host localhost] [--port 50000]
+  verity-beam --job_server [--port 8073]
+
 Exit status: 0 done, 1 some utterance failed or the job did, 2 wrong usage, 3 both arms
 differ, 130 interrupted.`
 

@@ -368,7 +368,7 @@ func TestNothing(t *testing.T) {
 		}
 	}
 	help, _ := beamed(t, 0, "--help")
-	for _, flag := range []string{"--runner", "--endpoint", "--environment-type", "--shards", "--compare", "--model"} {
+	for _, flag := range []string{"--runner", "--endpoint", "--environment-type", "--shards", "--compare", "--model", "--worker_pool", "--job_server"} {
 		if !strings.Contains(help, flag) {
 			t.Errorf("help does not name %s", flag)
 		}
