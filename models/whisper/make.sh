@@ -6,15 +6,23 @@
 #
 # CALIBRATION is a folder with the 21 recordings that calibration.sha256 lists (speakers
 # 4088, 4406 and 5652 of LibriSpeech train-clean-100). Without OUT the result is compared with base/.
-# Needs python3 with pip and numpy, unzip and go; a quarter of an hour on two cores.
+# Needs python3 with pip and numpy, unzip, go, and git with the history of this repository;
+# a quarter of an hour on two cores.
+#
+# The weights are rounded by the program of the revision below. GPTQ listens to what comes
+# out of the network, and where arithmetic has changed since (log-mel, GELU), in the last
+# bits, some weights fall to the other side. REVISION=HEAD makes a model with the program
+# of today; its scores have to be measured before it is committed.
 set -eu
-[ $# -ge 1 ] || { sed -n 2,9p "$0"; exit 2; }
+revision=${REVISION:-dc45bfb7013e2a985fb8a7045b450eb71e1cbd10}
+[ $# -ge 1 ] || { sed -n 2,15p "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sound=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 out=${2:-$work/out}
 
+git -C "$here/../.." cat-file -e "$revision^{commit}" || { echo "$here: revision $revision is not there: git fetch --unshallow"; exit 1; }
 (cd "$sound" && sha256sum --quiet -c "$here/calibration.sha256")
 
 cd "$work"
@@ -32,7 +40,9 @@ while read -r _ file; do
 	printf '{"audio_filepath": "%s/%s", "text": "-"}\n' "$sound" "$file"
 done < "$here/calibration.sha256" > calibration.jsonl
 
-(cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -tags nomodel -o "$work/verity" ./cmd/verity)
+mkdir program
+git -C "$here/../.." archive "$revision" | tar -x -C program
+(cd program && CGO_ENABLED=0 go build -trimpath -tags nomodel -o "$work/verity" ./cmd/verity)
 ./verity quantize base --to int4 --calibrate calibration.jsonl --out "$out"
 if [ $# -lt 2 ]; then
 	cmp "$out/model.safetensors" "$here/base/model.safetensors"
