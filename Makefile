@@ -23,7 +23,7 @@ SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|G
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
 .PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
-	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-large bench-hostile bench-peers snr grid page load live clients clients-go help
+	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load live clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -108,6 +108,9 @@ bench-report: ## time and memory of scoring 100,000 utterances
 
 # An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
 SIZE ?= large-v2
+bench-cpu: build ## ceilings, shares, verify passes and loading of this processor, as Markdown
+	tools/bench-cpu.sh $(BIN)
+
 bench-large: build ## the published tables of assisted decoding, planted large-v2, as Markdown
 	tools/bench-large.sh $(BIN) $(SIZE)
 

@@ -36,6 +36,7 @@
 // # Files
 //
 //	matmul.go matmul_sum.go matmul_kv.go   the product: cut into units, summed, finished
+//	blocking.go caches*.go                 units and blocks, from the sizes of caches
 //	pack.go pack_rows.go layout.go         the matrix, and how weights get into it
 //	int8.go                                activations rounded to int8
 //	attend.go attend_job.go attend_int8.go attention, its tiles, and its int8 form

@@ -86,7 +86,7 @@ func (t *matmul) quantiseRange(lo, hi int) {
 func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 	in, tile := t.w.depth(), int8s.fn.first
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
-	step, ahead := blocks(rows, in, panel, blockBytesInt8, maxInt8Depth)
+	step, ahead := blocks(rows, in, panel, blockBytesInt8, t.depth)
 	for k := 0; k == 0 || k < in; k += step { // once, where there is nothing to sum
 		n, next := min(step, in-k), hint{ahead: ahead}
 		if k+n == in && rows >= manyRows {

@@ -70,7 +70,7 @@ func multiply(p *parallel.Pool, call matmul) {
 	if t.w.store == precision.Int8 || t.w.few != nil {
 		t.quantise(p)
 	}
-	p.Run(t.plan(p.Threads()), t)
+	p.Run(t.cut(p.Threads()), t)
 	*t = matmul{own: t.own} // keep nothing of the caller's alive
 	matmuls.Put(t)
 }
@@ -88,6 +88,7 @@ type matmul struct {
 	places   []Place // of MatMulKV
 	stride   int     // of dst
 	unitRows int
+	depth    int // of many rows, how many k of a panel go through at a time
 
 	rounded *Rounded // x in int8
 	own     Rounded  // for rounded to point to
@@ -97,35 +98,35 @@ var matmuls = sync.Pool{New: func() any { return new(matmul) }}
 
 const (
 	// maxRows is the maximum number of rows in a unit, a multiple of six. With more rows,
-	// weights are loaded and widened less often; but the sums and the part of x in use
-	// must fit a second-level cache.
+	// weights are loaded and widened less often; the scratch has room for so many.
 	maxRows = 192
 
-	// maxDepth is how many k of a panel are processed at a time for many rows, and
+	// maxDepth is the most k of a panel that are processed at a time for many rows, and
 	// maxInt8Depth the same for int8: 64 and 96 KiB of weights.
 	maxDepth     = 256
 	maxInt8Depth = 1536
-
-	// maxGroupedBytes limits the int8 activations that a unit reads again for each panel:
-	// half of the second-level cache of every processor with a tile unit.
-	maxGroupedBytes = 1 << 20
 )
 
-// plan cuts the work into units and returns their number.
-func (t *matmul) plan(threads int) int {
+// cut cuts the work into units and returns their number.
+func (t *matmul) cut(threads int) int {
 	units := func() int { return t.w.panels() * ((t.rows + t.unitRows - 1) / t.unitRows) }
-	for t.unitRows = t.mostRows(); t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
+	t.block()
+	for ; t.unitRows > 2*manyRows && threads > 1 && units() < 4*threads; t.unitRows /= 2 {
 	}
 	return units()
 }
 
-// mostRows returns how many rows a unit may have. Where sums are finished group by
-// group, only the rounded rows have to stay in a second-level cache.
-func (t *matmul) mostRows() int {
-	if t.w.store == precision.Int8 && int8s.fn.group > 0 {
-		return max(maxRows, maxGroupedBytes/max(1, t.w.depth())&^(int8s.fn.group-1))
+// block sets the rows of a unit, and how deep they go at a time. Where sums are finished
+// group by group, only the rounded rows have to stay in a second-level cache.
+func (t *matmul) block() {
+	b := blocking{maxRows, maxDepth}
+	switch grouped := t.w.store == precision.Int8 && int8s.fn.group > 0; {
+	case grouped:
+		b = blocking{max(maxRows, caches.Second/2/max(1, t.w.depth())&^(int8s.fn.group-1)), maxInt8Depth}
+	case t.rows >= manyRows && t.w.few == nil:
+		b = plan(shape{t.rows, t.w.depth(), t.w.panels(), t.w.store}, caches)
 	}
-	return maxRows
+	t.unitRows, t.depth = b.rows, b.depth
 }
 
 // Part does unit i.

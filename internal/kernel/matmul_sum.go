@@ -28,8 +28,7 @@ func blocks(rows, n, size, some, many int) (step, ahead int) {
 	case rows < manyRows:
 		return some / size, some
 	}
-	parts := (n + many - 1) / many // of equal length, in steps of four
-	step = ((n+parts-1)/parts + 3) &^ 3
+	step = evenly(n, many)
 	return step, step * size
 }
 
@@ -42,7 +41,7 @@ const (
 
 // sum adds the products of rows rows of x with panel w to s.acc.
 func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
-	step, ahead := blocks(rows, t.w.in, 4*panel, blockBytes, maxDepth)
+	step, ahead := blocks(rows, t.w.in, 4*panel, blockBytes, t.depth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
 		tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, w[k*panel:][:n*panel], hint{ahead: ahead})
@@ -52,7 +51,7 @@ func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
 // sumHalf is sum for half-precision weights. tile sums them as they are; widen converts
 // them to float32 first.
 func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile tileFunc[uint16], widen func([]float32, []uint16)) {
-	step, ahead := blocks(rows, t.w.in, 2*panel, blockBytes, maxDepth)
+	step, ahead := blocks(rows, t.w.in, 2*panel, blockBytes, t.depth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
 		if block := w[k*panel:][:n*panel]; rows < wideRows {

@@ -1,5 +1,6 @@
 // Command memory writes functions that move bytes and compute nothing: with -kernels
-// fetch prefetching, with pack the widening of half precision.
+// fetch prefetching, with pack the widening of half precision; and with cpuid what the
+// processor says about itself.
 package main
 
 import (
@@ -21,10 +22,25 @@ func main() {
 		fetchRows()
 	case "pack":
 		widenHalf()
+	case "cpuid":
+		cpuid()
 	default:
 		log.Fatalf("memory: no kernels %q", *kernels)
 	}
 	Generate()
+}
+
+// cpuid generates the instruction of that name.
+func cpuid() {
+	TEXT("cpuid", NOSPLIT, "func(leaf, part uint32) (eax, ebx, ecx, edx uint32)")
+	Doc("cpuid returns what the processor says of part of a leaf.")
+	Load(Param("leaf"), reg.EAX)
+	Load(Param("part"), reg.ECX)
+	CPUID()
+	for i, r := range []reg.Register{reg.EAX, reg.EBX, reg.ECX, reg.EDX} {
+		Store(r, ReturnIndex(i))
+	}
+	RET()
 }
 
 // fetchRows generates a loop over rows that asks for 256 bytes of each.
