@@ -20,6 +20,9 @@ func (b *Bigram) Listen(Window) Listener { return bigramListener{b} }
 // StepBytes returns 0.
 func (b *Bigram) StepBytes() int64 { return 0 }
 
+// ReadsStates returns false.
+func (b *Bigram) ReadsStates() bool { return false }
+
 type bigramListener struct{ *Bigram }
 
 func (l bigramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {

@@ -118,6 +118,8 @@ func (b *babbler) Listen(Window) Listener { return b }
 // StepBytes returns 0.
 func (b *babbler) StepBytes() int64 { return 0 }
 
+func (b *babbler) ReadsStates() bool { return false }
+
 func (b *babbler) Begin(decoder.SessionOptions, Policy) Proposer { return b }
 func (b *babbler) Close()                                        {}
 func (b *babbler) Commit(context.Context, []Token) error         { return nil }
@@ -137,6 +139,7 @@ type fixed struct {
 }
 
 func (f *fixed) StepBytes() int64                              { return 0 }
+func (f *fixed) ReadsStates() bool                             { return false }
 func (f *fixed) Begin(decoder.SessionOptions, Policy) Proposer { return f }
 func (f *fixed) Listen(Window) Listener                        { return f }
 func (f *fixed) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {

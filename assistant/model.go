@@ -28,6 +28,9 @@ type Assistant interface {
 
 	// StepBytes returns the bytes read to draft a token, 0 if next to nothing.
 	StepBytes() int64
+
+	// ReadsStates reports whether the target's sessions must keep their states for it.
+	ReadsStates() bool
 }
 
 // A Listener makes a proposer for each attempt at its window.
@@ -47,6 +50,9 @@ func (Off) Listen(Window) Listener { return Off{} }
 
 // StepBytes returns 0.
 func (Off) StepBytes() int64 { return 0 }
+
+// ReadsStates returns false.
+func (Off) ReadsStates() bool { return false }
 
 // Begin returns None.
 func (Off) Begin(decoder.SessionOptions, Policy) Proposer { return None{} }
@@ -74,7 +80,7 @@ type Model struct {
 // StepBytes returns the bytes that a step of Decoder reads.
 func (m *Model) StepBytes() int64 { return m.Decoder.StepBytes(0) }
 
-// ReadsStates reports whether the target's sessions must keep their states for it.
+// ReadsStates reports whether the decoder was trained on its target's states.
 func (m *Model) ReadsStates() bool { return m.Decoder.ReadsStates() }
 
 // Listen postpones encoding until the first draft.

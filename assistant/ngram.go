@@ -27,6 +27,9 @@ func (l *NGram) Listen(Window) Listener { return ngramListener{l} }
 // StepBytes returns 0.
 func (l *NGram) StepBytes() int64 { return 0 }
 
+// ReadsStates returns false.
+func (l *NGram) ReadsStates() bool { return false }
+
 type ngramListener struct{ *NGram }
 
 func (l ngramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {

@@ -30,6 +30,7 @@ type reader struct {
 
 func (r *reader) Listen(Window) Listener                        { return r }
 func (*reader) StepBytes() int64                                { return 0 }
+func (*reader) ReadsStates() bool                               { return false }
 func (*reader) Close()                                          {}
 func (r *reader) Begin(decoder.SessionOptions, Policy) Proposer { return &reader{text: r.text} }
 func (r *reader) Commit(_ context.Context, kept []Token) error  { r.at += len(kept); return nil }

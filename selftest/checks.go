@@ -250,6 +250,7 @@ type nonsense struct{ tok *tokenizer.Tokenizer }
 func (n nonsense) Listen(assistant.Window) assistant.Listener { return n }
 func (n nonsense) Close()                                     {}
 func (n nonsense) StepBytes() int64                           { return 0 }
+func (n nonsense) ReadsStates() bool                          { return false }
 
 func (n nonsense) Begin(decoder.SessionOptions, assistant.Policy) assistant.Proposer {
 	return &babble{n: n.tok}

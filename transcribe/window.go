@@ -75,7 +75,7 @@ func (w *encodedWindow) decode(
 	if o.Search.Size() > 1 {
 		return w.search(ctx, o)
 	}
-	if a, ok := w.assistant.(interface{ ReadsStates() bool }); ok && a.ReadsStates() && !plain {
+	if !plain && w.assistant.ReadsStates() {
 		o.States = w.decoder.NewStates()
 	}
 	s, err := w.decoder.NewSession(w.cross, o)
