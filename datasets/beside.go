@@ -17,8 +17,8 @@ import (
 
 var errNoTranscript = errors.New("audio without a transcript")
 
-// readLibriSpeech reads one *.trans.txt. Audio files beside it that it does not
-// name are reported at its end.
+// readLibriSpeech reads one *.trans.txt. Audio files beside it that it does not name
+// are reported at the end.
 func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) error {
 	folder := filepath.Dir(file)
 	audio, err := audioIn(folder)
@@ -52,7 +52,7 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 	return reportLeft(folder, audio, rows)
 }
 
-// reportLeft reports audio that no line named.
+// reportLeft reports the audio files that no line named.
 func reportLeft(folder string, audio map[string]string, rows sink) error {
 	var left []string
 	for _, name := range audio {
@@ -67,8 +67,8 @@ func reportLeft(folder string, audio map[string]string, rows sink) error {
 	return nil
 }
 
-// onlyTranscript reports whether folder has a single *.trans.txt: with several,
-// audio that one does not name may be another's.
+// onlyTranscript reports whether folder has a single *.trans.txt. If it has several,
+// audio that one does not name may belong to another.
 func onlyTranscript(folder string) bool {
 	found, err := filepath.Glob(filepath.Join(escapeGlob(folder), "*.trans.txt"))
 	return err == nil && len(found) == 1
@@ -76,8 +76,8 @@ func onlyTranscript(folder string) bool {
 
 var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace
 
-// audioIn returns the audio files of a folder by name without ending. Of several
-// endings the first wins.
+// audioIn returns the audio files of a folder by name without extension. If a name has
+// several extensions, the first one wins.
 func audioIn(folder string) (map[string]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -117,7 +117,7 @@ func readBeside(ctx context.Context, d *Dataset, file string, rows sink) error {
 	return nil
 }
 
-// readText reads a whole text file without the white space around it.
+// readText reads a whole text file, without surrounding white space.
 func readText(ctx context.Context, file string, limit int) (string, error) {
 	in, err := input.Open(ctx, file)
 	if errors.Is(err, os.ErrNotExist) {

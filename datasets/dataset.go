@@ -11,39 +11,39 @@ import (
 	"strings"
 )
 
-// An Utterance is a piece of sound and what is said in it.
+// An Utterance is a piece of sound and its reference text.
 type Utterance struct {
 	ID       string // unique within the dataset
-	Text     string // the reference; blank, which only Options.AllowEmpty lets through, means that nothing is said
+	Text     string // the reference; blank, if Options.AllowEmpty permits it, means that nothing is said
 	Speaker  string // empty if not stated
-	Lang     string // likewise, as the dataset writes it: "en", "sv-SE"
+	Lang     string // empty if not stated; as the dataset writes it: "en", "sv-SE"
 	Duration float64
-	Offset   float64 // where in the audio it begins
-	Part     bool    // it is Duration of the audio from Offset on, and not the whole
+	Offset   float64 // start of the utterance in the audio
+	Part     bool    // the utterance is only Duration of the audio, from Offset on
 	Audio    Source
-	Extra    map[string]any // what else a JSON or TSV row says; numbers are json.Number
+	Extra    map[string]any // other fields of a JSON or TSV row; numbers are json.Number
 }
 
-// Options says how to read a dataset. The zero value finds everything out.
+// Options says how to read a dataset. The zero value detects everything.
 type Options struct {
-	// Format is one of the names in the package comment. Empty means decide by
-	// what is there.
+	// Format is one of the names in the package comment. Empty means detect it.
 	Format string
 
-	// Audio, Text, ID, Speaker and Lang name the JSON fields or columns to use.
-	// Empty means the first of the usual names that is there.
+	// Audio, Text, ID, Speaker and Lang name the JSON fields or columns to use. Empty
+	// means the first of the usual names that the row has.
 	Audio, Text, ID, Speaker, Lang string
 
-	// Split keeps only rows whose field "split" has this value. Empty means all.
+	// Split keeps only rows whose field "split" has this value. Empty means all rows.
 	// Only jsonl and tsv rows have fields.
 	Split string
 
-	// AllowEmpty takes a blank text for silence: every word heard there is an error.
-	// Without it a row with a blank text is broken. A row without a text is always broken.
+	// AllowEmpty accepts a blank text as silence: every recognised word is an error.
+	// Without it, a row with a blank text is broken. A row without a text is always
+	// broken.
 	AllowEmpty bool
 
-	// MaxLine is the longest line, or text file of a folder, in bytes. 0 means
-	// 1 MiB. A longer one is a broken row.
+	// MaxLine is the longest line, or text file of a folder, in bytes. 0 means 1 MiB. A
+	// longer one is a broken row.
 	MaxLine int
 }
 
@@ -73,7 +73,7 @@ func (o Options) check() error {
 // A RowError is a row that cannot be used.
 type RowError struct {
 	File string
-	Line int // from 1; a row's number for parquet, 0 if the file itself is meant
+	Line int // from 1; for parquet the row number; 0 for the file itself
 	Err  error
 	ID   string // the ID the row would have if it were valid; empty if unknown
 }
@@ -87,18 +87,18 @@ func (e *RowError) Error() string {
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// A Dataset is a place with utterances. It holds names, not rows, and may be
-// iterated any number of times, by several goroutines too.
+// A Dataset is a source of utterances. It holds file names, not rows. It may be
+// iterated any number of times, also concurrently.
 type Dataset struct {
 	Format string   // one of the names in the package comment
 	Root   string   // folder that identifiers and paths are relative to
 	Files  []string // manifests, transcripts, parquet files or audio files, in order
 
 	options Options
-	splits  map[string]bool // if not nil, collects those that rows have
+	splits  map[string]bool // if not nil, collects the splits of the rows
 }
 
-// String says what was found.
+// String describes what was found.
 func (d *Dataset) String() string {
 	if len(d.Files) == 1 {
 		return d.Format + ": " + d.Files[0]
@@ -106,14 +106,14 @@ func (d *Dataset) String() string {
 	return fmt.Sprintf("%s: %d files under %s", d.Format, len(d.Files), d.Root)
 }
 
-// A sink gets the rows of a file one by one and reports whether it wants more.
+// A sink gets the rows of a file in turn and reports whether it wants more.
 type sink func(u Utterance, err error) bool
 
-// errStop ends reading because the sink wants no more.
+// errStop ends reading when the sink wants no more rows.
 var errStop = errors.New("stop")
 
-// A reader reads one file of a dataset. It gives broken rows to the sink and
-// returns an error only if the rest of the file cannot be read, as when ctx has ended.
+// A reader reads one file of a dataset. It passes broken rows to the sink and returns
+// an error only if the rest of the file cannot be read, or when ctx has ended.
 type reader func(ctx context.Context, d *Dataset, file string, rows sink) error
 
 var formats = map[string]reader{
@@ -124,10 +124,10 @@ var formats = map[string]reader{
 	"folder":      readBeside,
 }
 
-// All iterates over the utterances in their stable order. With a nil error the
-// utterance is good; with a *RowError there is none and iteration goes on; any
-// other error is ctx's and the last. Files are opened when iteration reaches
-// them: one that fails is a RowError with line 0.
+// All iterates over the utterances in a stable order. With a nil error the utterance is
+// valid; with a *RowError it is not, and iteration goes on; any other error is ctx's
+// and ends it. Files are opened when iteration reaches them: one that cannot be opened
+// is a RowError with line 0.
 func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 	return func(yield func(Utterance, error) bool) {
 		seen := make(map[string]int)
@@ -140,7 +140,7 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 			if err == nil {
 				u.ID = unique(seen, u.ID)
 			} else if errors.As(err, &row) && row.ID != "" {
-				row.ID = unique(seen, row.ID) // later rows then keep their names when this one is repaired
+				row.ID = unique(seen, row.ID) // other rows keep their IDs when this one is repaired
 			}
 			return yield(u, err)
 		}
@@ -156,7 +156,7 @@ func (d *Dataset) All(ctx context.Context) iter.Seq2[Utterance, error] {
 	}
 }
 
-// unique returns id, or id with a number behind it if seen has it.
+// unique returns id, with a number appended if seen has it already.
 func unique(seen map[string]int, id string) string {
 	seen[id]++
 	if seen[id] == 1 {
@@ -172,14 +172,14 @@ func unique(seen map[string]int, id string) string {
 	}
 }
 
-// A SplitError reports that no row has the split that Options.Split asks for.
+// A SplitError reports that no row has the split given by Options.Split.
 type SplitError struct {
 	Split  string
-	Have   []string // the others, some fifty at most; rows without one do not count
-	Format string   // the dataset's, if its rows have no fields at all
+	Have   []string // other splits, about fifty at most
+	Format string   // the dataset's, if its rows have no fields
 }
 
-// maxSplits is how many splits a SplitError names.
+// maxSplits is how many splits a SplitError lists.
 const maxSplits = 50
 
 func (e *SplitError) Error() string {
@@ -192,8 +192,8 @@ func (e *SplitError) Error() string {
 	return fmt.Sprintf("no row is of split %q: there is %s", e.Split, strings.Join(e.Have, ", "))
 }
 
-// CheckSplit returns a *SplitError if Options.Split keeps no row. It reads rows up
-// to the first that is kept. Any other error is ctx's.
+// CheckSplit returns a *SplitError if Options.Split matches no row. It reads rows up to
+// the first match. Any other error is ctx's.
 func (d *Dataset) CheckSplit(ctx context.Context) error {
 	if d.options.Split == "" {
 		return nil
@@ -213,15 +213,15 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 	return &SplitError{Split: d.options.Split, Have: slices.Sorted(maps.Keys(look.splits))}
 }
 
-// Counts says how much a dataset holds.
+// Counts says how much data a dataset holds.
 type Counts struct {
 	Utterances int
 	Broken     int     // rows reported as a RowError
 	Seconds    float64 // sum of the stated durations
-	Untimed    int     // utterances without one
+	Untimed    int     // utterances without a stated duration
 }
 
-// Count reads all rows and counts. It opens no audio file. The error is ctx's.
+// Count reads and counts all rows. It opens no audio file. The error is ctx's.
 func (d *Dataset) Count(ctx context.Context) (Counts, error) {
 	var c Counts
 	for u, err := range d.All(ctx) {
@@ -250,7 +250,7 @@ func resolve(manifest, name string) string {
 	return filepath.Join(filepath.Dir(manifest), filepath.FromSlash(name))
 }
 
-// relative returns file as an identifier: from the root, with forward slashes.
+// relative returns file as an identifier: relative to the root, with forward slashes.
 func (d *Dataset) relative(file string) string {
 	rel, err := filepath.Rel(d.Root, file)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package datasets reads utterances, sound with the text that was said, from the
-// places they are kept in. It decodes no audio and transcribes nothing.
+// Package datasets reads utterances, sound with its reference text, in the formats that
+// datasets come in. It decodes no audio and transcribes nothing.
 //
 //	path → [Open] → [Dataset] → [Dataset.All] → [Utterance], one at a time → package eval
 //
@@ -16,14 +16,13 @@
 //
 // # Conventions
 //
-// Paths in a manifest are relative to it. Durations are seconds. A row that states
-// an offset is that part of its audio; a duration alone is only a statement. Text is as it
-// was found; package wer/normalize changes it when scoring. The order is that of
-// the rows in a file and of the bytes in file names, so it is the same on every
-// machine; so are the identifiers, which are unique: a repeated one has "#2",
-// "#3", … behind it.
+// Paths in a manifest are relative to it. Durations are seconds. A row with an offset
+// and a duration means that part of its audio; a duration alone is informative. Text is
+// not changed: package wer/normalize normalises it for scoring. The order is that of
+// the rows in a file and of file names by bytes, so it is the same on every machine. So
+// are the identifiers. They are unique: a repeated one gets "#2", "#3", … appended.
 //
-// A row that cannot be used is reported as a [RowError] and iteration goes on;
-// no row is dropped without one. Lines, JSON nesting and text files are bounded,
-// see [Options].
+// A row that cannot be used is reported as a [RowError] and iteration goes on; no row
+// is dropped silently. The lengths of lines and text files and the nesting of JSON are
+// bounded, see [Options].
 package datasets

@@ -17,9 +17,9 @@ var (
 	errStrange = errors.New("audio name holds a path or a zero byte")
 )
 
-// eachLine calls f with every line of file that is not blank, without its end.
-// The bytes are valid until the next call. A line that is too long or not UTF-8
-// comes as an error. f reports whether to go on.
+// eachLine calls f with every line of file that is not blank, without its line end. The
+// bytes are valid until the next call. A line that is too long or not UTF-8 is passed
+// as an error. f reports whether to go on.
 func eachLine(ctx context.Context, file string, limit int, f func(n int, line []byte, err error) bool) error {
 	in, err := input.Open(ctx, file)
 	if err != nil {
@@ -53,8 +53,8 @@ func eachLine(ctx context.Context, file string, limit int, f func(n int, line []
 	}
 }
 
-// readLine appends a line to dst, at most limit bytes of it, and returns its
-// whole length. The error is io.EOF at the end of the file.
+// readLine appends a line to dst, at most limit bytes of it, and returns the line's
+// full length. The error is io.EOF at the end of the file.
 func readLine(r *bufio.Reader, dst []byte, limit int) (line []byte, length int, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

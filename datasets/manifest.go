@@ -23,8 +23,8 @@ func readJSONL(ctx context.Context, d *Dataset, file string, rows sink) error {
 	})
 }
 
-// emit passes one row on, good or broken, unless the split excludes it. source finds
-// the sound that the row names. It reports whether more rows are wanted.
+// emit passes one row to the sink, good or broken, unless the split excludes it. source
+// opens the sound that the row names. emit reports whether more rows are wanted.
 func (d *Dataset) emit(file string, n int, f fields, err error, source func(string) (Source, error), rows sink) bool {
 	var u Utterance
 	if err == nil {
@@ -39,8 +39,8 @@ func (d *Dataset) emit(file string, n int, f fields, err error, source func(stri
 	return rows(u, nil)
 }
 
-// parseJSON reads one object that does not nest deeper than maxDepth. Numbers
-// keep their spelling.
+// parseJSON parses one object, nested at most maxDepth deep. Numbers keep their
+// spelling.
 func parseJSON(line []byte) (fields, error) {
 	if depth(line) > maxDepth {
 		return nil, fmt.Errorf("JSON nests deeper than %d", maxDepth)
@@ -60,8 +60,8 @@ func parseJSON(line []byte) (fields, error) {
 	return f, nil
 }
 
-// depth returns how deep brackets outside strings nest, without checking that
-// they match.
+// depth returns the nesting depth of the brackets outside strings. It does not check
+// that they match.
 func depth(line []byte) int {
 	deepest, level, quoted, escaped := 0, 0, false, false
 	for _, c := range line {
@@ -82,8 +82,8 @@ func depth(line []byte) int {
 	return deepest
 }
 
-// readTSV reads a table whose first line names the columns. Audio is beside it,
-// or in clips as Common Voice has it.
+// readTSV reads a table whose first line names the columns. Audio is beside it, or in
+// clips as in Common Voice.
 func readTSV(ctx context.Context, d *Dataset, file string, rows sink) error {
 	source := func(name string) (Source, error) {
 		s, err := existing(resolve(file, name))
@@ -115,7 +115,7 @@ func readTSV(ctx context.Context, d *Dataset, file string, rows sink) error {
 	return err
 }
 
-// header splits the first line of a table and checks that it has what is needed.
+// header splits the first line of a table and checks that the required columns exist.
 func (d *Dataset) header(line string) ([]string, error) {
 	columns := strings.Split(line, "\t")
 	f := make(fields)

@@ -16,20 +16,19 @@ import (
 	"verity/internal/input"
 )
 
-// audioEndings are those of files that a folder without a manifest may hold.
+// audioEndings are the extensions of audio in a folder without a manifest.
 var audioEndings = []string{
 	".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".mp4",
 	".aac", ".aiff", ".aif", ".aifc", ".au", ".webm", ".wma",
 }
 
-// ending returns a file name's ending in lower case.
+// ending returns a file name's extension in lower case.
 func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 func isAudio(name string) bool { return slices.Contains(audioEndings, ending(name)) }
 
-// Open finds out what kind of dataset is at path, a file or a folder, and where
-// its rows are. It reads none. String of the result says what was found; the
-// error says what was looked for, or is the cause that ended ctx.
+// Open detects what kind of dataset is at path, a file or a folder, and where its rows
+// are. It reads no rows. The error says what was looked for, or is ctx's cause.
 func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 		info, err = os.Stat(real)
 	}
 	if p := new(fs.PathError); errors.As(err, &p) {
-		err = p.Err // not the name of a system call
+		err = p.Err // without the name of the system call
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", path, err)
@@ -52,7 +51,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 		d, err = openFolder(ctx, path, real, o)
 	case info.Mode().IsRegular():
 		d, err = openFile(ctx, path, o)
-	default: // a pipe or device might never end, and cannot be read twice
+	default: // a pipe or device may never end, and cannot be read twice
 		err = input.ErrNotRegular
 	}
 	switch {
@@ -67,7 +66,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// openFile decides by the ending, then by the first bytes.
+// openFile decides by the extension, then by the first bytes.
 func openFile(ctx context.Context, path string, o Options) (*Dataset, error) {
 	d := &Dataset{Format: o.Format, Root: filepath.Dir(path), Files: []string{path}, options: o}
 	switch {
@@ -111,8 +110,8 @@ func firstBytes(ctx context.Context, path string) ([]byte, error) {
 	return head[:n], err
 }
 
-// openFolder decides by the files below. A manifest.jsonl at the top goes first: it was
-// written to describe the folder.
+// openFolder decides by the files in the folder. A manifest.jsonl at the top has
+// priority: it was written to describe the folder.
 func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, error) {
 	found, err := listFiles(ctx, path, real)
 	if err != nil {
@@ -121,7 +120,7 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 	candidates := []struct {
 		format string
 		files  []string
-		many   bool // may all be read together
+		many   bool // several files are read as one dataset
 	}{
 		{"jsonl", found.manifest, false},
 		{"librispeech", found.transcripts, true},
@@ -146,14 +145,14 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 	return nil, errors.New(want)
 }
 
-// files are those a folder may be read by. Manifests count only at the top.
+// files are the files that can make a folder a dataset. Manifests count only at the
+// top.
 type files struct {
 	manifest, transcripts, parquet, jsonl, tsv, audio []string
 }
 
-// listFiles walks the folder real in the order of names and lists what it finds
-// as being in path. Hidden files and folders, and links to folders, are passed
-// over.
+// listFiles walks the folder real in the order of names and lists what it finds under
+// path. Hidden files and folders, and links to folders, are skipped.
 func listFiles(ctx context.Context, path, real string) (files, error) {
 	var f files
 	err := filepath.WalkDir(real, func(p string, e fs.DirEntry, err error) error {

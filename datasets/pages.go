@@ -16,14 +16,14 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// maxPage is the most bytes that a page may hold, decompressed.
+// maxPage is the most bytes a page may hold after decompression.
 const maxPage = 512 << 20
 
-// codecs are the compressions that are read. Each function returns the decompressed size
-// of a page; of a larger page than limit it finds only that it is larger. parquet-go does not bound
-// its codecs: a page that holds more than its header says would take all memory, and its
-// LZ4 codec keeps doubling its buffer for a damaged page. parquet-go lacks the older LZ4
-// of Hadoop, so it is not read here either.
+// codecs are the supported compressions. Each function returns the decompressed size of
+// a page, or, for a page above limit, some size above limit. parquet-go does not bound
+// its codecs: a page that holds more than its header says would take all memory, and
+// its LZ4 codec keeps doubling its buffer for a damaged page. The older LZ4 of Hadoop
+// is not supported, because parquet-go lacks it.
 var codecs = map[format.CompressionCodec]func(r io.Reader, limit int64) (int64, error){
 	format.Uncompressed: func(r io.Reader, limit int64) (int64, error) { return discard(r, limit) },
 	format.Snappy:       snappySize,
@@ -50,17 +50,17 @@ func discard(r io.Reader, limit int64) (int64, error) {
 	return io.Copy(io.Discard, io.LimitReader(r, limit+1))
 }
 
-// snappySize reads the size that a Snappy block begins with, which its decoder takes
-// the memory for.
+// snappySize reads the size at the start of a Snappy block. The decoder allocates that
+// much.
 func snappySize(r io.Reader, _ int64) (int64, error) {
 	n, err := binary.ReadUvarint(bufio.NewReader(r))
 	return int64(min(n, 1<<62)), err
 }
 
-// lz4Size decompresses an LZ4 block within a bound. parquet-go decompresses it again
-// without one, but then the size is known to be small enough.
+// lz4Size decompresses an LZ4 block with a bound. parquet-go decompresses it again
+// without one, but then the size is known to be acceptable.
 func lz4Size(r io.Reader, limit int64) (int64, error) {
-	const ratio, slack = 255, 64 // one more byte of a block makes at most 255
+	const ratio, slack = 255, 64 // each byte of a block expands to at most 255
 	block, err := io.ReadAll(io.LimitReader(r, maxPage))
 	if err != nil {
 		return 0, err
@@ -72,8 +72,8 @@ func lz4Size(r io.Reader, limit int64) (int64, error) {
 	return int64(n), nil
 }
 
-// checkPages walks over the pages of a column chunk and reports one that is not what
-// its header says, before anything is decompressed into memory.
+// checkPages walks over the pages of a column chunk and reports one that does not match
+// its header, before any is decompressed into memory.
 func checkPages(in io.ReaderAt, m *format.ColumnMetaData) error {
 	size, ok := codecs[m.Codec]
 	if !ok {
@@ -104,7 +104,7 @@ func checkPages(in io.ReaderAt, m *format.ColumnMetaData) error {
 	}
 }
 
-// checkPage reads over a page and compares it with its header.
+// checkPage reads through a page and compares it with its header.
 func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (int64, error)) error {
 	stated := int64(h.UncompressedPageSize)
 	if stated < 0 || stated > maxPage || h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > maxPage {
@@ -142,7 +142,7 @@ func checkPage(r io.Reader, h *format.PageHeader, size func(io.Reader, int64) (i
 	return err
 }
 
-// checkGroup checks the wanted columns of a row group.
+// checkGroup checks the columns of a row group that will be read.
 func (t *parquetTable) checkGroup(in io.ReaderAt, group int) error {
 	columns := t.file.Metadata().RowGroups[group].Columns
 	check := func(c *parquet.LeafColumn) error {

@@ -18,8 +18,8 @@ import (
 	"verity/internal/input"
 )
 
-// readParquet reads one Parquet file, row group by row group and page by page, so
-// that memory is bounded by a page of each column.
+// readParquet reads one Parquet file, row group by row group and page by page: memory
+// holds one page of each column.
 func readParquet(ctx context.Context, d *Dataset, file string, rows sink) error {
 	in, t, err := openTable(ctx, d, file)
 	if err != nil {
@@ -38,8 +38,8 @@ func readParquet(ctx context.Context, d *Dataset, file string, rows sink) error 
 	return nil
 }
 
-// guard returns a panic of f as an error: the Parquet library panics on some
-// malformed files.
+// guard turns a panic of f into an error: the Parquet library panics on some malformed
+// files.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -49,13 +49,13 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// A parquetTable is a file with the columns to read.
+// A parquetTable is a Parquet file and the columns to read.
 type parquetTable struct {
 	file   *parquet.File
 	audio  string                        // name of the audio column
 	sound  *parquet.LeafColumn           // the audio's bytes, or nil
 	path   *parquet.LeafColumn           // the audio's path, or nil
-	others map[string]parquet.LeafColumn // text and all other strings and numbers
+	others map[string]parquet.LeafColumn // text and all other columns of strings and numbers
 }
 
 // openTable opens a file and the table in it.
@@ -96,8 +96,8 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	return t, nil
 }
 
-// checkFooter refuses a footer longer than its file: parquet-go would allocate up to 4 GB
-// for it before it reads.
+// checkFooter refuses a footer longer than its file: parquet-go would allocate up to 4
+// GB for it before it reads.
 func checkFooter(in io.ReaderAt, size int64) error {
 	const ends = 4 + 8 // magic number; length of the footer, magic number
 	var tail [8]byte
@@ -113,8 +113,8 @@ func checkFooter(in io.ReaderAt, size int64) error {
 	return nil
 }
 
-// findAudio takes the first of names that is a group of bytes and path, a column
-// of bytes, or one of strings, which are paths.
+// findAudio uses the first of names that is a group of bytes and path, a column of
+// bytes, or a column of strings, which are paths.
 func (t *parquetTable) findAudio(schema *parquet.Schema, names []string) error {
 	for _, name := range names {
 		if leaf, ok := schema.Lookup(name, "bytes"); ok && isBytes(leaf) {
@@ -152,7 +152,7 @@ func isString(c parquet.LeafColumn) bool {
 	return old != nil && *old == deprecated.UTF8
 }
 
-// scalar reports whether c holds one string, number or truth value per row.
+// scalar reports whether c holds one string, number or boolean per row.
 func scalar(c parquet.LeafColumn) bool {
 	switch c.Node.Type().Kind() {
 	case parquet.Boolean, parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
@@ -161,9 +161,9 @@ func scalar(c parquet.LeafColumn) bool {
 	return isBytes(c) && isString(c)
 }
 
-// Group iterates over the rows of one row group of one of the dataset's Parquet files,
-// as All does over all of them, but for the numbers behind names that are there twice:
-// Source.Place says which row each is. file may be a copy of the file elsewhere.
+// Group iterates over the rows of one row group of one of the dataset's Parquet files.
+// Unlike All, it does not number repeated identifiers: Source.Place tells the rows
+// apart. file may be a copy of the file elsewhere.
 func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[Utterance, error] {
 	return func(yield func(Utterance, error) bool) {
 		err := d.readOneGroup(ctx, file, group, func(u Utterance, err error) bool {
@@ -199,7 +199,7 @@ func (d *Dataset) readOneGroup(ctx context.Context, file string, group int, rows
 	return t.readGroup(d, Place{file, group, row}, groups[group], &row, rows)
 }
 
-// readGroup reads the rows of a group; row counts those of the file.
+// readGroup reads the rows of a group; row counts the rows of the file.
 func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, row *int, rows sink) error {
 	file := at.File
 	g := t.openGroup(group)
@@ -285,7 +285,7 @@ func (g *groupReader) next() (r parquetRow, err error) {
 	return r, nil
 }
 
-// plain returns a value the way JSON rows have it.
+// plain converts a value to the type it has in a JSON row.
 func plain(v parquet.Value) (any, error) {
 	switch {
 	case v.IsNull():
@@ -306,7 +306,7 @@ func (g *groupReader) close() {
 	}
 }
 
-// A columnReader yields the values of a column that has one per row. A nil one
+// A columnReader yields the values of a column that has one per row. A nil columnReader
 // yields nulls.
 type columnReader struct {
 	chunk  parquet.ColumnChunk

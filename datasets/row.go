@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The usual names of fields and columns, the first of them that is there is used.
+// The usual names of fields and columns. The first one that a row has is used.
 var (
 	audioNames   = []string{"audio_filepath", "audio", "audio_path", "path", "file_name", "file", "wav"}
 	textNames    = []string{"text", "sentence", "transcription", "transcript", "raw_text", "normalized_text"}
@@ -26,10 +26,10 @@ func names(option string, usual []string) []string {
 	return usual
 }
 
-// fields are those of one row, by name: strings, json.Number or other JSON.
+// fields are the fields of one row, by name: strings, json.Number or other JSON.
 type fields map[string]any
 
-// take removes the first of names that is there and not null.
+// take removes and returns the first of names that is present and not null.
 func (f fields) take(names []string) (value any, name string) {
 	for _, n := range names {
 		if v, ok := f[n]; ok && v != nil {
@@ -40,7 +40,7 @@ func (f fields) take(names []string) (value any, name string) {
 	return nil, names[0]
 }
 
-// takeString is take for a string, or a number in its own spelling.
+// takeString is take for a string, or a number as it is spelled.
 func (f fields) takeString(names []string) (s string, ok bool, err error) {
 	v, name := f.take(names)
 	switch v := v.(type) {
@@ -54,7 +54,7 @@ func (f fields) takeString(names []string) (s string, ok bool, err error) {
 	return "", false, fmt.Errorf("field %s: want a string", name)
 }
 
-// takeSeconds is take for a time.
+// takeSeconds is take for a time in seconds.
 func (f fields) takeSeconds(name string) (float64, error) {
 	s, ok, err := f.takeString([]string{name})
 	if err != nil || !ok || s == "" {
@@ -73,7 +73,7 @@ var (
 	errBlank   = errors.New("has an empty text; --allow-empty-text takes that for silence")
 )
 
-// spoken says what is wrong with a text that is there, nil if nothing is.
+// spoken checks the text of a row; nil if it is usable.
 func (o Options) spoken(text string) error {
 	if strings.TrimSpace(text) == "" && !o.AllowEmpty {
 		return errBlank
@@ -81,8 +81,8 @@ func (o Options) spoken(text string) error {
 	return nil
 }
 
-// utterance turns a row of the manifest file into an utterance, or says what is
-// wrong with it; it may have a name even then. source finds the sound of a name.
+// utterance converts a row of a manifest to an utterance, or says what is wrong with
+// it; the ID may be set even then. source finds the sound of a name.
 func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) (u Utterance, err error) {
 	o := d.options
 	name, ok, err := f.takeString(names(o.Audio, audioNames))
@@ -109,7 +109,7 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	if u.ID == "" {
 		u.ID = name
 		if u.Part {
-			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration) // others are likely to follow
+			u.ID = fmt.Sprintf("%s@%v+%v", name, u.Offset, u.Duration) // other parts of the same audio are likely to follow
 		}
 	}
 	if u.Text, ok, err = f.takeString(names(o.Text, textNames)); err != nil {
@@ -129,8 +129,8 @@ func (d *Dataset) utterance(f fields, source func(name string) (Source, error)) 
 	return u, nil
 }
 
-// takePart takes the fields that say which part of the audio is meant: the whole if
-// none says where it begins, whatever its duration is said to be.
+// takePart reads which part of the audio is meant. Without an offset it is the whole,
+// whatever the duration field says.
 func (u *Utterance) takePart(f fields) (err error) {
 	stated := f["offset"] != nil && f["offset"] != ""
 	if u.Duration, err = f.takeSeconds("duration"); err != nil {
@@ -153,7 +153,7 @@ func (d *Dataset) selected(f fields) bool {
 	}
 	split := ""
 	if v := f["split"]; v != nil {
-		split = fmt.Sprint(v) // a number in its own spelling
+		split = fmt.Sprint(v) // a number as it is spelled
 	}
 	kept := split == d.options.Split
 	if d.splits != nil && (kept || len(d.splits) < maxSplits) {

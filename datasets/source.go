@@ -9,28 +9,27 @@ import (
 	"os"
 )
 
-// A Source is where the sound of an utterance comes from: a file, or bytes in
-// memory.
+// A Source is where an utterance's sound is: a file, or bytes in memory.
 type Source struct {
-	Path  string // the file; for bytes, a name for messages, possibly empty
-	Place Place  // of bytes that a Parquet file holds
+	Path  string // the file; for bytes, a name for messages, or empty
+	Place Place  // for bytes from a Parquet file
 	data  []byte
 }
 
-// A Place is where a row lies in a Parquet file. The zero value is none.
+// A Place is the position of a row in a Parquet file. The zero value means none.
 type Place struct {
 	File  string
 	Group int // row group, from 0
-	Row   int // of the file, from 1
+	Row   int // in the file, from 1
 }
 
-// File returns the source that is the file at path.
+// File returns the source for the file at path.
 func File(path string) Source { return Source{Path: path} }
 
-// Bytes returns the source that is data, which must not change, under a name.
+// Bytes returns the source for data, which must not change, with a name.
 func Bytes(name string, data []byte) Source { return Source{Path: name, data: data} }
 
-// Embedded reports whether the sound is in memory and not in the file Path.
+// Embedded reports whether the sound is in memory rather than in the file Path.
 func (s Source) Embedded() bool { return s.data != nil }
 
 // Open opens the sound for reading.
@@ -45,7 +44,7 @@ type memory struct{ *bytes.Reader }
 
 func (memory) Close() error { return nil }
 
-// existing returns the source that is the regular file at path, or says why not.
+// existing returns the source for the regular file at path, or an error.
 func existing(path string) (Source, error) {
 	info, err := os.Stat(path)
 	switch {

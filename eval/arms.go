@@ -9,13 +9,14 @@ import (
 	"verity/report"
 )
 
-// armLogs are the records of the arms of a comparison: records i of all belong together.
+// armLogs are the records of the arms of a comparison: record i of every arm is of the
+// same utterance.
 type armLogs []*log
 
-// openArmLogs opens NAME.jsonl of each arm in a folder as openLog does its file, and
-// passes the utterances that are there in all to found. A record that some arm lacks,
-// because the run was killed between two, is taken out, and so are all records of an
-// utterance that failed in one of them.
+// openArmLogs opens NAME.jsonl of each arm in a folder, as openLog does, and passes the
+// utterances that all arms have to found. If an arm lacks a record because the run was
+// killed, or if the utterance failed in one arm, the utterance's records are removed
+// from all.
 func openArmLogs(dir string, arms []Arm, found func([]*report.Record) error) (all armLogs, err error) {
 	for _, arm := range arms {
 		l := &log{done: map[string]entry{}}
@@ -36,7 +37,7 @@ func openArmLogs(dir string, arms []Arm, found func([]*report.Record) error) (al
 	return all, err
 }
 
-// load reads all files side by side.
+// load reads all files in parallel.
 func (p armLogs) load(arms []Arm, found func([]*report.Record) error) error {
 	next := make([]func() (*report.Record, error, bool), len(p))
 	for i, l := range p {
@@ -54,7 +55,7 @@ func (p armLogs) load(arms []Arm, found func([]*report.Record) error) error {
 			return p.mend(dropped)
 		case had < len(p):
 			dropped = true
-			continue // to the end of the longer ones: their records must be of this run, too
+			continue // check the rest of the longer files: it must be of this run, too
 		}
 		failed := false
 		for i, r := range records {
@@ -80,7 +81,7 @@ func (p armLogs) load(arms []Arm, found func([]*report.Record) error) error {
 	}
 }
 
-// row returns the next record of each file, and how many there are.
+// row returns the next record of each file, and how many files had one.
 func (p armLogs) row(next []func() (*report.Record, error, bool)) (records []*report.Record, had int, err error) {
 	records = make([]*report.Record, len(p))
 	for i, pull := range next {
@@ -92,7 +93,7 @@ func (p armLogs) row(next []func() (*report.Record, error, bool)) (records []*re
 	return records, had, err
 }
 
-// mend takes out what is not in every file.
+// mend removes records that are not in every file.
 func (p armLogs) mend(dropped bool) (err error) {
 	for _, l := range p {
 		dropped = dropped || l.torn

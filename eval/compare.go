@@ -14,25 +14,23 @@ import (
 	"verity/report"
 )
 
-// CompareOptions say how to compare. The zero value runs every utterance once in
-// each arm, after one to warm up.
+// CompareOptions configures a comparison. The zero value runs every utterance once in
+// each arm, after one warm-up utterance.
 type CompareOptions struct {
-	// Warmups is how many utterances both arms run before, unmeasured. 0 means 1;
-	// a negative number none.
+	// Warmups is how many utterances both arms run first, unmeasured. 0 means 1; a
+	// negative number means none.
 	Warmups int
 
-	// Repeats is how often each utterance is run in each arm. 0 means 1. What is
-	// recorded is the run whose decoding took the median time; all of them must be
-	// identical.
+	// Repeats is how often each utterance is run in each arm. 0 means 1. The run with
+	// the median decoding time is recorded; all runs must be identical.
 	Repeats int
 
-	// Batch is how many utterances each arm runs at the same time; they are timed
-	// together, by the clock. 0 means 1.
+	// Batch is how many utterances each arm runs at the same time. They are timed
+	// together, in wall time. 0 means 1.
 	Batch int
 
 	// Group is how many utterances make a pair of runs, Batch of them at a time: when
-	// one ends the next begins, beside those under way. 0, and anything below Batch,
-	// means Batch.
+	// one ends, the next begins. 0, and anything below Batch, means Batch.
 	Group int
 
 	// Ready, if not nil, is called when the warm-up is over.
@@ -41,25 +39,25 @@ type CompareOptions struct {
 	// Limit is the most utterances to run. 0 means all.
 	Limit int
 
-	// Dir is the folder for baseline.jsonl and assisted.jsonl. Pairs that are there
-	// are kept, and their utterances not run again; records of other runs are an
-	// error. Empty means do not write.
+	// Dir is the folder for baseline.jsonl and assisted.jsonl. Utterances with records
+	// in both are not run again; records of other runs are an error. Empty means write
+	// nothing.
 	Dir string
 
 	// Unscored says that the utterances have no references.
 	Unscored bool
 
-	// Sound says how to open the sound of an utterance.
+	// Sound configures how the sound of an utterance is opened.
 	Sound audio.Input
 
-	// Runs go into the records.
+	// Runs are stored in the records.
 	Runs report.Pair[report.Run]
 
-	// Score says how to score.
+	// Score configures scoring.
 	Score report.Options
 
-	// Watch, if not nil, gets the records of an utterance, one for each arm, and what
-	// differs that must not.
+	// Watch, if not nil, gets the records of an utterance, one for each arm, and the
+	// differences that are errors.
 	Watch func(records []*report.Record, what []string)
 }
 
@@ -68,21 +66,21 @@ type Arms struct{ Baseline, Assisted Engine }
 
 // An Arm is one of several engines that run over the same utterances.
 type Arm struct {
-	Name   string // of its file of records, NAME.jsonl
+	Name   string // of its record file, NAME.jsonl
 	Engine Engine
-	Run    report.Run  // goes into its records
-	Set    *report.Set // takes them in; nil for none
+	Run    report.Run  // stored in its records
+	Set    *report.Set // collects its records; may be nil
 }
 
-// A Match is two arms, by their places, that are held against each other.
+// A Match is two arms, by index, that are compared.
 type Match struct {
 	Baseline, Assisted int
 	Pairs              *report.Pairs
 }
 
-// Compare runs both arms over the same utterances in turn, baseline first, and
-// pairs the records. Broken rows count as failed in both. On an error it returns the
-// pairs there are besides.
+// Compare runs both arms over the same utterances in turn, baseline first, and pairs
+// the records. Broken rows count as failed in both. On an error it also returns the
+// pairs so far.
 func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*report.Pairs, error) {
 	a, err := report.NewSet("baseline", o.Score)
 	if err != nil {
@@ -100,7 +98,7 @@ func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*r
 }
 
 // CompareAll runs any number of arms over the same utterances in turn, and adds their
-// records to the arms' sets and to the pairs of the matches. Options.Runs is not used.
+// records to the arms' sets and to the pairs of the matches. It ignores Options.Runs.
 func CompareAll(ctx context.Context, arms []Arm, matches []Match, data Dataset, o CompareOptions) (err error) {
 	c := comparison{CompareOptions: o, arms: arms, matches: matches}
 	for _, m := range matches {
@@ -128,7 +126,7 @@ func CompareAll(ctx context.Context, arms []Arm, matches []Match, data Dataset, 
 	return pass.settle(c.logs...)
 }
 
-// A comparison is one on its way.
+// A comparison is the state of CompareAll.
 type comparison struct {
 	CompareOptions
 	arms    []Arm
@@ -136,8 +134,8 @@ type comparison struct {
 	logs    armLogs
 }
 
-// found takes in the records of an utterance from an earlier run. Where utterances ran
-// one at a time, they hold what it took; times of a group are not kept.
+// found adds the records of an utterance from an earlier run. They hold its times if
+// utterances ran one at a time; the times of a group are not kept.
 func (c *comparison) found(ctx context.Context, records []*report.Record) error {
 	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) {
 		return m.Pairs.Resume(ctx, a, b, c.Batch <= 1)
@@ -148,8 +146,8 @@ func (c *comparison) found(ctx context.Context, records []*report.Record) error 
 	return err
 }
 
-// enter adds the records of an utterance to sets and pairs, and returns what differs
-// that must not.
+// enter adds the records of an utterance to sets and pairs, and returns the differences
+// that are errors.
 func (c *comparison) enter(
 	ctx context.Context, records []*report.Record, into func(m Match, a, b *report.Record) ([]string, error),
 ) (all []string, err error) {
@@ -173,9 +171,9 @@ func (c *comparison) enter(
 	return all, nil
 }
 
-// WarmUp runs the first n utterances, batch at a time, and keeps no results. If n is not 0,
-// it runs at least batch of them. Without it the first arm would pay for cold pages, caches
-// and clocks, and for what a draft policy has to learn.
+// WarmUp runs the first n utterances, batch at a time, and discards the results. If n
+// is not 0, it runs at least batch of them. Without it, the first arm would pay for
+// cold pages, caches and clocks, and for the calibration of a draft policy.
 func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound audio.Input) error {
 	if n <= 0 {
 		return nil
@@ -192,8 +190,8 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound aud
 	return nil
 }
 
-// groups yields the rows of a dataset up to a number of utterances, size of them at a
-// time, 0 for 1. If there is a pass, rows that have a record are left out.
+// groups yields the rows of a dataset in groups of size, at least 1, up to limit
+// utterances. If pass is not nil, rows that have a record are left out.
 func groups(data Dataset, limit, size int, pass *sequence) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
 		var group []Row
@@ -234,9 +232,9 @@ func (c *comparison) all(ctx context.Context, data Dataset, pass *sequence) erro
 	return nil
 }
 
-// pair runs a group of utterances in all arms, A B A B …, and adds what came out.
+// pair runs a group of utterances in all arms, A B A B …, and adds the results.
 func (c *comparison) pair(ctx context.Context, group []Row) error {
-	runs := make([][][]*report.Record, len(group)) // of an utterance, by arm
+	runs := make([][][]*report.Record, len(group)) // by utterance, then arm
 	for i := range runs {
 		runs[i] = make([][]*report.Record, len(c.arms))
 	}
@@ -267,20 +265,20 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 	return nil
 }
 
-// A Clock is an Engine that knows how long it has been decoding in all, by the
-// clock on the wall, however many utterances at a time. One that is none is taken
-// to have decoded as long as the utterance that took longest.
+// A Clock is an Engine that reports how long it has been decoding in total, in wall
+// time, with any number of utterances at once. For other engines, the longest decoding
+// time of an utterance is used.
 type Clock interface {
 	Decoding() time.Duration
 }
 
-// An outcome is what came of a group of utterances.
+// An outcome is the result of a group of utterances.
 type outcome struct {
 	records       []*report.Record
-	decode, total float64 // s, by the clock; one after the other, what their records say
+	decode, total float64 // s, wall time; without a batch, the sum of the records' times
 }
 
-// together runs a group of utterances, batch at the same time.
+// together runs a group of utterances, batch at a time.
 func together(ctx context.Context, e Engine, group []Row, batch int, o origin) (_ outcome, err error) {
 	var r outcome
 	began, decoding := time.Now(), time.Duration(0)
@@ -316,9 +314,8 @@ func together(ctx context.Context, e Engine, group []Row, batch int, o origin) (
 	return r, nil
 }
 
-// typical returns, of the runs of each arm, that of median decoding time. Where two
-// runs differ that must not, it is the first two that do, the baseline's first run
-// among them if possible.
+// typical returns the run of median decoding time of each arm. If two runs differ that
+// must not, it returns the first such pair, with the baseline's first run if possible.
 func (c *comparison) typical(runs [][]*report.Record) []*report.Record {
 	some := make([]*report.Record, len(runs))
 	for i, r := range runs {
@@ -361,13 +358,13 @@ func (c *comparison) add(ctx context.Context, records []*report.Record) error {
 	return nil
 }
 
-// Predict returns the speed-up of decoding that theory expects of what was measured:
-// α the share of judged drafts that were accepted, c the seconds of a drafted token
-// and V those of a verify pass, both over those of a plain step. Theory takes every
-// draft to be accepted with the same probability, independently: where the prediction is
-// far off, drafts are not independent. What decoding does outside its rounds is not in it. It returns
-// nil if nothing was drafted or timed. Times of utterances that were decoded
-// together are shared, and predict nothing.
+// Predict returns the decoding speed-up that theory predicts from what was measured: α
+// is the share of judged draft tokens that were accepted; c is the time of a drafted
+// token and V that of a verify pass, both relative to a plain step. Theory assumes that
+// every draft token is accepted with the same probability, independently: where the
+// prediction is far off, they are not independent. Decoding work outside rounds is not
+// included. Predict returns nil if nothing was drafted or timed. It must not be used
+// for utterances decoded together: their times are shared.
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Plan.
 func Predict(baseline, assisted *report.Score) *float64 {
@@ -377,7 +374,7 @@ func Predict(baseline, assisted *report.Score) *float64 {
 	}
 	step := baseline.Seconds.Verify / float64(p.Rounds)
 	took := (assisted.Seconds.Draft + assisted.Seconds.Verify) / float64(q.Rounds)
-	// Drafts differ in length: some are longer by one than others.
+	// Draft lengths vary: interpolate between the two nearest whole lengths.
 	n, more := math.Modf(float64(q.Drafted) / float64(q.Rounds))
 	alpha := q.Agreement()
 	tokens := (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1)

@@ -15,14 +15,13 @@ import (
 	"verity/transcript"
 )
 
-// An Engine turns a clip into text. It must be safe for concurrent use if it is
-// run with more than one worker.
+// An Engine transcribes clips. With more than one worker it must be safe for concurrent
+// use.
 type Engine interface {
 	Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
 }
 
-// A Marker is an Engine that can tell which words of a segment an assistant
-// foresaw.
+// A Marker is an Engine that can split a segment's text by what the assistant drafted.
 type Marker interface {
 	Pieces(s transcript.Segment, language string) []report.Piece
 }
@@ -35,19 +34,19 @@ func (f EngineFunc) Transcribe(ctx context.Context, clip *audio.Clip) (*transcri
 	return f(ctx, clip)
 }
 
-// A Dataset yields utterances in a stable order with identifiers that are unique. A
-// *datasets.RowError is a broken row, any other error the end.
+// A Dataset yields utterances in a stable order, with unique identifiers. A
+// *datasets.RowError is a broken row; any other error is the last.
 type Dataset func(yield func(datasets.Utterance, error) bool)
 
-// A Row is a row of a dataset: an utterance, or what is wrong with it. Either has an
-// identifier of its own.
+// A Row is a row of a dataset: an utterance, or what is wrong with it. Either has a
+// unique identifier.
 type Row struct {
 	datasets.Utterance
 	Broken *datasets.RowError // nil for an utterance
 }
 
-// Rows yields the rows of a dataset up to a number of utterances, 0 for all. An
-// error is the last.
+// Rows yields the rows of a dataset, up to limit utterances; 0 means all. An error is
+// the last.
 func Rows(data Dataset, limit int) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		seen, utterances := map[string]int{}, 0
@@ -74,7 +73,7 @@ func Rows(data Dataset, limit int) iter.Seq2[Row, error] {
 	}
 }
 
-// place names a broken row.
+// place returns an identifier for a broken row.
 func place(row *datasets.RowError) string {
 	if row.Line == 0 {
 		return row.File
@@ -89,8 +88,7 @@ type origin struct {
 	sound    audio.Input // how their sound is opened
 }
 
-// record runs one row. What goes wrong is in the record, but for the end of
-// ctx, which leaves none.
+// record runs one row. Errors are stored in the record; only if ctx ends is there none.
 func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, error) {
 	r := &report.Record{
 		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.unscored,
@@ -116,7 +114,7 @@ func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, er
 		}
 	}
 	if _, err := r.Line(); err != nil {
-		// NaN or infinity, which JSON cannot write.
+		// The record has NaN or infinity, which JSON cannot represent.
 		return &report.Record{
 			ID: r.ID, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.unscored,
 			Segments: []report.Segment{}, Run: o.Run, Error: "unusable result: " + err.Error(),
@@ -135,7 +133,7 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.In
 	return e.Transcribe(ctx, clip)
 }
 
-// open opens the sound of u, only its part if it is one.
+// open opens the sound of u, or the part of it that u means.
 func open(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Clip, error) {
 	clip, err := openAll(ctx, u.Audio, in)
 	if err != nil || !u.Part {
@@ -158,8 +156,8 @@ func open(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Cli
 	return audio.FromSamples(u.ID, pcm), nil
 }
 
-// count returns the samples in a duration. An absurdly large duration gives a number
-// that no sound reaches and whose double still fits an int.
+// count returns the number of samples in a duration. For an absurdly large duration it
+// returns more samples than any sound has, but few enough for an int.
 func count(seconds float64) int { return int(min(seconds*audio.SampleRate, math.MaxInt/4)) }
 
 func openAll(ctx context.Context, s datasets.Source, in audio.Input) (*audio.Clip, error) {
@@ -174,8 +172,8 @@ func openAll(ctx context.Context, s datasets.Source, in audio.Input) (*audio.Cli
 	return in.OpenReader(ctx, s.Path, f)
 }
 
-// skip reads n samples of a clip, or all that are left, keeps none, and returns how
-// many there were.
+// skip reads and discards n samples of a clip, or all that are left, and returns how
+// many it read.
 func skip(clip *audio.Clip, n int) (skipped int, err error) {
 	buf := make([]float32, 1<<14)
 	for skipped < n {
@@ -208,7 +206,7 @@ func samples(clip *audio.Clip, limit int) ([]float32, error) {
 	return pcm, nil
 }
 
-// fill puts a transcript into a record.
+// fill copies a transcript into a record.
 func fill(r *report.Record, t *transcript.Transcript) {
 	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
 	r.Truncated = t.Truncated

@@ -4,8 +4,8 @@ package eval
 
 import "os"
 
-// replacesOpen: here no file can take the place of one that is open.
+// replacesOpen: on this system an open file cannot be replaced.
 const replacesOpen = false
 
-// lock does nothing where there is no flock.
+// lock does nothing on a system without flock.
 func lock(*os.File) error { return nil }

@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replacesOpen: a file can take the place of one that is open.
+// replacesOpen: an open file can be replaced.
 const replacesOpen = true
 
-// lockWait is how long lock waits: a process that was killed just now may still be
-// going.
+// lockWait is how long lock waits: a process that was just killed may still be exiting.
 var lockWait = 3 * time.Second
 
-// lock keeps other processes from writing f. It ends with this process, however
-// that ends.
+// lock keeps other processes from writing f. The lock ends with this process, however
+// it ends.
 func lock(f *os.File) error {
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

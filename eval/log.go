@@ -16,43 +16,43 @@ import (
 )
 
 // A log is a file of records that one process at a time appends to. A log without a
-// file keeps nothing.
+// file stores nothing.
 type log struct {
-	name   string // as the caller says it
-	path   string // of the file itself, symbolic links followed
+	name   string // as given by the caller
+	path   string // with symbolic links resolved
 	file   *os.File
-	size   int64            // of the file, as this process left it
-	wrote  int              // records of this process
-	done   map[string]entry // records that are there, without failures
-	failed int              // records of failures
-	torn   bool             // the last line has no end
+	size   int64            // of the file, after the last write of this process
+	wrote  int              // records written by this process
+	done   map[string]entry // records in the file, without failures
+	failed int              // records of failures in the file
+	torn   bool             // the last line has no line end
 }
 
-// An entry is a record that is there.
+// An entry is a record in the file.
 type entry struct {
-	row uint64 // what it is a record of
-	at  int    // its place among the records, from 0
+	row uint64 // hash of its row
+	at  int    // index among the records
 }
 
-// rowOf identifies a row by its sound, its text and its place in the sound: rows of
-// one name may differ in these.
+// rowOf identifies a row by its sound, text and offset, which may differ between rows
+// of one name.
 func rowOf(audio, text string, offset float64) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q %q %v", audio, text, offset)
 	return h.Sum64()
 }
 
-// disk is the file operations that may fail; tests replace them with failing ones.
+// disk holds the file operations that may fail. Tests replace them.
 var disk = struct {
 	rename func(from, to string) error
 	sync   func(*os.File) error
 }{os.Rename, (*os.File).Sync}
 
-// openLog opens the file, or makes it, and reads the records of an earlier run. A last
-// line without an end is cut off and records of failures are taken out: their
-// utterances will be run again. Records of another run, lines that are no records and
-// another process at the same file are errors, and leave the file as it is. An empty
-// path is a log without a file.
+// openLog opens or creates the file and reads the records of an earlier run. An
+// incomplete last line and records of failures are removed; those utterances will be
+// run again. Records of another run, lines that are not records and another process
+// that has the file open are errors, and leave the file unchanged. An empty path gives
+// a log without a file.
 func openLog(path string, run report.Run, watch func(*report.Record)) (*log, error) {
 	l := &log{name: path, path: path, done: map[string]entry{}}
 	if path == "" {
@@ -86,7 +86,7 @@ func openLog(path string, run report.Run, watch func(*report.Record)) (*log, err
 	return l, nil
 }
 
-// open opens the file for this process alone.
+// open opens and locks the file.
 func (l *log) open() error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o777); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *log) open() error {
 	}
 }
 
-// same reports whether f is the file of the log's name, and its size.
+// same reports whether f is still the file at the log's path, and its size.
 func (l *log) same(f *os.File) (bool, int64, error) {
 	mine, err := f.Stat()
 	if err != nil {
@@ -133,8 +133,8 @@ func (l *log) same(f *os.File) (bool, int64, error) {
 }
 
 // records yields the records in the file, failures included, and counts them. Records
-// of another run and lines that are no records end it with an error; a last line
-// without an end is noted.
+// of another run and lines that are not records end it with an error. An incomplete
+// last line sets torn.
 func (l *log) records(run report.Run) func(yield func(*report.Record, error) bool) {
 	return func(yield func(*report.Record, error) bool) {
 		if _, err := l.file.Seek(0, io.SeekStart); err != nil {
@@ -171,11 +171,11 @@ func (l *log) records(run report.Run) func(yield func(*report.Record, error) boo
 	}
 }
 
-// begin is what each record of this version begins with.
+// begin is how each record of this version begins.
 const begin = `{"schema":"` + report.RecordSchema + `"`
 
-// ours reports an error if the file, which has no whole line, does not begin as a
-// record does: it is not ours to cut.
+// ours returns an error if the file has no whole line and does not begin like a record:
+// it is not ours to truncate.
 func (l *log) ours() error {
 	head := make([]byte, len(begin))
 	n, err := l.file.ReadAt(head, 0)
@@ -188,7 +188,7 @@ func (l *log) ours() error {
 	return nil
 }
 
-// add notes a record that is there.
+// add notes a record that is in the file.
 func (l *log) add(r *report.Record) error {
 	if _, twice := l.done[r.ID]; twice {
 		return fmt.Errorf("%s: utterance %s is there twice", l.name, r.ID)
@@ -197,11 +197,11 @@ func (l *log) add(r *report.Record) error {
 	return nil
 }
 
-// A LostError reports records that something else removed while the run went on.
+// A LostError reports that another process removed records during the run.
 type LostError struct {
 	Path string
-	What string // that was done to the file
-	Lost int    // records of this run that may be gone
+	What string // what happened to the file
+	Lost int    // records of this run that may be lost
 }
 
 func (e *LostError) Error() string {
@@ -209,7 +209,7 @@ func (e *LostError) Error() string {
 		"start the run again to make them anew", e.Path, e.What, e.Lost)
 }
 
-// check reports an error if the file is no longer what this process left.
+// check returns an error if the file is not as this process left it.
 func (l *log) check() error {
 	same, size, err := l.same(l.file)
 	what := ""
@@ -230,7 +230,7 @@ func (l *log) check() error {
 	return &LostError{l.name, what, l.wrote}
 }
 
-// append writes a record with one write.
+// append appends a record with one write.
 func (l *log) append(r *report.Record) error {
 	if l.file == nil {
 		return nil
@@ -257,26 +257,26 @@ func (l *log) sync() error {
 
 func (l *log) close() {
 	if l.file != nil {
-		l.file.Close() // sync has reported what went wrong
+		l.file.Close() // sync has reported the error
 	}
 }
 
-// A sequence watches a pass over the rows, to know whether the records will be in the
+// A sequence follows a pass over the rows and checks whether the records will be in the
 // order of the rows.
 type sequence struct {
 	log     *log
-	ids     []string // of the pass so far
-	last    int      // place of the last record that was there
-	pending bool     // there was a row without a record
-	broken  bool     // the order of the file is not that of the rows
+	ids     []string // of the rows so far
+	last    int      // index of the last record found
+	pending bool     // a row without a record came before
+	broken  bool     // the file is not in the order of the rows
 }
 
-// next takes a row and reports whether it has a record.
+// next processes a row and reports whether it has a record.
 func (s *sequence) next(it Row) (bool, error) {
 	id := it.ID
 	if it.Broken != nil && it.Broken.ID != "" {
 		if _, ok := s.log.done[it.Broken.ID]; ok {
-			id = it.Broken.ID // it has a record from before it broke
+			id = it.Broken.ID // it has a record from before the row broke
 		}
 	}
 	s.ids = append(s.ids, id)
@@ -294,9 +294,9 @@ func (s *sequence) next(it Row) (bool, error) {
 	return true, nil
 }
 
-// settle puts the records of the logs into the order of the rows, if they are not in
-// it: records of rows that failed once come after others. Records of rows that were
-// not in this pass, because of a limit, stay at the end.
+// settle puts the records of the logs into the order of the rows if they are not:
+// records of rows that failed at first are out of order. Records of rows beyond this
+// pass's limit stay at the end.
 func (s *sequence) settle(logs ...*log) error {
 	if !s.broken {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// mend takes out what is not in done: failures and a line without an end.
+// mend removes failures and an incomplete last line from the file.
 func (l *log) mend() error {
 	if l.failed > 0 {
 		return l.rewrite(l.names(), false)
@@ -26,7 +26,7 @@ func (l *log) mend() error {
 	return err
 }
 
-// lastEnd returns the place after the last end of a line, 0 if there is none.
+// lastEnd returns the offset after the last line end, 0 if there is none.
 func lastEnd(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 1<<12)
 	for end := size; end > 0; {
@@ -42,7 +42,7 @@ func lastEnd(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// names are the identifiers of the records that were there, in their order.
+// names returns the identifiers of the records in the file, in order.
 func (l *log) names() []string {
 	ids := make([]string, len(l.done))
 	for id, e := range l.done {
@@ -51,10 +51,10 @@ func (l *log) names() []string {
 	return ids
 }
 
-// rewrite replaces the file by one with the records of these names, in this order, at
-// once: a kill leaves one or the other. Records of failures are left out unless
-// failures is set. The new file is locked before it takes the place of the old one, so
-// no other process can come between.
+// rewrite atomically replaces the file by one with the records of these names, in this
+// order. Records of failures are left out unless failures is set. The new file is
+// locked before it replaces the old one, so that no other process can open it in
+// between.
 func (l *log) rewrite(ids []string, failures bool) error {
 	if l.file == nil {
 		return nil
@@ -88,7 +88,7 @@ func (l *log) rewrite(ids []string, failures bool) error {
 	return err
 }
 
-// write makes a file with lines of the log.
+// write creates a file with lines of the log.
 func (l *log) write(to string, ids []string, lines map[string]span) (*os.File, error) {
 	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o666)
 	if err != nil {
@@ -115,10 +115,10 @@ func (l *log) write(to string, ids []string, lines map[string]span) (*os.File, e
 	return f, nil
 }
 
-// A span is where a line is in the file.
+// A span is the position of a line in the file.
 type span struct{ from, size int64 }
 
-// lines finds the line of each record, without those of failures unless they are
+// lines returns the position of each record's line. Failures are left out unless
 // wanted.
 func (l *log) lines(failures bool) (map[string]span, error) {
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {

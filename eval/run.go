@@ -12,41 +12,41 @@ import (
 	"verity/report"
 )
 
-// Options say how to run. The zero value runs all utterances, one at a time.
+// Options configures a run. The zero value runs all utterances, one at a time.
 type Options struct {
-	// Dir is the folder to write to. It is made if it is not there. Empty means to
-	// write nothing.
+	// Dir is the folder to write to. It is created if missing. Empty means write
+	// nothing.
 	Dir string
 
 	// Shard is the part of the dataset to run.
 	Shard Shard
 
-	// Workers is how many utterances are under way at once. 0 means 1. Records are
-	// in the dataset's order whatever it is.
+	// Workers is how many utterances run at the same time. 0 means 1. Records are in
+	// the dataset's order in any case.
 	Workers int
 
-	// Limit is the most utterances to run, broken rows not counted. 0 means all.
+	// Limit is the most utterances to run, not counting broken rows. 0 means all.
 	Limit int
 
 	// Unscored says that the utterances have no references.
 	Unscored bool
 
-	// Sound says how to open the sound of an utterance.
+	// Sound configures how the sound of an utterance is opened.
 	Sound audio.Input
 
-	// Run goes into every record.
+	// Run is stored in every record.
 	Run report.Run
 
-	// Watch, if not nil, gets every record as soon as it is written, and first
-	// those that a resumed run finds.
+	// Watch, if not nil, gets the records that a resumed run finds, then every new
+	// record as soon as it is written.
 	Watch func(*report.Record)
 }
 
-// A Shard is every Of-th row of a dataset, beginning with the row I, from 1. The
-// zero value is the whole.
+// A Shard is every Of-th row of a dataset, starting with row I, counted from 1. The
+// zero value is the whole dataset.
 type Shard struct{ I, Of int }
 
-// ParseShard reads "2/4".
+// ParseShard parses "2/4".
 func ParseShard(s string) (Shard, error) {
 	var sh Shard
 	if n, err := fmt.Sscanf(s, "%d/%d", &sh.I, &sh.Of); n != 2 || err != nil || sh.String() != s ||
@@ -56,7 +56,7 @@ func ParseShard(s string) (Shard, error) {
 	return sh, nil
 }
 
-// String returns "2/4"; nothing for the whole.
+// String returns "2/4"; empty for the whole.
 func (s Shard) String() string {
 	if s.Of == 0 {
 		return ""
@@ -64,7 +64,7 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.I, s.Of)
 }
 
-// has reports whether the row of an index from 0 is in the shard.
+// has reports whether the shard has the row at an index.
 func (s Shard) has(row int) bool { return s.Of == 0 || row%s.Of == s.I-1 }
 
 // File is the name of the shard's record file.
@@ -75,17 +75,17 @@ func (s Shard) File() string {
 	return fmt.Sprintf("records-%d-of-%d.jsonl", s.I, s.Of)
 }
 
-// A Summary says what a run did.
+// A Summary reports what a run did.
 type Summary struct {
 	Path    string // of the records
-	Resumed int    // records that were there, but for failures
-	Retried int    // records of failures that were there: these utterances were run again
-	Torn    bool   // whether a torn line was cut off
-	Done    int    // utterances run, those run again included
-	Failed  int    // of these, with an error
+	Resumed int    // records found, without failures
+	Retried int    // records of failures found: these utterances were run again
+	Torn    bool   // whether an incomplete last line was removed
+	Done    int    // utterances run, including those run again
+	Failed  int    // of these, how many failed
 }
 
-// A MismatchError reports records that another run has left in the folder.
+// A MismatchError reports that the folder has records of another run.
 type MismatchError struct {
 	Path, Thing string
 	Got, Want   string // in the file, in this run
@@ -96,8 +96,8 @@ func (e *MismatchError) Error() string {
 		e.Path, e.Thing, e.Got, e.Want)
 }
 
-// Run evaluates an engine and appends a record for every utterance that has none
-// yet, or one of a failure. What it had done when ctx ended stays written.
+// Run evaluates an engine. It appends a record for every utterance that has none yet,
+// or only one of a failure. If ctx ends, the records so far are kept.
 func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {
 	path := ""
 	if o.Dir != "" {
@@ -116,7 +116,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	for r := range parallel.Ordered(o.Workers, aheadOf(o.Workers), rows(data, pass, o),
 		func(_ int, w todo) result { return w.run(ctx, e, o) }) {
 		if r.err != nil {
-			cancel() // those under way
+			cancel() // stop the other utterances
 			return sum, r.err
 		}
 		if now := time.Now(); o.Workers > 1 {
@@ -139,18 +139,18 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	return sum, pass.settle(l)
 }
 
-// aheadOf is how many records may wait while an older utterance is still running,
-// so that a long one does not leave the other workers idle at once.
+// aheadOf is how many records may wait for an earlier utterance that is still running,
+// so that a long one does not idle the other workers at once.
 func aheadOf(workers int) int { return 2 * workers }
 
-// RunRow runs one row and returns its record, for programs that deal out the rows
-// themselves: Run, Unscored and Sound of o count. What goes wrong is in the record; the
-// error is the cause that ended ctx.
+// RunRow runs one row and returns its record, for programs that distribute the rows
+// themselves. It uses Run, Unscored and Sound of o. Errors of the row are in the
+// record; the error returned is ctx's cause.
 func RunRow(ctx context.Context, e Engine, row Row, o Options) (*report.Record, error) {
 	return record(ctx, e, row, origin{o.Run, o.Unscored, o.Sound})
 }
 
-// A todo is a row without a record, or the error that ends the rows.
+// A todo is a row to run, or the error that ends the rows.
 type todo struct {
 	Row
 	err error
@@ -170,7 +170,7 @@ func (w todo) run(ctx context.Context, e Engine, o Options) result {
 	return result{r, err}
 }
 
-// rows yields the rows that have no record yet, in order. An error is the last.
+// rows yields the rows without a record, in order. An error is the last.
 func rows(data Dataset, pass *sequence, o Options) iter.Seq[todo] {
 	return func(yield func(todo) bool) {
 		row := 0

@@ -7,15 +7,15 @@ import (
 	"verity/transcript"
 )
 
-// An agreement is LocalAgreement-2: words on which two passes in succession agree are
-// confirmed.
+// An agreement implements LocalAgreement-2: a word is confirmed when two successive
+// passes agree on it.
 type agreement struct {
-	last  []transcript.Word // of the pass before, those not confirmed
-	heard []transcript.Word // confirmed, and still in the sound that passes see
-	end   float64           // of the last confirmed word
+	last  []transcript.Word // unconfirmed words of the previous pass
+	heard []transcript.Word // confirmed words in the sound that passes still see
+	end   float64           // end of the last confirmed word
 }
 
-// add takes in the words of a pass, and returns those that are confirmed by it.
+// add takes the words of a pass and returns those that it confirms.
 func (a *agreement) add(words []transcript.Word) []transcript.Word {
 	words = a.fresh(words)
 	n := 0
@@ -26,13 +26,13 @@ func (a *agreement) add(words []transcript.Word) []transcript.Word {
 	return a.confirm(words[:n])
 }
 
-// finish takes in the words of the last pass, which are all confirmed.
+// finish takes the words of the last pass and confirms all of them.
 func (a *agreement) finish(words []transcript.Word) []transcript.Word {
 	a.last, words = nil, a.fresh(words)
 	return a.confirm(words)
 }
 
-// force confirms words of the pass before that end before a given time.
+// force confirms the words of the previous pass that end before a given time.
 func (a *agreement) force(before float64) []transcript.Word {
 	n := 0
 	for n < len(a.last) && a.last[n].End <= before {
@@ -51,7 +51,7 @@ func (a *agreement) confirm(words []transcript.Word) []transcript.Word {
 	return words
 }
 
-// forget drops confirmed words that the sound no longer holds.
+// forget drops confirmed words whose sound has been dropped.
 func (a *agreement) forget(before float64) {
 	n := 0
 	for n < len(a.heard) && a.heard[n].End <= before {
@@ -60,16 +60,17 @@ func (a *agreement) forget(before float64) {
 	a.heard = a.heard[n:]
 }
 
-// slack is how much a word's time may differ from pass to pass, and near how far from
-// the last confirmed word repetitions of it are looked for; whisper_streaming has these.
+// slack is how much the time of a word may differ between passes. near is how close to
+// the last confirmed word a pass must begin to be checked for repetitions of it. Both
+// are whisper_streaming's values.
 const (
 	slack    = 0.1 // s
 	near     = 1.0 // s
 	longTail = 5   // words
 )
 
-// fresh returns the words behind those that are confirmed. A pass usually spells these
-// again as they are; else their times decide.
+// fresh returns the words after the confirmed ones. A pass usually repeats the
+// confirmed words unchanged; if it does not, the times decide.
 func (a *agreement) fresh(words []transcript.Word) []transcript.Word {
 	if n := len(a.heard); n > 0 && len(words) >= n && sameWords(a.heard, words[:n]) {
 		return words[n:]
@@ -80,7 +81,7 @@ func (a *agreement) fresh(words []transcript.Word) []transcript.Word {
 	if len(words) == 0 || len(a.heard) == 0 || math.Abs(words[0].Start-a.end) >= near {
 		return words
 	}
-	for n := min(len(words), len(a.heard), longTail); n > 0; n-- { // the longest repetition
+	for n := min(len(words), len(a.heard), longTail); n > 0; n-- { // longest repetition first
 		if sameWords(a.heard[len(a.heard)-n:], words[:n]) {
 			return words[n:]
 		}
@@ -88,7 +89,7 @@ func (a *agreement) fresh(words []transcript.Word) []transcript.Word {
 	return words
 }
 
-// sameWords compares words without case and punctuation.
+// sameWords compares words, ignoring case and punctuation.
 func sameWords(a, b []transcript.Word) bool {
 	for i := range a {
 		if bare(a[i].Word) != bare(b[i].Word) {

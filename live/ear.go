@@ -10,14 +10,15 @@ import (
 
 // EarOptions configures an Ear. The names and defaults are those of OpenAI's server_vad.
 type EarOptions struct {
-	// Threshold is the probability from which on a chunk begins speech. 0 means 0.5.
+	// Threshold is the speech probability from which a chunk starts speech. 0 means
+	// 0.5.
 	Threshold float64
 
-	// PaddingMS is how much sound before speech belongs to it. 0 means 300; negative
-	// means none.
+	// PaddingMS is how much sound before the detected speech is included. 0 means 300;
+	// negative means none.
 	PaddingMS int
 
-	// SilenceMS is how long a silence must be to end speech. 0 means 500.
+	// SilenceMS is how long a silence must be to end an utterance. 0 means 500.
 	SilenceMS int
 }
 
@@ -35,7 +36,7 @@ func (o EarOptions) defaults() EarOptions {
 	return o
 }
 
-// Check reports the first unusable field of o.
+// Check reports the first invalid field of o.
 func (o EarOptions) Check() error {
 	o = o.defaults()
 	switch {
@@ -49,40 +50,40 @@ func (o EarOptions) Check() error {
 	return nil
 }
 
-// A Kind is the kind of an event.
+// A Kind is the type of an event.
 type Kind int
 
-// The kinds.
+// The kinds of events.
 const (
 	Started Kind = iota // speech begins
-	Speech              // sound of it
-	Stopped             // it has ended
+	Speech              // sound of the utterance
+	Stopped             // speech has ended
 )
 
-// Heard is an event of an Ear and its place in the sound.
+// Heard is an event of an Ear and its position.
 type Heard struct {
 	Kind Kind
-	At   int64     // the sample it begins at, or of Stopped the end
-	PCM  []float32 // of Speech
+	At   int64     // first sample of the event; for Stopped, the end
+	PCM  []float32 // for Speech
 }
 
-// leastSpeech is how many chunks of speech there must be in a row: 96 ms. Clicks are
-// shorter.
+// leastSpeech is how many consecutive chunks of speech start an utterance: 96 ms.
+// Clicks are shorter.
 const leastSpeech = 3
 
-// An Ear finds utterances in sound that arrives. It must not be used concurrently.
+// An Ear detects utterances in arriving sound. It is not safe for concurrent use.
 type Ear struct {
 	o        EarOptions
 	network  *vad.Network
-	rest     []float32 // less than a chunk
-	before   []float32 // what may belong to the next utterance
-	at       int64     // the end of what was heard
+	rest     []float32 // incomplete chunk
+	before   []float32 // sound that may belong to the next utterance
+	at       int64     // end of the chunks processed so far
 	speaking bool
-	loud     int   // chunks of speech in a row
+	loud     int   // consecutive chunks of speech
 	silent   int64 // samples since the last chunk of speech
 }
 
-// NewEar returns an Ear that has heard nothing yet.
+// NewEar returns an Ear at the start of its sound.
 func NewEar(o EarOptions) (*Ear, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func NewEar(o EarOptions) (*Ear, error) {
 	return &Ear{o: o.defaults(), network: vad.NewNetwork()}, nil
 }
 
-// Hear takes samples and returns their events in order.
+// Hear processes samples and returns their events in order.
 func (e *Ear) Hear(pcm []float32) (list []Heard) {
 	e.rest = append(e.rest, pcm...)
 	for len(e.rest) >= vad.ChunkSize {
@@ -100,7 +101,7 @@ func (e *Ear) Hear(pcm []float32) (list []Heard) {
 	return list
 }
 
-// End ends an utterance that goes on, as if silence followed.
+// End ends the current utterance, if any, as if silence followed.
 func (e *Ear) End() (list []Heard) {
 	if e.speaking {
 		if len(e.rest) > 0 {
@@ -114,10 +115,10 @@ func (e *Ear) End() (list []Heard) {
 	return list
 }
 
-// Speaking reports whether an utterance goes on.
+// Speaking reports whether an utterance is in progress.
 func (e *Ear) Speaking() bool { return e.speaking }
 
-// chunk takes in one chunk.
+// chunk processes one chunk.
 func (e *Ear) chunk(list []Heard, pcm []float32) []Heard {
 	p := float64(e.network.Next(pcm))
 	from := e.at
@@ -126,7 +127,8 @@ func (e *Ear) chunk(list []Heard, pcm []float32) []Heard {
 		return e.wait(list, pcm, p)
 	}
 	list = append(list, Heard{Speech, from, pcm})
-	// As with faster-whisper, what ends speech lies below what begins it.
+	// As in faster-whisper, the threshold that ends speech is below the one that starts
+	// it.
 	if p >= max(e.o.Threshold-0.15, 0.01) {
 		e.silent = 0
 		return list
@@ -138,7 +140,7 @@ func (e *Ear) chunk(list []Heard, pcm []float32) []Heard {
 	return append(list, Heard{Kind: Stopped, At: e.at})
 }
 
-// wait takes in a chunk while nobody speaks.
+// wait processes a chunk outside an utterance.
 func (e *Ear) wait(list []Heard, pcm []float32, p float64) []Heard {
 	e.before = append(e.before, pcm...)
 	if e.loud++; p < e.o.Threshold {

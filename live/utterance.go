@@ -13,52 +13,53 @@ import (
 	"verity/transcript"
 )
 
-// Bounds of the sound that a pass sees, in seconds. Behind tidy it is shortened where a
-// segment ends, as whisper_streaming does; behind full at any confirmed word. What two
-// passes cannot agree on is confirmed all the same when it is as old as late.
+// Bounds of the sound that a pass sees, in seconds. Above tidy, sound before the end of
+// a confirmed segment is dropped, as in whisper_streaming; above full, sound before the
+// last confirmed word. Above full, words older than late are confirmed even if two
+// passes do not agree on them.
 const (
 	tidy = 15.0
 	full = 25.0
 	late = 4.0
 
-	shown = 200 // bytes of earlier text that a pass is shown
+	shown = 200 // bytes of earlier text in a pass's prompt
 )
 
-// Result is what a pass has found.
+// Result is the result of a pass.
 type Result struct {
-	Confirmed []transcript.Word // new; their texts, one behind the other, are the transcript
-	Tentative string            // what may still change
-	Heard     float64           // the end of the sound that the pass saw
+	Confirmed []transcript.Word // newly confirmed words; all of them, concatenated, are the transcript
+	Tentative string            // text that may still change
+	Heard     float64           // end of the sound that the pass saw
 	Language  string            // a code, such as "en"
 	Took      time.Duration
-	Audio     float64 // seconds that were transcribed
+	Audio     float64 // seconds of sound transcribed
 	Stats     transcript.Stats
 
-	// Unsure says that only sampling passed the gates. As in upstream, nothing should
-	// be shown such text.
+	// Unsure reports that a temperature above 0.5 was needed. As in upstream, such text
+	// should not go into a later prompt.
 	Unsure bool
 }
 
-// A pass transcribes sound that follows a text.
+// A pass transcribes sound that follows the text of the prompt.
 type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool) (*transcript.Transcript, error)
 
-// An Utterance is speech on its way to text. Sound may be added while a pass is made.
+// An Utterance is speech being transcribed. Add may be called while a pass runs.
 type Utterance struct {
 	run      pass
-	prompt   string // of the user
-	language string // found in a pass whose words were confirmed
+	prompt   string // given by the user
+	language string // detected in a pass that confirmed words
 
 	mu  sync.Mutex
 	pcm []float32
-	cut int64 // samples forgotten before pcm
+	cut int64 // samples dropped before pcm
 
 	agreed agreement
-	before string // confirmed text before pcm, its end
-	count  int    // of confirmed words
+	before string // end of the confirmed text before pcm
+	count  int    // confirmed words
 }
 
-// NewUtterance returns an Utterance without sound. The language, the prompt, and how to
-// decode are those of o; its spans and voice activity are left out.
+// NewUtterance returns an Utterance without sound. o gives the language, the prompt and
+// the decoding options; its spans and voice activity detection are ignored.
 func NewUtterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error) {
 	o.WordTimestamps, o.Spans, o.VAD, o.Prefix = true, nil, nil, ""
 	if _, err := transcribe.New(m, o); err != nil {
@@ -67,7 +68,7 @@ func NewUtterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error)
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool) (*transcript.Transcript, error) {
 		o := o
 		o.InitialPrompt, o.Language = prompt, language
-		if !last { // no fallback when the gates refuse a window: another pass follows
+		if !last { // no temperature fallback if the gates refuse a window: another pass follows
 			o.Temperatures = []float64{0}
 		}
 		t, err := transcribe.New(m, o)
@@ -79,8 +80,8 @@ func NewUtterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error)
 	return &Utterance{run: run, prompt: o.InitialPrompt, language: o.Language}, nil
 }
 
-// Follow says what was said before, which passes are shown. It must come before the
-// first pass.
+// Follow sets the text that was said before, as context for the passes. Call it before
+// the first pass.
 func (u *Utterance) Follow(text string) { u.before = tail(text) }
 
 // Add appends samples at audio.SampleRate.
@@ -90,18 +91,18 @@ func (u *Utterance) Add(pcm []float32) {
 	u.pcm = append(u.pcm, pcm...)
 }
 
-// Len returns how many samples were added.
+// Len returns how many samples have been added.
 func (u *Utterance) Len() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.cut + int64(len(u.pcm))
 }
 
-// Words returns how many words are confirmed.
+// Words returns the number of confirmed words.
 func (u *Utterance) Words() int { return u.count }
 
-// Pass transcribes what there is. The last pass confirms all words. Only one may be made
-// at a time.
+// Pass transcribes the sound added so far. The last pass confirms all words. Only one
+// pass may run at a time.
 func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	began := time.Now()
 	u.mu.Lock()
@@ -127,15 +128,16 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		u.shorten(r, from, ends)
 	}
 	if u.count += len(r.Confirmed); len(r.Confirmed) > 0 && u.language == "" {
-		u.language = tr.Language // a few words more should not change it
+		u.language = tr.Language // do not detect it again from a few more words
 	}
 	r.Tentative = spell(u.agreed.last)
 	r.Took = time.Since(began)
 	return r, nil
 }
 
-// wordsOf returns the words of a transcript of sound that begins at from, and where its
-// segments end. Text that the gates would refuse is left out, unless it is the last.
+// wordsOf returns the words of a transcript of sound that begins at from, and the ends
+// of its segments. It stops at the first segment that the gates would refuse, except in
+// the last pass.
 func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transcript.Word, ends []float64) {
 	usual := transcribe.Defaults()
 	for _, s := range tr.Segments {
@@ -151,7 +153,7 @@ func wordsOf(tr *transcript.Transcript, from float64, last bool) (words []transc
 	return words, ends
 }
 
-// context returns the text that a pass is shown: the user's prompt, or what was said
+// context returns the prompt of a pass: the user's prompt and the end of the text
 // before the sound.
 func (u *Utterance) context() string {
 	if u.before == "" {
@@ -160,7 +162,7 @@ func (u *Utterance) context() string {
 	return strings.TrimSpace(u.prompt + " " + tokenizer.Strip(u.before))
 }
 
-// shorten forgets sound that later passes need not see, once there is much of it.
+// shorten drops sound that later passes do not need, once there is much of it.
 func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	to := from
 	if r.Audio > tidy {
@@ -173,7 +175,7 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	if r.Heard-to > full {
 		to = max(to, u.agreed.end)
 	}
-	if r.Heard-to > full { // nothing was said, or nothing that could be agreed on
+	if r.Heard-to > full { // no words, or none that two passes agree on
 		to = r.Heard - late
 	}
 	if to <= from {
@@ -192,7 +194,7 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	u.cut += drop
 }
 
-// tail returns the end of a text, in whole words.
+// tail returns the end of a text, cut between words.
 func tail(text string) string {
 	drop := len(text) - shown
 	if drop <= 0 {

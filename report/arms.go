@@ -10,7 +10,7 @@ import (
 	"verity/transcript"
 )
 
-// ArmsSchema is the schema field of the JSON of several arms.
+// ArmsSchema is the schema field of the JSON of a comparison of several arms.
 const ArmsSchema = "verity.arms/1"
 
 // An Arm is one of several ways to run a model over the same utterances.
@@ -21,14 +21,14 @@ type Arm struct {
 	// Speedup is that over the first arm; null for the first itself.
 	Speedup *Speedups `json:"speedup"`
 
-	// Memory is what loading the arm and running it took; 0 if not measured.
+	// Memory is the memory that loading and running the arm took; 0 if not measured.
 	Memory int64 `json:"memory_bytes,omitempty"`
 
 	set *Set
 }
 
-// newArm returns the arm of a set and its comparison with the first arm, which is nil
-// for the first itself.
+// newArm returns the arm of a set, given its comparison with the first arm; nil for the
+// first arm itself.
 func newArm(s *Set, c *Comparison, memory int64) *Arm {
 	a := &Arm{Score: s.Score(), Memory: memory, set: s}
 	a.TokensPerSecond = transcript.Ratio(float64(a.Work.Tokens), a.Seconds.Decode)
@@ -41,17 +41,17 @@ func newArm(s *Set, c *Comparison, memory int64) *Arm {
 	return a
 }
 
-// An ArmPair is two arms by their places among all, and what compares them.
+// An ArmPair is two arms, by index, and their comparison.
 type ArmPair struct {
 	Baseline, Assisted int
 	Pairs              *Pairs
 }
 
-// DocumentOf returns the document of several arms: pairs i of the first arm with every
-// other one come first, in the order of the arms.
+// DocumentOf returns the document of several arms. The pairs of the first arm with each
+// other arm come first, in the order of the arms.
 func DocumentOf(sets []*Set, pairs []ArmPair, memory []int64) *Document {
 	d := &Document{}
-	first := map[int]*Comparison{} // with the first arm
+	first := map[int]*Comparison{} // comparisons with the first arm
 	for _, p := range pairs {
 		c := p.Pairs.Comparison()
 		c.arm = p.Assisted
@@ -70,7 +70,8 @@ func DocumentOf(sets []*Set, pairs []ArmPair, memory []int64) *Document {
 	return d
 }
 
-// Verdict is what all comparisons come to that demand equality; Free if none does.
+// Verdict is the combined verdict of the comparisons that demand equality; Free if none
+// does.
 func (d *Document) Verdict() Verdict {
 	v := Free
 	for _, c := range d.Comparisons {
@@ -84,12 +85,12 @@ func (d *Document) Verdict() Verdict {
 	return v
 }
 
-// An armsReport is several arms as JSON: verity.arms/1.
+// An armsReport is the JSON of several arms: verity.arms/1.
 type armsReport struct {
 	Schema      string        `json:"schema"`
 	Verdict     Verdict       `json:"verdict"`     // of the comparisons that demand equality; free if none does
-	Arms        []*Arm        `json:"arms"`        // in the order asked for
-	Comparisons []*Comparison `json:"comparisons"` // each arm with the first, then with the first of its precision
+	Arms        []*Arm        `json:"arms"`        // in the order requested
+	Comparisons []*Comparison `json:"comparisons"` // of each arm with the first, then with the first of its precision
 }
 
 func (d *Document) armsJSON(w io.Writer) error {
@@ -98,7 +99,7 @@ func (d *Document) armsJSON(w io.Writer) error {
 	return e.Encode(armsReport{ArmsSchema, d.Verdict(), d.Arms, d.Comparisons})
 }
 
-// armRows is the table of the arms, its head first.
+// armRows returns the table of the arms, header first.
 func (d *Document) armRows() [][]string {
 	head := []string{"arm", "tokens/s", "decoding", "accepted", "memory", "WER"}
 	rows := [][]string{head}
@@ -125,7 +126,7 @@ func (d *Document) armRows() [][]string {
 	return dense(rows)
 }
 
-// dense leaves out the columns of a table that are empty below their head.
+// dense removes the columns of a table that are empty below their header.
 func dense(rows [][]string) [][]string {
 	for j := len(rows[0]) - 1; j > 0; j-- {
 		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[j] != "" }) {
@@ -169,7 +170,7 @@ func (d *Document) replay() *replayView {
 	return newReplay(panes)
 }
 
-// sampled returns the record of an utterance, if it was kept.
+// sampled returns the record of an utterance if it was kept for the replay.
 func (s *Set) sampled(id string) *Record {
 	for _, r := range s.some {
 		if r.ID == id {

@@ -11,28 +11,27 @@ import (
 	"verity/transcript"
 )
 
-// A Batch says how utterances were run and timed: so many at a time, which share
-// every pass over the weights. Its seconds are the clock's on the wall over all
-// pairs of runs; of decoding, those in which any utterance of the group was being
-// decoded and none encoded. (The seconds of records, and their sums in Seconds,
-// are those each utterance saw: a shared pass is in every one of them.)
+// A Batch says how many utterances ran at the same time, sharing every pass over the
+// weights, and how they were timed. Its seconds are wall time summed over all pairs of
+// runs. Decode counts the time in which at least one utterance of the group was being
+// decoded and none was being encoded. The seconds in records, and their sums in
+// Seconds, are per utterance: a shared pass counts in each of them.
 type Batch struct {
-	Size   int           `json:"size"`  // utterances at a time, at most
-	Group  int           `json:"group"` // utterances that were timed together, at most
-	Pairs  int           `json:"pairs"` // of runs, each of a group
+	Size   int           `json:"size"`  // most utterances at the same time
+	Group  int           `json:"group"` // most utterances timed together
+	Pairs  int           `json:"pairs"` // pairs of runs of a group
 	Decode Pair[float64] `json:"decode_seconds"`
 	Total  Pair[float64] `json:"total_seconds"`
 
-	// Tokens over the seconds of decoding; 0 if nothing was decoded.
+	// Tokens per second of decoding; 0 if nothing was decoded.
 	TokensPerSecond Pair[float64] `json:"tokens_per_second"`
 
 	tokens Pair[float64]
 }
 
-// Time takes in a pair of runs of a group of utterances, size of them at a time:
-// their records in both arms and the seconds that decoding and the whole took by
-// the clock. A group in which an utterance failed in one arm only is not timed; its
-// drafts count.
+// Time adds a pair of runs of a group of utterances, size of them at the same time:
+// their records in both arms, and the wall seconds of decoding and in total. A group in
+// which an utterance failed in only one arm is not timed, but its drafts are counted.
 func (p *Pairs) Time(size int, baseline, assisted []*Record, decode, total Pair[float64]) {
 	b := &p.c.Batch
 	b.Size, b.Group = max(b.Size, size), max(b.Group, len(baseline))
@@ -63,13 +62,13 @@ func plus(a, b Pair[float64]) Pair[float64] {
 	return Pair[float64]{a.Baseline + b.Baseline, a.Assisted + b.Assisted}
 }
 
-// speeds fills in what follows from the sums.
+// speeds computes the rates from the sums.
 func (b *Batch) speeds() {
 	b.TokensPerSecond = Pair[float64]{transcript.Ratio(b.tokens.Baseline, b.Decode.Baseline),
 		transcript.Ratio(b.tokens.Assisted, b.Decode.Assisted)}
 }
 
-// clock is what pairs of runs come to: lines as label and value.
+// clock returns the timing of the runs as lines of label and value.
 func (c *Comparison) clock() (l [][2]string) {
 	if d, t := c.Speedup.Decode, c.Speedup.Total; d.Interval != nil && t.Interval != nil {
 		l = append(l, [2]string{"mean", "decoding " + d.interval() + ", sound to text " + t.interval()})
@@ -86,8 +85,8 @@ func (s Speedup) interval() string {
 		show.Times(s.Mean), show.Times(s.Interval[0]), show.Times(s.Interval[1]))
 }
 
-// meanInterval returns the geometric mean of quotients and its 95 % interval: that
-// of Student's t for the mean of their logarithms. It is nil for fewer than three.
+// meanInterval returns the geometric mean of quotients and its 95 % interval, by
+// Student's t on their logarithms. The interval is nil for fewer than three quotients.
 func meanInterval(quotients []float64) (mean float64, interval *[2]float64) {
 	logs := make([]float64, len(quotients))
 	for i, q := range quotients {

@@ -14,38 +14,38 @@ import (
 // CompareSchema is the schema field of a comparison.
 const CompareSchema = "verity.compare/1"
 
-// A Verdict is what a comparison comes to.
+// A Verdict is the result of a comparison.
 type Verdict string
 
 // The verdicts.
 const (
-	Identical    Verdict = "identical"    // every utterance, every bit
-	Different    Verdict = "different"    // at least one bit of one utterance
+	Identical    Verdict = "identical"    // every utterance is identical to the bit
+	Different    Verdict = "different"    // at least one bit of one utterance differs
 	Inconclusive Verdict = "inconclusive" // identical, but nothing was drafted, so nothing is proven
-	Free         Verdict = "free"         // the weights of the arms differ, so their texts may
+	Free         Verdict = "free"         // the arms have different weights, so their texts may differ
 )
 
-// A Comparison is what two sets over the same utterances have in common, and what
-// they took. Its JSON is that of verity.compare/1. In each pair the baseline comes
-// first.
+// A Comparison compares two sets over the same utterances: their results and their
+// costs. Its JSON is verity.compare/1. In each pair the baseline comes first.
 type Comparison struct {
 	Schema       string    `json:"schema"`
 	Verdict      Verdict   `json:"verdict"`
-	Utterances   int       `json:"utterances"`        // that both have a hypothesis for
-	Failed       int       `json:"failed"`            // that neither has one for
-	Unpaired     int       `json:"unpaired"`          // that only one has, shards of the other being missing
-	Resumed      int       `json:"resumed,omitempty"` // pairs of an earlier run; of batches their times are not kept
+	Utterances   int       `json:"utterances"`        // with a hypothesis in both sets
+	Failed       int       `json:"failed"`            // without a hypothesis in either set
+	Unpaired     int       `json:"unpaired"`          // with one hypothesis, the other being in a missing shard
+	Resumed      int       `json:"resumed,omitempty"` // pairs of an earlier run; with batches, without their times
 	AudioSeconds float64   `json:"audio_seconds"`
 	Identical    Alike     `json:"identical"`
 	Different    int       `json:"different"`   // in any way, failing in one arm included
 	Differences  []Finding `json:"differences"` // at most [maxFindings]
 
 	WER      *Pair[float64] `json:"wer"`       // of the scored utterances; null if there are none
-	Scored   int            `json:"scored"`    // utterances with a hypothesis in both and a reference
-	NotWorse int            `json:"not_worse"` // of these, with no more errors per word than in the baseline
+	Scored   int            `json:"scored"`    // utterances with a reference, and a hypothesis in both sets
+	NotWorse int            `json:"not_worse"` // of these, with a word error rate no higher than in the baseline
 
-	// Change is what the word error rate of the assisted arm is above that of the
-	// baseline, by resampling utterances; left out where no utterance has other errors.
+	// Change is the word error rate of the assisted arm minus that of the baseline,
+	// with an interval by resampling utterances; left out if every utterance has the
+	// same errors in both.
 	Change     *Change     `json:"wer_change,omitempty"`
 	Divergence *Divergence `json:"divergence,omitempty"` // of arms that may differ
 
@@ -62,48 +62,48 @@ type Comparison struct {
 
 	decode []float64 // speed-ups, sorted
 	scenes []Scene
-	arm    int // place of the assisted score in its document; 0 where it follows from that of the comparison
+	arm    int // index of the assisted score in its document; 0 if it is the comparison's own
 }
 
 // A Change is a difference of word error rates with its interval.
 type Change struct {
-	Difference float64 `json:"difference"` // assisted less baseline
+	Difference float64 `json:"difference"` // assisted minus baseline
 	Interval
 }
 
-// A Divergence counts the tokens in which two arms differ, by the shortest alignment of
-// each utterance's.
+// A Divergence counts the tokens in which two arms differ, by the shortest edit
+// distance for each utterance.
 type Divergence struct {
-	Tokens int     `json:"tokens"` // of the baseline
-	Differ int     `json:"differ"` // replaced, left out and added ones
+	Tokens int     `json:"tokens"` // in the baseline
+	Differ int     `json:"differ"` // substitutions, deletions and insertions
 	Share  float64 `json:"share"`  // Differ over Tokens
 }
 
-// A Pair is a number of both arms.
+// A Pair is one value for each arm.
 type Pair[T any] struct {
 	Baseline T `json:"baseline"`
 	Assisted T `json:"assisted"`
 }
 
-// Alike counts utterances that are the same bits in both arms.
+// Alike counts the utterances that are identical to the bit in both arms.
 type Alike struct {
 	Tokens   int `json:"tokens"`
-	LogProbs int `json:"logprobs"` // and no-speech probabilities, temperatures, compression ratios
-	Segments int `json:"segments"` // number, times and text; language
+	LogProbs int `json:"logprobs"` // also no-speech probabilities, temperatures and compression ratios
+	Segments int `json:"segments"` // number, times and text of segments; language
 	All      int `json:"all"`
 }
 
 // A Finding is an utterance that differs.
 type Finding struct {
 	ID   string       `json:"id"`
-	What []string     `json:"what"` // tokens, logprobs, segments; or an arm that has failed or lacks it
+	What []string     `json:"what"` // tokens, logprobs, segments; or the arm that failed or has no record
 	Text Pair[string] `json:"text"`
 }
 
 // maxFindings is how many differences a comparison names; all are counted.
 const maxFindings = 50
 
-// Stages are seconds by stage, added up over the utterances that both have.
+// Stages are seconds by stage, summed over the utterances that both sets have.
 type Stages struct {
 	Mel     Pair[float64] `json:"mel"`
 	Encode  Pair[float64] `json:"encode"`
@@ -115,17 +115,17 @@ type Stages struct {
 	Total   Pair[float64] `json:"total"`
 }
 
-// Speedups are those of decoding alone and of the whole way from sound to text.
+// Speedups are those of decoding alone and of the whole path from sound to text.
 type Speedups struct {
 	Decode Speedup `json:"decode"`
 	Total  Speedup `json:"total"`
 }
 
-// A Speedup is baseline seconds over assisted seconds. Median, Low and High are
-// the 50th, 5th and 95th percentile over pairs of runs: over utterances, unless
-// they were run several times or in groups. Overall is the quotient of the sums,
-// what a whole dataset gains. Mean is the geometric mean over pairs, and Interval
-// holds it with 95 % confidence, by Student's t of the logarithms; null for fewer
+// A Speedup is baseline seconds over assisted seconds. Median, Low and High are the
+// 50th, 5th and 95th percentiles over pairs of runs; a pair is one utterance, unless
+// utterances were run several times or in groups. Overall is the quotient of the sums:
+// the gain over the whole dataset. Mean is the geometric mean over pairs. Interval
+// contains it with 95 % confidence, by Student's t on the logarithms; null for fewer
 // than three pairs.
 type Speedup struct {
 	Median   float64     `json:"median"`
@@ -136,8 +136,8 @@ type Speedup struct {
 	Interval *[2]float64 `json:"interval"`
 }
 
-// Acceptance is what the assistant was worth, in all runs that were measured: those of
-// Time if the comparison is Timed, else those recorded.
+// Acceptance sums up the drafts of all measured runs: those of Time if the comparison
+// is Timed, else those of the records.
 type Acceptance struct {
 	Runs      int      `json:"runs"` // of utterances
 	Drafted   int      `json:"drafted"`
@@ -146,39 +146,39 @@ type Acceptance struct {
 	Agreement float64  `json:"alpha_agreement"` // accepted over judged
 	Overlap   *float64 `json:"alpha_overlap"`   // mean of Σ min(p, q); null if not measured
 	Rounds    int      `json:"rounds"`
-	Empty     int      `json:"empty"`     // rounds without a draft; Histogram[0] counts them too
+	Empty     int      `json:"empty"`     // rounds without a draft; also in Histogram[0]
 	Histogram []int    `json:"histogram"` // rounds by number of accepted tokens
 	MeanKept  float64  `json:"mean_kept"`
 }
 
-// Pairs takes two sets in, utterance by utterance, and compares them. It must not
-// be used by two goroutines at once.
+// Pairs collects two sets, utterance by utterance, and compares them. It is not safe
+// for concurrent use.
 type Pairs struct {
 	Baseline, Assisted *Set
 
-	// Free says that the arms may differ, because their weights do. Then differences are
-	// counted, and are no fault.
+	// Free says that the arms may differ, because their weights do. Differences are
+	// counted but are not an error.
 	Free bool
 
-	// Timed says that speed-ups are those of Time alone, and not of the records
-	// that Add takes in.
+	// Timed says that speed-ups come from Time alone, not from the records that Add
+	// gets.
 	Timed bool
 
 	c             Comparison
 	decode, total []float64                // speed-ups
-	runs          int                      // of utterances that Time took in
-	drafting      transcript.Drafts        // of the assisted arm in all of them
+	runs          int                      // of utterances, passed to Time
+	drafting      transcript.Drafts        // of the assisted arm in all runs
 	words         Pair[wer.Counts]         // of utterances with a reference
 	scored        Pair[[]wer.Counts]       // of each
 	tokens        wer.Counts               // of the assisted arm against the baseline, if they may differ
-	seconds       Pair[transcript.Seconds] // of the utterances that both have
+	seconds       Pair[transcript.Seconds] // of the utterances that both sets have
 }
 
-// NewPairs compares two sets that are still empty.
+// NewPairs compares two sets, which must be empty.
 func NewPairs(baseline, assisted *Set) *Pairs { return &Pairs{Baseline: baseline, Assisted: assisted} }
 
-// Add takes in the two records of one utterance. It returns what differs between
-// them, nothing if they are identical or if both have failed.
+// Add adds the two records of one utterance. It returns what differs between them: nil
+// if they are identical or both failed.
 func (p *Pairs) Add(ctx context.Context, baseline, assisted *Record) ([]string, error) {
 	if baseline.ID != assisted.ID {
 		return nil, fmt.Errorf("utterance %s is paired with %s", baseline.ID, assisted.ID)
@@ -199,7 +199,7 @@ func (p *Pairs) Add(ctx context.Context, baseline, assisted *Record) ([]string, 
 	return what, nil
 }
 
-// Resume is Add for a pair of an earlier run of this comparison. If timed is set, the
+// Resume is Add for a pair from an earlier run of this comparison. timed says that the
 // times in the records are those of a pair of runs.
 func (p *Pairs) Resume(ctx context.Context, baseline, assisted *Record, timed bool) ([]string, error) {
 	what, err := p.Add(ctx, baseline, assisted)
@@ -217,7 +217,7 @@ func (p *Pairs) Resume(ctx context.Context, baseline, assisted *Record, timed bo
 	return what, nil
 }
 
-// words is what a record has to show for itself.
+// words returns a record's hypothesis, or its error.
 func words(r *Record) string {
 	if r.Error != "" {
 		return "failed: " + r.Error
@@ -225,21 +225,21 @@ func words(r *Record) string {
 	return r.Hypothesis
 }
 
-// find counts a difference and keeps it, while there is room.
+// find counts a difference and keeps it if there is room.
 func (p *Pairs) find(id string, what []string, text Pair[string]) {
 	if len(what) == 0 {
 		return
 	}
 	p.c.Different++
 	if p.Free && text.Baseline == text.Assisted {
-		return // nothing to show
+		return // no text to show
 	}
 	if len(p.c.Differences) < maxFindings {
 		p.c.Differences = append(p.c.Differences, Finding{id, what, text})
 	}
 }
 
-// add compares two digests and counts.
+// add compares two digests and counts the result.
 func (p *Pairs) add(a, b digest) (what []string) {
 	switch {
 	case a.failed && b.failed:
@@ -290,14 +290,14 @@ func (p *Pairs) time(a, b transcript.Seconds) {
 		all  *[]float64
 		a, b float64
 	}{{&p.decode, a.Decode, b.Decode}, {&p.total, a.Total, b.Total}} {
-		// Records may say anything; a ratio that is not finite is no speed-up.
+		// Records may contain anything: skip a ratio that is not finite.
 		if q := x.a / x.b; x.a > 0 && x.b > 0 && q > 0 && !math.IsInf(q, 0) {
 			*x.all = append(*x.all, q)
 		}
 	}
 }
 
-// Comparison returns what came out.
+// Comparison returns the result.
 func (p *Pairs) Comparison() *Comparison {
 	c, a, b := p.c, p.Baseline.Score(), p.Assisted.Score()
 	c.Schema = CompareSchema
@@ -337,7 +337,7 @@ func (p *Pairs) Comparison() *Comparison {
 		c.Divergence = &Divergence{p.tokens.Ref(), p.tokens.Errors(), p.tokens.Rate()}
 	case c.Different > 0:
 		c.Verdict = Different
-	case d.Drafted == 0: // so it is without any utterance
+	case d.Drafted == 0: // also if there are no utterances
 		c.Verdict = Inconclusive
 	}
 	if c.Differences == nil {
@@ -346,8 +346,8 @@ func (p *Pairs) Comparison() *Comparison {
 	return &c
 }
 
-// change returns the difference of the word error rates; nil if all utterances have the
-// same errors.
+// change returns the difference of the word error rates; nil if every utterance has the
+// same errors in both arms.
 func (p *Pairs) change() *Change {
 	if slices.Equal(p.scored.Baseline, p.scored.Assisted) {
 		return nil
@@ -366,7 +366,7 @@ func stagesOf(a, b transcript.Seconds) Stages {
 	}
 }
 
-// speedup summarises the quotients of utterances and that of their sums.
+// speedup summarises the quotients of pairs and the quotient of their sums.
 func speedup(quotients []float64, sum Pair[float64]) Speedup {
 	if len(quotients) == 0 {
 		return Speedup{}
@@ -377,9 +377,9 @@ func speedup(quotients []float64, sum Pair[float64]) Speedup {
 		transcript.Ratio(sum.Baseline, sum.Assisted), mean, interval}
 }
 
-// quantile returns the value at the place p·(n-1) of n sorted values, between two
-// of them in proportion: for a half, the median of school. (Gonum's LinInterp is
-// at p·n, below the median for few values.)
+// quantile returns the p-quantile of n sorted values, interpolated linearly at index
+// p·(n-1), so that 0.5 gives the usual median. (Gonum's LinInterp interpolates at p·n,
+// which is below the median for few values.)
 func quantile(sorted []float64, p float64) float64 {
 	at := p * float64(len(sorted)-1)
 	i := min(int(at), len(sorted)-2)

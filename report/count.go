@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// A confused word is a reference word and what was written for it; one of them is
-// empty for an insertion or a deletion.
+// A confused is a reference word and what was recognised instead. One of them is empty
+// for an insertion or a deletion.
 type confused struct{ reference, hypothesis string }
 
-// maxConfusions is how many different confusions are counted at a time: some
-// fifteen megabytes.
+// maxConfusions bounds how many different confusions are counted at a time: about 15
+// MB.
 const maxConfusions = 1 << 17
 
 // A counter counts items in bounded memory. When it is full, it drops the rarer half and
@@ -20,14 +20,14 @@ const maxConfusions = 1 << 17
 // count. Frequent items are never dropped, so their counts are exact (Space-Saving of
 // Metwally, Agrawal & El Abbadi 2005, but dropping many items at once).
 type counter struct {
-	most  int // different things
+	most  int // distinct items
 	n     map[confused]counted
-	floor int32 // no thing that is not in n has come more often
+	floor int32 // no item outside n has occurred more often
 }
 
 type counted struct {
 	count  int32
-	missed int32 // at most so many came before
+	missed int32 // upper bound of earlier, dropped occurrences
 }
 
 func (c *counter) add(k confused) {
@@ -45,7 +45,7 @@ func (c *counter) add(k confused) {
 	c.n[k] = v
 }
 
-// put adds what was counted elsewhere.
+// put adds a count from elsewhere.
 func (c *counter) put(k confused, v counted) {
 	if c.n == nil {
 		c.n = map[confused]counted{}
@@ -53,8 +53,8 @@ func (c *counter) put(k confused, v counted) {
 	c.n[k] = v
 }
 
-// merge adds all counts of o. What one of them has dropped may have come as often as its
-// floor says.
+// merge adds all counts of o. An item that one of the counters dropped may have
+// occurred up to its floor times there.
 func (c *counter) merge(o *counter) {
 	for k, v := range c.n {
 		if _, ok := o.n[k]; !ok && o.floor > 0 {
@@ -75,7 +75,7 @@ func (c *counter) merge(o *counter) {
 	}
 }
 
-// prune drops everything up to the median of how often things may have come.
+// prune drops every item up to the median of the largest possible counts.
 func (c *counter) prune() {
 	all := make([]int32, 0, len(c.n))
 	for _, v := range c.n {
@@ -92,7 +92,7 @@ func (c *counter) prune() {
 	c.n = kept
 }
 
-// top returns the n most frequent ones.
+// top returns the n most frequent items.
 func (c *counter) top(n int) []Confusion {
 	all := make([]Confusion, 0, len(c.n))
 	for k, v := range c.n {

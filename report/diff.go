@@ -6,24 +6,23 @@ import (
 	"verity/wer"
 )
 
-// A Word is a place of an aligned pair of texts.
+// A Word is one position of an alignment of two texts.
 type Word struct {
 	Op         string `json:"op"` // hit, sub, del or ins
 	Reference  string `json:"reference,omitempty"`
 	Hypothesis string `json:"hypothesis,omitempty"`
 }
 
-// A differ aligns texts word by word, with memory that later calls reuse.
+// A differ aligns texts word by word. It reuses its memory between calls.
 type differ struct {
 	vocabulary wer.Vocabulary
 	aligner    wer.Aligner
 }
 
-// maxWords is how many distinct words a differ keeps before it starts anew.
+// maxWords is how many distinct words a differ keeps before it starts over.
 const maxWords = 1 << 16
 
-// words returns the alignment of two normalised texts. The error is the cause that
-// ended ctx.
+// words returns the alignment of two normalised texts. The error is ctx's cause.
 func (d *differ) words(ctx context.Context, reference, hypothesis string) ([]Word, error) {
 	if d.vocabulary.Len() > maxWords {
 		d.vocabulary = wer.Vocabulary{}

@@ -10,7 +10,7 @@ import (
 	"verity/wer"
 )
 
-// A digest is a record as its comparison sees it.
+// A digest is what a comparison keeps of a record.
 type digest struct {
 	failed                     bool
 	tokens, logProbs, segments [16]byte
@@ -58,7 +58,7 @@ func text(h hash.Hash, s string) {
 	h.Write([]byte(s))
 }
 
-// Differ returns what is not the same in two records, as Add does.
+// Differ returns what differs between two records, as Add does.
 func Differ(a, b *Record) []string {
 	var p Pairs
 	return p.add(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))

@@ -13,22 +13,23 @@ import (
 // Schema is the schema field of a report's JSON.
 const Schema = "verity.report/1"
 
-// A Document is what is shown: the scores of one set or several, and comparisons
-// of the first with the others.
+// A Document is what a report shows: the scores of one or more sets, and the
+// comparisons of the first with the others.
 type Document struct {
 	Title       string // empty means Verity report
 	Scores      []*Score
 	Comparisons []*Comparison
-	Arms        []*Arm // if they are those of one comparison of several arms
+	Arms        []*Arm // for a comparison of several arms
 
 	// Sound returns the address of a record's sound for the page to play: a file beside
-	// the page, or a data URL. Empty means that there is none. Nil: no sound at all.
+	// the page, or a data URL. An empty address means no sound for that record, a nil
+	// Sound none at all.
 	Sound func(*Record) string
 }
 
-// JSON writes d in one line. The fields of the first score are those of the
-// object; of two or more, all are in "sets" and compared in "comparisons". Arms have a
-// schema of their own.
+// JSON writes d on one line. With one score, its fields are those of the object. With
+// more, they are in "sets" and all comparisons in "comparisons". Arms have their own
+// schema.
 func (d *Document) JSON(w io.Writer) error {
 	if d.Arms != nil {
 		return d.armsJSON(w)
@@ -51,14 +52,14 @@ func (d *Document) JSON(w io.Writer) error {
 	return e.Encode(several{first, d.Scores, d.Comparisons})
 }
 
-// JSON writes c in one line.
+// JSON writes c on one line.
 func (c *Comparison) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(c)
 }
 
-// notes are what a reader must know before the numbers.
+// notes returns what a reader must know before the numbers.
 func (d *Document) notes() (notes []string) {
 	for _, s := range d.Scores {
 		if s.Run.Planted {
@@ -75,12 +76,12 @@ func (d *Document) notes() (notes []string) {
 	return notes
 }
 
-// span spells an interval of rates.
+// span formats an interval of rates.
 func (i Interval) span() string {
 	return fmt.Sprintf("%.0f %% interval %.2f to %.2f %%", 100*i.Level, 100*i.Low, 100*i.High)
 }
 
-// sentence says what a comparison comes to.
+// sentence states the verdict in words.
 func (c *Comparison) sentence() string {
 	all := show.Some(c.Utterances, "utterance")
 	if c.Unpaired > 0 {
@@ -104,7 +105,7 @@ func (c *Comparison) sentence() string {
 	return all + " identical, to the bit"
 }
 
-// rows are the lines of the score table: a label, and a cell for each set.
+// rows returns the lines of the score table: a label, and a cell for each set.
 func (d *Document) rows() [][]string {
 	t := &scoreTable{scores: d.Scores}
 	t.counts()
@@ -126,7 +127,7 @@ type scoreTable struct {
 	rows   [][]string
 }
 
-// row adds a row, unless all of its cells are empty.
+// row adds a row unless all of its cells are empty.
 func (t *scoreTable) row(label string, cell func(s *Score) string) {
 	r := []string{label}
 	some := false
@@ -140,7 +141,7 @@ func (t *scoreTable) row(label string, cell func(s *Score) string) {
 	}
 }
 
-// scored adds a row that is empty for sets without a scored utterance.
+// scored adds a row whose cells are empty for sets without a scored utterance.
 func (t *scoreTable) scored(label string, cell func(s *Score) string) {
 	t.row(label, func(s *Score) string {
 		if s.Scored == 0 {
@@ -214,8 +215,8 @@ func (t *scoreTable) times() {
 	}
 }
 
-// A stage is a part of the time, in the order of the work; together they are all
-// of it.
+// A stage is one part of the total time. The stages are in the order of the work and
+// add up to the whole.
 type stage struct {
 	label, class string
 	of           func(*Score) float64
@@ -236,7 +237,7 @@ var stageNames = []stage{
 	}},
 }
 
-// drafting is the time spent proposing, 0 where nothing was proposed.
+// drafting returns the time spent drafting, 0 if nothing was drafted.
 func (s *Score) drafting() float64 {
 	if s.Drafting.Drafted == 0 {
 		return 0
@@ -244,7 +245,7 @@ func (s *Score) drafting() float64 {
 	return s.Seconds.Draft
 }
 
-// labels are what both arms are called: by their names where there are several.
+// labels returns the names of the two arms; the arms' own names if there are several.
 func (c *Comparison) labels() Pair[string] {
 	if c.arm > 0 {
 		return c.Names
@@ -252,13 +253,13 @@ func (c *Comparison) labels() Pair[string] {
 	return Pair[string]{"baseline", "assisted"}
 }
 
-// points spells a change of rates.
+// points formats a change of rates.
 func (x *Change) points() string {
 	return fmt.Sprintf("%+.2f points, %.0f %% interval %+.2f to %+.2f",
 		100*x.Difference, 100*x.Level, 100*x.Low, 100*x.High)
 }
 
-// lines are the comparison as label and value.
+// lines returns the comparison as labels and values.
 func (c *Comparison) lines() [][2]string {
 	name := c.labels()
 	l := [][2]string{
@@ -300,8 +301,8 @@ func (c *Comparison) lines() [][2]string {
 	return l
 }
 
-// repeated says how many runs acceptance is of, if utterances ran several times: the
-// scores are those of one of them.
+// repeated says how many runs the acceptance covers, if utterances ran several times:
+// the scores cover one run each.
 func (c *Comparison) repeated() string {
 	if c.Acceptance.Runs == c.Utterances {
 		return ""
@@ -317,7 +318,7 @@ func (s Speedup) line() string {
 		show.Times(s.Median), show.Times(s.Low), show.Times(s.High), show.Times(s.Overall))
 }
 
-// names are what the sets are called.
+// names returns the names of the sets.
 func (d *Document) names() []string {
 	names := make([]string, len(d.Scores))
 	for i, s := range d.Scores {

@@ -42,7 +42,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // soft matches the spaces between a number and its unit, and those in a range.
 var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
 
-// A line may break behind a dash even if no space follows, but for a word joiner.
+// A line may break after a dash even if no space follows; a word joiner prevents that.
 var hardSpaces = strings.NewReplacer("– ", "–\u2060\u00a0", " ", "\u00a0")
 
 // hard keeps numbers and their units on one line.
@@ -50,7 +50,7 @@ func hard(s string) string {
 	return soft.ReplaceAllStringFunc(s, func(m string) string { return hardSpaces.Replace(m) })
 }
 
-// hardRows are the lines of the table for the page.
+// hardRows returns the score table for the page.
 func (d *Document) hardRows() [][]string { return hardCells(d.rows()) }
 
 // hardCells keeps the numbers of a table on one line.
@@ -63,7 +63,7 @@ func hardCells(rows [][]string) [][]string {
 	return rows
 }
 
-// A page is a document as its template sees it.
+// A page is the data of the page template.
 type page struct {
 	Title, Subtitle string
 	Notes           []string
@@ -71,7 +71,7 @@ type page struct {
 	JS              template.JS
 	Scores          []*Score
 	Comparisons     []comparisonView
-	Arms            [][]string // a table; its head is the first row
+	Arms            [][]string // the first row is the header
 	Replay          *replayView
 	Bars            []barView
 	Errors          []errorView
@@ -80,7 +80,7 @@ type page struct {
 	Rows            [][]string
 }
 
-// HTML writes d as one page that needs no other file and no network.
+// HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
 		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
@@ -96,7 +96,7 @@ func (d *Document) HTML(w io.Writer) error {
 			v.Interval = s.WERInterval.Span()
 		}
 		if d.Arms != nil {
-			v.Replay = nil // one of all arms
+			v.Replay = nil // the replay shows all arms at once
 		}
 		v.Replay.listen(d.Sound)
 		p.Comparisons = append(p.Comparisons, v)
@@ -113,7 +113,7 @@ func (d *Document) HTML(w io.Writer) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// subtitle says what was run.
+// subtitle names what was run.
 func (d *Document) subtitle() string {
 	s := d.Scores[0]
 	parts := []string{show.Some(s.Utterances, "utterance") + ", " + show.Seconds(s.AudioSeconds) + " of audio"}
@@ -135,19 +135,19 @@ func (d *Document) subtitle() string {
 	return strings.Join(parts, " · ")
 }
 
-// Span spells an interval for the page.
+// Span formats an interval for the page.
 func (i Interval) Span() string { return hard(i.span()) }
 
-// Points spells a change of the word error rate for the page.
+// Points formats a change of the word error rate for the page.
 func (x *Change) Points() string { return hard(x.points()) }
 
-// Labels are what the page calls both arms.
+// Labels returns the names of the two arms.
 func (c *Comparison) Labels() Pair[string] { return c.labels() }
 
-// Sentence says what a comparison comes to.
+// Sentence states the verdict in words.
 func (c *Comparison) Sentence() string { return c.sentence() }
 
-// rows are what is known of a run.
+// rows returns the facts of a run as labels and values.
 func (r Run) rows() [][2]string {
 	rows := [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
 		{"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision},
@@ -161,20 +161,20 @@ func (r Run) rows() [][2]string {
 	return slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
 }
 
-// A barView is a bar made of parts, its width a share of the longest one's.
+// A barView is a bar of several parts. Its width is relative to the longest bar.
 type barView struct {
 	Name, Value string
 	Width       float64
 	Parts       []partView
 }
 
-// A partView is one part, its width a share of its bar's.
+// A partView is one part of a bar. Its width is relative to the bar.
 type partView struct {
 	Label, Class, Value string
 	Width               float64
 }
 
-// bars are the stages of each set.
+// bars returns the stage times of each set.
 func (d *Document) bars() []barView {
 	longest := 0.0
 	for _, s := range d.Scores {
@@ -195,13 +195,13 @@ func (d *Document) bars() []barView {
 	return out
 }
 
-// A comparisonView is a comparison with what is drawn of it.
+// A comparisonView is a comparison and its plots.
 type comparisonView struct {
 	*Comparison
 	Heading, Sign string
 	Interval      string      // of the word error rate
 	Setup         [][2]string // what was compared, in short
-	Few           string      // a warning if there are too few pairs to say anything
+	Few           string      // a warning if there are too few pairs of runs
 	Replay        *replayView
 	Plots         []plotView
 }
@@ -224,10 +224,10 @@ func viewOf(c *Comparison, heading string) comparisonView {
 	return v
 }
 
-// fewPairs is how many pairs of runs a speed-up should be of at least.
+// fewPairs is the fewest pairs of runs that a speed-up should rest on.
 const fewPairs = 5
 
-// few warns of speed-ups that rest on next to nothing.
+// few returns a warning for a speed-up that rests on too few pairs.
 func few(c *Comparison) string {
 	n := len(c.decode)
 	if n == 0 || n >= fewPairs {
@@ -237,7 +237,7 @@ func few(c *Comparison) string {
 		"Use --repeats, or more utterances.", show.Some(n, "pair"))
 }
 
-// setup says what was compared: model, assistant and the precision of each.
+// setup returns what was compared: model, assistant and the precision of each.
 func setup(runs Pair[Run]) (rows [][2]string) {
 	r := runs.Assisted
 	for _, x := range [][2]string{
@@ -252,14 +252,14 @@ func setup(runs Pair[Run]) (rows [][2]string) {
 	return rows
 }
 
-// shortName is the last part of a path: directories of the author's disk tell a reader
-// nothing.
+// shortName returns the last element of a path. The directories of the author's machine
+// do not concern a reader.
 func shortName(name string) string {
 	name = strings.TrimRight(strings.ReplaceAll(name, "\\", "/"), "/")
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// An errorView is what is drawn of the errors of a set.
+// An errorView is what the page shows of a set's errors.
 type errorView struct {
 	Name        string
 	Score       *Score
@@ -269,7 +269,7 @@ type errorView struct {
 	Plot        template.HTML
 }
 
-// Numbers of confusions and worst utterances that are shown at once.
+// How many confusions and worst utterances are shown before unfolding.
 const (
 	pageConfusions = 8
 	pageWorst      = 8

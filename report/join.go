@@ -8,14 +8,14 @@ import (
 	"verity/wer"
 )
 
-// Join compares the record files of two runs by utterance. Sets must be empty. Only
-// digests are kept; what differs is looked up in the files again.
+// Join compares the record files of two runs by utterance. The sets must be empty. Only
+// digests are kept; the texts of what differs are read again from the files.
 //
-// An utterance that one run has and the other lacks is a difference, unless shards
-// of the other are missing, where it may be.
+// An utterance that only one run has is a difference. If shards of the other run are
+// missing, it counts as unpaired instead.
 func Join(ctx context.Context, baseline, assisted Files, a, b *Set) (*Pairs, error) {
 	j := joint{Pairs: NewPairs(a, b), found: map[key][]string{}}
-	var first []*digest // of the records of a, in their order; nil once paired
+	var first []*digest // of the records of a, in order; nil once paired
 	if err := a.AddAll(ctx, baseline, func(r *Record, c wer.Counts) {
 		d := digestOf(r, c)
 		first = append(first, &d)
@@ -47,7 +47,7 @@ func Join(ctx context.Context, baseline, assisted Files, a, b *Set) (*Pairs, err
 	return j.Pairs, j.lookUp(ctx, baseline, assisted)
 }
 
-// A joint is two sets on their way to becoming pairs.
+// A joint is the state of a Join.
 type joint struct {
 	*Pairs
 	found map[key][]string // what differs, at most maxFindings
@@ -64,7 +64,7 @@ func (j *joint) note(k key, what []string) {
 	}
 }
 
-// lack counts an utterance that one set has not.
+// lack counts an utterance that one set does not have.
 func (j *joint) lack(k key, d digest, what string, partial bool) {
 	switch {
 	case d.failed: // a failure has no hypothesis that could be missing
@@ -75,7 +75,7 @@ func (j *joint) lack(k key, d digest, what string, partial bool) {
 	}
 }
 
-// lookUp reads the names and texts of what differs.
+// lookUp reads the names and texts of the utterances that differ.
 func (j *joint) lookUp(ctx context.Context, baseline, assisted Files) error {
 	if len(j.found) == 0 {
 		return nil

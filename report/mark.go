@@ -14,22 +14,22 @@ import (
 	"verity/wer"
 )
 
-// A marker scores utterances one by one, with memory that later ones reuse.
+// A marker scores utterances one by one. It reuses its memory.
 type marker struct {
 	scorer wer.Scorer
 	differ differ
 }
 
-// A marked record is one with what takes time to find out about it.
+// A marked record is a record with its score and its differences, which take time to
+// compute.
 type marked struct {
 	*Record
 	score wer.Score
 	diff  []Word // nil if there are no errors
 }
 
-// mark normalises the texts of r and counts what is wrong. A record that has failed
-// or has no reference has nothing to count. The error is the cause that ended ctx: long
-// texts take a while.
+// mark normalises the texts of r and counts the errors. A record that failed or has no
+// reference has none to count. The error is ctx's cause: long texts take a while.
 func (m *marker) mark(ctx context.Context, r *Record, o Options) (marked, error) {
 	if r.Error != "" || r.NoReference {
 		return marked{Record: r}, nil
@@ -50,19 +50,18 @@ func (m *marker) mark(ctx context.Context, r *Record, o Options) (marked, error)
 	return out, err
 }
 
-// batch is how many lines are handed to a goroutine at once, and batchBytes how many
-// bytes from which on they are enough.
+// A batch handed to a goroutine ends after batch lines or batchBytes bytes.
 const batch, batchBytes = 32, 1 << 20
 
-// A line is one of a file, read but not understood.
+// A line is one line of a file, not parsed yet.
 type line struct {
-	n    int // from 1
+	n    int // line number, from 1
 	text []byte
-	err  error // why it cannot be read
+	err  error // why it cannot be parsed
 }
 
-// markAll yields the records of a file, marked, in their order, as Read does. All
-// processors work on it. Once ctx has ended, its cause is the last.
+// markAll yields the records of a file, marked and in order, errors as in Read. All
+// processors work on it. When ctx ends, its cause is the last error.
 func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, error] {
 	type result struct {
 		marked
@@ -78,7 +77,7 @@ func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, erro
 			yield(marked{}, err)
 			return
 		}
-		defer f.Close() // was only read
+		defer f.Close() // opened for reading: nothing to lose
 		workers := make([]worker, runtime.GOMAXPROCS(0))
 		work := func(w int, lines []line) []result {
 			out := make([]result, 0, len(lines))
@@ -104,7 +103,7 @@ func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, erro
 	}
 }
 
-// batches yields the lines of r, some at a time.
+// batches groups the lines of r.
 func batches(r io.Reader) iter.Seq[[]line] {
 	return func(yield func([]line) bool) {
 		var some []line
@@ -124,8 +123,8 @@ func batches(r io.Reader) iter.Seq[[]line] {
 	}
 }
 
-// lines yields the lines of r that are not blank, the last one with ErrTorn if it
-// has no end, and those that are too long with ErrLong. An error of reading ends them.
+// lines yields the non-blank lines of r. A last line without a line end comes with
+// ErrTorn, a line that is too long with ErrLong. A read error ends the sequence.
 func lines(r io.Reader) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		b := bufio.NewReaderSize(r, 1<<16)
@@ -147,7 +146,7 @@ func lines(r io.Reader) iter.Seq[line] {
 	}
 }
 
-// readLine reads a line, or over it if it is too long.
+// readLine reads a line; it skips one that is too long.
 func readLine(b *bufio.Reader) (text []byte, err error) {
 	long := false
 	for {
@@ -171,13 +170,14 @@ func readLine(b *bufio.Reader) (text []byte, err error) {
 	}
 }
 
-// A parser reads records. What made them is mostly the same in all and is kept.
+// A parser reads records. It keeps the Run of the last record: it is mostly the same in
+// all.
 type parser struct {
 	raw []byte // of the last one
 	run Run
 }
 
-// record reads a line. A *LineError is of this line alone.
+// record parses a line. A *LineError concerns this line alone.
 func (p *parser) record(name string, l line) (*Record, error) {
 	err := l.err
 	if err != nil && !errors.Is(err, ErrTorn) && !errors.Is(err, ErrLong) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cell keeps text from being taken for Markdown in a table.
+// cell escapes text for a Markdown table.
 var cell = strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;",
 	"[", `\[`, "~", `\~`)
 
@@ -60,7 +60,7 @@ func (d *Document) Markdown(w io.Writer) error {
 	return b.Flush()
 }
 
-// markdownDiff strikes out what is missing and sets in bold what is wrong.
+// markdownDiff strikes out missing words and sets wrong ones in bold.
 func markdownDiff(diff []Word) string {
 	var b strings.Builder
 	for _, w := range diff {
@@ -77,7 +77,7 @@ func markdownDiff(diff []Word) string {
 	return b.String()
 }
 
-// title is the one given, or says what was compared or scored.
+// title returns the given title, or one that names what was compared or scored.
 func (d *Document) title() string {
 	if d.Title != "" {
 		return d.Title
@@ -101,7 +101,7 @@ func (d *Document) title() string {
 	return "Verity report"
 }
 
-// cells are the names of the sets for a table.
+// cells returns the names of the sets as table cells.
 func (d *Document) cells() []string {
 	names := d.names()
 	for i, n := range names {

@@ -19,8 +19,8 @@ import (
 	"verity/transcript"
 )
 
-// Colours that stand for the page's own, so that a plot follows its light and dark
-// style: each is replaced by a variable of the style sheet.
+// Placeholder colours. Each is replaced by a variable of the page's style sheet, so
+// that plots follow its light and dark styles.
 var (
 	ink   = color.RGBA{0x01, 0x02, 0x03, 0xff}
 	faint = color.RGBA{0x01, 0x02, 0x04, 0xff}
@@ -32,24 +32,24 @@ var variables = strings.NewReplacer(
 	"#010203", "var(--muted)", "#010204", "var(--line)", "#010205", "var(--accent)", "#010206", "var(--ink)",
 )
 
-// Width and height of plots in points, and the size of their letters.
+// Width and height of plots, and the font size, in points.
 const (
 	plotWidth, plotHeight = 390, 235
 	letters               = 12.5
 )
 
-// A bar is one of a bar chart. A label stands below its middle, unless it is that of
-// its left edge.
+// A bar is one bar of a chart. Its label is below its middle, or below its left edge if
+// edge is set.
 type bar struct {
 	label string
 	value float64
 	edge  bool
 }
 
-// maxLabels is how many labels there is room for below a chart.
+// maxLabels is how many labels fit below a chart.
 const maxLabels = 9
 
-// barChart draws bars from left to right, with as many labels as there is room for.
+// barChart draws bars from left to right, with as many labels as fit.
 func barChart(bs []bar, x, y string, marks ...bar) template.HTML {
 	p := newPlot(x, y)
 	values := make(plotter.Values, len(bs))
@@ -95,7 +95,7 @@ func inWords(bs []bar, x, y string) string {
 	return b.String()
 }
 
-// wholeTicks are at most five round whole numbers: bars show counts or percentages.
+// wholeTicks returns at most five round whole numbers: bars show counts or percentages.
 func wholeTicks(_, top float64) (ticks []plot.Tick) {
 	step := 1.0
 	for i := 0; top/step > 5; i++ {
@@ -107,7 +107,7 @@ func wholeTicks(_, top float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// upright draws a line at x from bottom to top, with a word beside it.
+// upright draws a vertical line at x, with a word beside it.
 func upright(p *plot.Plot, x float64, word string) {
 	top := p.Y.Max * 1.12
 	line, err := plotter.NewLine(plotter.XYs{{X: x, Y: 0}, {X: x, Y: top}})
@@ -124,7 +124,7 @@ func upright(p *plot.Plot, x float64, word string) {
 	style.Font.Size, style.Color, style.YAlign = vg.Points(letters), mark, draw.YTop
 	labels.Offset.X = vg.Points(5)
 	if x > p.X.Min+0.7*(p.X.Max-p.X.Min) {
-		// The page's letters may be wider than those that gonum measures.
+		// The page's font may be wider than the one gonum measures.
 		style.XAlign, labels.Offset.X = draw.XRight, vg.Points(-30)
 	}
 	p.Add(line, labels)
@@ -155,24 +155,24 @@ var (
 	svgFonts = regexp.MustCompile(`font-(family|variant|weight|style):[^;"]*;?`)
 )
 
-// svg returns a plot as an element that takes the width it is given.
+// svg returns a plot as an SVG element that scales to the width of its container.
 func svg(p *plot.Plot, alternative string) template.HTML {
 	c := vgsvg.New(vg.Points(plotWidth), vg.Points(plotHeight))
 	p.Draw(draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
-		return "" // a buffer takes everything
+		return "" // writing to a buffer does not fail
 	}
 	label := strings.ReplaceAll(template.HTMLEscapeString(alternative), "$", "")
 	s := svgHead.ReplaceAllString(b.String(), `<svg role="img" aria-label="`+label+`"`)
 	s = svgFonts.ReplaceAllString(s, "")
-	return template.HTML(variables.Replace(s)) // nothing but numbers and our own words
+	return template.HTML(variables.Replace(s)) // contains only numbers and our own words
 }
 
-// speedPlot shows how speed-ups of decoding are spread over utterances.
+// speedPlot shows the distribution of decoding speed-ups over utterances.
 func speedPlot(c *Comparison) template.HTML {
 	if len(c.decode) < 5 {
-		return "" // the numbers say as much
+		return "" // too few: the numbers are enough
 	}
 	low, width, n := bins(c.decode)
 	bs := make([]bar, n)
@@ -195,8 +195,7 @@ func speedPlot(c *Comparison) template.HTML {
 			value: math.Min(math.Max(at, -0.5), float64(n)-0.5)})
 }
 
-// decimals is how many digits behind the point multiples of a round step need, at
-// most two.
+// decimals returns how many decimal places multiples of a round step need, at most two.
 func decimals(step float64) int {
 	for d, scale := range []float64{1, 10} {
 		if v := step * scale; math.Abs(v-math.Round(v)) < 1e-9 {
@@ -206,8 +205,8 @@ func decimals(step float64) int {
 	return 2
 }
 
-// bins divides values into at most 24 bins of a round width. The outermost values
-// are gathered in the first and last one.
+// bins divides values into at most 24 bins of a round width. Outliers go into the first
+// and the last bin.
 func bins(sorted []float64) (low, width float64, n int) {
 	first, last := sorted[len(sorted)/100], sorted[len(sorted)-1-len(sorted)/100]
 	width = 0.01
@@ -218,8 +217,8 @@ func bins(sorted []float64) (low, width float64, n int) {
 	return low, width, int((last-low)/width) + 1
 }
 
-// acceptancePlot shows in how many rounds how many tokens were accepted. Rounds
-// without a draft accepted nothing because there was nothing: they are apart.
+// acceptancePlot shows the number of rounds by accepted tokens. Rounds without a draft
+// are a bar of their own: they could accept nothing.
 func acceptancePlot(c *Comparison) template.HTML {
 	a := c.Acceptance
 	if a.Drafted == 0 {
@@ -239,7 +238,7 @@ func acceptancePlot(c *Comparison) template.HTML {
 	return barChart(bs, "drafted tokens accepted in a round", "% of rounds")
 }
 
-// errorPlot shows how word error rates are spread over utterances.
+// errorPlot shows the distribution of word error rates over utterances.
 func errorPlot(s *Score) template.HTML {
 	if s.Exact == s.Scored {
 		return ""
@@ -257,7 +256,7 @@ func errorPlot(s *Score) template.HTML {
 		bs[at].value += float64(n)
 	}
 	for len(bs) > 4 && bs[len(bs)-1].value == 0 {
-		bs = bs[:len(bs)-1] // room for those that are there
+		bs = bs[:len(bs)-1] // drop the empty bins at the end
 	}
 	return barChart(bs, "errors in 100 words, up to ...", "utterances")
 }

@@ -16,17 +16,17 @@ import (
 	"verity/internal/input"
 )
 
-// ErrTorn is the cause of a [LineError] for a last line without an end: a run
-// that was killed, or is still going.
+// ErrTorn is the cause of a [LineError] for a last line without a line end: the run was
+// killed or is still going on.
 var ErrTorn = errors.New("torn last line")
 
-// ErrLong is the cause of a [LineError] for a line that is too long for a record.
+// ErrLong is the cause of a [LineError] for a line too long to be a record.
 var ErrLong = fmt.Errorf("the line has more than %d bytes: it is no record", maxLine)
 
 // A LineError reports a line that is not a record.
 type LineError struct {
 	File string
-	Line int // from 1
+	Line int // line number, from 1
 	Err  error
 }
 
@@ -34,9 +34,8 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Read yields the records of r, whose name is used in errors. A line that is no
-// record yields a *LineError in its place and does not end the sequence; an error
-// of reading does.
+// Read yields the records of r; name is for errors. A line that is not a record yields
+// a *LineError and does not end the sequence; a read error does.
 func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		p := new(parser)
@@ -48,15 +47,15 @@ func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
 	}
 }
 
-// fields are a record's but for the methods.
+// fields is Record without its methods.
 type fields Record
 
-// parse reads one line.
+// parse parses one line.
 func (p *parser) parse(text []byte) (*Record, error) {
 	r := new(Record)
 	read := struct {
 		*fields
-		Run json.RawMessage `json:"run"` // goes before that of fields
+		Run json.RawMessage `json:"run"` // hides that of fields
 	}{fields: (*fields)(r)}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("malformed record: %w", err)
@@ -75,12 +74,12 @@ func (p *parser) parse(text []byte) (*Record, error) {
 		p.raw, p.run = read.Run, run
 	}
 	if read.Run != nil {
-		r.Run = p.run // with the same map: nobody changes it
+		r.Run = p.run // shares the map: nobody changes it
 	}
 	return r, nil
 }
 
-// Line returns r as a line of JSON, its end included.
+// Line returns r as a line of JSON, with its line end.
 func (r *Record) Line() ([]byte, error) {
 	r.Schema = RecordSchema
 	var b bytes.Buffer
@@ -90,14 +89,13 @@ func (r *Record) Line() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Files are the record files of one set, which is one run: a whole, or shards of it
-// by name.
+// Files are the record files of one set: a whole run, or its shards by name.
 type Files struct {
 	Name  string
 	Paths []string
 }
 
-// maxLine is the longest line that is taken for a record: some hours of speech.
+// maxLine is the length limit of a record: several hours of speech.
 const maxLine = 32 << 20
 
 // open opens a file of records.
@@ -109,7 +107,7 @@ func open(ctx context.Context, path string) (*input.File, error) {
 	return f, nil
 }
 
-// wordy says what is wrong with a file without the name of a system call.
+// wordy describes a file error without the name of a system call.
 func wordy(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -118,13 +116,13 @@ func wordy(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// ArmsFile names the files of records of a comparison of several arms, without .jsonl
-// and in the order of the arms. It lies beside them.
+// ArmsFile lists the record files of a comparison of several arms, without .jsonl, in
+// the order of the arms. It is in the same directory.
 const ArmsFile = "arms.json"
 
-// Find says which files an argument of the command line means: a file itself; of
-// a directory every records*.jsonl as one set, or else the arms that a comparison
-// leaves there, each as one.
+// Find returns the files that a command line argument means: the file itself; for a
+// directory, every records*.jsonl as one set, or else the arms that a comparison wrote
+// there, one set each.
 func Find(arg string) ([]Files, error) {
 	st, err := os.Stat(arg)
 	if err != nil {
@@ -158,7 +156,7 @@ func Find(arg string) ([]Files, error) {
 	return arms, nil
 }
 
-// armNames returns the names of the arms whose records may be in a directory.
+// armNames returns the names of the arms that may have records in a directory.
 func armNames(dir string) ([]string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ArmsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +178,7 @@ func armNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-// escape keeps a directory's name from being taken for a pattern.
+// escape makes glob take a directory name literally.
 func escape(name string) string {
 	var b []byte
 	for i := range len(name) {
@@ -192,7 +190,7 @@ func escape(name string) string {
 	return string(b)
 }
 
-// Records yields the records of all files, one after the other, as Read does.
+// Records yields the records of all files in turn, as Read does.
 func (f Files) Records(ctx context.Context) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for _, path := range f.Paths {
@@ -207,7 +205,7 @@ func (f Files) Records(ctx context.Context) iter.Seq2[*Record, error] {
 					return
 				}
 			}
-			file.Close() // was only read
+			file.Close() // opened for reading: nothing to lose
 		}
 	}
 }

@@ -10,31 +10,31 @@ import (
 // RecordSchema is the schema field of every record.
 const RecordSchema = "verity.record/1"
 
-// A Record is one utterance of one run. It is a line of records.jsonl.
+// A Record is one utterance of one run: one line of records.jsonl.
 type Record struct {
 	Schema string  `json:"schema"`
 	ID     string  `json:"id"`                       // unique in its run
-	Audio  string  `json:"audio,omitempty"`          // where the sound came from
-	Offset float64 `json:"offset_seconds,omitempty"` // where in it the utterance begins
+	Audio  string  `json:"audio,omitempty"`          // where the sound comes from
+	Offset float64 `json:"offset_seconds,omitempty"` // where the utterance begins in it
 	Error  string  `json:"error,omitempty"`          // why there is no hypothesis; empty if there is one
 
-	Reference   string  `json:"reference"` // raw
+	Reference   string  `json:"reference"` // not normalised
 	NoReference bool    `json:"no_reference,omitempty"`
-	Hypothesis  string  `json:"hypothesis"` // raw
+	Hypothesis  string  `json:"hypothesis"` // not normalised
 	Language    string  `json:"language,omitempty"`
 	Duration    float64 `json:"audio_seconds"`
-	Truncated   bool    `json:"audio_truncated,omitempty"` // the file ended before its header says
+	Truncated   bool    `json:"audio_truncated,omitempty"` // the file ends before its header says
 
 	Segments []Segment          `json:"segments"`
 	Seconds  transcript.Seconds `json:"seconds"`
-	Wall     float64            `json:"wall_seconds,omitempty"` // since the record before; only if several run at once
+	Wall     float64            `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
-	Proof    *transcript.Proof  `json:"proof,omitempty"` // nil in records from before there was one
+	Proof    *transcript.Proof  `json:"proof,omitempty"` // nil in records older than proofs
 	Run      Run                `json:"run"`
 }
 
-// A Segment is a piece of a transcript. The JSON names are openai/whisper's.
+// A Segment is one segment of a transcript. The JSON names are openai/whisper's.
 type Segment struct {
 	Start            float64 `json:"start"`
 	End              float64 `json:"end"`
@@ -45,46 +45,46 @@ type Segment struct {
 	CompressionRatio float64 `json:"compression_ratio"`
 	NoSpeechProb     float64 `json:"no_speech_prob"`
 
-	// Pieces are the text again, cut where a round ends or the accepted drafts of one
-	// do; nil if nothing was drafted.
+	// Pieces are the text again, split where a round or its accepted drafts end; nil if
+	// nothing was drafted.
 	Pieces []Piece `json:"pieces,omitempty"`
 }
 
-// A Piece is text of consecutive tokens of one round that are all accepted drafts, or
-// all not. The pieces of a segment make its text.
+// A Piece is the text of consecutive tokens of one round that are either all accepted
+// drafts or none. The pieces of a segment, concatenated, are its text.
 type Piece struct {
 	Text     string `json:"text"`
 	Accepted bool   `json:"accepted"`
 
-	// Round is the pass of the model that chose the tokens, from 1 in the record. 0 in
-	// records from before rounds were kept: their pieces are words without spaces.
+	// Round is the pass of the model that chose the tokens, from 1 in the record. It is
+	// 0 in records older than rounds: their pieces are words without spaces.
 	Round int `json:"round,omitempty"`
 
-	// Refused is the drafted text that the model refused for this piece.
+	// Refused is the drafted text that the model refused at this piece.
 	Refused string `json:"refused,omitempty"`
 }
 
-// A Run says what made a record. Apart from Machine and Threads, which only change
-// times, everything the text depends on is in it.
+// A Run says what made a record: everything the text depends on. Machine and Threads
+// change only the times.
 type Run struct {
-	Code      string `json:"code"`                // version of verity
-	Model     string `json:"model"`               // as named by the user
-	ModelID   string `json:"model_id,omitempty"`  // fingerprint of its weights
-	Planted   bool   `json:"planted,omitempty"`   // the model says a planted text, whatever it hears
+	Code      string `json:"code"`                // version of Verity
+	Model     string `json:"model"`               // as the user named it
+	ModelID   string `json:"model_id,omitempty"`  // fingerprint of the weights
+	Planted   bool   `json:"planted,omitempty"`   // the text is planted, whatever the audio
 	Assistant string `json:"assistant,omitempty"` // empty in plain decoding
 	Dataset   string `json:"dataset,omitempty"`
 
-	Precision          string `json:"precision,omitempty"`           // what the weights were held in: what auto came to
-	AssistantPrecision string `json:"assistant_precision,omitempty"` // the same of the assistant
+	Precision          string `json:"precision,omitempty"`           // of the weights; what auto resolved to
+	AssistantPrecision string `json:"assistant_precision,omitempty"` // the same for the assistant
 
-	Options map[string]string `json:"options,omitempty"` // flags with their values
+	Options map[string]string `json:"options,omitempty"` // flags and their values
 	Machine string            `json:"machine,omitempty"`
 	Threads int               `json:"threads,omitempty"`
 }
 
-// Differs returns the first thing that text depends on, or what was drafted, in
-// which r is not want, and both spellings of it; nothing if there is none. Records
-// of such runs do not belong together.
+// Differs returns the first thing in which r differs from want and that affects the
+// text or the drafts, with both values; nothing if there is none. Records of such runs
+// must not be mixed.
 func (r Run) Differs(want Run) (thing, got, wanted string) {
 	for _, x := range []struct{ thing, got, want string }{
 		{"code", r.Code, want.Code},
@@ -113,7 +113,7 @@ func (r Run) Differs(want Run) (thing, got, wanted string) {
 	return "", "", ""
 }
 
-// spell writes an option as a flag; nothing if it is not there.
+// spell formats an option as a flag; empty if it is not set.
 func spell(options map[string]string, name string) string {
 	v, ok := options[name]
 	if !ok {

@@ -8,17 +8,17 @@ import (
 	"verity/internal/show"
 )
 
-// replayed is how many utterances a page can replay; it is even.
+// replayed is how many utterances a page can replay. It must be even.
 const replayed = 24
 
-// A Scene is one utterance of both arms, as the replay shows it.
+// A Scene is one utterance in both arms, for the replay.
 type Scene struct {
 	ID       string
 	Baseline *Record
 	Assisted *Record
 }
 
-// Scenes returns utterances at even distances that both arms have text for.
+// Scenes returns evenly spaced utterances for which both arms have text.
 func (p *Pairs) Scenes() []Scene {
 	other := map[string]*Record{}
 	for _, r := range p.Assisted.some {
@@ -33,23 +33,23 @@ func (p *Pairs) Scenes() []Scene {
 	return scenes
 }
 
-// A replayView is the replay of all arms.
+// A replayView is the data of the replay of all arms.
 type replayView struct {
 	Panes  []paneView
-	Count  string // empty for one
+	Count  string // empty if there is only one
 	Marked bool   // rounds are known
 	Sounds []soundView
 
-	records []*Record // of one pane
+	records []*Record // of one arm
 }
 
-// A soundView is the sound of an utterance, for the page to play.
+// A soundView is the sound of an utterance on the page.
 type soundView struct {
 	ID  string
 	URL template.URL
 }
 
-// listen finds the sounds of all utterances. A nil replay has none.
+// listen fills in the sounds of all utterances. A nil replay has none.
 func (v *replayView) listen(sound func(*Record) string) {
 	if v == nil || sound == nil {
 		return
@@ -61,7 +61,7 @@ func (v *replayView) listen(sound func(*Record) string) {
 	}
 }
 
-// A paneView is one arm: its utterances one after the other.
+// A paneView is one arm: its utterances in turn.
 type paneView struct {
 	Name, Class string
 	Total       float64 // seconds of decoding
@@ -69,30 +69,29 @@ type paneView struct {
 	Lines       []lineView
 }
 
-// A lineView is an utterance. The texts of its steps are the utterance's, to the
-// letter.
+// A lineView is one utterance. The texts of its steps, concatenated, are its text.
 type lineView struct {
 	ID    string
 	Steps []stepView
 }
 
-// A stepView is text that appears at once: what a pass of the model chose.
+// A stepView is text that appears at once: the tokens chosen in one pass of the model.
 type stepView struct {
 	Text     string
 	Refused  string  // drafted text that the model refused, struck out before Text
 	Accepted bool    // Text was drafted
 	At       float64 // s
-	Pass     int     // number of passes so far, over all utterances
+	Pass     int     // passes so far, over all utterances
 }
 
-// A pane is what one arm says: its name, and an utterance after the other.
+// A pane is one arm: its name and its records.
 type pane struct {
 	name    string
-	slow    bool // the pane that others are compared with
+	slow    bool // the pane that the others are compared with
 	records []*Record
 }
 
-// replayOf returns the replay of a comparison, nil if there is nothing to show.
+// replayOf returns the replay of a comparison; nil if there is nothing to show.
 func replayOf(c *Comparison) *replayView {
 	a, b := pane{name: "Baseline", slow: true}, pane{name: "Assisted"}
 	for _, s := range c.scenes {
@@ -101,8 +100,8 @@ func replayOf(c *Comparison) *replayView {
 	return newReplay([]pane{a, b})
 }
 
-// newReplay returns the replay of panes with equally many records; nil if there is
-// nothing to show.
+// newReplay returns the replay of panes with the same number of records; nil if there
+// is nothing to show.
 func newReplay(panes []pane) *replayView {
 	v := &replayView{}
 	for _, p := range panes {
@@ -130,8 +129,8 @@ func newReplay(panes []pane) *replayView {
 	return v
 }
 
-// play adds an utterance after those before it. Its passes are spread evenly over the
-// time of its decoding.
+// play adds an utterance after the earlier ones. Its passes are spread evenly over its
+// decoding time.
 func (p *paneView) play(r *Record) {
 	line := lineView{ID: r.ID}
 	passes := max(r.Drafting.Rounds, 1)
@@ -146,7 +145,7 @@ func (p *paneView) play(r *Record) {
 	for i := range line.Steps {
 		s := &line.Steps[i]
 		seen += utf8.RuneCountInString(s.Text)
-		if s.Pass == 0 { // not known: as far as the text is
+		if s.Pass == 0 { // unknown: estimate it from the length of the text
 			s.Pass = (seen*passes + total - 1) / max(total, 1)
 		}
 		s.Pass = min(s.Pass, passes)
@@ -158,8 +157,8 @@ func (p *paneView) play(r *Record) {
 	p.Passes += passes
 }
 
-// steps are the pieces of a segment, or where its rounds are not known its words with
-// the space before each.
+// steps returns the pieces of a segment; if its rounds are unknown, its words, each
+// with the space before it.
 func steps(s Segment) (all []stepView) {
 	var text strings.Builder
 	for _, piece := range s.Pieces {
@@ -182,7 +181,7 @@ func steps(s Segment) (all []stepView) {
 	return all
 }
 
-// trim takes away the space before the first text and after the last.
+// trim removes the space before the first text and after the last.
 func trim(all []stepView) {
 	for i := range all {
 		if all[i].Text = strings.TrimLeft(all[i].Text, " "); all[i].Text != "" {

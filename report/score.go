@@ -11,89 +11,89 @@ import (
 	"verity/wer/normalize"
 )
 
-// Options say how to score. The zero value is right.
+// Options configures scoring. The zero value works.
 type Options struct {
-	// Normalizer is english, basic or none, or auto: english for records whose
-	// language is English or not known, basic for the others. Empty means auto.
+	// Normalizer is english, basic, none or auto. auto is english for records in
+	// English or of unknown language, and basic for the others. Empty means auto.
 	Normalizer string
 
-	// Bootstrap finds the interval of the word error rate.
+	// Bootstrap computes the interval of the word error rate.
 	Bootstrap wer.Bootstrap
 
 	// Worst is how many of the worst utterances to keep. 0 means 20.
 	Worst int
 }
 
-// A Score is the result of one set. Its JSON is that of verity.report/1: the fields of
-// the embedded structs stand beside the others, in this order.
+// A Score is the result of one set. Its JSON is verity.report/1: the fields of the
+// embedded structs come between its own, in this order.
 type Score struct {
 	Name       string `json:"name"`
 	Utterances int    `json:"utterances"` // with a hypothesis
-	Failed     int    `json:"failed"`     // without
+	Failed     int    `json:"failed"`     // without a hypothesis
 	WordErrors
 	Pace
 	Scored     int    `json:"scored"` // utterances with a reference
 	Normalizer string `json:"normalizer"`
 	Effort
-	Run    Run     `json:"run"`              // of all records, but for Machine and Threads, which are the first one's
-	Shards *Shards `json:"shards,omitempty"` // nil for a whole, or if the names of files do not tell
+	Run    Run     `json:"run"`              // common to all records; Machine and Threads are the first record's
+	Shards *Shards `json:"shards,omitempty"` // nil for a whole run, or if the file names do not tell
 	Details
 
 	bins wer.Bins // of utterances, for the plot
 }
 
-// WordErrors counts the errors of a set and gives the rates that follow.
+// WordErrors counts the errors of a set and derives the rates.
 type WordErrors struct {
 	ReferenceWords int      `json:"reference_words"`
 	Hits           int      `json:"hits"`
 	Substitutions  int      `json:"substitutions"`
 	Deletions      int      `json:"deletions"`
 	Insertions     int      `json:"insertions"`
-	InsertionRate  float64  `json:"insertion_rate"` // of reference words; signal of hallucination
+	InsertionRate  float64  `json:"insertion_rate"` // of reference words; a sign of hallucination
 	WER            float64  `json:"wer"`
 	WERInterval    Interval `json:"wer_interval"`
 	CER            float64  `json:"cer"`
 	MER            float64  `json:"mer"`
 	WIL            float64  `json:"wil"`
 	Exact          int      `json:"exact"`            // utterances without a word error
-	Repeats        int      `json:"repeated_5_grams"` // signal of hallucination
+	Repeats        int      `json:"repeated_5_grams"` // a sign of hallucination
 }
 
-// Pace says how fast a set was transcribed.
+// Pace is how fast a set was transcribed.
 type Pace struct {
 	AudioSeconds float64 `json:"audio_seconds"`
 	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than Seconds.Total if several run at once
 	RTFx         float64 `json:"rtfx"`            // AudioSeconds over Elapsed
 }
 
-// Effort is the work behind a set, as its records count it.
+// Effort is the work that went into a set, as its records count it.
 type Effort struct {
 	Seconds  transcript.Seconds `json:"seconds"`
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
 }
 
-// Details names the failures and the worst errors of a set.
+// Details lists the failures and the worst errors of a set.
 type Details struct {
 	Failures   []Failure   `json:"failures"` // at most [maxFailures]
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
 }
 
-// An Interval is a range with its confidence.
+// An Interval is a confidence interval.
 type Interval struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Level float64 `json:"level"`
 }
 
-// A Failure is an utterance without a hypothesis, or a line that is no record.
+// A Failure is an utterance without a hypothesis, or a line that is not a record.
 type Failure struct {
 	ID    string `json:"id"`
 	Error string `json:"error"`
 }
 
-// An Utterance is one that was scored.
+// An Utterance is one scored utterance.
 type Utterance struct {
 	ID     string  `json:"id"`
 	Errors int     `json:"errors"`
@@ -102,33 +102,32 @@ type Utterance struct {
 	Diff   []Word  `json:"diff"`
 }
 
-// A Confusion is an error and how often it was made. Reference is empty for an
-// insertion, Hypothesis for a deletion.
+// A Confusion is an error and its count. Reference is empty for an insertion,
+// Hypothesis for a deletion.
 type Confusion struct {
 	Reference  string `json:"reference,omitempty"`
 	Hypothesis string `json:"hypothesis,omitempty"`
 	Count      int    `json:"count"`
 
-	// Missed is the most that Count may be too low by. It is 0, and Count is exact,
-	// unless there are very many different confusions.
+	// Missed is how much too low Count may be. It is 0, and Count exact, unless there
+	// are very many different confusions.
 	Missed int `json:"missed,omitempty"`
 }
 
 // maxFailures is how many failures a score names; all are counted.
 const maxFailures = 100
 
-// A Set takes records in and gives their score. It must not be used by two
-// goroutines at once.
+// A Set collects records and scores them. It is not safe for concurrent use.
 //
-// It keeps about fifty bytes per utterance, however long its text and its name are. Beside
-// these it keeps the worst utterances, a few for the replay, and the counts of at most
-// [maxConfusions] different errors.
+// It keeps about fifty bytes for each utterance, whatever the length of its text and
+// name. Besides these it keeps the worst utterances, a few for the replay, and the
+// counts of at most [maxConfusions] different errors.
 type Set struct {
 	sums
 	name string
 
-	ids   map[key]int32 // in the order of their coming, from 0
-	parts []part        // files
+	ids   map[key]int32 // in order of arrival, from 0
+	parts []part        // one for each file
 	first string        // id of the first record
 
 	seen   int       // utterances passed to sample
@@ -136,7 +135,7 @@ type Set struct {
 	some   []*Record // the utterances kept for the replay
 }
 
-// A key stands for an identifier, whatever its length.
+// A key is the hash of an identifier.
 type key [16]byte
 
 func keyOf(id string) key {
@@ -148,10 +147,10 @@ func keyOf(id string) key {
 type part struct {
 	path string
 	from int // index of its first record
-	rows int // lines, those that are no records included
+	rows int // lines, including those that are not records
 }
 
-// NewSet returns an empty set. The error says that the normaliser is unknown.
+// NewSet returns an empty set. The error reports an unknown normaliser.
 func NewSet(name string, o Options) (*Set, error) {
 	t, err := newSums(o)
 	if err != nil {
@@ -160,7 +159,7 @@ func NewSet(name string, o Options) (*Set, error) {
 	return &Set{name: name, sums: t, ids: map[key]int32{}}, nil
 }
 
-// normalizer returns how to normalise texts of a language.
+// normalizer returns the normaliser for a language.
 func (o Options) normalizer(language string) normalize.Func {
 	name := o.Normalizer
 	if name == "auto" {
@@ -169,14 +168,13 @@ func (o Options) normalizer(language string) normalize.Func {
 			name = "basic"
 		}
 	}
-	fn, _ := normalize.ByName(name) // NewSet has checked it
+	fn, _ := normalize.ByName(name) // NewSet has checked the name
 	return fn
 }
 
-// AddAll reads all records of f. Lines that are no records are counted as
-// failures; records of another run than the first one's are a *MixedError. visit,
-// if not nil, gets every record, those that have failed included. Once ctx has ended,
-// its cause is the error.
+// AddAll adds all records of f. Lines that are not records count as failures. A record
+// of another run than the first one's is a *MixedError. visit, if not nil, gets every
+// record, including failed ones. When ctx ends, its cause is the error.
 func (s *Set) AddAll(ctx context.Context, f Files, visit func(*Record, wer.Counts)) error {
 	shards, err := shardsOf(f.Paths)
 	if err != nil {
@@ -192,7 +190,7 @@ func (s *Set) AddAll(ctx context.Context, f Files, visit func(*Record, wer.Count
 	return nil
 }
 
-// maxBad is how many lines of a file may be no records before one is.
+// maxBad is how many invalid lines may come before the first record of a file.
 const maxBad = 20
 
 func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.Counts)) error {
@@ -230,14 +228,14 @@ func (s *Set) addFile(ctx context.Context, path string, visit func(*Record, wer.
 	return nil
 }
 
-// noRecords reports a file that is something else.
+// noRecords reports a file that does not hold records.
 func noRecords(path string, first *LineError) error {
 	return fmt.Errorf("%s: it holds no records: line %d: %w", path, first.Line, first.Err)
 }
 
-// Add scores one record and returns its words. It is an error if the set has one
-// of that id already, if its first one is of another run, or if ctx has ended before a
-// long text was scored.
+// Add scores one record and returns its word counts. It fails if the set already has
+// the id, if the record is of another run than the first, or if ctx ends while a long
+// text is scored.
 func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
 	m, err := s.marker.mark(ctx, r, s.opt)
 	if err != nil {
@@ -248,8 +246,8 @@ func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
 
 // A MixedError reports records of different runs in one set.
 type MixedError struct {
-	Files [2]string // the first record's and this one's; empty if they are not from files
-	IDs   [2]string // utterances
+	Files [2]string // of the first record and this one; empty if not from files
+	IDs   [2]string // of the two utterances
 
 	Thing  string // model, options, …
 	Values [2]string
@@ -266,7 +264,7 @@ func (e *MixedError) Error() string {
 		name(0), name(1), e.Thing, e.Values[0], e.Values[1])
 }
 
-// take adds what was marked.
+// take adds a marked record.
 func (s *Set) take(m marked) error {
 	r := m.Record
 	if len(s.ids) == 0 {
@@ -288,7 +286,7 @@ func (s *Set) take(m marked) error {
 	return nil
 }
 
-// file returns the file of the record of an index; empty if it came from none.
+// file returns the file of the record at an index; empty if it came from none.
 func (s *Set) file(at int) string {
 	name := ""
 	for _, p := range s.parts {
@@ -299,7 +297,7 @@ func (s *Set) file(at int) string {
 	return name
 }
 
-// where says that a record is in one file and in the last one.
+// where says, for an error, that a record is in its file and in the last one.
 func (s *Set) where(at int) string {
 	if len(s.parts) == 0 {
 		return ""
@@ -307,8 +305,8 @@ func (s *Set) where(at int) string {
 	return fmt.Sprintf(", in %s and in %s", s.file(at), s.parts[len(s.parts)-1].path)
 }
 
-// sample keeps utterances from all over the set, at even distances, at most
-// [replayed] of them. Two sets of the same utterances keep the same ones.
+// sample keeps evenly spaced utterances of the set, at most [replayed]. Two sets of the
+// same utterances keep the same ones.
 func (s *Set) sample(r *Record) {
 	s.stride = max(s.stride, 1)
 	if s.seen%s.stride == 0 {
@@ -327,7 +325,7 @@ func (s *Set) sample(r *Record) {
 	s.seen++
 }
 
-// Score returns what there is to say.
+// Score returns the score so far.
 func (s *Set) Score() *Score {
 	r := s.total(s.name)
 	r.Shards = s.shards()

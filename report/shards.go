@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Shards says which parts of a run a set holds, as the names of its files tell.
+// Shards says which shards of a run a set holds, according to the names of its files.
 type Shards struct {
 	Of      int   `json:"of"`
-	Present []int `json:"present"` // from 1
+	Present []int `json:"present"` // numbers, from 1
 	Missing []int `json:"missing"`
-	Short   []int `json:"short"` // with fewer records than others for as many rows: unfinished runs
+	Short   []int `json:"short"` // with fewer records than other shards for as many rows: unfinished
 
-	parts map[int]int // index of the file among the set's
+	parts map[int]int // shard number to index among the set's files
 }
 
 var shardName = regexp.MustCompile(`^records-([1-9][0-9]{0,8})-of-([1-9][0-9]{0,8})\.jsonl$`)
 
-// shardsOf returns what files have of a run; nil if none has a shard's name. Shards
-// of different divisions, and one that is there twice, are errors.
+// shardsOf returns the shards that the file names tell of; nil if none has a shard's
+// name. Shards of different divisions, and one that occurs twice, are errors.
 func shardsOf(paths []string) (*Shards, error) {
 	var s *Shards
 	first := ""
@@ -30,7 +30,7 @@ func shardsOf(paths []string) (*Shards, error) {
 		if m == nil {
 			continue
 		}
-		i, _ := strconv.Atoi(m[1]) // nine digits
+		i, _ := strconv.Atoi(m[1]) // at most nine digits
 		of, _ := strconv.Atoi(m[2])
 		if s == nil {
 			s, first = &Shards{Of: of, parts: map[int]int{}}, path
@@ -50,7 +50,7 @@ func shardsOf(paths []string) (*Shards, error) {
 	return s, nil
 }
 
-// maxShards is how many shards a run may be divided into to be reported on.
+// maxShards is the most shards that a report accepts.
 const maxShards = 1 << 16
 
 // shards finds unfinished shards by their numbers of rows. Rows are dealt round-robin, so
@@ -62,7 +62,7 @@ func (s *Set) shards() *Shards {
 	}
 	sh := *s.score.Shards
 	sh.Present, sh.Missing, sh.Short = []int{}, []int{}, []int{}
-	before, behind := 0, make([]int, sh.Of+2) // most rows of shards before, of this one and those behind
+	before, behind := 0, make([]int, sh.Of+2) // most rows of any earlier shard; of this and later shards
 	rows := func(i int) int {
 		if at, ok := sh.parts[i]; ok && at < len(s.parts) {
 			return s.parts[at].rows
@@ -86,7 +86,7 @@ func (s *Set) shards() *Shards {
 	return &sh
 }
 
-// incomplete says what a set lacks; nothing if it is whole as far as is known.
+// incomplete says which shards are missing or unfinished; empty if none is known to be.
 func (s *Shards) incomplete() string {
 	if s == nil {
 		return ""
@@ -101,7 +101,7 @@ func (s *Shards) incomplete() string {
 	return strings.Join(parts, ", ")
 }
 
-// list spells shards: "shard 2/4 is", "shards 2/4, 4/4 are".
+// list formats shards: "shard 2/4 is", "shards 2/4, 4/4 are".
 func (s *Shards) list(is []int) string {
 	const most = 10
 	var names []string
@@ -117,6 +117,6 @@ func (s *Shards) list(is []int) string {
 	return "shards " + strings.Join(names, ", ") + " are"
 }
 
-// Incomplete says what is missing from the shards of s; nothing if nothing is known
+// Incomplete says which shards of s are missing or unfinished; empty if none is known
 // to be.
 func (s *Score) Incomplete() string { return s.Shards.incomplete() }

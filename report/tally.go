@@ -13,7 +13,7 @@ import (
 	"verity/wer/normalize"
 )
 
-// sums are what records come to, as far as it adds up.
+// sums are the results of records that can be added up.
 type sums struct {
 	opt    Options
 	marker marker
@@ -35,7 +35,7 @@ func newSums(o Options) (s sums, err error) {
 	return sums{opt: o, made: counter{most: maxConfusions}}, nil
 }
 
-// sum adds what was marked.
+// sum adds a marked record.
 func (s *sums) sum(m marked) {
 	r := m.Record
 	if r.Error != "" {
@@ -61,8 +61,7 @@ func (s *sums) fail(id, why string) {
 	}
 }
 
-// note counts the errors of an utterance and keeps it if it is among the worst so
-// far.
+// note counts the errors of an utterance and keeps it if it is among the worst.
 func (s *sums) note(m marked) {
 	c := m.score.Words
 	if c.Errors() == 0 {
@@ -76,7 +75,7 @@ func (s *sums) note(m marked) {
 	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff})
 }
 
-// keep keeps an utterance if it is among the worst so far.
+// keep keeps an utterance if it is among the worst.
 func (s *sums) keep(u Utterance) {
 	at, _ := slices.BinarySearchFunc(s.worst, u, worse)
 	if at < s.opt.Worst {
@@ -96,7 +95,7 @@ func (s *sums) Rate() float64 { return s.corpus.Words.Rate() }
 // RTFx returns seconds of audio per second of work so far.
 func (s *sums) RTFx() float64 { return transcript.Ratio(s.score.AudioSeconds, s.score.Elapsed) }
 
-// total returns what there is to say of all that was added.
+// total returns the score of all that was added.
 func (s *sums) total(name string) *Score {
 	r, w := s.score, s.corpus.Words
 	r.Name, r.Scored = name, s.corpus.Len()
@@ -114,16 +113,16 @@ func (s *sums) total(name string) *Score {
 	return &r
 }
 
-// shownConfusions is how many confusions a score names.
+// shownConfusions is how many confusions a score lists.
 const shownConfusions = 30
 
-// A Tally is the score of some records of a run, in a form that adds up: tallies of
-// parts, made anywhere and merged in any order, come to the score of the whole. It
-// keeps no names, so it does not notice a record that is added twice. Its JSON is for
-// the next program that merges it, not for people.
+// A Tally is the score of some records of a run in a form that adds up: tallies of
+// parts, made anywhere and merged in any order, give the score of the whole. It keeps
+// no names, so it does not notice a record that is added twice. Its JSON is for
+// merging, not for people.
 type Tally struct{ sums }
 
-// NewTally returns an empty tally. The error says that the normaliser is unknown.
+// NewTally returns an empty tally. The error reports an unknown normaliser.
 func NewTally(o Options) (*Tally, error) {
 	s, err := newSums(o)
 	if err != nil {
@@ -132,8 +131,8 @@ func NewTally(o Options) (*Tally, error) {
 	return &Tally{s}, nil
 }
 
-// Add scores a record. The error is the cause that ended ctx before a long text was
-// scored; nothing is added then.
+// Add scores a record. If ctx ends while a long text is scored, the error is its cause
+// and nothing is added.
 func (t *Tally) Add(ctx context.Context, r *Record) error {
 	m, err := t.marker.mark(ctx, r, t.opt)
 	if err != nil {
@@ -146,10 +145,10 @@ func (t *Tally) Add(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// Empty reports whether t holds no record.
+// Empty reports whether t holds no records.
 func (t *Tally) Empty() bool { return t.score.Utterances+t.score.Failed == 0 }
 
-// Merge adds all that u holds. The error says that it is of another run.
+// Merge adds all of u. It fails if u is of another run.
 func (t *Tally) Merge(u *Tally) error {
 	switch {
 	case u.Empty():
@@ -183,10 +182,10 @@ func (t *Tally) Merge(u *Tally) error {
 	return nil
 }
 
-// Score returns what there is to say.
+// Score returns the score so far.
 func (t *Tally) Score(name string) *Score { return t.total(name) }
 
-// tallyJSON is a Tally as it is written.
+// tallyJSON is the JSON of a Tally.
 type tallyJSON struct {
 	Options    Options     `json:"options"`
 	Corpus     *wer.Corpus `json:"corpus"`

@@ -12,7 +12,7 @@ import (
 )
 
 // Text writes d for a terminal. With color, errors in the worst utterances and the
-// verdict stand out by ANSI colours, else by signs alone.
+// verdict are in ANSI colours; else they are marked by signs.
 func (d *Document) Text(w io.Writer, color bool) error {
 	b := bufio.NewWriter(w)
 	p := painter{b, color}
@@ -39,7 +39,7 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	d.table(b)
 	for i, s := range d.Scores {
 		if i > 0 && d.same(i) {
-			continue // the same texts once more
+			continue // same texts as an earlier set
 		}
 		p.worst(s)
 		p.failures(s)
@@ -47,11 +47,11 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	return b.Flush()
 }
 
-// freeExamples is how many differences a terminal shows of arms that may differ.
+// freeExamples is how many differences a terminal shows if the arms may differ.
 const freeExamples = 3
 
-// examples is how many differences a terminal shows: of arms that may not differ, all
-// there are.
+// examples returns how many differences a terminal shows: all that are kept if the arms
+// must not differ.
 func (c *Comparison) examples() int {
 	if c.Verdict == Free {
 		return freeExamples
@@ -59,13 +59,13 @@ func (c *Comparison) examples() int {
 	return maxFindings
 }
 
-// heading says what the comparison of an index is between.
+// heading names the arms of the comparison at an index.
 func (d *Document) heading(i int) string {
 	c := d.Comparisons[i]
 	return c.Names.Assisted + " against " + c.Names.Baseline
 }
 
-// same reports whether the set of an index has the texts of one before it.
+// same reports whether the set at an index has the same texts as an earlier one.
 func (d *Document) same(i int) bool {
 	if d.Arms != nil {
 		return slices.ContainsFunc(d.Comparisons, func(c *Comparison) bool {
@@ -84,7 +84,7 @@ func (d *Document) table(w io.Writer) {
 	writeColumns(w, rows)
 }
 
-// writeColumns writes rows of equally many cells below one another.
+// writeColumns writes rows of equally many cells, aligned in columns.
 func writeColumns(w io.Writer, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -108,7 +108,7 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
 }
 
-// A painter colours what it writes, or not.
+// A painter writes with or without colours.
 type painter struct {
 	io.Writer
 	color bool
@@ -129,8 +129,8 @@ func (p painter) verdict(c *Comparison) string {
 // shownWorst is how many of the worst utterances a terminal shows.
 const shownWorst = 5
 
-// worst writes the worst utterances with their errors: [-deleted-], {+inserted+},
-// as wdiff does.
+// worst writes the worst utterances with their errors marked as in wdiff: [-deleted-],
+// {+inserted+}.
 func (p painter) worst(s *Score) {
 	if len(s.Worst) == 0 {
 		return
