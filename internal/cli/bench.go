@@ -35,8 +35,10 @@ an SVG.
 
   verity bench --size large-v2
   verity bench --size large-v2 --precision int8 --json > bench.json
-  verity bench --ladder --model ~/whisper-small --assistant self --audio talk.wav --out ladder.svg
-  verity bench --ladder=f16,int8,int4 --dataset LibriSpeech/test-clean --limit 50
+  verity bench --ladder --model ~/whisper-small --assistant self \
+    --audio talk.wav --out ladder.svg
+  verity bench --ladder=f16,int8,int4 --dataset LibriSpeech/test-clean \
+    --limit 50
   verity plan --from bench.json --alpha 0.8 --cost 0.1
 
 Exit status: 0 done, 1 the model or the sound cannot be read, 2 wrong usage, 3 a rung of the
@@ -80,7 +82,7 @@ func benchCommand(e env) *cobra.Command {
 func (b *benching) register(f *pflag.FlagSet) {
 	f.StringVarP(&b.model, "model", "m", "",
 		"base, which lies in this program, or the `directory` of a Whisper checkpoint (default base)")
-	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights:\ntiny, base, small, "+
+	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights: tiny, base, small, "+
 		"medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Var(&b.precision, "precision", "format to hold the weights in: "+precision.Names())
 	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")

@@ -12,6 +12,15 @@ import (
 	"verity/transcript"
 )
 
+// completionCommand adds cobra's command to root, which would take any argument.
+func completionCommand(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Args = noArgs
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+}
+
 // completeSound offers sound files as arguments.
 func completeSound(c *cobra.Command) {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -209,7 +209,7 @@ func configCommand(e env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Keep defaults for flags in a file",
-		Long:  configHelp + strings.Join(fold(strings.Join(configKeys, ", ")+".", helpWidth), "\n") + exitHelp,
+		Long:  configHelp + strings.Join(configKeys, ", ") + "." + exitHelp,
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return listConfig(e) },
 	}

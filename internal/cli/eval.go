@@ -30,7 +30,8 @@ four runs the second of every four rows, on another machine for example; reports
 take all shards in a directory together.
 
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
-  verity eval --dataset manifest.jsonl --split test --normalizer basic --html report.html
+  verity eval --dataset manifest.jsonl --split test --normalizer basic \
+    --html report.html
 
 Exit status: 0 done, 1 some utterance failed, 2 wrong usage.`
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,6 +74,43 @@ func titleOf(f *pflag.Flag) string {
 
 // helpWidth is how wide help is: a terminal of the usual size shows it unbroken.
 const helpWidth = 80
+
+// writeHelp writes what a command does, and how to call it.
+func writeHelp(c *cobra.Command, _ []string) {
+	text := foldText(cmp.Or(c.Long, c.Short))
+	// An error is kept by the writer of the program, which reports it.
+	fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", strings.TrimRight(text, " \n"), c.UsageString())
+}
+
+// helpCommand is "verity help COMMAND", which refuses what is no command.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Tell how a command is used",
+		Long:  "Help writes what --help of a command writes.",
+		RunE: func(c *cobra.Command, args []string) error {
+			of, rest, err := c.Root().Find(args)
+			if err != nil {
+				return usageError{err}
+			}
+			if err := noArgs(of, rest); err != nil {
+				return err
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if of, rest, err := c.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range of.Commands() {
+					if sub.IsAvailableCommand() {
+						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
 
 // usage writes how to call a command: its line, its commands, its flags in groups.
 func usage(c *cobra.Command) error {
@@ -148,6 +186,28 @@ func defaultOf(f *pflag.Flag) string {
 		return ""
 	}
 	return f.DefValue
+}
+
+// foldText folds the paragraphs of a command's text to the width of help. Lines that are
+// indented (examples and tables) and headings stay as they are.
+func foldText(text string) string {
+	var lines, paragraph []string
+	end := func() {
+		if len(paragraph) > 0 {
+			lines = append(lines, fold(strings.Join(paragraph, " "), helpWidth)...)
+		}
+		paragraph = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && !strings.ContainsAny(line[:1], " \t#") {
+			paragraph = append(paragraph, line)
+			continue
+		}
+		end()
+		lines = append(lines, strings.ReplaceAll(line, "\t", "  "))
+	}
+	end()
+	return strings.Join(lines, "\n")
 }
 
 // fold breaks text into lines of at most width characters. A newline in the text

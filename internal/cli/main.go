@@ -76,7 +76,6 @@ func run(ctx context.Context, e env, args []string) int {
 	}
 	root.SetArgs(args)
 	root.SetIn(e.in)
-	root.SetOut(e.out)
 	root.SetErr(e.err)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && out.err != nil {
@@ -154,9 +153,13 @@ func newRoot(e env) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetGlobalNormalizationFunc(dashes)
 	root.SetUsageFunc(usage)
+	root.SetHelpFunc(writeHelp)
+	root.SetHelpCommand(helpCommand())
+	root.SetOut(e.out) // before completionCommand, which keeps it
 	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
 	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
 	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), modelsCommand(e), serveCommand(e), configCommand(e))
+	completionCommand(root)
 	return root
 }
 

@@ -35,18 +35,20 @@ const modelVariable = "VERITY_MODEL"
 func (m *modelFlags) registerModel(f *pflag.FlagSet) {
 	f.StringVarP(&m.name, "model", "m", cmp.Or(os.Getenv(modelVariable), defaultModel),
 		"base, which lies in this program, the `name` of another published model (small, openai/whisper-small: fetched "+
-			"if it is not in the\ncache), or the path of a checkpoint (a directory of Hugging Face or CTranslate2,\na .pt file of "+
-			"openai/whisper, a ggml file of whisper.cpp).\n$VERITY_MODEL is another default")
+			"if it is not in the cache), or the path of a checkpoint (a directory of Hugging Face or CTranslate2, a .pt file "+
+			"of openai/whisper, a ggml file of whisper.cpp). $VERITY_MODEL is another default")
 	f.BoolFunc("offline", "do not download models: take those of the cache alone (HF_HUB_OFFLINE)",
 		func(string) error { return os.Setenv(offlineVariable, "1") })
 }
 
 func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
 	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
-	usage := "format to hold the weights in: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored.\nint4:head=int8 holds the token embedding, which is the vocabulary\nhead too, in another one; int8:cache=f16 keys and values"
+	usage := "format to hold the weights in: " + precision.Names() + ". auto is f16 if no weight changes by it, else as " +
+		"stored. int4:head=int8 holds the token embedding, which is the vocabulary head too, in another one; int8:cache=f16 " +
+		"keys and values"
 	if m.arms != nil {
 		m.arms.one = &m.precision
-		f.Var(m.arms, "precision", usage+".\nSeveral with commas between are arms, with the assistant where\n+assistant "+
+		f.Var(m.arms, "precision", usage+". Several with commas between are arms, with the assistant where +assistant "+
 			"follows: f16,mxfp6,mxfp6+assistant")
 		return
 	}

@@ -19,7 +19,7 @@ operations and bytes a token, and the best draft length. A round drafts n tokens
 steps of the model each, and verifies them in one pass; each is right with chance α:
 
   tokens a round   E = (1 - α^(n+1)) / (1 - α)
-  speed-up         E / (c·n + V(n+1)),  V(m) the cost of a pass of m rows in steps
+  speed-up         E / (c·n + V(n+1)),  V(m): steps that a pass of m rows costs
   operations       (ĉ·n + n + 1) / E    over those of plain decoding
   bytes            (b·n + 1) / E        likewise
 
@@ -35,7 +35,8 @@ one of the model it gives c, ĉ and b. What is given by a flag is not taken from
   verity plan --alpha 0.8 --cost 0.1
   verity bench --size large-v2 --json > large.json
   verity bench --size distil-large-v2 --precision int8 --json > distil.json
-  verity plan --alpha 0.8 --from large.json --assistant-from distil.json --plot plan.svg
+  verity plan --alpha 0.8 --from large.json --assistant-from distil.json \
+    --plot plan.svg
 
 Exit status: 0 done, 1 a file cannot be read or written, 2 wrong usage.`
 

@@ -30,8 +30,8 @@ they are. The result is a directory that --model takes, about as small as the bi
   mxfp4    4.25: OCP Microscaling with elements E2M1
 
   verity quantize ~/whisper-small --to mxfp6 --out ~/whisper-small-mxfp6
-  verity quantize ~/whisper-small --to int4 --calibrate LibriSpeech/dev-clean --limit 50 \
-    --out ~/whisper-small-int4
+  verity quantize ~/whisper-small --to int4 --calibrate LibriSpeech/dev-clean \
+    --limit 50 --out ~/whisper-small-int4
 
 With --calibrate, the model transcribes a dataset first, and GPTQ rounds each layer so that its
 outputs on that speech change least. Take speech like that to be transcribed; a few
@@ -76,9 +76,9 @@ func quantizeCommand(e env) *cobra.Command {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&q.opt.Format, "to", "", "int8g32, int4, mxfp6 or mxfp4")
-	f.StringVar(&q.opt.Head, "head", "", "`format` of the token embedding, which is the vocabulary head too;\nthe same "+
+	f.StringVar(&q.opt.Head, "head", "", "`format` of the token embedding, which is the vocabulary head too; the same "+
 		"as --to if not given")
-	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and\nneeds "+
+	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and needs "+
 		"--calibrate. gptq is the default with --calibrate")
 	f.StringVar(&q.data.path, "calibrate", "", "`path` of a dataset of speech, as eval takes it; no text is read")
 	f.StringVar(&q.data.opt.Split, "split", "", "calibrate only on rows whose field split has this `value`")

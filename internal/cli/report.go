@@ -56,7 +56,7 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&r.normalizer, "normalizer", "auto",
 		"how texts are normalized before scoring: auto, "+strings.Join(normalize.Names(), ", "))
 	f.BoolVar(&r.json, "json", false, "write JSON")
-	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no network. It holds small recordings\n(report: "+
+	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no network. It holds small recordings (report: "+
 		"only those beside it or below) and links larger ones beside it or below")
 	f.StringVar(&r.markdown, "markdown", "", "write Markdown to `file`")
 	f.StringVar(&r.title, "title", "", "`heading` of page and Markdown")

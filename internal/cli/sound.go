@@ -16,7 +16,7 @@ type soundFlags struct {
 func (s *soundFlags) register(f *pflag.FlagSet) {
 	f.IntVar(&s.Channel, "channel", 0, "transcribe only the channel of this `number`, from 1; 0 means the mean of all")
 	f.StringVar(&s.FFmpeg, "ffmpeg", audio.FFmpegAuto,
-		"`program` for sound that is not read here: auto for the installed ffmpeg,\nnever, or a path")
+		"`program` for sound that is not read here: auto for the installed ffmpeg, never, or a path")
 }
 
 func (s *soundFlags) check() error {

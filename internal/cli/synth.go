@@ -23,7 +23,8 @@ The text of a window is sentences of random words between timestamps, and
 passes the default thresholds. The language is detected as English.
 
   verity synth --size large-v2 --alpha 0.8 --out /tmp/planted
-  verity compare --model /tmp/planted/target --assistant /tmp/planted/assistant \
+  verity compare --model /tmp/planted/target \
+    --assistant /tmp/planted/assistant \
     --audio talk.wav
 
 A checkpoint at OUT that was planted before is written over, no other is.
@@ -50,7 +51,7 @@ func synthCommand(e env) *cobra.Command {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&p.opt.Size, "size", "tiny",
-		"published `name` of the target's shape: tiny, base, small, medium,\nlarge-v2, large-v3, large-v3-turbo, …")
+		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
 	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
 	f.StringVar(&p.shape, "assistant-shape", string(synth.Distil),

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// TestHelpWidth holds the help of every command to the width of a usual terminal.
+func TestHelpWidth(t *testing.T) {
+	commands := 0
+	var visit func(c *cobra.Command, path []string)
+	visit = func(c *cobra.Command, path []string) {
+		commands++
+		var out, problem bytes.Buffer
+		if code := run(t.Context(), env{out: &out, err: &problem}, append(path, "--help")); code != 0 || problem.Len() > 0 {
+			t.Errorf("%s --help: status %d, %s", c.CommandPath(), code, &problem)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s --help: a line of %d characters: %s", c.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range c.Commands() {
+			visit(sub, append(path[:len(path):len(path)], sub.Name()))
+		}
+	}
+	visit(newRoot(env{}), nil)
+	if commands < 20 {
+		t.Errorf("%d commands were looked at, want all", commands)
+	}
+}
+
+func TestFoldText(t *testing.T) {
+	long := strings.Repeat("word ", 20) + "end"
+	got := foldText("One\ntwo.\n\n  verity x \\\n    --y\n\tz\n" + long)
+	want := "One two.\n\n  verity x \\\n    --y\n  z\n" + strings.TrimSuffix(strings.Repeat("word ", 16), " ") +
+		"\nword word word word end"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
