@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// A room is a package in the plan of imports: which rooms it may import, and why
-// it is a room at all. A new package needs a line here.
+// A room is a package in the import plan: which rooms it may import, and why it is a
+// package of its own. A new package needs a line here.
 type room struct {
 	why string
 	may []string
@@ -28,61 +28,61 @@ var plan = map[string]room{
 	".": {"the façade for library users: one call for a model, one for a transcript", []string{"audio", "model", "model/hub", "precision", "transcribe", "transcript"}},
 
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend", "internal/kernel", "internal/tensor", "precision"}},
-	"tokenizer":  {"text and tokens; stands beside the pipeline", []string{"internal/sniff"}},
+	"tokenizer":  {"text ↔ tokens; independent of the networks", []string{"internal/sniff"}},
 	"model":      {"a file or directory becomes named weights; no arithmetic", append(formats, "internal/frontend", "internal/quant", "internal/tensor")},
-	"vad":        {"which parts of a clip hold speech, by a small network of its own", []string{"audio", "internal/frontend", "internal/kernel"}},
+	"vad":        {"finds speech in a clip with a small network of its own", []string{"audio", "internal/frontend", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
-	"assistant":  {"drafts and the round; the target's rooms and a second model of its own", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
-	"transcribe": {"a clip → a transcript; the one place where all of the engine meets", []string{"assistant", "audio", "decoder", "encoder", "parallel", "precision", "internal/zlibsize", "model", "tokenizer", "transcript", "vad"}},
+	"assistant":  {"drafting and the round; imports the target's rooms to run a second model", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
+	"transcribe": {"a clip → a transcript; the only room that uses the whole engine", []string{"assistant", "audio", "decoder", "encoder", "parallel", "precision", "internal/zlibsize", "model", "tokenizer", "transcript", "vad"}},
 	"parallel":   {"the worker pool; public, since options of public packages name it", nil},
 	"precision":  {"names of number formats; a leaf, since options of public packages name them", nil},
-	"transcript": {"what came out, and its file formats; needs no engine", []string{"tokenizer"}},
+	"transcript": {"the result and its file formats; needs no engine", []string{"tokenizer"}},
 
 	"wer":           {"alignment and rates; needs no engine", nil},
 	"wer/normalize": {"text normalisers; need no engine", nil},
 	"datasets":      {"utterances from folders and manifests; no decoding", []string{"internal/input"}},
 
-	"selftest": {"the promises of the design, on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
+	"selftest": {"checks the guarantees of the design on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
 
-	"eval":   {"engine × dataset → records; the theory for its predictions", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
+	"eval":   {"engine × dataset → records; assistant's theory predicts the speed-up", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/input", "internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
-	"bench":    {"ceilings of the machine, and how near to them the stages come", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer", "transcript"}},
-	"plan":     {"what theory expects of an assistant, from what bench and compare measured", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
-	"live":     {"sound that still arrives becomes text that is never taken back", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
+	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer", "transcript"}},
+	"plan":     {"predicts the gain of an assistant from measurements of bench and compare", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
+	"live":     {"transcribes sound while it arrives; confirmed text never changes", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
 	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "live", "tokenizer", "transcribe", "transcript"}},
-	"quantize": {"a checkpoint in fewer bits, from the inputs that its products have", []string{"internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
-	"synth":    {"checkpoints of real shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
+	"quantize": {"a checkpoint in fewer bits, calibrated on the inputs of its products", []string{"internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
+	"synth":    {"checkpoints of realistic shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
 	"cmd/verity":     {"the program: internal/cli with a version", []string{"internal/cli"}},
-	"internal/cli":   {"flags → one call → output; a package, since verity-beam in the module cluster has the same flags", []string{"*"}},
-	"models/digits":  {"test only: a small model trained here; files only", nil},
-	"models/whisper": {"the model inside the program; files only", nil},
+	"internal/cli":   {"flags → one call → output; a package because verity-beam in the module cluster has the same flags", []string{"*"}},
+	"models/digits":  {"test only: a small model trained in this repository; files only", nil},
+	"models/whisper": {"the embedded model; files only", nil},
 
-	"tools/crossvet": {"go vet for other platforms; nothing of the engine", nil},
-	"tools/dist":     {"release archives; nothing of the engine", nil},
-	"tools/licences": {"licences of dependencies; nothing of the engine", nil},
+	"tools/crossvet": {"go vet for other platforms; imports nothing of the engine", nil},
+	"tools/dist":     {"release archives; imports nothing of the engine", nil},
+	"tools/licences": {"licences of dependencies; imports nothing of the engine", nil},
 
-	"model/hub": {"names of models become directories: the cache of Hugging Face, and downloads into it", nil},
+	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", nil},
 
-	"internal/frontend":    {"the numbers of the log-mel front end, which audio, model and synth must agree on; the sum that audio and vad share", nil},
-	"internal/kernel":      {"arithmetic, one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
-	"internal/layer":       {"what encoder and decoder share: linear, norm, and reading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
-	"internal/machine":     {"what machine and process say of themselves, for reports", nil},
-	"internal/quant":       {"the codec of weights in few bits, which kernels, model and quantize share", []string{"internal/tensor"}},
+	"internal/frontend":    {"constants of the log-mel front end that audio, model and synth must agree on; the dot product that audio and vad share", nil},
+	"internal/kernel":      {"arithmetic behind one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
+	"internal/layer":       {"what encoder and decoder share: linear, norm, and loading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
+	"internal/machine":     {"facts about the machine and the process, for reports", nil},
+	"internal/quant":       {"the codec of low-bit weights, shared by kernel, model and quantize", []string{"internal/tensor"}},
 	"internal/safetensors": {"a file format", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
 	"internal/ctranslate2": {"a file format, of faster-whisper", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
 	"internal/ggml":        {"a file format, of whisper.cpp", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
-	"internal/torch":       {"a file format, of openai/whisper: pickles read without running them", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
-	"internal/sniff":       {"what a file is that stands where another belongs, for errors", nil},
-	"internal/weights":     {"mapped files of named tensors, for all formats; their faults become errors", []string{"internal/sniff", "internal/tensor"}},
+	"internal/torch":       {"a file format, of openai/whisper: pickles, read without executing them", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
+	"internal/sniff":       {"recognises a wrong file in place of the expected one, for errors", nil},
+	"internal/weights":     {"memory-mapped files of named tensors, for all formats; page faults become errors", []string{"internal/sniff", "internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
-	"internal/zlibsize":    {"zlib's own byte counts, which a gate compares with a threshold; Go's differ", nil},
-	"internal/input":       {"files that people name: regular ones only, and reads that end with their context", nil},
-	"internal/output":      {"every file the program writes, but records: whole or not at all, never an input", nil},
-	"internal/show":        {"numbers and names for people; one way for each kind", nil},
-	"internal/golden":      {"test only: what upstream wrote", []string{"internal/tensor"}},
+	"internal/zlibsize":    {"the size that zlib compresses a text to, for a gate's threshold; Go's compress/zlib gives other sizes", nil},
+	"internal/input":       {"opens files that users name: regular files only; reads end with their context", nil},
+	"internal/output":      {"writes every file except records: atomically, and never over an input", nil},
+	"internal/show":        {"formats numbers and names for people; one format for each kind", nil},
+	"internal/golden":      {"test only: outputs of upstream", []string{"internal/tensor"}},
 	"internal/testmodel":   {"test only: small checkpoints", []string{"internal/safetensors", "internal/tensor", "model"}},
 }
 
@@ -138,8 +138,8 @@ func sources(t *testing.T) (all []source) {
 	return all
 }
 
-// TestImports holds the plan: data walks one way, and a room knows nothing of the
-// rooms after it.
+// TestImports checks the import plan: data flows one way, and a room does not import
+// the rooms after it.
 func TestImports(t *testing.T) {
 	for _, s := range sources(t) {
 		here, planned := plan[s.dir]
@@ -177,8 +177,8 @@ func checkImport(t *testing.T, s source, here room, target string) {
 	}
 }
 
-// TestPackageOfProgram checks that cmd/verity is nothing but the program: a file or a
-// test script that is left there is not part of internal/cli, and would not run.
+// TestPackageOfProgram checks that cmd/verity has only main.go and doc.go: a file or test
+// script left there is not part of internal/cli and would not run.
 func TestPackageOfProgram(t *testing.T) {
 	entries, err := os.ReadDir("cmd/verity")
 	if err != nil {
@@ -191,7 +191,7 @@ func TestPackageOfProgram(t *testing.T) {
 	}
 }
 
-// TestPlan checks the plan itself: no circles, no rooms that are not there.
+// TestPlan checks the plan itself: no cycles, no missing rooms.
 func TestPlan(t *testing.T) {
 	var walk func(at string, trail []string)
 	walk = func(at string, trail []string) {
@@ -214,8 +214,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPackageComments checks that every package has one comment that says what it
-// is, in doc.go unless it is the only file.
+// TestPackageComments checks that every package has exactly one package comment.
 func TestPackageComments(t *testing.T) {
 	comments := map[string][]string{}
 	for _, s := range sources(t) {

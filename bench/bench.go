@@ -20,39 +20,39 @@ import (
 	"verity/tokenizer"
 )
 
-// Options configures Run. The zero value runs on one thread and keeps the weights as
-// exact as the file stores them.
+// Options configures Run. The zero value runs on one thread and keeps the weights at
+// the precision of the file.
 type Options struct {
-	// Pool runs the arithmetic. Nil means the caller's goroutine alone.
+	// Pool runs the arithmetic. Nil means one thread, the caller's.
 	Pool *parallel.Pool
 
-	// Precision is what weights are held and computed in. The zero value is as exact
-	// as the file.
+	// Precision is the format of weights, activations and cache. The zero value is as
+	// exact as the file.
 	Precision precision.Precision
 
-	// Stage is how long each stage is repeated at least, three times as long for
-	// passes. 0 means 2 s; 3 runs are made in any case.
+	// Stage is the least time to repeat each stage; passes get three times as much. 0
+	// means 2 s. Each stage runs at least 3 times.
 	Stage time.Duration
 
-	// LoadOnly measures loading, several times, and nothing else.
+	// LoadOnly measures only loading, several times.
 	LoadOnly bool
 
-	// Watch, if not nil, is told what is measured next.
+	// Watch, if not nil, is called with the name of what is measured next.
 	Watch func(stage string)
 }
 
 const (
-	mostRows = 16  // of a verify pass
+	mostRows = 16  // in a verify pass
 	position = 100 // tokens in the cache: the middle of a typical window
 
-	slice  = 60 * time.Millisecond // of measuring one ceiling
-	stale  = time.Second           // age at which ceilings are measured again
-	fewest = 3                     // runs of a stage
+	slice  = 60 * time.Millisecond // time for measuring one ceiling
+	stale  = time.Second           // age from which ceilings are measured again
+	fewest = 3                     // least runs of a stage
 	most   = 40
 )
 
-// Run measures the checkpoint that open returns. It closes it when its weights are
-// loaded, so that they are not held twice.
+// Run measures the checkpoint that open returns. It closes the checkpoint once its
+// weights are loaded, so that they are not in memory twice.
 func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, error), o Options) (*Result, error) {
 	began := time.Now()
 	o.Stage = cmp.Or(o.Stage, 2*time.Second)
@@ -71,7 +71,7 @@ func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, err
 		b.head.Seconds = time.Since(began).Seconds()
 		return &b.head, nil
 	}
-	runtime.GC() // what loading left behind
+	runtime.GC() // free what loading left
 	for _, stage := range []struct {
 		name string
 		run  func(context.Context) error
@@ -90,10 +90,10 @@ func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, err
 	return r, nil
 }
 
-// A bench is a measurement on its way.
+// A bench is the state of a measurement.
 type bench struct {
 	Options
-	head     Result // what is known before anything is measured
+	head     Result // what is known before measuring
 	dims     model.Dims
 	encoder  *encoder.Encoder
 	decoder  *decoder.Decoder
@@ -101,8 +101,8 @@ type bench struct {
 	window   *audio.Mel
 	features *encoder.Features
 
-	ceilings []Ceiling // as measured again and again
-	measured time.Time // when the last was
+	ceilings []Ceiling // every measurement
+	measured time.Time // time of the last measurement
 
 	melRuns, encodeRuns, crossRuns runs
 	passRuns                       [mostRows]runs
@@ -124,7 +124,7 @@ func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	return b, nil
 }
 
-// sweep returns a tone that rises to 4 kHz, over a little noise.
+// sweep returns a tone that rises to 4 kHz, with a little noise.
 func sweep(n int) []float32 {
 	x, phase, noise := make([]float32, n), 0.0, uint32(1)
 	for i := range x {
@@ -135,7 +135,7 @@ func sweep(n int) []float32 {
 	return x
 }
 
-// ceiling measures what the machine can do now.
+// ceiling returns the machine's current ceilings, at most stale old.
 func (b *bench) ceiling() Ceiling {
 	if time.Since(b.measured) > stale {
 		b.ceilings = append(b.ceilings, Ceiling{
@@ -149,8 +149,8 @@ func (b *bench) ceiling() Ceiling {
 	return b.ceilings[len(b.ceilings)-1]
 }
 
-// A run is one execution of a stage with the mean of the ceilings before and after it.
-// Other work on the machine then slows both alike.
+// A run is one execution of a stage, with the mean of the ceilings before and after it.
+// Other load on the machine slows both alike.
 type run struct {
 	seconds float64
 	ceiling Ceiling
@@ -158,7 +158,7 @@ type run struct {
 
 type runs []run
 
-// time runs f once and adds how long it took.
+// time runs f once and adds its time.
 func (b *bench) time(to *runs, f func() error) error {
 	before := b.ceiling()
 	began := time.Now()
@@ -173,13 +173,13 @@ func (r runs) seconds() float64 {
 	return median(r, func(x run) float64 { return x.seconds })
 }
 
-// share returns the median of ideal time over measured time, the ideal being a machine
-// at the ceilings of that moment.
+// share returns the median of ideal time over measured time; the ideal is a machine at
+// the ceilings of that moment.
 func (r runs) share(ideal func(Ceiling) float64) float64 {
 	return median(r, func(x run) float64 { return ideal(x.ceiling) / x.seconds })
 }
 
-// over returns the median of times over those of other, run by run.
+// over returns the median ratio of times to those of other, run by run.
 func (r runs) over(other runs) float64 {
 	ratios := make([]float64, len(r))
 	for i := range r {
@@ -229,7 +229,7 @@ func (b *bench) encode(ctx context.Context) error {
 	})
 }
 
-// passes runs passes of 1, 2, … rows in turn, all after the same tokens.
+// passes times passes of 1, 2, … rows in turn, all after the same tokens.
 func (b *bench) passes(ctx context.Context) error {
 	cross, err := b.decoder.Cross(ctx, b.features)
 	if err != nil {
@@ -256,7 +256,7 @@ func (b *bench) passes(ctx context.Context) error {
 	})
 }
 
-// before returns how many tokens precede a pass: fewer in a model of few positions.
+// before returns how many tokens precede a pass: fewer if the model has few positions.
 func (b *bench) before() int { return min(position, b.dims.TextPositions/2) }
 
 func rows(s *decoder.Stream, from, n int, silent bool) []decoder.Row {
@@ -267,7 +267,8 @@ func rows(s *decoder.Stream, from, n int, silent bool) []decoder.Row {
 	return all
 }
 
-// repeat runs f often and long enough. A cold first run does not move a median.
+// repeat runs f for at least long, and at least fewest times. A cold first run does not
+// move a median.
 func repeat(long time.Duration, f func() error) error {
 	began := time.Now()
 	for n := 0; n < most && (n < fewest || time.Since(began) < long); n++ {
@@ -278,7 +279,7 @@ func repeat(long time.Duration, f func() error) error {
 	return nil
 }
 
-// result compares times with ceilings.
+// result computes the result from times and ceilings.
 func (b *bench) result() *Result {
 	r, at := b.head, b.before()
 	r.Ceiling = typical(b.ceilings)

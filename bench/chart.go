@@ -26,8 +26,8 @@ const (
 	barWidth    = 30  // points
 )
 
-// Draw writes the ladder as an SVG: a bar of tokens per second for each arm, with the
-// precision, the bytes a token and the word error rate below.
+// Draw writes the ladder as an SVG: for each arm a bar of tokens per second, with the
+// precision, the bytes per token and the word error rate below.
 func (l *Ladder) Draw(w io.Writer) error {
 	p := plot.New()
 	p.Title.Text = l.Model
@@ -67,7 +67,7 @@ func (l *Ladder) Draw(w io.Writer) error {
 	return err
 }
 
-// label is what stands below the bars of a rung.
+// label returns the text below the bars of a rung.
 func (r Rung) label() string {
 	s := fmt.Sprintf("%s\n%s MB", r.Precision, show.Digits(r.Plain.BytesPerToken/1e6))
 	if r.WER != nil {
@@ -76,7 +76,7 @@ func (r Rung) label() string {
 	return s
 }
 
-// addBars adds bars with their numbers above.
+// addBars adds bars with their values above them.
 func addBars(p *plot.Plot, values plotter.Values, c color.Color, offset vg.Length, name string) error {
 	chart, err := plotter.NewBarChart(values, vg.Points(barWidth))
 	if err != nil {

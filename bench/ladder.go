@@ -10,47 +10,47 @@ import (
 // LadderSchema is the schema field of a ladder.
 const LadderSchema = "verity.ladder/1"
 
-// A Ladder is what a model does on the same sound in one precision after the other,
-// plain and with an assistant.
+// A Ladder compares precisions of one model on the same sound, in plain decoding and
+// with an assistant.
 type Ladder struct {
 	Schema     string  `json:"schema"`
 	Model      string  `json:"model"`
 	Planted    bool    `json:"planted"`
 	Assistant  string  `json:"assistant,omitempty"` // its name
 	Dataset    string  `json:"dataset"`
-	Utterances int     `json:"utterances"` // that were run
+	Utterances int     `json:"utterances"` // utterances run
 	Audio      float64 `json:"audio_seconds"`
 	Threads    int     `json:"threads"`
 	CPU        string  `json:"cpu"`
 	Kernels    string  `json:"kernels"` // the instruction set in use
-	Rungs      []Rung  `json:"rungs"`   // in the order asked for
+	Rungs      []Rung  `json:"rungs"`   // in the order requested
 }
 
-// A Rung is one precision.
+// A Rung is the result of one precision.
 type Rung struct {
 	Precision string   `json:"precision"`
-	GBPS      float64  `json:"gbps"`                       // reading memory, the mean of before and after
-	Plain     Speed    `json:"plain"`                      // decoding
+	GBPS      float64  `json:"gbps"`                       // memory bandwidth, the mean of before and after
+	Plain     Speed    `json:"plain"`                      // plain decoding
 	Assisted  *Speed   `json:"assisted_arm,omitempty"`     // decoding with the assistant
 	Speedup   *Speedup `json:"assisted_speedup,omitempty"` // of decoding
 	Verdict   string   `json:"verdict,omitempty"`          // of assisted against plain: identical, different or inconclusive
 	WER       *Rate    `json:"wer,omitempty"`              // of the plain arm; left out without references
 }
 
-// A Speed is what an arm of a rung does.
+// A Speed is the result of one arm of a rung.
 type Speed struct {
 	Tokens        int     `json:"tokens"`         // decoded in all runs
-	Seconds       float64 `json:"decode_seconds"` // that decoding them took
+	Seconds       float64 `json:"decode_seconds"` // time of decoding them
 	Rate          float64 `json:"tokens_per_second"`
-	BytesPerToken float64 `json:"bytes_per_token"`         // read, those of drafting included
-	MBU           float64 `json:"mbu"`                     // of passes; more than 1 where weights stay in a cache
-	Memory        int64   `json:"memory_bytes,omitempty"`  // that loading and running took; left out if not measured
-	Accepted      float64 `json:"accepted_rate,omitempty"` // of drafted tokens
+	BytesPerToken float64 `json:"bytes_per_token"`         // bytes read, including those of drafting
+	MBU           float64 `json:"mbu"`                     // of passes; above 1 where weights stay in a cache
+	Memory        int64   `json:"memory_bytes,omitempty"`  // used by loading and running; left out if not measured
+	Accepted      float64 `json:"accepted_rate,omitempty"` // share of drafted tokens
 	PerRound      float64 `json:"tokens_per_round"`
 }
 
-// A Speedup is the geometric mean over pairs of runs; its interval is null for fewer
-// than three.
+// A Speedup is the geometric mean over pairs of runs. Its interval is null for fewer
+// than three pairs.
 type Speedup struct {
 	Mean     float64     `json:"mean"`
 	Interval *[2]float64 `json:"interval"`
@@ -63,8 +63,8 @@ type Rate struct {
 	High  float64 `json:"high"`
 }
 
-// SpeedOf returns what the statistics of an arm say on a machine that reads bandwidth
-// bytes a second.
+// SpeedOf computes the Speed of an arm from its statistics, for a memory bandwidth in
+// bytes per second.
 func SpeedOf(s transcript.Stats, bandwidth float64, memory int64) Speed {
 	read := s.Passes
 	read.Add(s.DraftPasses)
@@ -108,7 +108,7 @@ func (l *Ladder) Write(w io.Writer) error {
 	return p.err
 }
 
-// note says what the assistant gained, or that it must not be trusted.
+// note says what the assistant gained, or warns that its output differs.
 func (r Rung) note() string {
 	if r.Verdict != "identical" {
 		return r.Verdict

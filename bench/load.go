@@ -12,32 +12,32 @@ import (
 	"verity/model"
 )
 
-// A Load is how long reading a model takes, and what memory. Without files, as for
+// A Load is the time and memory that loading a model takes. Without files, as with
 // random weights, only Seconds is known.
 type Load struct {
 	Seconds float64 `json:"seconds"` // until the model is ready
 
 	// Read is how long this process takes to read the files from disk in large blocks
-	// and do nothing else. The system was told to forget the files before.
+	// and do nothing else, with the files dropped from the page cache first.
 	Read  float64 `json:"read_seconds,omitempty"`
 	Ratio float64 `json:"ratio,omitempty"` // Seconds over Read
 	Bytes int64   `json:"bytes,omitempty"` // of the files
 
-	// Runs are the single runs; the fields above are their medians. In the first run all
-	// memory is new.
+	// Runs are the single runs; the fields above are their medians. In the first run
+	// all memory is new.
 	Runs []LoadRun `json:"runs,omitempty"`
 
 	Memory *Memory `json:"memory,omitempty"`
 }
 
-// A LoadRun is one time of reading the files and one of loading, in seconds.
+// A LoadRun is one reading of the files and one loading, in seconds.
 type LoadRun struct {
 	Seconds float64 `json:"seconds"`
 	Read    float64 `json:"read_seconds,omitempty"`
 }
 
-// A Memory is the resident memory of a loaded model, in bytes, and the peak while it
-// loads. Both are growth over what was resident before; mapped pages of the files
+// A Memory is the resident memory of a loaded model, in bytes, and its peak during
+// loading. Both are growth over what was resident before. Mapped pages of the files
 // count.
 type Memory struct {
 	Weights int64   `json:"weights"` // as stored in memory
@@ -46,8 +46,8 @@ type Memory struct {
 	Ratio   float64 `json:"ratio"` // Peak over Weights
 }
 
-// measureLoad reads the model; with LoadOnly again and again. Memory is measured in the
-// first run, since later runs find memory that the one before left.
+// measureLoad loads the model; with LoadOnly, several times. Memory is measured in the
+// first run, because later runs reuse memory that the one before left.
 func (b *bench) measureLoad(c *model.Checkpoint) error {
 	l, cold := &b.head.Load, true
 	rounds := 1
@@ -78,7 +78,7 @@ func (b *bench) measureLoad(c *model.Checkpoint) error {
 	return nil
 }
 
-// read reads the weights.
+// read loads the weights.
 func (b *bench) read(c *model.Checkpoint) (err error) {
 	if b.encoder, err = encoder.New(c, encoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (b *bench) memory(before int64) *Memory {
 	return m
 }
 
-// readFiles reads files that the system has forgotten, and discards the bytes.
+// readFiles drops files from the page cache, reads them and discards the bytes.
 func readFiles(names []string) (took time.Duration, n int64, ok bool) {
 	if len(names) == 0 || !forget(names) {
 		return 0, 0, false

@@ -8,7 +8,7 @@ import (
 	"verity/internal/machine"
 )
 
-// forget tells the system to drop its cache of files, so that they come from the disk
+// forget drops files from the system's page cache, so that they are read from disk
 // again. It reports whether that worked.
 func forget(names []string) bool {
 	for _, name := range names {
@@ -16,7 +16,7 @@ func forget(names []string) bool {
 		if err != nil {
 			return false
 		}
-		err = unix.Fdatasync(int(f.Fd())) // pages that are not written yet stay
+		err = unix.Fdatasync(int(f.Fd())) // dirty pages would stay
 		if err == nil || err == unix.EINVAL {
 			err = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 		}
@@ -28,7 +28,7 @@ func forget(names []string) bool {
 	return true
 }
 
-// resetPeak sets the peak to the memory resident now, and returns it.
+// resetPeak sets the peak to the memory resident now, and returns that.
 func resetPeak() (now int64, ok bool) {
 	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
 		return 0, false

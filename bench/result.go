@@ -9,15 +9,15 @@ import (
 // Schema is the schema field of a result.
 const Schema = "verity.bench/1"
 
-// A Result is what was measured. Times are medians, in seconds.
+// A Result holds the measurements. Times are medians, in seconds.
 type Result struct {
 	Schema    string `json:"schema"`
 	Model     string `json:"model"`
-	Random    bool   `json:"random"` // weights, in memory
+	Random    bool   `json:"random"` // the weights are random, without files
 	Planted   bool   `json:"planted"`
 	Precision string `json:"precision"`
 
-	Dims model.Dims `json:"dims,omitzero"` // left out by versions before it was noted
+	Dims model.Dims `json:"dims,omitzero"` // left out by older versions
 
 	Threads int    `json:"threads"`
 	CPU     string `json:"cpu"`
@@ -32,21 +32,21 @@ type Result struct {
 	Verify  []Pass  `json:"verify"`
 
 	WindowSeconds float64 `json:"window_seconds"`
-	Seconds       float64 `json:"seconds"` // that all of it took
+	Seconds       float64 `json:"seconds"` // time of the whole measurement
 }
 
-// A Ceiling is what the threads in use can do at best.
+// A Ceiling is the best that the threads in use can do.
 type Ceiling struct {
 	GFLOPS   float64 `json:"gflops"`
 	GOPSInt8 float64 `json:"gops_int8"`
 	GBPS     float64 `json:"gbps"`
 
-	// GOPSVector is that of all else done with float32: an addition, a comparison or a
-	// fused multiplication and addition of one element counts as one.
+	// GOPSVector is the rate of other float32 operations: an addition, a comparison or
+	// a fused multiply-add of one element counts as one.
 	GOPSVector float64 `json:"gops_vector"`
 
-	// Spread is the highest over the lowest measurement of a ceiling, the largest of
-	// the four: near 1 on a quiet machine.
+	// Spread is the largest ratio of the highest to the lowest measurement among the
+	// four ceilings: near 1 on a quiet machine.
 	Spread float64 `json:"spread"`
 }
 
@@ -79,7 +79,7 @@ func typical(all []Ceiling) (c Ceiling) {
 	return c
 }
 
-// A Time is a stage without a ceiling.
+// A Time is the time of a stage without a ceiling.
 type Time struct {
 	Seconds float64 `json:"seconds"`
 }
@@ -88,15 +88,15 @@ type Time struct {
 type Passage struct {
 	Seconds     float64 `json:"seconds"`
 	FLOPs       float64 `json:"flops"`      // of products
-	VectorOps   float64 `json:"vector_ops"` // of all else
+	VectorOps   float64 `json:"vector_ops"` // all other operations
 	Utilization float64 `json:"utilization"`
 	Runs        int     `json:"runs"`
 
-	// The parts of Utilization add up to about all of it, being medians.
+	// The parts of Utilization. They are medians, so they add up only approximately.
 
 	Products  float64 `json:"products"`  // ideal time of products with weights over measured time
-	Attention float64 `json:"attention"` // that of products among activations
-	Vectors   float64 `json:"vectors"`   // that of all else
+	Attention float64 `json:"attention"` // the same for products among activations
+	Vectors   float64 `json:"vectors"`   // the same for all other operations
 }
 
 // A Step is a decode step of one row.
@@ -113,6 +113,6 @@ type Step struct {
 type Pass struct {
 	Rows    int     `json:"rows"`
 	Seconds float64 `json:"seconds"`
-	Ratio   float64 `json:"ratio"` // over a pass of one row
-	Share   float64 `json:"share"` // what it must take over what it takes
+	Ratio   float64 `json:"ratio"` // time over that of a pass of one row
+	Share   float64 `json:"share"` // bound over measured time
 }

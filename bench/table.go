@@ -9,8 +9,7 @@ import (
 	"verity/internal/show"
 )
 
-// Write writes the result as a table for people. A bar of full length is the
-// ceiling.
+// Write writes the result as a table for people. A full bar is the ceiling.
 func (r *Result) Write(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("%s in %s on %d threads, %s kernels, %s", r.title(), r.Precision, r.Threads, r.Kernels, r.CPU)
@@ -56,7 +55,7 @@ func (r *Result) Write(w io.Writer) error {
 	return p.err
 }
 
-// loading writes the times of loading.
+// loading writes the load times.
 func (r *Result) loading(p *printer) {
 	l := r.Load
 	if l.Read == 0 {
@@ -102,13 +101,13 @@ func (p *printer) share(name string, seconds, share float64, of string) {
 	p.line("%-22s %12s   %s %3.0f %% %s", name, show.Seconds(seconds), bar(share), 100*share, of)
 }
 
-// parts says what a passage would be doing at the ceilings.
+// parts writes the share of each kind of operation in a passage's ideal time.
 func (p *printer) parts(of Passage) {
 	p.line("%-22s %12s   of it %.0f %% products, %.0f %% attention, %.0f %% vectors", "", "",
 		100*of.Products/of.Utilization, 100*of.Attention/of.Utilization, 100*of.Vectors/of.Utilization)
 }
 
-// bar draws a share as twenty cells.
+// bar draws a share as a bar of twenty cells.
 func bar(share float64) string {
 	const cells = 20
 	eighths := int(math.Round(cells * 8 * max(0, min(1, share))))
@@ -123,7 +122,7 @@ func bar(share float64) string {
 
 func si(x float64, unit string) string { return show.Digits(x) + " " + unit }
 
-// ops spells a number of operations.
+// ops formats a number of operations.
 func ops(n float64) string {
 	if n >= 1e12 {
 		return show.Digits(n/1e12) + " TFLOP"

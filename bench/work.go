@@ -7,44 +7,44 @@ import (
 	"verity/precision"
 )
 
-// A work is operations, a multiplication and an addition counted as two.
+// A work is a count of operations; a multiplication and an addition count as two.
 type work struct {
 	products float64 // with weights
 	attend   float64 // among activations
 
-	// vector is what else is done with the elements of vectors, a fused multiplication
-	// and addition counted as one, as every instruction is.
+	// vector counts the other operations on elements of vectors. A fused multiply-add
+	// counts as one, as every instruction does.
 	vector float64
 }
 
-// What the definitions of package kernel do with an element, one for each rounded line,
-// comparison and choice. Moving, packing and widening elements is not counted.
+// Operations per element in the definitions of package kernel: one for each rounded
+// line, comparison and choice. Moving, packing and widening are not counted.
 const (
-	expOps   = 12                         // the clamp, t, n, two of r, six of p, the power of two
-	softOps  = 1 + 1 + expOps + 1         // the maximum, x-m, the exponent, the sum
+	expOps   = 12                         // clamp, t, n, two for r, six for p, power of two
+	softOps  = 1 + 1 + expOps + 1         // maximum, x-m, exponential, sum
 	geluOps  = 1 + 2 + 9 + 4 + expOps + 6 // t, v, g, -½t² in two parts, exp of both, the rest
-	normOps  = 1 + 2 + 3                  // the sum; d and its square; d, its product with s, gamma and beta
-	roundOps = 2 + 2                      // the magnitude, the largest; the product with the inverse, the rounding
+	normOps  = 1 + 2 + 3                  // sum; d and its square; d, its product with s, gamma and beta
+	roundOps = 2 + 2                      // magnitude, maximum; product with the inverse, rounding
 )
 
-// Of an integer product, the places where a sum becomes a float32.
+// Operations where an integer sum becomes a float32.
 const (
-	productOps = 1 + 1 + 1 + 1 // the offset, the conversion, the product of scales, the product with it
-	scoreOps   = 1 + 1 + 1     // the conversion, the product of scales, the product with it
-	mixOps     = 1 + 1 + 1     // the conversion, the product with the unit, the sum of blocks
-	weightOps  = 1 + 1 + 2     // the product with the scale, the largest, the rounding
-	weightRun  = 256           // keys with one unit
+	productOps = 1 + 1 + 1 + 1 // offset, conversion, product of scales, product with it
+	scoreOps   = 1 + 1 + 1     // conversion, product of scales, product with it
+	mixOps     = 1 + 1 + 1     // conversion, product with the unit, sum of blocks
+	weightOps  = 1 + 1 + 2     // product with the scale, maximum, rounding
+	weightRun  = 256           // keys with a common unit
 )
 
-// encoderWork returns the operations of a window.
+// encoderWork returns the operations for one window.
 func encoderWork(d model.Dims, p precision.Precision) work {
 	n, w, ffn := float64(d.AudioPositions), float64(d.AudioWidth), float64(d.AudioFFN)
 	layers, bins := float64(d.AudioLayers), float64(d.MelBins)
 	k := kindOf(p)
 	out := work{vector: (layers*2 + 1) * n * w * normOps}
-	out.add(k.product(2*n, 3*bins, w), 1) // the first convolution runs on twice the positions
+	out.add(k.product(2*n, 3*bins, w), 1) // the first convolution has twice the positions
 	out.add(k.product(n, 3*w, w), 1)
-	out.vector += 3*n*w*geluOps + n*w // and the positions
+	out.vector += 3*n*w*geluOps + n*w // and the position embedding
 
 	var layer work
 	layer.add(k.product(n, w, 3*w), 1)
@@ -53,13 +53,13 @@ func encoderWork(d model.Dims, p precision.Precision) work {
 	layer.add(k.product(n, w, w), 1)
 	layer.add(k.product(n, w, ffn), 1)
 	layer.add(k.product(n, ffn, w), 1)
-	layer.vector += n*ffn*geluOps + 2*n*w // and what was there before
+	layer.vector += n*ffn*geluOps + 2*n*w // and the two residual additions
 	out.add(layer, layers)
 	return out
 }
 
-// crossWork returns the operations of a window's cross-attention keys and values, which
-// are rounded once for all layers.
+// crossWork returns the operations for a window's cross-attention keys and values.
+// Their input is rounded once for all layers.
 func crossWork(d model.Dims, p precision.Precision) work {
 	n, layers := float64(d.AudioPositions), float64(d.TextLayers)
 	k := kindOf(p)
@@ -71,8 +71,7 @@ func crossWork(d model.Dims, p precision.Precision) work {
 	return out
 }
 
-// passWork returns the operations of a pass of so many rows after that many
-// positions.
+// passWork returns the operations of a pass of some rows after some positions.
 func passWork(d model.Dims, p precision.Precision, rows, positions int) work {
 	n, w, ffn, layers := float64(rows), float64(d.TextWidth), float64(d.TextFFN), float64(d.TextLayers)
 	heads := float64(d.TextHeads)
@@ -80,19 +79,19 @@ func passWork(d model.Dims, p precision.Precision, rows, positions int) work {
 	var layer work
 	layer.add(k.product(n, w, 3*w), 1)
 	layer.add(k.kept(2*n*w), 1)
-	layer.add(k.product(n, w, w), 3) // outputs of both attentions, and the query of one
+	layer.add(k.product(n, w, w), 3) // outputs of both attentions, and the cross-attention query
 	layer.add(k.attention(n, float64(positions)+(n+1)/2, w, heads), 1)
 	layer.add(k.attention(n, float64(d.AudioPositions), w, heads), 1)
 	layer.add(k.product(n, w, ffn), 1)
 	layer.add(k.product(n, ffn, w), 1)
 	layer.vector += n*ffn*geluOps + 3*n*w*(normOps+1)
-	out := work{vector: n * w * (1 + normOps)} // the sum of both embeddings, the last norm
+	out := work{vector: n * w * (1 + normOps)} // sum of token and position embedding, last norm
 	out.add(layer, layers)
 	out.add(k.product(n, w, float64(d.Vocab)), 1)
 	return out
 }
 
-// A kind is what operations depend on in a precision.
+// A kind says what in a precision is integer.
 type kind struct{ activations, cache bool } // whether they are integers
 
 func kindOf(p precision.Precision) kind {
@@ -100,8 +99,8 @@ func kindOf(p precision.Precision) kind {
 	return kind{p.Activations.Integer(), p.Cache.Integer()}
 }
 
-// product returns the operations of one with weights and a bias, from in to out numbers
-// for each of some rows, with the rounding of its inputs.
+// product returns the operations of a product with weights and a bias, from in to out
+// numbers for each row, including rounding the inputs.
 func (k kind) product(rows, in, out float64) work {
 	w := work{products: 2 * rows * in * out, vector: rows*out + k.rounding(rows*in)}
 	if k.activations {
@@ -110,7 +109,7 @@ func (k kind) product(rows, in, out float64) work {
 	return w
 }
 
-// rounding returns the operations that make so many activations integers.
+// rounding returns the operations that convert n activations to integers.
 func (k kind) rounding(n float64) float64 {
 	if k.activations {
 		return n * roundOps
@@ -118,7 +117,7 @@ func (k kind) rounding(n float64) float64 {
 	return 0
 }
 
-// kept returns the operations on so many keys and values that go into a cache.
+// kept returns the operations that put n keys and values into a cache.
 func (k kind) kept(n float64) work {
 	if k.cache {
 		return work{vector: n * roundOps}
@@ -126,11 +125,11 @@ func (k kind) kept(n float64) work {
 	return work{}
 }
 
-// attention returns the operations of some queries of that width over keys.
+// attention returns the operations of queries of a given width over keys.
 func (k kind) attention(rows, keys, width, heads float64) work {
 	w := work{
 		attend: 2 * 2 * rows * keys * width,
-		vector: rows*width*2 + rows*keys*heads*softOps, // queries are scaled, outputs divided
+		vector: rows*width*2 + rows*keys*heads*softOps, // scaling of queries, division of outputs
 	}
 	if k.cache {
 		w.vector += rows*width*(roundOps-1+mixOps*math.Ceil(keys/weightRun)) + rows*keys*heads*(scoreOps+weightOps)
@@ -138,19 +137,19 @@ func (k kind) attention(rows, keys, width, heads float64) work {
 	return w
 }
 
-// add adds a work so many times.
+// add adds a work a number of times.
 func (w *work) add(x work, times float64) {
 	w.products += times * x.products
 	w.attend += times * x.attend
 	w.vector += times * x.vector
 }
 
-// An ideal is the seconds that a work takes at the ceilings, part by part.
+// An ideal is the time in seconds of a work at the ceilings, by part.
 type ideal struct{ products, attend, vector float64 }
 
-// ideal returns the seconds that a work takes at the ceilings of the arithmetic it
-// runs in: products with weights in that of the activations, those among activations
-// in that of the cache, all else in that of vectors.
+// ideal returns the seconds of a work at the ceilings of its arithmetic: products with
+// weights at the ceiling of the activations, products among activations at that of the
+// cache, everything else at that of vectors.
 func (w work) ideal(c Ceiling, p precision.Precision) ideal {
 	ceiling := func(integer bool) float64 {
 		if integer {
@@ -162,8 +161,8 @@ func (w work) ideal(c Ceiling, p precision.Precision) ideal {
 	return ideal{w.products / ceiling(k.activations), w.attend / ceiling(k.cache), w.vector / (1e9 * c.GOPSVector)}
 }
 
-// all returns the seconds of all parts, one after the other.
+// all returns the sum of the parts.
 func (i ideal) all() float64 { return i.products + i.attend + i.vector }
 
-// multiplied returns the operations of all products.
+// multiplied returns the operations in products.
 func (w work) multiplied() float64 { return w.products + w.attend }

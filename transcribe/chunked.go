@@ -17,32 +17,32 @@ import (
 // A chunk is one of several overlapping windows that are decoded at the same time.
 type chunk struct {
 	seek, size  int // frames
-	left, right int // frames of these that the neighbours hear as well
+	left, right int // frames at either end that a neighbour covers too
 	begins      bool
 	mel         *audio.Mel
-	ready       window // already encoded; or nil
+	ready       window // already encoded, or nil
 
 	here  tongue
 	res   result
 	tried []attempt
-	times []wordTime // of each token, if words are wanted; of text alone
+	times []wordTime // of each text token, if word times are needed
 	err   error
 
 	spectrum, encode, cross, words time.Duration
 }
 
-// end returns the frame behind the chunk.
+// end returns the frame after the chunk.
 func (c *chunk) end() int { return c.seek + c.size }
 
 // stride returns the chunk's sizes in seconds.
 func (c *chunk) stride() stride { return stride{seconds(c.size), seconds(c.left), seconds(c.right)} }
 
-// A joiner makes one text of the windows of a span.
+// A joiner merges the windows of a span into one text.
 type joiner interface {
-	// add takes the tokens of the next window and returns what is final.
+	// add processes the tokens of the next window and returns the final stretches.
 	add(tokens []heard, s stride) []stretch
 
-	// flush returns what is left, at the end or where nobody speaks.
+	// flush returns what is left, at the end or at a silence.
 	flush() []stretch
 }
 
@@ -63,13 +63,13 @@ func (r *transcription) runChunked(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// runSpan transcribes a span. Windows are cut in order and decoded together; their text is
-// joined in order again.
+// runSpan transcribes a span. Windows are cut in order, decoded concurrently, and their
+// texts are joined in order.
 func (r *transcription) runSpan(ctx context.Context, span frameSpan, begins bool) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	j := r.joiner(seconds(span.start))
-	spoke := span.start // end of the last window in which somebody spoke
+	spoke := span.start // end of the last window with speech
 	decode := func(_ int, c *chunk) *chunk {
 		if c.err == nil {
 			c.err = r.decodeChunk(ctx, c)
@@ -95,7 +95,7 @@ func (r *transcription) runSpan(ctx context.Context, span frameSpan, begins bool
 	return err
 }
 
-// joiner returns what merges the windows of a span that begins at an offset.
+// joiner returns the joiner for the windows of a span that begins at an offset.
 func (r *transcription) joiner(offset float64) joiner {
 	tok := r.t.model.Tokenizer
 	switch {
@@ -113,7 +113,7 @@ func (r *transcription) mergesByTime() bool {
 	return r.t.opt.Chunked.defaults().Merge == MergeTimes
 }
 
-// cutChunks yields the windows of a span, which overlap by twice the stride.
+// cutChunks yields the windows of a span. Neighbours overlap by twice the stride.
 //
 // Source: transformers 5.23, pipelines/automatic_speech_recognition.py, chunk_iter.
 func (r *transcription) cutChunks(ctx context.Context, span frameSpan, begins bool) iter.Seq[*chunk] {
@@ -133,7 +133,7 @@ func (r *transcription) cutChunks(ctx context.Context, span frameSpan, begins bo
 			}
 			err := r.fetch(ctx, c)
 			c.err = err
-			if !yield(c) || err != nil || last { // c is another goroutine's by now
+			if !yield(c) || err != nil || last { // from here on another goroutine may use c
 				return
 			}
 		}
@@ -146,7 +146,7 @@ func evenFrames(s float64, most int) int {
 	return max(framesPerStep, min(steps*framesPerStep, most))
 }
 
-// fetch gets the sound of a chunk.
+// fetch computes the mel of a chunk, unless its window is already encoded.
 func (r *transcription) fetch(ctx context.Context, c *chunk) (err error) {
 	cutShort := c.end() < r.src.Frames() && c.size < r.frames
 	if w := r.first; w != nil && c.seek == 0 && !cutShort {
@@ -164,7 +164,8 @@ func (r *transcription) fetch(ctx context.Context, c *chunk) (err error) {
 	return nil
 }
 
-// decodeChunk encodes and decodes a chunk. It does not touch what others may read.
+// decodeChunk encodes and decodes a chunk. It changes nothing that other goroutines
+// use.
 func (r *transcription) decodeChunk(ctx context.Context, c *chunk) (err error) {
 	w := c.ready
 	if w == nil {
@@ -185,14 +186,14 @@ func (r *transcription) decodeChunk(ctx context.Context, c *chunk) (err error) {
 	if c.res, c.tried, err = r.t.ladder(ctx, w, o, r.failures.Load() >= maxFailures, func(int) {}); err != nil {
 		return err
 	}
-	timed := r.t.opt.WordTimestamps || r.t.opt.WithoutTimestamps && r.mergesByTime() // nothing else says when
+	timed := r.t.opt.WordTimestamps || r.t.opt.WithoutTimestamps && r.mergesByTime() // needed if there are no timestamps
 	if !timed || r.t.gates.silent(c.res) {
 		return nil
 	}
 	return r.timeChunk(ctx, c, w)
 }
 
-// timeChunk finds the times of the tokens of a chunk.
+// timeChunk computes the times of the tokens of a chunk.
 func (r *transcription) timeChunk(ctx context.Context, c *chunk, w window) error {
 	tok, began := r.t.model.Tokenizer, time.Now()
 	times, err := w.words(ctx, wordQuery{
@@ -218,8 +219,8 @@ func (c *chunk) heard() []heard {
 	return list
 }
 
-// countChunk adds the work for a chunk to the statistics, and reports whether nobody
-// speaks in it.
+// countChunk adds the work for a chunk to the statistics and reports whether it has no
+// speech.
 func (r *transcription) countChunk(c *chunk) (silent bool) {
 	s := &r.stats.Seconds
 	s.Mel += c.spectrum.Seconds()
@@ -235,8 +236,8 @@ func (r *transcription) countChunk(c *chunk) (silent bool) {
 	return silent
 }
 
-// emit makes segments of stretches and keeps them. The text ends at the frame until, if no
-// timestamp says when.
+// emit converts stretches to segments and keeps them. Without an end timestamp, the
+// text ends at the frame until.
 func (r *transcription) emit(done []stretch, until int) {
 	var segments []transcript.Segment
 	var times []wordTime
@@ -260,8 +261,8 @@ func (r *transcription) emit(done []stretch, until int) {
 	r.keep(segments, result{})
 }
 
-// segmentOf makes a segment of a stretch. Its times do not go back behind those of the
-// segment before.
+// segmentOf converts a stretch to a segment. Its times are not before those of the
+// previous segment.
 func (r *transcription) segmentOf(d stretch, until int) (s transcript.Segment) {
 	if len(d.tokens) == 0 {
 		return s
@@ -291,8 +292,8 @@ func (r *transcription) segmentOf(d stretch, until int) (s transcript.Segment) {
 	return s
 }
 
-// wordsOf returns the words of a stretch, whose tokens may be timed by several windows,
-// with times from the start of the window of segment s.
+// wordsOf returns the words of a stretch, whose tokens may be timed by several windows.
+// Times are relative to the window of segment s.
 func (r *transcription) wordsOf(d stretch, s transcript.Segment) (words []wordTime) {
 	if !r.t.opt.WordTimestamps {
 		return nil

@@ -10,41 +10,41 @@ import (
 type heard struct {
 	token tokenizer.Token
 	in    *chunk
-	at    int // among the tokens of its window
+	at    int // index among the tokens of its window
 }
 
-// A stride is the length of a window, and how much of it its neighbours hear as well at
-// its left and its right end, in seconds.
+// A stride is the length of a window and of its overlaps with its left and right
+// neighbour, in seconds.
 type stride struct{ length, left, right float64 }
 
-// A stretch is text between two timestamps that may come from several windows. A time
-// that no window gave is NaN.
+// A stretch is the text between two timestamps, which may come from different windows.
+// A time that no window gave is NaN.
 type stretch struct {
 	tokens     []heard // text only
 	start, end float64
 }
 
-// A merger joins what overlapping windows say into one text, as the pipeline of
-// transformers does. A timestamp in the right overlap of a window, or in the left one of
-// the window after, does not end a stretch: its text stays pending until a window has a
-// timestamp outside of both, and the texts of these windows are then merged.
+// A merger joins overlapping windows into one text, as the pipeline of transformers
+// does. A timestamp in the right overlap of a window, or in the left overlap of the
+// next one, does not end a stretch: the text stays pending until a window has a
+// timestamp outside both. Then the pending texts are merged.
 //
 // Source: transformers 5.23, models/whisper/tokenization_whisper.py, _decode_asr. As
 // there, windows do not know of each other, and a window's timestamps do not decrease:
 // the rules of decoding see to that.
 type merger struct {
 	tok     *tokenizer.Tokenizer
-	offset  float64   // of the window to come, before its left overlap is taken off
-	start   float64   // of the stretch that is open; NaN if not known yet
-	pending [][]heard // its text so far, by window
-	skip    bool      // the next timestamp is the other half of a pair that was passed over
+	offset  float64   // of the next window, before subtracting its left overlap
+	start   float64   // of the open stretch; NaN if not known yet
+	pending [][]heard // text of the open stretch, by window
+	skip    bool      // the next timestamp is the second half of a skipped pair
 }
 
 func newMerger(tok *tokenizer.Tokenizer, offset float64) *merger {
 	return &merger{tok: tok, offset: offset, start: math.NaN()}
 }
 
-// add takes the tokens of the next window and returns the stretches that it ends.
+// add processes the tokens of the next window and returns the stretches that end in it.
 func (m *merger) add(tokens []heard, s stride) (done []stretch) {
 	m.offset -= s.left
 	first, last := m.limits(tokens, s)
@@ -53,7 +53,7 @@ func (m *merger) add(tokens []heard, s stride) (done []stretch) {
 		switch {
 		case h.token < m.tok.EOT:
 			text = append(text, h)
-		case !m.tok.IsTimestamp(h.token): // a language, or another special token
+		case !m.tok.IsTimestamp(h.token): // a language or another special token
 		case float64(h.token) >= last:
 			m.skip = true
 		case m.skip || len(m.pending) > 0 && float64(h.token) < first:
@@ -77,9 +77,9 @@ func (m *merger) add(tokens []heard, s stride) (done []stretch) {
 	return done
 }
 
-// limits returns, as ids of timestamps, the first one behind the left overlap and the
-// one from which on timestamps are passed over: the first inside the right overlap, or
-// the last of the window.
+// limits returns two timestamp tokens: the first one after the left overlap, and the
+// one from which timestamps are skipped: the first inside the right overlap, or the
+// last of the window.
 func (m *merger) limits(tokens []heard, s stride) (first, last float64) {
 	step := m.tok.Seconds(m.tok.TimestampBegin + 1)
 	first, last = s.left/step+float64(m.tok.TimestampBegin), math.Inf(1)
@@ -99,14 +99,14 @@ func (m *merger) limits(tokens []heard, s stride) (first, last float64) {
 	return first, last
 }
 
-// close ends the open stretch with text of the window at hand.
+// close ends the open stretch with text of the current window.
 func (m *merger) close(text []heard, end float64) stretch {
 	done := stretch{mergeAll(append(m.pending, text)), m.start, end}
 	m.pending, m.start = nil, math.NaN()
 	return done
 }
 
-// flush ends the open stretch where no timestamp did.
+// flush ends the open stretch if it has no end timestamp.
 func (m *merger) flush() (done []stretch) {
 	if len(m.pending) > 0 {
 		done = append(done, m.close(nil, math.NaN()))
@@ -115,7 +115,7 @@ func (m *merger) flush() (done []stretch) {
 	return done
 }
 
-// mergeAll merges the texts of windows that follow each other.
+// mergeAll merges the texts of consecutive windows.
 //
 // Source: transformers 5.23, models/whisper/tokenization_whisper.py,
 // _find_longest_common_sequence.
@@ -128,10 +128,10 @@ func mergeAll(texts [][]heard) (all []heard) {
 	return append(all, left...)
 }
 
-// mergePair returns what to keep of left and of right so that both make one text. Right
-// is laid over the end of left at every offset; where most of the tokens under each other
-// are equal, each text is kept up to, or from, the middle of the overlap. Without two
-// equal tokens both are kept whole.
+// mergePair returns the parts of left and right to keep so that both form one text. It
+// tries every overlap of the end of left with the start of right. In the one with the
+// largest share of equal tokens, it cuts both texts in the middle of the overlap.
+// Without at least two equal tokens, both are kept whole.
 func mergePair(left, right []heard) (kept, rest []heard) {
 	keep, from, best := len(left), 0, 0.0
 	for i := 1; i < len(left)+len(right); i++ {
@@ -143,7 +143,7 @@ func mergePair(left, right []heard) (kept, rest []heard) {
 				equal++
 			}
 		}
-		// A little more for a longer overlap, so that long perfect ones win.
+		// A small bonus for length, so that of perfect overlaps the longest wins.
 		score := float64(equal)/float64(i) + float64(i)/10000
 		if equal > 1 && score > best {
 			keep, from, best = (l0+l1)/2, (r0+r1)/2, score
@@ -152,11 +152,11 @@ func mergePair(left, right []heard) (kept, rest []heard) {
 	return left[:keep], right[from:]
 }
 
-// An untimed merger joins windows that were decoded without timestamps. The text of each
-// is a stretch, which ends where that of the next begins.
+// An untimed joins windows that were decoded without timestamps. The text of each is a
+// stretch, which ends where the next one begins.
 type untimed struct {
 	tok    *tokenizer.Tokenizer
-	offset float64 // of the window to come, behind its left overlap
+	offset float64 // of the next window, after its left overlap
 	start  float64 // of left
 	left   []heard // text that the next window may change
 }

@@ -6,33 +6,33 @@ import (
 	"verity/tokenizer"
 )
 
-// A byTime joins what overlapping windows say by when they say it. Where both windows
-// have the same text at about the same time, the text changes over from one to the other
-// inside of it, as near as possible to the middle of the overlap. Where they have not, it
-// changes over at the middle itself. So no text stands twice, however little two windows
+// A byTime joins overlapping windows by the times of their tokens. Where both have the
+// same text at about the same time, the text switches from one window to the other
+// inside that text, as close as possible to the middle of the overlap; otherwise it
+// switches at the middle itself. So no text is repeated, however little the two windows
 // have in common.
 type byTime struct {
 	tok    *tokenizer.Tokenizer
-	offset float64 // of the window to come, behind its left overlap
+	offset float64 // of the next window, after its left overlap
 	left   []placed
-	right  float64 // how much of the window of left the next one hears, in seconds
+	right  float64 // length of the overlap of left with the next window, in seconds
 }
 
-// A placed token is one with its time in the clip, and the segment it belongs to.
+// A placed is a token with its time in the clip and its segment.
 type placed struct {
 	heard
-	at   float64 // its middle
+	at   float64 // middle of the token
 	part *part
 }
 
-// A part is a segment as one window has it, in seconds of the clip.
+// A part is a segment as decoded in one window, in seconds of the clip.
 type part struct{ start, end float64 }
 
 func newByTime(tok *tokenizer.Tokenizer, offset float64) *byTime {
 	return &byTime{tok: tok, offset: offset}
 }
 
-// add takes the tokens of the next window and returns the stretches that it ends.
+// add processes the tokens of the next window and returns the stretches that end in it.
 func (m *byTime) add(tokens []heard, s stride) (done []stretch) {
 	right := m.place(tokens, m.offset-s.left, s.length)
 	if len(m.left) > 0 && len(right) > 0 {
@@ -52,8 +52,8 @@ func (m *byTime) flush() (done []stretch) {
 	return done
 }
 
-// place finds the time of every token of text: by its word if words were timed, else by
-// its share of the segment's text. A segment without an end ends with the window.
+// place computes the time of every text token: from its word if words were timed, else
+// from its share of the segment's bytes. A segment without an end ends with the window.
 func (m *byTime) place(tokens []heard, offset, length float64) (list []placed) {
 	p, from := &part{start: offset, end: offset + length}, 0
 	closePart := func(end float64) {
@@ -65,7 +65,7 @@ func (m *byTime) place(tokens []heard, offset, length float64) (list []placed) {
 		switch {
 		case h.token < m.tok.EOT:
 			list = append(list, placed{h, 0, p})
-		case !m.tok.IsTimestamp(h.token): // a language, or another special token
+		case !m.tok.IsTimestamp(h.token): // a language or another special token
 		case len(list) > from:
 			closePart(round2(m.tok.Seconds(h.token) + offset))
 		default:
@@ -81,7 +81,8 @@ func (m *byTime) place(tokens []heard, offset, length float64) (list []placed) {
 	return list
 }
 
-// spread gives the tokens of one segment times by their bytes.
+// spread distributes the time of one segment over its tokens in proportion to their
+// bytes.
 func (m *byTime) spread(list []placed) {
 	all, before := 0, 0
 	for _, p := range list {
@@ -94,11 +95,11 @@ func (m *byTime) spread(list []placed) {
 	}
 }
 
-// sameTime is how far apart two windows may place one token, in seconds. Times by bytes
-// are as wrong as speech is uneven.
+// sameTime is how far apart two windows may place the same token, in seconds. Times by
+// bytes are inaccurate because the speed of speech varies.
 const sameTime = 2
 
-// join returns what to keep of left and of right, which both hear the time from begin to
+// join returns the parts of left and right to keep. Both cover the time from begin to
 // end.
 func (m *byTime) join(left, right []placed, begin, end float64) (kept, rest []placed) {
 	middle := (begin + end) / 2
@@ -114,16 +115,16 @@ func (m *byTime) join(left, right []placed, begin, end float64) (kept, rest []pl
 	cut := middle
 	switch last, first := left[len(left)-1].part.end, right[0].part.start; {
 	case last < middle:
-		cut = last // what the left window does not have, the right one may
+		cut = last // left has nothing here; right may
 	case first > middle:
 		cut = first
 	}
 	return left[:m.wordFrom(left, cut)], right[m.wordFrom(right, cut):]
 }
 
-// commonRun returns where left and right have a run of equal tokens at about the same
-// time, from begin to end: the one that is longest, where a token counts for less the
-// further apart its times are.
+// commonRun returns the position and length of the best run of equal tokens in left and
+// right, at about the same time, between begin and end. A token counts less the further
+// apart its two times are.
 func commonRun(left, right []placed, begin, end float64) (l, r, length int) {
 	best := 0.0
 	for i := range left {
@@ -145,13 +146,13 @@ func commonRun(left, right []placed, begin, end float64) (l, r, length int) {
 	return l, r, length
 }
 
-// wordFrom returns the first token from a time on that begins a word, if one is near.
+// wordFrom returns the first token from a time on that starts a word, if one is near.
 func (m *byTime) wordFrom(list []placed, from float64) int {
 	at := 0
 	for at < len(list) && list[at].at < from {
 		at++
 	}
-	const most = 5 // tokens of a word; languages without spaces have no such token
+	const most = 5 // tokens per word; languages without spaces have no such token
 	for i := at; i < min(at+most, len(list)); i++ {
 		if b := m.tok.Bytes(list[i].token); len(b) > 0 && b[0] == ' ' {
 			return i
@@ -163,8 +164,9 @@ func (m *byTime) wordFrom(list []placed, from float64) int {
 	return at
 }
 
-// stretches makes stretches of what is kept of a window. If it ends within a segment and
-// the rest, of the next window, begins within one, both are one segment of rest.
+// stretches converts the kept tokens of a window to stretches. If they end within a
+// segment and the rest, of the next window, begins within one, both become one segment
+// of rest.
 func (m *byTime) stretches(kept, rest []placed) (done []stretch, left []placed) {
 	last := len(kept)
 	if len(rest) > 0 && last > 0 && kept[last-1].part.end > rest[0].part.start {

@@ -2,14 +2,14 @@ package transcript
 
 import "verity/tokenizer"
 
-// A Piece is a part of a segment's text that is all drafted, or not at all.
+// A Piece is a part of a segment's text that is either all drafted or not at all.
 type Piece struct {
 	Text     string `json:"text"`
-	Accepted bool   `json:"accepted"` // drafted by the assistant and accepted by the model
+	Accepted bool   `json:"accepted"` // proposed by the assistant and accepted by the model
 }
 
-// Pieces returns the text of s in pieces, by Accepted. A character belongs to the token
-// that completes it.
+// Pieces splits the text of s by Accepted. A character belongs to the token that
+// completes it.
 func (s Segment) Pieces(tok *tokenizer.Tokenizer) (list []Piece) {
 	put := func(text string, accepted bool) {
 		switch n := len(list); {

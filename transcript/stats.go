@@ -29,14 +29,14 @@ type Work struct {
 	Windows  int `json:"windows"`  // decoded
 	Silent   int `json:"silent"`   // of these, skipped as silence
 	Stuck    int `json:"stuck"`    // of these, kept as one segment because timestamps did not advance
-	Attempts int `json:"attempts"` // decodings; more than Windows where the fallback was used
+	Attempts int `json:"attempts"` // decodings; more than Windows if the fallback was used
 	Tokens   int `json:"tokens"`   // chosen in all attempts, end-of-text included
 }
 
 // Add adds the counts of o.
 func (w *Work) Add(o Work) { addFields(w, o) }
 
-// Traffic is the memory that passes read: weights, keys and values. A pass that
+// Traffic counts the memory that passes read: weights, keys and values. A pass that
 // several streams share is divided among them.
 type Traffic struct {
 	Bytes   int64   `json:"bytes"`
@@ -49,7 +49,7 @@ func (t *Traffic) Add(o Traffic) { addFields(t, o) }
 // Rate returns bytes per second; 0 if nothing was read.
 func (t Traffic) Rate() float64 { return Ratio(float64(t.Bytes), t.Seconds) }
 
-// Ratio returns a/b, or 0 if b is 0: a rate of which nothing was measured.
+// Ratio returns a/b, or 0 if b is 0, that is, if nothing was measured.
 func Ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -68,21 +68,18 @@ func (s *Stats) Add(o Stats) {
 	s.Broken = cmp.Or(s.Broken, o.Broken)
 }
 
-// TokensPerRound returns the tokens that a pass of the model yields; 0 without any
-// pass.
+// TokensPerRound returns the tokens per round; 0 without rounds.
 func (s Stats) TokensPerRound() float64 { return Ratio(float64(s.Tokens), float64(s.Drafts.Rounds)) }
 
-// TokensPerSecond returns the tokens per second of decoding, drafting and rules
-// included.
+// TokensPerSecond returns tokens per second of decoding, including drafting and rules.
 func (s Stats) TokensPerSecond() float64 { return Ratio(float64(s.Tokens), s.Seconds.Decode) }
 
-// MBU returns the memory bandwidth utilisation of the model's passes: the rate at
-// which they read over the measured bandwidth. It is 0 if that was not measured, and
-// more than 1 where weights stay in a cache.
+// MBU returns the memory bandwidth utilization of the model's passes: their read rate
+// over the measured bandwidth. It is 0 if the bandwidth was not measured, and more than
+// 1 where weights stay in a cache.
 func (s Stats) MBU() float64 { return Ratio(s.Passes.Rate(), s.Bandwidth) }
 
-// MarshalJSON adds the rates that follow from the counts; null where nothing was
-// measured.
+// MarshalJSON adds the derived rates; null where nothing was measured.
 func (s Stats) MarshalJSON() ([]byte, error) {
 	type counts Stats
 	known := func(v float64, n int) *float64 {
@@ -104,22 +101,21 @@ func (s Stats) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Drafts counts rounds and drafts. Plain decoding has rounds too: each yields one
-// token.
+// Drafts counts rounds and drafts. Plain decoding has rounds too, of one token each.
 type Drafts struct {
-	Rounds    int   `json:"rounds"`    // passes of the model over a draft, or over no draft
+	Rounds    int   `json:"rounds"`    // passes of the model over a draft, or without one
 	Drafted   int   `json:"drafted"`   // tokens the assistant proposed
-	Accepted  int   `json:"accepted"`  // of these, tokens that the model chose too
+	Accepted  int   `json:"accepted"`  // of these, tokens that the model also chose
 	Refused   int   `json:"refused"`   // rounds with a refused token; Accepted + Refused tokens were judged
-	Kept      int   `json:"kept"`      // tokens that rounds yielded, end-of-text included
+	Kept      int   `json:"kept"`      // tokens that rounds added to the text, end-of-text included
 	Histogram []int `json:"histogram"` // rounds by number of accepted tokens
 
-	// Empty counts the rounds without a draft. They are also in Histogram[0]. Records
-	// from before it was counted have 0.
+	// Empty counts the rounds without a draft. They are also in Histogram[0]. It is 0
+	// in older records, which did not count them.
 	Empty int `json:"empty,omitempty"`
 
-	// Overlap is the sum of Σ min(p, q) over so many Weighed places, p and q being
-	// the probabilities of model and assistant. It is 0 unless asked for.
+	// Overlap is the sum of Σ min(p, q) over Weighed positions; p and q are the
+	// probabilities of model and assistant. It is 0 unless it was requested.
 	Weighed int     `json:"weighed"`
 	Overlap float64 `json:"overlap"`
 }
@@ -133,8 +129,8 @@ func (d *Drafts) Count(drafted, accepted, kept int) {
 	if drafted == 0 {
 		d.Empty++
 	}
-	// After a draft that is accepted as a whole comes one more token, but nothing
-	// comes after an end-of-text, whatever was drafted there.
+	// A fully accepted draft is followed by one more token, but an end-of-text is
+	// followed by none, whatever was drafted.
 	if accepted < drafted && kept > accepted {
 		d.Refused++
 	}
@@ -147,13 +143,12 @@ func (d *Drafts) Count(drafted, accepted, kept int) {
 // Add adds the counts of o.
 func (d *Drafts) Add(o Drafts) { addFields(d, o) }
 
-// Rate returns the share of drafted tokens that were accepted; 0 without any.
+// Rate returns the share of drafted tokens that were accepted; 0 if none were drafted.
 func (d Drafts) Rate() float64 { return Ratio(float64(d.Accepted), float64(d.Drafted)) }
 
-// Agreement returns the share of judged tokens that were accepted: those up to and
-// including the first refused one. It is the α of a chain of independent drafts; 0
-// without any. Rate is lower: it also counts tokens drafted after the first refused
-// one, which nobody judged.
+// Agreement returns the share of judged tokens that were accepted; judged are those up
+// to and including the first refused one. It is the α of independent drafts; 0 if none
+// were judged. Rate is lower: it also counts tokens after the first refused one.
 func (d Drafts) Agreement() float64 {
 	return Ratio(float64(d.Accepted), float64(d.Accepted+d.Refused))
 }
@@ -161,25 +156,26 @@ func (d Drafts) Agreement() float64 {
 // MeanOverlap returns the mean of Σ min(p, q); 0 if that was not measured.
 func (d Drafts) MeanOverlap() float64 { return Ratio(d.Overlap, float64(d.Weighed)) }
 
-// MeanKept returns the tokens a round yields; 0 without any round.
+// MeanKept returns the tokens per round; 0 without rounds.
 func (d Drafts) MeanKept() float64 { return Ratio(float64(d.Kept), float64(d.Rounds)) }
 
-// Seconds is wall time by stage. It is the one part of a transcript that differs
+// Seconds is wall time by stage. It is the only part of a transcript that differs
 // between runs.
 type Seconds struct {
 	Mel     float64 `json:"mel"`
 	Encode  float64 `json:"encode"`
 	CrossKV float64 `json:"cross_kv"`
-	Decode  float64 `json:"decode"`          // all of decoding, drafts and rules included
-	Draft   float64 `json:"draft"`           // of Decode, drafting
-	Verify  float64 `json:"verify"`          // of Decode, passes of the model, rules and choices
-	Rules   float64 `json:"rules"`           // of Verify, rules and choices
-	Words   float64 `json:"words,omitempty"` // finding the times of words
+	Decode  float64 `json:"decode"`          // all of decoding, including drafts and rules
+	Draft   float64 `json:"draft"`           // drafting; part of Decode
+	Verify  float64 `json:"verify"`          // passes of the model, rules and choices; part of Decode
+	Rules   float64 `json:"rules"`           // rules and choices; part of Verify
+	Words   float64 `json:"words,omitempty"` // computing the times of words
 	Total   float64 `json:"total"`
 }
 
-// ShareDecode scales the times of decoding and of finding words down to what is left of
-// wall. Windows that do so at the same time each count the whole of it, waiting included.
+// ShareDecode scales the times of decoding and of word timing down to what is left of
+// wall. Windows that are decoded at the same time each count all of it, including
+// waiting.
 func (s *Seconds) ShareDecode(wall float64) {
 	left, all := max(0, wall-s.Mel-s.Encode-s.CrossKV), s.Decode+s.Words
 	if all > left {

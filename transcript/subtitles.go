@@ -10,25 +10,25 @@ import (
 	"verity/tokenizer"
 )
 
-// Subtitles says how the SRT and VTT formats cut a transcript with word times into
-// subtitles. The zero value writes one for each segment. The names are those of
-// openai/whisper.
+// Subtitles configures how the SRT and VTT formats cut a transcript with word times
+// into subtitles. The zero value writes one subtitle per segment. The names are
+// openai/whisper's.
 type Subtitles struct {
-	// MaxLineWidth is the most characters in a line. 0 means any number.
+	// MaxLineWidth is the most characters in a line. 0 means no limit.
 	MaxLineWidth int
 
-	// MaxLineCount is the most lines in a subtitle. With both it and MaxLineWidth,
-	// subtitles do not end with their segments. 0 means any number.
+	// MaxLineCount is the most lines in a subtitle. With both it and MaxLineWidth set,
+	// subtitles do not end with their segments. 0 means no limit.
 	MaxLineCount int
 
-	// MaxWordsPerLine is the most words of a segment in a subtitle. 0 means any number.
+	// MaxWordsPerLine is the most words of a segment in a subtitle. 0 means no limit.
 	MaxWordsPerLine int
 
-	// HighlightWords writes a subtitle for each word, which is underlined in it.
+	// HighlightWords writes a subtitle for each word, with that word underlined.
 	HighlightWords bool
 }
 
-// unlimited is what upstream means by no limit.
+// unlimited is upstream's value for no limit.
 const unlimited = 1000
 
 // A cue is one subtitle.
@@ -43,7 +43,7 @@ type cue struct {
 func (o Subtitles) cues(t *Transcript) (all []cue) {
 	if len(t.Segments) == 0 || t.Segments[0].Words == nil {
 		for _, s := range t.Segments {
-			// An arrow in the text would be taken for a time.
+			// An arrow in the text would be read as a time.
 			all = append(all, cue{s.Start, s.End, strings.ReplaceAll(s.Line(), "-->", "->")})
 		}
 		return all
@@ -66,7 +66,7 @@ func (o Subtitles) cues(t *Transcript) (all []cue) {
 	return all
 }
 
-// split cuts the words of t into subtitles, with line ends in them.
+// split cuts the words of t into subtitles, with line breaks.
 func (o Subtitles) split(t *Transcript) [][]Word {
 	s := splitter{
 		keepSegments: o.MaxLineCount == 0 || o.MaxLineWidth == 0,
@@ -110,7 +110,7 @@ func firstStart(segments []Segment) float64 {
 // A splitter collects words into lines and lines into subtitles.
 type splitter struct {
 	keepSegments bool
-	width, lines int // limits; lines 0 means any number
+	width, lines int // limits; lines 0 means no limit
 
 	words  []Word // of the subtitle so far
 	length int    // of its last line
@@ -161,8 +161,8 @@ func highlighted(words []Word, i int) string {
 	return b.String()
 }
 
-// underlined puts marks around a word, behind the white space before it. A word with a
-// line end inside stays as it is, as in upstream's regular expression.
+// underlined marks a word, after the white space before it. A word that contains a line
+// break stays unchanged, as with upstream's regular expression.
 func underlined(word string) string {
 	text, end := trimLeft(word), ""
 	if strings.HasSuffix(text, "\n") {
@@ -174,7 +174,7 @@ func underlined(word string) string {
 	return word[:len(word)-len(text)-len(end)] + "<u>" + text + "</u>" + end
 }
 
-// trimLeft removes white space, as Python understands it, from the start.
+// trimLeft removes white space, as Python defines it, from the start.
 func trimLeft(s string) string { return strings.TrimSuffix(tokenizer.Strip(s+"x"), "x") }
 
 func writeSRT(w io.Writer, t *Transcript, o Subtitles) error {

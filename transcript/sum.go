@@ -2,9 +2,9 @@ package transcript
 
 import "reflect"
 
-// addFields adds every field of o to that of sum: numbers, and slices of counts place
-// by place. All counters are added here, so that a new field cannot be forgotten. A
-// field of any other kind panics; TestStatsAdd fills every field.
+// addFields adds every field of o to that of sum: numbers, and slices of counts element
+// by element. All counters are added here, so that a new field cannot be forgotten. A
+// field of another kind panics; TestStatsAdd covers every field.
 func addFields[T any](sum *T, o T) {
 	to, from := reflect.ValueOf(sum).Elem(), reflect.ValueOf(o)
 	for i := range to.NumField() {
@@ -21,7 +21,7 @@ func addFields[T any](sum *T, o T) {
 	}
 }
 
-// addCounts returns the sums of two histograms. The slice is new: copies of the
+// addCounts returns the sum of two histograms. The slice is new, because copies of the
 // counters may share the old ones.
 func addCounts(a, b []int) []int {
 	if len(a) < len(b) {

@@ -8,16 +8,15 @@ type Transcript struct {
 	Text     string // of all segments
 	Language string // a code such as "en"
 
-	// LanguageProb is the probability of Language; 0 if it was not detected but named,
-	// or is the only one that the model knows.
+	// LanguageProb is the probability of Language; 0 if the language was given or is
+	// the only one the model has.
 	LanguageProb float64
 
 	Duration float64 // of the clip
 	Segments []Segment
 	Stats    Stats
 
-	// Truncated says that the file ended before its header says: what is missing
-	// was not heard.
+	// Truncated says that the file ends before its header says: the rest is missing.
 	Truncated bool
 	Proof     Proof
 
@@ -25,35 +24,35 @@ type Transcript struct {
 	By *Maker
 }
 
-// A Maker is what made a transcript: a model, and everything else that its text depends
-// on.
+// A Maker says what made a transcript: the model, and everything else that the text
+// depends on.
 type Maker struct {
 	Program   string `json:"program"`             // version of Verity
-	Model     string `json:"model"`               // as named by the user
+	Model     string `json:"model"`               // as the user named it
 	ModelID   string `json:"model_id"`            // fingerprint of its weights
-	Precision string `json:"precision"`           // what the weights were held and computed in
-	Assistant string `json:"assistant,omitempty"` // what drafted; the text does not depend on it
+	Precision string `json:"precision"`           // format of weights, activations and cache
+	Assistant string `json:"assistant,omitempty"` // the text does not depend on it
 
-	// What the assistant was held in.
+	// Precision of the assistant.
 	AssistantPrecision string `json:"assistant_precision,omitempty"`
 
-	// Flags that decide on the text or the subtitles, with their values, where those
-	// are not the defaults.
+	// Flags that affect the text or the subtitles, with their values, if not the
+	// defaults.
 	Options map[string]string `json:"options"`
 }
 
 // A Proof is two hashes over every choice of the decoder, in every attempt at every
-// window, silent windows included. Two transcripts have equal proofs only if all of
-// these choices are the same bits.
+// window, including silent windows. Two transcripts have equal proofs only if all these
+// choices are the same bits.
 type Proof struct {
 	Tokens   string `json:"tokens"`   // of all tokens, end-of-text included
 	LogProbs string `json:"logprobs"` // of their log-probabilities, no-speech probabilities and temperatures
 }
 
-// A Mark is how decoding came to a token.
+// A Mark says how a token was decoded.
 type Mark struct {
 	Round   int               // that chose it, from 0 in the transcript
-	Refused []tokenizer.Token // drafted at its place and behind, and refused for it
+	Refused []tokenizer.Token // tokens drafted from this position on and refused
 }
 
 // A Word is a word with its times. The JSON names are upstream's.
@@ -71,29 +70,29 @@ type Segment struct {
 	Start  float64           `json:"start"` // s
 	End    float64           `json:"end"`   // s
 	Text   string            `json:"text"`
-	Tokens []tokenizer.Token `json:"tokens"` // timestamps included, except where windows overlap or lanes meet
+	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or lanes meet
 
-	// Words are the words of Text with their times; nil unless asked for.
+	// Words are the words of Text with their times; nil unless requested.
 	Words []Word `json:"words,omitzero"`
 
-	// Accepted says for each token whether it is a draft of the assistant that the
-	// model accepted. It is empty unless asked for. Upstream has no such field.
+	// Accepted says for each token whether it is an accepted draft of the assistant. It
+	// is empty unless requested. Upstream has no such field.
 	Accepted []bool `json:"accepted,omitempty"`
 
-	// Marks say for each token which round chose it, where Accepted is asked for.
+	// Marks say for each token which round chose it; set together with Accepted.
 	Marks []Mark `json:"-"`
 
-	// The language, where every window has its own (transcribe.Options.Multilingual).
-	// Upstream has no such fields.
+	// The language of the window, if languages are detected per window
+	// (transcribe.Options.Multilingual). Upstream has no such fields.
 
 	Language            string  `json:"language,omitempty"`             // with --multilingual: code detected in the window
 	LanguageProbability float64 `json:"language_probability,omitempty"` // of Language
 
-	// The fields below are those of the window: all its segments have the same. Where
-	// windows overlap, they are those of the window that the first token is from.
+	// The fields below belong to the window: all its segments have the same values.
+	// Where windows overlap, they belong to the window of the first token.
 
-	Temperature      float64 `json:"temperature"`       // of the attempt that stands
-	AvgLogProb       float64 `json:"avg_logprob"`       // natural logarithm, mean of all tokens and end-of-text
-	CompressionRatio float64 `json:"compression_ratio"` // bytes of text per byte of zlib's
+	Temperature      float64 `json:"temperature"`       // of the attempt that was kept
+	AvgLogProb       float64 `json:"avg_logprob"`       // mean natural logarithm over all tokens and end-of-text
+	CompressionRatio float64 `json:"compression_ratio"` // bytes of text per byte compressed by zlib
 	NoSpeechProb     float64 `json:"no_speech_prob"`    // 0 if the vocabulary has no such token
 }

@@ -33,7 +33,7 @@ func writeTSV(w io.Writer, t *Transcript) error {
 	return b.Flush()
 }
 
-// writeLRC writes lyrics: a line per segment with its start, as whisper.cpp does.
+// writeLRC writes lyrics: a line per segment with its start, as in whisper.cpp.
 func writeLRC(w io.Writer, t *Transcript) error {
 	b := bufio.NewWriter(w)
 	for _, s := range t.Segments {
@@ -45,10 +45,10 @@ func writeLRC(w io.Writer, t *Transcript) error {
 	return b.Flush()
 }
 
-// writeCSV writes start and end in milliseconds and text, as RFC 4180 has it.
+// writeCSV writes start and end in milliseconds and the text, following RFC 4180.
 func writeCSV(w io.Writer, t *Transcript) error {
 	c := csv.NewWriter(w)
-	c.Write([]string{"start", "end", "text"}) // Error has what goes wrong
+	c.Write([]string{"start", "end", "text"}) // Error returns any error
 	for _, s := range t.Segments {
 		c.Write([]string{fmt.Sprint(milliseconds(s.Start)), fmt.Sprint(milliseconds(s.End)), s.Line()})
 	}
@@ -82,7 +82,7 @@ func writeJSON(w io.Writer, t *Transcript) error {
 		Stats    Stats     `json:"stats"`
 
 		Truncated bool   `json:"truncated,omitempty"`
-		MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program always says them
+		MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program is always in it
 	}{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, t.By})
 }
 
@@ -91,11 +91,11 @@ func (s Segment) Times() string {
 	return fmt.Sprintf("[%s --> %s]", clock(s.Start, false, "."), clock(s.End, false, "."))
 }
 
-// milliseconds rounds as Python's round does: halves to even.
+// milliseconds rounds as Python's round does: half to even.
 func milliseconds(seconds float64) int64 { return int64(math.RoundToEven(seconds * 1000)) }
 
-// clock spells a time as 01:02:03.004, with the hours left out if there are none
-// and they are not wanted. A time before the start is the start.
+// clock formats a time as 01:02:03.004; zero hours are left out unless hours is set. A
+// negative time is written as 0.
 //
 // Source: openai/whisper@c0d2f62 whisper/utils.py, format_timestamp.
 func clock(seconds float64, hours bool, point string) string {

@@ -57,7 +57,7 @@ func transcribe(ctx context.Context, client openai.Client, name string) error {
 	return nil
 }
 
-// listen sends sound as it comes and prints what has been confirmed.
+// listen sends sound as it arrives and prints the confirmed text.
 func listen(ctx context.Context, client openai.Client, sound io.Reader) error {
 	c, err := client.Realtime.Connect(ctx, realtime.RealtimeConnectionOptions{},
 		option.WithQuery("intent", "transcription"))
@@ -89,7 +89,7 @@ func listen(ctx context.Context, client openai.Client, sound io.Reader) error {
 }
 
 func send(ctx context.Context, c *realtime.RealtimeConnection, sound io.Reader) error {
-	piece := make([]byte, 3200) // a tenth of a second
+	piece := make([]byte, 3200) // 0.1 s
 	for {
 		n, err := io.ReadFull(sound, piece)
 		if n &^= 1; n > 0 {
@@ -98,7 +98,7 @@ func send(ctx context.Context, c *realtime.RealtimeConnection, sound io.Reader) 
 				return err
 			}
 		}
-		if err != nil { // the end
+		if err != nil { // end of the sound
 			return c.SendRaw(ctx, []byte(`{"type":"input_audio_buffer.commit"}`))
 		}
 	}

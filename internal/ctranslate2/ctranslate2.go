@@ -21,14 +21,14 @@ const (
 // ErrMalformed is the cause of every error about the content of a file.
 var ErrMalformed = errors.New("malformed CTranslate2 model")
 
-// A Model is all that a file holds.
+// A Model is the content of a file.
 type Model struct {
 	Spec      string // such as "WhisperSpec"
 	Variables []weights.Entry
 	byName    map[string]int
 }
 
-// types are the types of variables, in the order of their numbers.
+// types are the types of variables, by number.
 var types = []struct {
 	name  string
 	size  int
@@ -40,8 +40,8 @@ var types = []struct {
 
 const scaleSuffix = "_scale"
 
-// Parse reads a file. Variables are views of b; those of type int8 that have scales
-// are read as f32. An alias is there twice, under both names.
+// Parse reads a file. Variables are views of b; int8 variables with scales are read as
+// f32. An aliased variable is listed under both names.
 func Parse(b []byte) (*Model, error) {
 	m := &Model{byName: map[string]int{}}
 	if err := m.parse(weights.NewCursor(b)); err != nil {
@@ -55,7 +55,7 @@ func (m *Model) parse(c *weights.Cursor) error {
 		return fmt.Errorf("version: got %d, want %d, that of CTranslate2 from 2022 on", v, version)
 	}
 	m.Spec = text(c)
-	c.Uint32() // revision
+	c.Uint32() // revision, not used
 	n := c.Uint32()
 	if n > maxVariables {
 		return fmt.Errorf("%d variables, at most %d are allowed", n, maxVariables)
@@ -84,7 +84,7 @@ func (m *Model) add(e weights.Entry) error {
 	return nil
 }
 
-// Variable returns the variable of that name.
+// Variable returns the variable with a name.
 func (m *Model) Variable(name string) (weights.Entry, bool) {
 	i, ok := m.byName[name]
 	if !ok {
@@ -127,7 +127,7 @@ func variable(c *weights.Cursor) (weights.Entry, error) {
 	return e, nil
 }
 
-// scale gives int8 variables their values.
+// scale makes int8 variables with scales decode as f32.
 func (m *Model) scale() error {
 	for i, e := range m.Variables {
 		s, ok := m.Variable(e.Name + scaleSuffix)
@@ -144,7 +144,7 @@ func (m *Model) scale() error {
 	return nil
 }
 
-// dequantise returns the Decode of rows of n integers, q/scale.
+// dequantise returns a Decode for rows of n integers: q/scale.
 func dequantise(data, scales []byte, n int) func(dst []byte, row int) {
 	return weights.Floats(n, func(dst []float32, row int) {
 		scale := math.Float32frombits(binary.LittleEndian.Uint32(scales[4*row:]))

@@ -1,7 +1,7 @@
 package frontend
 
-// Dot returns Σ row[i]·x[i] in four partial sums. The products are rounded, so that no
-// compiler can fuse them. x must not be shorter than row.
+// Dot returns Σ row[i]·x[i] in four partial sums. The products are rounded explicitly,
+// so that no compiler can fuse them. x must not be shorter than row.
 func Dot(row, x []float32) float32 {
 	x = x[:len(row)]
 	var a, b, c, d float32

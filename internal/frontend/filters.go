@@ -5,14 +5,15 @@ import "math"
 // Spectrum is the number of frequencies of a real transform of WindowSize points.
 const Spectrum = WindowSize/2 + 1
 
-// A Filter is one mel bin: weights of frequencies from First on. The others are zero.
+// A Filter is one mel bin: the weights of the frequencies from First on. Others are
+// zero.
 type Filter struct {
 	First   int
 	Weights []float64 // each is a float32, as upstream stores them
 }
 
-// Filters makes the mel filters: triangles between bins+2 frequencies that lie evenly on
-// Slaney's mel scale from 0 to 8 kHz, each of area 1 in Hz.
+// Filters returns the mel filters: triangles between bins+2 frequencies evenly spaced
+// on Slaney's mel scale from 0 to 8 kHz, each of area 1 in Hz.
 //
 // Source: librosa.filters.mel(sr=16000, n_fft=400, n_mels=bins), which wrote
 // whisper/assets/mel_filters.npz of openai/whisper at c0d2f62.
@@ -41,8 +42,8 @@ func Filters(bins int) []Filter {
 	return rows
 }
 
-// Slaney's scale is linear to 1 kHz, 3 mel per 200 Hz, and logarithmic above,
-// 27 mel for every factor of 6.4.
+// Slaney's scale is linear to 1 kHz, 3 mel per 200 Hz, and logarithmic above: 27 mel
+// per factor of 6.4.
 const (
 	melKneeHz   = 1000
 	melKnee     = melKneeHz * 3.0 / 200

@@ -6,9 +6,9 @@ import (
 	"verity/internal/tensor"
 )
 
-// The functions below write the 32 weights of a block. Weight i and weight i+16
-// share byte i of the low bits, the former in its lower half. Products are rounded
-// before anything is added.
+// The functions below decode the 32 weights of a block. Weights i and i+16 share byte i
+// of the low bits; weight i is in its lower half. Products are rounded before anything
+// is added.
 
 // half returns the binary16 at b.
 func half(b []byte) float32 { return tensor.F16ToFloat32(binary.LittleEndian.Uint16(b)) }

@@ -1,11 +1,11 @@
-// Package ggml reads the files of whisper.cpp, ggml-….bin, and knows nothing of
-// what the tensors mean.
+// Package ggml reads the files of whisper.cpp, ggml-….bin. It does not interpret the
+// tensors.
 //
 //	file → [Parse] → [Model] → package model
 //
 // # Format
 //
-// All numbers are little-endian, int32 where nothing else is said.
+// All numbers are little-endian int32 unless stated otherwise.
 //
 //	magic 0x67676d6c
 //	n_vocab, n_audio_ctx, n_audio_state, n_audio_head, n_audio_layer,
@@ -16,15 +16,15 @@
 //	    number of dimensions, length of the name, type
 //	    the dimensions, the last first; the name; the data
 //
-// It is older than GGUF, the format of llama.cpp, and has neither keys nor
-// alignment. Types are f32, f16, and blocks of 32 weights along a row: q4_0, q4_1,
-// q5_0, q5_1 and q8_0. A block has a scale d, and in the _1 types a minimum m, both
-// binary16; a weight is q·d, or q·d + m, each operation rounded to float32.
+// The format is older than GGUF, that of llama.cpp, and has neither keys nor alignment.
+// Types are f32, f16, and blocks of 32 weights along a row: q4_0, q4_1, q5_0, q5_1 and
+// q8_0. A block has a scale d, and in the _1 types a minimum m, both binary16. A weight
+// is q·d, or q·d + m, with each operation rounded to float32.
 //
 // # Upstream
 //
 // ggml-org/whisper.cpp at 233fe1f: models/convert-pt-to-ggml.py writes the format,
-// whisper_model_load in src/whisper.cpp reads it; dequantize_row_… in
-// ggml/src/ggml-quants.c define the values. K-quants (q2_k …) are not read: no
-// published Whisper model has them.
+// whisper_model_load in src/whisper.cpp reads it, and dequantize_row_… in
+// ggml/src/ggml-quants.c define the values. K-quants (q2_k …) are not supported: no
+// published Whisper model uses them.
 package ggml

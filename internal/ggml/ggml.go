@@ -19,22 +19,22 @@ const (
 	maxDims    = 4
 	maxFilters = 1 << 20
 
-	versionFactor = 1000 // ftype is this times the version of the quantisation, plus the type
+	versionFactor = 1000 // ftype is the quantisation version times this, plus the type
 )
 
 // ErrMalformed is the cause of every error about the content of a file.
 var ErrMalformed = errors.New("malformed ggml file")
 
-// Magic is what a file begins with.
+// Magic is the first bytes of a file.
 const Magic = "lmgg"
 
-// Hparams are the sizes in the header, by upstream's names.
+// Hparams are the sizes in the header, under upstream's names.
 type Hparams struct {
 	Vocab, AudioCtx, AudioState, AudioHead, AudioLayer int
 	TextCtx, TextState, TextHead, TextLayer, Mels      int
 }
 
-// A Model is all that a file holds.
+// A Model is the content of a file.
 type Model struct {
 	Hparams           Hparams
 	Bins, Frequencies int      // of the mel filters
@@ -119,7 +119,7 @@ func (m *Model) readTensors(c *weights.Cursor) error {
 	return nil
 }
 
-// readTensor reads one tensor: what is said of it, and where its data lies.
+// readTensor reads one tensor: its description and the position of its data.
 func readTensor(c *weights.Cursor) (weights.Entry, error) {
 	at := c.At()
 	dims, length, kind := c.Int32(), c.Int32(), c.Int32()
@@ -157,12 +157,12 @@ func readTensor(c *weights.Cursor) (weights.Entry, error) {
 	return e, nil
 }
 
-// A blockType says how weights are stored.
+// A blockType describes how weights are stored.
 type blockType struct {
 	name    string
 	dtype   tensor.DType
-	bytes   int // of a block
-	weights int // in a block
+	bytes   int // per block
+	weights int // per block
 	block   func(dst []float32, b []byte)
 }
 
@@ -176,7 +176,7 @@ var types = map[int]blockType{
 	8: {"q8_0", tensor.F32, 34, 32, q8_0},
 }
 
-// decoder returns the Decode of a tensor whose leading dimension has n values a row.
+// decoder returns a Decode for a tensor with rows of n values.
 func (t blockType) decoder(data []byte, n int) func(dst []byte, row int) {
 	return weights.Floats(n, func(dst []float32, row int) {
 		blocks := n / t.weights

@@ -1,5 +1,5 @@
-// Package safetensors reads and writes the safetensors file format, and knows
-// nothing of what the tensors mean.
+// Package safetensors reads and writes the safetensors file format. It does not
+// interpret the tensors.
 //
 //	file → [Open] → weights.File → package model
 //
@@ -11,11 +11,11 @@
 //	          "a.weight": {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 12]}, …}
 //	         the bytes of all tensors, row-major, little-endian
 //
-// Offsets count from the end of the header. The tensors must cover the rest of
-// the file exactly, with no gap and no overlap, as in upstream's reader; a name
-// or a field that stands twice is refused too, where upstream keeps the last.
-// A header may be of 100 MB at most, upstream's limit, and never longer than
-// the file, so a hostile file cannot make us allocate more than it holds.
+// Offsets count from the end of the header. The tensors must cover the rest of the file
+// exactly, with no gap and no overlap, as in upstream's reader. A name or field that
+// occurs twice is refused too; upstream keeps the last. A header may have at most 100
+// MB, upstream's limit, and never more than the file, so a hostile file cannot cause a
+// larger allocation than it holds.
 //
 // # Upstream
 //

@@ -20,7 +20,7 @@ import (
 const maxHeader = 100_000_000
 
 const (
-	maxDims    = 16      // of a shape; no format we know needs more
+	maxDims    = 16      // in a shape; no known format needs more
 	maxTensors = 1 << 15 // in a file; large-v3 has 1,259
 )
 
@@ -31,22 +31,22 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// An info is what the header says of a tensor.
+// An info is a tensor's entry in the header.
 type info struct {
 	name  string
 	dtype string // as spelled in the file: "F32", "F16", "BF16", "I64", …
 	shape []int
 
-	lo, hi int64 // bytes, counted from the end of the header
+	lo, hi int64 // byte range, counted from the end of the header
 }
 
-// dtypes are the types a tensor.Tensor can have.
+// dtypes are the types that a tensor.Tensor can have.
 var dtypes = map[string]tensor.DType{
 	"F32": tensor.F32, "F16": tensor.F16, "BF16": tensor.BF16, "I8": tensor.I8,
 }
 
-// sizes holds the bytes of an element of every type that has whole bytes.
-// Tensors of other types are listed, their length unchecked.
+// sizes is the bytes per element of each type with whole bytes. Tensors of other types
+// are listed without checking their length.
 var sizes = map[string]int64{
 	"BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1,
 	"I16": 2, "U16": 2, "F16": 2, "BF16": 2,
@@ -54,8 +54,8 @@ var sizes = map[string]int64{
 	"I64": 8, "U64": 8, "F64": 8, "C64": 8,
 }
 
-// Parse checks the whole header of b and returns the tensors in the order of
-// their bytes. It is a weights.Parser.
+// Parse checks the whole header of b and returns the tensors in file order. It is a
+// weights.Parser.
 func Parse(b []byte) ([]weights.Entry, error) {
 	entries, err := parse(b)
 	if err != nil {
@@ -82,7 +82,7 @@ func parse(b []byte) ([]weights.Entry, error) {
 	return place(infos, b[8+n:])
 }
 
-// place puts the tensors in the order of their bytes, which must cover data.
+// place sorts the tensors in file order and checks that they cover data.
 func place(infos []info, data []byte) ([]weights.Entry, error) {
 	slices.SortFunc(infos, func(a, b info) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.hi, b.hi), cmp.Compare(a.name, b.name))
@@ -108,10 +108,10 @@ func place(infos []info, data []byte) ([]weights.Entry, error) {
 	return entries, nil
 }
 
-// parseHeader reads the JSON token by token: decoding into a map would let the
-// last of two equal names win.
+// parseHeader reads the JSON token by token, because decoding into a map would keep
+// only the last of two equal names.
 func parseHeader(b []byte) (infos []info, err error) {
-	if len(b) == 0 || b[0] != '{' { // upstream wants the brace at once
+	if len(b) == 0 || b[0] != '{' { // upstream allows no space before the brace
 		return nil, malformed("the header does not begin with a brace")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -135,7 +135,7 @@ func parseHeader(b []byte) (infos []info, err error) {
 	return infos, nil
 }
 
-// object reads a JSON object and calls field after each key, to read the value.
+// object reads a JSON object. It calls field after each key to read the value.
 func object(dec *json.Decoder, field func(key string) error) error {
 	if tok, err := dec.Token(); err != nil {
 		return err
@@ -148,7 +148,7 @@ func object(dec *json.Decoder, field func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		key := tok.(string) // the decoder allows no other key
+		key := tok.(string) // the decoder allows no other type
 		if seen[key] {
 			return fmt.Errorf("%q stands twice", key)
 		}
@@ -191,7 +191,7 @@ func parseInfo(dec *json.Decoder, name string) (info, error) {
 	return t, t.checkLen()
 }
 
-// checkLen compares the length in bytes with the shape, minding overflow.
+// checkLen compares the length in bytes with the shape, safe against overflow.
 func (i info) checkLen() error {
 	n, ok := sizes[i.dtype]
 	if !ok {

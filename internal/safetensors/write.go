@@ -13,17 +13,17 @@ import (
 	"verity/internal/tensor"
 )
 
-// An Entry is a tensor to be written. Data writes its bytes and is called once,
-// in order, so a checkpoint larger than memory can be made as it is written.
+// An Entry is a tensor to write. Data writes its bytes; it is called once, in order, so
+// a checkpoint larger than memory can be generated as it is written.
 type Entry struct {
 	Name  string
 	DType tensor.DType
 	Shape []int
 	Data  func(w io.Writer) error
-	Type  string // as spelled in the file, such as "U8", of types that DType has no name for
+	Type  string // as spelled in the file, such as "U8", for types that DType does not have
 }
 
-// Of returns the entry of a tensor that is in memory.
+// Of returns the entry for a tensor in memory.
 func Of(name string, t tensor.Tensor) Entry {
 	return Entry{Name: name, DType: t.DType, Shape: t.Shape, Data: func(w io.Writer) error {
 		_, err := w.Write(t.Data)
@@ -36,10 +36,10 @@ var spelling = map[tensor.DType]string{
 	tensor.F32: "F32", tensor.F16: "F16", tensor.BF16: "BF16", tensor.I8: "I8",
 }
 
-// Write writes a safetensors file with the tensors in the order given and the
-// metadata {"format": "pt"}, which transformers demands. The data begins at a
-// multiple of eight bytes. It fails if an entry does not write as many bytes as
-// its shape has, or if a name stands twice.
+// Write writes a safetensors file with the tensors in the given order and the metadata
+// {"format": "pt"}, which transformers requires. The data starts at a multiple of eight
+// bytes. Write fails if an entry writes another number of bytes than its shape needs,
+// or if a name occurs twice.
 func Write(w io.Writer, entries ...Entry) error {
 	head, err := header(entries)
 	if err != nil {
@@ -60,12 +60,12 @@ func Write(w io.Writer, entries ...Entry) error {
 	return nil
 }
 
-// WriteContext is Write that stops with the error of ctx when ctx ends.
+// WriteContext is Write, but stops with ctx's error when ctx ends.
 func WriteContext(ctx context.Context, w io.Writer, entries ...Entry) error {
 	return Write(interruptible{ctx, w}, entries...)
 }
 
-// An interruptible writer checks its context before each write.
+// An interruptible is a writer that checks its context before each write.
 type interruptible struct {
 	ctx context.Context
 	w   io.Writer
@@ -78,7 +78,7 @@ func (i interruptible) Write(b []byte) (int, error) {
 	return i.w.Write(b)
 }
 
-// bytes returns the length of the data, -1 if the shape has none.
+// bytes returns the length of the data, -1 if the shape is invalid.
 func (e Entry) bytes() int64 {
 	n := sizes[e.spelled()]
 	for _, d := range e.Shape {
@@ -90,10 +90,10 @@ func (e Entry) bytes() int64 {
 	return n
 }
 
-// spelled returns the type as the file has it.
+// spelled returns the type as spelled in the file.
 func (e Entry) spelled() string { return cmp.Or(e.Type, spelling[e.DType]) }
 
-// header returns the length and the padded JSON.
+// header returns the header: its length and the padded JSON.
 func header(entries []Entry) ([]byte, error) {
 	type field struct {
 		DType   string   `json:"dtype"`
@@ -131,7 +131,7 @@ func header(entries []Entry) ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(b.Len())), b.Bytes()...), nil
 }
 
-// A counter counts the bytes that go through it.
+// A counter counts the bytes written through it.
 type counter struct {
 	w io.Writer
 	n int64

@@ -7,13 +7,12 @@ import (
 	"io/fs"
 )
 
-// ErrTooLarge is the cause when a file has more bytes than it may.
+// ErrTooLarge is the cause if a file is larger than the limit.
 var ErrTooLarge = errors.New("too large")
 
-// ReadFile reads a small file of a checkpoint, at most so many bytes. The error
-// wraps fs.ErrNotExist only if there is nothing of that name: a link that leads
-// nowhere is there. A FIFO or a device is refused before it is opened, since that
-// could wait for ever.
+// ReadFile reads a small file of a checkpoint; most limits its size. The error wraps
+// fs.ErrNotExist only if nothing has that name: a dangling link counts as existing. A
+// FIFO or device is refused before it is opened, since opening could block for ever.
 func ReadFile(fsys fs.FS, name string, most int) ([]byte, error) {
 	st, err := fs.Stat(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,15 +36,14 @@ func ReadFile(fsys fs.FS, name string, most int) ([]byte, error) {
 	return b, err
 }
 
-// Exists reports whether there is something of that name, even if it is a link
-// that leads nowhere.
+// Exists reports whether something has that name, even a dangling link.
 func Exists(fsys fs.FS, name string) bool {
 	_, err := fs.Lstat(fsys, name)
 	return err == nil
 }
 
-// dangling returns err, which says that a file is not there, or what is wrong with
-// the link that is.
+// dangling returns err, which says that a file does not exist, or a better error if it
+// is a dangling link.
 func dangling(fsys fs.FS, name string, err error) error {
 	to, e := fs.ReadLink(fsys, name)
 	if e != nil {
@@ -54,7 +52,7 @@ func dangling(fsys fs.FS, name string, err error) error {
 	return Dangling(to)
 }
 
-// Dangling returns the error of a link to what is not there.
+// Dangling returns the error for a link whose target does not exist.
 func Dangling(to string) error {
 	return fmt.Errorf("it is a link to %s, which is not there: the download was not finished, or its file was "+
 		"removed: download the model again", to)

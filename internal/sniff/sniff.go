@@ -1,8 +1,8 @@
-// Package sniff recognises by its first bytes a file that is not what its name
-// says, so that an error can say what it is and what to do.
+// Package sniff recognises, by its first bytes, a file that is not what its name says,
+// so that an error can say what it is and what to do.
 //
-// It is for the mistakes of downloading and naming models: a file that git-lfs or
-// a browser left in place of the real one, or weights in another format.
+// It covers common mistakes in downloading and naming models: a file that git-lfs or a
+// browser left in place of the real one, or weights in another format.
 package sniff
 
 import (
@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// A Kind is a kind of file that people have where another belongs.
+// A Kind is a kind of file that is often found in place of the right one.
 type Kind struct {
 	Name   string // with its article, such as "an HTML page"
-	Remedy string // what to do, if the file stands where weights or settings belong
+	Remedy string // what to do if it is found in place of weights or settings
 }
 
 const again = "download the file again"
 
-// kinds holds the first bytes of each kind, in lower case where the kind is text.
+// kinds are the first bytes of each kind; in lower case if the kind is text.
 var kinds = []struct {
 	head string
 	text bool
@@ -50,8 +50,7 @@ var kinds = []struct {
 	{"\x28\xb5\x2f\xfd", false, Kind{"a file packed with zstd", "unpack it"}},
 }
 
-// What returns the kind of a file that begins with head. It is false if that is
-// none of the kinds above.
+// What returns the kind of a file that begins with head; false if it is none of kinds.
 func What(head []byte) (Kind, bool) {
 	text := strings.ToLower(string(bytes.TrimLeft(head[:min(len(head), 256)], "\ufeff \t\r\n")))
 	for _, k := range kinds {
@@ -65,8 +64,9 @@ func What(head []byte) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Hint returns err, the error of reading weights, with a remedy: what a file that begins
-// with head is and what to do about it, if that is known, else what to do about damage.
+// Hint adds a remedy to err, an error of reading weights. If head, the file's first
+// bytes, is of a known kind, it says what the file is and what to do; else it assumes
+// damage.
 func Hint(err error, head []byte) error {
 	if kind, ok := What(head[:min(len(head), 512)]); ok {
 		return fmt.Errorf("%w; %v", err, kind)
@@ -74,9 +74,9 @@ func Hint(err error, head []byte) error {
 	return Remedied(err)
 }
 
-// Remedied returns err, the error of reading weights of the right format, with what to
-// do about damage.
+// Remedied adds the remedy for damage to err, an error of reading weights in the right
+// format.
 func Remedied(err error) error { return fmt.Errorf("%w; download or convert the model again", err) }
 
-// String returns what the kind is and what to do.
+// String says what the file is and what to do.
 func (k Kind) String() string { return "it is " + k.Name + ": " + k.Remedy }

@@ -19,10 +19,10 @@ const (
 	maxFiles  = 1 << 16  // in the archive
 )
 
-// Magic is what a file begins with.
+// Magic is the first bytes of a file.
 const Magic = "PK\x03\x04"
 
-// Parse reads a file and returns what was saved. Tensors are views of b.
+// Parse reads a file and returns the saved value. Tensors are views of b.
 func Parse(b []byte) (Value, error) {
 	v, err := parse(b)
 	if err != nil {
@@ -60,7 +60,7 @@ func parse(b []byte) (Value, error) {
 	return newMachine(program, a.storage).run()
 }
 
-// An archive is the files of a zip archive, without their folder.
+// An archive is the files of a zip archive, by name without the top folder.
 type archive struct {
 	b      []byte
 	folder string

@@ -14,16 +14,16 @@ const (
 	maxMemo  = 1 << 20
 )
 
-// A machine runs a pickle. It builds values and calls nothing.
+// A machine interprets a pickle. It builds values and calls nothing.
 type machine struct {
 	c       *weights.Cursor
 	stack   []Value
-	marks   []int // heights of the stack
+	marks   []int // stack heights
 	memo    map[int64]Value
 	storage func(key string) ([]byte, error)
 }
 
-// A global is a name of Python's that the pickle mentions.
+// A global is a Python name that the pickle refers to.
 type global struct{ module, name string }
 
 func (g global) String() string { return g.module + "." + g.name }
@@ -32,7 +32,7 @@ func newMachine(program []byte, storage func(key string) ([]byte, error)) *machi
 	return &machine{c: weights.NewCursor(program), memo: map[int64]Value{}, storage: storage}
 }
 
-// run returns the value that the pickle leaves.
+// run returns the value that the pickle builds.
 func (m *machine) run() (Value, error) {
 	for {
 		at := m.c.At()
@@ -60,7 +60,7 @@ func (m *machine) run() (Value, error) {
 	}
 }
 
-// step does one operation, by the letters of pickletools.py.
+// step executes one operation. The codes are those of pickletools.py.
 func (m *machine) step(op byte) error {
 	if v, ok := m.literal(op); ok {
 		m.push(v)
@@ -106,7 +106,7 @@ func (m *machine) step(op byte) error {
 	return fmt.Errorf("operation %#02x, which is not known here and not run", op)
 }
 
-// literal returns the value that an operation only pushes.
+// literal returns the value of an operation that only pushes one.
 func (m *machine) literal(op byte) (Value, bool) {
 	c := m.c
 	switch op {
@@ -143,8 +143,8 @@ func (m *machine) literal(op byte) (Value, bool) {
 	return nil, false
 }
 
-// long returns a number of at most eight bytes; a longer one is cut, since no size
-// has so many.
+// long returns a number of at most eight bytes. A longer one is truncated: no size is
+// that large.
 func long(b []byte) int64 {
 	var n int64
 	for i := min(len(b), 8) - 1; i >= 0; i-- {
@@ -168,7 +168,7 @@ func (m *machine) pop() (Value, error) {
 	return v, nil
 }
 
-// top returns the value that is to be changed in place.
+// top returns the value on top of the stack, to be changed in place.
 func (m *machine) top() (Value, error) {
 	if len(m.stack) == 0 {
 		return nil, errors.New("the stack is empty")
@@ -176,7 +176,7 @@ func (m *machine) top() (Value, error) {
 	return m.stack[len(m.stack)-1], nil
 }
 
-// popMark returns what was pushed since the last mark.
+// popMark pops and returns what was pushed since the last mark.
 func (m *machine) popMark() ([]Value, error) {
 	if len(m.marks) == 0 {
 		return nil, errors.New("there is no mark")
@@ -188,7 +188,7 @@ func (m *machine) popMark() ([]Value, error) {
 	return values, nil
 }
 
-// popN returns the last n values.
+// popN pops and returns the last n values.
 func (m *machine) popN(n int) ([]Value, error) {
 	values := make([]Value, n)
 	for i := n - 1; i >= 0; i-- {
@@ -297,7 +297,7 @@ func (m *machine) persistent() error {
 	return nil
 }
 
-// reduce calls nothing: it makes what the two functions it knows would make.
+// reduce handles a call of one of the two known functions. It executes nothing.
 func (m *machine) reduce() error {
 	pair, err := m.popN(2)
 	if err != nil {
@@ -332,8 +332,8 @@ func (m *machine) reduce() error {
 	return fmt.Errorf("it calls %v, which is not run: only tensors, numbers and text are read", pair[0])
 }
 
-// build sets attributes of an object. Those of an ordered dictionary (state_dict
-// has _metadata) are dropped.
+// build sets the attributes of an object. Those of an ordered dictionary (state_dict
+// has _metadata) are ignored.
 func (m *machine) build() error {
 	if _, err := m.pop(); err != nil {
 		return err
@@ -348,7 +348,7 @@ func (m *machine) build() error {
 	return nil
 }
 
-// fill adds to the list or dictionary on the stack.
+// fill adds items to the list or dictionary on the stack.
 func (m *machine) fill(op byte) error {
 	var values []Value
 	var err error

@@ -12,13 +12,13 @@ import (
 // *Dict or *Tensor.
 type Value any
 
-// A Dict is a dictionary, in the order of its keys' first use.
+// A Dict is a dictionary, in insertion order.
 type Dict struct {
 	Keys   []Value
 	values map[Value]Value
 }
 
-// Get returns the value of a key that is a string.
+// Get returns the value of a string key.
 func (d *Dict) Get(key string) (Value, bool) {
 	v, ok := d.values[key]
 	return v, ok
@@ -41,23 +41,23 @@ func (d *Dict) set(key, v Value) error {
 	return nil
 }
 
-// A Tensor is a tensor: a part of a storage.
+// A Tensor is a part of a storage, with a shape.
 type Tensor struct {
 	Shape []int
 	kind  storageKind
 	data  []byte
 }
 
-// Entry returns the tensor under a name.
+// Entry returns the tensor as an entry with a name.
 func (t *Tensor) Entry(name string) weights.Entry {
 	return weights.Entry{Name: name, Shape: t.Shape, Type: t.kind.name, DType: t.kind.dtype, Data: t.data}
 }
 
-// A storageKind is a type of numbers.
+// A storageKind is an element type.
 type storageKind struct {
 	name  string
 	size  int
-	dtype tensor.DType // 0 if the network can have no such tensor
+	dtype tensor.DType // 0 if the network does not use this type
 }
 
 var storageKinds = map[string]storageKind{
@@ -73,14 +73,14 @@ var storageKinds = map[string]storageKind{
 	"BoolStorage":     {"bool", 1, 0},
 }
 
-// A storage is what a tensor takes its numbers from.
+// A storage is the memory of one or more tensors.
 type storage struct {
 	kind storageKind
 	data []byte
 }
 
-// newTensor makes the tensor that _rebuild_tensor_v2 would: of a storage, the
-// first element, shape and strides. It must be dense and row-major.
+// newTensor does what _rebuild_tensor_v2 does, given the storage, the first element,
+// the shape and the strides. The tensor must be dense and row-major.
 func newTensor(args []Value) (*Tensor, error) {
 	if len(args) < 4 {
 		return nil, fmt.Errorf("a tensor of %d arguments", len(args))

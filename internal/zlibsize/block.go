@@ -2,8 +2,8 @@ package zlibsize
 
 import "math/bits"
 
-// maxSymbols is how many literals and matches a block holds: one less than the
-// 1 << (memLevel+6) that zlib has room for.
+// maxSymbols is how many literals and matches a block holds: one less than
+// zlib's 1 << (memLevel+6).
 const maxSymbols = 1<<14 - 1
 
 // The two alphabets of RFC 1951, section 3.2.5, and that of the code lengths,
@@ -15,17 +15,16 @@ const (
 	lengthCodes   = 19
 )
 
-// blocks counts the symbols of one block after the other, and the bits that all
-// of them take.
+// blocks counts the symbols of one block after another, and the total of their bits.
 type blocks struct {
 	bits      int
-	begin     int // where in the text the block begins
+	begin     int // start of the block in the text
 	symbols   int
 	literals  [literalCodes]int
 	distances [distanceCodes]int
 }
 
-// reset empties the block. The symbol that ends it is counted from the start.
+// reset empties the block. The end-of-block symbol is counted from the start.
 func (b *blocks) reset() {
 	b.symbols = 0
 	b.literals = [literalCodes]int{endOfBlock: 1}
@@ -45,8 +44,8 @@ func (b *blocks) match(distance, length int) {
 	b.distances[distanceCode(distance)]++
 }
 
-// lengthCode returns the symbol for a match of length bytes: one for each of
-// 3 … 10, then four for every doubling, and one of its own for 258.
+// lengthCode returns the symbol for a match of length bytes: one each for 3 … 10, then
+// four per doubling, and one for 258.
 func lengthCode(length int) int {
 	const first = endOfBlock + 1
 	n := length - minMatch
@@ -60,7 +59,7 @@ func lengthCode(length int) int {
 	return first + 4*extra + n>>extra
 }
 
-// lengthExtra returns how many bits follow a literal or length symbol.
+// lengthExtra returns how many extra bits follow a literal or length symbol.
 func lengthExtra(symbol int) int {
 	n := symbol - endOfBlock - 1
 	if n < 8 || n == 28 {
@@ -69,8 +68,8 @@ func lengthExtra(symbol int) int {
 	return n/4 - 1
 }
 
-// distanceCode returns the symbol for a distance: one for each of 1 … 4, then
-// two for every doubling.
+// distanceCode returns the symbol for a distance: one each for 1 … 4, then two per
+// doubling.
 func distanceCode(distance int) int {
 	n := distance - 1
 	if n < 4 {
@@ -80,11 +79,11 @@ func distanceCode(distance int) int {
 	return 2*extra + n>>extra
 }
 
-// distanceExtra returns how many bits follow a distance symbol.
+// distanceExtra returns how many extra bits follow a distance symbol.
 func distanceExtra(symbol int) int { return max(0, symbol/2-1) }
 
-// fixedLength returns the bits of a literal or length symbol in a block with
-// the fixed code, RFC 1951, section 3.2.6. Its distances all take five.
+// fixedLength returns the bits of a literal or length symbol in the fixed code, RFC
+// 1951, section 3.2.6. All distances take five bits.
 func fixedLength(symbol int) int {
 	switch {
 	case symbol < 144:
@@ -97,14 +96,13 @@ func fixedLength(symbol int) int {
 	return 8
 }
 
-// flush ends the block at place end of the text with the cheapest of three
-// kinds: a code of its own, the fixed code, or the bytes as they are, which are
-// at hand only if the block begins in the buffer, at or after start.
+// flush ends the block at end with the cheapest of three kinds: its own code, the fixed
+// code, or stored bytes. Stored is possible only if the block begins in the buffer, at
+// or after start.
 //
-// The kinds are compared in whole bytes, and of equals fixed comes before own,
-// stored before both.
+// Costs are compared in whole bytes. On ties stored wins, then fixed, then own.
 func (b *blocks) flush(end, start int, last bool) {
-	const kind = 3 // bits: the last block or not, and its kind
+	const kind = 3 // bits of the header: last block or not, and the kind
 	own, fixed := b.ownCode(), b.fixedCode()
 	ownBytes, fixedBytes := (own+kind+7)/8, (fixed+kind+7)/8
 	stored := end - b.begin
@@ -132,13 +130,13 @@ func (b *blocks) fixedCode() int {
 	return n
 }
 
-// ownCode returns the bits of the block's symbols in the code made for them, and
-// of that code itself: the lengths of both alphabets, run-length encoded
-// (section 3.2.7) and then coded in turn.
+// ownCode returns the bits of the block's symbols in a code built for them, and of that
+// code's description: the lengths of both alphabets, run-length encoded (section 3.2.7)
+// and then coded in turn.
 func (b *blocks) ownCode() int {
 	literals := huffman(b.literals[:], 15)
 	distances := huffman(b.distances[:], 15)
-	n := 5 + 5 + 4 // how many of each alphabet follow
+	n := 5 + 5 + 4 // sizes of the three alphabets
 	for s, f := range b.literals {
 		n += f * (at(literals, s) + lengthExtra(s))
 	}
@@ -164,8 +162,8 @@ func at(x []int, i int) int {
 	return 0
 }
 
-// listed returns how many lengths of the last code are written: all in this
-// order, up to the last that is not zero, and never fewer than four.
+// listed returns how many lengths of the code length code are written: in this order,
+// up to the last that is not zero, at least four.
 func listed(lengths []int) int {
 	order := [lengthCodes]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 	n := lengthCodes

@@ -1,16 +1,15 @@
 package zlibsize
 
-// huffman returns the code length of every symbol up to the last one in use,
-// none longer than limit bits, as build_tree of zlib finds them.
+// huffman returns the code length of every symbol up to the last one used, none longer
+// than limit bits, as zlib's build_tree computes them.
 //
 //	freq  how often each symbol occurs
 //
-// Codes of the same total length can differ in their lengths, and those lengths
-// are themselves written; hence ties are broken as zlib breaks them: by the
-// depth of the subtree, then by the order the heap happens to give.
+// Codes of the same total size can have different lengths, and the lengths are written
+// too. So ties are broken as in zlib: by the depth of the subtree, then by heap order.
 //
-// A decoder wants two codes at least, so symbols that do not occur are added, the
-// lowest ones that keep the alphabet short.
+// A decoder needs at least two codes, so unused symbols are added, the lowest ones that
+// keep the alphabet short.
 func huffman(freq []int, limit int) []int {
 	t := newTree(freq)
 	for t.size() < 2 {
@@ -29,15 +28,15 @@ func huffman(freq []int, limit int) []int {
 	return t.lengths(freq, limit)
 }
 
-// A tree is a Huffman tree in the making. Nodes up to last are leaves, one for
-// each symbol; those from len(freq of the symbols) on are inner.
+// A tree is a Huffman tree being built. Nodes up to last are leaves, one for each
+// symbol. Nodes from the number of symbols on are inner nodes.
 type tree struct {
 	freq   []int
 	depth  []int
 	parent []int
 	heap   []int // heap[1:], rarest first; heap[0] is not used
-	sorted []int // nodes in the order they were taken from the heap
-	last   int   // last symbol in use, -1 if none is
+	sorted []int // nodes in the order of removal from the heap
+	last   int   // last symbol used, -1 if none is
 }
 
 func newTree(freq []int) *tree {
@@ -60,12 +59,12 @@ func newTree(freq []int) *tree {
 
 func (t *tree) size() int { return len(t.heap) - 1 }
 
-// less orders the heap: by frequency, then depth. Of equals the first stays.
+// less orders the heap by frequency, then depth. On ties the first node stays.
 func (t *tree) less(a, b int) bool {
 	return t.freq[a] < t.freq[b] || t.freq[a] == t.freq[b] && t.depth[a] <= t.depth[b]
 }
 
-// down moves the node at place i of the heap down to where it belongs.
+// down moves the node at index i of the heap down to its position.
 func (t *tree) down(i int) {
 	node := t.heap[i]
 	for j := 2 * i; j <= t.size(); j = 2 * i {
@@ -81,7 +80,7 @@ func (t *tree) down(i int) {
 	t.heap[i] = node
 }
 
-// merge joins the two rarest nodes until one is left.
+// merge joins the two rarest nodes until one node is left.
 func (t *tree) merge() {
 	for t.size() >= 2 {
 		a := t.heap[1]
@@ -102,9 +101,9 @@ func (t *tree) merge() {
 	t.sorted = append(t.sorted, t.heap[1])
 }
 
-// lengths reads the depth of every leaf off the tree. Leaves that lie deeper than
-// limit are lifted to it, and room is made for them by lowering others: one leaf
-// of the deepest level above becomes an inner node with two below it.
+// lengths reads the depth of every leaf from the tree. Leaves deeper than limit are
+// moved up to it. To make room, a leaf of the greatest depth less than limit becomes an
+// inner node with two children.
 func (t *tree) lengths(symbols []int, limit int) []int {
 	length := make([]int, len(t.freq))
 	count := make([]int, limit+1)
@@ -127,8 +126,8 @@ func (t *tree) lengths(symbols []int, limit int) []int {
 	return length[:min(t.last+1, len(symbols))]
 }
 
-// lift gives the leaves new lengths, so that no code is longer than the limit:
-// the rarest leaves get the longest.
+// lift assigns new lengths to the leaves, so that no code is longer than the limit: the
+// rarest leaves get the longest codes.
 func (t *tree) lift(length, count []int, overflow int) {
 	limit := len(count) - 1
 	for ; overflow > 0; overflow -= 2 {
@@ -151,15 +150,15 @@ func (t *tree) lift(length, count []int, overflow int) {
 	}
 }
 
-// Symbols of the code lengths above 15: repeat the last length 3 … 6 times, or
-// zero 3 … 10 or 11 … 138 times.
+// Symbols of the code length code above 15: repeat the last length 3 … 6 times, or zero
+// 3 … 10 or 11 … 138 times.
 const (
 	repeat    = 16
 	zeros     = 17
 	manyZeros = 18
 )
 
-// runExtra returns how many bits follow a symbol of the code lengths.
+// runExtra returns how many extra bits follow a symbol of the code length code.
 func runExtra(symbol int) int {
 	switch symbol {
 	case repeat:
@@ -172,7 +171,7 @@ func runExtra(symbol int) int {
 	return 0
 }
 
-// countRuns adds to runs the symbols that write lengths.
+// countRuns counts in runs the symbols that encode lengths.
 func countRuns(runs *[lengthCodes]int, lengths []int) {
 	before := -1
 	for i := 0; i < len(lengths); {
@@ -187,8 +186,8 @@ func countRuns(runs *[lengthCodes]int, lengths []int) {
 	}
 }
 
-// longestRun returns how many equal lengths are taken together: the first of
-// them is written out unless it is zero or that of the run before.
+// longestRun returns how many equal lengths are encoded at once. The first of them is
+// written literally unless it is zero or equals the length before.
 func longestRun(length, before int) int {
 	switch {
 	case length == 0:

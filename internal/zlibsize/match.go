@@ -1,13 +1,12 @@
 package zlibsize
 
-// The parameters of level 6, and the sizes that memLevel 8 and 15 window bits
-// give.
+// Parameters of level 6, and sizes that follow from memLevel 8 and 15 window bits.
 const (
-	goodLength = 8    // a match this long makes the search for a better one short
-	maxLazy    = 16   // a match this long is taken without looking further
+	goodLength = 8    // a match this long shortens the search for a better one
+	maxLazy    = 16   // a match this long is used without looking further
 	niceLength = 128  // a match this long ends the search
-	maxChain   = 128  // most candidates looked at
-	tooFar     = 4096 // a match of three bytes from further away is refused
+	maxChain   = 128  // most candidates checked
+	tooFar     = 4096 // a match of three bytes at a larger distance is refused
 
 	minMatch     = 3
 	maxMatch     = 258
@@ -19,11 +18,11 @@ const (
 	hashShift = (hashBits + minMatch - 1) / minMatch
 )
 
-// none is the place of no string.
+// none means that there is no such position.
 const none = -1
 
-// Len returns the length in bytes of what zlib compresses text to, header and
-// checksum included.
+// Len returns the size in bytes of zlib's output for text, including header and
+// checksum.
 func Len(text string) int {
 	const header, checksum = 2, 4
 	m := newMatcher(text)
@@ -31,17 +30,17 @@ func Len(text string) int {
 	return header + (m.blocks.bits+7)/8 + checksum
 }
 
-// A matcher replaces repetitions in text by matches, as deflate_slow of zlib
-// does. All places are counted from the start of text. zlib sees the text
-// through a buffer of two windows, and a place at or before the buffer's start
-// counts as no place at all: that is what start and end are for.
+// A matcher replaces repetitions in text by matches, as zlib's deflate_slow does.
+// Positions are offsets in text. zlib sees the text through a buffer of two windows,
+// and a position at or before the buffer's start counts as no match: hence start and
+// end.
 type matcher struct {
 	text       string
-	start, end int // the part of text in the buffer
-	at         int // where the next string begins
+	start, end int // part of the text in the buffer
+	at         int // position of the next string
 
-	head [1 << hashBits]int32 // the last place of each hash
-	prev [windowSize]int32    // the place before it with the same hash
+	head [1 << hashBits]int32 // last position of each hash
+	prev [windowSize]int32    // previous position with the same hash
 
 	blocks blocks
 }
@@ -55,15 +54,15 @@ func newMatcher(text string) *matcher {
 	return m
 }
 
-// A match is a repetition of length bytes that began at place from.
+// A match is a repetition of length bytes found at from.
 type match struct{ from, length int }
 
-// run finds the matches lazily: a match is held back until the one that begins
-// a byte later has turned out not to be longer.
+// run finds the matches lazily: a match is held back until the one that begins a byte
+// later is known not to be longer.
 func (m *matcher) run() {
 	var held match // at m.at-1; minMatch-1 bytes long if there is none
 	var next = match{length: minMatch - 1}
-	waiting := false // whether byte m.at-1 is not yet written
+	waiting := false // whether byte m.at-1 is not written yet
 	for {
 		m.fill()
 		if m.at == m.end {
@@ -93,7 +92,7 @@ func (m *matcher) run() {
 	m.blocks.flush(m.at, m.start, true)
 }
 
-// take writes the match held back, which began at m.at-1, and moves past it.
+// take writes the held match, which begins at m.at-1, and moves past it.
 func (m *matcher) take(held match) {
 	m.blocks.match(m.at-1-held.from, held.length)
 	stop := m.at - 1 + held.length
@@ -103,14 +102,14 @@ func (m *matcher) take(held match) {
 	m.flushFull(m.at)
 }
 
-// flushFull ends the block at place end if it can hold no more.
+// flushFull ends the block at end if it is full.
 func (m *matcher) flushFull(end int) {
 	if m.blocks.full() {
 		m.blocks.flush(end, m.start, false)
 	}
 }
 
-// fill moves the buffer on when less than minLookahead of it is left.
+// fill moves the buffer on if it has less than minLookahead left.
 func (m *matcher) fill() {
 	for m.end-m.at < minLookahead {
 		if m.at-m.start >= windowSize+maxDistance {
@@ -123,7 +122,7 @@ func (m *matcher) fill() {
 	}
 }
 
-// insert notes the string at place and returns the last one of the same hash.
+// insert records the string at place and returns the last one with the same hash.
 func (m *matcher) insert(place int) int {
 	if m.end-place < minMatch {
 		return none
@@ -139,8 +138,8 @@ func (m *matcher) insert(place int) int {
 	return int(last)
 }
 
-// longest returns the longest match for the string at m.at, if it is longer than
-// best: the nearest one of that length. candidate is the first place to look at.
+// longest returns the longest match for the string at m.at if it is longer than best;
+// the nearest on ties. candidate is the first position to check.
 func (m *matcher) longest(candidate, best int) match {
 	ahead := m.end - m.at
 	nice, chain := min(niceLength, ahead), maxChain
@@ -168,7 +167,7 @@ func (m *matcher) longest(candidate, best int) match {
 	return found
 }
 
-// common returns how many bytes the strings at place and m.at share, at most
+// common returns how many bytes the strings at place and m.at have in common, at most
 // limit.
 func (m *matcher) common(place, limit int) int {
 	a, b := m.text[place:], m.text[m.at:m.at+limit]

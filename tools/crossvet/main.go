@@ -3,10 +3,10 @@
 //
 //	go run ./tools/crossvet linux/arm64 windows/amd64
 //
-// GOOS=windows go vet compiles the standard library and every dependency for Windows
-// first, minutes with an empty build cache, to read their types from what was
-// compiled. This command type-checks source text instead and compiles nothing: the main
-// module whole, its tests included, and of all other packages only what they declare.
+// GOOS=windows go vet first compiles the standard library and every dependency for
+// Windows to get their types: minutes with an empty build cache. This command
+// type-checks source instead and compiles nothing: all of the main module, including
+// its tests, and only the declarations of all other packages.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // a third of the time would be garbage collection
+	debug.SetGCPercent(400) // saves a third of the time, spent on garbage collection
 	dir := flag.String("C", "", "`folder` of the module; default: the one that this runs in")
 	flag.Parse()
 	bad := false
@@ -51,8 +51,8 @@ func main() {
 	}
 }
 
-// vet returns what the analyzers find in the packages that match from dir, compiled
-// for platform ("linux/arm64"), and their type errors.
+// vet returns the diagnostics of the analyzers and the type errors of the packages that
+// match patterns in dir, for a platform ("linux/arm64").
 func vet(dir, platform string, patterns ...string) ([]string, error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {
@@ -75,8 +75,8 @@ func vet(dir, platform string, patterns ...string) ([]string, error) {
 	packages.Visit(found, nil, func(p *packages.Package) {
 		p.IllTyped = false
 		if p.Module == nil || !(p.Module.Main || p.Module.Replace != nil && p.Module.Replace.Version == "") {
-			// Without the bodies, imports look unused. What is truly wrong there shows in
-			// the packages that use it.
+			// Without the function bodies, imports look unused. Real errors show in the
+			// packages that use this one.
 			p.Syntax, p.Errors = nil, nil
 		}
 		for _, e := range p.Errors {
@@ -93,8 +93,8 @@ func vet(dir, platform string, patterns ...string) ([]string, error) {
 	return diagnostics(graph)
 }
 
-// parser returns a function that parses files and drops the bodies of the functions in
-// those below the directories of libraries: checking them is most of the work.
+// parser returns a function that parses files. It drops the function bodies of files
+// below libraries: checking them is most of the work.
 func parser(libraries []string) func(*token.FileSet, string, []byte) (*ast.File, error) {
 	return func(set *token.FileSet, name string, text []byte) (*ast.File, error) {
 		file, err := goparser.ParseFile(set, name, text, goparser.ParseComments|goparser.SkipObjectResolution)
@@ -112,7 +112,7 @@ func parser(libraries []string) func(*token.FileSet, string, []byte) (*ast.File,
 }
 
 // diagnostics returns what the root actions report, each once: a file belongs to its
-// package and to the package compiled with its tests.
+// package and to the test variant of that package.
 func diagnostics(graph *checker.Graph) ([]string, error) {
 	var findings []string
 	seen := map[string]bool{}

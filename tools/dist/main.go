@@ -1,10 +1,11 @@
-// Dist builds release archives: for each system and processor the program, its man
-// pages and shell completions, the licences, and a file of checksums.
+// Dist builds release archives. For each system and processor: the program, its man
+// pages and shell completions, and the licences. A file of checksums covers all
+// archives.
 //
 //	go run ./tools/dist -version v1.2.3 -out dist
 //
-// The same revision and the same Go give the same bytes on any machine: paths, times
-// and users of the building machine are not in the files (make reproducible).
+// The same revision and Go version give the same bytes on any machine: the files
+// contain no paths, times or users of the building machine (make reproducible).
 package main
 
 import (
@@ -40,12 +41,12 @@ func main() {
 // all are the platforms of a release.
 var all = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// A dist is one release.
+// A dist is the state of one release.
 type dist struct {
 	version, out string
 	platforms    []string
-	when         time.Time // of every file in archives
-	extras       []file    // what all archives hold
+	when         time.Time // time of every file in archives
+	extras       []file    // files in all archives
 }
 
 var goodVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]*$`)
@@ -88,7 +89,7 @@ func (d *dist) run() error {
 	return os.WriteFile(filepath.Join(d.out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
-// commitTime is SOURCE_DATE_EPOCH, or when the last commit was made.
+// commitTime returns SOURCE_DATE_EPOCH, or the time of the last commit.
 func commitTime() (time.Time, error) {
 	stamp := os.Getenv("SOURCE_DATE_EPOCH")
 	if stamp == "" {
@@ -105,7 +106,7 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// gather makes what does not differ between platforms.
+// gather creates the files that are the same on all platforms.
 func (d *dist) gather(work string) error {
 	for _, name := range []string{"LICENSE", "README.md"} {
 		raw, err := os.ReadFile(name)
@@ -141,7 +142,7 @@ func (d *dist) gather(work string) error {
 	return d.completions(work)
 }
 
-// completions asks the program for them, built for this machine.
+// completions generates the shell completions with the program, built for this machine.
 func (d *dist) completions(work string) error {
 	program, err := d.build(work, runtime.GOOS+"/"+runtime.GOARCH)
 	if err != nil {
@@ -159,7 +160,7 @@ func (d *dist) completions(work string) error {
 	return nil
 }
 
-// build compiles the program for a platform and returns where it is.
+// build compiles the program for a platform and returns its path.
 func (d *dist) build(work, platform string) (string, error) {
 	system, processor, _ := strings.Cut(platform, "/")
 	program := filepath.Join(work, system+"-"+processor, "verity")
@@ -172,7 +173,7 @@ func (d *dist) build(work, platform string) (string, error) {
 	return program, err
 }
 
-// archive builds for a platform and packs everything: zip for Windows, tar elsewhere.
+// archive builds for a platform and packs all files: zip for Windows, tar elsewhere.
 func (d *dist) archive(work, platform string) (name string, raw []byte, err error) {
 	program, err := d.build(work, platform)
 	if err != nil {
@@ -193,7 +194,7 @@ func (d *dist) archive(work, platform string) (name string, raw []byte, err erro
 	return top + ".tar.gz", b.Bytes(), err
 }
 
-// command runs a program and returns what it wrote to standard output.
+// command runs a program and returns its standard output.
 func command(env []string, name string, args ...string) ([]byte, error) {
 	c := exec.Command(name, args...)
 	c.Env = append(os.Environ(), env...)

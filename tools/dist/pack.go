@@ -23,8 +23,7 @@ func (f file) mode() fs.FileMode {
 	return 0o644
 }
 
-// writeTar packs files under the directory top. Owner and times are the same
-// everywhere.
+// writeTar packs files under the directory top. Owner and times are fixed.
 func writeTar(w io.Writer, top string, files []file, when time.Time) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {

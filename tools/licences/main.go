@@ -4,9 +4,9 @@
 //	go run ./tools/licences -texts                    the texts, as releases carry them
 //	go run ./tools/licences -cluster > docs/dev/LICENCES-CLUSTER.md    the module cluster's
 //
-// A module whose licence it does not know makes it fail, so that nobody adds one
-// unseen. docs/dev/LICENCES.md is checked by the test beside this file, the list of the
-// module cluster by make cluster-test: it needs that module's dependencies.
+// It fails on a module whose licence it does not know, so that none is added unnoticed.
+// A test in this package checks docs/dev/LICENCES.md. The list of the module cluster is
+// checked by make cluster-test, because it needs that module's dependencies.
 package main
 
 //go:generate sh -c "cd ../.. && go run ./tools/licences > LICENCES.new && mv LICENCES.new docs/dev/LICENCES.md"
@@ -27,12 +27,12 @@ import (
 	"strings"
 )
 
-// A module is one that code of ours imports, directly or not.
+// A module is one that our code imports, directly or not.
 type module struct {
 	path, version string
-	program       bool     // part of cmd/verity, not of tests alone
+	program       bool     // part of cmd/verity, not only of tests
 	files         []string // licence files, root first
-	kinds         []string // what they are
+	kinds         []string // kinds of licence
 }
 
 func main() {
@@ -59,11 +59,11 @@ func main() {
 	}
 }
 
-// A product is a module of ours with a program.
+// A product is one of our modules that has a program.
 type product struct {
 	dir, program string
-	systems      []string // what is imported differs between them
-	head         string   // of its table
+	systems      []string // imports differ between them
+	head         string   // heading of its table
 }
 
 var (
@@ -71,7 +71,7 @@ var (
 	beam   = product{"cluster", "./cmd/verity-beam", []string{"linux"}, beamHead}
 )
 
-// list returns all modules, by path.
+// list returns all modules, sorted by path.
 func list(p product) ([]module, error) {
 	found := map[string]*module{}
 	for _, system := range p.systems {
@@ -82,7 +82,7 @@ func list(p product) ([]module, error) {
 			return nil, err
 		}
 	}
-	delete(found, "verity") // which the module cluster imports
+	delete(found, "verity") // imported by the module cluster
 	var all []module
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		m := found[path]
@@ -124,7 +124,7 @@ func add(found map[string]*module, dir, system string, program bool, args ...str
 
 var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|patents)([-.].*)?$`)
 
-// collect adds the licence files between the module's root and a package's directory.
+// collect adds the licence files from a package's directory up to the module's root.
 func (m *module) collect(root, dir string) {
 	for {
 		for _, d := range []string{dir, filepath.Join(dir, "licenses")} {
@@ -144,7 +144,7 @@ func (m *module) collect(root, dir string) {
 	}
 }
 
-// phrases tell licences apart; the first that fits a file is taken.
+// phrases identify licences; the first that a file contains decides.
 var phrases = []struct{ kind, phrase string }{
 	{"Apache-2.0", "Apache License Version 2.0"},
 	{"MPL-2.0", "Mozilla Public License Version 2.0"},
@@ -161,7 +161,7 @@ var phrases = []struct{ kind, phrase string }{
 	{"FTL", "The FreeType Project LICENSE"},
 }
 
-// classify fills kinds. A module with no file that says a licence is an error.
+// classify sets kinds. A module without a recognised licence file is an error.
 func (m *module) classify() error {
 	slices.Sort(m.files)
 	for _, name := range m.files {
