@@ -30,8 +30,9 @@ import (
 //
 // (h[0] is 0; e[n/2] is twice x[n/2], so its weight is halved). The terms of odd j for
 // frequencies k and n/2-k differ only in sign. So four sums over n/4 terms each give both
-// frequencies, for k = 1 … n/4. 0 Hz and 8 kHz are not computed: no filter has weight there. Each sum is a row of a product, one chain of fused
-// multiply-adds over ascending j, by the kernels, whose bits are those of plain Go.
+// frequencies, for k = 1 … n/4. 0 Hz and 8 kHz are not computed: no filter has weight
+// there. Each sum is a row of a product, one chain of fused multiply-adds over ascending
+// j, by the kernels, whose bits are those of plain Go.
 //
 // # Error
 //

@@ -9,8 +9,7 @@ import (
 )
 
 // A Stepper runs rows through the network: *Decoder alone, *Batch and what its Beside
-// returns together with
-// the rows of others.
+// returns together with the rows of others.
 type Stepper interface {
 	// Step runs rows and writes the logits [rows not silent][Vocab].
 	Step(ctx context.Context, rows []Row, logits []float32) error

@@ -1,16 +1,23 @@
-// Package model opens Whisper checkpoints: a directory becomes sizes, settings
+// Package model opens Whisper checkpoints: a directory or a file becomes sizes, settings
 // and named weights, or an error that says what is wrong with it.
 //
-//	directory → [Open] → [Checkpoint] → encoder.New, decoder.New, tokenizer.Load
+//	directory or file → [Open] → [Checkpoint] → encoder.New, decoder.New, tokenizer.Load
 //
 // # What is read
 //
-// A checkpoint is a directory in Hugging Face layout: config.json, and if they
-// are there generation_config.json and preprocessor_config.json (or
-// processor_config.json, as transformers 5 saves it); the weights in
-// model.safetensors, or in the files that model.safetensors.index.json lists.
-// Every size comes from config.json, never from the name of the directory.
-// Weights are f32, f16 or bf16. They stay in a read-only memory map until they are read.
+// A checkpoint is one of these:
+//
+//   - a directory in Hugging Face layout: config.json, and if they are there
+//     generation_config.json and preprocessor_config.json (or processor_config.json,
+//     as transformers 5 saves it); the weights in model.safetensors, or in the files
+//     that model.safetensors.index.json lists. Package quantize writes such a directory too;
+//   - a directory of CTranslate2, as faster-whisper has it, with model.bin;
+//   - a .pt file of openai/whisper;
+//   - a ggml file of whisper.cpp.
+//
+// Every size comes from the files, never from their names. Weights are f32, f16 or bf16,
+// or integers that share scales: those of CTranslate2 and ggml, and the few-bit formats
+// of package quantize. They stay in a read-only memory map until they are read.
 //
 // # Names
 //

@@ -14,14 +14,14 @@
 // Rates are derived from sums of counts. A record with an error is counted and named,
 // and left out of every rate and every time.
 //
-// Records are read as a stream, on all processors. A set keeps less than a hundred
-// bytes for each utterance, a comparison about three hundred, whatever the utterance's
-// length.
+// Records are read as a stream, on all processors. What is kept for each utterance
+// is a few numbers, and in a comparison a digest of its record, whatever its length.
 //
 // # Equality
 //
-// Two records are identical if their tokens, log-probabilities, no-speech
-// probabilities, temperatures, segment times and texts are the same bits. A record
-// without a proof holds only the mean log-probability of each window, so a difference
-// could cancel out exactly.
+// Two records are identical if these are the same bits: every token, log-probability,
+// no-speech probability and temperature of every attempt at every window, refused and
+// silent ones included; mean log-probability, compression ratio, start, end and text of
+// every segment; text and language. The first are in a record as two hashes, its proof
+// ([transcript.Proof]); records from before proofs are compared by the rest and their tokens.
 package report

@@ -169,7 +169,7 @@ const FitAudioContext = -1
 type Span struct{ Start, End float64 }
 
 // ChunkOptions configures parts that are decoded at the same time. The zero value means
-// lanes, eight at a time.
+// lanes, 16 or 8 at a time (see Windows).
 type ChunkOptions struct {
 	// Length is that of a part in seconds. Lanes have at least that, and two windows of
 	// the model; 0 means 90. An overlapping window has at most, and for 0, the model's.

@@ -1,6 +1,7 @@
 // Package kernel is the arithmetic of the engine: matrix products, attention,
-// norms and elementary functions over float32, with weights and caches stored
-// as f32, f16, bf16 or int8.
+// norms and elementary functions over float32, with weights stored as f32, f16, bf16,
+// int8, or in few bits with scales for groups of 32 (int8g32, mxfp6, int4, int4z, mxfp4),
+// and caches as f32, f16 or int8.
 //
 //	tensors → [Pack] → [Matrix] ─┐
 //	activations ─────────────────┴→ [MatMul] → activations
@@ -22,7 +23,8 @@
 //     k = 0, 1, … starting at +0;
 //   - a sum along a vector is sixteen partial sums (partial l takes elements l,
 //     l+16, …), added pairwise at distances 8, 4, 2, 1;
-//   - int8 products are summed exactly in int32.
+//   - int8 products are summed exactly in int32; so are those of groups, whose chain
+//     is in float32, in order.
 //
 // NaN stays NaN, but its payload may differ.
 //
@@ -39,6 +41,7 @@
 //	blocking.go caches*.go                 units and blocks, from the sizes of caches
 //	pack.go pack_rows.go layout.go         the matrix, and how weights get into it
 //	int8.go                                activations rounded to int8
+//	fewbits.go fewbits_pack.go             weights in groups, and how they get into a matrix
 //	attend.go attend_job.go attend_int8.go attention, its tiles, and its int8 form
 //	attend_tall.go                         tiles of many queries in int8
 //	attend_cache.go                        keys and values
