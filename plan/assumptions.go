@@ -153,6 +153,9 @@ const maxMeasured = 64 << 20
 // readBounded reads a regular file of bounded size: other files might never end.
 func readBounded(name string) ([]byte, error) {
 	f, err := input.Open(context.Background(), name)
+	if errors.Is(err, input.ErrNotRegular) {
+		return nil, fmt.Errorf("%s: %w: want JSON that verity bench, compare or transcribe wrote", name, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

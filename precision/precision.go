@@ -50,10 +50,9 @@ func Parse(s string) (Precision, error) {
 		case key == "head" && err == nil:
 			p.Head = f
 		case key != "activations" && key != "cache" && key != "head":
-			return Precision{}, fmt.Errorf("precision %q: %q: want activations=FORMAT, cache=FORMAT or head=FORMAT",
-				s, part)
+			return Precision{}, fmt.Errorf("%q: want activations=FORMAT, cache=FORMAT or head=FORMAT", part)
 		default:
-			return Precision{}, fmt.Errorf("precision %q: %s: %w", s, key, err)
+			return Precision{}, fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	if err := p.Check(); err != nil {

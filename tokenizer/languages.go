@@ -27,6 +27,13 @@ func KnownLanguages() []Language {
 	return list
 }
 
+// KnownLanguage reports whether openai's models have a language of that code or name, in
+// any case.
+func KnownLanguage(codeOrName string) bool {
+	_, ok := find(KnownLanguages(), codeOrName)
+	return ok
+}
+
 // Multilingual reports whether the checkpoint knows more languages than one. As
 // upstream does, it tells openai's English-only vocabulary by its size.
 func (t *Tokenizer) Multilingual() bool {
@@ -36,11 +43,15 @@ func (t *Tokenizer) Multilingual() bool {
 // Language finds a language of the checkpoint by its code, its name or one of
 // openai's other names for it ("Mandarin", "Castilian"), in any case.
 func (t *Tokenizer) Language(codeOrName string) (Language, bool) {
+	return find(t.languages, codeOrName)
+}
+
+func find(list []Language, codeOrName string) (Language, bool) {
 	want := strings.ToLower(codeOrName)
 	if code, ok := languageAliases[want]; ok {
 		want = code
 	}
-	for _, l := range t.languages {
+	for _, l := range list {
 		if l.Code == want || strings.ToLower(l.Name) == want {
 			return l, true
 		}

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -67,15 +67,10 @@ func (a *assistantFlags) complete(c *cobra.Command) {
 
 // check reports the first flag with an unusable value.
 func (a *assistantFlags) check() error {
-	switch {
-	case !slices.Contains(policies, a.policy):
-		return usagef("--draft-policy %s: want one of %v", a.policy, policies)
-	case !slices.Contains(samplers, a.sampler):
-		return usagef("--sampler %s: want one of %v", a.sampler, samplers)
-	case a.shortlist < 0:
+	if a.shortlist < 0 {
 		return usagef("--assistant-shortlist %d: must be 0 or more", a.shortlist)
 	}
-	return nil
+	return cmp.Or(oneOf("draft-policy", a.policy, policies...), oneOf("sampler", a.sampler, samplers...))
 }
 
 // comparable refuses a sampler that does not keep the bits, for commands that

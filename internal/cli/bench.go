@@ -128,7 +128,7 @@ func (b *benching) open(ctx context.Context) (*model.Checkpoint, error) {
 	case b.model != "":
 		return nil, usagef("--model and --size: name one of them")
 	}
-	if _, err := synth.Dims(b.size); err != nil {
+	if err := oneOf("size", b.size, synth.Sizes()...); err != nil {
 		return nil, usageError{err}
 	}
 	return synth.Open(b.size)

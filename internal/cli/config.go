@@ -17,6 +17,7 @@ import (
 
 	"verity/internal/output"
 	"verity/internal/show"
+	"verity/tokenizer"
 )
 
 const configHelp = `Config keeps defaults for flags in a file, for those who repeat them. A flag on the
@@ -93,6 +94,14 @@ func readConfig(path string) ([]setting, error) {
 	return settings, nil
 }
 
+// pathCause returns the cause of an error without the system call and the path.
+func pathCause(err error) error {
+	if e := new(fs.PathError); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
 // parseConfig reads lines of the form key = value. A value in double quotes has escapes
 // as in Go.
 func parseConfig(r io.Reader) (settings []setting, err error) {
@@ -163,12 +172,51 @@ func configure(root *cobra.Command, settings []setting) error {
 			if f == nil || !slices.Contains(configured, c.Name()) {
 				continue
 			}
-			if err := setDefault(f, s.value); err != nil {
+			err := setDefault(f, s.value)
+			if err == nil {
+				err = checkValue(f.Name, f.Value.String())
+			}
+			if err != nil {
 				return fmt.Errorf("line %d: %s = %s: %w", s.line, s.key, show.Line(s.value), err)
 			}
 		}
 	}
 	return nil
+}
+
+// checkValue refuses what a flag takes when it is parsed but no command takes later: the
+// error must name the file, not a flag that nobody wrote.
+func checkValue(key, value string) error {
+	n, _ := strconv.Atoi(value) // 0 for what is no number
+	var err error
+	switch key {
+	case "language":
+		// A checkpoint may have a language of its own, under a code.
+		if len(value) > 3 && !strings.EqualFold(value, "auto") && !tokenizer.KnownLanguage(value) {
+			return errors.New("want the code or name of a language, as en or English, or auto")
+		}
+	case "task":
+		err = oneOf(key, value, "transcribe", "translate")
+	case "highlight":
+		err = oneOf(key, value, highlightModes...)
+	case "progress":
+		err = oneOf(key, value, progressModes...)
+	case "log-level":
+		err = oneOf(key, value, logLevels...)
+	case "batch":
+		err = checkBatch(n)
+	case "threads":
+		err = checkThreads(n)
+	case "max-line-width", "max-line-count", "beam-size", "best-of":
+		if n < 0 {
+			return errors.New("must be 0 or more")
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	_, reason, _ := strings.Cut(err.Error(), ": ") // the flag and its value come before it
+	return errors.New(reason)
 }
 
 func setDefault(f *pflag.Flag, value string) error {
@@ -191,9 +239,33 @@ func needsNoConfig(args []string) bool {
 		cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
 }
 
+// origins says which flags that an error may be about are from the config file or the
+// environment: nobody sees them on the command line.
+func (e env) origins(c *cobra.Command, err error) (text string) {
+	message := err.Error()
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		_, configured := f.Annotations[factoryKey]
+		fromVariable := f.Name == "model" && os.Getenv(modelVariable) != ""
+		about := strings.HasPrefix(message, "--"+f.Name+" "+f.Value.String()) ||
+			f.Name == "model" && strings.Contains(message, f.Value.String())
+		switch {
+		case f.Changed || !about:
+		case fromVariable:
+			text += fmt.Sprintf(" (%s is set in $%s)", f.Name, modelVariable)
+		case configured:
+			text += fmt.Sprintf(" (%s is set in the config file %s)", f.Name, show.Name(e.config))
+		}
+	})
+	return text
+}
+
 // withConfig applies the config file to the flags of root.
 func withConfig(root *cobra.Command, e env, args []string) error {
 	settings, err := readConfig(e.config)
+	if _, missing := os.Stat(e.config); e.configNamed && missing != nil && err == nil {
+		err = fmt.Errorf("config file %s, which $%s names: %w; verity config set makes it, %[2]s=off uses none",
+			show.Name(e.config), configVariable, pathCause(missing))
+	}
 	if err == nil {
 		if err = configure(root, settings); err != nil {
 			err = fmt.Errorf("config file %s: %w", show.Name(e.config), err)

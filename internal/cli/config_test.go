@@ -28,8 +28,8 @@ func TestConfigReaches(t *testing.T) {
 		"model": "small", "threads": "3", "language": "nl", "task": "translate", "output-format": "srt,json",
 		"output-dir": "subs", "precision": "int8", "batch": "2", "assistant": "self", "vad": "true",
 		"word-timestamps": "true", "max-line-width": "40", "max-line-count": "2", "initial-prompt": "Verity",
-		"hotwords": "bits", "beam-size": "5", "best-of": "5", "timestamps": "true", "highlight": "never",
-		"progress": "true", "ffmpeg": "never", "quiet": "true", "log-level": "debug",
+		"hotwords": "bits", "beam-size": "5", "best-of": "5", "timestamps": "true", "highlight": "auto",
+		"progress": "always", "ffmpeg": "never", "quiet": "true", "log-level": "debug",
 	}
 	t.Setenv(modelVariable, "")
 	reached := map[string]int{}

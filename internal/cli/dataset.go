@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +39,14 @@ func (d *datasetFlags) register(f *pflag.FlagSet) {
 		"count every word as wrong where the text is empty; without it such a row is broken")
 }
 
+// checkFormat refuses a format that does not exist.
+func (d *datasetFlags) checkFormat() error {
+	if d.opt.Format == "" {
+		return nil // it is detected
+	}
+	return oneOf("dataset-format", d.opt.Format, datasetFormats...)
+}
+
 func (d *datasetFlags) complete(c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("dataset-format", cobra.FixedCompletions(datasetFormats, cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -62,8 +69,9 @@ func (d *datasetFlags) open(ctx context.Context) (*corpus, error) {
 		return d.files(), nil
 	case d.path == "":
 		return nil, usagef("--dataset PATH is missing")
-	case d.opt.Format != "" && !slices.Contains(datasetFormats, d.opt.Format):
-		return nil, usagef("--dataset-format %s: want one of %v", d.opt.Format, datasetFormats)
+	}
+	if err := d.checkFormat(); err != nil {
+		return nil, err
 	}
 	data, err := datasets.Open(ctx, d.path, d.opt)
 	if err == nil {

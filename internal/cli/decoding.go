@@ -163,13 +163,11 @@ func completeValues(c *cobra.Command, flag string, values ...string) {
 // options returns the options that the flags set.
 func (d *decodingFlags) options(log *slog.Logger) (o transcribe.Options, err error) {
 	o = d.opt
-	switch d.pad {
-	case "audio":
-		o.Pad = audio.PadAudio
-	case "mel":
+	if err := oneOf("pad", d.pad, "audio", "mel"); err != nil {
+		return o, err
+	}
+	if o.Pad = audio.PadAudio; d.pad == "mel" {
 		o.Pad = audio.PadMel
-	default:
-		return o, usagef("--pad %q: want audio or mel", d.pad)
 	}
 	o.Log = log
 	o.Task, o.AudioContext = transcribe.Task(d.task), int(d.context)
@@ -225,6 +223,10 @@ func (d *decodingFlags) setChunks(o *transcribe.Options) error {
 		return usagef("--chunk-length needs --chunked")
 	case c.Stride != 0:
 		return usagef("--chunk-stride needs --chunked")
+	case c.Merge != "" && c.Merge != transcribe.MergeLanes: // empty in commands without the flag
+		return usagef("--chunk-merge needs --chunked")
+	case c.Windows != 0:
+		return usagef("--chunk-batch needs --chunked")
 	}
 	return nil
 }

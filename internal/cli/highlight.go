@@ -20,7 +20,7 @@ func (t *transcribing) marks(out sink) (bool, error) {
 	case t.highlight == "never":
 		return false, nil
 	case !slices.Contains(highlightModes, t.highlight):
-		return false, usagef("--highlight %q: want auto, always or never", t.highlight)
+		return false, oneOf("highlight", t.highlight, highlightModes...)
 	case !text:
 		return false, usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -118,8 +117,8 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 	if path == "" {
 		return nil, usagef("--dataset PATH is missing")
 	}
-	if f := j.data.opt.Format; f != "" && !slices.Contains(datasetFormats, f) {
-		return nil, usagef("--dataset-format %s: want one of %v", f, datasetFormats)
+	if err := j.data.checkFormat(); err != nil {
+		return nil, err
 	}
 	d, err := datasets.Open(ctx, path, j.data.opt)
 	if err == nil && len(files) > 1 {

@@ -25,8 +25,11 @@ func (l *logFlags) register(f *pflag.FlagSet) {
 }
 
 func (l *logFlags) complete(c *cobra.Command) {
-	completeValues(c, "log-level", "debug", "info", "warn", "error")
+	completeValues(c, "log-level", logLevels...)
 }
+
+// logLevels are the values of --log-level.
+var logLevels = []string{"debug", "info", "warn", "error"}
 
 // chatty reports whether frequent log lines would break a progress bar.
 func (l *logFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
@@ -36,7 +39,7 @@ func (l *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 	level := slog.LevelWarn
 	if l.level != "" {
 		if err := level.UnmarshalText([]byte(l.level)); err != nil {
-			return nil, usagef("--log-level %q: want debug, info, warn or error", l.level)
+			return nil, oneOf("log-level", l.level, logLevels...)
 		}
 	}
 	if l.quiet {

@@ -29,7 +29,8 @@ type env struct {
 	outClosed bool // out seems to have been closed when the program began
 
 	// Path of the config file; empty for none.
-	config string
+	config      string
+	configNamed bool // by $VERITY_CONFIG: it must be there
 }
 
 // SetVersion says what version a program is, for its records.
@@ -44,7 +45,7 @@ func Main(v string) {
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
 		outClosed: wasClosed(os.Stdout),
-		config:    configPath(),
+		config:    configPath(), configNamed: os.Getenv(configVariable) != "" && configPath() != "",
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -86,13 +87,13 @@ func run(ctx context.Context, e env, args []string) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		e.complain(args, fmt.Sprintf("%s: %v\nRun '%s --help' for usage.", cmd.CommandPath(), err, cmd.CommandPath()))
+		e.complain(args, fmt.Sprintf("%s: %v%s\nRun '%s --help' for usage.", cmd.CommandPath(), err, e.origins(cmd, err), cmd.CommandPath()))
 		return 2
 	case ctx.Err() != nil:
 		e.complain(nil, cmd.CommandPath()+": interrupted")
 		return interrupted
 	}
-	e.complain(args, fmt.Sprintf("%s: %v", cmd.CommandPath(), err))
+	e.complain(args, fmt.Sprintf("%s: %v%s", cmd.CommandPath(), err, e.origins(cmd, err)))
 	if errors.As(err, new(differsError)) {
 		return 3
 	}

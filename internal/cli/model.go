@@ -166,7 +166,9 @@ func (l *loaded) close() {
 type precisionFlag struct{ precision.Precision }
 
 func (p *precisionFlag) Set(s string) (err error) {
-	p.Precision, err = precision.Parse(s)
+	if p.Precision, err = precision.Parse(s); err != nil && !strings.Contains(s, ":") {
+		return fmt.Errorf("want %s", precision.Names()) // Parse names s once more
+	}
 	return err
 }
 

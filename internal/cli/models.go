@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -44,6 +46,10 @@ func modelsCommand(e env) *cobra.Command {
 	one := func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return usagef("want the name of one model, got %d", len(args))
+		}
+		if _, ok := hub.Repo(args[0]); !ok {
+			return usagef("%s is no name of a model: want owner/name, or a size such as small%s", strconv.Quote(args[0]),
+				didYouMean(nearest(args[0], hub.Names())))
 		}
 		return nil
 	}
@@ -130,10 +136,17 @@ func locate(ctx context.Context, name string) (string, error) {
 		slog.Warn("downloading", "model", repo, "to", h.Cache)
 	}
 	dir, err := h.Pull(ctx, name)
-	if err != nil && ctx.Err() == nil {
-		return "", fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched into %s: %w", name, h.Cache, err)
+	if err == nil || ctx.Err() != nil {
+		return dir, err
 	}
-	return dir, err
+	why := err.Error()
+	if repo == name {
+		why = strings.TrimPrefix(why, repo+": ")
+	}
+	if errors.Is(err, hub.ErrOffline) {
+		why += "; run verity models pull " + name + " with a network"
+	}
+	return "", fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched into %s: %s", name, h.Cache, why)
 }
 
 // partner returns the published assistant of a model that is in the cache, "" if

@@ -84,8 +84,8 @@ func (p *planning) run(c *cobra.Command) error {
 	if p.most < 1 || p.most > 64 {
 		return usagef("--draft-tokens %d: want 1 to 64", p.most)
 	}
-	if p.by != "agreement" && p.by != "overlap" {
-		return usagef("--alpha-by %s: want agreement or overlap", p.by)
+	if err := oneOf("alpha-by", p.by, "agreement", "overlap"); err != nil {
+		return err
 	}
 	if ext := filepath.Ext(p.plot); p.plot != "" && ext != ".svg" && ext != ".png" {
 		return usagef("--plot %s: want a name that ends in .svg or .png", p.plot)

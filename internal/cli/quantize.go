@@ -96,13 +96,16 @@ func quantizeCommand(e env) *cobra.Command {
 func (q *quantization) check() error {
 	switch {
 	case q.opt.Format == "":
-		return usagef("--to FORMAT is needed: int8g32, int4, mxfp6 or mxfp4")
+		return usagef("--to FORMAT is needed: %s", either(quantize.Formats()))
 	case q.dir == "":
 		return usagef("--out DIR is needed")
 	case q.threads < 0:
 		return usagef("--threads %d: must be 0 or more", q.threads)
 	case q.data.limit < 0:
 		return usagef("--limit %d: must be 0 or more", q.data.limit)
+	}
+	if err := oneOf("to", q.opt.Format, quantize.Formats()...); err != nil {
+		return err
 	}
 	switch q.method {
 	case "":
@@ -113,7 +116,7 @@ func (q *quantization) check() error {
 			return usagef("--method gptq needs --calibrate DATASET")
 		}
 	default:
-		return usagef("--method %s: want rtn or gptq", q.method)
+		return oneOf("method", q.method, "rtn", "gptq")
 	}
 	return nil
 }

@@ -70,10 +70,8 @@ func (r *reportFlags) complete(c *cobra.Command) {
 
 // options says how to score.
 func (r *reportFlags) options() (report.Options, error) {
-	if r.normalizer != "auto" && !slices.Contains(normalize.Names(), r.normalizer) {
-		return report.Options{}, usagef("--normalizer %s: want auto, %s", r.normalizer, strings.Join(normalize.Names(), ", "))
-	}
-	return report.Options{Normalizer: r.normalizer}, nil
+	err := oneOf("normalizer", r.normalizer, slices.Concat([]string{"auto"}, normalize.Names())...)
+	return report.Options{Normalizer: r.normalizer}, err
 }
 
 // check reports why the files that the flags name could not be written.

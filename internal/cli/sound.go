@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os/exec"
 
 	"github.com/spf13/pflag"
 
@@ -22,6 +24,17 @@ func (s *soundFlags) register(f *pflag.FlagSet) {
 func (s *soundFlags) check() error {
 	if s.Channel < 0 {
 		return usagef("--channel %d: must be 0 or more", s.Channel)
+	}
+	switch s.FFmpeg {
+	case audio.FFmpegAuto, audio.FFmpegNever, "":
+		return nil
+	}
+	_, err := exec.LookPath(s.FFmpeg)
+	if e := new(exec.Error); errors.As(err, &e) {
+		err = e.Err
+	}
+	if err != nil {
+		return usagef("--ffmpeg %s: %w; want auto, never or the path of the program", s.FFmpeg, pathCause(err))
 	}
 	return nil
 }

@@ -66,6 +66,7 @@ func didYouMean(near []string) string {
 // flag does not exist.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
 	var value *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
@@ -75,6 +76,12 @@ func flagError(c *cobra.Command, err error) error {
 			near = append(near, "--"+n)
 		}
 		return usagef("there is no flag --%s%s", name, didYouMean(near))
+	case errors.As(err, &unknown):
+		return usagef("there is no flag -%s", unknown.GetSpecifiedName())
+	case errors.As(err, &missing) && missing.GetSpecifiedShortnames() != "":
+		return usagef("-%s, --%s: the value is missing", missing.GetFlag().Shorthand, missing.GetFlag().Name)
+	case errors.As(err, &missing):
+		return usagef("--%s: the value is missing", missing.GetFlag().Name)
 	case errors.As(err, &value):
 		return usagef("--%s %s: %w", value.GetFlag().Name, value.GetValue(), plain(value.Unwrap(), value.GetFlag()))
 	}

@@ -71,6 +71,9 @@ func (p *planting) run(c *cobra.Command) error {
 	if p.opt.Tokens == 0 { // which the package takes for its default
 		return usagef("--tokens 0: must be from 4 to 223")
 	}
+	if err := oneOf("size", p.opt.Size, synth.Sizes()...); err != nil {
+		return err
+	}
 	p.opt.Assistant = synth.Shape(p.shape)
 	began := time.Now()
 	target, assistant, err := synth.Write(c.Context(), p.dir, p.opt)

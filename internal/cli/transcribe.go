@@ -361,7 +361,7 @@ func (t *transcribing) checkOutput(files []string) error {
 	case len(stray) > 0:
 		return usagef("%s: there is no such file; the value of --%s is written behind =, as --%[2]s=%[1]s", stray[0], stray[1])
 	case !slices.Contains(progressModes, t.progress):
-		return usagef("--progress %s: want auto, always or never", t.progress)
+		return oneOf("progress", t.progress, progressModes...)
 	case t.force && t.skip:
 		return usagef("--force overwrites what --skip-existing leaves: take one")
 	case (t.force || t.skip) && t.dir == "":
@@ -405,7 +405,7 @@ func (t *transcribing) sink(files []string) (sink, error) {
 		return f, err
 	}
 	if len(formats) > 1 {
-		return nil, usagef("several formats (%s) need --output-dir", &formats)
+		return nil, usagef("--output-format %s: several formats need --output-dir", &formats)
 	}
 	f := formats[0]
 	if t.timed && f != transcript.TXT {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +13,32 @@ import (
 	"verity/transcribe"
 	"verity/transcript"
 )
+
+// oneOf refuses a value of a flag that is not one of those it takes.
+func oneOf(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	return usagef("--%s %s: want %s", flag, cmp.Or(value, `""`), either(values))
+}
+
+// either spells a choice: a, b or c.
+func either(values []string) string {
+	last := len(values) - 1
+	if last < 1 {
+		return strings.Join(values, "")
+	}
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+// gotPart says which part of a list is wrong; nothing if it is all of it, which the
+// message of the flag names.
+func gotPart(part, list string) string {
+	if part == list {
+		return ""
+	}
+	return ", got " + cmp.Or(part, `""`)
+}
 
 // A number is a flag that "none" turns off, as in upstream's options of type
 // optional_float.
@@ -98,7 +126,7 @@ func (l *tokenList) Set(s string) error {
 		}
 		v, err := strconv.ParseInt(strings.TrimSpace(field), 10, 32)
 		if err != nil {
-			return fmt.Errorf("want auto or token ids between commas, got %q", field)
+			return fmt.Errorf("want auto or token ids between commas%s", gotPart(field, s))
 		}
 		l.tokens = append(l.tokens, tokenizer.Token(v))
 	}
@@ -131,7 +159,7 @@ func (a *audioContext) Set(s string) error {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		return fmt.Errorf("want a number of positions from 1, fit or all, got %q", s)
+		return fmt.Errorf("want a number of positions from 1, fit or all")
 	}
 	*a = audioContext(n)
 	return nil
@@ -159,7 +187,7 @@ func (l *spanList) Set(s string) error {
 	for field := range strings.SplitSeq(s, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 		if err != nil || math.IsNaN(v) || v < 0 {
-			return fmt.Errorf("want start,end,… in seconds, got %q", field)
+			return fmt.Errorf("want start,end,… in seconds%s", gotPart(field, s))
 		}
 		times = append(times, v)
 	}
@@ -194,7 +222,6 @@ func (l *formatList) Set(s string) error {
 		*l = transcript.Formats()
 		return nil
 	}
-	several := strings.Contains(s, ",")
 	for name := range strings.SplitSeq(s, ",") {
 		known := false
 		for _, f := range transcript.Formats() {
@@ -203,10 +230,7 @@ func (l *formatList) Set(s string) error {
 			}
 		}
 		if !known {
-			if several {
-				return fmt.Errorf("%q: want %s or all", name, formatNames())
-			}
-			return fmt.Errorf("want %s or all", formatNames())
+			return fmt.Errorf("want %s or all%s", formatNames(), gotPart(name, s))
 		}
 	}
 	return nil

@@ -179,7 +179,9 @@ func (c *checker) check(t target) error {
 		return nil // opening a FIFO would wait for its reader
 	}
 	if t.info != nil {
-		if in := c.input(t.info); in != "" {
+		if in := c.input(t.info); in == t.path {
+			return errors.New("it is an input")
+		} else if in != "" {
 			return fmt.Errorf("it is an input: %s", in)
 		}
 	}

@@ -249,7 +249,15 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 	if c.Endpoint != "" {
 		remedy += " and HF_ENDPOINT"
 	}
-	return fmt.Errorf("asking the hub: %w; %s, or copy the model here and name its directory", err, remedy)
+	// The method and the address of the request say nothing to people.
+	if request := new(url.Error); errors.As(err, &request) {
+		err = request.Err
+	}
+	if op := new(net.OpError); errors.As(err, &op) && op.Op == "dial" {
+		err = op.Err
+	}
+	return fmt.Errorf("%s does not answer: %w; %s, or copy the model here and name its directory",
+		cmp.Or(c.Endpoint, DefaultEndpoint), err, remedy)
 }
 
 // status returns an error that explains a refusal.
