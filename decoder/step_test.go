@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"verity/encoder"
+	"verity/internal/kernel"
 	"verity/internal/testmodel"
 	"verity/model"
 	"verity/parallel"
@@ -100,6 +101,9 @@ func TestStepRows(t *testing.T) {
 	}{{"odd", precision.F32}, {"odd", precision.F16}, {"odd", precision.BF16}, {"odd", precision.Int8}, {"multi", 0}} {
 		for _, threads := range []int{1, 2, 3} {
 			t.Run(fmt.Sprintf("%s/%v/%d", tt.spec, tt.precision, threads), func(t *testing.T) {
+				if slow := kernel.Implementations()[0] == "ref" && threads != 2; testing.Short() && slow {
+					t.Skip("plain Go is slow")
+				}
 				if testing.Short() && tt.spec == "multi" && threads > 1 {
 					t.Skip("the large vocabulary is slow in plain Go")
 				}
