@@ -17,13 +17,13 @@ import (
 type Load struct {
 	Seconds float64 `json:"seconds"` // until the model is ready
 
-	// Read is how long this process takes to read the files from disk in large blocks
-	// and do nothing else, with the files dropped from the page cache first.
+	// How long this process takes to read the files from disk in large blocks and do
+	// nothing else, with the files dropped from the page cache first.
 	Read  float64 `json:"read_seconds,omitempty"`
-	Ratio float64 `json:"ratio,omitempty"` // Seconds over Read
+	Ratio float64 `json:"ratio,omitempty"` // seconds until the model is ready over those of reading
 	Bytes int64   `json:"bytes,omitempty"` // of the files
 
-	// Runs are the single runs; the fields above are their medians. In the first run
+	// The single runs; the fields above are their medians. In the first run
 	// all memory is new.
 	Runs []LoadRun `json:"runs,omitempty"`
 
@@ -43,7 +43,7 @@ type Memory struct {
 	Weights int64   `json:"weights"` // as stored in memory
 	Loaded  int64   `json:"loaded"`
 	Peak    int64   `json:"peak"`
-	Ratio   float64 `json:"ratio"` // Peak over Weights
+	Ratio   float64 `json:"ratio"` // peak over weights
 }
 
 // measureLoad loads the model; with LoadOnly, several times. Memory is measured in the

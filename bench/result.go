@@ -41,11 +41,11 @@ type Ceiling struct {
 	GOPSInt8 float64 `json:"gops_int8"`
 	GBPS     float64 `json:"gbps"`
 
-	// GOPSVector is the rate of other float32 operations: an addition, a comparison or
+	// Other float32 operations, GOP/s: an addition, a comparison or
 	// a fused multiply-add of one element counts as one.
 	GOPSVector float64 `json:"gops_vector"`
 
-	// Spread is the largest ratio of the highest to the lowest measurement among the
+	// The largest ratio of the highest to the lowest measurement among the
 	// four ceilings: near 1 on a quiet machine.
 	Spread float64 `json:"spread"`
 }

@@ -35,7 +35,7 @@ type Sampling struct {
 	Seed    uint64
 	Audio   uint64 // hash of the samples
 	Window  int    // first frame of the window
-	Attempt int    // which temperature of the fallback ladder
+	Attempt int    // which temperature of the fallback
 	Sample  int    // which of best-of
 }
 

@@ -10,7 +10,7 @@ import (
 // Heads divide the widths; a head is Width/Heads wide.
 type Dims struct {
 	MelBins        int // n_mels; num_mel_bins
-	AudioPositions int // n_audio_ctx; max_source_positions. A window is 2·AudioPositions frames of mel
+	AudioPositions int // n_audio_ctx; max_source_positions. A window is twice as many frames of mel
 	AudioWidth     int // n_audio_state; d_model
 	AudioHeads     int // n_audio_head; encoder_attention_heads
 	AudioLayers    int // n_audio_layer; encoder_layers

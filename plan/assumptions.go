@@ -23,8 +23,8 @@ type Assumptions struct {
 	Bytes      float64   `json:"bytes"`      // b
 	Verify     []float64 `json:"verify"`     // V(1), V(2), …; null if not measured
 
-	// Measured in a file: accepted over judged drafts, and the mean of Σ min(p, q). One
-	// of them is Alpha.
+	// Measured in a file: accepted over judged drafts, and the mean of Σ min(p, q). The
+	// plan uses one of them as its alpha.
 	Agreement *float64 `json:"alpha_agreement"`
 	Overlap   *float64 `json:"alpha_overlap"`
 

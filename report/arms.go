@@ -18,10 +18,10 @@ type Arm struct {
 	*Score
 	TokensPerSecond float64 `json:"tokens_per_second"`
 
-	// Speedup is that over the first arm; null for the first itself.
+	// Compared with the first arm; null for the first itself.
 	Speedup *Speedups `json:"speedup"`
 
-	// Memory is the memory that loading and running the arm took; 0 if not measured.
+	// Memory that loading and running the arm took; absent if not measured.
 	Memory int64 `json:"memory_bytes,omitempty"`
 
 	set *Set

@@ -37,13 +37,13 @@ type Comparison struct {
 	AudioSeconds float64   `json:"audio_seconds"`
 	Identical    Alike     `json:"identical"`
 	Different    int       `json:"different"`   // in any way, failing in one arm included
-	Differences  []Finding `json:"differences"` // at most [maxFindings]
+	Differences  []Finding `json:"differences"` // at most fifty
 
 	WER      *Pair[float64] `json:"wer"`       // of the scored utterances; null if there are none
 	Scored   int            `json:"scored"`    // utterances with a reference, and a hypothesis in both sets
 	NotWorse int            `json:"not_worse"` // of these, with a word error rate no higher than in the baseline
 
-	// Change is the word error rate of the assisted arm minus that of the baseline,
+	// The word error rate of the assisted arm minus that of the baseline,
 	// with an interval by resampling utterances; left out if every utterance has the
 	// same errors in both.
 	Change     *Change     `json:"wer_change,omitempty"`
@@ -76,7 +76,7 @@ type Change struct {
 type Divergence struct {
 	Tokens int     `json:"tokens"` // in the baseline
 	Differ int     `json:"differ"` // substitutions, deletions and insertions
-	Share  float64 `json:"share"`  // Differ over Tokens
+	Share  float64 `json:"share"`  // of tokens that differ
 }
 
 // A Pair is one value for each arm.
@@ -146,7 +146,7 @@ type Acceptance struct {
 	Agreement float64  `json:"alpha_agreement"` // accepted over judged
 	Overlap   *float64 `json:"alpha_overlap"`   // mean of Σ min(p, q); null if not measured
 	Rounds    int      `json:"rounds"`
-	Empty     int      `json:"empty"`     // rounds without a draft; also in Histogram[0]
+	Empty     int      `json:"empty"`     // rounds without a draft; the histogram counts them as rounds with no accepted token
 	Histogram []int    `json:"histogram"` // rounds by number of accepted tokens
 	MeanKept  float64  `json:"mean_kept"`
 }

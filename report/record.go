@@ -30,7 +30,7 @@ type Record struct {
 	Wall     float64            `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once
 	Work     transcript.Work    `json:"work"`
 	Drafting transcript.Drafts  `json:"drafting"`
-	Proof    *transcript.Proof  `json:"proof,omitempty"` // nil in records older than proofs
+	Proof    *transcript.Proof  `json:"proof,omitempty"` // absent in records older than proofs
 	Run      Run                `json:"run"`
 }
 
@@ -45,8 +45,8 @@ type Segment struct {
 	CompressionRatio float64 `json:"compression_ratio"`
 	NoSpeechProb     float64 `json:"no_speech_prob"`
 
-	// Pieces are the text again, split where a round or its accepted drafts end; nil if
-	// nothing was drafted.
+	// The text again, split where a round or its accepted drafts end; absent if nothing
+	// was drafted.
 	Pieces []Piece `json:"pieces,omitempty"`
 }
 
@@ -56,11 +56,11 @@ type Piece struct {
 	Text     string `json:"text"`
 	Accepted bool   `json:"accepted"`
 
-	// Round is the pass of the model that chose the tokens, from 1 in the record. It is
-	// 0 in records older than rounds: their pieces are words without spaces.
+	// The pass of the model that chose the tokens, from 1 in the record; absent in
+	// records older than rounds: their pieces are words without spaces.
 	Round int `json:"round,omitempty"`
 
-	// Refused is the drafted text that the model refused at this piece.
+	// The drafted text that the model refused at this piece.
 	Refused string `json:"refused,omitempty"`
 }
 

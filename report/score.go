@@ -35,8 +35,8 @@ type Score struct {
 	Scored     int    `json:"scored"` // utterances with a reference
 	Normalizer string `json:"normalizer"`
 	Effort
-	Run    Run     `json:"run"`              // common to all records; Machine and Threads are the first record's
-	Shards *Shards `json:"shards,omitempty"` // nil for a whole run, or if the file names do not tell
+	Run    Run     `json:"run"`              // common to all records; machine and threads are the first record's
+	Shards *Shards `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
 	Details
 
 	bins wer.Bins // of utterances, for the plot
@@ -62,8 +62,8 @@ type WordErrors struct {
 // Pace is how fast a set was transcribed.
 type Pace struct {
 	AudioSeconds float64 `json:"audio_seconds"`
-	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than Seconds.Total if several run at once
-	RTFx         float64 `json:"rtfx"`            // AudioSeconds over Elapsed
+	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than the sum of all seconds if several run at once
+	RTFx         float64 `json:"rtfx"`            // seconds of audio over elapsed seconds
 }
 
 // Effort is the work that went into a set, as its records count it.
@@ -75,7 +75,7 @@ type Effort struct {
 
 // Details lists the failures and the worst errors of a set.
 type Details struct {
-	Failures   []Failure   `json:"failures"` // at most [maxFailures]
+	Failures   []Failure   `json:"failures"` // at most a hundred
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
 }
@@ -109,8 +109,8 @@ type Confusion struct {
 	Hypothesis string `json:"hypothesis,omitempty"`
 	Count      int    `json:"count"`
 
-	// Missed is how much too low Count may be. It is 0, and Count exact, unless there
-	// are very many different confusions.
+	// How much too low the count may be. The count is exact unless there are very many
+	// different confusions.
 	Missed int `json:"missed,omitempty"`
 }
 

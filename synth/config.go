@@ -15,10 +15,8 @@ type Plant struct {
 	Tokens   int    `json:"tokens"` // in a window
 	TextSeed uint64 `json:"text_seed"`
 
-	// Of an assistant: the share of positions that was to agree, and the share of the
-	// first window's positions that does.
-	Alpha     float64 `json:"alpha,omitempty"`
-	Agreement float64 `json:"agreement,omitempty"`
+	Alpha     float64 `json:"alpha,omitempty"`     // share of positions where an assistant was to agree
+	Agreement float64 `json:"agreement,omitempty"` // share of the first window's positions where it agrees
 }
 
 // Planted returns the plant of the checkpoint in a directory; nil if nothing is planted.

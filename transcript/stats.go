@@ -12,15 +12,15 @@ type Stats struct {
 	Drafts  Drafts  `json:"drafts"`
 	Seconds Seconds `json:"seconds"`
 
-	// Broken says why the assistant failed to draft; empty if it did not fail. The
-	// text is the same in either case.
+	// Why the assistant failed to draft; absent if it did not fail. The text is the same
+	// in either case.
 	Broken string `json:"assistant_broken,omitempty"`
 
 	Passes      Traffic `json:"passes"`       // of the model
 	DraftPasses Traffic `json:"draft_passes"` // of the assistant's decoder, if it has one
 
-	// Bandwidth is the measured memory bandwidth of this machine in bytes per second;
-	// 0 if it was not measured.
+	// Measured memory bandwidth of this machine in bytes per second; absent if it was
+	// not measured.
 	Bandwidth float64 `json:"bandwidth,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type Work struct {
 	Windows  int `json:"windows"`  // decoded
 	Silent   int `json:"silent"`   // of these, skipped as silence
 	Stuck    int `json:"stuck"`    // of these, kept as one segment because timestamps did not advance
-	Attempts int `json:"attempts"` // decodings; more than Windows if the fallback was used
+	Attempts int `json:"attempts"` // decodings; more than windows if the fallback was used
 	Tokens   int `json:"tokens"`   // chosen in all attempts, end-of-text included
 }
 
@@ -106,17 +106,19 @@ type Drafts struct {
 	Rounds    int   `json:"rounds"`    // passes of the model over a draft, or without one
 	Drafted   int   `json:"drafted"`   // tokens the assistant proposed
 	Accepted  int   `json:"accepted"`  // of these, tokens that the model also chose
-	Refused   int   `json:"refused"`   // rounds with a refused token; Accepted + Refused tokens were judged
+	Refused   int   `json:"refused"`   // rounds with a refused token, one in each; accepted and refused tokens were judged
 	Kept      int   `json:"kept"`      // tokens that rounds added to the text, end-of-text included
 	Histogram []int `json:"histogram"` // rounds by number of accepted tokens
 
-	// Empty counts the rounds without a draft. They are also in Histogram[0]. It is 0
-	// in older records, which did not count them.
+	// Rounds without a draft. The histogram counts them too, as rounds with no accepted
+	// token. Older records did not count them.
 	Empty int `json:"empty,omitempty"`
 
-	// Overlap is the sum of Σ min(p, q) over Weighed positions; p and q are the
-	// probabilities of model and assistant. It is 0 unless it was requested.
-	Weighed int     `json:"weighed"`
+	// Positions at which the probabilities p of the model and q of the assistant were
+	// compared; 0 unless requested.
+	Weighed int `json:"weighed"`
+
+	// Sum of Σ min(p, q) over these positions.
 	Overlap float64 `json:"overlap"`
 }
 
@@ -166,9 +168,9 @@ type Seconds struct {
 	Encode  float64 `json:"encode"`
 	CrossKV float64 `json:"cross_kv"`
 	Decode  float64 `json:"decode"`          // all of decoding, including drafts and rules
-	Draft   float64 `json:"draft"`           // drafting; part of Decode
-	Verify  float64 `json:"verify"`          // passes of the model, rules and choices; part of Decode
-	Rules   float64 `json:"rules"`           // rules and choices; part of Verify
+	Draft   float64 `json:"draft"`           // drafting; part of decoding
+	Verify  float64 `json:"verify"`          // passes of the model, rules and choices; part of decoding
+	Rules   float64 `json:"rules"`           // rules and choices; part of verifying
 	Words   float64 `json:"words,omitempty"` // computing the times of words
 	Total   float64 `json:"total"`
 }

@@ -72,11 +72,11 @@ type Segment struct {
 	Text   string            `json:"text"`
 	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or lanes meet
 
-	// Words are the words of Text with their times; nil unless requested.
+	// The words of the text with their times; absent unless requested.
 	Words []Word `json:"words,omitzero"`
 
-	// Accepted says for each token whether it is an accepted draft of the assistant. It
-	// is empty unless requested. Upstream has no such field.
+	// For each token, whether it is an accepted draft of the assistant; absent unless
+	// requested. Upstream has no such field.
 	Accepted []bool `json:"accepted,omitempty"`
 
 	// Marks say for each token which round chose it; set together with Accepted.
@@ -86,7 +86,7 @@ type Segment struct {
 	// (transcribe.Options.Multilingual). Upstream has no such fields.
 
 	Language            string  `json:"language,omitempty"`             // with --multilingual: code detected in the window
-	LanguageProbability float64 `json:"language_probability,omitempty"` // of Language
+	LanguageProbability float64 `json:"language_probability,omitempty"` // of that language
 
 	// The fields below belong to the window: all its segments have the same values.
 	// Where windows overlap, they belong to the window of the first token.
