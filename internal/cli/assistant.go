@@ -29,7 +29,7 @@ type assistantFlags struct {
 	overlap   bool            // measure it
 }
 
-const assistantHelp = `what drafts tokens for the model to verify:
+const assistantHelp = `what drafts tokens for the model to verify
 auto: the model's own assistant if it lies in this program with one; else the published partner of a published model, if that is in the cache; else none
 none: plain decoding
 ngram: what followed the last words when they came before; no model

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"verity/model/hub"
 	"verity/tokenizer"
@@ -19,6 +20,59 @@ func completionCommand(root *cobra.Command) {
 		c.Args = noArgs
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}
+}
+
+// plainUsage makes the texts of all flags one line without the marks of their values: shells
+// show them as they are, up to the first newline.
+func plainUsage(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		_, text := pflag.UnquoteUsage(f)
+		f.Usage = strings.ReplaceAll(text, "\n", "; ")
+	})
+	for _, sub := range c.Commands() {
+		plainUsage(sub)
+	}
+}
+
+// completeModel offers names of models as the argument, and files and directories.
+func completeModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return modelNames(), cobra.ShellCompDirectiveDefault
+}
+
+// completeCached offers the models of the cache.
+func completeCached(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	if list, err := hub.FromEnv().List(); err == nil && len(args) == 0 {
+		for _, m := range list {
+			names = append(names, m.Repo)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSetting offers the keys of the config file, and behind one its values if set
+// takes one.
+func completeSetting(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case len(args) == 0:
+		return configKeys, cobra.ShellCompDirectiveNoFileComp
+	case len(args) > 1 || c.Name() != "set":
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	transcribe, _, err := c.Root().Find(configured[:1])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	key := string(dashes(nil, args[0]))
+	if values, ok := transcribe.GetFlagCompletionFunc(key); ok {
+		return values(transcribe, nil, typed)
+	}
+	if f := transcribe.Flags().Lookup(key); f != nil && f.Value.Type() == "bool" {
+		return []string{"true", "false"}, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // completeSound offers sound files as arguments.

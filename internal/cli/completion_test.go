@@ -15,6 +15,16 @@ func TestCompletion(t *testing.T) {
 		{"transcribe -f |srt,", "\nsrt,vtt\n", "srt,srt"},
 		{"transcribe |", "\nflac\n", "txt"},
 		{"config get |out", "\noutput-dir\n", "\nforce"},
+		{"config set highlight |", "\nauto\nalways\nnever\n", "\nsrt"},
+		{"config set language |d", "\nde\tgerman", "\nhighlight"},
+		{"config set vad |", "\ntrue\nfalse\n", "\nhighlight"},
+		{"config get vad |", ":4", "\ntrue"},
+		{"info |la", "\nlarge-v2\n", "\n\n"},
+		{"info |", ":0", ":16"},
+		{"models pull |la", "\nlarge-v2\n", "\n\n"},
+		{"transcribe |--highlight=", "\nauto\nalways\nnever\n", "wav"},
+		{"transcribe |--lang", "\n--language\tspoken language, as", "`"},
+		{"transcribe |--assistant", "\n--assistant\twhat drafts tokens for the model to verify; auto: the model's own", "`"},
 	} {
 		args := strings.Fields(strings.Split(tt.args, "|")[0])
 		_, last, _ := strings.Cut(tt.args, "|")

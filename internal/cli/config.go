@@ -285,12 +285,9 @@ func configCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return listConfig(e) },
 	}
-	keys := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return configKeys, cobra.ShellCompDirectiveNoFileComp
-	}
 	sub := func(use, short, long string, n int, run func(args []string) error) {
 		c.AddCommand(&cobra.Command{
-			Use: use, Short: short, Long: long + exitHelp, ValidArgsFunction: keys,
+			Use: use, Short: short, Long: long + exitHelp, ValidArgsFunction: completeSetting,
 			Args: func(c *cobra.Command, args []string) error {
 				if len(args) != n {
 					return usagef("want verity config %s, got %s", use, show.Some(len(args), "argument"))

@@ -56,9 +56,7 @@ func infoCommand(e env) *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		ValidArgsFunction: completeModel,
 		RunE: func(c *cobra.Command, args []string) error {
 			name := defaultModel
 			if len(args) == 1 {

@@ -78,6 +78,9 @@ func run(ctx context.Context, e env, args []string) int {
 	root.SetArgs(args)
 	root.SetIn(e.in)
 	root.SetErr(e.err)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		plainUsage(root)
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example

@@ -55,7 +55,8 @@ func modelsCommand(e env) *cobra.Command {
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "pull NAME", Short: "Download a model, or what is missing of it", Args: one,
-		Long: "Pull downloads the newest version of a model into the cache." + exitHelp,
+		ValidArgsFunction: cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp),
+		Long:              "Pull downloads the newest version of a model into the cache." + exitHelp,
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := newHub().Pull(c.Context(), args[0])
 			if err == nil {
@@ -65,7 +66,8 @@ func modelsCommand(e env) *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use: "rm NAME", Short: "Remove a model from the cache", Args: one,
-		Long: "Rm removes all that the cache holds of a model." + exitHelp,
+		ValidArgsFunction: completeCached,
+		Long:              "Rm removes all that the cache holds of a model." + exitHelp,
 		RunE: func(_ *cobra.Command, args []string) error {
 			n, err := hub.FromEnv().Remove(args[0])
 			if err == nil {

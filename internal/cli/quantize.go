@@ -68,10 +68,8 @@ func quantizeCommand(e env) *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
-		RunE: func(c *cobra.Command, args []string) error { return q.run(c.Context(), args[0]) },
+		ValidArgsFunction: completeModel,
+		RunE:              func(c *cobra.Command, args []string) error { return q.run(c.Context(), args[0]) },
 	}
 	f := c.Flags()
 	f.SortFlags = false

@@ -67,7 +67,7 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	for _, row := range [][2]string{
 		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, show.Some(s.Attempts, "decoding"))},
 		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, show.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
-		{"drafted", fmt.Sprintf("%d, %d accepted (%.1f %%)%s", d.Drafted, d.Accepted, 100*d.Rate(), alphas(d))},
+		{"drafted", drafted(d)},
 		{"accepted", histogram(d)},
 		{"seconds", fmt.Sprintf("mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
 			took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
@@ -80,10 +80,18 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 	}
 }
 
-// histogram says how many rounds accepted how many tokens.
+// drafted says how many tokens were drafted and accepted; nothing without a draft.
+func drafted(d transcript.Drafts) string {
+	if d.Drafted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d, %d accepted (%.1f %%)%s", d.Drafted, d.Accepted, 100*d.Rate(), alphas(d))
+}
+
+// histogram says how many rounds accepted how many tokens; nothing without a draft.
 func histogram(d transcript.Drafts) string {
 	if d.Drafted == 0 {
-		return "nothing was drafted"
+		return ""
 	}
 	var parts []string
 	for accepted, rounds := range d.Histogram {

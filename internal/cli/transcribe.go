@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -359,7 +360,7 @@ func (t *transcribing) checkOutput(files []string) error {
 	stray := t.stray(files)
 	switch {
 	case len(stray) > 0:
-		return usagef("%s: there is no such file; the value of --%s is written behind =, as --%[2]s=%[1]s", stray[0], stray[1])
+		return usagef("%s: there is no such file; a value of --%s stands behind =: --%[2]s=%[3]s", stray[0], stray[1], either(highlightModes))
 	case !slices.Contains(progressModes, t.progress):
 		return oneOf("progress", t.progress, progressModes...)
 	case t.force && t.skip:
@@ -377,10 +378,12 @@ func (t *transcribing) stray(files []string) []string {
 		if _, err := os.Stat(name); err == nil {
 			continue
 		}
+		// A word with nothing of a path in it is hardly a sound file.
+		word := !strings.ContainsAny(name, `./\`)
 		switch {
-		case t.highlight == "auto" && slices.Contains(highlightModes, name):
+		case t.highlight == "auto" && word:
 			return []string{name, "highlight"}
-		case t.progress == "always" && slices.Contains(progressModes, name):
+		case t.progress == "always" && word:
 			return []string{name, "progress"}
 		}
 	}
