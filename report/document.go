@@ -282,8 +282,8 @@ func (c *Comparison) lines() [][2]string {
 			" in one set only: the other lacks shards"})
 	}
 	l = append(l,
-		[2]string{"decoding", c.Speedup.Decode.line()},
-		[2]string{"sound to text", c.Speedup.Total.line()},
+		[2]string{"decoding", c.Speedup.Decode.line(len(c.decode))},
+		[2]string{"sound to text", c.Speedup.Total.line(len(c.decode))},
 	)
 	l = append(l, c.clock()...)
 	if a := c.Acceptance; a.Drafted > 0 {
@@ -310,9 +310,13 @@ func (c *Comparison) repeated() string {
 	return ", in " + show.Some(c.Acceptance.Runs, "run")
 }
 
-func (s Speedup) line() string {
-	if s.Median == 0 {
+// line spells the speed-up of some pairs of runs; one has no median and no interval.
+func (s Speedup) line(pairs int) string {
+	switch {
+	case s.Median == 0:
 		return "not measured: nothing was decoded"
+	case pairs == 1:
+		return show.Times(s.Overall) + " (one pair)"
 	}
 	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all",
 		show.Times(s.Median), show.Times(s.Low), show.Times(s.High), show.Times(s.Overall))
