@@ -123,7 +123,7 @@ func TestRefusedFormats(t *testing.T) {
 		if !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: error is not ErrUnsupported: %v", tt.file, err)
 		}
-		for _, want := range []string{path, tt.name, "ffmpeg"} {
+		for _, want := range []string{path, tt.name, "convert it to WAV or FLAC"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %q does not say %q", tt.file, err, want)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -79,7 +80,28 @@ func (r *reportFlags) check(inputs ...string) error {
 	if r.html == output.Stdout && r.markdown == output.Stdout {
 		return usagef("--html and --markdown: both on standard output")
 	}
-	return output.Check([]string{r.html, r.markdown}, inputs)
+	if err := output.Check([]string{r.html, r.markdown}, inputs); err != nil {
+		return err
+	}
+	return errors.Join(replaces(r.html, "<!doctype html>", "a page"), replaces(r.markdown, "#", "Markdown with a heading"))
+}
+
+// replaces refuses to write over a file that does not begin as what is written: it may be
+// a recording or a reference of the dataset, which no list of inputs names.
+func replaces(name, begin, kind string) error {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	head := make([]byte, len(begin))
+	file, err := os.Open(name)
+	if err == nil {
+		_, err = io.ReadFull(file, head)
+		file.Close()
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || strings.EqualFold(string(head), begin) {
+		return nil // what cannot be read, output.Check has judged
+	}
+	return &output.Error{Name: name, Err: fmt.Errorf("something else is there, not %s; take another name or remove it", kind)}
 }
 
 // write writes d where the flags say: to files, and to standard output as a table or as

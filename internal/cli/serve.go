@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
+	"verity/internal/output"
 	"verity/serve"
 )
 
@@ -143,6 +144,11 @@ func (s *serving) prepare() error {
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
 		return usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
+	}
+	if s.opt.Spool != "" {
+		if err := output.Dir(s.opt.Spool); err != nil {
+			return fmt.Errorf("--spool: %w", err)
+		}
 	}
 	if s.keyFile != "" {
 		if s.opt.Keys, err = readKeys(s.keyFile); err != nil {

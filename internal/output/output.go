@@ -22,6 +22,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Stdout is the name of standard output.
@@ -260,11 +262,34 @@ func (t target) replace(f func(io.Writer) error) error {
 
 // through opens the existing file and writes to it.
 func (t target) through(flags int, f func(io.Writer) error) error {
-	file, err := os.OpenFile(t.path, flags, 0)
+	file, err := t.open(flags)
 	if err != nil {
 		return err
 	}
 	return fill(file, f)
+}
+
+// Interrupted, if it is not nil, is closed when the program is to end: nothing waits for
+// the reader of a FIFO any longer. The program sets it once, at its start.
+var Interrupted <-chan struct{}
+
+// open opens the existing file. It waits for the reader of a FIFO, as opening one always
+// does, but not without end.
+func (t target) open(flags int) (*os.File, error) {
+	if t.info == nil || t.info.Mode()&fs.ModeNamedPipe == 0 {
+		return os.OpenFile(t.path, flags, 0)
+	}
+	for {
+		file, err := os.OpenFile(t.path, flags|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return file, err
+		}
+		select {
+		case <-Interrupted:
+			return nil, errors.New("nobody has opened the FIFO to read it")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // fill writes and closes a file.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,23 @@ func TestUmask(t *testing.T) {
 	}
 	if m := mode(); m != 0o640 {
 		t.Errorf("old file: mode %o, want 640", m)
+	}
+}
+
+// TestInterrupted: nobody reads the FIFO, and the program is to end.
+func TestInterrupted(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o666); err != nil {
+		t.Skip(err)
+	}
+	done := make(chan struct{})
+	Interrupted = done
+	defer func() { Interrupted = nil }()
+	result := make(chan error)
+	go func() { result <- Write(fifo, nil, put("nothing")) }()
+	close(done)
+	if err := <-result; err == nil || !strings.Contains(err.Error(), "nobody has opened the FIFO") {
+		t.Errorf("got %v", err)
 	}
 }
 
