@@ -170,6 +170,9 @@ type verbose struct {
 	Segments []segment       `json:"segments,omitzero"`
 	Words    []word          `json:"words,omitzero"`
 	Usage    usage           `json:"usage"`
+
+	// Truncated says that the sound ends before its header says. OpenAI has no such field.
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // A segment is OpenAI's TranscriptionSegment.
@@ -199,6 +202,7 @@ type word struct {
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
 	v := verbose{Task: a.q.decoding.Task, Language: a.language(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
+	v.Truncated = tr.Truncated
 	if a.q.wants("segment") {
 		v.Segments = []segment{}
 	}

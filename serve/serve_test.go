@@ -203,6 +203,20 @@ func TestVerbose(t *testing.T) {
 	}
 }
 
+// TestTruncated: sound that ends before its header says is marked.
+func TestTruncated(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	whole := wav(t)
+	for _, cut := range []int{0, 20_000} {
+		sound := whole
+		sound.value = sound.value[:len(sound.value)-cut]
+		r, body := post(t, h.URL+transcriptions, sound, field{"response_format", "verbose_json"})
+		if r.StatusCode != 200 || strings.Contains(body, `"truncated":true`) != (cut > 0) {
+			t.Errorf("%d bytes cut off: %s\n%s", cut, r.Status, body)
+		}
+	}
+}
+
 func TestStream(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"timestamp_granularities[]", "segment"})

@@ -93,7 +93,7 @@ func plain(err error, f *pflag.Flag) error {
 	if !strings.Contains(err.Error(), "strconv.") {
 		return err
 	}
-	want := map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "float32": "a number", "bool": "true or false"}
+	want := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "float32": "a number", "bool": "true or false"}
 	return fmt.Errorf("want %s", want[f.Value.Type()])
 }
 
