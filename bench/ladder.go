@@ -113,10 +113,15 @@ func (r Rung) note() string {
 	if r.Verdict != "identical" {
 		return r.Verdict
 	}
-	if i := r.Speedup.Interval; i != nil {
-		return show.Times(r.Speedup.Mean) + " by drafts (" + show.Times(i[0]) + " to " + show.Times(i[1]) + ")"
+	gain, i := show.Times(r.Speedup.Mean)+" by drafts", r.Speedup.Interval
+	if i == nil {
+		return gain + ", of too few pairs for an interval"
 	}
-	return show.Times(r.Speedup.Mean) + " by drafts"
+	gain += " (" + show.Times(i[0]) + " to " + show.Times(i[1]) + ")"
+	if i[0] <= 1 && 1 <= i[1] {
+		gain += ", inconclusive: the interval contains 1"
+	}
+	return gain
 }
 
 func (s *Speed) line(p *printer, precision, arm string, first float64, last string) {

@@ -59,6 +59,20 @@ func TestLadderTable(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
+	for _, tt := range []struct {
+		interval *[2]float64
+		want     string
+	}{
+		{nil, "2.00× by drafts, of too few pairs for an interval"},
+		{&[2]float64{0.9, 4}, "2.00× by drafts (0.90× to 4.00×), inconclusive: the interval contains 1"},
+	} {
+		l := ladder()
+		l.Rungs[0].Speedup.Interval = tt.interval
+		b.Reset()
+		if err := l.Write(&b); err != nil || !strings.Contains(b.String(), tt.want) {
+			t.Errorf("%v: no %q in\n%s", err, tt.want, b.String())
+		}
+	}
 	l := ladder()
 	l.Rungs[0].Verdict = "different"
 	b.Reset()

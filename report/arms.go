@@ -104,13 +104,7 @@ func (d *Document) armRows() [][]string {
 	head := []string{"arm", "tokens/s", "decoding", "accepted", "memory", "WER"}
 	rows := [][]string{head}
 	for _, a := range d.Arms {
-		r := []string{a.Name, show.Digits(a.TokensPerSecond), "", "", "", ""}
-		if a.Speedup != nil {
-			r[2] = show.Times(a.Speedup.Decode.Overall)
-			if a.Speedup.Decode.Interval != nil {
-				r[2] = a.Speedup.Decode.interval()
-			}
-		}
+		r := []string{a.Name, show.Digits(a.TokensPerSecond), a.gain(), "", "", ""}
 		if a.Drafting.Drafted > 0 {
 			r[3] = fmt.Sprintf("%.1f %%", 100*a.Drafting.Rate())
 		}
@@ -124,6 +118,22 @@ func (d *Document) armRows() [][]string {
 		rows = append(rows, r)
 	}
 	return dense(rows)
+}
+
+// gain spells the speed-up of decoding over the first arm.
+func (a *Arm) gain() string {
+	if a.Speedup == nil {
+		return ""
+	}
+	d := a.Speedup.Decode
+	switch i := d.Interval; {
+	case i == nil:
+		return show.Times(d.Overall)
+	case i[0] <= 1 && 1 <= i[1]:
+		return fmt.Sprintf("%s (%s to %s, inconclusive)", show.Times(d.Mean), show.Times(i[0]), show.Times(i[1]))
+	default:
+		return fmt.Sprintf("%s (%s to %s)", show.Times(d.Mean), show.Times(i[0]), show.Times(i[1]))
+	}
 }
 
 // dense removes the columns of a table that are empty below their header.

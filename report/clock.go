@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"verity/internal/show"
 	"verity/transcript"
 )
 
@@ -68,21 +67,13 @@ func (b *Batch) speeds() {
 		transcript.Ratio(b.tokens.Assisted, b.Decode.Assisted)}
 }
 
-// clock returns the timing of the runs as lines of label and value.
+// clock returns the speeds of batches as lines of label and value.
 func (c *Comparison) clock() (l [][2]string) {
-	if d, t := c.Speedup.Decode, c.Speedup.Total; d.Interval != nil && t.Interval != nil {
-		l = append(l, [2]string{"mean", "decoding " + d.interval() + ", sound to text " + t.interval()})
-	}
 	if b := c.Batch; b.Size > 1 {
 		l = append(l, [2]string{"batch", fmt.Sprintf("%d utterances at a time: %.1f tokens a second baseline, %.1f assisted",
 			b.Size, b.TokensPerSecond.Baseline, b.TokensPerSecond.Assisted)})
 	}
 	return l
-}
-
-func (s Speedup) interval() string {
-	return fmt.Sprintf("%s (95 %% interval %s to %s)",
-		show.Times(s.Mean), show.Times(s.Interval[0]), show.Times(s.Interval[1]))
 }
 
 // meanInterval returns the geometric mean of quotients and its 95 % interval, by

@@ -296,14 +296,3 @@ func TestFind(t *testing.T) {
 		t.Errorf("shards: %v, %v", f, err)
 	}
 }
-
-// TestOnePair checks that a single pair of runs is not written as a distribution.
-func TestOnePair(t *testing.T) {
-	s := Speedup{Median: 1.1, Low: 1.1, High: 1.1, Overall: 1.1}
-	if got, want := s.line(1), "1.10× (one pair)"; got != want {
-		t.Errorf("one pair: %q, want %q", got, want)
-	}
-	if got, want := s.line(2), "1.10× median (5 to 95 % of pairs: 1.10× to 1.10×), 1.10× in all"; got != want {
-		t.Errorf("two pairs: %q, want %q", got, want)
-	}
-}

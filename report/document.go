@@ -21,6 +21,10 @@ type Document struct {
 	Comparisons []*Comparison
 	Arms        []*Arm // for a comparison of several arms
 
+	// Defaults are the values that options of runs have if nobody sets them, by name: the
+	// page folds them away. An option that is not among them is shown.
+	Defaults map[string]string
+
 	// Sound returns the address of a record's sound for the page to play: a file beside
 	// the page, or a data URL. An empty address means no sound for that record, a nil
 	// Sound none at all.
@@ -70,7 +74,7 @@ func (d *Document) notes() (notes []string) {
 	}
 	for _, s := range d.Scores {
 		if lacking := s.Incomplete(); lacking != "" {
-			notes = append(notes, "Incomplete: "+s.Name+": "+lacking+". What is said here is of the rest alone.")
+			notes = append(notes, "Incomplete: "+s.Name+": "+lacking+". These figures are of the rest alone.")
 		}
 	}
 	return notes
@@ -89,12 +93,12 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		return fmt.Sprintf("%s of %s not the same (%s); %s of %s have the same tokens. "+
-			"Their weights are not the same, so they may differ",
+		return fmt.Sprintf("%s of %s differ (%s); %s of %s have the same tokens. "+
+			"The arms hold different weights, so their texts may differ",
 			show.Count(c.Divergence.Differ), show.Some(c.Divergence.Tokens, "token"), show.Percent(c.Divergence.Share),
 			show.Count(c.Identical.Tokens), all)
 	case Different:
-		return fmt.Sprintf("%s of %s not the same in both arms",
+		return fmt.Sprintf("%s of %s differ between the arms",
 			show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
 		if c.Utterances == 0 {
@@ -115,7 +119,7 @@ func (d *Document) rows() [][]string {
 		if s.Drafting.Drafted == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s of %s (%.1f %%)",
+		return fmt.Sprintf("%s of %s tokens (%.1f %%)",
 			show.Count(s.Drafting.Accepted), show.Count(s.Drafting.Drafted), 100*s.Drafting.Rate())
 	})
 	return t.rows
@@ -172,24 +176,24 @@ func (t *scoreTable) counts() {
 }
 
 func (t *scoreTable) errors() {
-	t.scored("WER", func(s *Score) string { return show.Percent(s.WER) })
+	t.scored("word error rate (WER)", func(s *Score) string { return show.Percent(s.WER) })
 	t.scored("  95 % interval", func(s *Score) string {
 		return fmt.Sprintf("%.2f – %.2f %%", 100*s.WERInterval.Low, 100*s.WERInterval.High)
 	})
-	t.scored("CER", func(s *Score) string { return show.Percent(s.CER) })
-	t.scored("MER", func(s *Score) string { return show.Percent(s.MER) })
-	t.scored("WIL", func(s *Score) string { return show.Percent(s.WIL) })
+	t.scored("character error rate (CER)", func(s *Score) string { return show.Percent(s.CER) })
+	t.scored("match error rate (MER)", func(s *Score) string { return show.Percent(s.MER) })
+	t.scored("word information lost (WIL)", func(s *Score) string { return show.Percent(s.WIL) })
 	t.scored("reference words", func(s *Score) string { return show.Count(s.ReferenceWords) })
 	t.scored("  substitutions", func(s *Score) string { return show.Count(s.Substitutions) })
-	t.scored("  deletions", func(s *Score) string { return show.Count(s.Deletions) })
-	t.scored("  insertions", func(s *Score) string {
+	t.scored("  deletions (not written)", func(s *Score) string { return show.Count(s.Deletions) })
+	t.scored("  insertions (not said)", func(s *Score) string {
 		if s.ReferenceWords == 0 {
 			return show.Count(s.Insertions)
 		}
 		return fmt.Sprintf("%s (%s)", show.Count(s.Insertions), show.Percent(s.InsertionRate))
 	})
-	t.scored("repeated 5-grams", func(s *Score) string { return show.Count(s.Repeats) })
-	t.scored("exact utterances", func(s *Score) string {
+	t.scored("five-word runs repeated", func(s *Score) string { return show.Count(s.Repeats) })
+	t.scored("utterances without error", func(s *Score) string {
 		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact),
 			100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
 	})
@@ -197,14 +201,14 @@ func (t *scoreTable) errors() {
 
 func (t *scoreTable) times() {
 	t.row("audio", func(s *Score) string { return show.Seconds(s.AudioSeconds) })
-	t.row("elapsed", func(s *Score) string {
+	t.row("time elapsed", func(s *Score) string {
 		if s.Elapsed == s.Seconds.Total {
 			return ""
 		}
 		return show.Seconds(s.Elapsed)
 	})
-	t.row("work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
-	t.row("RTFx", func(s *Score) string { return show.Times(s.RTFx) })
+	t.row("time of work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
+	t.row("speed (RTFx)", func(s *Score) string { return show.Times(s.RTFx) + " real time" })
 	for _, stage := range stageNames {
 		t.row("  "+stage.label, func(s *Score) string {
 			if v := stage.of(s); v > 0 {
@@ -223,15 +227,15 @@ type stage struct {
 }
 
 var stageNames = []stage{
-	{"mel", "mel", func(s *Score) float64 { return s.Seconds.Mel }},
-	{"encode", "encode", func(s *Score) float64 { return s.Seconds.Encode }},
-	{"cross K/V", "cross", func(s *Score) float64 { return s.Seconds.CrossKV }},
-	{"draft", "draft", (*Score).drafting},
+	{"log-mel", "mel", func(s *Score) float64 { return s.Seconds.Mel }},
+	{"encoder", "encode", func(s *Score) float64 { return s.Seconds.Encode }},
+	{"keys and values", "cross", func(s *Score) float64 { return s.Seconds.CrossKV }},
+	{"drafting", "draft", (*Score).drafting},
 	{"decoder passes", "verify", func(s *Score) float64 { return s.Seconds.Verify }},
-	{"rest of decode", "decode", func(s *Score) float64 {
+	{"rest of decoding", "decode", func(s *Score) float64 {
 		return max(0, s.Seconds.Decode-s.drafting()-s.Seconds.Verify)
 	}},
-	{"other", "other", func(s *Score) float64 {
+	{"reading and the rest", "other", func(s *Score) float64 {
 		t := s.Seconds
 		return max(0, t.Total-t.Mel-t.Encode-t.CrossKV-t.Decode)
 	}},
@@ -253,10 +257,14 @@ func (c *Comparison) labels() Pair[string] {
 	return Pair[string]{"baseline", "assisted"}
 }
 
-// points formats a change of rates.
+// points formats a change of rates, and says if it may be none.
 func (x *Change) points() string {
-	return fmt.Sprintf("%+.2f points, %.0f %% interval %+.2f to %+.2f",
+	s := fmt.Sprintf("%+.2f points, %.0f %% interval %+.2f to %+.2f",
 		100*x.Difference, 100*x.Level, 100*x.Low, 100*x.High)
+	if x.Low <= 0 && 0 <= x.High {
+		s += "; inconclusive: the interval contains 0"
+	}
+	return s
 }
 
 // lines returns the comparison as labels and values.
@@ -281,10 +289,7 @@ func (c *Comparison) lines() [][2]string {
 		l = append(l, [2]string{"unpaired", show.Some(c.Unpaired, "utterance") +
 			" in one set only: the other lacks shards"})
 	}
-	l = append(l,
-		[2]string{"decoding", c.Speedup.Decode.line(len(c.decode))},
-		[2]string{"sound to text", c.Speedup.Total.line(len(c.decode))},
-	)
+	l = append(l, c.speeds()...)
 	l = append(l, c.clock()...)
 	if a := c.Acceptance; a.Drafted > 0 {
 		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round%s",
@@ -292,13 +297,13 @@ func (c *Comparison) lines() [][2]string {
 	}
 	if c.Predicted != nil {
 		l = append(l, [2]string{"theory", show.Times(*c.Predicted) +
-			" in decoding, of the acceptance and costs measured"})
+			" in decoding, from the acceptance and costs measured"})
 	}
 	if c.Memory != nil {
 		l = append(l, [2]string{"memory", show.Bytes(c.Memory.Baseline) + " baseline, " +
 			show.Bytes(c.Memory.Assisted) + " assisted"})
 	}
-	return l
+	return append(l, c.warnings()...)
 }
 
 // repeated says how many runs the acceptance covers, if utterances ran several times:
@@ -308,18 +313,6 @@ func (c *Comparison) repeated() string {
 		return ""
 	}
 	return ", in " + show.Some(c.Acceptance.Runs, "run")
-}
-
-// line spells the speed-up of some pairs of runs; one has no median and no interval.
-func (s Speedup) line(pairs int) string {
-	switch {
-	case s.Median == 0:
-		return "not measured: nothing was decoded"
-	case pairs == 1:
-		return show.Times(s.Overall) + " (one pair)"
-	}
-	return fmt.Sprintf("%s median (5 to 95 %% of pairs: %s to %s), %s in all",
-		show.Times(s.Median), show.Times(s.Low), show.Times(s.High), show.Times(s.Overall))
 }
 
 // names returns the names of the sets.

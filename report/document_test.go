@@ -59,7 +59,7 @@ func TestSignals(t *testing.T) {
 		d    *Document
 		want []string
 	}{
-		"partial": {partial(t), []string{"shards 2/4, 4/4 are missing", "2 of 4: INCOMPLETE", "MER", "WIL", "repeated 5-grams"}},
+		"partial": {partial(t), []string{"shards 2/4, 4/4 are missing", "2 of 4: INCOMPLETE", "MER", "WIL"}},
 		"pair":    {pair, []string{"100.0 %", "ot worse"}},
 	} {
 		for form, write := range map[string]func(io.Writer) error{
@@ -191,6 +191,30 @@ func TestPage(t *testing.T) {
 		if strings.Contains(page, left) {
 			t.Errorf("%q is left in the page", left)
 		}
+	}
+}
+
+// TestDefaults: the page shows what was set of a run, and folds the defaults away.
+func TestDefaults(t *testing.T) {
+	d := compared(t, 3, nil)
+	d.Defaults = map[string]string{"beam-size": "0", "language": "", "pad": "audio", "marks": "'-", "vad": "false", "prefix": ""}
+	s := d.Scores[1]
+	s.Run.Options = map[string]string{
+		"beam-size": "5", "language": "en", "pad": "audio", "marks": "", "vad": "false", "prefix": "", "of-an-older-version": "7", "another": "",
+	}
+	got := d.runView(s)
+	if want := [][2]string{{"--beam-size", "5"}, {"--language", "en"}, {"--marks", `""`}, {"--of-an-older-version", "7"}}; !cmp.Equal(got.Rows[len(got.Rows)-len(want):], want) || got.Rows[0][0] != "code" {
+		t.Errorf("shown: %q, want the facts and %q", got.Rows, want)
+	}
+	if want := [][2]string{{"--pad", "audio"}, {"--vad", "false"}}; !cmp.Equal(got.Usual, want) {
+		t.Errorf("folded: %q, want %q", got.Usual, want)
+	}
+	var b strings.Builder
+	if err := d.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	if page := b.String(); !strings.Contains(page, "2 options have their defaults") || strings.Index(page, "--pad") < strings.Index(page, "2 options have") {
+		t.Error("the page does not fold the defaults away")
 	}
 }
 

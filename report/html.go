@@ -35,7 +35,6 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"deref":    func(v *float64) float64 { return *v },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
-	"runRows":  Run.rows,
 	"bytes":    func(v int64) string { return hard(show.Bytes(v)) },
 }).Parse(pageHTML))
 
@@ -78,6 +77,7 @@ type page struct {
 	Failures        []Failure
 	Names           []string
 	Rows            [][]string
+	Runs            []runView
 }
 
 // HTML writes d as one self-contained page: no other file, no network.
@@ -102,6 +102,7 @@ func (d *Document) HTML(w io.Writer) error {
 		p.Comparisons = append(p.Comparisons, v)
 	}
 	for i, s := range d.Scores {
+		p.Runs = append(p.Runs, d.runView(s))
 		p.Failures = append(p.Failures, s.Failures...)
 		if s.Scored > 0 && (i == 0 || !d.same(i)) {
 			p.Errors = append(p.Errors, errorsOf(s))
@@ -147,18 +148,36 @@ func (c *Comparison) Labels() Pair[string] { return c.labels() }
 // Sentence states the verdict in words.
 func (c *Comparison) Sentence() string { return c.sentence() }
 
-// rows returns the facts of a run as labels and values.
-func (r Run) rows() [][2]string {
-	rows := [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
+// A runView is how a set was made, for the page: labels and values.
+type runView struct {
+	Name  string
+	Rows  [][2]string
+	Usual [][2]string // options that have their defaults
+}
+
+// runView returns the facts of a set's run, and its options. Those without a value that
+// have their default are left out.
+func (d *Document) runView(s *Score) runView {
+	r := s.Run
+	v := runView{Name: s.Name, Rows: [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
 		{"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision},
-		{"dataset", r.Dataset}, {"machine", r.Machine}}
+		{"dataset", r.Dataset}, {"machine", r.Machine}}}
 	if r.Threads > 0 {
-		rows = append(rows, [2]string{"threads", fmt.Sprint(r.Threads)})
+		v.Rows = append(v.Rows, [2]string{"threads", fmt.Sprint(r.Threads)})
 	}
+	v.Rows = slices.DeleteFunc(v.Rows, func(r [2]string) bool { return r[1] == "" })
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
-		rows = append(rows, [2]string{"--" + name, r.Options[name]})
+		value := r.Options[name]
+		usual, known := d.Defaults[name]
+		row := [2]string{"--" + name, cmp.Or(value, `""`)}
+		switch {
+		case known && value != usual, !known && value != "":
+			v.Rows = append(v.Rows, row)
+		case value != "":
+			v.Usual = append(v.Usual, row)
+		}
 	}
-	return slices.DeleteFunc(rows, func(r [2]string) bool { return r[1] == "" })
+	return v
 }
 
 // A barView is a bar of several parts. Its width is relative to the longest bar.
@@ -201,7 +220,8 @@ type comparisonView struct {
 	Heading, Sign string
 	Interval      string      // of the word error rate
 	Setup         [][2]string // what was compared, in short
-	Few           string      // a warning if there are too few pairs of runs
+	Decode, Total gainView
+	Warnings      []string // what limits the speed-ups
 	Replay        *replayView
 	Plots         []plotView
 }
@@ -213,7 +233,12 @@ type plotView struct {
 
 func viewOf(c *Comparison, heading string) comparisonView {
 	v := comparisonView{Comparison: c, Heading: heading, Replay: replayOf(c)}
-	v.Setup, v.Few = setup(c.Runs), few(c)
+	v.Setup, v.Decode, v.Total = setup(c.Runs), c.gainView(c.Speedup.Decode), c.gainView(c.Speedup.Total)
+	for _, w := range []string{few(c), noisy(c)} {
+		if w != "" {
+			v.Warnings = append(v.Warnings, w)
+		}
+	}
 	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[c.Verdict]
 	for _, p := range []plotView{{"Speed-up of decoding", speedPlot(c)},
 		{"Accepted tokens a round", acceptancePlot(c)}} {
@@ -222,19 +247,6 @@ func viewOf(c *Comparison, heading string) comparisonView {
 		}
 	}
 	return v
-}
-
-// fewPairs is the fewest pairs of runs that a speed-up should rest on.
-const fewPairs = 5
-
-// few returns a warning for a speed-up that rests on too few pairs.
-func few(c *Comparison) string {
-	n := len(c.decode)
-	if n == 0 || n >= fewPairs {
-		return ""
-	}
-	return fmt.Sprintf("Speed-ups are of %s of runs: another run may well say something else. "+
-		"Use --repeats, or more utterances.", show.Some(n, "pair"))
 }
 
 // setup returns what was compared: model, assistant and the precision of each.

@@ -41,7 +41,11 @@ func (d *Document) Text(w io.Writer, color bool) error {
 		if i > 0 && d.same(i) {
 			continue // same texts as an earlier set
 		}
-		p.worst(s)
+		of := ""
+		if len(d.Scores) > 1 {
+			of = " of " + s.Name
+		}
+		p.worst(s, of)
 		p.failures(s)
 	}
 	return b.Flush()
@@ -130,12 +134,13 @@ func (p painter) verdict(c *Comparison) string {
 const shownWorst = 5
 
 // worst writes the worst utterances with their errors marked as in wdiff: [-deleted-],
-// {+inserted+}.
-func (p painter) worst(s *Score) {
+// {+inserted+}. of names the set, if there are several.
+func (p painter) worst(s *Score, of string) {
 	if len(s.Worst) == 0 {
 		return
 	}
-	fmt.Fprintf(p, "\nworst utterances of %s\n", s.Name)
+	fmt.Fprintf(p, "\nworst utterances%s: %s was said, %s written\n", of,
+		p.paint("32", "[-this-]"), p.paint("31", "{+this+}"))
 	for _, u := range s.Worst[:min(len(s.Worst), shownWorst)] {
 		fmt.Fprintf(p, "  %s: %s in %s\n    ",
 			show.Name(u.ID), show.Some(u.Errors, "error"), show.Some(u.Words, "word"))

@@ -18,9 +18,11 @@ const compareHelp = `Compare runs every utterance with plain decoding and with t
 after a warm-up, and holds the results against each other to the bit: tokens,
 log-probabilities, no-speech probabilities, temperatures, segment times and texts.
 It says what the assistant gained in decoding and on the whole way from sound to
-text, as medians over pairs of runs with the 5th and 95th percentile, and as the
-geometric mean with its 95 % interval (Student's t of the logarithms); how many of its
-tokens were accepted, and what theory expects of that.
+text: the geometric mean over pairs of runs with its 95 % interval (Student's t of the
+logarithms), and the median with the 5th and 95th percentile; how many of its tokens
+were accepted, and what theory expects of that. A speed-up whose interval contains 1
+is inconclusive, and marked so. Noise is the ratio of the times of encoding, the same
+work in both arms: gains of that size mean nothing.
 
 With --batch N each arm runs N utterances at the same time, in groups: they share
 every pass over the weights, those of the assistant too. A pair is then a group, and

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/internal/machine"
@@ -37,6 +38,13 @@ func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string)
 		}
 	})
 	return r
+}
+
+// recordedDefaults returns the defaults of the program for the options that records name.
+func recordedDefaults() map[string]string {
+	v, defaults := &evaluation{decoding: newDecodingFlags()}, map[string]string{}
+	addDecoding(new(cobra.Command), &v.model, &v.sound, &v.decoding).VisitAll(func(f *pflag.Flag) { defaults[f.Name] = f.DefValue })
+	return defaults
 }
 
 // maker describes what makes transcripts: made are the flags that decide them. The

@@ -19,13 +19,16 @@ var update = flag.Bool("update", false, "write what the program says into README
 var shown = regexp.MustCompile("(?ms)^```\n(\\$ bin/verity .*?)^```$")
 
 // unsteady matches what differs from one run to the next: times, speeds, shares of
-// the time, and the room that columns take for them.
-var unsteady = regexp.MustCompile(`\d[\d.e+-]* (µs|ms|s|min|h)\b|\d[\d.e+-]*×|\(\d+ %\)| {2,}`)
+// the time, the room that columns take for them, and whether a speed-up is a result.
+var unsteady = regexp.MustCompile(`; (?:inconclusive|noise): .*|\d[\d.e+-]* (µs|ms|s|min|h)\b|\d[\d.e+-]*×|\(\d+ %\)| {2,}`)
 
 func steady(s string) string {
 	return unsteady.ReplaceAllStringFunc(s, func(m string) string {
-		if strings.HasPrefix(m, " ") {
+		switch m[0] {
+		case ' ':
 			return " "
+		case ';':
+			return ""
 		}
 		return "#"
 	})

@@ -108,7 +108,7 @@ func replaces(name, begin, kind string) error {
 // JSON, unless a file is standard output. The files come first, since a closed pipe ends
 // the program; one that cannot be written costs nothing else.
 func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
-	d.Title, d.Sound = r.title, newListening(r.html, !r.foreign).url
+	d.Title, d.Sound, d.Defaults = r.title, newListening(r.html, !r.foreign).url, recordedDefaults()
 	var errs []error
 	for _, x := range []struct {
 		name  string

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGain: what is written of a speed-up depends on how many pairs it rests on, and one
+// that may be none is not written as a result.
+func TestGain(t *testing.T) {
+	of := func(quotients ...float64) Speedup {
+		return speedup(quotients, Pair[float64]{quotients[0], 1})
+	}
+	for _, tt := range []struct {
+		name         string
+		quotients    []float64
+		noise        float64 // of encoding
+		gain, spread string
+		doubt        string
+	}{
+		{"one pair", []float64{1.1}, 1, "1.10× (one pair)", "", ""},
+		{"one pair, less than the noise", []float64{1.1}, 1.2, "1.10× (one pair)", "", "inconclusive: not more than the noise"},
+		{"one pair, noise the other way", []float64{1.1}, 0.8, "1.10× (one pair)", "", "inconclusive: not more than the noise"},
+		{"a loss, more than the noise", []float64{0.5}, 0.9, "0.50× (one pair)", "", ""},
+		{"two pairs", []float64{1.1, 1.1}, 1, "1.10× mean (2 pairs, too few for an interval)", "", ""},
+		{"three pairs, far apart", []float64{2.4, 1.2, 0.9}, 1, "1.37× mean (95 % interval 0.39× to 4.81×)",
+			"median 1.20×, 5 to 95 % of them 0.93× to 2.28×; 2.40× in all", "inconclusive: the interval contains 1"},
+		{"three pairs, alike", []float64{2, 2.1, 2.2}, 3, "2.10× mean (95 % interval 1.86× to 2.36×)",
+			"median 2.10×, 5 to 95 % of them 2.01× to 2.19×; 2.00× in all", ""},
+		{"a loss", []float64{0.5, 0.51, 0.52}, 1, "0.51× mean (95 % interval 0.49× to 0.54×)",
+			"median 0.51×, 5 to 95 % of them 0.50× to 0.52×; 0.50× in all", ""},
+	} {
+		s, c := of(tt.quotients...), &Comparison{Verdict: Identical, decode: tt.quotients}
+		c.Seconds.Encode = Pair[float64]{tt.noise, 1}
+		if got := s.gain(len(tt.quotients)); got != tt.gain {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.gain)
+		}
+		if got := s.spread(); got != tt.spread {
+			t.Errorf("%s: spread %q, want %q", tt.name, got, tt.spread)
+		}
+		if got := c.doubt(s); got != tt.doubt {
+			t.Errorf("%s: doubt %q, want %q", tt.name, got, tt.doubt)
+		}
+		c.Speedup = Speedups{s, s}
+		if v := c.gainView(s); v.Sure != (tt.doubt == "") || !v.Sure && !slices.Contains(v.Notes, tt.doubt) {
+			t.Errorf("%s: on the page %+v", tt.name, v)
+		}
+		c.Verdict = Inconclusive
+		if got, want := c.doubt(s), "noise: both arms did the same work"; got != want {
+			t.Errorf("%s, nothing drafted: doubt %q, want %q", tt.name, got, want)
+		}
+	}
+	c := new(Comparison)
+	if got := c.Speedup.Decode.gain(0); got != "not measured: nothing was decoded" || c.doubt(c.Speedup.Decode) != "" {
+		t.Errorf("no time: %q", got)
+	}
+}
+
+// TestSameWork: noise is known only where both arms encode the same by the same means.
+func TestSameWork(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(c *Comparison)
+		want   float64
+	}{
+		{"the same", func(*Comparison) {}, 2},
+		{"another assistant", func(c *Comparison) { c.Runs.Assisted.Assistant = "self" }, 2},
+		{"another model", func(c *Comparison) { c.Runs.Assisted.ModelID = "b" }, 0},
+		{"another precision", func(c *Comparison) { c.Runs.Assisted.Precision = "int8" }, 0},
+		{"another precision, of an older record", func(c *Comparison) { c.Runs.Assisted.Options = map[string]string{"precision": "int8"} }, 0},
+		{"another machine", func(c *Comparison) { c.Runs.Assisted.Machine = "b" }, 0},
+		{"other threads", func(c *Comparison) { c.Runs.Assisted.Threads = 2 }, 0},
+		{"another version", func(c *Comparison) { c.Runs.Assisted.Code = "b" }, 0},
+		{"arms that may differ", func(c *Comparison) { c.Verdict = Free }, 0},
+		{"batches", func(c *Comparison) { c.Batch.Size = 2 }, 0},
+		{"no time", func(c *Comparison) { c.Seconds.Encode.Assisted = 0 }, 0},
+	} {
+		c := &Comparison{Verdict: Identical}
+		c.Seconds.Encode = Pair[float64]{2, 1}
+		tt.change(c)
+		if got := c.noise(); got != tt.want {
+			t.Errorf("%s: noise %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestWarnings: no form leaves out that a speed-up rests on few pairs, that it may be
+// none, or that the machine was busy.
+func TestWarnings(t *testing.T) {
+	forms := func(d *Document) map[string]string {
+		all := map[string]string{}
+		for name, write := range map[string]func(io.Writer) error{
+			"text": func(w io.Writer) error { return d.Text(w, false) }, "Markdown": d.Markdown, "page": d.HTML,
+		} {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			all[name] = strings.ReplaceAll(b.String(), "\u00a0", " ")
+		}
+		return all
+	}
+	shaky := compared(t, 3, func(r []*Record) {
+		r[1].Seconds.Decode *= 20
+		for _, r := range r {
+			r.Seconds.Encode *= 2
+		}
+	})
+	for name, got := range forms(shaky) {
+		want := []string{"inconclusive: the interval contains 1", "0.50× in encoding, which is the same work in both arms", "few pairs 3: use --repeats"}
+		if name == "page" {
+			want = []string{"inconclusive: the interval contains 1", `class="unsure"`, "took 0.50× as long in the baseline", "Speed-ups are of 3 pairs"}
+		}
+		text := strings.Join(strings.Fields(strings.ReplaceAll(got, "|", " ")), " ")
+		for _, want := range want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
+	}
+	for name, got := range forms(compared(t, 40, nil)) {
+		for _, not := range []string{"inconclusive: ", "ew pairs", "Speed-ups are of", "had other work", `class="unsure"`} {
+			if strings.Contains(got, not) {
+				t.Errorf("%s of a quiet machine and 40 pairs says %q", name, not)
+			}
+		}
+	}
+}
+
+// TestChangeInterval: a difference of error rates whose interval contains 0 is none.
+func TestChangeInterval(t *testing.T) {
+	for _, tt := range []struct {
+		low, high float64
+		doubt     bool
+	}{{-0.01, 0.02, true}, {0, 0.02, true}, {0.001, 0.02, false}, {-0.02, -0.001, false}} {
+		x := &Change{(tt.low + tt.high) / 2, Interval{tt.low, tt.high, 0.95}}
+		if got := strings.Contains(x.points(), "inconclusive"); got != tt.doubt {
+			t.Errorf("%v to %v: %q", tt.low, tt.high, x.points())
+		}
+	}
+}
