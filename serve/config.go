@@ -82,8 +82,11 @@ func (s *Server) newConfig() sessionConfig {
 // change returns c with an update applied.
 func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *problem) {
 	var u update
+	if data == nil {
+		return c, wrong(http.StatusBadRequest, "session", "", "session: it is missing")
+	}
 	if err := json.Unmarshal(data, &u); err != nil {
-		return c, wrong(http.StatusBadRequest, "session", "", "session: %v", err)
+		return c, badJSON(err, "session")
 	}
 	if u.Type != "" && u.Type != "transcription" {
 		return c, wrong(http.StatusBadRequest, "session.type", "", "session.type: got %q, want transcription: there are no conversations here.", u.Type)
@@ -96,7 +99,7 @@ func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *
 			continue
 		}
 		if w.Model != nil && !s.knows(*w.Model) {
-			return c, unknownModel(*w.Model, s.opt.Name)
+			return c, unknownModel(*w.Model, s.opt.Name).of("session.audio.input.transcription.model")
 		}
 		set(&c.model, w.Model)
 		set(&c.language, w.Language)
@@ -114,7 +117,7 @@ func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *
 		c.noise = u.Audio.Input.Noise
 	}
 	if _, err := live.NewUtterance(s.model, c.decoding(s)); err != nil {
-		return c, asProblem(err)
+		return c, asProblem(err, "session.audio.input.transcription.")
 	}
 	return c, nil
 }
@@ -140,7 +143,7 @@ func (c *sessionConfig) setFormat(u update) *problem {
 		return wrong(http.StatusBadRequest, "session.audio.input.format.type", "", "session.audio.input.format.type: got %q, want audio/pcm", f.Type)
 	}
 	if f.Rate != nil && !slices.Contains(rates, *f.Rate) {
-		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want one of %v", *f.Rate, rates)
+		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want %s", *f.Rate, list(rates))
 	}
 	set(&c.rate, f.Rate)
 	return nil
@@ -157,7 +160,7 @@ func (c *sessionConfig) setTurns(data json.RawMessage) *problem {
 	}
 	var d detection
 	if err := json.Unmarshal(data, &d); err != nil {
-		return wrong(http.StatusBadRequest, at, "", "%s: %v", at, err)
+		return badJSON(err, at)
 	}
 	if d.Type != "server_vad" {
 		return wrong(http.StatusBadRequest, at+".type", "", "%s.type: got %q, want server_vad, or null for turn_detection", at, d.Type)
@@ -169,7 +172,7 @@ func (c *sessionConfig) setTurns(data json.RawMessage) *problem {
 		c.ear.PaddingMS = -1 // 0 would mean the default
 	}
 	if err := c.ear.Check(); err != nil {
-		return wrong(http.StatusBadRequest, at, "", "%s: %v", at, err)
+		return wrong(http.StatusBadRequest, at, "", "%s.%v", at, err)
 	}
 	return nil
 }

@@ -110,7 +110,10 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *patient) e
 // broken returns the problem with a form that ended too soon or is none.
 func (s *Server) broken(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return wrong(http.StatusRequestTimeout, "", "", "No data came for %v.", s.stall)
+		return wrong(http.StatusRequestTimeout, "", "", "No data came for %s.", span(s.stall))
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return wrong(http.StatusBadRequest, "", "", "The form is cut off, or its boundary is not the one of the header Content-Type.")
 	}
 	return wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
 }

@@ -72,10 +72,12 @@ func (x *session) update(m *message) *problem {
 func (x *session) append(m *message) *problem {
 	raw, err := base64.StdEncoding.DecodeString(m.Audio)
 	if err != nil {
-		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: %v: want base64", err)
+		var at base64.CorruptInputError
+		errors.As(err, &at)
+		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: want base64, got something else at byte %d", int64(at))
 	}
 	if len(raw)%2 != 0 {
-		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: got %d bytes, want pairs: PCM has 16 bits", len(raw))
+		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: got %d bytes, an odd number; want samples of 16 bits", len(raw))
 	}
 	pcm := make([]float32, len(raw)/2)
 	for i := range pcm {
@@ -387,11 +389,22 @@ func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *
 // place returns the last sample of a word in its utterance.
 func place(w transcript.Word) int64 { return int64(w.End * audio.SampleRate) }
 
-// asProblem returns the problem with an option of the client.
-func asProblem(err error) *problem {
+// reason returns why an option cannot be used, without its name in Go.
+func reason(err error) string {
 	var option *transcribe.OptionError
 	if errors.As(err, &option) {
-		return wrong(http.StatusBadRequest, parameter(option.Field), "", "%s: got %v: %s", parameter(option.Field), option.Value, option.Reason)
+		return option.Reason
+	}
+	return err.Error()
+}
+
+// asProblem returns the problem with an option of the client, whose parameters begin with
+// a prefix.
+func asProblem(err error, prefix string) *problem {
+	var option *transcribe.OptionError
+	if errors.As(err, &option) {
+		name := prefix + parameter(option.Field)
+		return wrong(http.StatusBadRequest, name, "", "%s: got %v: %s", name, option.Value, option.Reason)
 	}
 	return wrong(http.StatusBadRequest, "", "", "%v", err)
 }

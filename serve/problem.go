@@ -20,6 +20,12 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Message }
 
+// of returns p about the parameter of a path.
+func (p *problem) of(param string) *problem {
+	p.Param = &param
+	return p
+}
+
 // wrong returns a problem with a request, and with a parameter of it if one is named.
 func wrong(status int, param, code, format string, args ...any) *problem {
 	p := &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "invalid_request_error"}
@@ -39,6 +45,12 @@ func failed(status int, format string, args ...any) *problem {
 
 func unknownPath(r *http.Request) *problem {
 	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %s %s. See /openapi.json.", r.Method, r.URL.Path)
+}
+
+// wrongMethod is the problem with a request for a path that takes other methods.
+func wrongMethod(r *http.Request, allowed []string) *problem {
+	return wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%s takes %s, got %s.",
+		r.URL.Path, list(allowed), r.Method)
 }
 
 func unknownModel(name, known string) *problem {

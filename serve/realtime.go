@@ -110,7 +110,7 @@ func (s *Server) welcome(r *http.Request) *problem {
 		return wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
 	}
 	if _, err := live.NewUtterance(s.model, s.newConfig().decoding(s)); err != nil {
-		return failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %v", err)
+		return failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", reason(err))
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (x *session) complain(p *problem, event string) {
 
 // read handles the client's messages.
 func (x *session) read(ctx context.Context) error {
-	lazy := time.AfterFunc(idle, func() { x.end(fmt.Errorf("no message came for %v", idle)) })
+	lazy := time.AfterFunc(idle, func() { x.end(fmt.Errorf("no message came for %s", span(idle))) })
 	defer lazy.Stop()
 	for {
 		kind, data, err := x.conn.Read(ctx)
@@ -202,7 +202,7 @@ func (x *session) read(ctx context.Context) error {
 		}
 		var m message
 		if err := json.Unmarshal(data, &m); err != nil {
-			x.complain(wrong(http.StatusBadRequest, "", "invalid_json", "The event is not JSON: %v", err), "")
+			x.complain(badJSON(err, ""), m.ID)
 			continue
 		}
 		if p := x.handle(ctx, &m); p != nil {
@@ -250,7 +250,7 @@ func (x *session) watch(ctx context.Context) {
 			draining = nil
 			x.end(errors.New("the server is shutting down"))
 		case <-most.C:
-			x.end(fmt.Errorf("the session is longer than %v, which is the limit of this server", x.s.opt.MaxAudio))
+			x.end(fmt.Errorf("the session is longer than %s, which is the limit of this server", span(x.s.opt.MaxAudio)))
 		case <-ping.C:
 			blocks := x.blocks.Load()
 			alive, cancel := context.WithTimeout(ctx, pingEvery)

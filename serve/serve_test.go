@@ -340,7 +340,7 @@ func checkProblem(t *testing.T, r *http.Response, body string, status int, param
 func TestTooLong(t *testing.T) {
 	h, _ := newServer(t, Options{MaxAudio: 5 * time.Second})
 	r, body := post(t, h.URL+transcriptions, wav(t))
-	checkProblem(t, r, body, 413, "file", "longer than 5s")
+	checkProblem(t, r, body, 413, "file", "longer than 5s,")
 }
 
 // TestBomb: a small file that holds days of silence is refused after what is allowed,
@@ -368,7 +368,7 @@ func TestBomb(t *testing.T) {
 	t.Logf("%d bytes hold %v", len(bomb), time.Duration(40001*65535/8000)*time.Second)
 	h, _ := newServer(t, Options{MaxAudio: time.Minute})
 	r, body := post(t, h.URL+transcriptions, field{"file", bomb})
-	checkProblem(t, r, body, 413, "file", "longer than 1m0s")
+	checkProblem(t, r, body, 413, "file", "longer than 1m,")
 }
 
 // TestFull: what cannot wait is told when to come back.
@@ -451,6 +451,77 @@ func TestYield(t *testing.T) {
 	l.end()
 	if first := <-got; first != "short" {
 		t.Errorf("%s came first", first)
+	}
+}
+
+// TestMethods: a known path with another method says which it takes; an unknown path is
+// not found with any.
+func TestMethods(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"GET", transcriptions, 405, "POST"},
+		{"HEAD", transcriptions, 405, "POST"},
+		{"DELETE", "/v1/audio/translations", 405, "POST"},
+		{"POST", "/v1/models", 405, "GET, HEAD"},
+		{"DELETE", "/v1/models/whisper-1", 405, "GET, HEAD"},
+		{"POST", "/v1/realtime", 405, "GET, HEAD"},
+		{"PUT", "/healthz", 405, "GET, HEAD"},
+		{"POST", "/", 405, "GET, HEAD"},
+		{"GET", "/v1/audio/speech", 404, ""},
+		{"POST", "/v1/chat/completions", 404, ""},
+		{"PROPFIND", "/nothing", 404, ""},
+	} {
+		r, err := http.NewRequest(tt.method, h.URL+tt.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(got.Body)
+		got.Body.Close()
+		if got.StatusCode != tt.status || got.Header.Get("Allow") != tt.allow {
+			t.Errorf("%s %s: %s, Allow %q, want %d, %q", tt.method, tt.path, got.Status, got.Header.Get("Allow"), tt.status, tt.allow)
+		}
+		if tt.method == "HEAD" {
+			continue
+		}
+		if tt.status == 405 {
+			checkProblem(t, got, string(body), 405, "", tt.path+" takes "+strings.Split(tt.allow, ",")[0])
+		} else {
+			checkProblem(t, got, string(body), 404, "", "Unknown request URL: "+tt.method+" "+tt.path)
+		}
+	}
+}
+
+// TestNoQueue: a server without a queue refuses what it cannot begin at once.
+func TestNoQueue(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1, Waiting: -1})
+	leave, err := s.line.enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, body := post(t, h.URL+transcriptions, wav(t))
+	checkProblem(t, r, body, 429, "", "try again later")
+	leave()
+	if r, body := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
+		t.Errorf("afterwards: %s\n%s", r.Status, body)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		6 * time.Hour: "6h", 5 * time.Minute: "5m", 30 * time.Second: "30s", 90 * time.Minute: "1h30m", 90 * time.Second: "1m30s",
+		time.Hour + time.Second: "1h0m1s", 200 * time.Millisecond: "200ms", 20 * time.Minute: "20m", 10 * time.Second: "10s",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +23,7 @@ type Options struct {
 	// Turns is how many requests are transcribed at the same time. 0 means 4.
 	Turns int
 
-	// Waiting is how many more may wait for a turn. 0 means 64.
+	// Waiting is how many more may wait for a turn. 0 means 64; negative none.
 	Waiting int
 
 	// Sessions is how many realtime sessions there may be. 0 means 16; negative none.
@@ -66,7 +67,7 @@ type Options struct {
 func (o Options) defaults() Options {
 	o.Name = cmp.Or(o.Name, "whisper")
 	o.Turns = cmp.Or(o.Turns, 4)
-	o.Waiting = cmp.Or(o.Waiting, 64)
+	o.Waiting = max(cmp.Or(o.Waiting, 64), 0)
 	o.Sessions = max(cmp.Or(o.Sessions, 16), 0)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 512<<20)
 	o.MaxSpool = cmp.Or(o.MaxSpool, 8<<30)
@@ -86,8 +87,6 @@ func (o Options) check() error {
 	switch {
 	case o.Turns < 1 || o.Turns > 4096:
 		return errors.New("serve: Turns: want 1 to 4096")
-	case o.Waiting < 0:
-		return errors.New("serve: Waiting: want 0 or more")
 	case o.MaxBytes < 1 || o.MaxSpool < o.MaxBytes:
 		return errors.New("serve: MaxBytes: want 1 or more, and MaxSpool at least as much")
 	case o.MaxAudio <= 0 || o.Timeout <= 0:
@@ -158,9 +157,26 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /worklet.js", embedded("worklet.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /{$}", embedded("page.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
+		if allowed := methods(mux, r); allowed != nil {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			writeProblem(w, wrongMethod(r, allowed))
+			return
+		}
 		writeProblem(w, unknownPath(r))
 	})
 	return s.watched(s.shared(mux))
+}
+
+// methods returns those that the path of a request takes; nil for an unknown path.
+func methods(mux *http.ServeMux, r *http.Request) (allowed []string) {
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		other := *r
+		other.Method = m
+		if _, pattern := mux.Handler(&other); pattern != "/" {
+			allowed = append(allowed, m)
+		}
+	}
+	return allowed
 }
 
 // ready answers /readyz.

@@ -137,11 +137,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		p = wrong(http.StatusTooManyRequests, "", "rate_limit_exceeded", "Too many requests are waiting: try again later.")
 		p.Type, p.Retry = "rate_limit_error", s.line.retryAfter()
 	case errors.Is(err, audio.ErrTooLong):
-		p = wrong(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %v, which is the limit of this server.", s.opt.MaxAudio)
+		p = wrong(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
 	case errors.As(err, &option):
-		p = asProblem(err)
+		p = asProblem(err, "")
 	case errors.Is(err, context.DeadlineExceeded):
-		p = failed(http.StatusServiceUnavailable, "The request took longer than %v, which is the limit of this server.", s.opt.Timeout)
+		p = failed(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case errors.Is(err, context.Canceled):
 		note(r, "gone", true) // no answer, since nobody reads it
 		return
@@ -172,6 +172,8 @@ func parameter(option string) string {
 		return "temperature"
 	case "Task":
 		return "model"
+	case "WordTimestamps":
+		return "timestamp_granularities[]"
 	}
 	return option
 }

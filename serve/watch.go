@@ -114,8 +114,8 @@ const keyProtocol = "openai-insecure-api-key."
 
 // givenKey returns the key of a request.
 func givenKey(r *http.Request) string {
-	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return key
+	if scheme, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(key)
 	}
 	if r.Header.Get("Upgrade") != "" {
 		for _, p := range protocols(r) {

@@ -1,16 +1,18 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +83,8 @@ func serveCommand(e env) *cobra.Command {
 
 func (s *serving) register(f *pflag.FlagSet) {
 	f.StringVar(&s.address, "listen", "127.0.0.1:8000", "`address` to listen on, host:port")
-	f.StringVar(&s.keyFile, "api-key-file", "", "`file` of the API keys that are accepted, one a line")
+	f.StringVar(&s.keyFile, "api-key-file", "",
+		"`file` of the API keys that are accepted, one a line; empty lines and those that begin with # are skipped")
 	f.BoolVar(&s.anyone, "allow-anyone", false, "let other machines connect without a key")
 	f.StringSliceVar(&s.origins, "origin", nil,
 		"web `origins` whose pages may call the server, as https://example.org, or *")
@@ -111,7 +114,7 @@ func (s *serving) run(ctx context.Context) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", s.address) // before the model is loaded: an address in use is known at once
+	listener, err := s.listen() // before the model is loaded: an address in use is known at once
 	if err != nil {
 		return err
 	}
@@ -128,19 +131,79 @@ func (s *serving) run(ctx context.Context) error {
 	s.opt.Name, s.opt.Log = filepath.Base(m.checkpoint.Name), logger
 	server, err := serve.New(m.Model, s.opt)
 	if err != nil {
-		return err
+		return inFlag(err)
 	}
 	fmt.Fprintf(s.err, "verity: serving %s on http://%s\n", s.opt.Name, listener.Addr())
 	return serve.Serve(ctx, server, func(h *http.Server) error { return h.Serve(listener) }, s.grace)
 }
 
-// prepare checks the flags that have to do with who may connect.
+// listen opens the address.
+func (s *serving) listen() (net.Listener, error) {
+	l, err := net.Listen("tcp", s.address)
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--listen %s: another program listens there: stop it, or take another port", s.address)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("--listen %s: not permitted: ports below 1024 are for the administrator, take another", s.address)
+	case errors.As(err, &op):
+		err = op.Err // the rest names the network and the address again
+	}
+	return nil, fmt.Errorf("--listen %s: %w", s.address, err)
+}
+
+// mostMiB keeps the largest upload within 64 bits of bytes.
+const mostMiB = 1 << 40
+
+// limits checks the flags of limits and puts them into the options, where 0 would mean
+// the default.
+func (s *serving) limits() error {
+	if err := checkBatch(s.opt.Turns); err != nil {
+		return err
+	}
+	for _, x := range []struct {
+		flag string
+		n    *int
+	}{{"queue", &s.opt.Waiting}, {"sessions", &s.opt.Sessions}} {
+		switch {
+		case *x.n < 0:
+			return usagef("--%s %d: must be 0 or more; 0 means none", x.flag, *x.n)
+		case *x.n == 0:
+			*x.n = -1
+		}
+	}
+	if s.maxMiB < 1 {
+		return usagef("--max-upload %d: must be 1 or more, in MiB", s.maxMiB)
+	}
+	s.maxMiB = min(s.maxMiB, mostMiB)
+	for _, x := range []struct {
+		flag string
+		d    time.Duration
+	}{{"max-audio", s.opt.MaxAudio}, {"timeout", s.opt.Timeout}} {
+		if x.d <= 0 {
+			return usagef("--%s %v: must be more than 0", x.flag, x.d)
+		}
+	}
+	if s.grace < 0 {
+		return usagef("--grace %v: must be 0 or more", s.grace)
+	}
+	for _, o := range s.origins {
+		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
+			return usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
+		}
+	}
+	return nil
+}
+
+// prepare checks the flags of limits, and those that have to do with who may connect.
 func (s *serving) prepare() error {
+	if err := s.limits(); err != nil {
+		return err
+	}
 	s.opt.MaxBytes, s.opt.Origins = s.maxMiB<<20, s.origins
 	s.opt.MaxSpool = max(8<<30, s.opt.MaxBytes)
-	if s.opt.Sessions == 0 {
-		s.opt.Sessions = -1 // none; 0 would mean the default
-	}
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
 		return usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
@@ -169,24 +232,32 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// readKeys returns the lines of a file that are not empty.
+// readKeys returns the lines of a file that are not empty and do not begin with #.
 func readKeys(name string) (keys []string, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("--api-key-file: %w", err)
+	fail := func(err error) ([]string, error) {
+		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if key := strings.TrimSpace(lines.Text()); key != "" {
-			keys = append(keys, key)
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return fail(pathCause(err))
+	}
+	text := strings.TrimPrefix(string(raw), "\ufeff") // of editors on Windows
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		key := strings.TrimSpace(line)
+		switch {
+		case key == "" || key[0] == '#':
+			continue
+		case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+			// The key itself stays out of messages, which are in logs.
+			return fail(fmt.Errorf("line %d: a key has a space, or a character that a header cannot hold; "+
+				"want one key a line", n))
 		}
+		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		err = errors.New("there is no key in it")
-	}
-	if err = errors.Join(lines.Err(), err); err != nil {
-		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
+		return fail(errors.New("there is no key in it: want one a line"))
 	}
 	return keys, nil
 }

@@ -88,8 +88,11 @@ func flagError(c *cobra.Command, err error) error {
 	return usageError{err}
 }
 
-// plain replaces the errors of package strconv, which name its functions.
+// plain replaces the errors of packages strconv and time, which speak of Go.
 func plain(err error, f *pflag.Flag) error {
+	if f.Value.Type() == "duration" {
+		return errors.New("want a time with its unit, as 90s, 10m or 1h30m")
+	}
 	if !strings.Contains(err.Error(), "strconv.") {
 		return err
 	}

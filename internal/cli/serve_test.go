@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestServeUsage: what a flag of serve does not take is said in terms of the flag, before
+// a model is loaded.
+func TestServeUsage(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want string
+	}{
+		{"--queue -1", "--queue -1: must be 0 or more; 0 means none"},
+		{"--sessions -2", "--sessions -2: must be 0 or more; 0 means none"},
+		{"--batch 0", "--batch 0: must be from 1 to"},
+		{"--max-upload -3", "--max-upload -3: must be 1 or more, in MiB"},
+		{"--max-upload 0", "--max-upload 0: must be 1 or more, in MiB"},
+		{"--max-upload 5MB", "--max-upload 5MB: want a whole number"},
+		{"--max-audio 60", "--max-audio 60: want a time with its unit, as 90s, 10m or 1h30m"},
+		{"--max-audio 0s", "--max-audio 0s: must be more than 0"},
+		{"--timeout -1m", "--timeout -1m0s: must be more than 0"},
+		{"--timeout soon", "--timeout soon: want a time with its unit"},
+		{"--grace -1s", "--grace -1s: must be 0 or more"},
+		{"--origin example.org", "--origin example.org: want scheme and host, as https://example.org"},
+		{"--origin https://example.org/page", "--origin https://example.org/page: want scheme and host"},
+		{"--listen 8000", "--listen 8000: want host:port"},
+		{"--listen :8000", "--listen :8000 lets other machines connect: name --api-key-file, or --allow-anyone"},
+	} {
+		code, _, stderr := cli(t, nil, append([]string{"serve", "--model", "nowhere"}, strings.Fields(tt.args)...)...)
+		if code != 2 || !strings.Contains(stderr, "verity serve: "+tt.want) {
+			t.Errorf("%s: status %d, %q, want 2, %q", tt.args, code, stderr, tt.want)
+		}
+		for _, foreign := range []string{"strconv", "time:", "serve: Waiting", "MaxBytes"} {
+			if strings.Contains(stderr, foreign) {
+				t.Errorf("%s: %q speaks of Go's %s", tt.args, stderr, foreign)
+			}
+		}
+	}
+}
+
+// TestServeListen: an address that cannot be taken is named, with the remedy.
+func TestServeListen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, tt := range [][2]string{
+		{l.Addr().String(), "another program listens there: stop it, or take another port"},
+		{"127.0.0.1:99999", "invalid port"},
+	} {
+		code, _, stderr := cli(t, nil, "serve", "--model", "nowhere", "--listen", tt[0])
+		if code != 1 || !strings.Contains(stderr, "verity serve: --listen "+tt[0]+": ") || !strings.Contains(stderr, tt[1]) {
+			t.Errorf("%s: status %d, %q, want 1, %q", tt[0], code, stderr, tt[1])
+		}
+	}
+}
+
+// TestKeyFile: lines that are empty or comments are no keys, and no message has a key.
+func TestKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+		problem    string
+	}{
+		{"plain", "one\ntwo\n", []string{"one", "two"}, ""},
+		{"comments, empty lines, spaces at the ends", "# of the kitchen\n\n  sk-one \n\t# old: sk-zero\n\ntwo", []string{"sk-one", "two"}, ""},
+		{"Windows", "\ufeffone\r\n\r\n# x\r\ntwo\r\n", []string{"one", "two"}, ""},
+		{"a number sign inside", "one#1\n", []string{"one#1"}, ""},
+		{"empty", "", nil, "there is no key in it: want one a line"},
+		{"comments alone", "# one\n\n", nil, "there is no key in it: want one a line"},
+		{"two in a line", "# keys\none\nsecret two\n", nil, "line 3: a key has a space"},
+		{"beyond ASCII", "geheim-schlüssel\n", nil, "line 1: a key has a space, or a character that a header cannot hold"},
+	} {
+		file := filepath.Join(dir, "keys")
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		keys, err := readKeys(file)
+		if tt.problem == "" && (err != nil || !slices.Equal(keys, tt.want)) {
+			t.Errorf("%s: %q, %v, want %q", tt.name, keys, err, tt.want)
+		}
+		if tt.problem != "" && (err == nil || !strings.Contains(err.Error(), "--api-key-file "+file+": "+tt.problem)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.problem)
+		}
+		if err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "geheim")) {
+			t.Errorf("%s: the message has the key: %v", tt.name, err)
+		}
+	}
+	for _, name := range []string{filepath.Join(dir, "none"), dir} {
+		if _, err := readKeys(name); err == nil || strings.Contains(err.Error(), "open ") || strings.Contains(err.Error(), "read ") {
+			t.Errorf("%s: %v, want an error without the system call", name, err)
+		}
+	}
+}
