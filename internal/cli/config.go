@@ -31,8 +31,8 @@ before the default of the program.
 The file has a line for each, key = value; a line that begins with # is a comment.
 $VERITY_CONFIG names another file, or is off.
 
-The keys are flags of transcribe. Each holds for eval, compare and serve too, if they
-have the flag. Records name every option that is not the default of the program.
+The keys are flags of transcribe. Each holds for eval, compare, serve and info too,
+if they have the flag. Records name every option that is not the default of the program.
 
 `
 
@@ -40,7 +40,7 @@ have the flag. Records name every option that is not the default of the program.
 const configVariable = "VERITY_CONFIG"
 
 // configured are the commands that take defaults from the config file.
-var configured = []string{"transcribe", "eval", "compare", "serve"}
+var configured = []string{"transcribe", "eval", "compare", "serve", "info"}
 
 // configKeys are the flags of transcribe that the config file may set, there and in
 // the other configured commands that have them.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"verity/model"
+	"verity/precision"
 )
 
 // TestMemory runs the program on two planted models, of size small and tiny, and
@@ -46,7 +47,11 @@ func TestMemory(t *testing.T) {
 	}
 	small, tiny := filepath.Join(dir, "target"), filepath.Join(dir, "assistant")
 	for precision, size := range map[string]int64{"f32": 4, "f16": 2, "int8": 1} {
-		got := peak(t, program, small, sound, precision) - peak(t, program, tiny, sound, precision)
+		all := peak(t, program, small, sound, precision)
+		if precision == "f16" {
+			checkEstimate(t, small, all)
+		}
+		got := all - peak(t, program, tiny, sound, precision)
 		a, b := needs(t, small, size), needs(t, tiny, size)
 		weights, rest := a.weights-b.weights, a.rest-b.rest
 		most := weights*115/100 + rest
@@ -57,6 +62,19 @@ func TestMemory(t *testing.T) {
 		if got < weights {
 			t.Errorf("%s: small takes %d bytes more than tiny, less than its weights, %d: what was counted?", precision, got, weights)
 		}
+	}
+}
+
+// checkEstimate compares what info says of memory, for weights as stored, with what it is.
+func checkEstimate(t *testing.T, dir string, got int64) {
+	t.Helper()
+	i, err := inspect(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("info estimates %d MB, it is %d MB", i.Memory>>20, got>>20)
+	if ratio := float64(i.Memory) / float64(got); !(ratio > 0.75 && ratio < 1.33) {
+		t.Errorf("info estimates %d bytes in %s, it is %d", i.Memory, i.Auto.Precision, got)
 	}
 }
 
@@ -71,15 +89,11 @@ func needs(t *testing.T, dir string, size int64) need {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	d := c.Dims
-	n, w, ffn := int64(d.AudioPositions), int64(d.AudioWidth), int64(d.AudioFFN)
-	cache := max(size, 2) // keys and values of int8 models are f16
-	return need{
-		weights: c.Params() * size,
-		rest: 2*int64(d.TextLayers*d.TextWidth)*(n+int64(d.TextPositions))*cache + // caches of the decoder
-			4*n*(2*w+w+3*w+ffn+2*w+w) + // of the encoder: convolution, norm, q k v, hidden, keys and values, features
-			4*n*2*int64(d.TextWidth), // keys and values of the audio before they are rounded
+	p := precision.Of(map[int64]precision.Format{4: precision.F32, 2: precision.F16, 1: precision.Int8}[size])
+	if size == 1 {
+		p.Cache = precision.F16 // TestMemory allows for it
 	}
+	return need{c.Params() * size, activationBytes(c.Dims, p)}
 }
 
 // peak runs the program until it has written the first line, and returns how many
