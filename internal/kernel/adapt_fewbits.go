@@ -2,26 +2,42 @@ package kernel
 
 // An asmGroups is a tileGroupsFunc for a fixed number of rows. Strides are in bytes. n is
 // the number of groups.
-type asmGroups = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, ahead int)
+type asmGroups = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
 
 // groupsByRows returns a tileGroupsFunc that uses functions for 1, 2, … rows. Those in
 // wide accept expanded weights above 128.
 func groupsByRows(narrow, wide []asmGroups) tileGroupsFunc {
-	return func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, large bool, ahead int) {
+	return func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
 		n, tiles := len(u)/groupBytes, narrow
 		if n == 0 || rows == 0 {
 			return
 		}
-		if large {
+		if zero > 64 {
 			tiles = wide
 		}
 		last := (rows - 1) * x.groups
 		_, _, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1], wScale[n*panel-1]
 		for r, left := 0, (rows+len(tiles)-1)/len(tiles); r < rows; left-- {
 			m := (rows - r + left - 1) / left
-			tiles[m-1](&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &u[0], &wScale[0], n, ahead)
+			tiles[m-1](&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &u[0], &wScale[0], n, int(zero), ahead)
 			r += m
 		}
+	}
+}
+
+// An asmDirect is a directGroupsFunc for a fixed number of rows. Strides are in bytes.
+type asmDirect = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+
+// directByRows returns a directGroupsFunc that uses functions for 1, 2, … few rows.
+func directByRows(tiles [few]asmDirect) directGroupsFunc {
+	return func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32) {
+		n := x.groups
+		if n == 0 || rows == 0 {
+			return
+		}
+		last := (rows - 1) * x.groups
+		_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
+		tiles[rows-1](&acc[0], &x.q[0], x.stride, &x.start[0], &x.scale[0], 4*x.groups, &codes[0], &scales[0], &more[0], n, int(zero))
 	}
 }
 
@@ -70,13 +86,13 @@ func powersWith(f func(dst *float32, e *byte, n int)) func(dst []float32, e []by
 
 // quantiseGroupsWith returns a quantise function that uses f for whole groups and
 // quantiseGroupsRef for the rest.
-func quantiseGroupsWith(f func(q *byte, scale *float32, start *int32, x *float32, groups, zero int)) func(q []byte, scale []float32, start []int32, x []float32, zero int32) {
-	return func(q []byte, scale []float32, start []int32, x []float32, zero int32) {
+func quantiseGroupsWith(f func(q *byte, scale *float32, start *int32, x *float32, groups int)) func(q []byte, scale []float32, start []int32, x []float32) {
+	return func(q []byte, scale []float32, start []int32, x []float32) {
 		n := len(x) / groupSize
-		quantiseGroupsRef(q[n*groupSize:], scale[n:], start[n:], x[n*groupSize:], zero)
+		quantiseGroupsRef(q[n*groupSize:], scale[n:], start[n:], x[n*groupSize:])
 		if n > 0 {
 			_, _, _ = q[n*groupSize-1], scale[n-1], start[n-1]
-			f(&q[0], &scale[0], &start[0], &x[0], n, int(zero))
+			f(&q[0], &scale[0], &start[0], &x[0], n)
 		}
 	}
 }

@@ -14,14 +14,14 @@ type fewBitsForm struct {
 	quant quant.Format
 	size  int      // bytes of a group of a panel, as codes
 	zero  int32    // added to a weight when it is expanded
-	wide  bool     // expanded weights may be above 128
 	table [16]byte // expansion of a four-bit code, or of the large codes of six bits
+	sixes [64]byte // expansion of a six-bit code
 }
 
 // fewBitsForms holds the form of every format with groups. Codes in memory are those of
 // files (package quant) in another order.
 var fewBitsForms = map[precision.Format]*fewBitsForm{
-	precision.Int8G32: {quant: quant.Int8, size: groupBytes, zero: 128, wide: true},
+	precision.Int8G32: {quant: quant.Int8, size: groupBytes, zero: 128},
 	precision.Int4:    nibbleForm(quant.Int4),
 	precision.Int4Z:   {quant: quant.Int4Zero, size: groupBytes / 2, zero: 15},
 	precision.MXFP6:   sixForm(),
@@ -47,6 +47,9 @@ func sixForm() *fewBitsForm {
 	f := &fewBitsForm{quant: quant.MXFP6, size: groupBytes * 3 / 4, zero: 60}
 	for c, v := range quant.MXFP6.Table()[16:32] { // those without a sign
 		f.table[c] = byte(v)
+	}
+	for c, v := range quant.MXFP6.Table() {
+		f.sixes[c] = byte(int32(v) + f.zero)
 	}
 	return f
 }
@@ -119,6 +122,11 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 	m, f := t.w, t.w.few
 	groups := m.groups()
 	x := t.rounded.rowsFrom(first, groups)
+	if direct := fewBits.fn.direct[m.store]; direct != nil && rows <= few {
+		codes, scales, more := m.codes(p*groups, groups)
+		direct(s.acc[:], x, rows, codes, scales, more, f.zero)
+		return
+	}
 	for g := 0; g < groups; g += fewBitsBlock {
 		n, at := min(fewBitsBlock, groups-g), p*groups+g
 		u, scales := m.expand(s, at, n)
@@ -127,8 +135,22 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 		if f.quant != quant.Int8 { // the codes to expand next, relative to u
 			ahead = distance(u, m.data) + (at+n)*f.size
 		}
-		fewBits.fn.tile(s.acc[:], part, rows, u, scales, f.wide, ahead)
+		fewBits.fn.tile(s.acc[:], part, rows, u, scales, f.zero, ahead)
 	}
+}
+
+// codes returns the codes and scales of n groups of a matrix from group at on, and the
+// table of its format or the zeros of the columns.
+func (m *Matrix) codes(at, n int) (codes, scales, more []byte) {
+	f, size := m.few, m.few.quant.ScaleBytes()
+	more = f.table[:]
+	switch {
+	case m.zeros != nil:
+		more = m.zeros[at*panel:][:n*panel]
+	case f.quant == quant.MXFP6:
+		more = f.sixes[:]
+	}
+	return m.data[at*f.size:][:n*f.size], m.scales[size*at*panel:][:size*n*panel], more
 }
 
 // expand returns n groups of a matrix from group at on as bytes, and their scales.

@@ -2,6 +2,12 @@
 
 package kernel
 
+import (
+	"golang.org/x/sys/cpu"
+
+	"verity/precision"
+)
+
 //go:generate sh -c "cd _asm && go run ./fewbits -out ../fewbits_amd64.s -stubs ../fewbits_stubs_amd64.go -pkg kernel"
 
 func fewBitsArch() []impl[fewBitsKernels] {
@@ -16,6 +22,7 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			sixes:       sixesWith(sixesAVX512),
 			powers:      powersWith(powersAVX512),
 			tile:        groupsByRows(few512, few512),
+			direct:      direct512(),
 		}},
 		{"avx2", hasAVX2, fewBitsKernels{
 			quantise:    quantiseGroupsWith(quantiseGroupsAVX2),
@@ -26,4 +33,21 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			tile:        groupsByRows(few256, large256),
 		}},
 	}
+}
+
+// direct512 returns the direct products of AVX-512.
+func direct512() map[precision.Format]directGroupsFunc {
+	nibbles := directByRows([few]asmDirect{directNibblesx1AVX512, directNibblesx2AVX512, directNibblesx3AVX512,
+		directNibblesx4AVX512, directNibblesx5AVX512, directNibblesx6AVX512})
+	zeros := directByRows([few]asmDirect{directNibblesZerox1AVX512, directNibblesZerox2AVX512, directNibblesZerox3AVX512,
+		directNibblesZerox4AVX512, directNibblesZerox5AVX512, directNibblesZerox6AVX512})
+	powers := directByRows([few]asmDirect{directNibblesPowersx1AVX512, directNibblesPowersx2AVX512, directNibblesPowersx3AVX512,
+		directNibblesPowersx4AVX512, directNibblesPowersx5AVX512, directNibblesPowersx6AVX512})
+	sixes := directByRows([few]asmDirect{directSixesx1AVX512, directSixesx2AVX512, directSixesx3AVX512,
+		directSixesx4AVX512, directSixesx5AVX512, directSixesx6AVX512})
+	all := map[precision.Format]directGroupsFunc{precision.Int4: nibbles, precision.Int4Z: zeros, precision.MXFP4: powers}
+	if cpu.X86.HasAVX512VBMI {
+		all[precision.MXFP6] = sixes
+	}
+	return all
 }

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"verity/precision"
+)
 
 // fewBitsKernels are the kernels of products with weights in groups of 32 along k that
 // share a scale. Activations are rounded to int8 in the same groups, so that products
@@ -9,12 +13,16 @@ import "math"
 // An expanded group of a panel is 32·64 bytes, [k/4][64][4]. Each byte is the integer of
 // a weight plus the offset of its format, fewBitsForm.zero.
 type fewBitsKernels struct {
-	quantise    func(q []byte, scale []float32, start []int32, x []float32, zero int32)
+	quantise    func(q []byte, scale []float32, start []int32, x []float32)
 	nibbles     func(dst, codes []byte, table *[16]byte)
 	nibblesZero func(dst, codes, zeros []byte)
 	sixes       func(dst, codes []byte, large *[16]byte)
 	powers      func(dst []float32, e []byte)
 	tile        tileGroupsFunc
+
+	// direct, by format, expands the codes of a panel and does tile for up to few rows at
+	// once. A format without an entry takes two steps.
+	direct map[precision.Format]directGroupsFunc
 }
 
 const (
@@ -27,7 +35,7 @@ const (
 
 // A groupedRows holds rows of activations that were rounded in groups. Row r has int8
 // values in q[r·stride …], scales in scale[r·groups …], and in start[r·groups …] the
-// -zero·Σq of each group, which cancels the offset of the weights.
+// -Σq of each group, which times the offset of the weights cancels it.
 type groupedRows struct {
 	q      []byte
 	start  []int32
@@ -39,12 +47,17 @@ type groupedRows struct {
 // A tileGroupsFunc adds some groups of products to the running sums of one panel. For
 // every r < rows and c < 64, with g in order,
 //
-//	s = start[r][g]
+//	s = zero·start[r][g]
 //	for k := range 32 { s += int32(q[r][g·32+k]) · int32(u[g·2048+k/4·256+c·4+k%4]) }
 //	acc[r·64+c] = fma(float32(s), float32(scale[r][g]·wScale[g·64+c]), acc[r·64+c])
 //
-// wide says that bytes of u may be above 128. The bytes at u+ahead may be prefetched.
-type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, wide bool, ahead int)
+// No byte of u is above 2·zero. The bytes at u+ahead may be prefetched.
+type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int)
+
+// A directGroupsFunc does tileGroupsFunc for up to few rows of all groups of a panel, from
+// codes and scales as they lie in memory. more is the table of the format, or the zeros
+// of the columns.
+type directGroupsFunc = func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32)
 
 var (
 	fewBits     = pick(fewBitsImpls)
@@ -56,7 +69,7 @@ var (
 
 // quantiseGroupsRef rounds a row to int8 by groups. There are len(scale) groups; the last
 // one is padded with zeros.
-func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32, zero int32) {
+func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32) {
 	for g := range scale {
 		part := x[g*groupSize : min((g+1)*groupSize, len(x))]
 		inverse, unit := int8Scale(maxAbsRef(part))
@@ -69,7 +82,7 @@ func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32, ze
 			n := roundInt8(v, inverse)
 			to[i], sum = byte(n), sum+n
 		}
-		scale[g], start[g] = unit, -zero*sum
+		scale[g], start[g] = unit, -sum
 	}
 }
 
@@ -121,13 +134,13 @@ func powersRef(dst []float32, e []byte) {
 	}
 }
 
-func tileGroupsRef(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, _ bool, _ int) {
+func tileGroupsRef(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, _ int) {
 	for r := range rows {
 		sums := acc[r*panel:][:panel]
 		for g := range len(u) / groupBytes {
 			var s [panel]int32
 			for c := range s {
-				s[c] = x.start[r*x.groups+g]
+				s[c] = zero * x.start[r*x.groups+g]
 			}
 			for k, b := range x.q[r*x.stride+g*groupSize:][:groupSize] {
 				v, column := int32(int8(b)), u[g*groupBytes+k/4*4*panel+k%4:]

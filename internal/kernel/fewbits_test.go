@@ -87,7 +87,7 @@ func TestFewBits(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			for _, f := range groupedTypes {
 				for _, size := range []struct{ rows, in, out int }{
-					{1, 32, 64}, {1, 300, 70}, {2, 33, 3}, {3, 31, 65}, {4, 1, 130}, {5, 544, 64}, {6, 96, 64}, {7, 64, 128}, {13, 100, 40}, {29, 320, 66}, {200, 70, 65},
+					{1, 32, 64}, {1, 300, 70}, {2, 33, 3}, {3, 31, 65}, {4, 1, 130}, {5, 544, 64}, {6, 96, 64}, {7, 64, 128}, {13, 100, 40}, {29, 320, 66}, {200, 70, 65}, {16, 128, 64}, {33, 260, 70}, {390, 160, 64},
 				} {
 					testFewBits(t, pool, rng, f, size.rows, size.in, size.out)
 				}
@@ -122,6 +122,41 @@ func testFewBits(t *testing.T, pool *parallel.Pool, rng *rand.Rand, f precision.
 				t.Fatalf("%v, [%d %d], %d rows: output %d of row %d = %x, want %x", f, out, in, rows, o, r, got, want)
 			}
 		}
+	}
+}
+
+// TestRoundedFormats: activations that are rounded once serve matrices of every format
+// with groups, as the layers of a model in int4 mix formats with a zero and without.
+func TestRoundedFormats(t *testing.T) {
+	for _, im := range fewBitsImpls {
+		t.Run(im.name, func(t *testing.T) {
+			useFewBits(t, im)
+			rng := rand.New(rand.NewPCG(5, 7))
+			for _, rows := range []int{5, 40} {
+				const in, dim = 160, 64
+				var keep Rounded
+				x := poisoned(rows*in, uniform(rng))
+				for _, f := range groupedTypes {
+					w, err := NewMatrix(f, 2*dim, in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := w.FillPacked(nil, 0, groupedWeights(f, rng, 2*dim, in), 0, 2*dim); err != nil {
+						t.Fatal(err)
+					}
+					var keys [2]*Keys
+					for i, kept := range []*Rounded{nil, &keep} {
+						keys[i] = NewKeys(1, dim, rows, precision.F32)
+						values, places := NewValues(1, dim, rows, precision.F32), make([]Place, rows)
+						for r := range places {
+							places[r] = Place{keys[i], values, r}
+						}
+						MatMulKV(nil, nil, places, x, in, w, nil, kept)
+					}
+					sameStore(t, &keys[0].store, &keys[1].store, fmt.Sprintf("%v, %d rows", f, rows))
+				}
+			}
+		})
 	}
 }
 
@@ -218,7 +253,7 @@ func TestFewBitsExpand(t *testing.T) {
 			var start [2][]int32
 			for i, k := range []fewBitsKernels{im.fn, ref} {
 				q[i], scale[i], start[i] = make([]byte, groups*32), make([]float32, groups), make([]int32, groups)
-				k.quantise(q[i], scale[i], start[i], x, 60)
+				k.quantise(q[i], scale[i], start[i], x)
 			}
 			same := slices.EqualFunc(scale[0], scale[1], func(a, b float32) bool {
 				return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b

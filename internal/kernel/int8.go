@@ -65,11 +65,11 @@ func (q *quantiser) Part(i int) {
 
 func (t *matmul) quantiseRange(lo, hi int) {
 	depth := t.w.depth()
-	if f := t.w.few; f != nil {
+	if t.w.few != nil {
 		n := t.w.groups()
 		for r := lo; r < hi; r++ {
 			to := t.rounded.rowsFrom(r, n)
-			fewBits.fn.quantise(to.q[:depth], to.scale[:n], to.start[:n], t.x[r*t.xStride:][:t.w.in], f.zero)
+			fewBits.fn.quantise(to.q[:depth], to.scale[:n], to.start[:n], t.x[r*t.xStride:][:t.w.in])
 		}
 		return
 	}

@@ -46,6 +46,14 @@ func main() {
 	}
 	for rows := 1; rows <= 6; rows++ {
 		tile512(rows)
+		for _, f := range []directForm{
+			{"Nibbles", groupBytes / 2, false, false, directNibbles},
+			{"NibblesPowers", groupBytes / 2, true, false, directNibbles},
+			{"NibblesZero", groupBytes / 2, false, true, directNibbles},
+			{"Sixes", groupBytes * 3 / 4, true, false, directSixes},
+		} {
+			direct512(rows, f)
+		}
 	}
 	for rows := 1; rows <= 4; rows++ {
 		tile256(rows, false)
@@ -62,6 +70,15 @@ func (s isa) words(bits uint32) reg.VecVirtual {
 	r, x, v := GP32(), XMM(), s.vector()
 	MOVL(U32(bits), r)
 	VMOVD(r, x)
+	VPBROADCASTD(x, v)
+	return v
+}
+
+// word returns a vector whose elements are a parameter, which must fit in 15 bits. By
+// VPMADDWD it multiplies numbers of 16 bits.
+func (s isa) word(name string) reg.VecVirtual {
+	x, v := XMM(), s.vector()
+	VMOVD(load64(name).As32(), x)
 	VPBROADCASTD(x, v)
 	return v
 }

@@ -14,11 +14,11 @@ const (
 
 // quantise generates the rounding of groups to int8, each with a scale of its own.
 func quantise(s isa) {
-	TEXT("quantiseGroups"+s.name, NOSPLIT, "func(q *byte, scale *float32, start *int32, x *float32, groups, zero int)")
+	TEXT("quantiseGroups"+s.name, NOSPLIT, "func(q *byte, scale *float32, start *int32, x *float32, groups int)")
 	Pragma("noescape")
 	Doc("quantiseGroups" + s.name + " does quantiseGroupsRef for groups whole groups.")
 	q, scale, start := load64("q"), load64("scale"), load64("start")
-	x, n, zero := load64("x"), load64("groups"), load64("zero")
+	x, n := load64("x"), load64("groups")
 	mask, round := s.words(0x7fffffff), s.words(magic)
 	most := XMM()
 	full := GP32()
@@ -47,7 +47,6 @@ func quantise(s isa) {
 	}
 	pack(s, q, v)
 	sum := fold(s, v)
-	IMULL(zero.As32(), sum)
 	NEGL(sum)
 	MOVL(sum, Mem{Base: start})
 	ADDQ(U8(group), q)

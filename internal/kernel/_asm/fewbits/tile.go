@@ -19,13 +19,19 @@ type tile struct {
 func loadTile(name string, rows int, isa string) tile {
 	TEXT(fmt.Sprintf("%sx%d%s", name, rows, isa), NOSPLIT,
 		"func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+
-			"u *byte, wScale *float32, n, ahead int)")
+			"u *byte, wScale *float32, n, zero, ahead int)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%sx%d%s does %d rows of tileGroupsRef, n groups. Strides are in bytes.", name, rows, isa, rows))
 	t := tile{
 		acc: load64("acc"), q: load64("q"), start: load64("start"), xScale: load64("xScale"),
 		u: load64("u"), wScale: load64("wScale"), n: load64("n"), ahead: load64("ahead"),
 	}
+	t.strides(rows)
+	return t
+}
+
+// strides loads the strides of so many rows.
+func (t *tile) strides(rows int) {
 	if rows > 1 {
 		t.stride, t.groups = load64("stride"), load64("groupStride")
 	}
@@ -35,7 +41,6 @@ func loadTile(name string, rows int, isa string) tile {
 	if rows > 5 {
 		t.stride5, t.groups5 = triple(t.stride, 4), triple(t.groups, 4)
 	}
-	return t
 }
 
 // triple returns r·(scale+1).
@@ -103,9 +108,11 @@ func tile512(rows int) {
 			VMOVUPS(t.sum(0, 16*i), acc[i])
 		}
 	}
+	zero := wide.word("zero")
 	Label("loop")
 	for r := range rows {
 		VPBROADCASTD(t.rowStart(r), ints[r*vectors])
+		VPMADDWD(zero, ints[r*vectors], ints[r*vectors])
 		for v := 1; v < vectors; v++ {
 			VMOVDQA32(ints[r*vectors], ints[r*vectors+v])
 		}
@@ -160,7 +167,7 @@ func tile256(rows int, large bool) {
 		name = "tileGroupsLarge"
 	}
 	t := loadTile(name, rows, "AVX2")
-	ones := narrow.words(0x00010001)
+	ones, zero := narrow.words(0x00010001), narrow.word("zero")
 	var low, rest reg.VecVirtual
 	if large {
 		low, rest = narrow.bytes(1), narrow.bytes(0x7f)
@@ -171,6 +178,7 @@ func tile256(rows int, large bool) {
 		for r := range ints {
 			ints[r] = YMM()
 			VPBROADCASTD(t.rowStart(r), ints[r])
+			VPMADDWD(zero, ints[r], ints[r])
 		}
 		for quad := range group / 4 {
 			w := YMM()
