@@ -16,9 +16,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # bits; kernels are held against plain Go one by one in make test.
 BITS    := ./encoder ./decoder ./selftest
 SAME    := Golden|Rows|Threads|Bits|Hash|Cosine
-# Packages that share state.
-# Of these, the tests in which goroutines meet. Tests of statistics take minutes under
-# the race detector.
+# Packages that share state, and of these the tests in which goroutines meet. Tests of
+# statistics take minutes under the race detector.
 SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Chunked|Realtime|HangUp|LastWords
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 
@@ -106,11 +105,11 @@ benchstat: ## benchmarks of BASE=revision and of this tree, compared; BENCH=patt
 bench-report: ## time and memory of scoring 100,000 utterances
 	go test -run '^$$' -bench Report -benchtime 1x ./report
 
-# An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
-SIZE ?= large-v2
 bench-cpu: build ## ceilings, shares, verify passes and loading of this processor, as Markdown
 	tools/bench-cpu.sh $(BIN)
 
+# An hour or more, and 13 GB of disk: not for CI. SIZE=tiny tries it out.
+SIZE ?= large-v2
 bench-large: build ## the published tables of assisted decoding, planted large-v2, as Markdown
 	tools/bench-large.sh $(BIN) $(SIZE)
 

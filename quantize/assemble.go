@@ -112,7 +112,7 @@ func (r *run) packed(name string) ([]safetensors.Entry, error) {
 
 // writeWeights writes a file completely or not at all.
 func writeWeights(ctx context.Context, name string, entries []safetensors.Entry) error {
-	return output.Write(name, nil, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
+	return output.Write(ctx, name, nil, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
 }
 
 // copyFiles copies the settings and the vocabulary of a checkpoint.

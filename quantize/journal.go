@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -83,7 +84,7 @@ func (j *journal) has(name string) (Layer, bool) {
 }
 
 // put stores a weight: the bytes first, then the record that they are complete.
-func (j *journal) put(l Layer, m *quant.Matrix) error {
+func (j *journal) put(ctx context.Context, l Layer, m *quant.Matrix) error {
 	var all []byte
 	for _, part := range [][]byte{m.Codes, m.Scales, m.Zeros} {
 		all = append(all, part...)
@@ -96,7 +97,7 @@ func (j *journal) put(l Layer, m *quant.Matrix) error {
 		return err
 	}
 	j.done[l.Name] = l
-	return output.Write(j.path(l.Name+".json"), nil, func(w io.Writer) error { _, err := w.Write(b); return err })
+	return output.Write(ctx, j.path(l.Name+".json"), nil, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
 // get returns a stored weight.

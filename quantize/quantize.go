@@ -261,7 +261,7 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 			last = t.inputs
 		}
 		m, layer := w.code(r.Pool, t.format, s)
-		if err := r.journal.put(layer, m); err != nil {
+		if err := r.journal.put(ctx, layer, m); err != nil {
 			return err
 		}
 		r.tell(layer)

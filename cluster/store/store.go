@@ -144,7 +144,7 @@ func Write(ctx context.Context, name string, content []byte) error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return err
 		}
-		return output.Write(name, io.Discard, func(w io.Writer) error {
+		return output.Write(ctx, name, io.Discard, func(w io.Writer) error {
 			_, err := w.Write(content)
 			return err
 		})
@@ -228,7 +228,7 @@ func fetch(ctx context.Context, name, to string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer r.Close()
-	err = output.Write(to, io.Discard, func(w io.Writer) error {
+	err = output.Write(ctx, to, io.Discard, func(w io.Writer) error {
 		if _, err := io.Copy(w, r); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -273,7 +273,7 @@ func (v *comparing) runArms(ctx context.Context, data *corpus, scoring report.Op
 		return err
 	}
 	defer r.close()
-	if err := v.nameArms(r); err != nil {
+	if err := v.nameArms(ctx, r); err != nil {
 		return err
 	}
 	matches, err := r.race(ctx, v, data, scoring)
@@ -298,7 +298,7 @@ func (v *comparing) runArms(ctx context.Context, data *corpus, scoring report.Op
 	if n := d.Comparisons[0].Resumed; n > 0 && !v.log.quiet {
 		v.complain(nil, resumedText(d.Comparisons[0], v.batch))
 	}
-	if err := v.report.write(v.env, d, d.JSON); err != nil {
+	if err := v.report.write(ctx, v.env, d, d.JSON); err != nil {
 		return err
 	}
 	return v.concludeArms(d, r)
@@ -336,7 +336,7 @@ func (v *comparing) checkArms(specs []armSpec) error {
 }
 
 // nameArms writes the names of the arms beside their records, for report.Find.
-func (v *comparing) nameArms(r *rack) error {
+func (v *comparing) nameArms(ctx context.Context, r *rack) error {
 	if v.out == "" {
 		return nil
 	}
@@ -347,5 +347,5 @@ func (v *comparing) nameArms(r *rack) error {
 	if err := os.MkdirAll(v.out, 0o777); err != nil {
 		return err
 	}
-	return output.Write(filepath.Join(v.out, report.ArmsFile), v.env.out, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
+	return output.Write(ctx, filepath.Join(v.out, report.ArmsFile), v.env.out, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }

@@ -173,7 +173,7 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if c := pairs.Comparison(); c.Resumed > 0 && !v.log.quiet {
 		v.complain(nil, resumedText(c, v.batch))
 	}
-	return v.conclude(pairs, arms)
+	return v.conclude(ctx, pairs, arms)
 }
 
 // resumedText describes the records of an earlier run.
@@ -237,7 +237,7 @@ func (v *comparing) check(more []string) error {
 }
 
 // conclude writes the comparison and returns the error that decides the exit status.
-func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
+func (v *comparing) conclude(ctx context.Context, pairs *report.Pairs, arms *contest) error {
 	c := pairs.Comparison()
 	a, b := pairs.Baseline.Score(), pairs.Assisted.Score()
 	c.Memory = arms.memory
@@ -245,7 +245,7 @@ func (v *comparing) conclude(pairs *report.Pairs, arms *contest) error {
 		c.Predicted = eval.Predict(a, b)
 	}
 	d := &report.Document{Scores: []*report.Score{a, b}, Comparisons: []*report.Comparison{c}}
-	if err := v.report.write(v.env, d, c.JSON); err != nil {
+	if err := v.report.write(ctx, v.env, d, c.JSON); err != nil {
 		return err
 	}
 	switch {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -285,7 +286,7 @@ func configCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return listConfig(e) },
 	}
-	sub := func(use, short, long string, n int, run func(args []string) error) {
+	sub := func(use, short, long string, n int, run func(ctx context.Context, args []string) error) {
 		c.AddCommand(&cobra.Command{
 			Use: use, Short: short, Long: long + exitHelp, ValidArgsFunction: completeSetting,
 			Args: func(c *cobra.Command, args []string) error {
@@ -301,25 +302,25 @@ func configCommand(e env) *cobra.Command {
 				}
 				return nil
 			},
-			RunE: func(_ *cobra.Command, args []string) error {
+			RunE: func(c *cobra.Command, args []string) error {
 				if e.config == "" {
 					return usagef("there is no config file: %s is off, or the system names no directory for one", configVariable)
 				}
-				return run(args)
+				return run(c.Context(), args)
 			},
 		})
 	}
-	sub("list", "List the settings", "List writes the settings of the config file.", 0, func([]string) error { return listConfig(e) })
-	sub("path", "Say where the file is", "Path writes the path of the config file, which need not exist.", 0, func([]string) error {
+	sub("list", "List the settings", "List writes the settings of the config file.", 0, func(context.Context, []string) error { return listConfig(e) })
+	sub("path", "Say where the file is", "Path writes the path of the config file, which need not exist.", 0, func(context.Context, []string) error {
 		_, err := fmt.Fprintln(e.out, e.config)
 		return err
 	})
 	sub("get KEY", "Print a setting", "Get writes the value of a key; the exit status is 1 if the file does not have it.", 1,
-		func(args []string) error { return getConfig(e, args[0]) })
+		func(_ context.Context, args []string) error { return getConfig(e, args[0]) })
 	sub("set KEY VALUE", "Set a default", "Set makes a value the default of a flag. Other lines of the file stay as they are.", 2,
-		func(args []string) error { return setConfig(e, args[0], args[1]) })
+		func(ctx context.Context, args []string) error { return setConfig(ctx, e, args[0], args[1]) })
 	sub("unset KEY", "Remove a setting", "Unset removes the line of a key.", 1,
-		func(args []string) error { return editConfig(e.config, args[0], "") })
+		func(ctx context.Context, args []string) error { return editConfig(ctx, e.config, args[0], "") })
 	return c
 }
 
@@ -348,11 +349,11 @@ func getConfig(e env, key string) error {
 }
 
 // setConfig writes a setting after the flag has taken it.
-func setConfig(e env, key, value string) error {
+func setConfig(ctx context.Context, e env, key, value string) error {
 	if err := configure(newRoot(env{}), []setting{{key, value, 1}}); err != nil {
 		return usagef("%s = %s: %w", key, show.Line(value), errors.Unwrap(err))
 	}
-	return editConfig(e.config, key, key+" = "+quoted(value))
+	return editConfig(ctx, e.config, key, key+" = "+quoted(value))
 }
 
 // quoted returns a value in the form that the file needs.
@@ -365,7 +366,7 @@ func quoted(value string) string {
 
 // editConfig replaces the line of a key, or removes it if there is no new one. Everything
 // else stays as it is.
-func editConfig(path, key, line string) error {
+func editConfig(ctx context.Context, path, key, line string) error {
 	settings, err := readConfig(path)
 	if err != nil {
 		return err
@@ -396,7 +397,7 @@ func editConfig(path, key, line string) error {
 	if err := output.Dir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return output.Write(path, nil, func(w io.Writer) error {
+	return output.Write(ctx, path, nil, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Join(lines, ""))
 		return err
 	})

@@ -77,7 +77,7 @@ func FuzzConfig(f *testing.F) {
 			}
 		}
 		path := filepath.Join(t.TempDir(), "config")
-		if err := editConfig(path, "hotwords", "hotwords = "+quoted(value)); err != nil {
+		if err := editConfig(t.Context(), path, "hotwords", "hotwords = "+quoted(value)); err != nil {
 			t.Fatal(err)
 		}
 		settings, err := readConfig(path)

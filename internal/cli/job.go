@@ -196,9 +196,9 @@ func (j *Job) CheckReport() error { return j.report.check(j.data.path) }
 
 // Report writes the report of a score where the flags say. The error is what makes the
 // exit status.
-func (j *Job) Report(s *report.Score) error {
+func (j *Job) Report(ctx context.Context, s *report.Score) error {
 	d := &report.Document{Scores: []*report.Score{s}}
-	if err := j.report.write(j.env, d, d.JSON); err != nil {
+	if err := j.report.write(ctx, j.env, d, d.JSON); err != nil {
 		return err
 	}
 	return judged(d)
@@ -212,7 +212,7 @@ func (j *Job) ReportPair(ctx context.Context, baseline, assisted report.Files) e
 		return err
 	}
 	c := d.Comparisons[0]
-	if err := j.report.write(j.env, d, c.JSON); err != nil {
+	if err := j.report.write(ctx, j.env, d, c.JSON); err != nil {
 		return err
 	}
 	if c.Verdict == report.Inconclusive && c.Failed == 0 {

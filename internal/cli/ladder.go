@@ -99,7 +99,7 @@ func (b *benching) climb(ctx context.Context) error {
 			verdict = v
 		}
 	}
-	if err := b.writeLadder(r); err != nil {
+	if err := b.writeLadder(ctx, r); err != nil {
 		return err
 	}
 	switch verdict {
@@ -212,7 +212,7 @@ func failures(s *report.Score) string {
 }
 
 // writeLadder writes the table or JSON, and the chart.
-func (b *benching) writeLadder(l *bench.Ladder) error {
+func (b *benching) writeLadder(ctx context.Context, l *bench.Ladder) error {
 	var err error
 	switch {
 	case b.ladder.chart == output.Stdout:
@@ -222,7 +222,7 @@ func (b *benching) writeLadder(l *bench.Ladder) error {
 		err = l.Write(b.out)
 	}
 	if b.ladder.chart != "" {
-		err = errors.Join(err, output.Write(b.ladder.chart, b.out, l.Draw))
+		err = errors.Join(err, output.Write(ctx, b.ladder.chart, b.out, l.Draw))
 	}
 	return err
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"verity/internal/output"
 	"verity/internal/show"
 )
 
@@ -42,7 +41,6 @@ func Main(v string) {
 	SetVersion(v)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	output.Interrupted = ctx.Done()
 	code := run(ctx, env{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),

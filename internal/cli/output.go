@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type sink interface {
 	segment(bar *progress, s transcript.Segment) error
 
 	// finish takes the transcript of a file that is done.
-	finish(name string, t *transcript.Transcript) error
+	finish(ctx context.Context, name string, t *transcript.Transcript) error
 }
 
 // errOutput is the cause when text cannot be written to standard output: there is no
@@ -48,7 +49,7 @@ func (l lines) segment(bar *progress, s transcript.Segment) error {
 	return cannotWrite(err)
 }
 
-func (l lines) finish(string, *transcript.Transcript) error { return nil }
+func (l lines) finish(context.Context, string, *transcript.Transcript) error { return nil }
 
 // A document writes whole transcripts in one format.
 type document struct {
@@ -59,7 +60,7 @@ type document struct {
 
 func (d document) segment(*progress, transcript.Segment) error { return nil }
 
-func (d document) finish(_ string, t *transcript.Transcript) error {
+func (d document) finish(_ context.Context, _ string, t *transcript.Transcript) error {
 	return cannotWrite(d.subtitles.Write(d.w, d.format, t))
 }
 
@@ -120,11 +121,11 @@ func stem(name string) string {
 func (f *folder) segment(*progress, transcript.Segment) error { return nil }
 
 // finish writes all formats that it can. The error is the first of those it cannot.
-func (f *folder) finish(name string, t *transcript.Transcript) (first error) {
+func (f *folder) finish(ctx context.Context, name string, t *transcript.Transcript) (first error) {
 	for _, format := range f.formats {
 		h := sha256.New()
 		path := f.path(name, format)
-		err := output.Write(path, nil, func(w io.Writer) error { return f.subtitles.Write(io.MultiWriter(w, h), format, t) })
+		err := output.Write(ctx, path, nil, func(w io.Writer) error { return f.subtitles.Write(io.MultiWriter(w, h), format, t) })
 		if err == nil {
 			f.made.add(path, name, h, t.By)
 		}

@@ -109,7 +109,7 @@ func (p *planning) run(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		err = output.Write(p.plot, p.out, func(w io.Writer) error { _, err := w.Write(b); return err })
+		err = output.Write(c.Context(), p.plot, p.out, func(w io.Writer) error { _, err := w.Write(b); return err })
 		if err != nil {
 			return err
 		}

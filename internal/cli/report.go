@@ -107,7 +107,7 @@ func replaces(name, begin, kind string) error {
 // write writes d where the flags say: to files, and to standard output as a table or as
 // JSON, unless a file is standard output. The files come first, since a closed pipe ends
 // the program; one that cannot be written costs nothing else.
-func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) error) error {
+func (r *reportFlags) write(ctx context.Context, e env, d *report.Document, json func(io.Writer) error) error {
 	d.Title, d.Sound, d.Defaults = r.title, newListening(r.html, !r.foreign).url, recordedDefaults()
 	var errs []error
 	for _, x := range []struct {
@@ -115,7 +115,7 @@ func (r *reportFlags) write(e env, d *report.Document, json func(io.Writer) erro
 		write func(io.Writer) error
 	}{{r.html, d.HTML}, {r.markdown, d.Markdown}} {
 		if x.name != "" {
-			errs = append(errs, output.Write(x.name, e.out, x.write))
+			errs = append(errs, output.Write(ctx, x.name, e.out, x.write))
 		}
 	}
 	switch {
@@ -178,7 +178,7 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
 		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
 	}
-	if err := r.report.write(r.env, d, d.JSON); err != nil {
+	if err := r.report.write(ctx, r.env, d, d.JSON); err != nil {
 		return err
 	}
 	if len(d.Comparisons) > 0 {

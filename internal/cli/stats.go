@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,9 +27,9 @@ type tallied struct {
 // bandwidthTime is how long the memory bandwidth is measured.
 const bandwidthTime = 100 * time.Millisecond
 
-func (t *tallied) finish(name string, tr *transcript.Transcript) error {
+func (t *tallied) finish(ctx context.Context, name string, tr *transcript.Transcript) error {
 	tr.Stats.Bandwidth = t.bandwidth
-	if err := t.sink.finish(name, tr); err != nil {
+	if err := t.sink.finish(ctx, name, tr); err != nil {
 		return err
 	}
 	t.files++

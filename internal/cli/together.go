@@ -48,7 +48,7 @@ func (t *transcribing) together(ctx context.Context, files []string, out sink) e
 			bar.giveWay()
 			fmt.Fprintf(t.err, "%s:\n", show.Name(j.name))
 		}
-		err := j.show(bar, out)
+		err := j.show(ctx, bar, out)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -96,7 +96,7 @@ func (t *transcribing) listen(ctx context.Context, j *job, b *board) (*transcrip
 }
 
 // show writes a job's text as it comes, and waits for its end.
-func (j *job) show(bar *progress, out sink) error {
+func (j *job) show(ctx context.Context, bar *progress, out sink) error {
 	for s := range j.segments.all {
 		if err := out.segment(bar, s); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (j *job) show(bar *progress, out sink) error {
 		return j.err
 	}
 	bar.giveWay()
-	return out.finish(j.name, j.result)
+	return out.finish(ctx, j.name, j.result)
 }
 
 // A feed passes segments from the goroutine that transcribes them to the one that

@@ -342,7 +342,7 @@ func (t *transcribing) file(ctx context.Context, name string, out sink, bar *pro
 	}
 	bar.clear()
 	tr.By = t.by
-	return out.finish(name, tr)
+	return out.finish(ctx, name, tr)
 }
 
 // inFile names the file in err, unless err does so itself.

@@ -15,6 +15,7 @@ package output
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -88,8 +89,9 @@ func Check(outputs, inputs []string) error {
 }
 
 // Write writes what f writes to the file of that name, or to stdout if the name says
-// so. A regular file is left as it was if f or the disk fails.
-func Write(name string, stdout io.Writer, f func(io.Writer) error) error {
+// so. A regular file is left as it was if f or the disk fails. The context ends only the
+// wait for somebody who reads a FIFO.
+func Write(ctx context.Context, name string, stdout io.Writer, f func(io.Writer) error) error {
 	if isStdout(name) {
 		return f(stdout)
 	}
@@ -98,9 +100,9 @@ func Write(name string, stdout io.Writer, f func(io.Writer) error) error {
 		return wrap(name, err)
 	}
 	if t.direct {
-		return wrap(name, t.through(os.O_WRONLY, f))
+		return wrap(name, t.through(ctx, os.O_WRONLY, f))
 	}
-	return wrap(name, t.replace(f))
+	return wrap(name, t.replace(ctx, f))
 }
 
 func isStdout(name string) bool { return name == Stdout || name == "/dev/stdout" }
@@ -239,11 +241,11 @@ func (t target) writable() bool {
 var rename = os.Rename
 
 // replace writes a new file and puts it in the place of the old one.
-func (t target) replace(f func(io.Writer) error) error {
+func (t target) replace(ctx context.Context, f func(io.Writer) error) error {
 	tmp, err := t.beside()
 	if err != nil {
 		if t.writable() {
-			return t.through(os.O_WRONLY|os.O_TRUNC, f)
+			return t.through(ctx, os.O_WRONLY|os.O_TRUNC, f)
 		}
 		return err
 	}
@@ -261,21 +263,17 @@ func (t target) replace(f func(io.Writer) error) error {
 }
 
 // through opens the existing file and writes to it.
-func (t target) through(flags int, f func(io.Writer) error) error {
-	file, err := t.open(flags)
+func (t target) through(ctx context.Context, flags int, f func(io.Writer) error) error {
+	file, err := t.open(ctx, flags)
 	if err != nil {
 		return err
 	}
 	return fill(file, f)
 }
 
-// Interrupted, if it is not nil, is closed when the program is to end: nothing waits for
-// the reader of a FIFO any longer. The program sets it once, at its start.
-var Interrupted <-chan struct{}
-
 // open opens the existing file. It waits for the reader of a FIFO, as opening one always
 // does, but not without end.
-func (t target) open(flags int) (*os.File, error) {
+func (t target) open(ctx context.Context, flags int) (*os.File, error) {
 	if t.info == nil || t.info.Mode()&fs.ModeNamedPipe == 0 {
 		return os.OpenFile(t.path, flags, 0)
 	}
@@ -285,7 +283,7 @@ func (t target) open(flags int) (*os.File, error) {
 			return file, err
 		}
 		select {
-		case <-Interrupted:
+		case <-ctx.Done():
 			return nil, errors.New("nobody has opened the FIFO to read it")
 		case <-time.After(20 * time.Millisecond):
 		}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -44,18 +45,18 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.txt")
 	for _, text := range []string{"one", "two two"} {
-		if err := Write(name, nil, put(text)); err != nil || read(t, name) != text {
+		if err := Write(context.Background(), name, nil, put(text)); err != nil || read(t, name) != text {
 			t.Fatalf("%v, %q", err, read(t, name))
 		}
 	}
 	broken := errors.New("broken")
-	err := Write(name, nil, func(w io.Writer) error { io.WriteString(w, "half"); return broken })
+	err := Write(context.Background(), name, nil, func(w io.Writer) error { io.WriteString(w, "half"); return broken })
 	if !errors.Is(err, broken) || read(t, name) != "two two" {
 		t.Errorf("%v, %q", err, read(t, name))
 	}
 	alone(t, dir, "a.txt")
 	var b strings.Builder
-	if err := Write("-", &b, put("out")); err != nil || b.String() != "out" {
+	if err := Write(context.Background(), "-", &b, put("out")); err != nil || b.String() != "out" {
 		t.Errorf("standard output: %v, %q", err, b.String())
 	}
 }
@@ -72,7 +73,7 @@ func TestRenameFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{old, fresh} {
-		err := Write(name, nil, put("new"))
+		err := Write(context.Background(), name, nil, put("new"))
 		if !errors.Is(err, broken) || err.Error() != name+": cannot be written: input/output error" {
 			t.Errorf("got %v", err)
 		}
@@ -88,7 +89,7 @@ func TestRenameFails(t *testing.T) {
 func TestMissingDirectory(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "nope", "x.html")
-	for _, err := range []error{Check([]string{name}, nil), Write(name, nil, put("x"))} {
+	for _, err := range []error{Check([]string{name}, nil), Write(context.Background(), name, nil, put("x"))} {
 		if err == nil || !strings.HasPrefix(err.Error(), name+": cannot be written: ") || strings.Contains(err.Error(), ".verity") {
 			t.Errorf("%v", err)
 		}
@@ -130,7 +131,7 @@ func TestLink(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, text := range []string{"made", "replaced"} {
-		if err := Write(filepath.Join(dir, "link"), nil, put(text)); err != nil {
+		if err := Write(context.Background(), filepath.Join(dir, "link"), nil, put(text)); err != nil {
 			t.Fatal(err)
 		}
 		if got := read(t, filepath.Join(dir, "target")); got != text {
@@ -143,7 +144,7 @@ func TestLink(t *testing.T) {
 	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(filepath.Join(dir, "loop"), nil, put("x")); err == nil {
+	if err := Write(context.Background(), filepath.Join(dir, "loop"), nil, put("x")); err == nil {
 		t.Error("a loop of links: no error")
 	}
 	alone(t, dir, "link", "loop", "target")

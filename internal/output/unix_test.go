@@ -3,6 +3,7 @@
 package output
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,7 +20,7 @@ func TestUmask(t *testing.T) {
 	name := filepath.Join(dir, "a")
 	mode := func() os.FileMode {
 		t.Helper()
-		if err := Write(name, nil, put("x")); err != nil {
+		if err := Write(context.Background(), name, nil, put("x")); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(name)
@@ -45,12 +46,10 @@ func TestInterrupted(t *testing.T) {
 	if err := unix.Mkfifo(fifo, 0o666); err != nil {
 		t.Skip(err)
 	}
-	done := make(chan struct{})
-	Interrupted = done
-	defer func() { Interrupted = nil }()
+	ctx, stop := context.WithCancel(context.Background())
 	result := make(chan error)
-	go func() { result <- Write(fifo, nil, put("nothing")) }()
-	close(done)
+	go func() { result <- Write(ctx, fifo, nil, put("nothing")) }()
+	stop()
 	if err := <-result; err == nil || !strings.Contains(err.Error(), "nobody has opened the FIFO") {
 		t.Errorf("got %v", err)
 	}
@@ -71,7 +70,7 @@ func TestDirect(t *testing.T) {
 	if err := Check([]string{fifo, "/dev/null", "/dev/null"}, []string{"/dev/null"}); err != nil {
 		t.Error(err)
 	}
-	if err := Write(fifo, nil, put("through")); err != nil {
+	if err := Write(context.Background(), fifo, nil, put("through")); err != nil {
 		t.Error(err)
 	}
 	if s := <-got; s != "through" {
@@ -80,14 +79,14 @@ func TestDirect(t *testing.T) {
 	if info, err := os.Lstat(fifo); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		t.Errorf("the FIFO is now %v, %v", info.Mode(), err)
 	}
-	if err := Write("/dev/null", nil, put("gone")); err != nil {
+	if err := Write(context.Background(), "/dev/null", nil, put("gone")); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Lstat("/dev/null"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		t.Fatalf("/dev/null is now %v, %v", info.Mode(), err)
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {
-		if err := Write("/dev/full", nil, put("x")); err == nil {
+		if err := Write(context.Background(), "/dev/full", nil, put("x")); err == nil {
 			t.Error("a full device: no error")
 		}
 	}
@@ -99,7 +98,7 @@ func TestDirect(t *testing.T) {
 	defer w.Close()
 	name := filepath.Join("/dev/fd", strconv.Itoa(int(w.Fd())))
 	if _, err := os.Stat(name); err == nil {
-		if err := Write(name, nil, put("pipe")); err != nil {
+		if err := Write(context.Background(), name, nil, put("pipe")); err != nil {
 			t.Error(err)
 		}
 		b := make([]byte, 4)
@@ -116,7 +115,7 @@ func TestNode(t *testing.T) {
 	if err := unix.Mknod(name, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
 		t.Skip("a device can be made by root only: ", err)
 	}
-	if err := Write(name, nil, put("x")); err != nil {
+	if err := Write(context.Background(), name, nil, put("x")); err != nil {
 		t.Skip("devices do not work here: ", err)
 	}
 	if info, err := os.Lstat(name); err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -141,7 +140,7 @@ func TestMounted(t *testing.T) {
 	if err := Check([]string{name}, nil); err != nil {
 		t.Error(err)
 	}
-	if err := Write(name, nil, put("new")); err != nil || read(t, name) != "new" {
+	if err := Write(context.Background(), name, nil, put("new")); err != nil || read(t, name) != "new" {
 		t.Errorf("%v, %q", err, read(t, name))
 	}
 	if err := Check([]string{filepath.Join(dir, "b")}, nil); err == nil {

@@ -63,6 +63,7 @@ func vet(dir, platform string, patterns ...string) ([]string, error) {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	found, err := packages.Load(&packages.Config{
+		Dir:       dir,
 		Mode:      packages.LoadAllSyntax | packages.NeedModule,
 		Env:       append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0"),
 		Tests:     true,

@@ -11,7 +11,7 @@ func TestVet(t *testing.T) {
 		{"darwin/amd64", "cannot use 2 * n"},
 		{"linux/arm64", ""},
 	} {
-		findings, err := vet("", c.platform, "./testdata/assigned")
+		findings, err := vet("testdata", c.platform, "./assigned")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -211,7 +211,7 @@ func (c *command) report(ctx context.Context) error {
 		}
 	}
 	if !c.job.Comparing() {
-		return c.job.Report(sum.Arms[arms[0]].Score(c.spec.Out))
+		return c.job.Report(ctx, sum.Arms[arms[0]].Score(c.spec.Out))
 	}
 	a, err := c.records(ctx, arms[0])
 	if err != nil {
