@@ -86,10 +86,10 @@ func (l *Ladder) Write(w io.Writer) error {
 	if l.Assistant != "" {
 		what += ", assistant " + l.Assistant
 	}
-	p.line("%s on %d threads, %s kernels, %s", what, l.Threads, l.Kernels, l.CPU)
+	p.line("%s on %s, %s kernels, %s", what, show.Some(l.Threads, "thread"), l.Kernels, l.CPU)
 	p.line("%s: %s, %s of audio", show.Name(l.Dataset), show.Some(l.Utterances, "utterance"), show.Seconds(l.Audio))
 	p.line("")
-	p.line("%-10s %-9s %9s %9s %13s %6s %10s %10s  %s", "precision", "", "tokens/s", "to first", "MB per token", "MBU",
+	p.line("%-10s %-9s %9s %9s %13s %6s %10s %10s  %s", "precision", "", "tokens/s", "speed-up", "MB per token", "of RAM",
 		"memory", "accepted", "WER")
 	first := 0.0
 	for _, r := range l.Rungs {
@@ -105,6 +105,9 @@ func (l *Ladder) Write(w io.Writer) error {
 			r.Assisted.line(p, "", "assisted", first, r.note())
 		}
 	}
+	p.line("")
+	p.line("speed-up: over the first row; of RAM: what passes read, as a share of the bandwidth of memory;")
+	p.line("accepted: share of drafted tokens that the model would have chosen itself.")
 	return p.err
 }
 

@@ -12,18 +12,19 @@ import (
 // Write writes the result as a table for people. A full bar is the ceiling.
 func (r *Result) Write(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("%s in %s on %d threads, %s kernels, %s", r.title(), r.Precision, r.Threads, r.Kernels, r.CPU)
+	p.line("%s in %s on %s, %s kernels, %s", r.title(), r.Precision, show.Some(r.Threads, "thread"), r.Kernels, r.CPU)
 	p.line("")
+	r.summary(p)
 	if r.loading(p); r.Encode.Runs == 0 {
 		return p.err
 	}
-	p.line("%-22s %12s", "ceiling", "median")
+	p.line("%-22s %12s", "this machine can do", "median")
 	p.line("%-22s %12s", "float32 arithmetic", si(r.Ceiling.GFLOPS, "GFLOP/s"))
 	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
 	p.line("%-22s %12s", "other vector arithmetic", si(r.Ceiling.GOPSVector, "GOP/s"))
 	p.line("%-22s %12s", "reading memory", si(r.Ceiling.GBPS, "GB/s"))
 	p.line("")
-	p.line("%-22s %12s   %s", "a window of "+show.Seconds(r.WindowSeconds), "time", "of the ceiling")
+	p.line("%-22s %12s   %s", "a window of "+show.Seconds(r.WindowSeconds), "time", "share of what the machine can do")
 	p.line("%-22s %12s", "log-mel", show.Seconds(r.Mel.Seconds))
 	p.share("encoder", r.Encode.Seconds, r.Encode.Utilization, fmt.Sprintf("of arithmetic, %s", ops(r.Encode.FLOPs)))
 	p.parts(r.Encode)
@@ -33,26 +34,44 @@ func (r *Result) Write(w io.Writer) error {
 	p.share("decode step", r.Step.Seconds, r.Step.MBU,
 		fmt.Sprintf("of bandwidth, %s MB", show.Digits(float64(r.Step.Bytes)/1e6)))
 	p.line("")
-	p.line("%-22s %12s %8s %10s   %s", "a pass of", "time", "to a step", "a row", "of its bound")
+	p.line("%-22s %12s %8s %10s   %s", "tokens in a pass", "time", "to one", "a token", "share of what the machine can do")
 	for _, v := range r.Verify {
-		rows := "rows"
-		if v.Rows == 1 {
-			rows = "row"
-		}
-		p.line("%4d %-17s %12s %8.2f× %10s   %s %3.0f %%",
-			v.Rows, rows, show.Seconds(v.Seconds), v.Ratio, show.Seconds(v.Seconds/float64(v.Rows)),
+		p.line("%4d %-17s %12s %7.2f× %10s   %s %3.0f %%",
+			v.Rows, "", show.Seconds(v.Seconds), v.Ratio, show.Seconds(v.Seconds/float64(v.Rows)),
 			bar(v.Share), 100*v.Share)
 	}
 	p.line("")
-	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
-	p.line("A window with 100 tokens, decoded plainly: %s, %.3g times as fast as speech.",
-		show.Seconds(window), r.WindowSeconds/window)
 	p.line("Medians of %d encoder passes and %d of each other; measured in %s.",
 		r.Encode.Runs, r.Step.Runs, show.Seconds(r.Seconds))
-	if r.Ceiling.Spread > noisy {
-		p.line("The ceilings varied by %.2g×: the machine had other work to do.", r.Ceiling.Spread)
+	if r.cached() {
+		p.line("More than 100 %% of bandwidth: weights stay in the caches of the processor.")
 	}
 	return p.err
+}
+
+// summary says how fast speech is transcribed, and whether that can be trusted.
+func (r *Result) summary(p *printer) {
+	if r.Encode.Runs == 0 {
+		return
+	}
+	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
+	p.line("%.3g times as fast as speech: %s with 100 tokens take %s, decoded plainly.",
+		r.WindowSeconds/window, show.Seconds(r.WindowSeconds), show.Seconds(window))
+	if r.Ceiling.Spread > noisy {
+		p.line("The machine was busy (what it can do varied by %.2g×): measure again later.", r.Ceiling.Spread)
+	}
+	p.line("")
+}
+
+// cached reports whether some pass was faster than memory can be read.
+func (r *Result) cached() bool {
+	const clearly = 1.05
+	for _, v := range r.Verify {
+		if v.Share > clearly {
+			return true
+		}
+	}
+	return r.Step.MBU > clearly
 }
 
 // loading writes the load times.

@@ -44,8 +44,7 @@ func checkRows(ctx context.Context, b *bench) (string, int64, error) {
 			return "", values, fmt.Errorf("passes of %d rows: %w", m, err)
 		}
 	}
-	return fmt.Sprintf("logits of passes of 1 to %d rows, after refused drafts, with those of one row",
-		mostRows), values, nil
+	return fmt.Sprintf("1 to %d tokens in a pass, after refused drafts, against one at a time", mostRows), values, nil
 }
 
 // passes runs the text m rows at a time and compares each row with itself alone.
@@ -99,7 +98,8 @@ func checkThreads(ctx context.Context, b *bench) (string, int64, error) {
 			return "", values, err
 		}
 	}
-	return fmt.Sprintf("logits on %v threads with those on %d", b.pools(), max(1, b.Threads)), values, nil
+	p := b.pools()
+	return fmt.Sprintf("%d and %d threads against %d", p[0], p[1], max(1, b.Threads)), values, nil
 }
 
 // checkBatches decodes the text in eight streams at once, each at its own position, as a
@@ -127,7 +127,7 @@ func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
 			return "", sum, fmt.Errorf("member %d of %d: %w", i, members, errs[i])
 		}
 	}
-	return fmt.Sprintf("logits of %d streams that share steps, with those of one alone", members), sum, nil
+	return fmt.Sprintf("%d streams decoded together against one alone", members), sum, nil
 }
 
 // member runs the text through a batch: a prompt of that many tokens, then one by one.
@@ -198,8 +198,7 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 	if drafted == 0 {
 		return "", values, fmt.Errorf("nothing was drafted, so nothing is proven")
 	}
-	return fmt.Sprintf("tokens and log-probabilities of assisted with plain decoding; %d tokens drafted",
-		drafted), values, nil
+	return fmt.Sprintf("tokens and log-probabilities with drafts (%d tokens) against plain decoding", drafted), values, nil
 }
 
 func (b *bench) decode(

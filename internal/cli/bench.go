@@ -107,7 +107,7 @@ func (b *benching) run(ctx context.Context) error {
 	pool := parallel.New(b.threads)
 	defer pool.Close()
 	r, err := bench.Run(ctx, open, bench.Options{Pool: pool, Precision: b.precision.Precision, LoadOnly: b.load, Watch: b.watch})
-	b.clear()
+	b.unwatch()
 	if err != nil {
 		return err
 	}
@@ -134,16 +134,16 @@ func (b *benching) open(ctx context.Context) (*model.Checkpoint, error) {
 	return synth.Open(b.size)
 }
 
-// watch shows on a terminal what is being measured, in a line that the next one
-// replaces.
-func (b *benching) watch(stage string) {
-	if b.errTerminal {
-		fmt.Fprintf(b.err, "\r\x1b[K%s …", stage)
+// watch shows on a terminal what is being done, in a line that the next one replaces.
+func (e env) watch(stage string) {
+	if e.errTerminal {
+		fmt.Fprintf(e.err, "\r\x1b[K%s …", stage)
 	}
 }
 
-func (b *benching) clear() {
-	if b.errTerminal {
-		fmt.Fprint(b.err, "\r\x1b[K")
+// unwatch removes the line of watch.
+func (e env) unwatch() {
+	if e.errTerminal {
+		fmt.Fprint(e.err, "\r\x1b[K")
 	}
 }

@@ -173,7 +173,7 @@ func (b *benching) rung(ctx context.Context, l *bench.Ladder, format, name strin
 	}
 	b.watch("loading in " + format)
 	r, err := openRack(ctx, v, v.model.arms.list, data, report.Options{})
-	b.clear()
+	b.unwatch()
 	if err != nil {
 		return g, "", err
 	}

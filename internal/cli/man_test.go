@@ -30,6 +30,7 @@ func TestManPages(t *testing.T) {
 	root := newRoot(env{})
 	root.DisableAutoGenTag = true
 	root.InitDefaultCompletionCmd("completion")
+	markExamples(root)
 	header := &doc.GenManHeader{Section: "1", Source: "verity", Manual: "Verity"}
 	if stamp := os.Getenv("SOURCE_DATE_EPOCH"); stamp == "" {
 		now := time.Now()
@@ -39,6 +40,19 @@ func TestManPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkPage(t, dir, root)
+	page, err := os.ReadFile(filepath.Join(dir, "verity-info.1"))
+	if err != nil || !strings.Contains(string(page), ".EX\nverity info\nverity info small\n") {
+		t.Errorf("%v: the examples of info are not lines of their own:\n%s", err, page)
+	}
+}
+
+// markExamples indents the examples in the texts of a command, and of those under it, as
+// the generator of man pages wants them.
+func markExamples(c *cobra.Command) {
+	c.Long = strings.ReplaceAll(c.Long, "\n  ", "\n\t")
+	for _, sub := range c.Commands() {
+		markExamples(sub)
+	}
 }
 
 // checkPage looks for the flags of a command, and of those under it, in their pages.

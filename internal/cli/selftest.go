@@ -18,6 +18,7 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/kernel"
+	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
 	"verity/selftest"
@@ -110,19 +111,26 @@ func (t *selfTest) run(ctx context.Context) error {
 			failed = append(failed, fmt.Errorf("%s: %w", c.Name, c.Err))
 		}
 		all = append(all, out)
-		if !t.json {
+		if t.unwatch(); !t.json {
 			t.print(out)
 		}
 	}
+	t.watch("decoding one token at a time")
 	known, err := selftest.Run(ctx, s, note)
 	if err != nil {
+		t.unwatch()
 		return err
 	}
+	t.watch("the same on other instruction sets: they are slower")
 	note(t.instructionSets(ctx, m, s, known))
 	if t.json {
 		return errors.Join(t.write(all), promise(failed))
 	}
-	return promise(failed)
+	if len(failed) > 0 {
+		return promise(failed)
+	}
+	_, err = fmt.Fprintf(t.out, "Every promise holds: threads, batches, drafts and processor change no bit.\n")
+	return err
 }
 
 // promise returns the failures; those of bits make the exit status 3.
@@ -145,12 +153,15 @@ func (t *selfTest) write(all []checked) error {
 }
 
 func (t *selfTest) print(c checked) {
-	verdict := "ok  "
-	text := fmt.Sprintf("%s; %d values, %.1f s", c.What, c.Values, c.Seconds)
+	verdict := "ok    "
+	text := fmt.Sprintf("%s: %s (%s values, %s)", c.Name, c.What, show.Count(int(c.Values)), show.Seconds(c.Seconds))
 	if c.Error != "" {
-		verdict, text = "FAIL", c.Error
+		verdict, text = "FAIL  ", c.Name+": "+c.Error
 	}
-	fmt.Fprintf(t.out, "%s  %-16s %s\n", verdict, c.Name, text)
+	for _, line := range fold(text, helpWidth-len(verdict)) {
+		fmt.Fprintf(t.out, "%s%s\n", verdict, line)
+		verdict = "      "
+	}
 }
 
 // subject is the model under test.
@@ -172,7 +183,7 @@ const full, short, light = "full", "short", "light"
 func (t *selfTest) instructionSets(ctx context.Context, m *loaded, s selftest.Subject, known selftest.Digest) selftest.Check {
 	begin, names := time.Now(), kernel.Implementations()
 	c := selftest.Check{Name: "instruction sets"}
-	c.What = "one digest of features and logits on " + strings.Join(names, ", ")
+	c.What = "features and logits by " + names[0] + " against " + strings.ReplaceAll(strings.Join(names[1:], ", "), "ref", "plain Go")
 	if len(names) == 1 {
 		c.What = "nothing: this machine has plain Go alone"
 		return c
