@@ -31,13 +31,14 @@ demo: build ## transcribe models/whisper/jfk.flac
 	$(BIN) transcribe --output-format vtt models/whisper/jfk.flac
 
 PREFIX ?= /usr/local
-install: build ## the program and its completions, under PREFIX (/usr/local)
+install: build ## the program, its completions and man pages, under PREFIX (/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -d $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/verity
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/verity
 	$(BIN) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_verity
 	$(BIN) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/verity.fish
+	go test -count=1 -vet=off -run '^TestManPages$$' ./internal/cli -args -man $(abspath $(DESTDIR)$(PREFIX)/share/man/man1) > /dev/null
 
 test: ## all tests, the longest of them shortened
 	go test -vet=off -short -timeout 10m ./...
