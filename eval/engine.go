@@ -125,7 +125,7 @@ func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, er
 
 // transcribe opens the sound of u and runs the engine.
 func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.Input) (*transcript.Transcript, error) {
-	clip, err := open(ctx, u, in)
+	clip, err := OpenSound(ctx, u, in)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.In
 	return e.Transcribe(ctx, clip)
 }
 
-// open opens the sound of u, or the part of it that u means.
-func open(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Clip, error) {
+// OpenSound opens the sound of u, or the part of it that u means.
+func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audio.Clip, error) {
 	clip, err := openAll(ctx, u.Audio, in)
 	if err != nil || !u.Part {
 		return clip, err

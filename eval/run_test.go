@@ -460,7 +460,7 @@ func TestOffset(t *testing.T) {
 		{datasets.Utterance{Audio: u.Audio, Duration: 200.0 / 16000}, 1000},            // a stated duration alone cuts nothing
 		{datasets.Utterance{Audio: u.Audio, Part: true, Offset: u.Offset, Duration: 1e300}, 900},
 	} {
-		clip, err := open(t.Context(), tt.u, audio.Input{})
+		clip, err := OpenSound(t.Context(), tt.u, audio.Input{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +473,7 @@ func TestOffset(t *testing.T) {
 		}
 	}
 	for _, u.Offset = range []float64{1, 1e15, 1e300, math.MaxFloat64} {
-		if _, err := open(t.Context(), u, audio.Input{}); err == nil {
+		if _, err := OpenSound(t.Context(), u, audio.Input{}); err == nil {
 			t.Errorf("offset %v, behind the end: no error", u.Offset)
 		}
 	}

@@ -255,7 +255,7 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 			return err
 		}
 		if w.h != nil && !r.Nearest && t.inputs != last {
-			if s, err = newSolver(w.h); err != nil {
+			if s, err = newSolver(w.h, w.hm); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 			last = t.inputs

@@ -58,7 +58,7 @@ func TestGPTQ(t *testing.T) {
 	}
 	w.ref = w.energy(nil, w.w)
 	for _, f := range []quant.Format{quant.Int4, quant.MXFP6, quant.Int8, quant.MXFP4} {
-		s, err := newSolver(h)
+		s, err := newSolver(h, w.hm)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +71,53 @@ func TestGPTQ(t *testing.T) {
 		}
 		if e := w.errorOf(nil, m); math.Abs(e-l.Error) > 1e-9 {
 			t.Errorf("%v: error %v, stated as %v", f, e, l.Error)
+		}
+	}
+}
+
+// TestRefine checks that refining lowers the error of what GPTQ alone makes, on grids that
+// a file can hold.
+func TestRefine(t *testing.T) {
+	const rows, cols = 16, 96
+	rng := rand.New(rand.NewPCG(5, 6))
+	h := newHessian(cols)
+	x := make([]float32, 500*cols)
+	for r := range 500 {
+		common := float32(rng.NormFloat64())
+		for k := range cols {
+			x[r*cols+k] = common + float32(rng.NormFloat64())
+		}
+	}
+	if err := errors.Join(h.add(nil, x, 500, cols), h.flush(nil)); err != nil {
+		t.Fatal(err)
+	}
+	w := &weight{name: "w", rows: rows, cols: cols, w: make([]float32, rows*cols), h: h}
+	for i := range w.w {
+		w.w[i] = float32(rng.NormFloat64())
+	}
+	var err error
+	if w.hm, err = h.matrix(); err != nil {
+		t.Fatal(err)
+	}
+	w.ref = w.energy(nil, w.w)
+	for _, f := range quant.Formats() {
+		var errs [2]float64
+		for i, n := range []int{0, sweeps} {
+			s, err := newSolver(h, w.hm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.sweeps = n
+			m := quant.New(f, rows, cols)
+			s.round(nil, m, w.grids(nil, f), w.w)
+			if err := m.Check(); err != nil {
+				t.Errorf("%v: %v", f, err)
+			}
+			errs[i] = w.errorOf(nil, m)
+		}
+		t.Logf("%v: error %.5f, refined %.5f", f, errs[0], errs[1])
+		if !(errs[1] < errs[0]) {
+			t.Errorf("%v: error %.5f, refined %.5f, want less", f, errs[0], errs[1])
 		}
 	}
 }
@@ -88,7 +135,7 @@ func TestSolver(t *testing.T) {
 	if err := errors.Join(h.add(nil, x, 200, n), h.flush(nil)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSolver(h)
+	s, err := newSolver(h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"verity/audio"
 	"verity/datasets"
+	"verity/eval"
 	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
@@ -34,8 +36,9 @@ they are. The result is a directory that --model takes, about as small as the bi
     --limit 50 --out ~/whisper-small-int4
 
 With --calibrate, the model transcribes a dataset first, and GPTQ rounds each layer so that its
-outputs on that speech change least. Take speech like that to be transcribed; a few
-minutes are enough. Without it, weights are rounded to nearest. The table
+outputs on that speech change least. Take speech like that to be transcribed, in all its
+languages; ten minutes are enough. Each row is heard in the language of its field lang,
+or in the one detected. Without it, weights are rounded to nearest. The table
 tells how far the error of each layer lies below its outputs (or below its weights,
 without calibration), in decibels, beside that of rounding to nearest.
 
@@ -161,21 +164,24 @@ func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data 
 		return err
 	}
 	defer m.Close()
-	t, err := transcribe.New(m, transcribe.Options{})
-	if err != nil {
-		return err
-	}
+	h := hearing{model: m, in: map[string]*transcribe.Transcriber{}}
 	done, total := 0, data.count(ctx)
 	for u, err := range data.all(ctx) {
-		var bad *datasets.RowError
+		if err == nil {
+			err = h.hear(ctx, u)
+		}
+		var (
+			bad     *datasets.RowError
+			unknown *transcribe.OptionError
+		)
 		switch {
 		case errors.As(err, &bad):
 			fmt.Fprintf(q.err, "left out: %v\n", err)
 			continue
+		case errors.As(err, &unknown):
+			fmt.Fprintf(q.err, "left out: %s: language %v: %s\n", u.ID, unknown.Value, unknown.Reason)
+			continue
 		case err != nil:
-			return err
-		}
-		if err := listenTo(ctx, t, u); err != nil {
 			return err
 		}
 		if done++; q.data.limit > 0 && done == q.data.limit {
@@ -187,17 +193,28 @@ func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data 
 	return nil
 }
 
-// listenTo transcribes an utterance for its activations.
-func listenTo(ctx context.Context, t *transcribe.Transcriber, u datasets.Utterance) error {
-	file, err := u.Audio.Open()
+// A hearing transcribes utterances for their activations, each in its own language: the
+// text that the decoder meets depends on it.
+type hearing struct {
+	model *transcribe.Model
+	in    map[string]*transcribe.Transcriber // by language; "" detects it
+}
+
+func (h *hearing) hear(ctx context.Context, u datasets.Utterance) error {
+	language, _, _ := strings.Cut(u.Lang, "-") // sv-SE
+	t := h.in[language]
+	if t == nil {
+		var err error
+		if t, err = transcribe.New(h.model, transcribe.Options{Language: language}); err != nil {
+			return err
+		}
+		h.in[language] = t
+	}
+	clip, err := eval.OpenSound(ctx, u, audio.Input{})
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	clip, err := audio.OpenReader(u.ID, file)
-	if err != nil {
-		return err
-	}
+	defer clip.Close()
 	_, err = t.Transcribe(ctx, clip, transcribe.Watch{})
 	return err
 }
