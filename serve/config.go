@@ -102,7 +102,9 @@ func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *
 			return c, unknownModel(*w.Model, s.opt.Name).of("session.audio.input.transcription.model")
 		}
 		set(&c.model, w.Model)
-		set(&c.language, w.Language)
+		if set(&c.language, w.Language); w.Language != nil {
+			c.language = languageOf(c.language)
+		}
 		set(&c.prompt, w.Prompt)
 	}
 	for _, d := range []json.RawMessage{u.Audio.Input.TurnDetection, u.TurnDetection} {

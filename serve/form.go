@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"verity/tokenizer"
 	"verity/transcribe"
 )
 
@@ -138,7 +139,7 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 			return unknownModel(value, s.opt.Name)
 		}
 	case "language":
-		q.decoding.Language = value
+		q.decoding.Language = languageOf(value)
 		q.decoding.Multilingual = q.decoding.Multilingual && value == ""
 	case "prompt":
 		q.decoding.InitialPrompt = value
@@ -165,6 +166,15 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 		return q.granularity(value, bad)
 	}
 	return nil
+}
+
+// languageOf returns the language of a tag with a region, as en-US, which some clients send
+// where OpenAI takes en; anything else as it is.
+func languageOf(tag string) string {
+	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.KnownLanguage(tag) && tokenizer.KnownLanguage(tag[:i]) {
+		return tag[:i]
+	}
+	return tag
 }
 
 // keep writes the file to the spool.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
@@ -97,6 +98,47 @@ func TestKeyFile(t *testing.T) {
 	for _, name := range []string{filepath.Join(dir, "none"), dir} {
 		if _, err := readKeys(name); err == nil || strings.Contains(err.Error(), "open ") || strings.Contains(err.Error(), "read ") {
 			t.Errorf("%s: %v, want an error without the system call", name, err)
+		}
+	}
+}
+
+// TestServeExamples: the flags in the unit of systemd and in the container exist, and their
+// values can be parsed.
+func TestServeExamples(t *testing.T) {
+	for name, args := range map[string]func(line string) (args []string, ok bool){
+		"verity.service": func(line string) ([]string, bool) {
+			command, ok := strings.CutPrefix(line, "ExecStart=/usr/local/bin/verity ")
+			return strings.Fields(command), ok
+		},
+		"Containerfile": func(line string) (args []string, ok bool) {
+			list, ok := strings.CutPrefix(line, "ENTRYPOINT ")
+			if ok && json.Unmarshal([]byte(list), &args) == nil && args[0] == "/verity" {
+				args = args[1:]
+			}
+			return args, ok
+		},
+	} {
+		raw, err := os.ReadFile(filepath.Join("../../examples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for line := range strings.Lines(string(raw)) {
+			words, ok := args(strings.TrimSpace(line))
+			if !ok {
+				continue
+			}
+			found = true
+			c, rest, err := newRoot(env{}).Find(words)
+			if err != nil || c.Name() != "serve" {
+				t.Fatalf("%s: %q: %v, want verity serve", name, line, err)
+			}
+			if err := c.ParseFlags(rest); err != nil || c.Flags().NArg() > 0 {
+				t.Errorf("%s: %q: %v, arguments %q", name, line, err, c.Flags().Args())
+			}
+		}
+		if !found {
+			t.Errorf("%s starts no program", name)
 		}
 	}
 }

@@ -160,6 +160,9 @@ func (d *dist) completions(work string) error {
 	return nil
 }
 
+// linkFlags leave out what depends on the building machine; the version follows.
+const linkFlags = "-s -w -buildid= -X main.version="
+
 // build compiles the program for a platform and returns its path.
 func (d *dist) build(work, platform string) (string, error) {
 	system, processor, _ := strings.Cut(platform, "/")
@@ -168,7 +171,7 @@ func (d *dist) build(work, platform string) (string, error) {
 		program += ".exe"
 	}
 	env := []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + processor, "GOFLAGS=-trimpath -buildvcs=false"}
-	link := "-s -w -buildid= -X main.version=" + d.version
+	link := linkFlags + d.version
 	_, err := command(env, "go", "build", "-ldflags", link, "-o", program, "./cmd/verity")
 	return program, err
 }

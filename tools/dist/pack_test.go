@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -104,6 +107,48 @@ func TestRefused(t *testing.T) {
 	} {
 		if err := d.run(); err == nil {
 			t.Errorf("version %q, platforms %v: no error", d.version, d.platforms)
+		}
+	}
+}
+
+// TestContainerfiles: containers are built as archives are, with the Go of go.mod, and the
+// modules that lie in the repository are there when the others are downloaded.
+func TestContainerfiles(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
+	replaced := regexp.MustCompile(`=> \./([^/\s]+)`).FindAllSubmatch(mod, -1)
+	if version == nil || len(replaced) == 0 {
+		t.Fatal("go.mod names no version of Go, or replaces no module")
+	}
+	for _, name := range []string{"../../Containerfile", "../../examples/Containerfile"} {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(raw), "\\\n", " ")
+		before, after, ok := strings.Cut(text, "RUN go mod download")
+		if !ok {
+			t.Errorf("%s downloads no modules", name)
+		}
+		if want := "FROM golang:" + string(version[1]) + " AS build"; !strings.Contains(before, want) {
+			t.Errorf("%s: no %q, the Go of go.mod", name, want)
+		}
+		for _, r := range replaced {
+			if dir := string(r[1]); !strings.Contains(before, "COPY "+dir+" "+dir+"\n") {
+				t.Errorf("%s: go.mod replaces a module by one in %s, which is not copied before modules are downloaded", name, dir)
+			}
+		}
+		for _, want := range []string{
+			`RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="` + linkFlags + `$VERSION" -o /verity ./cmd/verity`,
+			"FROM scratch", "COPY --from=build /verity /verity",
+			"COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/", // downloads need them
+		} {
+			if !strings.Contains(after, want) {
+				t.Errorf("%s: no %q", name, want)
+			}
 		}
 	}
 }

@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"verity/audio"
+)
+
+// A sent is a request as a program sends it: headers, and parts of the form in their
+// order. The file is the part without a value.
+type sent struct {
+	name    string
+	headers map[string]string
+	parts   []part
+	status  int
+}
+
+type part struct{ head, value string }
+
+// clients are the forms of Open WebUI (by requests) and of Home Assistant's openai_stt (by
+// aiohttp), as they were recorded on 2026-11-22, and the variants that their code has.
+var clients = []sent{
+	{"Open WebUI", map[string]string{"User-Agent": "python-requests/2.34.2", "Authorization": "Bearer none"}, []part{
+		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
+		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},
+	}, 200},
+	{"Open WebUI, with the language and name of the user", map[string]string{"Authorization": "Bearer none", "X-OpenWebUI-User-Name": "Jane%20Doe"}, []part{
+		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
+		{`Content-Disposition: form-data; name="language"`, "en"},
+		{`Content-Disposition: form-data; name="file"; filename="0b1d.mp3"`, ""},
+	}, 200},
+	{"a language with its region", nil, []part{
+		{`Content-Disposition: form-data; name="model"`, "whisper-1"},
+		{`Content-Disposition: form-data; name="language"`, "en-US"},
+		{`Content-Disposition: form-data; name="file"; filename="0b1d.wav"`, ""},
+	}, 200},
+	{"openai_stt of Home Assistant", map[string]string{"User-Agent": "Python/3.12 aiohttp/3.14.5", "Authorization": "Bearer none"}, []part{
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="whisper_audio.wav"`, ""},
+		{plainText + `Content-Disposition: form-data; name="model"`, "whisper-1"},
+		{plainText + `Content-Disposition: form-data; name="language"`, "en"},
+		{plainText + `Content-Disposition: form-data; name="prompt"`, "\x00"},
+		{plainText + `Content-Disposition: form-data; name="temperature"`, "0"},
+		{plainText + `Content-Disposition: form-data; name="response_format"`, "json"},
+	}, 200},
+	{"openai_stt with its default model", nil, []part{
+		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="whisper_audio.wav"`, ""},
+		{plainText + `Content-Disposition: form-data; name="model"`, "gpt-4o-mini-transcribe"},
+	}, 404},
+}
+
+const plainText = "Content-Type: text/plain; charset=utf-8\r\n"
+
+// TestClients replays the requests of programs, byte by byte.
+func TestClients(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, c := range clients {
+		const boundary = "54dde1137a484072810ca285403e8175"
+		var body bytes.Buffer
+		for _, p := range c.parts {
+			value := strings.Trim(p.value, "\x00")
+			if p.value == "" {
+				value = wav(t).value
+			}
+			fmt.Fprintf(&body, "--%s\r\n%s\r\n\r\n%s\r\n", boundary, p.head, value)
+		}
+		fmt.Fprintf(&body, "--%s--\r\n", boundary)
+		r, err := http.NewRequest("POST", h.URL+transcriptions, &body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
+		for k, v := range c.headers {
+			r.Header.Set(k, v)
+		}
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(got.Body)
+		got.Body.Close()
+		var text struct{ Text string }
+		if err := json.Unmarshal(answer, &text); err != nil || got.StatusCode != c.status {
+			t.Errorf("%s: %s, %v\n%s", c.name, got.Status, err, answer)
+		}
+		if c.status == 200 && text.Text == "" {
+			t.Errorf("%s: no text: %s", c.name, answer)
+		}
+		if c.status == 404 && !strings.Contains(string(answer), "whisper-1, or leave it out") {
+			t.Errorf("%s: the answer does not say which model to name: %s", c.name, answer)
+		}
+	}
+}
+
+// TestHomeAssistantLive replays the realtime session of Home Assistant's openai_stt: the
+// beta interface, noise reduction null, and a commit at the end.
+func TestHomeAssistantLive(t *testing.T) {
+	h, s := newServer(t, Options{})
+	c := call(t, h, "?intent=transcription", &websocket.DialOptions{HTTPHeader: http.Header{
+		"Authorization": {"Bearer none"}, "OpenAI-Beta": {"realtime=v1"}, "User-Agent": {"Python/3.12 aiohttp/3.14.5"}}})
+	c.send(`{"type": "transcription_session.update", "session": {"input_audio_format": "pcm16", "input_audio_transcription": ` +
+		`{"model": "whisper-1", "prompt": "", "language": "en-GB"}, "turn_detection": {"type": "server_vad"}, "input_audio_noise_reduction": null}}`)
+	if e := c.until("transcription_session.updated"); e.Session["input_audio_transcription"].(map[string]any)["language"] != "en" {
+		t.Errorf("%v, want the language without its region", e.Session)
+	}
+	pcm := digitsPCM(t)
+	for at := 0; at < len(pcm); at += 1024 {
+		c.send(appending(pcm[at:min(at+1024, len(pcm))]))
+	}
+	c.send(appending(make([]float32, audio.SampleRate)))
+	c.send(`{"type": "input_audio_buffer.commit"}`)
+	if e := c.until(done); e.Transcript == "" {
+		t.Error("no text")
+	}
+	c.conn.Close(websocket.StatusNormalClosure, "")
+	settle(t, s)
+}
+
+func TestLanguageOf(t *testing.T) {
+	for tag, want := range map[string]string{
+		"en": "en", "en-US": "en", "pt_BR": "pt", "zh-Hant-TW": "zh", "English": "English", "": "", "-": "-", "xx-YY": "xx-YY", "klingon": "klingon",
+	} {
+		if got := languageOf(tag); got != want {
+			t.Errorf("%q: %q, want %q", tag, got, want)
+		}
+	}
+}
