@@ -37,7 +37,12 @@ func directByRows(tiles [few]asmDirect) directGroupsFunc {
 		}
 		last := (rows - 1) * x.groups
 		_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
-		tiles[rows-1](&acc[0], &x.q[0], x.stride, &x.start[0], &x.scale[0], 4*x.groups, &codes[0], &scales[0], &more[0], n, int(zero))
+		for r, left := 0, (rows+few-1)/few; r < rows; left-- {
+			m := (rows - r + left - 1) / left
+			tiles[m-1](&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups,
+				&codes[0], &scales[0], &more[0], n, int(zero))
+			r += m
+		}
 	}
 }
 

@@ -20,8 +20,8 @@ type fewBitsKernels struct {
 	powers      func(dst []float32, e []byte)
 	tile        tileGroupsFunc
 
-	// direct, by format, expands the codes of a panel and does tile for up to few rows at
-	// once. A format without an entry takes two steps.
+	// direct, by format, expands the codes of a panel and does tile at once, for up
+	// to directRows rows. A format without an entry takes two steps.
 	direct map[precision.Format]directGroupsFunc
 }
 
@@ -54,9 +54,9 @@ type groupedRows struct {
 // No byte of u is above 2·zero. The bytes at u+ahead may be prefetched.
 type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int)
 
-// A directGroupsFunc does tileGroupsFunc for up to few rows of all groups of a panel, from
-// codes and scales as they lie in memory. more is the table of the format, or the zeros
-// of the columns.
+// A directGroupsFunc does as a tileGroupsFunc for all groups of a panel, from codes and
+// scales as they lie in memory. more is the table of the format, or the zeros of the
+// columns.
 type directGroupsFunc = func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32)
 
 var (
