@@ -67,3 +67,43 @@ func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFun
 		f(&dst[0], &acc[0], &bias[0], 4*stride, rows)
 	}
 }
+
+// turnWordsWith returns a turnWordsFunc that uses f for multiples of eight rows and
+// columns.
+func turnWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) turnWordsFunc {
+	return func(to, from []byte, stride, rows, cols int, flip uint32) {
+		m, n := rows&^7, cols&^7
+		if m == 0 || n == 0 {
+			turnWordsRef(to, from, stride, rows, cols, flip)
+			return
+		}
+		_, _ = from[(m-1)*stride+4*n-1], to[4*((n-1)*panel+m)-1]
+		f(&to[0], &from[0], stride, m, n, int(flip))
+		if n < cols {
+			turnWordsRef(to[4*n*panel:], from[4*n:], stride, m, cols-n, flip)
+		}
+		if m < rows {
+			turnWordsRef(to[4*m:], from[m*stride:], stride, rows-m, cols, flip)
+		}
+	}
+}
+
+// turnHalvesWith returns a turnHalvesFunc that uses f for multiples of sixteen rows and
+// eight columns.
+func turnHalvesWith(f func(to, from *byte, stride, rows, cols int)) turnHalvesFunc {
+	return func(to, from []byte, stride, rows, cols int) {
+		m, n := rows&^15, cols&^7
+		if m == 0 || n == 0 {
+			turnHalvesRef(to, from, stride, rows, cols)
+			return
+		}
+		_, _ = from[(m-1)*stride+2*n-1], to[2*((n-1)*panel+m)-1]
+		f(&to[0], &from[0], stride, m, n)
+		if n < cols {
+			turnHalvesRef(to[2*n*panel:], from[2*n:], stride, m, cols-n)
+		}
+		if m < rows {
+			turnHalvesRef(to[2*m:], from[m*stride:], stride, rows-m, cols)
+		}
+	}
+}

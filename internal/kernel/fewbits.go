@@ -164,7 +164,7 @@ func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
 	if f.powers() {
 		fewBits.fn.powers(scales, m.scales[at*panel:][:n*panel])
 	} else {
-		widenHalf.fn(scales, m.scales[2*at*panel:][:2*n*panel])
+		packing.fn.widenHalf(scales, m.scales[2*at*panel:][:2*n*panel])
 	}
 	codes := m.data[at*f.size:][:n*f.size]
 	u = s.groups[:n*groupBytes]

@@ -10,7 +10,7 @@ func int8Arch() []impl[int8Kernels]             { return nil }
 func attendArch() []impl[attendOps]             { return nil }
 func attendInt8Arch() []impl[attendInt8Ops]     { return nil }
 func vectorArch() []impl[vectorOps]             { return nil }
-func widenHalfArch() []impl[widenHalfFunc]      { return nil }
+func packArch() []impl[packKernels]             { return nil }
 func fewBitsArch() []impl[fewBitsKernels]       { return nil }
 func ceilingArch() []impl[ceilingKernels]       { return nil }
 func fetchRows(dst *byte, stride int, rows int) {}

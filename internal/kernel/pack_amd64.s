@@ -22,3 +22,177 @@ sixteen:
 	JNZ       sixteen
 	VZEROUPPER
 	RET
+
+// func turnWordsAVX2(to *byte, from *byte, stride int, rows int, cols int, flip int)
+// Requires: AVX, AVX2
+TEXT ·turnWordsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         stride+16(FP), AX
+	LEAQ         (AX)(AX*2), SI
+	LEAQ         (AX)(AX*4), DI
+	MOVQ         to+0(FP), R8
+	MOVQ         from+8(FP), R9
+	MOVQ         rows+24(FP), R10
+	MOVQ         flip+40(FP), CX
+	VMOVD        CX, X0
+	VPBROADCASTD X0, Y0
+
+rows:
+	MOVQ R9, CX
+	MOVQ R8, R11
+	MOVQ cols+32(FP), BX
+
+square:
+	LEAQ           (CX)(SI*2), DX
+	VBROADCASTI128 (CX), Y1
+	VINSERTI128    $0x01, (CX)(AX*4), Y1, Y1
+	VBROADCASTI128 (CX)(AX*1), Y2
+	VINSERTI128    $0x01, (CX)(DI*1), Y2, Y2
+	VBROADCASTI128 (CX)(AX*2), Y3
+	VINSERTI128    $0x01, (DX), Y3, Y3
+	VBROADCASTI128 (CX)(SI*1), Y4
+	VINSERTI128    $0x01, (DX)(AX*1), Y4, Y4
+	VPUNPCKLDQ     Y2, Y1, Y5
+	VPUNPCKHDQ     Y2, Y1, Y1
+	VPUNPCKLDQ     Y4, Y3, Y2
+	VPUNPCKHDQ     Y4, Y3, Y3
+	VPUNPCKLQDQ    Y2, Y5, Y4
+	VPUNPCKHQDQ    Y2, Y5, Y2
+	VPUNPCKLQDQ    Y3, Y1, Y5
+	VPUNPCKHQDQ    Y3, Y1, Y1
+	VPXOR          Y0, Y4, Y4
+	VMOVDQU        Y4, (R11)
+	VPXOR          Y0, Y2, Y2
+	VMOVDQU        Y2, 256(R11)
+	VPXOR          Y0, Y5, Y5
+	VMOVDQU        Y5, 512(R11)
+	VPXOR          Y0, Y1, Y1
+	VMOVDQU        Y1, 768(R11)
+	VBROADCASTI128 16(CX), Y1
+	VINSERTI128    $0x01, 16(CX)(AX*4), Y1, Y1
+	VBROADCASTI128 16(CX)(AX*1), Y2
+	VINSERTI128    $0x01, 16(CX)(DI*1), Y2, Y2
+	VBROADCASTI128 16(CX)(AX*2), Y3
+	VINSERTI128    $0x01, 16(DX), Y3, Y3
+	VBROADCASTI128 16(CX)(SI*1), Y4
+	VINSERTI128    $0x01, 16(DX)(AX*1), Y4, Y4
+	VPUNPCKLDQ     Y2, Y1, Y5
+	VPUNPCKHDQ     Y2, Y1, Y1
+	VPUNPCKLDQ     Y4, Y3, Y2
+	VPUNPCKHDQ     Y4, Y3, Y3
+	VPUNPCKLQDQ    Y2, Y5, Y4
+	VPUNPCKHQDQ    Y2, Y5, Y2
+	VPUNPCKLQDQ    Y3, Y1, Y5
+	VPUNPCKHQDQ    Y3, Y1, Y1
+	VPXOR          Y0, Y4, Y4
+	VMOVDQU        Y4, 1024(R11)
+	VPXOR          Y0, Y2, Y2
+	VMOVDQU        Y2, 1280(R11)
+	VPXOR          Y0, Y5, Y5
+	VMOVDQU        Y5, 1536(R11)
+	VPXOR          Y0, Y1, Y1
+	VMOVDQU        Y1, 1792(R11)
+	ADDQ           $0x20, CX
+	ADDQ           $0x00000800, R11
+	SUBQ           $0x08, BX
+	JNZ            square
+	LEAQ           (R9)(AX*8), R9
+	ADDQ           $0x20, R8
+	SUBQ           $0x08, R10
+	JNZ            rows
+	VZEROUPPER
+	RET
+
+// func turnHalvesAVX2(to *byte, from *byte, stride int, rows int, cols int)
+// Requires: AVX, AVX2
+TEXT ·turnHalvesAVX2(SB), NOSPLIT, $0-40
+	MOVQ stride+16(FP), AX
+	LEAQ (AX)(AX*2), R8
+	LEAQ (AX)(AX*4), R9
+	MOVQ to+0(FP), R10
+	MOVQ from+8(FP), R11
+	MOVQ rows+24(FP), R12
+
+rows:
+	MOVQ R11, CX
+	MOVQ R10, R13
+	MOVQ cols+32(FP), DI
+
+square:
+	LEAQ           (CX)(R8*2), BX
+	LEAQ           (CX)(AX*8), DX
+	LEAQ           (DX)(R8*2), SI
+	VBROADCASTI128 (CX), Y0
+	VINSERTI128    $0x01, (DX), Y0, Y0
+	VBROADCASTI128 (CX)(AX*1), Y1
+	VINSERTI128    $0x01, (DX)(AX*1), Y1, Y1
+	VPUNPCKLWD     Y1, Y0, Y0
+	VBROADCASTI128 (CX)(AX*2), Y1
+	VINSERTI128    $0x01, (DX)(AX*2), Y1, Y1
+	VBROADCASTI128 (CX)(R8*1), Y2
+	VINSERTI128    $0x01, (DX)(R8*1), Y2, Y2
+	VPUNPCKLWD     Y2, Y1, Y1
+	VBROADCASTI128 (CX)(AX*4), Y2
+	VINSERTI128    $0x01, (DX)(AX*4), Y2, Y2
+	VBROADCASTI128 (CX)(R9*1), Y3
+	VINSERTI128    $0x01, (DX)(R9*1), Y3, Y3
+	VPUNPCKLWD     Y3, Y2, Y2
+	VBROADCASTI128 (BX), Y3
+	VINSERTI128    $0x01, (SI), Y3, Y3
+	VBROADCASTI128 (BX)(AX*1), Y4
+	VINSERTI128    $0x01, (SI)(AX*1), Y4, Y4
+	VPUNPCKLWD     Y4, Y3, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKLDQ     Y3, Y2, Y1
+	VPUNPCKHDQ     Y3, Y2, Y2
+	VPUNPCKLQDQ    Y1, Y4, Y3
+	VPUNPCKHQDQ    Y1, Y4, Y1
+	VPUNPCKLQDQ    Y2, Y0, Y4
+	VPUNPCKHQDQ    Y2, Y0, Y0
+	VMOVDQU        Y3, (R13)
+	VMOVDQU        Y1, 128(R13)
+	VMOVDQU        Y4, 256(R13)
+	VMOVDQU        Y0, 384(R13)
+	VBROADCASTI128 (CX), Y0
+	VINSERTI128    $0x01, (DX), Y0, Y0
+	VBROADCASTI128 (CX)(AX*1), Y1
+	VINSERTI128    $0x01, (DX)(AX*1), Y1, Y1
+	VPUNPCKHWD     Y1, Y0, Y0
+	VBROADCASTI128 (CX)(AX*2), Y1
+	VINSERTI128    $0x01, (DX)(AX*2), Y1, Y1
+	VBROADCASTI128 (CX)(R8*1), Y2
+	VINSERTI128    $0x01, (DX)(R8*1), Y2, Y2
+	VPUNPCKHWD     Y2, Y1, Y1
+	VBROADCASTI128 (CX)(AX*4), Y2
+	VINSERTI128    $0x01, (DX)(AX*4), Y2, Y2
+	VBROADCASTI128 (CX)(R9*1), Y3
+	VINSERTI128    $0x01, (DX)(R9*1), Y3, Y3
+	VPUNPCKHWD     Y3, Y2, Y2
+	VBROADCASTI128 (BX), Y3
+	VINSERTI128    $0x01, (SI), Y3, Y3
+	VBROADCASTI128 (BX)(AX*1), Y4
+	VINSERTI128    $0x01, (SI)(AX*1), Y4, Y4
+	VPUNPCKHWD     Y4, Y3, Y3
+	VPUNPCKLDQ     Y1, Y0, Y4
+	VPUNPCKHDQ     Y1, Y0, Y0
+	VPUNPCKLDQ     Y3, Y2, Y1
+	VPUNPCKHDQ     Y3, Y2, Y2
+	VPUNPCKLQDQ    Y1, Y4, Y3
+	VPUNPCKHQDQ    Y1, Y4, Y1
+	VPUNPCKLQDQ    Y2, Y0, Y4
+	VPUNPCKHQDQ    Y2, Y0, Y0
+	VMOVDQU        Y3, 512(R13)
+	VMOVDQU        Y1, 640(R13)
+	VMOVDQU        Y4, 768(R13)
+	VMOVDQU        Y0, 896(R13)
+	ADDQ           $0x10, CX
+	ADDQ           $0x00000400, R13
+	SUBQ           $0x08, DI
+	JNZ            square
+	LEAQ           (R11)(AX*8), R11
+	LEAQ           (R11)(AX*8), R11
+	ADDQ           $0x20, R10
+	SUBQ           $0x10, R12
+	JNZ            rows
+	VZEROUPPER
+	RET

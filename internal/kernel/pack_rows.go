@@ -56,7 +56,8 @@ var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 // the matrix, one column each, and then transposes blocks of them, so that columns lie
 // side by side. Only the converted rows take memory of their own.
 type packer struct {
-	rows   [panel][]byte
+	rows   []byte // stride bytes apart
+	stride int
 	staged []byte
 	wide   []float32
 }
@@ -89,19 +90,28 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 	return nil
 }
 
-// stage sets rows to elements k … k+count-1 of the rows of w, in the format of m.
+// stage sets rows to elements k … k+count-1 of the rows of w, in the format of m. All rows
+// of a panel in bf16 are put in the order of their places.
 func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	n, size := w.Shape[0], m.size()
-	if littleEndian && FormatOf(w.DType) == m.store { // nothing to convert
-		for i := range n {
-			f.rows[i] = w.Data[(i*m.in+k)*size:][:count*size]
-		}
+	reorder := m.store == precision.BF16 && n == panel
+	asIs := littleEndian && FormatOf(w.DType) == m.store // nothing to convert
+	if asIs && !reorder {
+		f.rows, f.stride = w.Data[k*size:], m.in*size
 		return nil
 	}
 	f.staged = resize(f.staged, panel*turnBytes)
+	f.rows, f.stride = f.staged, turnBytes
 	for i := range n {
-		row := f.staged[i*turnBytes:][:count*size]
-		f.rows[i] = row
+		at := i
+		if reorder {
+			at = bf16Column(i)
+		}
+		row := f.staged[at*turnBytes:][:count*size]
+		if asIs {
+			copy(row, w.Data[(i*m.in+k)*size:])
+			continue
+		}
 		wide := f.wide[:count]
 		if m.store == precision.F32 {
 			wide = view[float32](row)
@@ -131,6 +141,7 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 	depth := m.depth()
 	f.staged, f.wide = resize(f.staged, panel*depth), resize(f.wide, m.in)
+	f.rows, f.stride = f.staged, depth
 	for i := range w.Shape[0] {
 		widen(f.wide, w, i*m.in)
 		inverse, scale := int8Scale(int8s.fn.maxAbs(f.wide))
@@ -142,7 +153,6 @@ func (f *packer) round(m *Matrix, o int, w tensor.Tensor) error {
 		for k := m.in; k < depth; k++ {
 			row[k] = int8Zero
 		}
-		f.rows[i] = row
 		m.scale[o+i], m.offset[o+i] = scale, -int8Zero*(sumBytes(row)-int8Zero*int32(depth))
 	}
 	return nil
@@ -167,88 +177,25 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 	switch m.store {
 	case precision.F32:
-		f.words(to, c, n, count, 0)
+		packing.fn.words(to[4*c:], f.rows, f.stride, n, count, 0)
 	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
 		for k := 0; k < count; k += turnBytes {
 			block := min(turnBytes, count-k)
-			f.words(to[k*panel:], c, n, block/4, int8Signs)
-			for i := range n {
-				f.rows[i] = f.rows[i][block:]
-			}
+			packing.fn.words(to[k*panel+4*c:], f.rows[k:], f.stride, n, block/4, int8Signs&(1<<32-1))
 		}
-	default:
-		f.halves(to, m.place, c, n, count)
-	}
-}
-
-// words transposes rows of four-byte elements, and inverts the bits that are set in flip.
-func (f *packer) words(to []byte, c, n, count int, flip uint64) {
-	const size, low = 4, 1<<32 - 1
-	le := binary.LittleEndian
-	if n < panel {
+	case precision.F16:
+		packing.fn.halves(to[2*c:], f.rows, f.stride, n, count)
+	case precision.BF16:
+		if n == panel { // stage has put the rows in the order of their places
+			packing.fn.halves(to, f.rows, f.stride, n, count)
+			return
+		}
 		for i := range n {
-			row := f.rows[i]
+			at, row := bf16Column(c+i), f.rows[i*f.stride:]
 			for k := range count {
-				at := (k*panel + c + i) * size
-				le.PutUint32(to[at:], le.Uint32(row[k*size:])^uint32(flip))
+				copy(to[(k*panel+at)*2:][:2], row[2*k:])
 			}
 		}
-		return
-	}
-	for i := 0; i < panel; i += 2 {
-		a, b := f.rows[i][:count*size], f.rows[i+1][:count*size]
-		p := to[i*size:]
-		for len(a) >= 2*size {
-			x, y := le.Uint64(a), le.Uint64(b)
-			le.PutUint64(p, (x&low|y<<32)^flip)
-			le.PutUint64(p[panel*size:], (x>>32|y&^low)^flip)
-			a, b = a[2*size:], b[2*size:]
-			p = p[min(2*panel*size, len(p)):]
-		}
-		if len(a) > 0 { // the last of an odd number
-			le.PutUint64(p, (uint64(le.Uint32(a))|uint64(le.Uint32(b))<<32)^flip)
-		}
-	}
-}
-
-// halves transposes rows of two-byte elements. place returns the place of a column.
-func (f *packer) halves(to []byte, place func(int) int, c, n, count int) {
-	const size = 2
-	even := 0 // how many elements are turned four by four
-	if n == panel {
-		even = count &^ 3
-		var source [panel]int // the column that lies at each place
-		for i := range panel {
-			source[place(i)] = i
-		}
-		for i := 0; i < panel; i += 4 {
-			turnHalves(to[i*size:], f.rows[source[i]], f.rows[source[i+1]], f.rows[source[i+2]], f.rows[source[i+3]], even)
-		}
-	}
-	for i := range n {
-		row, at := f.rows[i], place(c+i)
-		for k := even; k < count; k++ {
-			copy(to[(k*panel+at)*size:][:size], row[k*size:])
-		}
-	}
-}
-
-// turnHalves puts element k of each of four rows side by side, for the first
-// count elements, a multiple of four: four rows of four are turned in registers.
-func turnHalves(to, a, b, c, d []byte, count int) {
-	const step = 2 * panel
-	const even, odd, low = 0x0000ffff0000ffff, 0xffff0000ffff0000, 1<<32 - 1
-	le := binary.LittleEndian
-	a, b, c, d = a[:2*count], b[:2*count], c[:2*count], d[:2*count]
-	for k := 0; k < 2*count; k += 8 {
-		a, b, c, d := le.Uint64(a[k:]), le.Uint64(b[k:]), le.Uint64(c[k:]), le.Uint64(d[k:])
-		ab02, ab13 := a&even|b&even<<16, a>>16&even|b&odd
-		cd02, cd13 := c&even|d&even<<16, c>>16&even|d&odd
-		p := to[k/2*step:][:3*step+8]
-		le.PutUint64(p, ab02&low|cd02<<32)
-		le.PutUint64(p[step:], ab13&low|cd13<<32)
-		le.PutUint64(p[2*step:], ab02>>32|cd02&^low)
-		le.PutUint64(p[3*step:], ab13>>32|cd13&^low)
 	}
 }
 
@@ -256,25 +203,11 @@ func turnHalves(to, a, b, c, d []byte, count int) {
 func widen(dst []float32, w tensor.Tensor, from int) {
 	switch {
 	case w.DType == tensor.F16:
-		widenHalf.fn(dst, w.Data[2*from:][:2*len(dst)])
+		packing.fn.widenHalf(dst, w.Data[2*from:][:2*len(dst)])
 	case w.DType == tensor.F32 && littleEndian && len(dst) > 0:
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&dst[0])), 4*len(dst)), w.Data[4*from:])
 	default:
 		w.CopyTo(dst, from)
-	}
-}
-
-var (
-	widenHalf      = pick(widenHalfImpls)
-	widenHalfImpls = append(widenHalfArch(), impl[widenHalfFunc]{"ref", true, widenHalfRef})
-)
-
-// A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
-type widenHalfFunc = func(dst []float32, src []byte)
-
-func widenHalfRef(dst []float32, src []byte) {
-	for i := range dst {
-		dst[i] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(src[2*i:]))
 	}
 }
 

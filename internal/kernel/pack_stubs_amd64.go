@@ -8,3 +8,13 @@ package kernel
 //
 //go:noescape
 func widenHalfAVX2(dst *float32, src *byte, n int)
+
+// turnWordsAVX2 does turnWordsRef for multiples of eight above 0.
+//
+//go:noescape
+func turnWordsAVX2(to *byte, from *byte, stride int, rows int, cols int, flip int)
+
+// turnHalvesAVX2 does turnHalvesRef for multiples of sixteen rows and eight columns, above 0.
+//
+//go:noescape
+func turnHalvesAVX2(to *byte, from *byte, stride int, rows int, cols int)

@@ -186,13 +186,13 @@ func TestWidenHalf(t *testing.T) {
 	for i := range 1 << 16 {
 		binary.LittleEndian.PutUint16(all[2*i:], uint16(i))
 	}
-	for _, im := range widenHalfImpls {
+	for _, im := range packingImpls {
 		t.Run(im.name, func(t *testing.T) {
 			if !im.ok {
 				skipOrRequire(t, im.name)
 			}
 			got := make([]float32, 1<<16)
-			im.fn(got, all)
+			im.fn.widenHalf(got, all)
 			for i, v := range got {
 				want := tensor.F16ToFloat32(uint16(i))
 				if math.Float32bits(v) != math.Float32bits(want) && (v == v || want == want) {
@@ -201,13 +201,62 @@ func TestWidenHalf(t *testing.T) {
 			}
 			for n := range 80 { // all lengths, unaligned, between canaries
 				x, check := canaried(n, func() float32 { return 0 })
-				im.fn(x, all[2*0x3c01-2+1:][:2*n])
+				im.fn.widenHalf(x, all[2*0x3c01-2+1:][:2*n])
 				check(t)
 				ref := make([]float32, n)
 				widenHalfRef(ref, all[2*0x3c01-2+1:][:2*n])
 				checkSame(t, x, ref, im.name)
 			}
 		})
+	}
+}
+
+// TestPackTurn holds transpositions of all small shapes against their definition, between
+// canaries.
+func TestPackTurn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for _, im := range packingImpls {
+		t.Run(im.name, func(t *testing.T) {
+			if !im.ok {
+				skipOrRequire(t, im.name)
+			}
+			for size, turn := range map[int]func(to, from []byte, stride, rows, cols int){
+				2: im.fn.halves,
+				4: func(to, from []byte, stride, rows, cols int) { im.fn.words(to, from, stride, rows, cols, 0) },
+			} {
+				for rows := range panel + 1 {
+					for _, cols := range []int{0, 1, 3, 4, 7, 8, 9, 16, 29, 64, 120} {
+						testPackTurn(t, rng, turn, size, rows, cols, im.name)
+					}
+				}
+			}
+		})
+	}
+}
+
+func testPackTurn(t *testing.T, rng *rand.Rand, turn func(to, from []byte, stride, rows, cols int), size, rows, cols int, name string) {
+	t.Helper()
+	stride := cols*size + rng.IntN(5)
+	from := make([]byte, 1+max(0, (rows-1)*stride+cols*size))[1:] // unaligned
+	for i := range from {
+		from[i] = byte(rng.Uint32())
+	}
+	need := 0
+	if rows > 0 && cols > 0 {
+		need = ((cols-1)*panel + rows) * size
+	}
+	got, want := make([]byte, need+64), make([]byte, need+64)
+	for i := range got {
+		got[i], want[i] = 0xa5, 0xa5
+	}
+	for r := range rows {
+		for k := range cols {
+			copy(want[(k*panel+r)*size:][:size], from[r*stride+k*size:])
+		}
+	}
+	turn(got[:need], from, stride, rows, cols)
+	if !bytes.Equal(got, want) {
+		t.Fatalf("%s: %d rows of %d elements of %d bytes are not transposed", name, rows, cols, size)
 	}
 }
 

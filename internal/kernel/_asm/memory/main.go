@@ -1,5 +1,6 @@
 // Command memory writes functions that move bytes and compute nothing: with -kernels
-// fetch prefetching, with pack the widening of half precision; and with cpuid what the
+// fetch prefetching, with pack the widening of half precision and
+// transpositions; and with cpuid what the
 // processor says about itself.
 package main
 
@@ -22,6 +23,8 @@ func main() {
 		fetchRows()
 	case "pack":
 		widenHalf()
+		turnWords()
+		turnHalves()
 	case "cpuid":
 		cpuid()
 	default:

@@ -1,0 +1,160 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const panel = 64 // elements of a row of a panel
+
+// A square is rows of bytes that are transposed in registers: 32 bytes of each of eight
+// rows of words, or 16 bytes of each of sixteen rows of halves.
+type square struct {
+	from, lower              reg.GPVirtual // rows 0 and 8
+	stride, stride3, stride5 reg.GPVirtual
+	seventh, lowerSeventh    reg.GPVirtual // rows 6 and 14
+	to, columns              reg.GPVirtual
+}
+
+// row returns the address of row r of the square.
+func (s square) row(r, disp int) Mem {
+	from, seventh := s.from, s.seventh
+	if r >= 8 {
+		from, seventh = s.lower, s.lowerSeventh
+	}
+	switch r % 8 {
+	case 0:
+		return Mem{Base: from, Disp: disp}
+	case 3:
+		return Mem{Base: from, Index: s.stride3, Scale: 1, Disp: disp}
+	case 5:
+		return Mem{Base: from, Index: s.stride5, Scale: 1, Disp: disp}
+	case 6:
+		return Mem{Base: seventh, Disp: disp}
+	case 7:
+		return Mem{Base: seventh, Index: s.stride, Scale: 1, Disp: disp}
+	}
+	return Mem{Base: from, Index: s.stride, Scale: uint8(r % 8), Disp: disp}
+}
+
+// pair loads bytes of one row, and those of another into the upper half.
+func (s square) pair(r, upper, disp int) reg.VecVirtual {
+	v := YMM()
+	VBROADCASTI128(s.row(r, disp), v) // defines all of v, unlike a load of the lower half
+	VINSERTI128(U8(1), s.row(upper, disp), v, v)
+	return v
+}
+
+// turn generates a function that transposes squares of rows by eight elements of size
+// bytes.
+func turn(name, arguments string, rows, size int, turnSquare func(s square)) {
+	TEXT(name, NOSPLIT, "func(to, from *byte, stride, rows, cols"+arguments+" int)")
+	Pragma("noescape")
+	load := func(name string) reg.GPVirtual {
+		r := GP64()
+		Load(Param(name), r)
+		return r
+	}
+	triple := func(r reg.GPVirtual, scale uint8) reg.GPVirtual {
+		to := GP64()
+		LEAQ(Mem{Base: r, Index: r, Scale: scale}, to)
+		return to
+	}
+	s := square{stride: load("stride"), from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
+	s.stride3, s.stride5 = triple(s.stride, 2), triple(s.stride, 4)
+	to, from, left := load("to"), load("from"), load("rows")
+	s.to = GP64()
+	turnSquare(square{}) // what stays in registers
+	Label("rows")
+	MOVQ(from, s.from)
+	MOVQ(to, s.to)
+	Load(Param("cols"), s.columns)
+	Label("square")
+	LEAQ(Mem{Base: s.from, Index: s.stride3, Scale: 2}, s.seventh)
+	if rows > 8 {
+		LEAQ(Mem{Base: s.from, Index: s.stride, Scale: 8}, s.lower)
+		LEAQ(Mem{Base: s.lower, Index: s.stride3, Scale: 2}, s.lowerSeventh)
+	}
+	turnSquare(s)
+	ADDQ(U8(8*size), s.from)
+	ADDQ(U32(8*panel*size), s.to)
+	SUBQ(U8(8), s.columns)
+	JNZ(LabelRef("square"))
+	for range rows / 8 {
+		LEAQ(Mem{Base: from, Index: s.stride, Scale: 8}, from)
+	}
+	ADDQ(U8(rows*size), to)
+	SUBQ(U8(rows), left)
+	JNZ(LabelRef("rows"))
+	VZEROUPPER()
+	RET()
+}
+
+// turnWords generates the transposition of words of four bytes.
+func turnWords() {
+	var flip reg.VecVirtual
+	turn("turnWordsAVX2", ", flip", 8, 4, func(s square) {
+		if s.to == nil {
+			Doc("turnWordsAVX2 does turnWordsRef for multiples of eight above 0.")
+			bits, x := GP32(), XMM()
+			Load(Param("flip"), bits.As64())
+			flip = YMM()
+			VMOVD(bits, x)
+			VPBROADCASTD(x, flip)
+			return
+		}
+		for side := range 2 { // columns 0 … 3, and 4 … 7
+			var rows [4]reg.VecVirtual
+			for r := range rows {
+				rows[r] = s.pair(r, r+4, 16*side)
+			}
+			for i, v := range turnFours(rows) {
+				VPXOR(flip, v, v)
+				VMOVDQU(v, Mem{Base: s.to, Disp: (4*side + i) * 4 * panel})
+			}
+		}
+	})
+}
+
+// turnFours transposes 4×4 words in each half of four registers.
+func turnFours(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
+	var low, high [2]reg.VecVirtual
+	for i := range 2 {
+		low[i], high[i] = YMM(), YMM()
+		VPUNPCKLDQ(v[2*i+1], v[2*i], low[i])
+		VPUNPCKHDQ(v[2*i+1], v[2*i], high[i])
+	}
+	for i, from := range [2][2]reg.VecVirtual{low, high} {
+		columns[2*i], columns[2*i+1] = YMM(), YMM()
+		VPUNPCKLQDQ(from[1], from[0], columns[2*i])
+		VPUNPCKHQDQ(from[1], from[0], columns[2*i+1])
+	}
+	return columns
+}
+
+// turnHalves generates the transposition of elements of two bytes: words of two of them
+// are transposed.
+func turnHalves() {
+	turn("turnHalvesAVX2", "", 16, 2, func(s square) {
+		if s.to == nil {
+			Doc("turnHalvesAVX2 does turnHalvesRef for multiples of sixteen rows and eight columns, above 0.")
+			return
+		}
+		for side := range 2 { // columns 0 … 3, and 4 … 7
+			var rows [4]reg.VecVirtual // columns of two rows each
+			for i := range rows {
+				a, b := s.pair(2*i, 2*i+8, 0), s.pair(2*i+1, 2*i+9, 0)
+				rows[i] = YMM()
+				if side == 0 {
+					VPUNPCKLWD(b, a, rows[i])
+				} else {
+					VPUNPCKHWD(b, a, rows[i])
+				}
+			}
+			for i, v := range turnFours(rows) {
+				VMOVDQU(v, Mem{Base: s.to, Disp: (4*side + i) * 2 * panel})
+			}
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package kernel
+
+import (
+	"encoding/binary"
+
+	"verity/internal/tensor"
+)
+
+// packKernels are what packing takes its time for. They move bits and round nothing.
+type packKernels struct {
+	widenHalf widenHalfFunc
+	words     turnWordsFunc
+	halves    turnHalvesFunc
+}
+
+// A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
+type widenHalfFunc = func(dst []float32, src []byte)
+
+// A turnWordsFunc transposes words of four bytes. For r < rows and k < cols,
+//
+//	to[k·64+r] = from[r][k] ^ flip
+//
+// where row r of from begins r·stride bytes after the first.
+type turnWordsFunc = func(to, from []byte, stride, rows, cols int, flip uint32)
+
+// A turnHalvesFunc does so for elements of two bytes, without flip.
+type turnHalvesFunc = func(to, from []byte, stride, rows, cols int)
+
+var (
+	packing      = pick(packingImpls)
+	packingImpl  = impl[packKernels]{"ref", true, packKernels{widenHalf: widenHalfRef, words: turnWordsRef, halves: turnHalvesRef}}
+	packingImpls = append(packArch(), packingImpl)
+)
+
+func widenHalfRef(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(src[2*i:]))
+	}
+}
+
+func turnWordsRef(to, from []byte, stride, rows, cols int, flip uint32) {
+	const size, low = 4, 1<<32 - 1
+	le, flips := binary.LittleEndian, uint64(flip)<<32|uint64(flip)
+	for r := 0; r+1 < rows && cols > 0; r += 2 { // two by two
+		a, b, p := from[r*stride:][:cols*size], from[(r+1)*stride:][:cols*size], to[r*size:]
+		for len(a) >= 2*size {
+			x, y := le.Uint64(a), le.Uint64(b)
+			le.PutUint64(p, (x&low|y<<32)^flips)
+			le.PutUint64(p[panel*size:], (x>>32|y&^low)^flips)
+			a, b = a[2*size:], b[2*size:]
+			p = p[min(2*panel*size, len(p)):]
+		}
+		if len(a) > 0 { // the last of an odd number
+			le.PutUint64(p, (uint64(le.Uint32(a))|uint64(le.Uint32(b))<<32)^flips)
+		}
+	}
+	if rows%2 > 0 {
+		row := from[(rows-1)*stride:]
+		for k := range cols {
+			le.PutUint32(to[(k*panel+rows-1)*size:], le.Uint32(row[k*size:])^flip)
+		}
+	}
+}
+
+func turnHalvesRef(to, from []byte, stride, rows, cols int) {
+	const size = 2
+	m, n := rows&^3, cols&^3
+	for r := 0; r < m && n > 0; r += 4 {
+		turnFours(to[r*size:], from[r*stride:], stride, n)
+	}
+	for r := range rows {
+		k := n
+		if r >= m {
+			k = 0
+		}
+		for ; k < cols; k++ {
+			copy(to[(k*panel+r)*size:][:size], from[r*stride+k*size:])
+		}
+	}
+}
+
+// turnFours transposes four rows of elements of two bytes, a multiple of four: fours of
+// them are turned in registers.
+func turnFours(to, from []byte, stride, cols int) {
+	const step = 2 * panel
+	const even, odd, low = 0x0000ffff0000ffff, 0xffff0000ffff0000, 1<<32 - 1
+	le := binary.LittleEndian
+	a, b := from[:2*cols], from[stride:][:2*cols]
+	c, d := from[2*stride:][:2*cols], from[3*stride:][:2*cols]
+	for k := 0; k < 2*cols; k += 8 {
+		a, b, c, d := le.Uint64(a[k:]), le.Uint64(b[k:]), le.Uint64(c[k:]), le.Uint64(d[k:])
+		ab02, ab13 := a&even|b&even<<16, a>>16&even|b&odd
+		cd02, cd13 := c&even|d&even<<16, c>>16&even|d&odd
+		p := to[k/2*step:][:3*step+8]
+		le.PutUint64(p, ab02&low|cd02<<32)
+		le.PutUint64(p[step:], ab13&low|cd13<<32)
+		le.PutUint64(p[2*step:], ab02>>32|cd02&^low)
+		le.PutUint64(p[3*step:], ab13>>32|cd13&^low)
+	}
+}
