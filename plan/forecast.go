@@ -71,6 +71,8 @@ func (f *Forecast) Write(w io.Writer) error {
 	if len(f.Sources) > 0 {
 		fmt.Fprintf(&b, "   (%s)", strings.Join(f.Sources, "; "))
 	}
+	fmt.Fprintf(&b, "\n%.3g %% of drafted tokens are what the model chooses; drafting one costs %.3g of its steps.",
+		100*f.Alpha, f.Cost)
 	measured := len(f.Verify) > 0
 	fmt.Fprintf(&b, "\n\n   draft    tokens   speed-up%s   operations   bytes\n", pick(measured, "      with V", ""))
 	fmt.Fprintf(&b, "  tokens   a round     at best%s      a token   a token\n", pick(measured, "    measured", ""))

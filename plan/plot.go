@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -60,6 +61,9 @@ func Draw(a Assumptions, most int, format string) ([]byte, error) {
 func newPlanPlot(a Assumptions, most int) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("Assisted decoding: a drafted token costs %.3g steps", a.Cost)
+	if len(a.Sources) > 0 {
+		p.Title.Text += "\n" + strings.Join(a.Sources, "; ")
+	}
 	p.X.Label.Text = "draft length, tokens"
 	p.Y.Label.Text = "speed-up over plain decoding"
 	p.Title.TextStyle.Font = sized(14)

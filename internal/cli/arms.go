@@ -247,7 +247,7 @@ func (r *rack) race(ctx context.Context, v *comparing, data *corpus, scoring rep
 	for i, a := range r.arms {
 		arms[i] = a.Arm
 	}
-	bar := newTally(v.env, v.log.quiet, func() int { return data.count(ctx) })
+	bar := newTally(v.env, v.log.quiet, v.log.progress, func() int { return data.count(ctx) })
 	defer bar.clear()
 	different := 0
 	return matches, eval.CompareAll(ctx, arms, matches, data.all(ctx), eval.CompareOptions{
@@ -268,7 +268,9 @@ func (v *comparing) runArms(ctx context.Context, data *corpus, scoring report.Op
 	if err := v.checkArms(specs); err != nil {
 		return err
 	}
+	stop := v.loading(&v.log, v.model.name)
 	r, err := openRack(ctx, v, specs, data, scoring)
+	stop()
 	if err != nil {
 		return err
 	}

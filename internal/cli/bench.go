@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/bench"
+	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -139,6 +140,16 @@ func (e env) watch(stage string) {
 	if e.errTerminal {
 		fmt.Fprintf(e.err, "\r\x1b[K%s …", stage)
 	}
+}
+
+// loading shows on a terminal that a model is loaded and warmed up, until the function it
+// returns is called.
+func (e env) loading(l *logFlags, name string) (done func()) {
+	if l.quiet || l.progress == "never" {
+		return func() {}
+	}
+	e.watch("loading " + show.Name(name))
+	return e.unwatch
 }
 
 // unwatch removes the line of watch.

@@ -105,12 +105,13 @@ func newComparing(e env, open func(context.Context, *comparing, *corpus) (*conte
 		flagGroup{inputFlags, v.data.register},
 		flagGroup{runFlags, v.registerRuns},
 		flagGroup{reportFlagGroup, v.report.register},
-		flagGroup{logFlagGroup, v.log.registerQuiet},
+		flagGroup{logFlagGroup, v.log.registerRun},
 	)
 	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
+	completeValues(c, "progress", progressModes...)
 	return v, c
 }
 
@@ -148,12 +149,14 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if v.model.arms.list != nil {
 		return v.runArms(ctx, data, scoring)
 	}
+	stop := v.loading(&v.log, v.model.name)
 	arms, err := open(ctx, v, data)
+	stop()
 	if err != nil {
 		return err
 	}
 	defer arms.close()
-	bar := newTally(v.env, v.log.quiet, func() int { return data.count(ctx) })
+	bar := newTally(v.env, v.log.quiet, v.log.progress, func() int { return data.count(ctx) })
 	different := 0
 	pairs, err := eval.Compare(ctx, arms.Arms, data.all(ctx), eval.CompareOptions{
 		Warmups: -1, // openArms warmed up

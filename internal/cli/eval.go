@@ -67,12 +67,13 @@ func evalCommand(e env) *cobra.Command {
 		flagGroup{inputFlags, v.data.register},
 		flagGroup{speedFlags, v.registerBatch},
 		flagGroup{reportFlagGroup, v.report.register},
-		flagGroup{logFlagGroup, v.log.registerQuiet},
+		flagGroup{logFlagGroup, v.log.registerRun},
 	)
 	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
+	completeValues(c, "progress", progressModes...)
 	return c
 }
 
@@ -118,7 +119,9 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
 		return err
 	}
+	stop := v.loading(&v.log, v.model.name)
 	m, err := v.model.load(ctx)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -193,7 +196,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 	if err != nil {
 		return err
 	}
-	bar := newTally(v.env, v.log.quiet, func() int { return share(data.count(ctx), o.Shard) })
+	bar := newTally(v.env, v.log.quiet, v.log.progress, func() int { return share(data.count(ctx), o.Shard) })
 	var scored error
 	o.Watch = func(r *report.Record) {
 		if _, err := set.Add(ctx, r); err != nil {

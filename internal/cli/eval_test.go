@@ -328,6 +328,9 @@ func TestTally(t *testing.T) {
 	if !regexp.MustCompile(`WER [\d.]+ %, [\de+.]+ times real time`).MatchString(stderr.String()) {
 		t.Errorf("no score on the way in %q", stderr.String())
 	}
+	if !strings.Contains(stderr.String(), "\r\x1b[Kloading ") {
+		t.Errorf("no word about loading in %q", stderr.String())
+	}
 }
 
 // TestDemoDigits evaluates and compares on the recording that lies in the repository:

@@ -11,12 +11,19 @@ import (
 
 // logFlags say how much goes to standard error.
 type logFlags struct {
-	quiet bool
-	level string
+	quiet    bool
+	level    string
+	progress string // of commands that run utterances
 }
 
 func (l *logFlags) registerQuiet(f *pflag.FlagSet) {
 	f.BoolVarP(&l.quiet, "quiet", "q", false, "write only errors to standard error")
+}
+
+// registerRun adds the flags of commands that run utterances.
+func (l *logFlags) registerRun(f *pflag.FlagSet) {
+	l.registerQuiet(f)
+	registerProgress(f, &l.progress)
 }
 
 func (l *logFlags) register(f *pflag.FlagSet) {
@@ -40,6 +47,11 @@ func (l *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 	if l.level != "" {
 		if err := level.UnmarshalText([]byte(l.level)); err != nil {
 			return nil, oneOf("log-level", l.level, logLevels...)
+		}
+	}
+	if l.progress != "" {
+		if err := oneOf("progress", l.progress, progressModes...); err != nil {
+			return nil, err
 		}
 	}
 	if l.quiet {

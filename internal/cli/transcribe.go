@@ -133,9 +133,7 @@ func (t *transcribing) registerShow(f *pflag.FlagSet) {
 	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto (on a terminal; what "+
 		"the flag alone means), always, never. NO_COLOR underlines it")
 	f.Lookup("highlight").NoOptDefVal = "auto"
-	f.StringVar(&t.progress, "progress", "auto", "say how far the work is: auto (on a terminal), always (else a line "+
-		"every ten seconds; what the flag alone means), never")
-	f.Lookup("progress").NoOptDefVal = "always"
+	registerProgress(f, &t.progress)
 }
 
 func (t *transcribing) registerSubtitles(f *pflag.FlagSet) {

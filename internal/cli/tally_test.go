@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// TestTallyLines: where there is no terminal, a line every ten seconds if it is asked for.
+func TestTallyLines(t *testing.T) {
+	total := func() int { return 2000 }
+	for _, tt := range []struct {
+		terminal, quiet bool
+		mode            string
+		want            bool
+	}{
+		{false, false, "auto", false}, {false, false, "always", true}, {false, true, "always", false}, {true, false, "never", false},
+		{true, false, "auto", true}, {true, true, "auto", false},
+	} {
+		var out bytes.Buffer
+		bar := newTally(env{err: &out, errTerminal: tt.terminal}, tt.quiet, tt.mode, total)
+		if (bar != nil) != tt.want || bar != nil && (bar.bar != nil) != tt.terminal {
+			t.Errorf("%+v: got %+v", tt, bar)
+		}
+		bar.add("WER 0.0 %")
+		bar.clear()
+	}
+	var out bytes.Buffer
+	bar := newTally(env{err: &out}, false, "always", total)
+	now := bar.line
+	bar.now = func() time.Time { return now }
+	for range 1500 {
+		now = now.Add(16 * time.Millisecond)
+		bar.add("WER 3.2 %, 4.37 times real time")
+	}
+	bar.clear()
+	const want = "625 of 2,000 done: WER 3.2 %, 4.37 times real time\n1,250 of 2,000 done: WER 3.2 %, 4.37 times real time\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
