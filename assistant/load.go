@@ -147,6 +147,10 @@ func Self(t Target, o LoadOptions) (*Model, error) {
 		shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
 		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
 	}
+	if t.Checkpoint == nil {
+		return nil, errors.New("assistant: Self: there is no Target.Checkpoint to read weights from, and those of " +
+			"Target.Decoder are in another precision or shortlist")
+	}
 	d, err := o.decoder(t.Checkpoint, eot, t.Decoder, nil)
 	if err != nil {
 		return nil, err

@@ -217,6 +217,11 @@ func TestSelfShares(t *testing.T) {
 	if err != nil || m.Decoder == d || m.Decoder.StepBytes(1) != d.StepBytes(1) {
 		t.Errorf("in the same precision: %v, %+v, want the same weights in a decoder of its own", err, m)
 	}
+	for _, o := range []LoadOptions{{Precision: precision.Of(precision.F16)}, {Precision: precision.Of(precision.Int8), Shortlist: 100}} {
+		if m, err := Self(blind, o); err == nil || !strings.Contains(err.Error(), "Target.Checkpoint") {
+			t.Errorf("%+v without a checkpoint: %v, %v, want an error that asks for one", o, m, err)
+		}
+	}
 	seeing := Target{Checkpoint: c, Tokenizer: tok, Decoder: d}
 	for _, o := range []LoadOptions{{Precision: precision.Of(precision.F16)}, {Precision: precision.Of(precision.Int8), Shortlist: 100}} {
 		m, err := Self(seeing, o)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,14 @@ func TestNothingElseOnStdout(t *testing.T) {
 	}
 	if !strings.Contains(err.String(), "a.wav") || !strings.Contains(err.String(), "%") {
 		t.Errorf("on a terminal there is no progress bar: %q", err.String())
+	}
+	found := regexp.MustCompile(`a\.wav: [A-Z][a-z]+.* \(detected, \d+ %\); --language names another\n`)
+	if !found.MatchString(err.String()) || found.MatchString(logs) {
+		t.Errorf("a terminal, and no other, is told the language that was found: %q, in logs %q", err.String(), logs)
+	}
+	err.Reset()
+	if code := run(t.Context(), e, []string{"transcribe", "-m", model, "-l", "en", "--temperature-increment-on-fallback=none", name}); code != 0 || found.MatchString(err.String()) {
+		t.Errorf("status %d, a language that was named is called detected: %q", code, err.String())
 	}
 }
 

@@ -222,6 +222,9 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 		total = t.tally(out, model, len(files))
 		out = total
 	}
+	if t.errTerminal && !t.log.quiet {
+		out = &detecting{out, t.err}
+	}
 	read := t.all
 	if t.batch > 1 && len(files) > 1 {
 		read = t.together
