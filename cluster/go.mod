@@ -139,3 +139,5 @@ require (
 )
 
 replace verity => ../
+
+replace codeberg.org/go-fonts/liberation => ../third_party/liberation
