@@ -191,6 +191,22 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// TestEnglishOnly: what a model of English alone does not know is refused by its flag.
+func TestEnglishOnly(t *testing.T) {
+	s := testmodel.Named("odd")
+	s.Generation = []byte(`{"is_multilingual": false}`)
+	model, name := testmodel.Write(t, s), filepath.Join(t.TempDir(), "a.wav")
+	if err := os.WriteFile(name, wav(0.2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--language", "klingon"}, {"--language", "de"}, {"--task", "translate"}} {
+		code, _, stderr := cli(t, nil, append([]string{"transcribe", "-m", model, name}, args...)...)
+		if want := strings.Join(args, " ") + ": the model knows English only"; code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("status %d, %q, want 2, %q", code, stderr, want)
+		}
+	}
+}
+
 // TestNothingElseOnStdout checks that progress, logs and notes stay off standard
 // output, and that --quiet keeps them off standard error too.
 func TestNothingElseOnStdout(t *testing.T) {

@@ -1,0 +1,57 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestDefects holds what a reviewer missed on the page, but for what TestBrowser,
+// TestPanes, TestTicks and TestWarnings hold.
+func TestDefects(t *testing.T) {
+	d := compared(t, 40, func(all []*Record) {
+		for i, r := range all {
+			r.Run.Assistant = "self"
+			if i%4 == 0 { // nothing was drafted here
+				r.Drafting.Empty += r.Drafting.Histogram[0]
+			}
+			s := &r.Segments[0]
+			s.Pieces = []Piece{{Text: s.Text, Accepted: true, Round: 1, Refused: " and"}}
+		}
+	})
+	c := d.Comparisons[0]
+	c.Memory = &Pair[int64]{50 << 20, 54 << 20}
+	for _, r := range []*Run{&c.Runs.Baseline, &c.Runs.Assisted, &d.Scores[0].Run, &d.Scores[1].Run} {
+		r.Model, r.Dataset, r.Precision = "/home/me/models/tiny.en", "/home/me/data/speech", "f32"
+	}
+	c.Runs.Assisted.AssistantPrecision = "int8"
+	var b bytes.Buffer
+	if err := d.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(b.String(), "\u00a0", " ")
+	for _, tt := range []struct{ what, want string }{
+		{"2: rounds without a draft are a bar of their own", "drafted tokens accepted in a round; no draft: "},
+		{"3: precision of model and assistant at the top", "<strong>precision</strong> f32"},
+		{"3: of the assistant", "<strong>its precision</strong> int8"},
+		{"5: what was refused", "<del> and</del>"},
+		{"5: a counter of passes", "passes of the model</span>"},
+		{"6: what was said is green, by the class of the style sheet", ".w del { color: var(--good)"},
+		{"6: what was written is red", ".w ins { color: var(--bad)"},
+		{"7: insertions are not part of the words that were said", "<li>besides, 8 inserted that were not said</li>"},
+		{"9: the mean with its interval", "mean; 95 % interval 2."},
+		{"10: the title says what was compared", "<title>tiny.en with assistant self against tiny.en alone</title>"},
+		{"12: all numbers are folded", "<details><summary>Show the table</summary>"},
+		{"13: memory", "<span>Memory</span><b>56.6 MB</b><small>52.4 MB in the baseline</small>"},
+		{"13: the interval of the word error rate", "95 % interval 4.89 to 13.28 %"},
+		{"14: the panes can be reached and scrolled by keyboard", `<div class="text" tabindex="0" role="region"`},
+	} {
+		if !strings.Contains(page, tt.want) {
+			t.Errorf("%s: no %q", tt.what, tt.want)
+		}
+	}
+	shown, _, _ := strings.Cut(page, "<details><summary>How ")
+	if strings.Contains(shown, "/home/me") {
+		t.Error("10: directories of the author's machine are shown")
+	}
+}
