@@ -25,7 +25,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
 .PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
-	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load live clients clients-go help
+	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load throughput live clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -145,6 +145,14 @@ page: ## the server's page in Chromium: microphone, file, keyboard; reports; axe
 LOAD ?= 5m
 load: build ## 64 clients at once for LOAD (5m), others that misbehave, and a shutdown amid it
 	VERITY_LOAD=$(LOAD) VERITY_LOAD_MODEL=$(MODEL) VERITY_LOAD_PROGRAM=$(abspath $(BIN)) go test -count=1 -v -timeout 60m -run 'TestLoad$$' ./serve
+
+# MODEL=DIR; without, a planted small, whose text takes as long as real speech of 10 s.
+TURNS ?= 5
+PLANTED := bin/throughput
+throughput: build ## eight requests at once beside eight one after the other, TURNS times in turn
+	@[ -n "$(MODEL)" ] || [ -e $(PLANTED)/target ] || $(BIN) synth --size small --out $(PLANTED)
+	VERITY_LOAD_TURNS=$(TURNS) VERITY_LOAD_MODEL=$(abspath $(or $(MODEL),$(PLANTED)/target)) \
+		go test -vet=off -count=1 -v -timeout 60m -run 'TestThroughput$$' ./serve
 
 # The embedded model, or MODEL=DIR; the recordings inside the program, or MANIFEST=FILE.
 MANIFEST ?= models/whisper/librispeech/manifest.jsonl
