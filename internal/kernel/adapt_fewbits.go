@@ -28,8 +28,8 @@ func groupsByRows(narrow, wide []asmGroups) tileGroupsFunc {
 // An asmDirect is a directGroupsFunc for a fixed number of rows. Strides are in bytes.
 type asmDirect = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
 
-// directByRows returns a directGroupsFunc that uses functions for 1, 2, … few rows.
-func directByRows(tiles [few]asmDirect) directGroupsFunc {
+// directByRows returns a directGroupsFunc that uses functions for 1, 2, … rows.
+func directByRows(tiles ...asmDirect) directGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32) {
 		n := x.groups
 		if n == 0 || rows == 0 {
@@ -37,7 +37,7 @@ func directByRows(tiles [few]asmDirect) directGroupsFunc {
 		}
 		last := (rows - 1) * x.groups
 		_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
-		for r, left := 0, (rows+few-1)/few; r < rows; left-- {
+		for r, left := 0, (rows+len(tiles)-1)/len(tiles); r < rows; left-- {
 			m := (rows - r + left - 1) / left
 			tiles[m-1](&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups,
 				&codes[0], &scales[0], &more[0], n, int(zero))

@@ -117,16 +117,12 @@ func (f *packer) roundGroups(m *Matrix, o int, w tensor.Tensor) error {
 // blocks, which are prefetched meanwhile.
 const fewBitsBlock = 4
 
-// directRows is the most rows that expand codes by themselves, few at a time. From 12 on
-// expanding a block once for all is faster.
-const directRows = 10
-
 // sumGroups adds the products of rows rows from first on with panel p to s.acc.
 func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 	m, f := t.w, t.w.few
 	groups := m.groups()
 	x := t.rounded.rowsFrom(first, groups)
-	if direct := fewBits.fn.direct[m.store]; direct != nil && rows <= directRows {
+	if direct := fewBits.fn.direct[m.store]; direct != nil && rows <= fewBits.fn.directRows {
 		codes, scales, more := m.codes(p*groups, groups)
 		direct(s.acc[:], x, rows, codes, scales, more, f.zero)
 		return

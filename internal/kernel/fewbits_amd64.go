@@ -23,6 +23,7 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			powers:      powersWith(powersAVX512),
 			tile:        groupsByRows(few512, few512),
 			direct:      direct512(),
+			directRows:  10,
 		}},
 		{"avx2", hasAVX2, fewBitsKernels{
 			quantise:    quantiseGroupsWith(quantiseGroupsAVX2),
@@ -31,20 +32,26 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			sixes:       sixesWith(sixesAVX2),
 			powers:      powersWith(powersAVX2),
 			tile:        groupsByRows(few256, large256),
+			directRows:  maxRows,
+			direct: map[precision.Format]directGroupsFunc{
+				precision.Int4:  directByRows(directNibblesx1AVX2, directNibblesx2AVX2, directNibblesx3AVX2, directNibblesx4AVX2),
+				precision.Int4Z: directByRows(directNibblesZerox1AVX2, directNibblesZerox2AVX2, directNibblesZerox3AVX2, directNibblesZerox4AVX2),
+				precision.MXFP4: directByRows(directNibblesPowersx1AVX2, directNibblesPowersx2AVX2, directNibblesPowersx3AVX2, directNibblesPowersx4AVX2),
+			},
 		}},
 	}
 }
 
 // direct512 returns the direct products of AVX-512.
 func direct512() map[precision.Format]directGroupsFunc {
-	nibbles := directByRows([few]asmDirect{directNibblesx1AVX512, directNibblesx2AVX512, directNibblesx3AVX512,
-		directNibblesx4AVX512, directNibblesx5AVX512, directNibblesx6AVX512})
-	zeros := directByRows([few]asmDirect{directNibblesZerox1AVX512, directNibblesZerox2AVX512, directNibblesZerox3AVX512,
-		directNibblesZerox4AVX512, directNibblesZerox5AVX512, directNibblesZerox6AVX512})
-	powers := directByRows([few]asmDirect{directNibblesPowersx1AVX512, directNibblesPowersx2AVX512, directNibblesPowersx3AVX512,
-		directNibblesPowersx4AVX512, directNibblesPowersx5AVX512, directNibblesPowersx6AVX512})
-	sixes := directByRows([few]asmDirect{directSixesx1AVX512, directSixesx2AVX512, directSixesx3AVX512,
-		directSixesx4AVX512, directSixesx5AVX512, directSixesx6AVX512})
+	nibbles := directByRows(directNibblesx1AVX512, directNibblesx2AVX512, directNibblesx3AVX512,
+		directNibblesx4AVX512, directNibblesx5AVX512, directNibblesx6AVX512)
+	zeros := directByRows(directNibblesZerox1AVX512, directNibblesZerox2AVX512, directNibblesZerox3AVX512,
+		directNibblesZerox4AVX512, directNibblesZerox5AVX512, directNibblesZerox6AVX512)
+	powers := directByRows(directNibblesPowersx1AVX512, directNibblesPowersx2AVX512, directNibblesPowersx3AVX512,
+		directNibblesPowersx4AVX512, directNibblesPowersx5AVX512, directNibblesPowersx6AVX512)
+	sixes := directByRows(directSixesx1AVX512, directSixesx2AVX512, directSixesx3AVX512,
+		directSixesx4AVX512, directSixesx5AVX512, directSixesx6AVX512)
 	all := map[precision.Format]directGroupsFunc{precision.Int4: nibbles, precision.Int4Z: zeros, precision.MXFP4: powers}
 	if cpu.X86.HasAVX512VBMI {
 		all[precision.MXFP6] = sixes

@@ -20,9 +20,11 @@ type fewBitsKernels struct {
 	powers      func(dst []float32, e []byte)
 	tile        tileGroupsFunc
 
-	// direct, by format, expands the codes of a panel and does tile at once, for up
-	// to directRows rows. A format without an entry takes two steps.
-	direct map[precision.Format]directGroupsFunc
+	// direct, by format, expands the codes of a panel and does tile at once, a few rows
+	// at a time. More than directRows rows, for which it is faster to expand a block once
+	// for all, and formats without an entry take two steps.
+	direct     map[precision.Format]directGroupsFunc
+	directRows int
 }
 
 const (

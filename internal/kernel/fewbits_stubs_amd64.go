@@ -238,6 +238,24 @@ func tileGroupsx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *f
 //go:noescape
 func tileGroupsLargex1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
+// directNibblesx1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
 // tileGroupsx2AVX2 does 2 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
 //go:noescape
@@ -247,6 +265,24 @@ func tileGroupsx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *f
 //
 //go:noescape
 func tileGroupsLargex2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
+
+// directNibblesx2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // tileGroupsx3AVX2 does 3 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
@@ -258,6 +294,24 @@ func tileGroupsx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *f
 //go:noescape
 func tileGroupsLargex3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
+// directNibblesx3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
 // tileGroupsx4AVX2 does 4 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
 //go:noescape
@@ -267,3 +321,21 @@ func tileGroupsx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *f
 //
 //go:noescape
 func tileGroupsLargex4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
+
+// directNibblesx4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)

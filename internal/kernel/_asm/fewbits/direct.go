@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -33,17 +31,7 @@ type direct struct {
 // direct512 generates products of a few rows with weights whose codes are read once and
 // never stored expanded. Sums of floats stay in registers where they have room.
 func direct512(rows int, f directForm) {
-	name := fmt.Sprintf("direct%sx%dAVX512", f.name, rows)
-	TEXT(name, NOSPLIT, "func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+
-		"codes, wScale, more *byte, n, zero int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s expands n groups of codes and does %d rows of tileGroupsRef. Strides are in bytes.", name, rows),
-		"more is the table of weights, or the zeros of columns.")
-	d := direct{rows: rows, tile: tile{
-		acc: load64("acc"), q: load64("q"), start: load64("start"), xScale: load64("xScale"),
-		u: load64("codes"), wScale: load64("wScale"), n: load64("n"),
-	}}
-	d.tile.strides(rows)
+	d := beginDirect(rows, f, wide)
 	more, zero := load64("more"), wide.word("zero")
 	switch {
 	case f.zeros:
@@ -68,13 +56,6 @@ func direct512(rows int, f directForm) {
 	Label("loop")
 	d.begin(f, more, zero)
 	f.expand(d)
-	scaleBytes := 2 * panel
-	if f.powers {
-		scaleBytes = panel
-	}
-	for at := 0; at < scaleBytes; at += 64 {
-		PREFETCHT0(Mem{Base: d.wScale, Disp: directAhead*scaleBytes + at})
-	}
 	for v := range vectors {
 		scale := ZMM()
 		if f.powers {
@@ -96,16 +77,7 @@ func direct512(rows int, f directForm) {
 			VMOVUPS(d.ints[i], d.sum(0, 16*i))
 		}
 	}
-	ADDQ(U8(group), d.q)
-	ADDQ(U8(4), d.start)
-	ADDQ(U8(4), d.xScale)
-	ADDQ(U32(uint32(f.codes)), d.u)
-	ADDQ(U32(uint32(scaleBytes)), d.wScale)
-	if f.zeros {
-		ADDQ(U8(panel), more)
-	}
-	DECQ(d.n)
-	JNZ(LabelRef("loop"))
+	d.next(f, more)
 	for i := range acc {
 		if kept {
 			VMOVUPS(acc[i], d.sum(0, 16*i))
@@ -132,7 +104,6 @@ func (d direct) begin(f directForm, zeros reg.GPVirtual, zero reg.VecVirtual) {
 	if !f.zeros {
 		return
 	}
-	PREFETCHT0(Mem{Base: zeros, Disp: directAhead * panel})
 	for v := range vectors {
 		own := ZMM()
 		VPMOVZXBD(Mem{Base: zeros, Disp: 16 * v}, own)

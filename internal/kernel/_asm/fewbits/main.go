@@ -44,20 +44,24 @@ func main() {
 		powers(s)
 		quantise(s)
 	}
+	four := []directForm{
+		{"Nibbles", groupBytes / 2, false, false, directNibbles},
+		{"NibblesPowers", groupBytes / 2, true, false, directNibbles},
+		{"NibblesZero", groupBytes / 2, false, true, directNibbles},
+	}
+	six := directForm{"Sixes", groupBytes * 3 / 4, true, false, directSixes}
 	for rows := 1; rows <= 6; rows++ {
 		tile512(rows)
-		for _, f := range []directForm{
-			{"Nibbles", groupBytes / 2, false, false, directNibbles},
-			{"NibblesPowers", groupBytes / 2, true, false, directNibbles},
-			{"NibblesZero", groupBytes / 2, false, true, directNibbles},
-			{"Sixes", groupBytes * 3 / 4, true, false, directSixes},
-		} {
+		for _, f := range append(four, six) {
 			direct512(rows, f)
 		}
 	}
 	for rows := 1; rows <= 4; rows++ {
 		tile256(rows, false)
 		tile256(rows, true)
+		for _, f := range four {
+			direct256(rows, f)
+		}
 	}
 	Generate()
 }
