@@ -25,13 +25,13 @@ downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 take
 one to three minutes on two cores. With --model loading is measured, too, beside
 reading the file: the system is told to forget the file before both.
 
-Utilization is the time that the operations take at the ceiling of their arithmetic
-over the time measured; bandwidth is that of the bytes a step must read. The bound
-of a pass is the larger of its bytes and its operations at their ceilings.
+Shares are of what the machine can do: of arithmetic, the time that the operations
+take at the best speed over the time measured; of bandwidth, the same for the bytes
+that a step must read; of a pass, for the larger of both.
 
 With --ladder the model runs on real sound in one precision after the other, plain and
-with the assistant in turn. The table tells tokens per second, the bytes that a
-token makes the machine read, memory, and with references the word error rate. The chart is
+with the assistant in turn. The table tells tokens per second, the bytes that a token
+makes the machine read, memory, and with references the word error rate. The chart is
 an SVG.
 
   verity bench --size large-v2
