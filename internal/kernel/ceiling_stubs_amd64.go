@@ -16,6 +16,9 @@ func dotPeakAVX512(n int)
 // dotPeakAVX2 does n rounds of independent sums: ceiling.go counts them.
 func dotPeakAVX2(n int)
 
+// dotPeakVNNI does n rounds of independent sums: ceiling.go counts them.
+func dotPeakVNNI(n int)
+
 // vectorPeakAVX512 does n rounds of independent sums: ceiling.go counts them.
 func vectorPeakAVX512(n int)
 

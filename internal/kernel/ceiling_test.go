@@ -83,7 +83,7 @@ func TestCeilingRounds(t *testing.T) {
 			}
 			products[name] += n
 		}
-		products[name] += float64(strings.Count(body, "// TDPBUSD") * 16 * 16 * 64)
+		products[name] += float64(strings.Count(body, "// TDPBUSD")*16*16*64 + strings.Count(body, "// VPDPBUSD Y")*32)
 	}
 	for i, im := range ceilingImpls {
 		fma, dot, vector := "fmaPeakAVX512", "dotPeakAVX512", "vectorPeakAVX512"
@@ -94,6 +94,9 @@ func TestCeilingRounds(t *testing.T) {
 			dot = "dotPeakAMX"
 		case im.name == "avx2":
 			fma, dot, vector = "fmaPeakAVX2", "dotPeakAVX2", "vectorPeakAVX2"
+			if ceilingImpls[i+1].name == im.name {
+				dot = "dotPeakVNNI"
+			}
 		case i > 0 && ceilingImpls[i-1].name == im.name: // without VNNI
 			dot = "dotPeakAVX2"
 		}

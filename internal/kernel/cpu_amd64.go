@@ -10,6 +10,10 @@ var (
 	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
 	hasAVX512 = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 	hasVNNI   = hasAVX512 && cpu.X86.HasAVX512VNNI
+
+	// hasAVXVNNI is for processors without AVX-512, which may have its integer products
+	// for 256 bits.
+	hasAVXVNNI = hasAVX2 && cpu.X86.HasAVXVNNI
 )
 
 // prefetch says how weights are prefetched. Products of fewer than six rows are bound by

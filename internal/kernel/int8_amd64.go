@@ -10,18 +10,26 @@ func int8Arch() []impl[int8Kernels] {
 		first, second = second, first
 	}
 	narrow := int8ByDepth(int8ByRows(tileInt8x1AVX2, tileInt8x2AVX2, tileInt8x3AVX2, tileInt8x4AVX2))
-	return []impl[int8Kernels]{
+	impls := []impl[int8Kernels]{
 		{"amx", hasAMX, int8AMX(first)},
 		{"avx512", hasVNNI, int8AVX512(first)},
 		{"avx512", hasVNNI, int8AVX512(second)},
-		{"avx2", hasAVX2, int8Kernels{
-			maxAbs:   maxAbsWith(maxAbsAVX2),
-			quantise: quantiseWith(quantiseAVX2),
-			tile:     narrow,
-			first:    clearing(narrow),
-			store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
-			add:      finishInt8Full(addInt8AVX2, addInt8Ref),
-		}},
+	}
+	if hasAVXVNNI {
+		vnni := int8ByRows(tileInt8x1VNNI, tileInt8x2VNNI, tileInt8x3VNNI, tileInt8x4VNNI, tileInt8x5VNNI, tileInt8x6VNNI)
+		impls = append(impls, impl[int8Kernels]{"avx2", true, int8AVX2(int8ByDepth(vnni))})
+	}
+	return append(impls, impl[int8Kernels]{"avx2", hasAVX2, int8AVX2(narrow)})
+}
+
+func int8AVX2(tile tileInt8Func) int8Kernels {
+	return int8Kernels{
+		maxAbs:   maxAbsWith(maxAbsAVX2),
+		quantise: quantiseWith(quantiseAVX2),
+		tile:     tile,
+		first:    clearing(tile),
+		store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
+		add:      finishInt8Full(addInt8AVX2, addInt8Ref),
 	}
 }
 

@@ -64,6 +64,24 @@ func tileInt8x3AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int,
 // tileInt8x4AVX2 does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x4AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
+// tileInt8x1VNNI does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x1VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
+
+// tileInt8x2VNNI does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x2VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
+
+// tileInt8x3VNNI does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x3VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
+
+// tileInt8x4VNNI does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x4VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
+
+// tileInt8x5VNNI does 5 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x5VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
+
+// tileInt8x6VNNI does 6 rows of tileInt8Ref: asmTile in matmul_amd64.go.
+func tileInt8x6VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
+
 // maxAbsAVX2 does maxAbsRef for n elements, a positive multiple of 16.
 func maxAbsAVX2(x *float32, n int) uint32
 

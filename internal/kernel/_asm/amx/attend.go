@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"verity/internal/kernel/_asm/vex"
 )
 
 // Attention over heads of 64 with a tile of 17 to 32 queries. While the tile unit does
@@ -232,7 +234,7 @@ func addBlock(name string, out, units, unit, limit reg.GPPhysical) {
 // configure generates what a kernel of tiles begins with.
 func configure() {
 	Load(Param("config"), reg.RAX)
-	emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
+	vex.Emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
 }
 
 // zeroSums generates sums of zero in tiles 0 … 3.

@@ -14,9 +14,10 @@ import (
 	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"verity/internal/kernel/_asm/vex"
 )
 
 const (
@@ -114,7 +115,7 @@ func peak() {
 	Load(Param("data"), w)
 	Load(Param("n"), blocks)
 	MOVQ(U32(64), rowStep)
-	emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
+	vex.Emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
 	for tile := range 4 {
 		tileZero(tile)
 		tileLoad(4+tile, w, rowStep, tile*1024)
@@ -160,7 +161,7 @@ func begun(label string, load func()) {
 }
 
 func end() {
-	emit("TILERELEASE", 0xc4, 0xe2, 0x78, 0x49, 0xc0)
+	vex.Emit("TILERELEASE", 0xc4, 0xe2, 0x78, 0x49, 0xc0)
 	RET()
 }
 
@@ -176,7 +177,7 @@ func tileStore(tile int, base, index reg.GPPhysical, at int) {
 
 // memory emits an instruction on a tile and base + index, with 32 bits of displacement.
 func memory(text string, prefix byte, tile int, base, index reg.GPPhysical, at int) {
-	emit(text, 0xc4, 0xe2, prefix, 0x4b,
+	vex.Emit(text, 0xc4, 0xe2, prefix, 0x4b,
 		0x84|byte(tile)<<3, byte(number(index))<<3|byte(number(base)),
 		byte(at), byte(at>>8), byte(at>>16), byte(at>>24))
 }
@@ -192,7 +193,7 @@ func number(r reg.GPPhysical) int {
 
 // tileZero emits TILEZERO: VEX.128.F2.0F38.W0 49.
 func tileZero(tile int) {
-	emit(fmt.Sprintf("TILEZERO tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
+	vex.Emit(fmt.Sprintf("TILEZERO tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
 }
 
 // tileDot emits TDPBUSD sum, a, b: VEX.128.66.0F38.W0 5E. a is unsigned, b signed.
@@ -202,22 +203,6 @@ func tileDot(sum, a, b int) { product("TDPBUSD", 1, sum, a, b) }
 func tileSigned(sum, a, b int) { product("TDPBSUD", 2, sum, a, b) }
 
 func product(name string, prefix byte, sum, a, b int) {
-	emit(fmt.Sprintf("%s tmm%d, tmm%d, tmm%d", name, b, a, sum),
+	vex.Emit(fmt.Sprintf("%s tmm%d, tmm%d, tmm%d", name, b, a, sum),
 		0xc4, 0xe2, byte(^b&15)<<3|prefix, 0x5e, 0xc0|byte(sum)<<3|byte(a))
-}
-
-// emit writes the bytes of an instruction, four and then one at a time.
-func emit(text string, code ...byte) {
-	Comment(text)
-	for len(code) >= 4 {
-		raw("LONG", U32(uint32(code[0])|uint32(code[1])<<8|uint32(code[2])<<16|uint32(code[3])<<24))
-		code = code[4:]
-	}
-	for _, b := range code {
-		raw("BYTE", U8(b))
-	}
-}
-
-func raw(opcode string, value Op) {
-	Instruction(&ir.Instruction{Opcode: opcode, Operands: []Op{value}})
 }

@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"verity/internal/kernel/_asm/vex"
 )
 
 func main() {
@@ -18,6 +20,7 @@ func main() {
 		VPMADDWD(a, b, t)
 		VPADDD(t, acc, acc)
 	})
+	dotVNNI()
 	vectors("vectorPeakAVX512", 24, ZMM)
 	vectors("vectorPeakAVX2", 12, YMM)
 	read("readAVX512", ZMM, 64)
@@ -49,6 +52,26 @@ func chains(name string, count int, vector func() reg.VecVirtual, step func(acc,
 	Label("loop")
 	for _, v := range acc {
 		step(v, a, b)
+	}
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// dotVNNI generates what chains does, by AVX-VNNI: twelve sums.
+func dotVNNI() {
+	const count = 12
+	TEXT("dotPeakVNNI", NOSPLIT, "func(n int)")
+	Doc("dotPeakVNNI does n rounds of independent sums: ceiling.go counts them.")
+	n := GP64()
+	Load(Param("n"), n)
+	for i := range count + 2 {
+		VPXOR(vex.Y(i), vex.Y(i), vex.Y(i))
+	}
+	Label("loop")
+	for i := range count {
+		vex.Dot(i, count, count+1)
 	}
 	DECQ(n)
 	JNZ(LabelRef("loop"))

@@ -23,6 +23,9 @@ func int8256() {
 	for rows := 1; rows <= 4; rows++ {
 		tileInt8256(rows)
 	}
+	for rows := 1; rows <= 6; rows++ {
+		tileInt8VNNI(rows)
+	}
 	maxAbs("AVX2", YMM, 8)
 	quantise256()
 	finishInt8256("store")

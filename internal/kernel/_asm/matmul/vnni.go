@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+
+	"verity/internal/kernel/_asm/vex"
+)
+
+// tileInt8VNNI generates a tile for AVX-VNNI, of processors without AVX-512: it goes
+// through the columns in slices, each over all k. Registers are physical ones, since
+// vex.Dot needs their numbers: sums, two of weights, two of activations.
+func tileInt8VNNI(rows int) {
+	a := load("VNNI", int8s, rows)
+	n := []int{8, 4, 4, 2, 2, 2}[rows-1] // vectors of eight columns in a slice
+	const weights, factors = 12, 14
+	for first := 0; first < panel/8; first += n {
+		b := a.again()
+		for i := range rows * n {
+			VPXOR(vex.Y(i), vex.Y(i), vex.Y(i))
+		}
+		loop(b, int8s, 2, fmt.Sprint("At", 8*first), func(u int) {
+			if first == 0 {
+				b.prefetch(int8s, false)
+			}
+			at := func(v int) Mem { return Mem{Base: b.w, Disp: u*panel*4 + 32*(first+v)} }
+			if rows == 1 {
+				VPBROADCASTD(b.row(0, u), vex.Y(factors+u))
+				for v := range n {
+					VMOVDQU(at(v), vex.Y(weights+v%2))
+					vex.Dot(v, factors+u, weights+v%2)
+				}
+				return
+			}
+			for v := 0; v < n; v += 2 {
+				VMOVDQU(at(v), vex.Y(weights))
+				VMOVDQU(at(v+1), vex.Y(weights+1))
+				for r := range rows {
+					VPBROADCASTD(b.row(r, u), vex.Y(factors+r%2))
+					vex.Dot(r*n+v, factors+r%2, weights)
+					vex.Dot(r*n+v+1, factors+r%2, weights+1)
+				}
+			}
+		})
+		for r := range rows {
+			for v := range n {
+				sum, at := vex.Y(r*n+v), Mem{Base: a.acc, Disp: 4*r*panel + 32*(first+v)}
+				VPADDD(at, sum, sum)
+				VMOVDQU(sum, at)
+			}
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
