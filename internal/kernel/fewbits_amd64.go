@@ -14,7 +14,7 @@ func fewBitsArch() []impl[fewBitsKernels] {
 	few512 := []asmGroups{tileGroupsx1AVX512, tileGroupsx2AVX512, tileGroupsx3AVX512, tileGroupsx4AVX512, tileGroupsx5AVX512, tileGroupsx6AVX512}
 	few256 := []asmGroups{tileGroupsx1AVX2, tileGroupsx2AVX2, tileGroupsx3AVX2, tileGroupsx4AVX2}
 	large256 := []asmGroups{tileGroupsLargex1AVX2, tileGroupsLargex2AVX2, tileGroupsLargex3AVX2, tileGroupsLargex4AVX2}
-	return []impl[fewBitsKernels]{
+	impls := []impl[fewBitsKernels]{
 		{"avx512", hasVNNI, fewBitsKernels{
 			quantise:    quantiseGroupsWith(quantiseGroupsAVX512),
 			nibbles:     nibblesWith(nibblesAVX512),
@@ -25,20 +25,38 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			direct:      direct512(),
 			directRows:  10,
 		}},
-		{"avx2", hasAVX2, fewBitsKernels{
-			quantise:    quantiseGroupsWith(quantiseGroupsAVX2),
-			nibbles:     nibblesWith(nibblesAVX2),
-			nibblesZero: nibblesZeroWith(nibblesZeroAVX2),
-			sixes:       sixesWith(sixesAVX2),
-			powers:      powersWith(powersAVX2),
-			tile:        groupsByRows(few256, large256),
-			directRows:  maxRows,
-			direct: map[precision.Format]directGroupsFunc{
-				precision.Int4:  directByRows(directNibblesx1AVX2, directNibblesx2AVX2, directNibblesx3AVX2, directNibblesx4AVX2),
-				precision.Int4Z: directByRows(directNibblesZerox1AVX2, directNibblesZerox2AVX2, directNibblesZerox3AVX2, directNibblesZerox4AVX2),
-				precision.MXFP4: directByRows(directNibblesPowersx1AVX2, directNibblesPowersx2AVX2, directNibblesPowersx3AVX2, directNibblesPowersx4AVX2),
-			},
-		}},
+	}
+	narrow := fewBitsKernels{
+		quantise:    quantiseGroupsWith(quantiseGroupsAVX2),
+		nibbles:     nibblesWith(nibblesAVX2),
+		nibblesZero: nibblesZeroWith(nibblesZeroAVX2),
+		sixes:       sixesWith(sixesAVX2),
+		powers:      powersWith(powersAVX2),
+		tile:        groupsByRows(few256, large256),
+		direct: map[precision.Format]directGroupsFunc{
+			precision.Int4:  directByRows(directNibblesx1AVX2, directNibblesx2AVX2, directNibblesx3AVX2, directNibblesx4AVX2),
+			precision.Int4Z: directByRows(directNibblesZerox1AVX2, directNibblesZerox2AVX2, directNibblesZerox3AVX2, directNibblesZerox4AVX2),
+			precision.MXFP4: directByRows(directNibblesPowersx1AVX2, directNibblesPowersx2AVX2, directNibblesPowersx3AVX2, directNibblesPowersx4AVX2),
+		},
+		directRows: maxRows,
+	}
+	if hasAVXVNNI {
+		vnni := narrow
+		vnni.direct = directVNNI()
+		impls = append(impls, impl[fewBitsKernels]{"avx2", true, vnni})
+	}
+	return append(impls, impl[fewBitsKernels]{"avx2", hasAVX2, narrow})
+}
+
+// directVNNI returns the direct products of AVX-VNNI.
+func directVNNI() map[precision.Format]directGroupsFunc {
+	return map[precision.Format]directGroupsFunc{
+		precision.Int4: directByRows(directNibblesx1VNNI, directNibblesx2VNNI, directNibblesx3VNNI,
+			directNibblesx4VNNI, directNibblesx5VNNI, directNibblesx6VNNI),
+		precision.Int4Z: directByRows(directNibblesZerox1VNNI, directNibblesZerox2VNNI, directNibblesZerox3VNNI,
+			directNibblesZerox4VNNI, directNibblesZerox5VNNI, directNibblesZerox6VNNI),
+		precision.MXFP4: directByRows(directNibblesPowersx1VNNI, directNibblesPowersx2VNNI, directNibblesPowersx3VNNI,
+			directNibblesPowersx4VNNI, directNibblesPowersx5VNNI, directNibblesPowersx6VNNI),
 	}
 }
 

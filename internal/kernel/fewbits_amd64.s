@@ -3577,6 +3577,1838 @@ loop:
 	VZEROUPPER
 	RET
 
+// func directNibblesx1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesx1VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           more+64(FP), R9
+	VBROADCASTI128 (R9), Y9
+	MOVL           $0x0f0f0f0f, R9
+	VMOVD          R9, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R9
+	VMOVD          R9, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesPowersx1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·directNibblesPowersx1VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           more+64(FP), R9
+	VBROADCASTI128 (R9), Y9
+	MOVL           $0x0f0f0f0f, R9
+	VMOVD          R9, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R9
+	VMOVD          R9, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    (DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    8(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    16(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    24(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    32(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    40(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    48(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPMOVZXBD    56(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	PREFETCHT0   512(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesZerox1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesZerox1VNNI(SB), NOSPLIT, $0-88
+	MOVQ         acc+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         start+24(FP), DX
+	MOVQ         xScale+32(FP), BX
+	MOVQ         codes+48(FP), SI
+	MOVQ         wScale+56(FP), DI
+	MOVQ         n+72(FP), R8
+	MOVQ         more+64(FP), R9
+	MOVL         $0x0f0f0f0f, R10
+	VMOVD        R10, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         zero+80(FP), R10
+	VMOVD        R10, X10
+	VPBROADCASTD X10, Y10
+
+loop:
+	VPMOVZXBD    (R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VPMOVZXBD    8(R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VPMOVZXBD    16(R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VPMOVZXBD    24(R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VPMOVZXBD    32(R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VPMOVZXBD    40(R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VPMOVZXBD    48(R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VPMOVZXBD    56(R9), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	PREFETCHT0   512(R9)
+	ADDQ         $0x40, R9
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
 // func tileGroupsx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
 TEXT ·tileGroupsx2AVX512(SB), NOSPLIT, $0-88
@@ -4901,6 +6733,2972 @@ loop:
 	VMOVUPS       Z14, 320(AX)
 	VMOVUPS       Z16, 384(AX)
 	VMOVUPS       Z18, 448(AX)
+	VZEROUPPER
+	RET
+
+// func directNibblesx2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesx2VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	MOVQ           more+64(FP), R11
+	VBROADCASTI128 (R11), Y9
+	MOVL           $0x0f0f0f0f, R11
+	VMOVD          R11, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R11
+	VMOVD          R11, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesPowersx2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·directNibblesPowersx2VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	MOVQ           more+64(FP), R11
+	VBROADCASTI128 (R11), Y9
+	MOVL           $0x0f0f0f0f, R11
+	VMOVD          R11, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R11
+	VMOVD          R11, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    (DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    8(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    16(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    24(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    32(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    40(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    48(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPMOVZXBD    56(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	PREFETCHT0   512(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesZerox2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesZerox2VNNI(SB), NOSPLIT, $0-88
+	MOVQ         acc+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         start+24(FP), DX
+	MOVQ         xScale+32(FP), BX
+	MOVQ         codes+48(FP), SI
+	MOVQ         wScale+56(FP), DI
+	MOVQ         n+72(FP), R8
+	MOVQ         stride+16(FP), R9
+	MOVQ         groupStride+40(FP), R10
+	MOVQ         more+64(FP), R11
+	MOVL         $0x0f0f0f0f, R12
+	VMOVD        R12, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         zero+80(FP), R12
+	VMOVD        R12, X10
+	VPBROADCASTD X10, Y10
+
+loop:
+	VPMOVZXBD    (R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VPMOVZXBD    8(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VPMOVZXBD    16(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VPMOVZXBD    24(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VPMOVZXBD    32(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VPMOVZXBD    40(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VPMOVZXBD    48(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VPMOVZXBD    56(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	PREFETCHT0   512(R11)
+	ADDQ         $0x40, R11
+	DECQ         R8
+	JNZ          loop
 	VZEROUPPER
 	RET
 
@@ -6528,6 +11326,4100 @@ loop:
 	VMOVUPS       Z22, 576(AX)
 	VMOVUPS       Z24, 640(AX)
 	VMOVUPS       Z26, 704(AX)
+	VZEROUPPER
+	RET
+
+// func directNibblesx3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesx3VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	MOVQ           more+64(FP), R11
+	VBROADCASTI128 (R11), Y9
+	MOVL           $0x0f0f0f0f, R11
+	VMOVD          R11, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R11
+	VMOVD          R11, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesPowersx3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·directNibblesPowersx3VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	MOVQ           more+64(FP), R11
+	VBROADCASTI128 (R11), Y9
+	MOVL           $0x0f0f0f0f, R11
+	VMOVD          R11, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R11
+	VMOVD          R11, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    (DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    8(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    16(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    24(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    32(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    40(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    48(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPMOVZXBD    56(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	PREFETCHT0   512(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesZerox3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesZerox3VNNI(SB), NOSPLIT, $0-88
+	MOVQ         acc+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         start+24(FP), DX
+	MOVQ         xScale+32(FP), BX
+	MOVQ         codes+48(FP), SI
+	MOVQ         wScale+56(FP), DI
+	MOVQ         n+72(FP), R8
+	MOVQ         stride+16(FP), R9
+	MOVQ         groupStride+40(FP), R10
+	MOVQ         more+64(FP), R11
+	MOVL         $0x0f0f0f0f, R12
+	VMOVD        R12, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         zero+80(FP), R12
+	VMOVD        R12, X10
+	VPBROADCASTD X10, Y10
+
+loop:
+	VPMOVZXBD    (R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VPMOVZXBD    8(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VPMOVZXBD    16(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VPMOVZXBD    24(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VPMOVZXBD    32(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VPMOVZXBD    40(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VPMOVZXBD    48(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VPMOVZXBD    56(R11), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	PREFETCHT0   512(R11)
+	ADDQ         $0x40, R11
+	DECQ         R8
+	JNZ          loop
 	VZEROUPPER
 	RET
 
@@ -8385,6 +17277,5234 @@ loop:
 	ADDQ          $0x00000040, DI
 	DECQ          R8
 	JNZ           loop
+	VZEROUPPER
+	RET
+
+// func directNibblesx4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesx4VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	LEAQ           (R9)(R9*2), R11
+	LEAQ           (R10)(R10*2), R12
+	MOVQ           more+64(FP), R13
+	VBROADCASTI128 (R13), Y9
+	MOVL           $0x0f0f0f0f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R13
+	VMOVD          R13, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesPowersx4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·directNibblesPowersx4VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	LEAQ           (R9)(R9*2), R11
+	LEAQ           (R10)(R10*2), R12
+	MOVQ           more+64(FP), R13
+	VBROADCASTI128 (R13), Y9
+	MOVL           $0x0f0f0f0f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R13
+	VMOVD          R13, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    (DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    8(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    16(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    24(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    32(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    40(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    48(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPMOVZXBD    56(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	PREFETCHT0   512(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesZerox4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesZerox4VNNI(SB), NOSPLIT, $0-88
+	MOVQ         acc+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         start+24(FP), DX
+	MOVQ         xScale+32(FP), BX
+	MOVQ         codes+48(FP), SI
+	MOVQ         wScale+56(FP), DI
+	MOVQ         n+72(FP), R8
+	MOVQ         stride+16(FP), R9
+	MOVQ         groupStride+40(FP), R10
+	LEAQ         (R9)(R9*2), R11
+	LEAQ         (R10)(R10*2), R12
+	MOVQ         more+64(FP), R13
+	MOVL         $0x0f0f0f0f, R14
+	VMOVD        R14, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         zero+80(FP), R14
+	VMOVD        R14, X10
+	VPBROADCASTD X10, Y10
+
+loop:
+	VPMOVZXBD    (R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VPMOVZXBD    8(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VPMOVZXBD    16(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VPMOVZXBD    24(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VPMOVZXBD    32(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VPMOVZXBD    40(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VPMOVZXBD    48(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VPMOVZXBD    56(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	PREFETCHT0   512(R13)
+	ADDQ         $0x40, R13
+	DECQ         R8
+	JNZ          loop
 	VZEROUPPER
 	RET
 
@@ -10522,6 +24642,6362 @@ loop:
 	ADDQ          $0x00000040, DI
 	DECQ          R8
 	JNZ           loop
+	VZEROUPPER
+	RET
+
+// func directNibblesx5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesx5VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	LEAQ           (R9)(R9*2), R11
+	LEAQ           (R10)(R10*2), R12
+	MOVQ           more+64(FP), R13
+	VBROADCASTI128 (R13), Y9
+	MOVL           $0x0f0f0f0f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R13
+	VMOVD          R13, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1024(AX), Y15, Y4
+	VMOVUPS      Y4, 1024(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1056(AX), Y15, Y4
+	VMOVUPS      Y4, 1056(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1088(AX), Y15, Y4
+	VMOVUPS      Y4, 1088(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1120(AX), Y15, Y4
+	VMOVUPS      Y4, 1120(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1152(AX), Y15, Y4
+	VMOVUPS      Y4, 1152(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1184(AX), Y15, Y4
+	VMOVUPS      Y4, 1184(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1216(AX), Y15, Y4
+	VMOVUPS      Y4, 1216(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1248(AX), Y15, Y4
+	VMOVUPS      Y4, 1248(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesPowersx5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·directNibblesPowersx5VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	LEAQ           (R9)(R9*2), R11
+	LEAQ           (R10)(R10*2), R12
+	MOVQ           more+64(FP), R13
+	VBROADCASTI128 (R13), Y9
+	MOVL           $0x0f0f0f0f, R13
+	VMOVD          R13, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R13
+	VMOVD          R13, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    (DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1024(AX), Y15, Y4
+	VMOVUPS      Y4, 1024(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    8(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1056(AX), Y15, Y4
+	VMOVUPS      Y4, 1056(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    16(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1088(AX), Y15, Y4
+	VMOVUPS      Y4, 1088(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    24(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1120(AX), Y15, Y4
+	VMOVUPS      Y4, 1120(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    32(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1152(AX), Y15, Y4
+	VMOVUPS      Y4, 1152(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    40(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1184(AX), Y15, Y4
+	VMOVUPS      Y4, 1184(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    48(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1216(AX), Y15, Y4
+	VMOVUPS      Y4, 1216(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPMOVZXBD    56(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1248(AX), Y15, Y4
+	VMOVUPS      Y4, 1248(AX)
+	PREFETCHT0   512(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesZerox5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesZerox5VNNI(SB), NOSPLIT, $0-88
+	MOVQ         acc+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         start+24(FP), DX
+	MOVQ         xScale+32(FP), BX
+	MOVQ         codes+48(FP), SI
+	MOVQ         wScale+56(FP), DI
+	MOVQ         n+72(FP), R8
+	MOVQ         stride+16(FP), R9
+	MOVQ         groupStride+40(FP), R10
+	LEAQ         (R9)(R9*2), R11
+	LEAQ         (R10)(R10*2), R12
+	MOVQ         more+64(FP), R13
+	MOVL         $0x0f0f0f0f, R14
+	VMOVD        R14, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         zero+80(FP), R14
+	VMOVD        R14, X10
+	VPBROADCASTD X10, Y10
+
+loop:
+	VPMOVZXBD    (R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1024(AX), Y15, Y4
+	VMOVUPS      Y4, 1024(AX)
+	VPMOVZXBD    8(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1056(AX), Y15, Y4
+	VMOVUPS      Y4, 1056(AX)
+	VPMOVZXBD    16(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1088(AX), Y15, Y4
+	VMOVUPS      Y4, 1088(AX)
+	VPMOVZXBD    24(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1120(AX), Y15, Y4
+	VMOVUPS      Y4, 1120(AX)
+	VPMOVZXBD    32(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1152(AX), Y15, Y4
+	VMOVUPS      Y4, 1152(AX)
+	VPMOVZXBD    40(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1184(AX), Y15, Y4
+	VMOVUPS      Y4, 1184(AX)
+	VPMOVZXBD    48(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1216(AX), Y15, Y4
+	VMOVUPS      Y4, 1216(AX)
+	VPMOVZXBD    56(R13), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1248(AX), Y15, Y4
+	VMOVUPS      Y4, 1248(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	PREFETCHT0   512(R13)
+	ADDQ         $0x40, R13
+	DECQ         R8
+	JNZ          loop
 	VZEROUPPER
 	RET
 
@@ -12949,6 +33425,7496 @@ loop:
 	ADDQ          $0x00000040, DI
 	DECQ          R8
 	JNZ           loop
+	VZEROUPPER
+	RET
+
+// func directNibblesx6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesx6VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	LEAQ           (R9)(R9*2), R11
+	LEAQ           (R10)(R10*2), R12
+	LEAQ           (R9)(R9*4), R13
+	LEAQ           (R10)(R10*4), R14
+	MOVQ           more+64(FP), R15
+	VBROADCASTI128 (R15), Y9
+	MOVL           $0x0f0f0f0f, R15
+	VMOVD          R15, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R15
+	VMOVD          R15, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1024(AX), Y15, Y4
+	VMOVUPS      Y4, 1024(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1280(AX), Y15, Y5
+	VMOVUPS      Y5, 1280(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1056(AX), Y15, Y4
+	VMOVUPS      Y4, 1056(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1312(AX), Y15, Y5
+	VMOVUPS      Y5, 1312(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1088(AX), Y15, Y4
+	VMOVUPS      Y4, 1088(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1344(AX), Y15, Y5
+	VMOVUPS      Y5, 1344(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1120(AX), Y15, Y4
+	VMOVUPS      Y4, 1120(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1376(AX), Y15, Y5
+	VMOVUPS      Y5, 1376(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1152(AX), Y15, Y4
+	VMOVUPS      Y4, 1152(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1408(AX), Y15, Y5
+	VMOVUPS      Y5, 1408(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1184(AX), Y15, Y4
+	VMOVUPS      Y4, 1184(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1440(AX), Y15, Y5
+	VMOVUPS      Y5, 1440(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1216(AX), Y15, Y4
+	VMOVUPS      Y4, 1216(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1472(AX), Y15, Y5
+	VMOVUPS      Y5, 1472(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1248(AX), Y15, Y4
+	VMOVUPS      Y4, 1248(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1504(AX), Y15, Y5
+	VMOVUPS      Y5, 1504(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesPowersx6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·directNibblesPowersx6VNNI(SB), NOSPLIT, $0-88
+	MOVQ           acc+0(FP), AX
+	MOVQ           q+8(FP), CX
+	MOVQ           start+24(FP), DX
+	MOVQ           xScale+32(FP), BX
+	MOVQ           codes+48(FP), SI
+	MOVQ           wScale+56(FP), DI
+	MOVQ           n+72(FP), R8
+	MOVQ           stride+16(FP), R9
+	MOVQ           groupStride+40(FP), R10
+	LEAQ           (R9)(R9*2), R11
+	LEAQ           (R10)(R10*2), R12
+	LEAQ           (R9)(R9*4), R13
+	LEAQ           (R10)(R10*4), R14
+	MOVQ           more+64(FP), R15
+	VBROADCASTI128 (R15), Y9
+	MOVL           $0x0f0f0f0f, R15
+	VMOVD          R15, X8
+	VPBROADCASTD   X8, Y8
+	MOVQ           zero+80(FP), R15
+	VMOVD          R15, X10
+	VPBROADCASTD   X10, Y10
+
+loop:
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    (DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1024(AX), Y15, Y4
+	VMOVUPS      Y4, 1024(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1280(AX), Y15, Y5
+	VMOVUPS      Y5, 1280(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    8(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1056(AX), Y15, Y4
+	VMOVUPS      Y4, 1056(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1312(AX), Y15, Y5
+	VMOVUPS      Y5, 1312(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    16(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1088(AX), Y15, Y4
+	VMOVUPS      Y4, 1088(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1344(AX), Y15, Y5
+	VMOVUPS      Y5, 1344(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    24(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1120(AX), Y15, Y4
+	VMOVUPS      Y4, 1120(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1376(AX), Y15, Y5
+	VMOVUPS      Y5, 1376(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    32(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1152(AX), Y15, Y4
+	VMOVUPS      Y4, 1152(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1408(AX), Y15, Y5
+	VMOVUPS      Y5, 1408(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    40(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1184(AX), Y15, Y4
+	VMOVUPS      Y4, 1184(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1440(AX), Y15, Y5
+	VMOVUPS      Y5, 1440(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    48(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1216(AX), Y15, Y4
+	VMOVUPS      Y4, 1216(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1472(AX), Y15, Y5
+	VMOVUPS      Y5, 1472(AX)
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y10, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y10, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y10, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y10, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y10, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y10, Y5, Y5
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPSHUFB      Y6, Y9, Y6
+	VPSHUFB      Y7, Y9, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VPMOVZXBD    56(DI), Y12
+	VPSLLD       $0x17, Y12, Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1248(AX), Y15, Y4
+	VMOVUPS      Y4, 1248(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1504(AX), Y15, Y5
+	VMOVUPS      Y5, 1504(AX)
+	PREFETCHT0   512(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000040, DI
+	DECQ         R8
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func directNibblesZerox6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
+TEXT ·directNibblesZerox6VNNI(SB), NOSPLIT, $8-88
+	MOVQ         acc+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         start+24(FP), DX
+	MOVQ         xScale+32(FP), BX
+	MOVQ         codes+48(FP), SI
+	MOVQ         wScale+56(FP), DI
+	MOVQ         n+72(FP), R8
+	MOVQ         stride+16(FP), R9
+	MOVQ         groupStride+40(FP), R10
+	LEAQ         (R9)(R9*2), R11
+	LEAQ         (R10)(R10*2), R12
+	LEAQ         (R9)(R9*4), R13
+	LEAQ         (R10)(R10*4), R14
+	MOVQ         more+64(FP), R15
+	MOVL         $0x0f0f0f0f, BP
+	VMOVD        BP, X8
+	VPBROADCASTD X8, Y8
+	MOVQ         zero+80(FP), BP
+	VMOVD        BP, X10
+	VPBROADCASTD X10, Y10
+
+loop:
+	VPMOVZXBD    (R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      (SI), Y6
+	PREFETCHT0   8192(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      256(SI), Y6
+	PREFETCHT0   8448(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      512(SI), Y6
+	PREFETCHT0   8704(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      768(SI), Y6
+	PREFETCHT0   8960(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    (DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  (AX), Y15, Y0
+	VMOVUPS      Y0, (AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  256(AX), Y15, Y1
+	VMOVUPS      Y1, 256(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  512(AX), Y15, Y2
+	VMOVUPS      Y2, 512(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  768(AX), Y15, Y3
+	VMOVUPS      Y3, 768(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1024(AX), Y15, Y4
+	VMOVUPS      Y4, 1024(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1280(AX), Y15, Y5
+	VMOVUPS      Y5, 1280(AX)
+	VPMOVZXBD    8(R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      32(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      288(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      544(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      800(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    16(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  32(AX), Y15, Y0
+	VMOVUPS      Y0, 32(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  288(AX), Y15, Y1
+	VMOVUPS      Y1, 288(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  544(AX), Y15, Y2
+	VMOVUPS      Y2, 544(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  800(AX), Y15, Y3
+	VMOVUPS      Y3, 800(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1056(AX), Y15, Y4
+	VMOVUPS      Y4, 1056(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1312(AX), Y15, Y5
+	VMOVUPS      Y5, 1312(AX)
+	VPMOVZXBD    16(R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      64(SI), Y6
+	PREFETCHT0   8256(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      320(SI), Y6
+	PREFETCHT0   8512(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      576(SI), Y6
+	PREFETCHT0   8768(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      832(SI), Y6
+	PREFETCHT0   9024(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    32(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  64(AX), Y15, Y0
+	VMOVUPS      Y0, 64(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  320(AX), Y15, Y1
+	VMOVUPS      Y1, 320(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  576(AX), Y15, Y2
+	VMOVUPS      Y2, 576(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  832(AX), Y15, Y3
+	VMOVUPS      Y3, 832(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1088(AX), Y15, Y4
+	VMOVUPS      Y4, 1088(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1344(AX), Y15, Y5
+	VMOVUPS      Y5, 1344(AX)
+	VPMOVZXBD    24(R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      96(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      352(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      608(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      864(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    48(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y15, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  352(AX), Y15, Y1
+	VMOVUPS      Y1, 352(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  608(AX), Y15, Y2
+	VMOVUPS      Y2, 608(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  864(AX), Y15, Y3
+	VMOVUPS      Y3, 864(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1120(AX), Y15, Y4
+	VMOVUPS      Y4, 1120(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1376(AX), Y15, Y5
+	VMOVUPS      Y5, 1376(AX)
+	VPMOVZXBD    32(R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      128(SI), Y6
+	PREFETCHT0   8320(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      384(SI), Y6
+	PREFETCHT0   8576(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      640(SI), Y6
+	PREFETCHT0   8832(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      896(SI), Y6
+	PREFETCHT0   9088(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    64(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  128(AX), Y15, Y0
+	VMOVUPS      Y0, 128(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  384(AX), Y15, Y1
+	VMOVUPS      Y1, 384(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  640(AX), Y15, Y2
+	VMOVUPS      Y2, 640(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  896(AX), Y15, Y3
+	VMOVUPS      Y3, 896(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1152(AX), Y15, Y4
+	VMOVUPS      Y4, 1152(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1408(AX), Y15, Y5
+	VMOVUPS      Y5, 1408(AX)
+	VPMOVZXBD    40(R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      160(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      416(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      672(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      928(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    80(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  160(AX), Y15, Y0
+	VMOVUPS      Y0, 160(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  416(AX), Y15, Y1
+	VMOVUPS      Y1, 416(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  672(AX), Y15, Y2
+	VMOVUPS      Y2, 672(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  928(AX), Y15, Y3
+	VMOVUPS      Y3, 928(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1184(AX), Y15, Y4
+	VMOVUPS      Y4, 1184(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1440(AX), Y15, Y5
+	VMOVUPS      Y5, 1440(AX)
+	VPMOVZXBD    48(R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      192(SI), Y6
+	PREFETCHT0   8384(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      448(SI), Y6
+	PREFETCHT0   8640(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      704(SI), Y6
+	PREFETCHT0   8896(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      960(SI), Y6
+	PREFETCHT0   9152(SI)
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    96(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  192(AX), Y15, Y0
+	VMOVUPS      Y0, 192(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  448(AX), Y15, Y1
+	VMOVUPS      Y1, 448(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  704(AX), Y15, Y2
+	VMOVUPS      Y2, 704(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  960(AX), Y15, Y3
+	VMOVUPS      Y3, 960(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1216(AX), Y15, Y4
+	VMOVUPS      Y4, 1216(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1472(AX), Y15, Y5
+	VMOVUPS      Y5, 1472(AX)
+	VPMOVZXBD    56(R15), Y11
+	VPSUBD       Y11, Y10, Y11
+	VPBROADCASTD (DX), Y0
+	VPMADDWD     Y11, Y0, Y0
+	VPBROADCASTD (DX)(R10*1), Y1
+	VPMADDWD     Y11, Y1, Y1
+	VPBROADCASTD (DX)(R10*2), Y2
+	VPMADDWD     Y11, Y2, Y2
+	VPBROADCASTD (DX)(R12*1), Y3
+	VPMADDWD     Y11, Y3, Y3
+	VPBROADCASTD (DX)(R10*4), Y4
+	VPMADDWD     Y11, Y4, Y4
+	VPBROADCASTD (DX)(R14*1), Y5
+	VPMADDWD     Y11, Y5, Y5
+	VMOVDQU      224(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD (CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD (CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD (CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD (CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD (CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD (CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 16(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 16(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 16(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 16(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 16(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 16(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      480(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 4(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 4(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 4(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 4(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 4(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 4(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 20(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 20(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 20(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 20(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 20(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 20(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      736(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 8(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 8(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 8(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 8(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 8(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 8(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 24(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 24(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 24(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 24(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 24(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 24(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VMOVDQU      992(SI), Y6
+	VPSRLW       $0x04, Y6, Y7
+	VPAND        Y8, Y6, Y6
+	VPAND        Y8, Y7, Y7
+	VPBROADCASTD 12(CX), Y13
+
+	// VPDPBUSD Y13, Y6, Y0
+	LONG         $0x504dc2c4
+	BYTE         $0xc5
+	VPBROADCASTD 12(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y1
+	LONG         $0x504dc2c4
+	BYTE         $0xce
+	VPBROADCASTD 12(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y6, Y2
+	LONG         $0x504dc2c4
+	BYTE         $0xd5
+	VPBROADCASTD 12(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y3
+	LONG         $0x504dc2c4
+	BYTE         $0xde
+	VPBROADCASTD 12(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y6, Y4
+	LONG         $0x504dc2c4
+	BYTE         $0xe5
+	VPBROADCASTD 12(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y6, Y5
+	LONG         $0x504dc2c4
+	BYTE         $0xee
+	VPBROADCASTD 28(CX), Y13
+
+	// VPDPBUSD Y13, Y7, Y0
+	LONG         $0x5045c2c4
+	BYTE         $0xc5
+	VPBROADCASTD 28(CX)(R9*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y1
+	LONG         $0x5045c2c4
+	BYTE         $0xce
+	VPBROADCASTD 28(CX)(R9*2), Y13
+
+	// VPDPBUSD Y13, Y7, Y2
+	LONG         $0x5045c2c4
+	BYTE         $0xd5
+	VPBROADCASTD 28(CX)(R11*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y3
+	LONG         $0x5045c2c4
+	BYTE         $0xde
+	VPBROADCASTD 28(CX)(R9*4), Y13
+
+	// VPDPBUSD Y13, Y7, Y4
+	LONG         $0x5045c2c4
+	BYTE         $0xe5
+	VPBROADCASTD 28(CX)(R13*1), Y14
+
+	// VPDPBUSD Y14, Y7, Y5
+	LONG         $0x5045c2c4
+	BYTE         $0xee
+	VCVTPH2PS    112(DI), Y12
+	VBROADCASTSS (BX), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  224(AX), Y15, Y0
+	VMOVUPS      Y0, 224(AX)
+	VBROADCASTSS (BX)(R10*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  480(AX), Y15, Y1
+	VMOVUPS      Y1, 480(AX)
+	VBROADCASTSS (BX)(R10*2), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  736(AX), Y15, Y2
+	VMOVUPS      Y2, 736(AX)
+	VBROADCASTSS (BX)(R12*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  992(AX), Y15, Y3
+	VMOVUPS      Y3, 992(AX)
+	VBROADCASTSS (BX)(R10*4), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  1248(AX), Y15, Y4
+	VMOVUPS      Y4, 1248(AX)
+	VBROADCASTSS (BX)(R14*1), Y15
+	VMULPS       Y12, Y15, Y15
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  1504(AX), Y15, Y5
+	VMOVUPS      Y5, 1504(AX)
+	PREFETCHT0   1024(DI)
+	PREFETCHT0   1088(DI)
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         $0x00000400, SI
+	ADDQ         $0x00000080, DI
+	PREFETCHT0   512(R15)
+	ADDQ         $0x40, R15
+	DECQ         R8
+	JNZ          loop
 	VZEROUPPER
 	RET
 

@@ -83,6 +83,24 @@ func directNibblesZerox1AVX512(acc *float32, q *byte, stride int, start *int32, 
 //go:noescape
 func directSixesx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
+// directNibblesx1VNNI expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx1VNNI expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox1VNNI expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
 // tileGroupsx2AVX512 does 2 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
 //go:noescape
@@ -111,6 +129,24 @@ func directNibblesZerox2AVX512(acc *float32, q *byte, stride int, start *int32, 
 //
 //go:noescape
 func directSixesx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesx2VNNI expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx2VNNI expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox2VNNI expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // tileGroupsx3AVX512 does 3 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
@@ -141,6 +177,24 @@ func directNibblesZerox3AVX512(acc *float32, q *byte, stride int, start *int32, 
 //go:noescape
 func directSixesx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
+// directNibblesx3VNNI expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx3VNNI expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox3VNNI expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
 // tileGroupsx4AVX512 does 4 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
 //go:noescape
@@ -169,6 +223,24 @@ func directNibblesZerox4AVX512(acc *float32, q *byte, stride int, start *int32, 
 //
 //go:noescape
 func directSixesx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesx4VNNI expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx4VNNI expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox4VNNI expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // tileGroupsx5AVX512 does 5 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
@@ -199,6 +271,24 @@ func directNibblesZerox5AVX512(acc *float32, q *byte, stride int, start *int32, 
 //go:noescape
 func directSixesx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
+// directNibblesx5VNNI expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx5VNNI expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox5VNNI expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
 // tileGroupsx6AVX512 does 6 rows of tileGroupsRef, n groups. Strides are in bytes.
 //
 //go:noescape
@@ -227,6 +317,24 @@ func directNibblesZerox6AVX512(acc *float32, q *byte, stride int, start *int32, 
 //
 //go:noescape
 func directSixesx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesx6VNNI expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesx6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesPowersx6VNNI expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesPowersx6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
+
+// directNibblesZerox6VNNI expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
+// more is the table of weights, or the zeros of columns.
+//
+//go:noescape
+func directNibblesZerox6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // tileGroupsx1AVX2 does 1 rows of tileGroupsRef, n groups. Strides are in bytes.
 //

@@ -55,6 +55,9 @@ func main() {
 		for _, f := range append(four, six) {
 			direct512(rows, f)
 		}
+		for _, f := range four {
+			directVNNI(rows, f)
+		}
 	}
 	for rows := 1; rows <= 4; rows++ {
 		tile256(rows, false)
