@@ -59,6 +59,10 @@ type corpus struct {
 	unscored bool                          // there are no references
 }
 
+// errNoDataset says that --dataset is missing, and what it takes.
+var errNoDataset = usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines or TSV manifest, " +
+	"Parquet files, or a folder with a .txt beside each sound")
+
 func (d *datasetFlags) open(ctx context.Context) (*corpus, error) {
 	switch {
 	case d.limit < 0:
@@ -68,7 +72,7 @@ func (d *datasetFlags) open(ctx context.Context) (*corpus, error) {
 	case len(d.audio) > 0:
 		return d.files(), nil
 	case d.path == "":
-		return nil, usagef("--dataset PATH is missing")
+		return nil, errNoDataset
 	}
 	if err := d.checkFormat(); err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 		path = files[0]
 	}
 	if path == "" {
-		return nil, usagef("--dataset PATH is missing")
+		return nil, errNoDataset
 	}
 	if err := j.data.checkFormat(); err != nil {
 		return nil, err

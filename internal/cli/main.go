@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"verity/internal/show"
@@ -200,13 +201,24 @@ func noArgs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if !c.HasSubCommands() {
-		return usagef("no arguments are taken: got %q", args[0])
+		return usagef("no arguments are taken: got %q%s", args[0], behindEquals(c, args[0]))
 	}
 	var names []string
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
 	return usagef("there is no command %q%s", args[0], didYouMean(nearest(args[0], names)))
+}
+
+// behindEquals says where the value of a flag belongs that may be named without one, if
+// such a flag was.
+func behindEquals(c *cobra.Command, arg string) (hint string) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.NoOptDefVal != "" && f.Value.Type() != "bool" && f.Value.String() == f.NoOptDefVal {
+			hint = fmt.Sprintf("; a value of --%s stands behind =: --%[1]s=%s", f.Name, arg)
+		}
+	})
+	return hint
 }
 
 // version is the program's, which Main sets.

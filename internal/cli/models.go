@@ -70,6 +70,10 @@ func modelsCommand(e env) *cobra.Command {
 		Long:              "Rm removes all that the cache holds of a model." + exitHelp,
 		RunE: func(_ *cobra.Command, args []string) error {
 			n, err := hub.FromEnv().Remove(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				repo, _ := hub.Repo(args[0])
+				return fmt.Errorf("%s is not in the cache %s; verity models lists what is", repo, hub.FromEnv().Cache)
+			}
 			if err == nil {
 				_, err = fmt.Fprintf(e.out, "removed %s\n", show.Bytes(n))
 			}

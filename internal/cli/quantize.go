@@ -67,7 +67,7 @@ func quantizeCommand(e env) *cobra.Command {
 		Long:  quantizeHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one model, got %d", len(args))
+				return usagef("want one model, as verity quantize small --out small-int4; got %d", len(args))
 			}
 			return nil
 		},

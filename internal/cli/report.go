@@ -143,7 +143,7 @@ func reportCommand(e env) *cobra.Command {
 		Long:  reportHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no records are named")
+				return usagef("no records are named: want directories that verity eval --out or compare --out have written, or files of records")
 			}
 			return nil
 		},
