@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Times verity beside faster-whisper and whisper.cpp on the same recordings.
+"""Times verity beside faster-whisper, whisper.cpp and openvino-genai on the same recordings.
 
     python tools/bench-peers.py --verity bin/verity --dataset LibriSpeech/mini --limit 30 \\
-        --model DIR --ct2 DIR --ggml FILE[,FILE] --whisper-cli FILE --rounds 2
+        --model DIR --ct2 DIR --ggml FILE[,FILE] --whisper-cli FILE --openvino DIR[,DIR] --rounds 2
 
 --model is the checkpoint for verity (Hugging Face layout), --ct2 the same weights for
-faster-whisper (CTranslate2), --ggml the same for whisper.cpp. An engine that is not
-named, or not installed, is left out and the table says so.
+faster-whisper (CTranslate2), --ggml the same for whisper.cpp, --openvino what optimum-cli
+exports of them (--weight-format int4 or int8). An engine that is not named, or not
+installed, is left out and a line says so.
 
 Every engine decodes greedily (beam 1) with its own fallback, reads the same files from
 disk, and gets the same number of threads. Loading the model is not counted. Engines
@@ -91,6 +92,20 @@ def whisper_cpp(options, rows, model):
     return seconds - float(load.group(1)) / 1000, texts
 
 
+def openvino(options, rows, directory):
+    import openvino_genai
+    import whisper.audio
+    pipeline = openvino_genai.WhisperPipeline(directory, "CPU", INFERENCE_NUM_THREADS=options.threads)
+
+    def text(path):
+        return str(pipeline.generate(whisper.audio.load_audio(path).tolist(), language="<|en|>", task="transcribe"))
+
+    text(rows[0][1])  # warm-up
+    begin = time.perf_counter()
+    texts = {key: text(path) for key, path, _ in rows}
+    return time.perf_counter() - begin, texts
+
+
 def score(rows, texts):
     import jiwer
     from whisper.normalizers import EnglishTextNormalizer
@@ -107,6 +122,8 @@ def engines(options):
             yield f"faster-whisper, {precision}", faster_whisper, precision
     for model in filter(None, options.ggml.split(",")):
         yield f"whisper.cpp, {os.path.basename(model)}", whisper_cpp, model
+    for directory in filter(None, options.openvino.split(",")):
+        yield f"openvino-genai, {os.path.basename(directory)}", openvino, directory
 
 
 def cpu_seconds():
@@ -137,6 +154,7 @@ def main():
     parser.add_argument("--ct2-precisions", default="int8")
     parser.add_argument("--ggml", default="")
     parser.add_argument("--whisper-cli", default="whisper-cli")
+    parser.add_argument("--openvino", default="")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
