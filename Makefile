@@ -66,7 +66,7 @@ format: ## gofmt
 PLATFORMS_VET := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 vet: ## the analyzers of go vet, for all systems and processors and without assembly
 	go run ./tools/crossvet $(PLATFORMS_VET)
-	go run ./tools/crossvet -tags purego $$(go env GOOS)/$$(go env GOARCH)
+	go run ./tools/crossvet -tags purego -packages ./internal/kernel,./parallel $$(go env GOOS)/$$(go env GOARCH)
 
 static: ## staticcheck: unused names and likely mistakes
 	go run $(STATICCHECK) ./...
