@@ -234,7 +234,7 @@ func addBlock(name string, out, units, unit, limit reg.GPPhysical) {
 // configure generates what a kernel of tiles begins with.
 func configure() {
 	Load(Param("config"), reg.RAX)
-	vex.Emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
+	vex.Emit(vex.Global, "LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
 }
 
 // zeroSums generates sums of zero in tiles 0 … 3.

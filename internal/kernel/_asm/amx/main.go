@@ -115,7 +115,7 @@ func peak() {
 	Load(Param("data"), w)
 	Load(Param("n"), blocks)
 	MOVQ(U32(64), rowStep)
-	vex.Emit("LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
+	vex.Emit(vex.Global, "LDTILECFG (AX)", 0xc4, 0xe2, 0x78, 0x49, 0x00)
 	for tile := range 4 {
 		tileZero(tile)
 		tileLoad(4+tile, w, rowStep, tile*1024)
@@ -161,7 +161,7 @@ func begun(label string, load func()) {
 }
 
 func end() {
-	vex.Emit("TILERELEASE", 0xc4, 0xe2, 0x78, 0x49, 0xc0)
+	vex.Emit(vex.Global, "TILERELEASE", 0xc4, 0xe2, 0x78, 0x49, 0xc0)
 	RET()
 }
 
@@ -177,7 +177,7 @@ func tileStore(tile int, base, index reg.GPPhysical, at int) {
 
 // memory emits an instruction on a tile and base + index, with 32 bits of displacement.
 func memory(text string, prefix byte, tile int, base, index reg.GPPhysical, at int) {
-	vex.Emit(text, 0xc4, 0xe2, prefix, 0x4b,
+	vex.Emit(vex.Global, text, 0xc4, 0xe2, prefix, 0x4b,
 		0x84|byte(tile)<<3, byte(number(index))<<3|byte(number(base)),
 		byte(at), byte(at>>8), byte(at>>16), byte(at>>24))
 }
@@ -193,7 +193,7 @@ func number(r reg.GPPhysical) int {
 
 // tileZero emits TILEZERO: VEX.128.F2.0F38.W0 49.
 func tileZero(tile int) {
-	vex.Emit(fmt.Sprintf("TILEZERO tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
+	vex.Emit(vex.Global, fmt.Sprintf("TILEZERO tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
 }
 
 // tileDot emits TDPBUSD sum, a, b: VEX.128.66.0F38.W0 5E. a is unsigned, b signed.
@@ -203,6 +203,6 @@ func tileDot(sum, a, b int) { product("TDPBUSD", 1, sum, a, b) }
 func tileSigned(sum, a, b int) { product("TDPBSUD", 2, sum, a, b) }
 
 func product(name string, prefix byte, sum, a, b int) {
-	vex.Emit(fmt.Sprintf("%s tmm%d, tmm%d, tmm%d", name, b, a, sum),
+	vex.Emit(vex.Global, fmt.Sprintf("%s tmm%d, tmm%d, tmm%d", name, b, a, sum),
 		0xc4, 0xe2, byte(^b&15)<<3|prefix, 0x5e, 0xc0|byte(sum)<<3|byte(a))
 }

@@ -71,7 +71,7 @@ func dotVNNI() {
 	}
 	Label("loop")
 	for i := range count {
-		vex.Dot(i, count, count+1)
+		vex.Dot(vex.Global, i, count, count+1)
 	}
 	DECQ(n)
 	JNZ(LabelRef("loop"))

@@ -68,7 +68,7 @@ func directVNNI(rows int, f directForm) {
 				for r := range rows {
 					q := qVNNI + r%2
 					VPBROADCASTD(d.rowQ(r, 4*(quad+half*group/8)), vex.Y(q))
-					vex.Dot(r, u, q)
+					vex.Dot(vex.Global, r, u, q)
 				}
 			}
 		}

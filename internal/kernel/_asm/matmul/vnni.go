@@ -30,7 +30,7 @@ func tileInt8VNNI(rows int) {
 				VPBROADCASTD(b.row(0, u), vex.Y(factors+u))
 				for v := range n {
 					VMOVDQU(at(v), vex.Y(weights+v%2))
-					vex.Dot(v, factors+u, weights+v%2)
+					vex.Dot(vex.Global, v, factors+u, weights+v%2)
 				}
 				return
 			}
@@ -39,8 +39,8 @@ func tileInt8VNNI(rows int) {
 				VMOVDQU(at(v+1), vex.Y(weights+1))
 				for r := range rows {
 					VPBROADCASTD(b.row(r, u), vex.Y(factors+r%2))
-					vex.Dot(r*n+v, factors+r%2, weights)
-					vex.Dot(r*n+v+1, factors+r%2, weights+1)
+					vex.Dot(vex.Global, r*n+v, factors+r%2, weights)
+					vex.Dot(vex.Global, r*n+v+1, factors+r%2, weights+1)
 				}
 			}
 		})

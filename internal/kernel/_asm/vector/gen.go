@@ -371,13 +371,16 @@ func (g *gen) length(name string) reg.GPVirtual {
 }
 
 // function starts a function.
-func (g *gen) function(name, signature, doc string) {
+func (g *gen) function(name, signature, doc string) { g.functionFor(g.suffix(), name, signature, doc) }
+
+// functionFor starts a function whose name ends in suffix.
+func (g *gen) functionFor(suffix, name, signature, doc string) {
 	g.kept = map[uint32]vec{}
-	g.Function(name + g.suffix())
+	g.Function(name + suffix)
 	g.Attributes(attr.NOSPLIT)
 	g.SignatureExpr(signature)
 	g.Pragma("noescape")
-	g.Doc(name + g.suffix() + " " + doc)
+	g.Doc(name + suffix + " " + doc)
 }
 
 // ret ends a function without result.

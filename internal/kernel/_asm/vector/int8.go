@@ -15,7 +15,11 @@ func int8s(g *gen) {
 		most = 4
 	}
 	for rows := 1; rows <= most; rows++ {
-		s := &score{gen: g, rows: rows}
+		s := &score{gen: g, rows: rows, isa: g.suffix()}
+		s.write()
+	}
+	for rows := 1; rows <= 6 && !g.wide; rows++ {
+		s := &score{gen: g, rows: rows, isa: "VNNI"}
 		s.write()
 	}
 	weights(g)
@@ -30,6 +34,7 @@ const scoreAhead = 8 << 10
 type score struct {
 	*gen
 	rows int
+	isa  string
 
 	q, q3, qStride     reg.GPVirtual
 	k                  reg.GPVirtual
@@ -39,7 +44,7 @@ type score struct {
 }
 
 func (s *score) write() {
-	s.function(fmt.Sprintf("scoreInt8R%d", s.rows),
+	s.functionFor(s.isa, fmt.Sprintf("scoreInt8R%d", s.rows),
 		"func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)",
 		fmt.Sprintf("is scoreInt8Ref for %d rows of quads·4 numbers. Strides are in bytes.", s.rows))
 	s.dst, s.dStride, s.qStride = s.pointer("dst"), s.pointer("dstStride"), s.pointer("qStride")
@@ -48,9 +53,12 @@ func (s *score) write() {
 	s.q, s.q3, s.dst3 = s.GP64(), s.GP64(), s.GP64()
 	panels := s.pointer("panels")
 	s.Label("panel")
-	if s.wide {
+	switch {
+	case s.wide:
 		s.panel512()
-	} else {
+	case s.isa == "VNNI":
+		s.panelVNNI()
+	default:
 		s.panel256()
 	}
 	s.ADDQ(operand.U32(4*panelKeys), s.dst)

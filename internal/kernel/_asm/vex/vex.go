@@ -10,20 +10,34 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// A Target takes instructions: a build.Context, or Global.
+type Target interface {
+	Comment(lines ...string)
+	Instruction(i *ir.Instruction)
+}
+
+// Global is the target of package build's functions.
+var Global Target = global{}
+
+type global struct{}
+
+func (global) Comment(lines ...string)       { build.Comment(lines...) }
+func (global) Instruction(i *ir.Instruction) { build.Instruction(i) }
+
 // Emit emits the bytes of an instruction, four and then one at a time.
-func Emit(text string, code ...byte) {
-	build.Comment(text)
+func Emit(to Target, text string, code ...byte) {
+	to.Comment(text)
 	for len(code) >= 4 {
-		raw("LONG", operand.U32(uint32(code[0])|uint32(code[1])<<8|uint32(code[2])<<16|uint32(code[3])<<24))
+		raw(to, "LONG", operand.U32(uint32(code[0])|uint32(code[1])<<8|uint32(code[2])<<16|uint32(code[3])<<24))
 		code = code[4:]
 	}
 	for _, b := range code {
-		raw("BYTE", operand.U8(b))
+		raw(to, "BYTE", operand.U8(b))
 	}
 }
 
-func raw(opcode string, value operand.Op) {
-	build.Instruction(&ir.Instruction{Opcode: opcode, Operands: []operand.Op{value}})
+func raw(to Target, opcode string, value operand.Op) {
+	to.Instruction(&ir.Instruction{Opcode: opcode, Operands: []operand.Op{value}})
 }
 
 // Y returns a register of 256 bits.
@@ -35,7 +49,7 @@ func Y(n int) reg.VecPhysical {
 // Dot emits VPDPBUSD on registers of 256 bits as AVX-VNNI has it, VEX.256.66.0F38.W0 50:
 // Go's assembler has that of AVX-512 only. It adds the products of unsigned and signed
 // bytes to sum. All are numbers of registers.
-func Dot(sum, unsigned, signed int) {
-	Emit(fmt.Sprintf("VPDPBUSD Y%d, Y%d, Y%d", signed, unsigned, sum),
+func Dot(to Target, sum, unsigned, signed int) {
+	Emit(to, fmt.Sprintf("VPDPBUSD Y%d, Y%d, Y%d", signed, unsigned, sum),
 		0xc4, 0x42|byte(^sum&8)<<4|byte(^signed&8)<<2, 0x05|byte(^unsigned&15)<<3, 0x50, 0xc0|byte(sum&7)<<3|byte(signed&7))
 }
