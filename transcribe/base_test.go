@@ -21,18 +21,18 @@ import (
 // ours, so they prove only that every machine and instruction set computes the same;
 // what is right, the goldens of upstream say.
 var baseProofs = map[string]string{
-	"jfk.flac 0":                "bc50809a84192bafaa7cf72f0c65af40",
-	"1089-134686-0001.flac 0":   "c360c2bfd3a751badd2bd15f7edf845a",
-	"1089-134691-0001.flac 0":   "f6c410deb841bc4e8b2bd507b17c7cbf",
-	"1272-128104-0000.flac 0":   "6437105941a0ee1ba4b90455a1e92427",
-	"1272-128104-0001.flac 0":   "9f3191b1e7b265b0a0ec00f88a348810",
-	"84-121123-0003.flac 0":     "5a84a3546ba3143e02f9ba015d2e5b26",
-	"jfk.flac 0.6":              "c56afd998d89024f50edbc8431419c87",
-	"1089-134686-0001.flac 0.6": "254303d4f22c54230446b03afc1856ee",
-	"1089-134691-0001.flac 0.6": "6ff66703f3db59b83eb0720cc473139c",
-	"1272-128104-0000.flac 0.6": "eb0acbac88b2496644edaa627c62414d",
-	"1272-128104-0001.flac 0.6": "53129e5d81bd0e98365e168239c8d797",
-	"84-121123-0003.flac 0.6":   "4f18d9fbce8a89a7f5e1d8f59c2615c9",
+	"jfk.flac 0":                "8fba22a5de095b99992476220fb8eaa3",
+	"1089-134686-0001.flac 0":   "841d215977291918931f517cab00225d",
+	"1089-134691-0001.flac 0":   "d7c13e2af182749f030c478fb2362d38",
+	"1272-128104-0000.flac 0":   "45df62faae14253038041c091e315095",
+	"1272-128104-0001.flac 0":   "c6e8c1ee9be8c5b013d324f75de74414",
+	"84-121123-0003.flac 0":     "a5ce8521236d603253790c363663104b",
+	"jfk.flac 0.6":              "1a86f41512ad6edc97ab6a49d7b05c5e",
+	"1089-134686-0001.flac 0.6": "121da03c054d67f8e69f4f146e2de594",
+	"1089-134691-0001.flac 0.6": "605bef18ad3598fd8202ba679497f93d",
+	"1272-128104-0000.flac 0.6": "4f10dea33190017bc096fa5604bb83c2",
+	"1272-128104-0001.flac 0.6": "e88ae4d6f233ba627b816f8d7f6bc55d",
+	"84-121123-0003.flac 0.6":   "f272440509590a9cba43cfa3f256d0e7",
 }
 
 // TestGridBase is TestGrid on real weights: the model inside the program, on all

@@ -143,7 +143,13 @@ func (l *Loader) Norm(name string, width int) Norm {
 
 // Matrix packs the named weights, each [out][in], one below the other.
 func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
-	m := l.matrix(l.format(names[0]), out*len(names), in)
+	f := l.format(names[0])
+	for _, name := range names[1:] {
+		if other := l.format(name); f == precision.Int4 && f.Like(other) {
+			f = other // int4z, if any has zeros: it holds the others exactly
+		}
+	}
+	m := l.matrix(f, out*len(names), in)
 	for i, name := range names {
 		l.add(name, func(w model.Weight) error { return l.fill(m, i*out, name, w, 0, out) }, out, in)
 	}
@@ -286,10 +292,14 @@ func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, 
 
 // fillRows packs rows lo … hi-1 of w. Codes in the format of m are copied as they are.
 func (l *Loader) fillRows(m *kernel.Matrix, first int, w model.Weight, lo, hi int) error {
-	if w.Packed == nil || w.Packed.Format.String() != m.Format().String() {
+	packed := w.Packed
+	if packed != nil && m.Format() == precision.Int4Z {
+		packed = packed.WithZeros()
+	}
+	if packed == nil || packed.Format.String() != m.Format().String() {
 		return m.Fill(l.pool, first, w.Rows(lo, hi))
 	}
-	return m.FillPacked(l.pool, first, w.Packed, lo, hi)
+	return m.FillPacked(l.pool, first, packed, lo, hi)
 }
 
 // wrap adds the name of the checkpoint to an error.

