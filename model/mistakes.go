@@ -35,6 +35,9 @@ func notModel(file string, head []byte) error {
 	if strings.HasSuffix(file, ".safetensors") {
 		return fmt.Errorf("%s: %w: it is a file; name its directory, %s", file, ErrNotCheckpoint, filepath.Dir(file))
 	}
+	if len(head) == 0 {
+		return fmt.Errorf("%s: %w: the file is empty; download it again", file, ErrNotCheckpoint)
+	}
 	if kind, ok := sniff.What(head); ok {
 		return fmt.Errorf("%s: %w: %v", file, ErrNotCheckpoint, kind)
 	}

@@ -440,7 +440,8 @@ func TestMistakes(t *testing.T) {
 		{"a directory with a PyTorch file", fstest.MapFS{"tiny.pt": file("")}, ".", []string{"name the file itself", "tiny.pt"}},
 		{"a GGUF file", fstest.MapFS{"m.gguf": file("GGUF....")}, "m.gguf", []string{"GGUF", "llama.cpp", "ggml-"}},
 		{"an HTML page", fstest.MapFS{"m.pt": file("<!doctype html>")}, "m.pt", []string{"HTML page"}},
-		{"another file", fstest.MapFS{"x.txt": file("")}, "x.txt", []string{"it is a file; want a directory"}},
+		{"an empty file", fstest.MapFS{"m.pt": file("")}, "m.pt", []string{"the file is empty; download it again"}},
+		{"another file", fstest.MapFS{"x.txt": file("text")}, "x.txt", []string{"it is a file; want a directory"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func parse(c *weights.Cursor) (*Model, error) {
 	m.Bins, m.Frequencies = c.Int32(), c.Int32()
 	n, ok := weights.Volume([]int{m.Bins, m.Frequencies})
 	if c.Err() == nil && (!ok || n > maxFilters) {
-		return nil, fmt.Errorf("mel filters of %d bins and %d frequencies", m.Bins, m.Frequencies)
+		return nil, fmt.Errorf("mel filters of %d bins and %d frequencies: want at most %d weights", m.Bins, m.Frequencies, maxFilters)
 	}
 	m.filters = c.Bytes(4 * n)
 	if err := m.readVocab(c); err != nil {
