@@ -2,7 +2,11 @@
 
 package kernel
 
-import "golang.org/x/sys/cpu"
+import (
+	"slices"
+
+	"golang.org/x/sys/cpu"
+)
 
 // The instruction sets that implementations of each name may use. Tables check any
 // further ones, as that of int8 products checks VNNI.
@@ -13,7 +17,7 @@ var (
 
 	// hasAVXVNNI is for processors without AVX-512, which may have its integer products
 	// for 256 bits.
-	hasAVXVNNI = hasAVX2 && cpu.X86.HasAVXVNNI
+	hasAVXVNNI = hasAVX2 && cpu.X86.HasAVXVNNI && !slices.Contains(disabled, "avxvnni")
 )
 
 // prefetch says how weights are prefetched. Products of fewer than six rows are bound by

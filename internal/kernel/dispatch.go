@@ -17,7 +17,8 @@ type impl[F any] struct {
 
 // disabled lists the implementations that pick must skip, from $VERITY_DISABLE, as in
 // avx512,avx2. It exists for bisecting and for testing the other implementations.
-// Disabling avx512 also disables amx, which uses its kernels.
+// Disabling avx512 also disables amx, which uses its kernels. avxvnni is not the name of
+// an implementation: without it, "avx2" does without AVX-VNNI.
 var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
 
 // parseDisabled panics on a name no kernel has: with a typo, the run would use the
@@ -25,8 +26,8 @@ var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
 func parseDisabled(list string) []string {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for _, name := range names {
-		if !slices.Contains([]string{"amx", "avx512", "avx2", "neon"}, name) {
-			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list amx, avx512, avx2, neon", name))
+		if !slices.Contains([]string{"amx", "avx512", "avxvnni", "avx2", "neon"}, name) {
+			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list amx, avx512, avxvnni, avx2, neon", name))
 		}
 	}
 	if slices.Contains(names, "avx512") {

@@ -12,6 +12,7 @@ func TestParseDisabled(t *testing.T) {
 	}{
 		{"", []string{}},
 		{"amx", []string{"amx"}},
+		{"avxvnni", []string{"avxvnni"}},
 		{"avx512", []string{"avx512", "amx"}},
 		{"avx512,avx2,", []string{"avx512", "avx2", "amx"}},
 	}
