@@ -86,7 +86,7 @@ arch: ## the import plan and the package comments (part of test, too)
 # -count=1, since the test cache does not see a variable that is read before main. -p 1,
 # since the threads of these packages spin while they wait for one another.
 bits: ## the same bits from every instruction set
-	@for off in avx512 avx512,avx2; do \
+	@for off in avx512,avxvnni avx512,avx2; do \
 		echo "VERITY_DISABLE=$$off"; \
 		VERITY_DISABLE=$$off go test -vet=off -count=1 -short -p 1 -timeout 10m -run '$(SAME)' $(BITS) || exit 1; \
 	done
