@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,5 +54,18 @@ func TestDefects(t *testing.T) {
 	shown, _, _ := strings.Cut(page, "<details><summary>How ")
 	if strings.Contains(shown, "/home/me") {
 		t.Error("10: directories of the author's machine are shown")
+	}
+}
+
+// TestSetup: the tile says what was compared, and nothing of a precision that no assistant has.
+func TestSetup(t *testing.T) {
+	r := Run{Model: "/m/tiny.en", Precision: "f16", Assistant: "ngram", Options: map[string]string{"assistant-precision": "auto"}}
+	want := [][2]string{{"model", "tiny.en"}, {"precision", "f16"}, {"assistant", "ngram"}}
+	if got := setup(Pair[Run]{Assisted: r}); !slices.Equal(got, want) {
+		t.Errorf("ngram: got %v, want %v", got, want)
+	}
+	r.Assistant, r.AssistantPrecision = "self", "int8"
+	if got := setup(Pair[Run]{Assisted: r}); !slices.Equal(got, append(want[:2:2], [][2]string{{"assistant", "self"}, {"its precision", "int8"}}...)) {
+		t.Errorf("self: got %v", got)
 	}
 }

@@ -257,7 +257,8 @@ func setup(runs Pair[Run]) (rows [][2]string) {
 		{"assistant", shortName(r.Assistant)},
 		{"its precision", cmp.Or(r.AssistantPrecision, r.Options["assistant-precision"])},
 	} {
-		if x[1] != "" {
+		// What auto came to is in newer records; the word alone says nothing, least of an ngram.
+		if x[1] != "" && x[1] != "auto" {
 			rows = append(rows, x)
 		}
 	}

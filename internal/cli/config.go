@@ -26,7 +26,7 @@ command line goes before an environment variable, that before the file, and that
 before the default of the program.
 
   verity config set model small
-  verity config set output-format srt,json
+  verity config set language de
   verity config list
 
 The file has a line for each, key = value; a line that begins with # is a comment.

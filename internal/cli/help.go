@@ -115,7 +115,11 @@ func helpCommand() *cobra.Command {
 // usage writes how to call a command: its line, its commands, its flags in groups.
 func usage(c *cobra.Command) error {
 	w := c.OutOrStderr()
-	fmt.Fprintf(w, "Usage:\n  %s\n", c.UseLine())
+	line := c.UseLine()
+	if !c.HasParent() {
+		line = "verity [flags of transcribe] FILE...\n  verity COMMAND [flags]" // withCommand takes both
+	}
+	fmt.Fprintf(w, "Usage:\n  %s\n", line)
 	if c.HasAvailableSubCommands() {
 		fmt.Fprint(w, "\nCommands:\n")
 		for _, sub := range c.Commands() {

@@ -142,7 +142,11 @@ const rootHelp = `Verity transcribes speech with Whisper models: tiny to large-v
 
 With no model named, openai's multilingual Whisper base is used, which lies inside
 this program in four bits. Larger Whisper models hear better: name one, as small, or
-the checkpoint you have.`
+the checkpoint you have.
+
+  verity talk.mp3
+  verity transcribe --output-format srt --output-dir subs *.mp3
+  verity serve`
 
 func newRoot(e env) *cobra.Command {
 	root := &cobra.Command{
