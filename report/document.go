@@ -227,7 +227,7 @@ type stage struct {
 }
 
 var stageNames = []stage{
-	{"log-mel", "mel", func(s *Score) float64 { return s.Seconds.Mel }},
+	{"reading and log-mel", "mel", func(s *Score) float64 { return s.Seconds.Mel }},
 	{"encoder", "encode", func(s *Score) float64 { return s.Seconds.Encode }},
 	{"keys and values", "cross", func(s *Score) float64 { return s.Seconds.CrossKV }},
 	{"drafting", "draft", (*Score).drafting},
@@ -235,7 +235,7 @@ var stageNames = []stage{
 	{"rest of decoding", "decode", func(s *Score) float64 {
 		return max(0, s.Seconds.Decode-s.drafting()-s.Seconds.Verify)
 	}},
-	{"reading and the rest", "other", func(s *Score) float64 {
+	{"the rest", "other", func(s *Score) float64 {
 		t := s.Seconds
 		return max(0, t.Total-t.Mel-t.Encode-t.CrossKV-t.Decode)
 	}},

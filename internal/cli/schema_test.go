@@ -67,7 +67,7 @@ var usual = map[string]string{
 	"schema": "name and version of this format", "audio": "the file, as named", "text": "the text",
 	"language": "code of the language", "segments": "pieces of text with times", "stats": "what the work was",
 	"seconds": "time by stage", "bytes": "bytes", "overlap": "sum of Σ min(p, q); see `weighed`",
-	"mel": "log-mel spectrogram", "encode": "encoder", "cross_kv": "keys and values of cross-attention",
+	"mel": "reading the sound, and its log-mel spectrogram", "encode": "encoder", "cross_kv": "keys and values of cross-attention",
 	"total": "everything", "decode": "decoding, drafts and rules included", "draft": "of decoding, drafting",
 	"verify": "of decoding, passes of the model", "tokens_per_second": "tokens per second of decoding",
 	"alpha_agreement": "accepted over judged draft tokens", "alpha_overlap": "mean of Σ min(p, q); null if not measured",

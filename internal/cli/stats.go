@@ -70,7 +70,7 @@ func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
 		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, show.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
 		{"drafted", drafted(d)},
 		{"accepted", histogram(d)},
-		{"seconds", fmt.Sprintf("mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
+		{"seconds", fmt.Sprintf("reading and mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
 			took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
 		{"memory", reading(s)},
 		{"broken", s.Broken},
