@@ -139,7 +139,9 @@ func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
 
 // begin begins an utterance at a sample.
 func (x *session) begin(at int64) {
-	u, err := live.NewUtterance(x.s.model, x.config.decoding(x.s))
+	d := x.config.decoding(x.s)
+	d.Log = logged(d.Log, "session", x.id)
+	u, err := live.NewUtterance(x.s.model, d)
 	if err != nil {
 		panic("serve: options that were checked are refused")
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -644,6 +645,37 @@ func TestDrain(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLog: every line about a request has its id, and none says what was said or asked for.
+func TestLog(t *testing.T) {
+	var b bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h, _ := newServer(t, Options{Log: log, Decoding: transcribe.Options{Log: log}})
+	r, body := post(t, h.URL+"/v1/audio/transcriptions", wav(t), field{"prompt", "seven thousand"})
+	if r.StatusCode != 200 {
+		t.Fatalf("%d %s", r.StatusCode, body)
+	}
+	h.Close() // the line of the request is written behind its answer
+	lines, seen := b.String(), 0
+	for line := range strings.Lines(lines) {
+		if !strings.Contains(line, " id="+r.Header.Get("X-Request-Id")+" ") {
+			t.Errorf("a line without the id of its request: %s", line)
+		}
+		seen++
+	}
+	if seen < 3 || !strings.Contains(lines, "msg=decoded") || !strings.Contains(lines, "msg=request") {
+		t.Errorf("want the language, the decisions and the request, got %s", lines)
+	}
+	words := append(strings.Fields(want().Text), "thousand")
+	if len(words) < 5 {
+		t.Errorf("%d words to look for, want more", len(words))
+	}
+	for _, word := range words {
+		if strings.Contains(lines, word) {
+			t.Errorf("the log holds %q: %s", word, lines)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return err
 	}
+	q.decoding.Log = logged(q.decoding.Log, "id", w.Header().Get(idHeader))
 	t, err := transcribe.New(s.model, q.decoding)
 	if err != nil {
 		return err

@@ -42,6 +42,15 @@ func (s *status) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
+// logged adds a field to every line of a log, which may be nil: decisions of requests that
+// are transcribed at the same time stand among each other.
+func logged(log *slog.Logger, key, value string) *slog.Logger {
+	if log == nil {
+		return nil
+	}
+	return log.With(key, value)
+}
+
 // notes are the fields that handlers add to a request's log line.
 type notes struct{ fields []any }
 
