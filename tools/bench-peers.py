@@ -41,14 +41,18 @@ def utterances(options):
     return rows[::step][: options.limit]
 
 
-def verity(options, rows, precision):
+def quantised(options, rows, directory):
+    return verity(options, rows, "auto", directory)
+
+
+def verity(options, rows, precision, model=None):
     """Runs verity eval on a manifest of the recordings."""
     with tempfile.TemporaryDirectory() as work:
         manifest = os.path.join(work, "rows.jsonl")
         with open(manifest, "w", encoding="utf8") as out:
             for key, path, text in rows:
                 print(json.dumps({"id": key, "audio": os.path.abspath(path), "text": text}), file=out)
-        command = [options.verity, "eval", "--quiet", "--json", "--dataset", manifest, "--model", options.model,
+        command = [options.verity, "eval", "--quiet", "--json", "--dataset", manifest, "--model", model or options.model,
                    "--precision", precision, "--out", work + "/out", "--language", "en",
                    "--threads", str(options.threads)]
         report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -117,6 +121,8 @@ def score(rows, texts):
 def engines(options):
     for precision in filter(None, options.precisions.split(",")):
         yield f"verity, {precision}", verity, precision
+    for directory in filter(None, options.quantised.split(",")):
+        yield f"verity, {os.path.basename(directory)}", quantised, directory
     if options.ct2:
         for precision in options.ct2_precisions.split(","):
             yield f"faster-whisper, {precision}", faster_whisper, precision
@@ -150,6 +156,7 @@ def main():
     parser.add_argument("--limit", type=int, default=30, help="recordings, evenly spaced")
     parser.add_argument("--model", required=True)
     parser.add_argument("--precisions", default="int8,f16")
+    parser.add_argument("--quantised", default="", help="directories that verity quantize wrote of the same weights")
     parser.add_argument("--ct2", default="")
     parser.add_argument("--ct2-precisions", default="int8")
     parser.add_argument("--ggml", default="")
