@@ -37,7 +37,8 @@ type Stepper interface {
 type Batch struct {
 	// DecodeShare is the share of time that passes of the members get while windows are
 	// encoded. These passes have fewer rows than if the members waited for the windows: a
-	// larger share shortens the wait of members, and costs throughput. 0 means 1/16.
+	// larger share shortens the wait of members, and costs throughput. 0 means 1/16; below
+	// 0, all windows that wait are encoded first.
 	DecodeShare float64
 
 	own queue
@@ -120,7 +121,7 @@ func (b *Batch) Encode(ctx context.Context, work func(between func()) error) err
 		return err
 	}
 	defer b.cpu.endWork()
-	share := cmp.Or(b.DecodeShare, 1.0/16)
+	share := max(0, cmp.Or(b.DecodeShare, 1.0/16))
 	return work(func() { b.cpu.between(share) })
 }
 

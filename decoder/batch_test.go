@@ -1,6 +1,7 @@
 package decoder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -229,6 +230,36 @@ func TestBatchEncode(t *testing.T) {
 	b.cpu.queue <- struct{}{} // an encoder has the threads
 	if err := b.Encode(ended, func(func()) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that the context was canceled", err)
+	}
+}
+
+// TestBatchWindowsFirst checks that no pass runs before a window is encoded, if none may.
+func TestBatchWindowsFirst(t *testing.T) {
+	d := open(t, "odd", Options{})
+	b := NewBatch(d)
+	b.DecodeShare = -1
+	b.Join()
+	defer b.Leave()
+	var passed atomic.Bool
+	stepped := make(chan error, 1)
+	s, logits := d.NewStream(cross(t, d, 1)), make([]float32, d.Dims().Vocab)
+	err := b.Encode(t.Context(), func(between func()) error {
+		go func() {
+			err := b.Step(t.Context(), []Row{{s, 0, 1, false}}, logits)
+			passed.Store(true)
+			stepped <- err
+		}()
+		for range 20 {
+			time.Sleep(time.Millisecond)
+			between()
+		}
+		if passed.Load() {
+			t.Error("a pass ran while a window was encoded")
+		}
+		return nil
+	})
+	if err = cmp.Or(err, <-stepped); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -30,6 +30,11 @@ type LoadOptions struct {
 	// value is as exact as the file.
 	Precision precision.Precision
 
+	// WindowsFirst encodes all windows that wait before anything is decoded. More
+	// sequences then share a pass; their text comes in bursts. Without, passes get a
+	// sixteenth of the time, so that nobody waits long, as a server wants it.
+	WindowsFirst bool
+
 	// Like is a model that was loaded from the same checkpoint. Its weights and its
 	// pool are used; Threads, Pool and Precision are ignored. It must stay open.
 	Like *Model
@@ -212,6 +217,9 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
 	m.batch, m.policies = decoder.NewBatch(m.decoder), new(policies)
+	if o.WindowsFirst {
+		m.batch.DecodeShare = -1
+	}
 	if _, none := a.(assistant.Off); none {
 		return
 	}

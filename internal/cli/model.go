@@ -27,6 +27,7 @@ type modelFlags struct {
 	assistant assistantFlags
 	arms      *armsFlag      // of --precision, where a command takes several
 	pool      *parallel.Pool // nil means one of its own
+	serving   bool           // people wait for text, so that windows do not go first
 }
 
 // modelVariable names the model for those who always use the same one.
@@ -92,6 +93,7 @@ func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error)
 type loaded struct {
 	*transcribe.Model
 	name       string // as --model has it
+	serving    bool   // as modelFlags has it
 	checkpoint *model.Checkpoint
 	closers    []io.Closer
 }
@@ -121,13 +123,13 @@ func (m *modelFlags) open(ctx context.Context) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}, nil
+	return &loaded{name: m.name, serving: m.serving, checkpoint: c, closers: []io.Closer{c}}, nil
 }
 
 // read loads what was opened, with its assistant.
 func (l *loaded) read(ctx context.Context, m *modelFlags) (err error) {
 	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{
-		Threads: m.threads, Pool: m.pool, Precision: m.precision.Precision, Log: slog.Default(),
+		Threads: m.threads, Pool: m.pool, Precision: m.precision.Precision, WindowsFirst: !m.serving, Log: slog.Default(),
 	})
 	return err
 }
@@ -137,7 +139,7 @@ func (l *loaded) assisted(ctx context.Context, a *assistantFlags) (*transcribe.M
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	return l.load(ctx, a, transcribe.LoadOptions{Like: l.Model})
+	return l.load(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: !l.serving})
 }
 
 func (l *loaded) load(ctx context.Context, a *assistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {

@@ -119,6 +119,7 @@ func (s *serving) run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
+	s.model.serving = true
 	m, err := s.model.load(ctx)
 	if err != nil {
 		return err
