@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,8 +42,9 @@ type Batch struct {
 	// 0, all windows that wait are encoded first.
 	DecodeShare float64
 
-	own queue
-	cpu processor
+	own    queue
+	cpu    processor
+	passed atomic.Pointer[func(members, rows int)]
 
 	mu      sync.Mutex
 	members int
@@ -107,6 +109,17 @@ func (b *Batch) change(n int) {
 	b.members += n
 	b.cpu.join(n)
 	b.start()
+}
+
+// OnPass has f called after every pass of the model, with how many members shared it and
+// how many rows they had. Only the last f is called.
+func (b *Batch) OnPass(f func(members, rows int)) { b.passed.Store(&f) }
+
+// tell calls the function of OnPass.
+func (q *queue) tell(members, rows int) {
+	if f := q.b.passed.Load(); f != nil && q == &q.b.own {
+		(*f)(members, rows)
+	}
 }
 
 // Busy returns the wall time in which there were members and nothing was encoded: the
@@ -262,6 +275,7 @@ func (q *queue) lead(calls []*call) {
 func (q *queue) alone(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
 	q.b.cpu.beginPass()
 	defer q.b.cpu.endPass()
+	defer q.tell(1, len(rows))
 	return q.d.lend(ctx, rows, own)
 }
 
@@ -285,6 +299,7 @@ func (q *queue) run(calls []*call) {
 		c[0].logits, rest = rest[:n:n], rest[n:]
 	}
 	err := q.d.Step(ctx, q.rows, logits)
+	q.tell(len(calls), len(q.rows))
 	if err == nil {
 		return
 	}

@@ -21,6 +21,7 @@ type metrics struct {
 	drafted  prometheus.Counter
 	accepted prometheus.Counter
 	stages   *prometheus.CounterVec
+	batch    prometheus.Histogram
 	delay    prometheus.Histogram
 	shares   *prometheus.CounterVec
 }
@@ -47,6 +48,9 @@ func newMetrics(l *line, k *sockets) *metrics {
 		stages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "verity_stage_seconds_total", Help: "Time of transcription, by stage.",
 		}, []string{"stage"}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "verity_batch_size", Help: "Sequences that share a pass of the model.", Buckets: prometheus.ExponentialBuckets(1, 2, 7),
+		}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "verity_live_delay_seconds", Help: "Time from the arrival of a word's end to its text, in realtime sessions.",
 			Buckets: prometheus.ExponentialBuckets(0.1, 1.5, 16),
@@ -56,7 +60,7 @@ func newMetrics(l *line, k *sockets) *metrics {
 			Help: "Delay of all words: listening for what follows them, waiting for a turn, transcribing.",
 		}, []string{"part"}),
 	}
-	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages, m.delay, m.shares,
+	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages, m.batch, m.delay, m.shares,
 		gauge("live_sessions", "Realtime sessions that are open.", k.open),
 		gauge("working", "Requests being transcribed: those that share passes.", l.working),
 		gauge("waiting", "Requests that wait for a turn.", l.waiting))
@@ -77,6 +81,9 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
 	m.took.WithLabelValues(path).Observe(took.Seconds())
 }
+
+// passed counts a pass of the model.
+func (m *metrics) passed(sequences, _ int) { m.batch.Observe(float64(sequences)) }
 
 // heard counts a transcript and its work.
 func (m *metrics) heard(t *transcript.Transcript) {

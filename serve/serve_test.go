@@ -698,6 +698,9 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("/metrics has no %s", line)
 		}
 	}
+	if !strings.Contains(string(body), "verity_batch_size_count ") || strings.Contains(string(body), "verity_batch_size_count 0\n") {
+		t.Error("/metrics counts no pass of the model")
+	}
 }
 
 // TestDescribed: /openapi.json has the paths, fields and statuses that there are.

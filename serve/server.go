@@ -124,6 +124,7 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		spool: spool{dir: o.Spool, room: o.MaxSpool}, sockets: newSockets(o.Sessions),
 	}
 	s.metrics = newMetrics(s.line, &s.sockets)
+	m.OnPass(s.metrics.passed)
 	s.handler = s.routes()
 	return s, nil
 }

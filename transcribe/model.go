@@ -60,6 +60,10 @@ func (m *Model) Pool() *parallel.Pool { return m.pool }
 // and none was being encoded.
 func (m *Model) DecodeTime() time.Duration { return m.batch.Busy() }
 
+// OnPass has f called after every pass of the decoder, with how many sequences shared it
+// and how many rows they had. Only the last f is called.
+func (m *Model) OnPass(f func(sequences, rows int)) { m.batch.OnPass(f) }
+
 // Close ends the model's own threads. The model must not be used afterwards. A pool
 // from LoadOptions stays open, and so does the checkpoint.
 func (m *Model) Close() {

@@ -39,8 +39,8 @@ func (w *Work) Add(o Work) { addFields(w, o) }
 // Traffic counts the memory that passes read: weights, keys and values. A pass that
 // several streams share is divided among them.
 type Traffic struct {
-	Bytes   int64   `json:"bytes"`
-	Seconds float64 `json:"seconds"`
+	Bytes   int64   `json:"bytes"`   // of weights, and of keys and values of earlier positions
+	Seconds float64 `json:"seconds"` // that the passes took
 }
 
 // Add adds the traffic of o.
