@@ -93,7 +93,6 @@ func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error)
 type loaded struct {
 	*transcribe.Model
 	name       string // as --model has it
-	serving    bool   // as modelFlags has it
 	checkpoint *model.Checkpoint
 	closers    []io.Closer
 }
@@ -123,7 +122,7 @@ func (m *modelFlags) open(ctx context.Context) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{name: m.name, serving: m.serving, checkpoint: c, closers: []io.Closer{c}}, nil
+	return &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}, nil
 }
 
 // read loads what was opened, with its assistant.
@@ -139,7 +138,7 @@ func (l *loaded) assisted(ctx context.Context, a *assistantFlags) (*transcribe.M
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	return l.load(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: !l.serving})
+	return l.load(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true})
 }
 
 func (l *loaded) load(ctx context.Context, a *assistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {

@@ -33,7 +33,7 @@ func fewBitsArch() []impl[fewBitsKernels] {
 		sixes:       sixesWith(sixesAVX2),
 		powers:      powersWith(powersAVX2),
 		tile:        groupsByRows(few256, large256),
-		direct: map[precision.Format]directGroupsFunc{
+		direct: directTable{
 			precision.Int4:  directByRows(directNibblesx1AVX2, directNibblesx2AVX2, directNibblesx3AVX2, directNibblesx4AVX2),
 			precision.Int4Z: directByRows(directNibblesZerox1AVX2, directNibblesZerox2AVX2, directNibblesZerox3AVX2, directNibblesZerox4AVX2),
 			precision.MXFP4: directByRows(directNibblesPowersx1AVX2, directNibblesPowersx2AVX2, directNibblesPowersx3AVX2, directNibblesPowersx4AVX2),
@@ -49,8 +49,8 @@ func fewBitsArch() []impl[fewBitsKernels] {
 }
 
 // directVNNI returns the direct products of AVX-VNNI.
-func directVNNI() map[precision.Format]directGroupsFunc {
-	return map[precision.Format]directGroupsFunc{
+func directVNNI() directTable {
+	return directTable{
 		precision.Int4: directByRows(directNibblesx1VNNI, directNibblesx2VNNI, directNibblesx3VNNI,
 			directNibblesx4VNNI, directNibblesx5VNNI, directNibblesx6VNNI),
 		precision.Int4Z: directByRows(directNibblesZerox1VNNI, directNibblesZerox2VNNI, directNibblesZerox3VNNI,
@@ -61,7 +61,7 @@ func directVNNI() map[precision.Format]directGroupsFunc {
 }
 
 // direct512 returns the direct products of AVX-512.
-func direct512() map[precision.Format]directGroupsFunc {
+func direct512() directTable {
 	nibbles := directByRows(directNibblesx1AVX512, directNibblesx2AVX512, directNibblesx3AVX512,
 		directNibblesx4AVX512, directNibblesx5AVX512, directNibblesx6AVX512)
 	zeros := directByRows(directNibblesZerox1AVX512, directNibblesZerox2AVX512, directNibblesZerox3AVX512,
@@ -70,7 +70,7 @@ func direct512() map[precision.Format]directGroupsFunc {
 		directNibblesPowersx4AVX512, directNibblesPowersx5AVX512, directNibblesPowersx6AVX512)
 	sixes := directByRows(directSixesx1AVX512, directSixesx2AVX512, directSixesx3AVX512,
 		directSixesx4AVX512, directSixesx5AVX512, directSixesx6AVX512)
-	all := map[precision.Format]directGroupsFunc{precision.Int4: nibbles, precision.Int4Z: zeros, precision.MXFP4: powers}
+	all := directTable{precision.Int4: nibbles, precision.Int4Z: zeros, precision.MXFP4: powers}
 	if cpu.X86.HasAVX512VBMI {
 		all[precision.MXFP6] = sixes
 	}

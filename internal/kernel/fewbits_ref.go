@@ -23,7 +23,7 @@ type fewBitsKernels struct {
 	// direct, by format, expands the codes of a panel and does tile at once, a few rows
 	// at a time. More than directRows rows, for which it is faster to expand a block once
 	// for all, and formats without an entry take two steps.
-	direct     map[precision.Format]directGroupsFunc
+	direct     directTable
 	directRows int
 }
 
@@ -55,6 +55,9 @@ type groupedRows struct {
 //
 // No byte of u is above 2·zero. The bytes at u+ahead may be prefetched.
 type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int)
+
+// A directTable has the functions by format; nil means none.
+type directTable [precision.MXFP4 + 1]directGroupsFunc
 
 // A directGroupsFunc does as a tileGroupsFunc for all groups of a panel, from codes and
 // scales as they lie in memory. more is the table of the format, or the zeros of the
