@@ -6,10 +6,14 @@ package kernel
 
 import "unsafe"
 
-// What the tile unit (AMX) does at a time: 16 rows, and 64 k as 16 rows of four.
 const (
+	// What the tile unit (AMX) does at a time: 16 rows, and 64 k as 16 rows of four.
 	amxRows  = 16
 	amxDepth = 64
+
+	// amxStream is how many rows are faster in tiles while a panel comes from memory:
+	// with fewer, vectors keep up with it.
+	amxStream = 8
 )
 
 // A tileConfig is what LDTILECFG loads: the shape of each of the eight tiles.
@@ -45,14 +49,14 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 func int8AMX(few tileInt8Func) int8Kernels {
 	k := int8AVX512(few)
 	k.tile, k.first = tileInt8AMX(few, 1), tileInt8AMX(few, 0)
-	k.group = 2 * amxRows
+	k.group, k.stream = 2*amxRows, amxStream
 	return k
 }
 
 // tileInt8AMX returns a tileInt8Func that uses the tile unit. It leaves to few the k
-// beyond a multiple of 64, and products of few rows, which are bound by memory and were
-// slower in tiles. If begun is 0, it sets the sums: to load zeros that were just written,
-// the tile unit would wait until they are in the cache.
+// beyond a multiple of 64, and products of fewer rows than amxStream, for which memory
+// takes longer than either. If begun is 0, it sets the sums: to load zeros that were just
+// written, the tile unit would wait until they are in the cache.
 func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
 	start := few
 	if begun == 0 {
@@ -61,23 +65,41 @@ func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		blocks := n / amxDepth
-		if blocks == 0 || rows < manyRows {
+		if blocks == 0 || rows < amxStream {
 			start(acc, x, stride, rows, w, next)
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		for r := 0; r < rows; r += 2 * amxRows {
-			m := min(2*amxRows, rows-r)
-			next.fetch(r, m)
-			tile := tileInt8TallAMX
-			if m <= amxRows {
-				tile = tileInt8FlatAMX
-			}
-			tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), blocks, begun, &tileConfigs[m].palette)
+		weights := (*byte)(unsafe.Pointer(&w[0]))
+		if rows < manyRows {
+			streamAMX(acc, x, stride, rows, weights, blocks, begun)
+		} else {
+			groupsAMX(acc, x, stride, rows, weights, blocks, begun, next)
 		}
 		if done := blocks * amxDepth; done < n {
 			few(acc, x[done:], stride, rows, w[done*panel:], next)
 		}
+	}
+}
+
+// streamAMX does a product of a few rows, as fast as memory delivers the weights.
+func streamAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks, begun int) {
+	for r := 0; r < rows; r += amxRows {
+		m := min(amxRows, rows-r)
+		tileInt8StreamAMX(&acc[r*panel], &x[r*stride], stride, w, blocks, begun, prefetch.far, &tileConfigs[m].palette)
+	}
+}
+
+// groupsAMX does a product of many rows, whose weights are in a near cache.
+func groupsAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks, begun int, next hint) {
+	for r := 0; r < rows; r += 2 * amxRows {
+		m := min(2*amxRows, rows-r)
+		next.fetch(r, m)
+		tile := tileInt8TallAMX
+		if m <= amxRows {
+			tile = tileInt8FlatAMX
+		}
+		tile(&acc[r*panel], &x[r*stride], stride, w, blocks, begun, &tileConfigs[m].palette)
 	}
 }
 

@@ -12,6 +12,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -30,6 +31,7 @@ func main() {
 	ConstraintExpr("!purego")
 	tileTall()
 	tileFlat()
+	tileStream()
 	scoreTall()
 	mixTall()
 	peak()
@@ -79,6 +81,27 @@ func tileTall() {
 // tileFlat generates the product of up to 16 rows with a whole panel.
 func tileFlat() {
 	begin("tileInt8FlatAMX", "1 to 16")
+	flat(func(int) {}, func() {})
+}
+
+// tileStream generates tileFlat for a panel that comes from memory: with a block, as many
+// bytes are prefetched that lie ahead.
+func tileStream() {
+	begin("tileInt8StreamAMX", "1 to 16", "ahead")
+	at := reg.R9
+	Load(Param("ahead"), at)
+	Load(Param("w"), w)
+	ADDQ(w, at)
+	flat(func(tile int) {
+		for line := range 16 {
+			PREFETCHT0(Mem{Base: at, Disp: tile*blockBytes/4 + 64*line})
+		}
+	}, func() { ADDQ(U32(blockBytes), at) })
+}
+
+// flat generates what tileFlat says, with fetch before each tile of weights and step
+// after each block.
+func flat(fetch func(tile int), step func()) {
 	begun("begun", func() {
 		for tile := range 4 {
 			tileLoad(tile, acc, rowStep, 64*tile)
@@ -91,11 +114,13 @@ func tileFlat() {
 	tileLoad(4, x, xStride, 0)
 	for tile := range 4 {
 		b := 5 + tile%3
+		fetch(tile)
 		tileLoad(b, w, rowStep, 64*tile)
 		tileDot(tile, 4, b)
 	}
 	ADDQ(U8(64), x)
 	ADDQ(U32(blockBytes), w)
+	step()
 	DECQ(blocks)
 	JNZ(LabelRef("flat"))
 	for tile := range 4 {
@@ -140,10 +165,15 @@ var (
 	blocks  = reg.R8
 )
 
-func begin(name, rows string) {
-	TEXT(name, NOSPLIT, "func(acc *int32, x *uint8, stride int, w *byte, blocks, begun int, config *byte)")
+func begin(name, rows string, more ...string) {
+	ints := strings.Join(append([]string{"blocks", "begun"}, more...), ", ")
+	TEXT(name, NOSPLIT, "func(acc *int32, x *uint8, stride int, w *byte, "+ints+" int, config *byte)")
 	Pragma("noescape")
-	Doc(name+" does tileInt8Ref for "+rows+" rows, as config says, and 64·blocks of k.", "If begun is 0, the sums start at 0, whatever acc holds.")
+	doc := []string{name + " does tileInt8Ref for " + rows + " rows, as config says, and 64·blocks of k.", "If begun is 0, the sums start at 0, whatever acc holds."}
+	if len(more) > 0 {
+		doc = append(doc, "It prefetches what lies ahead bytes on.")
+	}
+	Doc(doc...)
 	configure()
 	Load(Param("acc"), acc)
 	Load(Param("stride"), xStride)
