@@ -91,7 +91,7 @@ func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 		step = max(1, in)
 	}
 	for k := 0; k == 0 || k < in; k += step { // once, where there is nothing to sum
-		n, next := min(step, in-k), hint{ahead: ahead}
+		n, next := min(step, in-k), hint{ahead: ahead, again: first%t.unitRows != 0}
 		if k+n == in && rows >= manyRows {
 			next.dst, next.stride = t.goal(p, first, rows)
 		}

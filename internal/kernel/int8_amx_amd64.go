@@ -70,36 +70,30 @@ func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		weights := (*byte)(unsafe.Pointer(&w[0]))
-		if rows < manyRows {
-			streamAMX(acc, x, stride, rows, weights, blocks, begun)
-		} else {
-			groupsAMX(acc, x, stride, rows, weights, blocks, begun, next)
-		}
+		groupsAMX(acc, x, stride, rows, (*byte)(unsafe.Pointer(&w[0])), blocks, begun, next)
 		if done := blocks * amxDepth; done < n {
 			few(acc, x[done:], stride, rows, w[done*panel:], next)
 		}
 	}
 }
 
-// streamAMX does a product of a few rows, as fast as memory delivers the weights.
-func streamAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks, begun int) {
-	for r := 0; r < rows; r += amxRows {
-		m := min(amxRows, rows-r)
-		tileInt8StreamAMX(&acc[r*panel], &x[r*stride], stride, w, blocks, begun, prefetch.far, &tileConfigs[m].palette)
-	}
-}
-
-// groupsAMX does a product of many rows, whose weights are in a near cache.
+// groupsAMX does a product in groups of up to 32 rows. The first group takes the weights
+// from memory as fast as it delivers them, and leaves them in a near cache.
 func groupsAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks, begun int, next hint) {
 	for r := 0; r < rows; r += 2 * amxRows {
-		m := min(2*amxRows, rows-r)
+		m, again := min(2*amxRows, rows-r), next.again || r > 0
 		next.fetch(r, m)
-		tile := tileInt8TallAMX
-		if m <= amxRows {
-			tile = tileInt8FlatAMX
+		sums, q, config := &acc[r*panel], &x[r*stride], &tileConfigs[m].palette
+		switch tall := m > amxRows; {
+		case tall && again:
+			tileInt8TallAMX(sums, q, stride, w, blocks, begun, config)
+		case tall:
+			tileInt8TallStreamAMX(sums, q, stride, w, blocks, begun, prefetch.far, config)
+		case again:
+			tileInt8FlatAMX(sums, q, stride, w, blocks, begun, config)
+		default:
+			tileInt8FlatStreamAMX(sums, q, stride, w, blocks, begun, prefetch.far, config)
 		}
-		tile(&acc[r*panel], &x[r*stride], stride, w, blocks, begun, &tileConfigs[m].palette)
 	}
 }
 

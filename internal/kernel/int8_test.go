@@ -96,6 +96,11 @@ func TestInt8Rows(t *testing.T) {
 				checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
 			}
 		}
+		// Remainders of few rows, deep enough for more than one block.
+		for _, rows := range []int{32 + 5, 32 + 9, 64 + 17} {
+			p := newProduct(t, rng, uniform(rng), rows, maxInt8Depth+200, 65, precision.Int8)
+			checkSame(t, p.run(t, nil, 0, rows), p.want(), p.String())
+		}
 	})
 }
 

@@ -10,18 +10,25 @@ package kernel
 //go:noescape
 func tileInt8TallAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, config *byte)
 
+// tileInt8TallStreamAMX does tileInt8Ref for 17 to 32 rows, as config says, and 64·blocks of k.
+// If begun is 0, the sums start at 0, whatever acc holds.
+// It prefetches what lies ahead bytes on.
+//
+//go:noescape
+func tileInt8TallStreamAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, ahead int, config *byte)
+
 // tileInt8FlatAMX does tileInt8Ref for 1 to 16 rows, as config says, and 64·blocks of k.
 // If begun is 0, the sums start at 0, whatever acc holds.
 //
 //go:noescape
 func tileInt8FlatAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, config *byte)
 
-// tileInt8StreamAMX does tileInt8Ref for 1 to 16 rows, as config says, and 64·blocks of k.
+// tileInt8FlatStreamAMX does tileInt8Ref for 1 to 16 rows, as config says, and 64·blocks of k.
 // If begun is 0, the sums start at 0, whatever acc holds.
 // It prefetches what lies ahead bytes on.
 //
 //go:noescape
-func tileInt8StreamAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, ahead int, config *byte)
+func tileInt8FlatStreamAMX(acc *int32, x *uint8, stride int, w *byte, blocks int, begun int, ahead int, config *byte)
 
 // scoreTallAMX does scoreInt8Ref for n = 17 to 32 rows of 64, as config says, whose start and scale are in
 // rows, and keeps the largest score of each lane in rows[…].most. dstStride is in bytes.

@@ -24,8 +24,9 @@ type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T, next hint
 
 // A hint tells a tile what will be needed after it.
 type hint struct {
-	ahead int // bytes from w to the weights after it
-	width int // bytes of those weights for each k, if not as in w
+	ahead int  // bytes from w to the weights after it
+	width int  // bytes of those weights for each k, if not as in w
+	again bool // rows before these were multiplied by w: a cache holds it
 
 	dst    []byte // where results will be written, rows stride bytes apart, or nil
 	stride int

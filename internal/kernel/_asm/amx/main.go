@@ -30,19 +30,64 @@ const (
 func main() {
 	ConstraintExpr("!purego")
 	tileTall()
+	tileTallStream()
 	tileFlat()
-	tileStream()
+	tileFlatStream()
 	scoreTall()
 	mixTall()
 	peak()
 	Generate()
 }
 
+// A stream is how a panel is prefetched that comes from memory: with each block, as many
+// bytes that lie ahead. The unit reads a block in pieces of every other cache lines, which
+// hardware prefetchers do not foresee. nil means no prefetching.
+type stream struct{ at reg.GPPhysical }
+
+func newStream() *stream {
+	s := &stream{at: reg.R9}
+	Load(Param("ahead"), s.at)
+	Load(Param("w"), w)
+	ADDQ(w, s.at)
+	return s
+}
+
+// fetch prefetches one of four parts of a block.
+func (s *stream) fetch(part int) {
+	if s == nil {
+		return
+	}
+	for line := range 16 {
+		PREFETCHT0(Mem{Base: s.at, Disp: part*blockBytes/4 + 64*line})
+	}
+}
+
+// step goes on to the next block.
+func (s *stream) step() {
+	if s != nil {
+		ADDQ(U32(blockBytes), s.at)
+	}
+}
+
 // tileTall generates the product of 17 to 32 rows: four sums of 16×16 at a time, for
 // each of which two loads serve two products.
 func tileTall() {
 	begin("tileInt8TallAMX", "17 to 32")
+	tall(nil)
+}
+
+// tileTallStream generates tileTall for a panel that comes from memory.
+func tileTallStream() {
+	begin("tileInt8TallStreamAMX", "17 to 32", "ahead")
+	tall(newStream())
+}
+
+// tall generates what tileTall says. The first half of a panel prefetches for both.
+func tall(s *stream) {
 	for half := range 2 {
+		if half == 1 {
+			s = nil
+		}
 		columns := half * panelBytes / 2
 		sums := func(f func(tile int, at int)) {
 			for tile := range 4 {
@@ -61,16 +106,21 @@ func tileTall() {
 		loop := fmt.Sprintf("half%d", half)
 		Label(loop)
 		tileLoad(4, x, xStride, 0)
+		s.fetch(0)
 		tileLoad(6, w, rowStep, columns)
 		tileDot(0, 4, 6)
+		s.fetch(1)
 		tileLoad(7, w, rowStep, columns+64)
 		tileDot(1, 4, 7)
+		s.fetch(2)
 		tileLoad(5, lower, xStride, 0)
 		tileDot(2, 5, 6)
+		s.fetch(3)
 		tileDot(3, 5, 7)
 		ADDQ(U8(64), x)
 		ADDQ(U8(64), lower)
 		ADDQ(U32(blockBytes), w)
+		s.step()
 		DECQ(blocks)
 		JNZ(LabelRef(loop))
 		sums(func(tile, at int) { tileStore(tile, acc, rowStep, at) })
@@ -81,27 +131,17 @@ func tileTall() {
 // tileFlat generates the product of up to 16 rows with a whole panel.
 func tileFlat() {
 	begin("tileInt8FlatAMX", "1 to 16")
-	flat(func(int) {}, func() {})
+	flat(nil)
 }
 
-// tileStream generates tileFlat for a panel that comes from memory: with a block, as many
-// bytes are prefetched that lie ahead.
-func tileStream() {
-	begin("tileInt8StreamAMX", "1 to 16", "ahead")
-	at := reg.R9
-	Load(Param("ahead"), at)
-	Load(Param("w"), w)
-	ADDQ(w, at)
-	flat(func(tile int) {
-		for line := range 16 {
-			PREFETCHT0(Mem{Base: at, Disp: tile*blockBytes/4 + 64*line})
-		}
-	}, func() { ADDQ(U32(blockBytes), at) })
+// tileFlatStream generates tileFlat for a panel that comes from memory.
+func tileFlatStream() {
+	begin("tileInt8FlatStreamAMX", "1 to 16", "ahead")
+	flat(newStream())
 }
 
-// flat generates what tileFlat says, with fetch before each tile of weights and step
-// after each block.
-func flat(fetch func(tile int), step func()) {
+// flat generates what tileFlat says.
+func flat(s *stream) {
 	begun("begun", func() {
 		for tile := range 4 {
 			tileLoad(tile, acc, rowStep, 64*tile)
@@ -114,13 +154,13 @@ func flat(fetch func(tile int), step func()) {
 	tileLoad(4, x, xStride, 0)
 	for tile := range 4 {
 		b := 5 + tile%3
-		fetch(tile)
+		s.fetch(tile)
 		tileLoad(b, w, rowStep, 64*tile)
 		tileDot(tile, 4, b)
 	}
 	ADDQ(U8(64), x)
 	ADDQ(U32(blockBytes), w)
-	step()
+	s.step()
 	DECQ(blocks)
 	JNZ(LabelRef("flat"))
 	for tile := range 4 {
