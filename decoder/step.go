@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"verity/internal/kernel"
+	"verity/internal/layer"
 )
 
 // A work is the buffers of one step of at most rows rows.
 type work struct {
 	rows         int
-	x, y, q      []float32 // [rows][width]
-	hidden       []float32 // [rows][ffn]
-	short        []float32 // [rows not silent][shortlist]
+	x, y, q      []float32    // [rows][width]
+	normed       layer.Normed // in the memory of y
+	hidden       []float32    // [rows][ffn]
+	short        []float32    // [rows not silent][shortlist]
 	places       []kernel.Place
 	self, across []kernel.Span
 	attend       kernel.Scratch
@@ -29,13 +31,15 @@ func (d *Decoder) workFor(n int) *work {
 	}
 	n = max(n, 16)
 	width := d.dims.TextWidth
-	return &work{
+	w := &work{
 		rows: n,
 		x:    make([]float32, n*width), y: make([]float32, n*width), q: make([]float32, n*width),
 		hidden: make([]float32, n*d.dims.TextFFN),
 		places: make([]kernel.Place, n),
 		self:   make([]kernel.Span, n), across: make([]kernel.Span, n),
 	}
+	w.normed.Data = w.y
+	return w
 }
 
 // Step runs rows through the network and writes the logits of those that are
@@ -137,22 +141,22 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 		w.self[i] = kernel.Span{K: s.keys, V: s.values, N: r.Position + 1}
 		w.across[i] = kernel.Span{K: c.keys, V: c.values, N: r.Stream.cross.positions}
 	}
-	b.norm1.Apply(d.pool, w.y, w.x, n)
+	b.norm1.ApplyTo(b.qkv, d.pool, &w.normed, w.x, n)
 	// Every row is in its cache, rounded, before any row attends to it.
-	b.qkv.ApplyKV(d.pool, w.q, w.places[:n], w.y, width, nil)
+	b.qkv.ApplyKVNormed(d.pool, w.q, w.places[:n], &w.normed)
 	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.self[:n], &w.attend)
 	b.out.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
 
-	b.norm2.Apply(d.pool, w.y, w.x, n)
-	b.query.Apply(d.pool, w.q, w.y, n, width, kernel.Store)
+	b.norm2.ApplyTo(b.query, d.pool, &w.normed, w.x, n)
+	b.query.ApplyNormed(d.pool, w.q, &w.normed, kernel.Store)
 	if w.keep != nil {
 		w.keep.keep(d, w, layer, n)
 	}
 	kernel.Attend(d.pool, w.y, w.q, width, heads, size, scale, w.across[:n], &w.attend)
 	b.crossOut.Apply(d.pool, w.x, w.y, n, width, kernel.StoreAdd)
 
-	b.norm3.Apply(d.pool, w.y, w.x, n)
-	b.up.Apply(d.pool, w.hidden, w.y, n, width, kernel.StoreGELU)
+	b.norm3.ApplyTo(b.up, d.pool, &w.normed, w.x, n)
+	b.up.ApplyNormed(d.pool, w.hidden, &w.normed, kernel.StoreGELU)
 	b.down.Apply(d.pool, w.x, w.hidden, n, d.dims.TextFFN, kernel.StoreAdd)
 }
 

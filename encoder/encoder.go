@@ -150,22 +150,21 @@ func (e *Encoder) stem(w *work, x []float32, mel *audio.Mel) {
 	// Both buffers have a row of zeros before and after: the padding.
 	e.conv1.Apply(e.pool, w.conv[width:], w.mel, mel.Frames, mel.Bins, kernel.StoreGELU)
 	clear(w.conv[(2*n+1)*width:][:width])
-	e.conv2.Apply(e.pool, x, w.conv, n, 2*width, kernel.StoreGELU)
-	kernel.Add(x, e.positions[:n*width])
+	e.conv2.ApplyPlus(e.pool, x, w.conv, n, 2*width, kernel.StoreGELU, e.positions)
 }
 
 func (b *block) apply(e *Encoder, w *work, x []float32) {
 	d, n, width := e.dims, len(w.spans), e.dims.AudioWidth
 	size := width / d.AudioHeads
 
-	b.norm1.Apply(e.pool, w.y, x, n)
-	b.qkv.ApplyKV(e.pool, w.q, w.places, w.y, width, nil)
+	b.norm1.ApplyTo(b.qkv, e.pool, &w.normed, x, n)
+	b.qkv.ApplyKVNormed(e.pool, w.q, w.places, &w.normed)
 	scale := float32(1 / math.Sqrt(float64(size)))
 	kernel.Attend(e.pool, w.y, w.q, width, d.AudioHeads, size, scale, w.spans, &w.attend)
 	b.out.Apply(e.pool, x, w.y, n, width, kernel.StoreAdd)
 
-	b.norm2.Apply(e.pool, w.y, x, n)
-	b.up.Apply(e.pool, w.hidden, w.y, n, width, kernel.StoreGELU)
+	b.norm2.ApplyTo(b.up, e.pool, &w.normed, x, n)
+	b.up.ApplyNormed(e.pool, w.hidden, &w.normed, kernel.StoreGELU)
 	b.down.Apply(e.pool, x, w.hidden, n, d.AudioFFN, kernel.StoreAdd)
 }
 

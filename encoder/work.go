@@ -3,6 +3,7 @@ package encoder
 import (
 	"verity/audio"
 	"verity/internal/kernel"
+	"verity/internal/layer"
 	"verity/model"
 	"verity/precision"
 )
@@ -11,7 +12,8 @@ import (
 type work struct {
 	mel    []float32      // [1+2n+1][bins], the first and last row zero
 	conv   []float32      // [1+2n+1][width], likewise
-	y      []float32      // [n][width]
+	y      []float32      // [n][width], what attention makes
+	normed layer.Normed   // [n][width], in the memory of y
 	q      []float32      // [n][width]
 	hidden []float32      // [n][ffn]
 	places []kernel.Place // of the window, one after the other in the same caches
@@ -30,6 +32,7 @@ func newWork(d model.Dims, p precision.Precision) *work {
 		places: make([]kernel.Place, n),
 		spans:  make([]kernel.Span, n),
 	}
+	w.normed.Data = w.y
 	cache := CacheFormat(p)
 	keys, values := kernel.NewKeys(d.AudioHeads, size, n, cache), kernel.NewValues(d.AudioHeads, size, n, cache)
 	for i := range w.spans {

@@ -59,20 +59,55 @@ func MatMul(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bi
 	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, stride: w.out})
 }
 
+// MatMulPlus is MatMul that adds plus, [rows][Out], to every result of the epilogue, which
+// is Store or StoreGELU.
+func MatMulPlus(p *parallel.Pool, dst, x []float32, rows, xStride int, w *Matrix, bias []float32, e Epilogue, plus []float32) {
+	if rows == 0 || w.out == 0 {
+		return
+	}
+	if len(dst) < rows*w.out || len(plus) < rows*w.out {
+		panic("kernel: a slice of MatMulPlus is too short")
+	}
+	multiply(p, matmul{dst: dst, x: x, rows: rows, xStride: xStride, w: w, bias: bias, e: e, plus: plus, stride: w.out})
+}
+
+// MatMulRounded is MatMul of rows rows that x holds. w must be as the matrix for which
+// they were rounded.
+func MatMulRounded(p *parallel.Pool, dst []float32, x *Rounded, rows int, w *Matrix, bias []float32, e Epilogue) {
+	if rows == 0 || w.out == 0 {
+		return
+	}
+	if len(dst) < rows*w.out || !x.full {
+		panic("kernel: a slice of MatMulRounded is too short, or nothing was rounded")
+	}
+	multiply(p, matmul{dst: dst, rounded: x, rows: rows, xStride: w.in, w: w, bias: bias, e: e, stride: w.out})
+}
+
 // multiply runs a product. call holds its arguments.
 func multiply(p *parallel.Pool, call matmul) {
-	if len(call.x) < (call.rows-1)*call.xStride+call.w.in || call.bias != nil && len(call.bias) < call.w.out {
+	have := call.rounded != nil && call.w.RoundsInputs() && call.rounded.of(call.rows, call.w)
+	if !have && len(call.x) < (call.rows-1)*call.xStride+call.w.in || call.bias != nil && len(call.bias) < call.w.out {
 		panic("kernel: a slice of MatMul is too short")
 	}
 	t := matmuls.Get().(*matmul)
 	call.own = t.own
 	*t = call
-	if t.w.store == precision.Int8 || t.w.few != nil {
-		t.quantise(p)
+	if t.w.RoundsInputs() {
+		t.roundInputs(p)
 	}
 	p.Run(t.cut(p.Threads()), t)
 	*t = matmul{own: t.own} // keep nothing of the caller's alive
 	matmuls.Put(t)
+}
+
+// roundInputs rounds the inputs, unless that was done before.
+func (t *matmul) roundInputs(p *parallel.Pool) {
+	if t.rounded == nil {
+		t.rounded, t.own.full = &t.own, false
+	}
+	if !t.rounded.full {
+		t.rounded.round(p, rounding{x: t.x, rows: t.rows, stride: t.xStride, w: t.w})
+	}
 }
 
 // A matmul is one call of MatMul or MatMulKV: a [parallel.Task].
@@ -85,8 +120,9 @@ type matmul struct {
 	w        *Matrix
 	bias     []float32
 	e        Epilogue
-	places   []Place // of MatMulKV
-	stride   int     // of dst
+	plus     []float32 // of MatMulPlus
+	places   []Place   // of MatMulKV
+	stride   int       // of dst
 	unitRows int
 	depth    int // of many rows, how many k of a panel go through at a time
 
@@ -143,6 +179,7 @@ type scratch struct {
 	wide [maxDepth * panel]float32
 	int8 [maxRows * panel]int32
 	tile [panelKeys * panel]float32 // finished keys or values
+	row  []float32                  // normalised
 
 	groups      [fewBitsBlock * groupBytes]byte // expanded
 	groupScales [fewBitsBlock * panel]float32
@@ -195,7 +232,7 @@ func (t *matmul) finish(s *scratch, p, first, rows int) {
 	if t.places == nil {
 		dst := t.target(p, first, rows)
 		t.finishRows(dst, t.stride, s, 0, p, first, rows)
-		t.activate(dst, min(panel, t.w.out-p*panel), rows)
+		t.activate(dst, p*panel, min(panel, t.w.out-p*panel), first, rows)
 		return
 	}
 	for r := 0; r < rows; r += panelKeys {
@@ -240,11 +277,19 @@ func (t *matmul) finishRows(dst []float32, stride int, s *scratch, at, p, first,
 	f(dst, s.acc[at*panel:][:rows*panel], bias, stride, rows)
 }
 
-// activate applies the activation, if there is one, to n columns of dst.
-func (t *matmul) activate(dst []float32, n, rows int) {
-	if t.e == StoreGELU {
-		for r := range rows {
-			GELU(dst[r*t.stride:][:n])
+// activate applies the activation, if there is one, to columns of dst from o on, n of
+// them, in rows from first on, and adds what is to be added.
+func (t *matmul) activate(dst []float32, o, n, first, rows int) {
+	if t.e != StoreGELU && t.plus == nil {
+		return
+	}
+	for r := range rows {
+		row := dst[r*t.stride:][:n]
+		if t.e == StoreGELU {
+			GELU(row)
+		}
+		if t.plus != nil {
+			Add(row, t.plus[(first+r)*t.stride+o:][:n])
 		}
 	}
 }

@@ -43,6 +43,30 @@ func (l Linear) ApplyKV(
 	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
 }
 
+// ApplyPlus is Apply that adds plus, [rows][out], to what e makes of the product.
+func (l Linear) ApplyPlus(p *parallel.Pool, dst, x []float32, rows, stride int, e kernel.Epilogue, plus []float32) {
+	l.Watch.Input(x, rows, stride)
+	kernel.MatMulPlus(p, dst, x, rows, stride, l.W, l.Bias, e, plus)
+}
+
+// ApplyNormed is Apply to what y holds for l.
+func (l Linear) ApplyNormed(p *parallel.Pool, dst []float32, y *Normed, e kernel.Epilogue) {
+	if !y.isRounded {
+		l.Apply(p, dst, y.Data, y.rows, l.W.In(), e)
+		return
+	}
+	kernel.MatMulRounded(p, dst, &y.rounded, y.rows, l.W, l.Bias, e)
+}
+
+// ApplyKVNormed is ApplyKV to what y holds for l.
+func (l Linear) ApplyKVNormed(p *parallel.Pool, dst []float32, places []kernel.Place, y *Normed) {
+	if !y.isRounded {
+		l.ApplyKV(p, dst, places, y.Data, l.W.In(), nil)
+		return
+	}
+	kernel.MatMulKV(p, dst, places, nil, l.W.In(), l.W, l.Bias, &y.rounded)
+}
+
 // Bytes returns the size of the weights in memory.
 func (l Linear) Bytes() int64 { return l.W.Bytes() + 4*int64(len(l.Bias)) }
 
@@ -57,6 +81,26 @@ func (n Norm) Apply(p *parallel.Pool, dst, x []float32, rows int) {
 		return
 	}
 	p.For(rows, 8, func(lo, hi int) { n.rows(dst, x, lo, hi, w) })
+}
+
+// ApplyTo normalises rows rows of x into y, in the form in which l multiplies: where that
+// is int8, nothing is written in float32.
+func (n Norm) ApplyTo(l Linear, p *parallel.Pool, y *Normed, x []float32, rows int) {
+	y.rows, y.isRounded = rows, l.W.RoundsInputs() && l.Watch.see == nil
+	if !y.isRounded {
+		n.Apply(p, y.Data, x, rows)
+		return
+	}
+	y.rounded.Normalise(p, x, rows, kernel.Norm{Gain: n.Gain, Bias: n.Bias, Eps: eps}, l.W)
+}
+
+// A Normed is rows that went through a norm, for the product that it feeds.
+type Normed struct {
+	Data []float32 // [rows][width], to write to where the product is in floating point
+
+	rows      int
+	rounded   kernel.Rounded
+	isRounded bool
 }
 
 // Bytes returns the size of the weights in memory.
