@@ -1,21 +1,19 @@
 package audio
 
 import (
-	"iter"
 	"math"
 	"sync"
 
 	"github.com/mjibson/go-dsp/window"
 
-	"verity/internal/frontend"
 	"verity/internal/kernel"
-	"verity/internal/tensor"
-	"verity/precision"
 )
 
-// An analyzer turns samples into frames, a block at a time: the transforms of a block
-// are products of matrices. A frame does not depend on what else is in its block. An
-// analyzer must not be used concurrently.
+// An analyzer turns samples into the logarithms of mel powers, for a block of frames at a
+// time. The frames of a block lie side by side, in the lanes of the kernels: so the
+// transform is a product that leaves no lane unused, a filter takes no more than its own
+// frequencies, and what comes out lies as a spectrogram wants it. A frame does not depend
+// on what else is in its block. An analyzer must not be used concurrently.
 //
 // # Transform
 //
@@ -31,8 +29,8 @@ import (
 // (h[0] is 0; e[n/2] is twice x[n/2], so its weight is halved). The terms of odd j for
 // frequencies k and n/2-k differ only in sign. So four sums over n/4 terms each give both
 // frequencies, for k = 1 … n/4. 0 Hz and 8 kHz are not computed: no filter has weight
-// there. Each sum is a row of a product, one chain of fused multiply-adds over ascending
-// j, by the kernels, whose bits are those of plain Go.
+// there. Each sum is one chain of fused multiply-adds over ascending j, by the kernels,
+// whose bits are those of plain Go.
 //
 // # Error
 //
@@ -42,68 +40,89 @@ import (
 // in any float32 FFT, upstream's included. See melTol in the tests for the resulting
 // error of a cell.
 type analyzer struct {
-	bank *melBank
-	hann []float64
-	rows int
+	// Everything is [place][blockFrames]. It comes first, so that no row crosses a line of
+	// the cache.
+	front, back [foldSamples * blockFrames]float32
+	folded      [folds][quarter * blockFrames]float32 // e of even j, e of odd j, o of even j, o of odd j
+	sums        [folds][quarter * blockFrames]float32
+	power       [powers * blockFrames]float32 // of frequencies 1 … 199
+	tops        [blockFrames]float32
+	mel, logs   []float32 // of bins
 
-	folded [blockFrames * WindowSize]float32 // e of even j, e of odd j, o of even j, o of odd j: kernel.Fold
-	sums   [folds][blockFrames * quarter]float32
-	power  [blockFrames * powers]float32 // of frequencies 1 … 199
-	mel    []float32                     // of each part of the bank
-	logs   []float32                     // of one frame
+	bank *filterbank
 }
 
 const (
-	// blockFrames is how many frames are transformed at a time: their folded samples
-	// and sums fit into a second-level cache of 256 KB.
-	blockFrames = 48
+	blockFrames = kernel.Lanes
 
 	folds   = 4
 	quarter = WindowSize / 4
 	powers  = spectrum - 2
+
+	// foldSamples is how many samples of a half are folded at a time: few enough for both
+	// halves to stay in a first-level cache.
+	foldSamples = 40
 )
 
 func newAnalyzer(bins int) (*analyzer, error) {
-	bank, err := melBankFor(bins)
+	bank, err := filterbankFor(bins)
 	if err != nil {
 		return nil, err
 	}
-	return &analyzer{bank: bank, hann: hann(), mel: make([]float32, blockFrames*bins), logs: make([]float32, bins)}, nil
+	size := bins * blockFrames
+	return &analyzer{bank: bank, mel: make([]float32, size), logs: make([]float32, size)}, nil
 }
 
 // hann returns the window. go-dsp's is symmetric, torch's periodic: one point more, cut
 // off.
 func hann() []float64 { return window.Hann(WindowSize + 1)[:WindowSize] }
 
-// add adds a frame to the block, which must not be full.
-func (a *analyzer) add(x *frameSamples) {
-	kernel.Fold(a.folded[a.rows*WindowSize:][:WindowSize], x[:])
-	a.rows++
+// block returns the log10 of the mel powers of up to blockFrames frames, at least
+// logFloor, and the largest of each frame. The first frame begins with x, the others
+// HopLength apart. The results are valid until the next call.
+func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
+	a.fold(x, frames)
+	a.transform()
+	loud := a.mute()
+	kernel.Log10(a.logs, a.mel, logFloor)
+	if len(loud) > 0 {
+		a.again(loud)
+	}
+	copy(a.tops[:], a.logs)
+	for b := 1; b < len(a.bank.bands); b++ {
+		kernel.Raise(a.tops[:], a.logs[b*blockFrames:][:blockFrames])
+	}
+	return strip{bins: len(a.bank.bands), frames: frames, data: a.logs}, a.tops[:frames]
 }
 
-// reset drops the frames of the block.
-func (a *analyzer) reset() { a.rows = 0 }
-
-// full reports whether there is no room for another frame.
-func (a *analyzer) full() bool { return a.rows == blockFrames }
-
-// frames ends the block. For each frame that was added, in order, it yields the log10
-// of the mel powers, at least logFloor, one per bin, valid until the next block, and
-// the largest of them.
-func (a *analyzer) frames() iter.Seq2[[]float32, float32] {
-	rows := a.rows
-	a.rows = 0
-	a.transform(rows, a.folded[:])
-	return func(yield func([]float32, float32) bool) {
-		for r := range rows {
-			top, ok := a.bank.log(a.logs, a.mel, r, 0)
-			if !ok {
-				top = a.scaled(r)
-			}
-			if !yield(a.logs, top) {
-				return
-			}
+// fold folds the frames together. In lanes without a frame it leaves any numbers.
+func (a *analyzer) fold(x []float32, frames int) {
+	for j := 1; j <= WindowSize/2; j += foldSamples {
+		kernel.Turn(a.front[:], x[j:], HopLength, frames, foldSamples)
+		kernel.Turn(a.back[:], x[WindowSize+1-j-foldSamples:], HopLength, frames, foldSamples)
+		for i := range foldSamples {
+			odd, place := (j+i)%2, (j+i-1)/2*blockFrames
+			kernel.Fold(a.folded[odd][place:], a.folded[2+odd][place:],
+				row(a.front[:], i), row(a.back[:], foldSamples-1-i))
 		}
+	}
+}
+
+// row returns a row of the lanes of x.
+func row(x []float32, i int) []float32 { return x[i*blockFrames:][:blockFrames] }
+
+// transform computes the mel powers of folded frames.
+func (a *analyzer) transform() {
+	for f, w := range dft() {
+		kernel.Chains(a.sums[f][:], w, quarter, a.folded[f][:])
+	}
+	for k := range quarter {
+		sums := func(f int) []float32 { return row(a.sums[f][:], k) }
+		up, down := row(a.power[:], k), row(a.power[:], powers-1-k)
+		kernel.Squares(up, down, sums(0), sums(1), sums(2), sums(3))
+	}
+	for i, b := range a.bank.bands {
+		kernel.Chain(row(a.mel, i), b.weights, a.power[b.first*blockFrames:])
 	}
 }
 
@@ -115,63 +134,50 @@ const (
 	scaledBy  = 2 * 80 * 0.30102999566398120 // log10 of what powers lose
 )
 
-// scaled takes the logarithms of a loud frame and returns the largest.
-func (a *analyzer) scaled(row int) float32 {
-	small := make([]float32, WindowSize)
-	for i, v := range a.folded[row*WindowSize:][:WindowSize] {
-		small[i] = v * scaleDown
+// mute returns the lanes with a power that is too large and sets their powers to 0. Each
+// frequency is in a filter, so none is missed.
+func (a *analyzer) mute() (loud []int) {
+	if most, _ := kernel.Max(a.mel); most <= hugePower {
+		return nil
 	}
-	other := &analyzer{bank: a.bank, mel: make([]float32, len(a.mel))}
-	other.transform(1, small)
-	top, _ := a.bank.log(a.logs, other.mel, 0, scaledBy)
-	return top
+	for lane := range blockFrames {
+		fits := true
+		for i := lane; i < len(a.mel); i += blockFrames {
+			fits = fits && a.mel[i] <= hugePower
+		}
+		if fits {
+			continue
+		}
+		loud = append(loud, lane)
+		for i := lane; i < len(a.mel); i += blockFrames {
+			a.mel[i] = 0
+		}
+	}
+	return loud
 }
 
-// log writes the logarithms of a frame's powers plus shift, and returns the largest. It
-// is false if a power is too large.
-func (b *melBank) log(logs, mel []float32, frame int, shift float32) (top float32, ok bool) {
-	n := 0
-	for i := range b.parts {
-		row := b.parts[i].row(mel, frame)
-		for _, p := range row {
-			if !(p <= hugePower) {
-				return 0, false
-			}
+// again computes the logarithms of loud frames.
+func (a *analyzer) again(loud []int) {
+	for f := range a.folded {
+		for i := range a.folded[f] {
+			a.folded[f][i] *= scaleDown
 		}
-		kernel.Log10(logs[n:], row, logFloor-shift)
-		n += len(row)
 	}
-	top, _ = kernel.Max(logs)
-	if shift != 0 {
-		for i := range logs {
-			logs[i] += shift
+	a.transform()
+	a.mute() // what is not a number is silent
+	logs, shift := make([]float32, len(a.logs)), float32(scaledBy)
+	kernel.Log10(logs, a.mel, logFloor-shift)
+	for _, lane := range loud {
+		for i := lane; i < len(logs); i += blockFrames {
+			a.logs[i] = logs[i] + shift
 		}
-		top += shift
 	}
-	return top, true
-}
-
-// transform computes the mel powers of rows folded frames.
-func (a *analyzer) transform(rows int, folded []float32) {
-	if rows == 0 {
-		return
-	}
-	t := dft()
-	for f := range folds {
-		kernel.MatMul(nil, a.sums[f][:], folded[f*quarter:], rows, WindowSize, t[f], nil, kernel.Store)
-	}
-	for r := range rows {
-		sums := func(f int) []float32 { return a.sums[f][r*quarter:][:quarter] }
-		kernel.Squares(a.power[r*powers:][:powers], sums(0), sums(1), sums(2), sums(3))
-	}
-	a.bank.apply(a.mel, a.power[:], rows)
 }
 
 // dft returns the matrices of the transform, [n/4 frequencies][n/4 samples].
-var dft = sync.OnceValue(func() (m [folds]*kernel.Matrix) {
+var dft = sync.OnceValue(func() (m [folds][]float32) {
 	h := hann()
 	for f := range folds {
-		w := make([]float32, 0, quarter*quarter)
 		for k := 1; k <= quarter; k++ {
 			for i := range quarter {
 				j := 2*i + 2 - f%2
@@ -182,10 +188,9 @@ var dft = sync.OnceValue(func() (m [folds]*kernel.Matrix) {
 				if j == WindowSize/2 {
 					turn /= 2
 				}
-				w = append(w, float32(h[j]*turn))
+				m[f] = append(m[f], float32(h[j]*turn))
 			}
 		}
-		m[f] = matrix(w, quarter, quarter)
 	}
 	return m
 })
@@ -206,88 +211,4 @@ func cosine(m int) float64 {
 		return -cosine(WindowSize/2 - m)
 	}
 	return math.Cos(2 * math.Pi * float64(m) / WindowSize)
-}
-
-func matrix(w []float32, out, in int) *kernel.Matrix {
-	m, err := kernel.Pack(precision.F32, tensor.FromFloat32(w, out, in))
-	if err != nil {
-		panic("audio: a matrix of finite weights cannot be packed")
-	}
-	return m
-}
-
-// A melBank is a filterbank as matrices. For each group of bins, it holds only the
-// frequencies for which a bin has weight.
-type melBank struct {
-	*filterbank
-	bins  int
-	parts []melPart
-}
-
-type melPart struct {
-	at    int // place of the results, [frame][bins of this part]
-	first int // power of the matrix's first input
-	w     *kernel.Matrix
-}
-
-// row returns the mel powers of a frame.
-func (p *melPart) row(mel []float32, r int) []float32 { return mel[p.at+r*p.w.Out():][:p.w.Out()] }
-
-var melBanks sync.Map // of *melBank by number of bins; they are never changed
-
-func melBankFor(bins int) (*melBank, error) {
-	if b, ok := melBanks.Load(bins); ok {
-		return b.(*melBank), nil
-	}
-	fb, err := filterbankFor(bins)
-	if err != nil {
-		return nil, err
-	}
-	b := &melBank{filterbank: fb, bins: bins}
-	const group = 64 // a panel of the kernels
-	for lo := 0; lo < bins; lo += group {
-		b.parts = append(b.parts, newMelPart(lo*blockFrames, fb.rows[lo:min(lo+group, bins)]))
-	}
-	stored, _ := melBanks.LoadOrStore(bins, b)
-	return stored.(*melBank), nil
-}
-
-func newMelPart(at int, rows []frontend.Filter) melPart {
-	first, end := spectrum-2, 1
-	for _, r := range rows {
-		if len(r.Weights) > 0 {
-			first, end = min(first, r.First), max(end, r.First+len(r.Weights))
-		}
-	}
-	n := max(1, end-first)
-	w := make([]float32, len(rows)*n)
-	for b, r := range rows {
-		for i, v := range r.Weights {
-			w[b*n+r.First-first+i] = float32(v)
-		}
-	}
-	return melPart{at, first - 1, matrix(w, len(rows), n)}
-}
-
-// apply computes the mel powers of rows frames: chains over ascending frequencies.
-func (b *melBank) apply(mel, power []float32, rows int) {
-	for _, p := range b.parts {
-		kernel.MatMul(nil, mel[p.at:], power[p.first:], rows, powers, p.w, nil, kernel.Store)
-	}
-}
-
-// below reports whether all mel powers of x are certain to be below limit, without a
-// transform. False means that they may not be. By Parseval, the powers at the
-// frequencies strictly between 0 and 8 kHz sum to at most WindowSize/2·Σ(hann·x)², and
-// the filters are zero at the two ends.
-func (a *analyzer) below(x *frameSamples, limit float64) bool {
-	energy := 0.0
-	for i, h := range a.hann {
-		v := float64(x[i]) * h
-		energy += float64(v * v)
-	}
-	// What float32 can add to a power is at most (m+3)·u·√n of the energy's root, twice:
-	// less than 3e-4 of it.
-	const rounding = 1 + 1e-3
-	return energy*(WindowSize/2)*a.bank.max*rounding < limit
 }

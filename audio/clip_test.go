@@ -111,7 +111,7 @@ func TestFileShrinks(t *testing.T) {
 	if err := os.Truncate(name, 20000); err != nil {
 		t.Fatal(err)
 	}
-	s.head, s.in.buf, s.in.base = nil, nil, s.in.n // as if the clip were longer than what is kept
+	s.head, s.in.buf, s.in.base = strip{bins: 80}, nil, s.in.n // as if the clip were longer than what is kept
 	if _, err := s.Window(t.Context(), 90); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("error = %v, want one that names the file", err)
 	}

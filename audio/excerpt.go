@@ -19,7 +19,7 @@ type Excerpt struct {
 	top    float32
 
 	from int
-	logs []float32 // [frame][Bins], as far as there is sound
+	logs strip // as far as there is sound
 }
 
 // Excerpt reads n frames from from on. Asking in ascending order is cheap, as with Window.
@@ -29,13 +29,13 @@ func (s *Spectrogram) Excerpt(ctx context.Context, from, n int) (*Excerpt, error
 	}
 	e := &Excerpt{
 		opt: s.opt, clip: s.in.clip.name, frames: s.Frames(), sound: soundFrames(s.in.n), length: s.Seconds(),
-		hash: s.hash, top: s.top, from: from,
+		hash: s.hash, top: s.top, from: from, logs: strip{bins: s.opt.Bins},
 	}
 	logs, err := s.logs(ctx, int64(from), int(min(int64(n), max(e.sound-int64(from), 0))))
 	if err != nil {
 		return nil, err
 	}
-	e.logs = append(e.logs, logs...)
+	e.logs.add(logs)
 	return e, nil
 }
 
@@ -72,33 +72,36 @@ func (e *Excerpt) window(frame int, pad Pad) (*Mel, error) {
 		end = int64(e.frames)
 	}
 	n := soundIn(int64(frame), end, e.opt.Window)
-	first, last := (frame-e.from)*e.opt.Bins, (frame-e.from+n)*e.opt.Bins
+	first, last := frame-e.from, frame-e.from+n
 	if n == 0 && first >= 0 {
-		return newWindow(e.opt, pad, nil, e.top), nil // behind the end
+		return newWindow(e.opt, pad, strip{}, e.top), nil // behind the end
 	}
-	if first < 0 || last > len(e.logs) {
+	if first < 0 || last > e.logs.frames {
 		return nil, fmt.Errorf("%s: excerpt: got a window of frames %d to %d, want them within %d to %d",
-			e.clip, frame, frame+n, e.from, e.from+len(e.logs)/e.opt.Bins)
+			e.clip, frame, frame+n, e.from, e.from+e.logs.frames)
 	}
-	return newWindow(e.opt, pad, e.logs[first:last], e.top), nil
+	return newWindow(e.opt, pad, e.logs.cut(first, last), e.top), nil
 }
 
 // Quietest returns the frame from from to to, at most, around which so many frames are
 // the quietest by the mean of their logarithms; the first of several. What lies outside of
 // the excerpt is not considered.
 func (e *Excerpt) Quietest(from, to, around int) int {
-	bins := e.opt.Bins
-	from, to = max(from, e.from), min(to, e.from+len(e.logs)/bins)
+	from, to = max(from, e.from), min(to, e.from+e.logs.frames)
 	best, quiet := from, math.Inf(1)
+	logs := make([]float32, e.opt.Bins)
 	for at := from; at <= to; at++ {
 		first := max(at-around/2-e.from, 0)
-		last := min(first+around, len(e.logs)/bins)
+		last := min(first+around, e.logs.frames)
 		if last-first < around {
 			break
 		}
 		sum := 0.0
-		for _, v := range e.logs[first*bins : last*bins] {
-			sum += float64(v)
+		for t := first; t < last; t++ {
+			e.logs.frame(logs, t)
+			for _, v := range logs {
+				sum += float64(v)
+			}
 		}
 		if sum < quiet {
 			best, quiet = at, sum

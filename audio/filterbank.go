@@ -15,8 +15,14 @@ const maxBins = spectrum
 
 // A filterbank maps a power spectrum to mel bins.
 type filterbank struct {
-	rows []frontend.Filter
-	max  float64 // largest weight
+	rows  []frontend.Filter
+	bands []band
+}
+
+// A band is one mel bin as the kernels take it.
+type band struct {
+	first   int // power of the first weight; powers begin at frequency 1
+	weights []float32
 }
 
 var filterbanks sync.Map // of *filterbank by number of bins; they are never changed
@@ -35,9 +41,13 @@ func filterbankFor(bins int) (*filterbank, error) {
 func newFilterbank(bins int) *filterbank {
 	fb := &filterbank{rows: frontend.Filters(bins)}
 	for _, row := range fb.rows {
-		for _, w := range row.Weights {
-			fb.max = max(fb.max, w)
+		b := band{first: max(0, row.First-1)} // a bin between two frequencies has no weights
+		for i, w := range row.Weights {
+			if row.First+i < spectrum-1 { // rounding may put the last edge above 8 kHz
+				b.weights = append(b.weights, float32(w))
+			}
 		}
+		fb.bands = append(fb.bands, b)
 	}
 	return fb
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -151,7 +152,26 @@ func TestFilterbank(t *testing.T) {
 			}
 		}
 		if fb.rows[0].First == 0 || fb.rows[bins-1].First+len(fb.rows[bins-1].Weights) == spectrum {
-			t.Errorf("%d bins: weight at 0 Hz or 8 kHz, where analyzer.below relies on none", bins)
+			t.Errorf("%d bins: weight at 0 Hz or 8 kHz, for which the analyzer has no powers", bins)
+		}
+	}
+}
+
+// TestEveryFrequencyIsHeard: analyzer.mute finds an infinite power only through a filter.
+func TestEveryFrequencyIsHeard(t *testing.T) {
+	for bins := 1; bins <= maxBins; bins++ {
+		fb, err := filterbankFor(bins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var heard [powers]bool
+		for _, b := range fb.bands {
+			for i, w := range b.weights {
+				heard[b.first+i] = heard[b.first+i] || w > 0
+			}
+		}
+		if k := slices.Index(heard[:], false); k >= 0 {
+			t.Errorf("%d bins: frequency %d is in no filter", bins, k+1)
 		}
 	}
 }

@@ -30,9 +30,10 @@ type Live struct {
 	base    int64     // number of buf[0]
 	n       int64     // samples added
 	ended   bool
-	logs    []float32 // logarithms, [frame][Bins]
+	run     sampleRun
+	logs    strip
 	tops    []float32 // of each frame, the maximum up to it
-	first   int64     // frame number of logs[0]
+	first   int64     // frame number of the first of logs and tops
 	before  float32   // the maximum of all frames before that
 	asked   int64     // the latest window asked for
 }
@@ -47,7 +48,9 @@ func NewLive(id uint64, o Options) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Live{opt: o, id: id, an: an, before: logFloor, changed: make(chan struct{})}, nil
+	return &Live{
+		opt: o, id: id, an: an, before: logFloor, logs: strip{bins: o.Bins}, changed: make(chan struct{}),
+	}, nil
 }
 
 // Add appends mono samples at SampleRate. It blocks while more than five minutes of
@@ -91,7 +94,7 @@ func (l *Live) add(pcm []float32) (int, <-chan struct{}, error) {
 	}
 	l.buf = append(l.buf, pcm...)
 	l.n += int64(len(pcm))
-	l.analyze()
+	l.analyze(blockFrames)
 	l.change()
 	return len(pcm), nil, nil
 }
@@ -102,7 +105,7 @@ func (l *Live) End() {
 	defer l.mu.Unlock()
 	if !l.ended {
 		l.ended = true
-		l.analyze()
+		l.analyze(1)
 		l.change()
 	}
 }
@@ -115,39 +118,40 @@ func (l *Live) change() {
 // have returns the number of the first frame not analyzed.
 func (l *Live) have() int64 { return l.first + int64(len(l.tops)) }
 
-// analyze computes the frames whose samples have all arrived. After the end, silence
+// ready returns the number of frames whose samples have all arrived. After the end, silence
 // follows, as in a Spectrogram.
-func (l *Live) analyze() {
-	fits := l.ended && l.opt.Pad == PadAudio && l.n <= int64(l.opt.Window)*HopLength
-	take := func() {
-		for row, top := range l.an.frames() {
-			t := l.have()
-			if fits && t >= int64(l.opt.Window) {
-				top = logFloor // as in a Spectrogram
-			}
-			l.logs = append(l.logs, row...)
-			l.tops = append(l.tops, max(top, l.top(t-1)))
-		}
+func (l *Live) ready() int64 {
+	if l.ended {
+		return soundFrames(l.n)
 	}
-	var x frameSamples
-	for t := l.have(); ; t++ {
-		switch {
-		case !l.ended && frameStart(t)+WindowSize > l.n, l.ended && t >= soundFrames(l.n):
-			take()
+	return max(0, l.n-WindowSize/2+HopLength) / HopLength
+}
+
+// analyze computes the frames that are ready, as long as there are at least so many: few
+// take as long as a block.
+func (l *Live) analyze(least int64) {
+	window := int64(l.opt.Window)
+	fits := l.ended && l.opt.Pad == PadAudio && l.n <= window*HopLength
+	for {
+		t := l.have()
+		n := min(l.ready()-t, blockFrames)
+		if n < least {
 			return
+		}
+		mirror := int64(-1)
+		if fits && t < window {
+			mirror, n = window*HopLength, min(n, window-t)
 		}
 		drop := min(max(frameStart(t), 0)-l.base, int64(len(l.buf)))
 		l.buf = l.buf[:copy(l.buf, l.buf[drop:])]
 		l.base += drop
-		x.gather(t, l.buf, l.base, l.n)
-		switch end := int64(l.opt.Window) * HopLength; {
-		case fits && t*HopLength < end:
-			x.reflect(t, end)
-		case frameStart(t) < 0:
-			x.reflect(t, frameStart(t)+WindowSize)
-		}
-		if l.an.add(&x); l.an.full() {
-			take()
+		logs, tops := l.an.block(l.run.of(t, int(n), l.buf, l.base, mirror), int(n))
+		l.logs.add(logs)
+		for _, top := range tops {
+			if fits && t >= window {
+				top = logFloor // as in a Spectrogram
+			}
+			l.tops = append(l.tops, max(top, l.top(l.have()-1)))
 		}
 	}
 }
@@ -208,6 +212,7 @@ func (l *Live) Hash() uint64 { return l.id }
 func (l *Live) Silence() float32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.analyze(1)
 	return cell(logFloor, l.top(Unknown))
 }
 
@@ -236,8 +241,9 @@ func (l *Live) window(ctx context.Context, frame int, pad Pad) (*Mel, error) {
 			l.change() // there is room for more sound
 		}
 		wait := l.changed
-		if l.ended || l.have() >= from+size {
+		if l.ended || l.ready() >= from+size {
 			defer l.mu.Unlock()
+			l.analyze(1)
 			return l.render(from, size, pad)
 		}
 		l.mu.Unlock()
@@ -256,24 +262,17 @@ func (l *Live) render(from, size int64, pad Pad) (*Mel, error) {
 		return nil, fmt.Errorf("live sound: window: got start frame %d, want %d or more: what came before is forgotten",
 			from, l.first)
 	}
-	bins := l.opt.Bins
-	m := &Mel{Bins: bins, Frames: int(size), Data: make([]float32, bins*int(size))}
 	top := l.top(from + size - 1)
 	end := l.have() // of sound
 	if l.ended && pad == PadMel {
 		end = min(end, l.n/HopLength)
 	}
-	sound := min(max(end-from, 0), size)
-	if sound > 0 {
-		m.put(0, l.logs[(from-l.first)*int64(bins):][:sound*int64(bins)], top)
-	}
-	if pad == PadAudio {
-		m.put(int(sound), silence(int(size-sound)*bins), top)
-	}
+	sound := soundIn(from, end, l.opt.Window)
+	m := newWindow(l.opt, pad, l.logs.cut(int(from-l.first), int(from-l.first)+sound), top)
 	if drop := min(from-size, l.have()) - l.first; drop > 0 {
 		l.before = l.tops[drop-1]
 		l.tops = append(l.tops[:0], l.tops[drop:]...)
-		l.logs = append(l.logs[:0], l.logs[drop*int64(bins):]...)
+		l.logs.drop(int(drop))
 		l.first += drop
 	}
 	return m, nil

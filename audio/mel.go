@@ -1,6 +1,11 @@
 package audio
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"verity/internal/kernel"
+)
 
 // Mel is a log-mel spectrogram, row-major [Bins][Frames].
 type Mel struct {
@@ -45,76 +50,77 @@ func LogMel(pcm []float32, bins int) (*Mel, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := int64(len(pcm))
-	frames := len(pcm) / HopLength
-	logs := make([]float32, 0, frames*bins)
+	mel := &Mel{Bins: bins, Frames: len(pcm) / HopLength}
+	mel.Data = make([]float32, bins*mel.Frames)
 	top := float32(logFloor)
-	var x frameSamples
-	for t := range frames {
-		x.gather(int64(t), pcm, 0, n)
-		x.reflect(int64(t), n)
-		if a.add(&x); a.full() || t == frames-1 {
-			for row, peak := range a.frames() {
-				logs, top = append(logs, row...), max(top, peak)
-			}
-		}
+	var run sampleRun
+	for t := 0; t < mel.Frames; t += blockFrames {
+		n := min(blockFrames, mel.Frames-t)
+		logs, tops := a.block(run.of(int64(t), n, pcm, 0, int64(len(pcm))), n)
+		logs.each(func(bin, frame int, logs []float32) { copy(mel.Data[bin*mel.Frames+t+frame:], logs) })
+		top = max(top, slices.Max(tops))
 	}
-	mel := &Mel{Bins: bins, Frames: frames, Data: make([]float32, bins*frames)}
-	mel.put(0, logs, top)
+	kernel.Cells(mel.Data, mel.Data, top-8)
 	return mel, nil
 }
 
-// put writes the frames in logs, [frame][bin], into m from frame at on, clamped
-// to eight decades below top and scaled.
-func (m *Mel) put(at int, logs []float32, top float32) {
+// put writes the cells of the first frames.
+func (m *Mel) put(logs strip, top float32) {
+	logs.each(func(bin, frame int, logs []float32) {
+		kernel.Cells(m.Data[bin*m.Frames+frame:], logs, top-8)
+	})
+}
+
+// silence fills the frames from at on with what is silent.
+func (m *Mel) silence(at int, top float32) {
+	v := cell(logFloor, top)
 	for b := range m.Bins {
-		row := m.Data[b*m.Frames+at : (b+1)*m.Frames]
-		for t := range len(logs) / m.Bins {
-			row[t] = cell(logs[t*m.Bins+b], top)
+		row := m.Data[b*m.Frames:][at:m.Frames]
+		for t := range row {
+			row[t] = v
 		}
 	}
 }
 
 // cell scales a logarithm, clamped to eight decades below top.
 func cell(log, top float32) float32 {
-	if least := top - 8; log < least {
-		log = least
-	}
-	return (log + 4) / 4
+	c := []float32{log}
+	kernel.Cells(c, c, top-8)
+	return c[0]
 }
 
-// frameSamples is what one frame sees: frame t begins WindowSize/2 samples
-// before sample HopLength·t.
-type frameSamples [WindowSize]float32
+// A sampleRun is what some frames see where that is not a piece of a signal.
+type sampleRun [(blockFrames-1)*HopLength + WindowSize]float32
 
-// gather fills x for frame t from buf, whose first sample is number base of a
-// signal of n samples with zeros on both sides.
-func (x *frameSamples) gather(t int64, buf []float32, base, n int64) {
-	first := frameStart(t)
-	lo, hi := max(first, base), min(first+WindowSize, n, base+int64(len(buf)))
-	if lo >= hi {
-		clear(x[:])
-		return
+// of returns what n frames see from frame t on: a part of buf if they lie within, else a
+// copy. Sample number base of the signal is the first of buf. Before its first sample it is
+// reflected, and also at sample mirror, where it ends, if that is not negative. Elsewhere
+// there are zeros.
+func (r *sampleRun) of(t int64, n int, buf []float32, base, mirror int64) []float32 {
+	first, size := frameStart(t), (n-1)*HopLength+WindowSize
+	end, have := first+int64(size), base+int64(len(buf))
+	if first >= max(base, 0) && end <= have && (mirror < 0 || end <= mirror) {
+		return buf[first-base:][:size]
 	}
-	clear(x[:lo-first])
-	copy(x[lo-first:], buf[lo-base:hi-base])
-	clear(x[hi-first:])
+	x := r[:size]
+	clear(x)
+	if lo, hi := max(first, base), min(end, have); lo < hi {
+		copy(x[lo-first:], buf[lo-base:hi-base])
+	}
+	// x[-200] would need sample 200, which one frame alone does not hold; the window is 0
+	// there.
+	for i := 1; i < int(-first) && i < size+int(first); i++ {
+		x[int(-first)-i] = x[int(-first)+i]
+	}
+	if last := int(mirror - 1 - first); mirror >= 0 {
+		for i := 1; last+i < size; i++ {
+			x[last+i] = x[last-i]
+		}
+	}
+	return x
 }
 
-// reflect fills what lies before sample 0 and from sample n on with the signal
-// mirrored at its first and last sample. x[-200] would need sample 200, which
-// the frame does not hold; the window is 0 there.
-func (x *frameSamples) reflect(t, n int64) {
-	first := int(frameStart(t))
-	for i := 1; i < -first && i-first < WindowSize; i++ {
-		x[-first-i] = x[-first+i]
-	}
-	last := int(n) - 1 - first // place of the last sample
-	for i := 1; last+i < WindowSize; i++ {
-		x[last+i] = x[last-i]
-	}
-}
-
+// frameStart returns the sample that frame t begins with: WindowSize/2 before its middle.
 func frameStart(t int64) int64 { return t*HopLength - WindowSize/2 }
 
 // logFloor is the logarithm of the least power that is told from silence, 1e-10.

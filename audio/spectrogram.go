@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Pad says what fills a window behind the end of the clip.
@@ -68,7 +69,7 @@ func (o Options) prepare() (Options, *analyzer, error) {
 
 // headFrames is how many frames the first pass keeps, so that clips of up to five
 // minutes are analysed once: at most 15 MB.
-const headFrames = 30000
+const headFrames = 469 * blockFrames
 
 // A Spectrogram gives the log-mel windows of a clip in bounded memory.
 //
@@ -94,15 +95,11 @@ type Spectrogram struct {
 	in   framer
 	an   *analyzer
 	hash uint64
-	top  float32   // file-wide maximum of the logarithms
-	head []float32 // logarithms of the first frames, [frame][Bins]
+	top  float32 // file-wide maximum of the logarithms
+	head strip   // the first frames
 
-	// For the current block of the first pass: whether its frames are kept in head, and
-	// count for the maximum.
-	kept, counted bool
-
-	recent []float32 // logarithms of the last window's frames
-	first  int64     // frame number of recent
+	recent strip // the last window's frames
+	first  int64 // the number of its first
 }
 
 // NewSpectrogram makes the first pass over c, from its beginning.
@@ -111,7 +108,7 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Spectrogram{opt: o, an: an, top: logFloor}
+	s := &Spectrogram{opt: o, an: an, top: logFloor, head: strip{bins: o.Bins}}
 	s.in = framer{clip: c, mirror: -1, hash: new(sampleHash)}
 	if o.Pad == PadAudio {
 		s.in.mirror = int64(o.Window) * HopLength
@@ -124,44 +121,30 @@ func NewSpectrogram(ctx context.Context, c *Clip, o Options) (*Spectrogram, erro
 	return s, nil
 }
 
-// firstPass reads the whole clip, keeps the first frames and finds the maximum. Of the
-// frames it does not keep, it transforms only those that may exceed the maximum so far.
+// firstPass reads the whole clip, keeps the first frames and finds the maximum.
 func (s *Spectrogram) firstPass(ctx context.Context) error {
 	if err := s.in.rewind(); err != nil {
 		return err
 	}
-	var x frameSamples
-	for t := int64(0); ; t++ {
-		if err := s.in.frame(ctx, t, &x); err != nil {
+	for t := int64(0); ; {
+		x, n, err := s.in.frames(ctx, t, blockFrames)
+		if err != nil {
 			return err
 		}
-		if s.in.ended && t >= soundFrames(s.in.n) {
-			s.take()
+		if s.in.ended {
+			n = min(n, int(soundFrames(s.in.n)-t))
+		}
+		if n <= 0 {
 			return nil
 		}
-		if t == headFrames || t == int64(s.opt.Window) {
-			s.take() // all frames of a block are of one kind
+		logs, tops := s.an.block(x, n)
+		if t < headFrames {
+			s.head.add(logs)
 		}
-		if t >= headFrames && s.an.below(&x, math.Pow(10, float64(s.top)-1e-6)) {
-			continue
+		if !s.in.mirrored() || t < int64(s.opt.Window) {
+			s.top = max(s.top, slices.Max(tops))
 		}
-		s.an.add(&x)
-		s.kept, s.counted = t < headFrames, !s.in.mirrored() || t < int64(s.opt.Window)
-		if s.an.full() {
-			s.take()
-		}
-	}
-}
-
-// take ends a block of the first pass.
-func (s *Spectrogram) take() {
-	for row, top := range s.an.frames() {
-		if s.kept {
-			s.head = append(s.head, row...)
-		}
-		if s.counted {
-			s.top = max(s.top, top)
-		}
+		t += int64(n)
 	}
 }
 
@@ -217,53 +200,37 @@ func soundIn(from, end int64, window int) int { return int(min(max(end-from, 0),
 
 // newWindow makes a window of the logarithms of its first frames. Nothing is heard behind
 // them.
-func newWindow(o Options, pad Pad, logs []float32, top float32) *Mel {
+func newWindow(o Options, pad Pad, logs strip, top float32) *Mel {
 	m := &Mel{Bins: o.Bins, Frames: o.Window, Data: make([]float32, o.Bins*o.Window)}
-	m.put(0, logs, top)
+	m.put(logs, top)
 	if pad == PadAudio {
-		sound := len(logs) / o.Bins
-		m.put(sound, silence((m.Frames-sound)*o.Bins), top)
+		m.silence(logs.frames, top)
 	}
 	return m
 }
 
-func silence(n int) []float32 {
-	logs := make([]float32, n)
-	for i := range logs {
-		logs[i] = logFloor
-	}
-	return logs
-}
-
-// logs returns the logarithms of n frames from from on, all of which must lie within
-// the sound. The result is valid until the next call.
-func (s *Spectrogram) logs(ctx context.Context, from int64, n int) ([]float32, error) {
-	bins := s.opt.Bins
-	have := int64(len(s.head) / bins)
+// logs returns n frames from from on, all of which must lie within the sound. The result
+// is valid until the next call, and nothing may be added to it.
+func (s *Spectrogram) logs(ctx context.Context, from int64, n int) (strip, error) {
+	have := int64(s.head.frames)
 	if from+int64(n) <= have {
-		return s.head[int(from)*bins:][:n*bins], nil
+		return s.head.cut(int(from), int(from)+n), nil
 	}
-	var logs []float32
+	logs := strip{bins: s.opt.Bins}
 	if from < have {
-		logs = append(logs, s.head[int(from)*bins:]...)
+		logs.add(s.head.cut(int(from), s.head.frames))
 	}
 	// Frames shared with the last window have been computed already.
-	t := from + int64(len(logs)/bins)
-	if i := (t - s.first) * int64(bins); i >= 0 && i < int64(len(s.recent)) {
-		logs = append(logs, s.recent[i:]...)
+	if i := from + int64(logs.frames) - s.first; i >= 0 && i < int64(s.recent.frames) {
+		logs.add(s.recent.cut(int(i), min(s.recent.frames, int(i)+n-logs.frames)))
 	}
-	logs = logs[:min(len(logs), n*bins)]
-	var x frameSamples
-	s.an.reset()
-	for i := len(logs) / bins; i < n; i++ {
-		if err := s.in.frame(ctx, from+int64(i), &x); err != nil {
-			return nil, err
+	for logs.frames < n {
+		x, m, err := s.in.frames(ctx, from+int64(logs.frames), min(n-logs.frames, blockFrames))
+		if err != nil {
+			return strip{}, err
 		}
-		if s.an.add(&x); s.an.full() || i == n-1 {
-			for row := range s.an.frames() {
-				logs = append(logs, row...)
-			}
-		}
+		block, _ := s.an.block(x, m)
+		logs.add(block)
 	}
 	s.first, s.recent = from, logs
 	return logs, nil
@@ -279,6 +246,7 @@ type framer struct {
 	ended  bool
 	n      int64       // samples read so far, all of them once ended
 	hash   *sampleHash // nil after the first pass
+	run    sampleRun
 }
 
 func (f *framer) rewind() error {
@@ -299,25 +267,23 @@ func soundFrames(n int64) int64 {
 	return (n + WindowSize/2 + HopLength - 1) / HopLength
 }
 
-// frame fills x with the samples of frame t.
-func (f *framer) frame(ctx context.Context, t int64, x *frameSamples) error {
-	first := frameStart(t)
-	if max(first, 0) < f.base {
+// frames returns what frames see from frame t on, and how many: n, or fewer up to where
+// the reflection ends.
+func (f *framer) frames(ctx context.Context, t int64, n int) (x []float32, got int, err error) {
+	first := max(frameStart(t), 0)
+	if first < f.base {
 		if err := f.rewind(); err != nil {
-			return err
+			return nil, 0, err
 		}
 	}
-	if err := f.load(ctx, max(first, 0), first+WindowSize); err != nil {
-		return err
+	if err := f.load(ctx, first, frameStart(t+int64(n)-1)+WindowSize); err != nil {
+		return nil, 0, err
 	}
-	x.gather(t, f.buf, f.base, f.base+int64(len(f.buf)))
-	switch {
-	case f.mirrored() && t*HopLength < f.mirror:
-		x.reflect(t, f.mirror)
-	case first < 0:
-		x.reflect(t, first+WindowSize)
+	mirror := int64(-1)
+	if left := f.mirror/HopLength - t; f.mirrored() && left > 0 {
+		mirror, n = f.mirror, int(min(int64(n), left))
 	}
-	return nil
+	return f.run.of(t, n, f.buf, f.base, mirror), n, nil
 }
 
 // load fills buf with the clip's samples from first to end, as far as there are any.
@@ -340,7 +306,7 @@ func (f *framer) load(ctx context.Context, first, end int64) error {
 // readBlock appends up to n samples to buf.
 func (f *framer) readBlock(n int) error {
 	at := len(f.buf)
-	f.buf = append(f.buf, make([]float32, n)...)
+	f.buf = slices.Grow(f.buf, n)[:at+n]
 	m, err := f.clip.Read(f.buf[at:])
 	f.buf = f.buf[:at+m]
 	read := f.base + int64(len(f.buf))

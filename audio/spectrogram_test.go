@@ -44,7 +44,7 @@ func TestWindowsAreSlices(t *testing.T) {
 			rt.Fatal(err)
 		}
 		s := newTestSpectrogram(t, pcm, Options{Bins: bins, Window: window, Pad: pad})
-		s.head = s.head[:min(len(s.head), bins*rapid.IntRange(0, 600).Draw(rt, "kept"))]
+		s.head = s.head.cut(0, min(s.head.frames, rapid.IntRange(0, 600).Draw(rt, "kept")))
 		for range rapid.IntRange(1, 6).Draw(rt, "windows") {
 			start := rapid.IntRange(0, 600).Draw(rt, "start")
 			mel, err := s.Window(t.Context(), start)
@@ -65,7 +65,8 @@ func TestWindowsAreSlices(t *testing.T) {
 	})
 }
 
-// TestFirstPass checks that skipping quiet frames does not change the maximum.
+// TestFirstPass checks that the maximum is that of all frames, also of those that are not
+// kept.
 func TestFirstPass(t *testing.T) {
 	pcm := testSignal("bursts", headFrames*HopLength+20*SampleRate)
 	for i := range pcm[:headFrames*HopLength] {
@@ -73,33 +74,33 @@ func TestFirstPass(t *testing.T) {
 	}
 	s := newTestSpectrogram(t, pcm, Options{})
 	top := float32(logFloor)
-	var x frameSamples
-	skipped, frames := 0, len(pcm)/HopLength+2
-	for f := headFrames - 10; f < frames; f++ {
-		x.gather(int64(f), pcm, 0, int64(len(pcm)))
-		if f > headFrames+200 && s.an.below(&x, math.Pow(10, float64(top))) {
-			skipped++
-		}
-		_, peak := frameOf(s.an, &x)
-		top = max(top, peak)
+	frames := len(pcm)/HopLength + 2
+	pcm = append(pcm, make([]float32, 2*WindowSize)...)
+	for f := headFrames - 10; f < frames; f += blockFrames {
+		_, tops := s.an.block(pcm[frameStart(int64(f)):], min(blockFrames, frames-f))
+		top = max(top, slices.Max(tops))
 	}
 	if s.top != top {
 		t.Errorf("maximum = %v, want %v", s.top, top)
 	}
-	if skipped < (frames-headFrames)/3 {
-		t.Errorf("only %d of %d frames skipped, half of which are 48 dB below the loudest", skipped, frames-headFrames)
-	}
-	if len(s.head) != headFrames*80 {
-		t.Errorf("%d frames kept, want %d", len(s.head)/80, headFrames)
+	if s.head.frames != headFrames {
+		t.Errorf("%d frames kept, want %d", s.head.frames, headFrames)
 	}
 }
 
+// frameAt returns what frame t sees, with zeros on both sides of the signal.
+func frameAt(t int, pcm []float32) []float32 {
+	x, first := make([]float32, WindowSize), int(frameStart(int64(t)))
+	copy(x[max(0, -first):], pcm[max(0, first):min(len(pcm), first+WindowSize)])
+	return x
+}
+
 // frameOf returns the logarithms of one frame alone, and the largest.
-func frameOf(a *analyzer, x *frameSamples) (row []float32, top float32) {
-	a.add(x)
-	for row, top = range a.frames() {
-	}
-	return slices.Clone(row), top
+func frameOf(a *analyzer, x []float32) (row []float32, top float32) {
+	logs, tops := a.block(x, 1)
+	row = make([]float32, logs.bins)
+	logs.frame(row, 0)
+	return row, tops[0]
 }
 
 // TestTransform compares powers with two transforms in float64 that have other
@@ -116,12 +117,11 @@ func TestTransform(t *testing.T) {
 	gonum, coeff := fourier.NewFFT(WindowSize), make([]complex128, spectrum)
 	for _, name := range []string{"noise", "chirp", "click"} {
 		pcm := testSignal(name, 4000)
-		for frame := range int64(20) {
-			var x frameSamples
-			x.gather(frame, pcm, 0, 4000)
-			frameOf(a, &x)
+		for frame := range 20 {
+			x := frameAt(frame, pcm)
+			frameOf(a, x)
 			wide, sum, energy := make([]float64, WindowSize), 0.0, 0.0
-			for i, h := range a.hann {
+			for i, h := range hann() {
 				wide[i] = h * float64(x[i])
 				sum += math.Abs(wide[i])
 				energy += wide[i] * wide[i]
@@ -136,7 +136,7 @@ func TestTransform(t *testing.T) {
 				if k == 0 || k == spectrum-1 {
 					continue
 				}
-				d := math.Abs(math.Sqrt(float64(a.power[k-1])) - cmplx.Abs(want))
+				d := math.Abs(math.Sqrt(float64(a.power[(k-1)*blockFrames])) - cmplx.Abs(want))
 				if !(d <= math.Sqrt2*(quarter+3)*u*sum+2*u*cmplx.Abs(want)) {
 					t.Fatalf("%s, frame %d, frequency %d: off by %v", name, frame, k, d)
 				}
@@ -152,67 +152,80 @@ func TestTransform(t *testing.T) {
 // TestBlocks: a frame has the same bits alone and in any place of a block; samples whose
 // squares overflow are as good as others.
 func TestBlocks(t *testing.T) {
-	for _, bins := range []int{1, 8, 80, 128, 201} {
+	for _, bins := range []int{1, 80, 128, 201} {
 		a, err := newAnalyzer(bins)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pcm := testSignal("chirp", 20000)
-		frames := make([]frameSamples, blockFrames)
-		for i := range frames {
-			frames[i].gather(int64(i), pcm, 0, int64(len(pcm)))
+		pcm := testSignal("chirp", (blockFrames+2)*HopLength)
+		for i := range pcm[30*HopLength:][:WindowSize] {
+			pcm[30*HopLength+i] *= 1 << 90
 		}
-		loud := frames[7]
-		for i := range loud {
-			loud[i] *= 1 << 90
-		}
-		frames[30] = loud
-		for i := range frames {
-			a.add(&frames[i])
-		}
-		if !a.full() {
-			t.Fatal("the block is not full")
-		}
+		whole := pcm[HopLength*3/2:]
+		block, tops := a.block(whole, blockFrames-3)
 		other, err := newAnalyzer(bins)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := 0
-		for row, top := range a.frames() {
-			alone, max := frameOf(other, &frames[n])
-			if !slices.Equal(row, alone) || top != max {
-				t.Fatalf("%d bins: frame %d is another one in a block", bins, n)
+		row := make([]float32, bins)
+		for f := 0; f < len(tops); f += 3 {
+			block.frame(row, f)
+			if alone, most := frameOf(other, whole[f*HopLength:]); !slices.Equal(row, alone) || tops[f] != most {
+				t.Fatalf("%d bins: frame %d is another one in a block", bins, f)
 			}
-			n++
 		}
-		quiet, _ := frameOf(other, &frames[7])
-		for doublings := 40; doublings < 99; doublings++ { // up to 1e30 = tooLoud
-			for i := range loud {
-				loud[i] = float32(math.Ldexp(float64(frames[7][i]), doublings))
-			}
-			shifted, _ := frameOf(other, &loud)
-			for b := range quiet {
-				if want := float64(quiet[b]) + float64(2*doublings)*math.Log10(2); quiet[b] > logFloor && !(math.Abs(float64(shifted[b])-want) <= 1e-5) {
-					t.Errorf("%d bins: bin %d of a frame 2^%d times as loud is %v, want %v", bins, b, doublings, shifted[b], want)
+	}
+}
+
+// TestLoudFrames doubles the samples of a frame up to 1e30 = tooLoud, and has some that
+// are not numbers beside it.
+func TestLoudFrames(t *testing.T) {
+	for _, bins := range []int{1, 80, 201} {
+		a, err := newAnalyzer(bins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := frameAt(7, testSignal("chirp", 20000))
+		quiet, _ := frameOf(a, x)
+		const from, to = 40, 99
+		pcm := make([]float32, (to-from)*HopLength+WindowSize)
+		for first, last := from, 0; first < to; first = last {
+			last = min(first+blockFrames/4, to) // a frame and a gap behind it, which it shares with two others
+			run := pcm[:(last-first)*3*HopLength+WindowSize]
+			for d := first; d < last; d++ {
+				for i, v := range x {
+					run[(d-first)*3*HopLength+i] = float32(math.Ldexp(float64(v), d))
 				}
+			}
+			run[len(run)-1] = float32(math.NaN())
+			logs, _ := a.block(run, (last-first)*3+1)
+			row := make([]float32, bins)
+			for d := first; d < last; d++ {
+				logs.frame(row, (d-first)*3)
+				for b := range quiet {
+					want := float64(quiet[b]) + float64(2*d)*math.Log10(2)
+					if quiet[b] > logFloor && !(math.Abs(float64(row[b])-want) <= 1e-5) {
+						t.Errorf("%d bins: bin %d of a frame 2^%d times as loud is %v, want %v", bins, b, d, row[b], want)
+					}
+				}
+			}
+			if logs.frame(row, (last-first)*3); slices.Max(row) != slices.Min(row) {
+				t.Errorf("%d bins: a frame with NaN is not silent: %v", bins, row)
 			}
 		}
 	}
 }
 
 func TestHann(t *testing.T) {
-	a, err := newAnalyzer(80)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, got := range a.hann { // torch.hann_window: periodic, so 1 in the middle
+	h := hann()
+	for i, got := range h { // torch.hann_window: periodic, so 1 in the middle
 		want := math.Pow(math.Sin(math.Pi*float64(i)/WindowSize), 2)
 		if !(math.Abs(got-want) <= 1e-15) {
 			t.Errorf("hann[%d] = %v, want %v", i, got, want)
 		}
 	}
-	if a.hann[0] != 0 {
-		t.Errorf("hann[0] = %v, but reflect relies on 0", a.hann[0])
+	if h[0] != 0 {
+		t.Errorf("hann[0] = %v, but sampleRun relies on 0", h[0])
 	}
 }
 

@@ -11,34 +11,6 @@ func narrowWith(f func(dst *uint16, x *float32, n int)) func(dst []uint16, x []f
 	}
 }
 
-// foldWith returns a kernel that uses f for multiples of sixteen and foldRest for the
-// rest.
-func foldWith(f func(dst, x *float32, m, n int)) func(dst, x []float32) {
-	return func(dst, x []float32) {
-		m := len(x) / 4
-		// The second of two loads reads one sample past the last one used.
-		n := max(0, m-1) &^ 15
-		if n > 0 {
-			f(&dst[:4*m][0], &x[0], m, n)
-		}
-		foldRest(dst, x, n)
-	}
-}
-
-// squaresWith returns a kernel that uses f for multiples of sixteen and squaresRest for
-// the rest.
-func squaresWith(f func(up, down, c0, c1, s0, s1 *float32, n int)) func(dst, c0, c1, s0, s1 []float32) {
-	return func(dst, c0, c1, s0, s1 []float32) {
-		m := len(c0)
-		n := (m - 1) &^ 15 // so that the two halves do not overlap
-		if n > 0 {
-			_, _, _, _ = dst[2*m-2], c1[m-1], s0[m-1], s1[m-1]
-			f(&dst[0], &dst[2*m-2-15], &c0[0], &c1[0], &s0[0], &s1[0], n)
-		}
-		squaresRest(dst, c0, c1, s0, s1, n)
-	}
-}
-
 // turnWith returns a turnFunc that uses f for multiples of eight rows and columns, and
 // rest for the others.
 func turnWith[E float32 | uint16](f func(dst *E, x *float32, stride, rows, cols int), rest turnFunc[E]) turnFunc[E] {

@@ -4,53 +4,98 @@ import "math"
 
 // Kernels of the log-mel front end, which package audio puts together.
 
-// Fold adds and subtracts the mirrored halves of a frame of 4·m samples, separately for
-// even and odd places: dst is [4][m], and for i < m
-//
-//	dst[0][i] = x[2i+2] + x[4m-2-2i]
-//	dst[1][i] = x[2i+1] + x[4m-1-2i]
-//	dst[2][i] = x[2i+2] - x[4m-2-2i]
-//	dst[3][i] = x[2i+1] - x[4m-1-2i]
-//
-// It panics if dst is shorter than x.
-func Fold(dst, x []float32) { vector.fold(dst[:len(x)], x) }
+// Lanes is how many frames the kernels process side by side, in rows of so many: a panel
+// of a product, so that its tiles serve here too.
+const Lanes = panel
 
-func foldRef(dst, x []float32) { foldRest(dst, x, 0) }
+// Turn puts columns of x into rows of Lanes: for r < rows ≤ Lanes and c < cols,
+//
+//	dst[c·Lanes+r] = x[r·stride+c]
+//
+// It panics if a slice is too short.
+func Turn(dst, x []float32, stride, rows, cols int) { vector.turn(dst, x, stride, rows, cols) }
 
-// foldRest is foldRef from i on.
-func foldRest(dst, x []float32, i int) {
-	m, n := len(x)/4, len(x)
-	for ; i < m; i++ {
-		p, q := x[2*i+2], x[n-2-2*i]
-		dst[i], dst[2*m+i] = p+q, p-q
-		p, q = x[2*i+1], x[n-1-2*i]
-		dst[m+i], dst[3*m+i] = p+q, p-q
+// Chains sums columns of x, each by every row of w: with n = len(x)/Lanes, for r < rows
+// and c < Lanes,
+//
+//	acc = 0
+//	for k := range n { acc = fma(w[r·n+k], x[k·Lanes+c], acc) }
+//	dst[r·Lanes+c] = acc
+//
+// It panics if a slice is too short.
+func Chains(dst, w []float32, rows int, x []float32) {
+	dst = dst[:rows*Lanes]
+	clear(dst)
+	tiles.fn.f32(dst, w, len(x)/Lanes, rows, x, hint{})
+}
+
+// Chain is Chains for one row, if it is short: no tile has to be set up.
+func Chain(dst, w, x []float32) { vector.chain(dst[:Lanes], w, x[:len(w)*Lanes]) }
+
+func chainRef(dst, w, x []float32) {
+	clear(dst)
+	for k, v := range w {
+		addScaled(dst, v, x[k*Lanes:][:Lanes])
 	}
 }
 
-// Squares computes the powers of 2·m-1 frequencies from sums of cosines c and sines s
-// over even and odd places, m of each: for i < m
-//
-//	up   = (c0[i]+c1[i])² + (s0[i]+s1[i])²  → dst[i]
-//	down = (c0[i]-c1[i])² + (s0[i]-s1[i])²  → dst[2m-2-i]
-//
-// where each operation rounds. At i = m-1 both have the same place, which keeps down. It
-// panics if a slice is too short.
-func Squares(dst, c0, c1, s0, s1 []float32) {
-	m := len(c0)
-	vector.squares(dst[:2*m-1], c0, c1[:m], s0[:m], s1[:m])
+// Fold adds and subtracts: sum = x + y, difference = x - y. It panics if a slice is
+// shorter than x.
+func Fold(sum, difference, x, y []float32) {
+	n := len(x)
+	vector.fold(sum[:n], difference[:n], x, y[:n])
 }
 
-func squaresRef(dst, c0, c1, s0, s1 []float32) { squaresRest(dst, c0, c1, s0, s1, 0) }
+func foldRef(sum, difference, x, y []float32) {
+	for i, v := range x {
+		sum[i], difference[i] = v+y[i], v-y[i]
+	}
+}
 
-// squaresRest is squaresRef from i on.
-func squaresRest(dst, c0, c1, s0, s1 []float32, i int) {
-	m := len(c0)
-	for ; i < m; i++ {
+// Squares computes the powers of two frequencies from sums of cosines c and sines s over
+// even and odd places:
+//
+//	up   = (c0+c1)² + (s0+s1)²
+//	down = (c0-c1)² + (s0-s1)²
+//
+// where each operation rounds. If up is down, it keeps down. It panics if a slice is
+// shorter than c0.
+func Squares(up, down, c0, c1, s0, s1 []float32) {
+	n := len(c0)
+	vector.squares(up[:n], down[:n], c0, c1[:n], s0[:n], s1[:n])
+}
+
+func squaresRef(up, down, c0, c1, s0, s1 []float32) {
+	for i := range c0 {
 		re, im := c0[i]+c1[i], s0[i]+s1[i]
-		dst[i] = float32(re*re) + float32(im*im)
+		up[i] = float32(re*re) + float32(im*im)
 		re, im = c0[i]-c1[i], s0[i]-s1[i]
-		dst[2*m-2-i] = float32(re*re) + float32(im*im)
+		down[i] = float32(re*re) + float32(im*im)
+	}
+}
+
+// Raise sets each element of dst to that of x if that is larger. It panics if dst is
+// shorter than x.
+func Raise(dst, x []float32) { vector.raise(dst[:len(x)], x) }
+
+func raiseRef(dst, x []float32) {
+	for i, v := range x {
+		if v > dst[i] {
+			dst[i] = v
+		}
+	}
+}
+
+// Cells sets dst to (max(x, least) + 4) / 4, the cells of a spectrogram; dst may be x. It
+// panics if dst is shorter than x.
+func Cells(dst, x []float32, least float32) { vector.cells(dst[:len(x)], x, least) }
+
+func cellsRef(dst, x []float32, least float32) {
+	for i, v := range x {
+		if v < least {
+			v = least
+		}
+		dst[i] = (v + 4) / 4
 	}
 }
 

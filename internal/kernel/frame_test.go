@@ -53,34 +53,89 @@ func TestLog10Exact(t *testing.T) {
 
 func TestFold(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
-		if n == 0 {
-			return
-		}
-		x := random(rng, 4*n, f)
-		got, want := newGuarded(4*n), newGuarded(4*n)
-		foldRef(want.x, x.x)
-		ops.fold(got.x, x.x)
-		compare(t, f.name, got, want)
-		for i := range n {
-			if even, odd := x.x[2*i+2]+x.x[4*n-2*i-2], x.x[2*i+1]-x.x[4*n-2*i-1]; !sameBits(got.x[i], even) || !sameBits(got.x[3*n+i], odd) {
-				t.Fatalf("n=%d, i=%d: %v, %v", n, i, got.x[i], got.x[3*n+i])
-			}
-		}
+		x, y := random(rng, n, f), random(rng, n, f)
+		sum, difference := newGuarded(n), newGuarded(n)
+		ops.fold(sum.x, difference.x, x.x, y.x)
+		wantSum, wantDifference := newGuarded(n), newGuarded(n)
+		foldRef(wantSum.x, wantDifference.x, x.x, y.x)
+		compare(t, f.name, sum, wantSum)
+		compare(t, f.name, difference, wantDifference)
 	})
 }
 
+// TestSquares also has both results in one place, as at a quarter of the sampling rate.
 func TestSquares(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
-		if n == 0 {
-			return
-		}
 		var sums [4]guarded
 		for i := range sums {
 			sums[i] = random(rng, n, f)
 		}
-		got, want := newGuarded(2*n-1), newGuarded(2*n-1)
-		squaresRef(want.x, sums[0].x, sums[1].x, sums[2].x, sums[3].x)
-		ops.squares(got.x, sums[0].x, sums[1].x, sums[2].x, sums[3].x)
+		run := func(ops vectorOps, up, down guarded) {
+			ops.squares(up.x, down.x, sums[0].x, sums[1].x, sums[2].x, sums[3].x)
+		}
+		up, down, one := newGuarded(n), newGuarded(n), newGuarded(n)
+		run(ops, up, down)
+		run(ops, one, one)
+		wantUp, wantDown := newGuarded(n), newGuarded(n)
+		run(vectorRef, wantUp, wantDown)
+		compare(t, f.name, up, wantUp)
+		compare(t, f.name, down, wantDown)
+		compare(t, f.name, one, wantDown)
+	})
+}
+
+func TestRaise(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		got, x := random(rng, n, f), random(rng, n, f)
+		want := got.clone()
+		raiseRef(want.x, x.x)
+		ops.raise(got.x, x.x)
 		compare(t, f.name, got, want)
 	})
+}
+
+func TestCells(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		x, least := random(rng, n, f), f.at(rng)
+		got, want := newGuarded(n), newGuarded(n)
+		cellsRef(want.x, x.x, least)
+		ops.cells(got.x, x.x, least)
+		compare(t, f.name, got, want)
+		ops.cells(x.x, x.x, least) // in place
+		compare(t, f.name, x, want)
+	})
+}
+
+func TestChain(t *testing.T) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+		if n > 20 {
+			return
+		}
+		w, x, got := random(rng, n, f), random(rng, n*Lanes, f), random(rng, Lanes, f)
+		want := got.clone()
+		chainRef(want.x, w.x, x.x)
+		ops.chain(got.x, w.x, x.x)
+		compare(t, f.name, got, want)
+	})
+}
+
+// TestChains: whatever was in dst, each sum is a chain from +0 in order.
+func TestChains(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for rows := 1; rows < 20; rows++ {
+		for _, n := range []int{0, 1, 3, 100} {
+			f := fillers[(rows+n)%len(fillers)]
+			w, x, got := random(rng, rows*n, f), random(rng, n*Lanes, f), random(rng, rows*Lanes, f)
+			Chains(got.x, w.x, rows, x.x)
+			for i, sum := range got.x {
+				want := float32(0)
+				for k := range n {
+					want = fma(w.x[i/Lanes*n+k], x.x[k*Lanes+i%Lanes], want)
+				}
+				if !sameBits(sum, want) {
+					t.Fatalf("%d rows of %d: sum %d = %v, want %v", rows, n, i, sum, want)
+				}
+			}
+		}
+	}
 }

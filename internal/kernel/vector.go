@@ -18,8 +18,11 @@ type vectorOps struct {
 	scale  func(dst, x []float32, by float32)
 
 	log10   func(dst, x []float32, floor float32)
-	fold    func(dst, x []float32)
-	squares func(dst, c0, c1, s0, s1 []float32)
+	chain   func(dst, w, x []float32)
+	fold    func(sum, difference, x, y []float32)
+	squares func(up, down, c0, c1, s0, s1 []float32)
+	raise   func(dst, x []float32)
+	cells   func(dst, x []float32, least float32)
 
 	scatterHalf func(dst []uint16, step int, x []float32)
 	narrow      func(dst []uint16, x []float32)
@@ -42,7 +45,8 @@ var (
 
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, index: indexRef, expSum: expSumRef, sumExp: sumExpRef,
-	div: divRef, scale: scaleRef, log10: log10Ref, fold: foldRef, squares: squaresRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
+	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
+	cells: cellsRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to

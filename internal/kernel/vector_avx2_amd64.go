@@ -54,10 +54,30 @@ func vecSumExpAVX2(x []float32, m float32) float32
 //go:noescape
 func vecLog10AVX2(dst []float32, x []float32, floor float32)
 
-// vecSquaresAVX2 is squaresRef for n a multiple of sixteen; down is the last sixteen.
+// vecChainAVX2 is chainRef.
 //
 //go:noescape
-func vecSquaresAVX2(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
+func vecChainAVX2(dst []float32, w []float32, x []float32)
+
+// vecFoldAVX2 is foldRef.
+//
+//go:noescape
+func vecFoldAVX2(sum []float32, difference []float32, x []float32, y []float32)
+
+// vecSquaresAVX2 is squaresRef.
+//
+//go:noescape
+func vecSquaresAVX2(up []float32, down []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
+
+// vecRaiseAVX2 is raiseRef.
+//
+//go:noescape
+func vecRaiseAVX2(dst []float32, x []float32)
+
+// vecCellsAVX2 is cellsRef.
+//
+//go:noescape
+func vecCellsAVX2(dst []float32, x []float32, least float32)
 
 // vecScatterHalfAVX2 is scatterHalfRef.
 //

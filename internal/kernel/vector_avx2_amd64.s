@@ -1060,65 +1060,298 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecSquaresAVX2(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
-// Requires: AVX, AVX2
-TEXT ·vecSquaresAVX2(SB), NOSPLIT, $0-56
-	MOVQ    up+0(FP), AX
-	MOVQ    down+8(FP), CX
-	MOVQ    ce+16(FP), DX
-	MOVQ    co+24(FP), BX
-	MOVQ    se+32(FP), SI
-	MOVQ    so+40(FP), DI
-	MOVQ    n+48(FP), R8
-	VMOVDQU vectorOrder0AVX2<>+0(SB), Y0
+// func vecChainAVX2(dst []float32, w []float32, x []float32)
+// Requires: AVX, FMA3
+TEXT ·vecChainAVX2(SB), NOSPLIT, $0-72
+	MOVQ   dst_base+0(FP), AX
+	MOVQ   w_base+24(FP), CX
+	MOVQ   w_len+32(FP), DX
+	MOVQ   x_base+48(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+loop:
+	TESTQ        DX, DX
+	JE           done
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  (BX), Y8, Y0
+	VFMADD231PS  32(BX), Y8, Y1
+	VFMADD231PS  64(BX), Y8, Y2
+	VFMADD231PS  96(BX), Y8, Y3
+	VFMADD231PS  128(BX), Y8, Y4
+	VFMADD231PS  160(BX), Y8, Y5
+	VFMADD231PS  192(BX), Y8, Y6
+	VFMADD231PS  224(BX), Y8, Y7
+	ADDQ         $0x04, CX
+	ADDQ         $0x00000100, BX
+	DECQ         DX
+	JMP          loop
+
+done:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func vecFoldAVX2(sum []float32, difference []float32, x []float32, y []float32)
+// Requires: AVX
+TEXT ·vecFoldAVX2(SB), NOSPLIT, $0-96
+	MOVQ sum_base+0(FP), AX
+	MOVQ difference_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ x_len+56(FP), SI
+
+loop:
+	CMPQ    SI, $0x10
+	JLT     loopTail
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	VADDPS  Y2, Y0, Y4
+	VSUBPS  Y2, Y0, Y2
+	VADDPS  Y3, Y1, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS Y2, (CX)
+	VMOVUPS Y1, 32(CX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	SUBQ    $0x10, SI
+	JMP     loop
+
+loopTail:
+	TESTQ      SI, SI
+	JE         loopDone
+	LEAQ       vectorMasks<>+64(SB), DI
+	NEGQ       SI
+	VMOVUPS    (DI)(SI*4), Y0
+	VMOVUPS    32(DI)(SI*4), Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS 32(DX), Y1, Y3
+	VMASKMOVPS (BX), Y0, Y4
+	VMASKMOVPS 32(BX), Y1, Y5
+	VADDPS     Y4, Y2, Y6
+	VSUBPS     Y4, Y2, Y4
+	VADDPS     Y5, Y3, Y2
+	VSUBPS     Y5, Y3, Y3
+	VMASKMOVPS Y6, Y0, (AX)
+	VMASKMOVPS Y2, Y1, 32(AX)
+	VMASKMOVPS Y4, Y0, (CX)
+	VMASKMOVPS Y3, Y1, 32(CX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecSquaresAVX2(up []float32, down []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
+// Requires: AVX
+TEXT ·vecSquaresAVX2(SB), NOSPLIT, $0-144
+	MOVQ up_base+0(FP), AX
+	MOVQ down_base+24(FP), CX
+	MOVQ c0_base+48(FP), DX
+	MOVQ c1_base+72(FP), BX
+	MOVQ s0_base+96(FP), SI
+	MOVQ s1_base+120(FP), DI
+	MOVQ c0_len+56(FP), R8
 
 loop:
 	CMPQ    R8, $0x10
-	JLT     done
-	VMOVUPS (DX), Y1
-	VMOVUPS 32(DX), Y2
-	VMOVUPS (BX), Y3
-	VMOVUPS 32(BX), Y4
-	VMOVUPS (SI), Y5
-	VMOVUPS 32(SI), Y6
-	VMOVUPS (DI), Y7
-	VMOVUPS 32(DI), Y8
+	JLT     loopTail
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS (BX), Y2
+	VMOVUPS 32(BX), Y3
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	VMOVUPS (DI), Y6
+	VMOVUPS 32(DI), Y7
+	VADDPS  Y2, Y0, Y8
+	VADDPS  Y6, Y4, Y9
+	VMULPS  Y8, Y8, Y8
+	VMULPS  Y9, Y9, Y9
+	VADDPS  Y9, Y8, Y8
 	VADDPS  Y3, Y1, Y9
 	VADDPS  Y7, Y5, Y10
 	VMULPS  Y9, Y9, Y9
 	VMULPS  Y10, Y10, Y10
 	VADDPS  Y10, Y9, Y9
-	VMOVUPS Y9, (AX)
-	VSUBPS  Y3, Y1, Y9
-	VSUBPS  Y7, Y5, Y10
-	VMULPS  Y9, Y9, Y9
-	VMULPS  Y10, Y10, Y10
-	VADDPS  Y10, Y9, Y9
-	VPERMPS Y9, Y0, Y9
-	VMOVUPS Y9, 32(CX)
-	VADDPS  Y4, Y2, Y1
-	VADDPS  Y8, Y6, Y3
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	VSUBPS  Y2, Y0, Y0
+	VSUBPS  Y6, Y4, Y2
+	VMULPS  Y0, Y0, Y0
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y1
+	VSUBPS  Y7, Y5, Y2
 	VMULPS  Y1, Y1, Y1
-	VMULPS  Y3, Y3, Y3
-	VADDPS  Y3, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	VSUBPS  Y4, Y2, Y1
-	VSUBPS  Y8, Y6, Y3
-	VMULPS  Y1, Y1, Y1
-	VMULPS  Y3, Y3, Y3
-	VADDPS  Y3, Y1, Y1
-	VPERMPS Y1, Y0, Y1
-	VMOVUPS Y1, (CX)
+	VMULPS  Y2, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
 	ADDQ    $0x40, DX
 	ADDQ    $0x40, BX
 	ADDQ    $0x40, SI
 	ADDQ    $0x40, DI
 	ADDQ    $0x40, AX
-	SUBQ    $0x40, CX
+	ADDQ    $0x40, CX
 	SUBQ    $0x10, R8
 	JMP     loop
 
-done:
+loopTail:
+	TESTQ      R8, R8
+	JE         loopDone
+	LEAQ       vectorMasks<>+64(SB), R9
+	NEGQ       R8
+	VMOVUPS    (R9)(R8*4), Y0
+	VMOVUPS    32(R9)(R8*4), Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS 32(DX), Y1, Y3
+	VMASKMOVPS (BX), Y0, Y4
+	VMASKMOVPS 32(BX), Y1, Y5
+	VMASKMOVPS (SI), Y0, Y6
+	VMASKMOVPS 32(SI), Y1, Y7
+	VMASKMOVPS (DI), Y0, Y8
+	VMASKMOVPS 32(DI), Y1, Y9
+	VADDPS     Y4, Y2, Y10
+	VADDPS     Y8, Y6, Y11
+	VMULPS     Y10, Y10, Y10
+	VMULPS     Y11, Y11, Y11
+	VADDPS     Y11, Y10, Y10
+	VADDPS     Y5, Y3, Y11
+	VADDPS     Y9, Y7, Y12
+	VMULPS     Y11, Y11, Y11
+	VMULPS     Y12, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VMASKMOVPS Y10, Y0, (AX)
+	VMASKMOVPS Y11, Y1, 32(AX)
+	VSUBPS     Y4, Y2, Y2
+	VSUBPS     Y8, Y6, Y4
+	VMULPS     Y2, Y2, Y2
+	VMULPS     Y4, Y4, Y4
+	VADDPS     Y4, Y2, Y2
+	VSUBPS     Y5, Y3, Y3
+	VSUBPS     Y9, Y7, Y4
+	VMULPS     Y3, Y3, Y3
+	VMULPS     Y4, Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y2, Y0, (CX)
+	VMASKMOVPS Y3, Y1, 32(CX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecRaiseAVX2(dst []float32, x []float32)
+// Requires: AVX
+TEXT ·vecRaiseAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ x_len+32(FP), DX
+
+loop:
+	CMPQ    DX, $0x10
+	JLT     loopTail
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	VMAXPS  Y0, Y2, Y2
+	VMAXPS  Y1, Y3, Y3
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
+	JMP     loop
+
+loopTail:
+	TESTQ      DX, DX
+	JE         loopDone
+	LEAQ       vectorMasks<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMOVUPS    32(BX)(DX*4), Y1
+	VMASKMOVPS (AX), Y0, Y2
+	VMASKMOVPS 32(AX), Y1, Y3
+	VMASKMOVPS (CX), Y0, Y4
+	VMASKMOVPS 32(CX), Y1, Y5
+	VMAXPS     Y2, Y4, Y4
+	VMAXPS     Y3, Y5, Y5
+	VMASKMOVPS Y4, Y0, (AX)
+	VMASKMOVPS Y5, Y1, 32(AX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecCellsAVX2(dst []float32, x []float32, least float32)
+// Requires: AVX
+TEXT ·vecCellsAVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS least+48(FP), Y0
+	VMOVAPS      Y0, Y1
+	VMOVUPS      vectorConstsAVX2<>+2624(SB), Y2
+	VMOVUPS      vectorConstsAVX2<>+2656(SB), Y3
+	VMOVUPS      vectorConstsAVX2<>+2688(SB), Y4
+	VMOVUPS      vectorConstsAVX2<>+2720(SB), Y5
+
+loop:
+	CMPQ    DX, $0x10
+	JLT     loopTail
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	VMAXPS  Y6, Y0, Y6
+	VADDPS  Y2, Y6, Y6
+	VMULPS  Y4, Y6, Y6
+	VMAXPS  Y7, Y1, Y7
+	VADDPS  Y3, Y7, Y7
+	VMULPS  Y5, Y7, Y7
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
+	JMP     loop
+
+loopTail:
+	TESTQ      DX, DX
+	JE         loopDone
+	LEAQ       vectorMasks<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y6
+	VMOVUPS    32(BX)(DX*4), Y7
+	VMASKMOVPS (CX), Y6, Y8
+	VMASKMOVPS 32(CX), Y7, Y9
+	VMAXPS     Y8, Y0, Y8
+	VADDPS     Y2, Y8, Y8
+	VMULPS     Y4, Y8, Y8
+	VMAXPS     Y9, Y1, Y9
+	VADDPS     Y3, Y9, Y9
+	VMULPS     Y5, Y9, Y9
+	VMASKMOVPS Y8, Y6, (AX)
+	VMASKMOVPS Y9, Y7, 32(AX)
+
+loopDone:
 	VZEROUPPER
 	RET
 
@@ -1977,17 +2210,39 @@ DATA vectorConstsAVX2<>+2608(SB)/4, $0x3ede5bd9
 DATA vectorConstsAVX2<>+2612(SB)/4, $0x3ede5bd9
 DATA vectorConstsAVX2<>+2616(SB)/4, $0x3ede5bd9
 DATA vectorConstsAVX2<>+2620(SB)/4, $0x3ede5bd9
-GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $2624
-
-DATA vectorOrder0AVX2<>+0(SB)/4, $0x00000007
-DATA vectorOrder0AVX2<>+4(SB)/4, $0x00000006
-DATA vectorOrder0AVX2<>+8(SB)/4, $0x00000005
-DATA vectorOrder0AVX2<>+12(SB)/4, $0x00000004
-DATA vectorOrder0AVX2<>+16(SB)/4, $0x00000003
-DATA vectorOrder0AVX2<>+20(SB)/4, $0x00000002
-DATA vectorOrder0AVX2<>+24(SB)/4, $0x00000001
-DATA vectorOrder0AVX2<>+28(SB)/4, $0x00000000
-GLOBL vectorOrder0AVX2<>(SB), RODATA|NOPTR, $32
+DATA vectorConstsAVX2<>+2624(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2628(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2632(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2636(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2640(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2644(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2648(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2652(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2656(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2660(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2664(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2668(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2672(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2676(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2680(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2684(SB)/4, $0x40800000
+DATA vectorConstsAVX2<>+2688(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2692(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2696(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2700(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2704(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2708(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2712(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2716(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2720(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2724(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2728(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2732(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2736(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2740(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2744(SB)/4, $0x3e800000
+DATA vectorConstsAVX2<>+2748(SB)/4, $0x3e800000
+GLOBL vectorConstsAVX2<>(SB), RODATA|NOPTR, $2752
 
 DATA vectorMasks<>+0(SB)/4, $0xffffffff
 DATA vectorMasks<>+4(SB)/4, $0xffffffff

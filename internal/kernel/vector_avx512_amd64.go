@@ -54,12 +54,27 @@ func vecSumExpAVX512(x []float32, m float32) float32
 //go:noescape
 func vecLog10AVX512(dst []float32, x []float32, floor float32)
 
-// vecSquaresAVX512 is squaresRef for n a multiple of sixteen; down is the last sixteen.
+// vecChainAVX512 is chainRef.
 //
 //go:noescape
-func vecSquaresAVX512(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
+func vecChainAVX512(dst []float32, w []float32, x []float32)
 
-// vecFoldAVX512 is foldRef for the first n, a multiple of sixteen, of m.
+// vecFoldAVX512 is foldRef.
 //
 //go:noescape
-func vecFoldAVX512(dst *float32, x *float32, m int, n int)
+func vecFoldAVX512(sum []float32, difference []float32, x []float32, y []float32)
+
+// vecSquaresAVX512 is squaresRef.
+//
+//go:noescape
+func vecSquaresAVX512(up []float32, down []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
+
+// vecRaiseAVX512 is raiseRef.
+//
+//go:noescape
+func vecRaiseAVX512(dst []float32, x []float32)
+
+// vecCellsAVX512 is cellsRef.
+//
+//go:noescape
+func vecCellsAVX512(dst []float32, x []float32, least float32)

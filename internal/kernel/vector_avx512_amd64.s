@@ -1409,102 +1409,221 @@ loopDone:
 	VZEROUPPER
 	RET
 
-// func vecSquaresAVX512(up *float32, down *float32, ce *float32, co *float32, se *float32, so *float32, n int)
+// func vecChainAVX512(dst []float32, w []float32, x []float32)
 // Requires: AVX, AVX512F
-TEXT ·vecSquaresAVX512(SB), NOSPLIT, $0-56
-	MOVQ      up+0(FP), AX
-	MOVQ      down+8(FP), CX
-	MOVQ      ce+16(FP), DX
-	MOVQ      co+24(FP), BX
-	MOVQ      se+32(FP), SI
-	MOVQ      so+40(FP), DI
-	MOVQ      n+48(FP), R8
-	VMOVDQU32 vectorOrder0AVX512<>+0(SB), Z0
+TEXT ·vecChainAVX512(SB), NOSPLIT, $0-72
+	MOVQ   dst_base+0(FP), AX
+	MOVQ   w_base+24(FP), CX
+	MOVQ   w_len+32(FP), DX
+	MOVQ   x_base+48(FP), BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
 
 loop:
-	CMPQ    R8, $0x10
-	JLT     done
-	VMOVUPS (DX), Z1
-	VMOVUPS (BX), Z2
-	VMOVUPS (SI), Z3
-	VMOVUPS (DI), Z4
-	VADDPS  Z2, Z1, Z5
-	VADDPS  Z4, Z3, Z6
-	VMULPS  Z5, Z5, Z5
-	VMULPS  Z6, Z6, Z6
-	VADDPS  Z6, Z5, Z5
-	VMOVUPS Z5, (AX)
-	VSUBPS  Z2, Z1, Z5
-	VSUBPS  Z4, Z3, Z6
-	VMULPS  Z5, Z5, Z5
-	VMULPS  Z6, Z6, Z6
-	VADDPS  Z6, Z5, Z5
-	VPERMPS Z5, Z0, Z5
-	VMOVUPS Z5, (CX)
-	ADDQ    $0x40, DX
-	ADDQ    $0x40, BX
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, DI
-	ADDQ    $0x40, AX
-	SUBQ    $0x40, CX
-	SUBQ    $0x10, R8
-	JMP     loop
+	TESTQ        DX, DX
+	JE           done
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  (BX), Z4, Z0
+	VFMADD231PS  64(BX), Z4, Z1
+	VFMADD231PS  128(BX), Z4, Z2
+	VFMADD231PS  192(BX), Z4, Z3
+	ADDQ         $0x04, CX
+	ADDQ         $0x00000100, BX
+	DECQ         DX
+	JMP          loop
 
 done:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
 	VZEROUPPER
 	RET
 
-// func vecFoldAVX512(dst *float32, x *float32, m int, n int)
+// func vecFoldAVX512(sum []float32, difference []float32, x []float32, y []float32)
 // Requires: AVX, AVX512F
-TEXT ·vecFoldAVX512(SB), NOSPLIT, $0-32
-	MOVQ      dst+0(FP), AX
-	MOVQ      x+8(FP), CX
-	MOVQ      m+16(FP), DX
-	MOVQ      n+24(FP), BX
-	MOVQ      DX, SI
-	SHLQ      $0x04, SI
-	ADDQ      CX, SI
-	SHLQ      $0x02, DX
-	VMOVDQU32 vectorOrder1AVX512<>+0(SB), Z0
-	VMOVDQU32 vectorOrder2AVX512<>+0(SB), Z1
+TEXT ·vecFoldAVX512(SB), NOSPLIT, $0-96
+	MOVQ sum_base+0(FP), AX
+	MOVQ difference_base+24(FP), DX
+	MOVQ x_base+48(FP), BX
+	MOVQ y_base+72(FP), SI
+	MOVQ x_len+56(FP), CX
 
 loop:
-	CMPQ      BX, $0x10
-	JLT       done
-	MOVQ      AX, DI
-	VMOVUPS   68(CX), Z2
-	VMOVDQU32 Z0, Z3
-	VMOVUPS   4(CX), Z4
-	VPERMI2PS Z2, Z4, Z3
-	VMOVUPS   -68(SI), Z2
-	VMOVDQU32 Z1, Z4
-	VMOVUPS   -132(SI), Z5
-	VPERMI2PS Z2, Z5, Z4
-	VADDPS    Z4, Z3, Z2
-	VSUBPS    Z4, Z3, Z3
-	VMOVUPS   Z2, (DI)
-	VMOVUPS   Z3, (DI)(DX*2)
-	ADDQ      DX, DI
-	VMOVUPS   64(CX), Z2
-	VMOVDQU32 Z0, Z3
-	VMOVUPS   (CX), Z4
-	VPERMI2PS Z2, Z4, Z3
-	VMOVUPS   -64(SI), Z2
-	VMOVDQU32 Z1, Z4
-	VMOVUPS   -128(SI), Z5
-	VPERMI2PS Z2, Z5, Z4
-	VADDPS    Z4, Z3, Z2
-	VSUBPS    Z4, Z3, Z3
-	VMOVUPS   Z2, (DI)
-	VMOVUPS   Z3, (DI)(DX*2)
-	ADDQ      DX, DI
-	ADDQ      $0x40, AX
-	ADDQ      $0x00000080, CX
-	SUBQ      $0x00000080, SI
-	SUBQ      $0x10, BX
-	JMP       loop
+	CMPQ    CX, $0x10
+	JLT     loopTail
+	VMOVUPS (BX), Z0
+	VMOVUPS (SI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z0, (DX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	ADDQ    $0x40, SI
+	SUBQ    $0x10, CX
+	JMP     loop
 
-done:
+loopTail:
+	TESTQ     CX, CX
+	JE        loopDone
+	MOVL      $0x00000001, DI
+	SHLL      CL, DI
+	DECL      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (BX), K1, Z0
+	VMOVUPS.Z (SI), K1, Z1
+	VADDPS    Z1, Z0, Z2
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z2, K1, (AX)
+	VMOVUPS   Z0, K1, (DX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecSquaresAVX512(up []float32, down []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
+// Requires: AVX, AVX512F
+TEXT ·vecSquaresAVX512(SB), NOSPLIT, $0-144
+	MOVQ up_base+0(FP), AX
+	MOVQ down_base+24(FP), DX
+	MOVQ c0_base+48(FP), BX
+	MOVQ c1_base+72(FP), SI
+	MOVQ s0_base+96(FP), DI
+	MOVQ s1_base+120(FP), R8
+	MOVQ c0_len+56(FP), CX
+
+loop:
+	CMPQ    CX, $0x10
+	JLT     loopTail
+	VMOVUPS (BX), Z0
+	VMOVUPS (SI), Z1
+	VMOVUPS (DI), Z2
+	VMOVUPS (R8), Z3
+	VADDPS  Z1, Z0, Z4
+	VADDPS  Z3, Z2, Z5
+	VMULPS  Z4, Z4, Z4
+	VMULPS  Z5, Z5, Z5
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z4, (AX)
+	VSUBPS  Z1, Z0, Z0
+	VSUBPS  Z3, Z2, Z1
+	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DX)
+	ADDQ    $0x40, BX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, R8
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, CX
+	JMP     loop
+
+loopTail:
+	TESTQ     CX, CX
+	JE        loopDone
+	MOVL      $0x00000001, R9
+	SHLL      CL, R9
+	DECL      R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (BX), K1, Z0
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (DI), K1, Z2
+	VMOVUPS.Z (R8), K1, Z3
+	VADDPS    Z1, Z0, Z4
+	VADDPS    Z3, Z2, Z5
+	VMULPS    Z4, Z4, Z4
+	VMULPS    Z5, Z5, Z5
+	VADDPS    Z5, Z4, Z4
+	VMOVUPS   Z4, K1, (AX)
+	VSUBPS    Z1, Z0, Z0
+	VSUBPS    Z3, Z2, Z1
+	VMULPS    Z0, Z0, Z0
+	VMULPS    Z1, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecRaiseAVX512(dst []float32, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·vecRaiseAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+24(FP), DX
+	MOVQ x_len+32(FP), CX
+
+loop:
+	CMPQ    CX, $0x10
+	JLT     loopTail
+	VMOVUPS (AX), Z0
+	VMOVUPS (DX), Z1
+	VMAXPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, CX
+	JMP     loop
+
+loopTail:
+	TESTQ     CX, CX
+	JE        loopDone
+	MOVL      $0x00000001, BX
+	SHLL      CL, BX
+	DECL      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMAXPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+
+loopDone:
+	VZEROUPPER
+	RET
+
+// func vecCellsAVX512(dst []float32, x []float32, least float32)
+// Requires: AVX, AVX512F
+TEXT ·vecCellsAVX512(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), DX
+	MOVQ         x_len+32(FP), CX
+	VBROADCASTSS least+48(FP), Z0
+	VMOVUPS      vectorConstsAVX512<>+2560(SB), Z1
+	VMOVUPS      vectorConstsAVX512<>+2624(SB), Z2
+
+loop:
+	CMPQ    CX, $0x10
+	JLT     loopTail
+	VMOVUPS (DX), Z3
+	VMAXPS  Z3, Z0, Z3
+	VADDPS  Z1, Z3, Z3
+	VMULPS  Z2, Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, CX
+	JMP     loop
+
+loopTail:
+	TESTQ     CX, CX
+	JE        loopDone
+	MOVL      $0x00000001, BX
+	SHLL      CL, BX
+	DECL      BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (DX), K1, Z3
+	VMAXPS    Z3, Z0, Z3
+	VADDPS    Z1, Z3, Z3
+	VMULPS    Z2, Z3, Z3
+	VMOVUPS   Z3, K1, (AX)
+
+loopDone:
 	VZEROUPPER
 	RET
 
@@ -2148,58 +2267,36 @@ DATA vectorConstsAVX512<>+2544(SB)/4, $0x007fffff
 DATA vectorConstsAVX512<>+2548(SB)/4, $0x007fffff
 DATA vectorConstsAVX512<>+2552(SB)/4, $0x007fffff
 DATA vectorConstsAVX512<>+2556(SB)/4, $0x007fffff
-GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $2560
-
-DATA vectorOrder0AVX512<>+0(SB)/4, $0x0000000f
-DATA vectorOrder0AVX512<>+4(SB)/4, $0x0000000e
-DATA vectorOrder0AVX512<>+8(SB)/4, $0x0000000d
-DATA vectorOrder0AVX512<>+12(SB)/4, $0x0000000c
-DATA vectorOrder0AVX512<>+16(SB)/4, $0x0000000b
-DATA vectorOrder0AVX512<>+20(SB)/4, $0x0000000a
-DATA vectorOrder0AVX512<>+24(SB)/4, $0x00000009
-DATA vectorOrder0AVX512<>+28(SB)/4, $0x00000008
-DATA vectorOrder0AVX512<>+32(SB)/4, $0x00000007
-DATA vectorOrder0AVX512<>+36(SB)/4, $0x00000006
-DATA vectorOrder0AVX512<>+40(SB)/4, $0x00000005
-DATA vectorOrder0AVX512<>+44(SB)/4, $0x00000004
-DATA vectorOrder0AVX512<>+48(SB)/4, $0x00000003
-DATA vectorOrder0AVX512<>+52(SB)/4, $0x00000002
-DATA vectorOrder0AVX512<>+56(SB)/4, $0x00000001
-DATA vectorOrder0AVX512<>+60(SB)/4, $0x00000000
-GLOBL vectorOrder0AVX512<>(SB), RODATA|NOPTR, $64
-
-DATA vectorOrder1AVX512<>+0(SB)/4, $0x00000001
-DATA vectorOrder1AVX512<>+4(SB)/4, $0x00000003
-DATA vectorOrder1AVX512<>+8(SB)/4, $0x00000005
-DATA vectorOrder1AVX512<>+12(SB)/4, $0x00000007
-DATA vectorOrder1AVX512<>+16(SB)/4, $0x00000009
-DATA vectorOrder1AVX512<>+20(SB)/4, $0x0000000b
-DATA vectorOrder1AVX512<>+24(SB)/4, $0x0000000d
-DATA vectorOrder1AVX512<>+28(SB)/4, $0x0000000f
-DATA vectorOrder1AVX512<>+32(SB)/4, $0x00000011
-DATA vectorOrder1AVX512<>+36(SB)/4, $0x00000013
-DATA vectorOrder1AVX512<>+40(SB)/4, $0x00000015
-DATA vectorOrder1AVX512<>+44(SB)/4, $0x00000017
-DATA vectorOrder1AVX512<>+48(SB)/4, $0x00000019
-DATA vectorOrder1AVX512<>+52(SB)/4, $0x0000001b
-DATA vectorOrder1AVX512<>+56(SB)/4, $0x0000001d
-DATA vectorOrder1AVX512<>+60(SB)/4, $0x0000001f
-GLOBL vectorOrder1AVX512<>(SB), RODATA|NOPTR, $64
-
-DATA vectorOrder2AVX512<>+0(SB)/4, $0x0000001f
-DATA vectorOrder2AVX512<>+4(SB)/4, $0x0000001d
-DATA vectorOrder2AVX512<>+8(SB)/4, $0x0000001b
-DATA vectorOrder2AVX512<>+12(SB)/4, $0x00000019
-DATA vectorOrder2AVX512<>+16(SB)/4, $0x00000017
-DATA vectorOrder2AVX512<>+20(SB)/4, $0x00000015
-DATA vectorOrder2AVX512<>+24(SB)/4, $0x00000013
-DATA vectorOrder2AVX512<>+28(SB)/4, $0x00000011
-DATA vectorOrder2AVX512<>+32(SB)/4, $0x0000000f
-DATA vectorOrder2AVX512<>+36(SB)/4, $0x0000000d
-DATA vectorOrder2AVX512<>+40(SB)/4, $0x0000000b
-DATA vectorOrder2AVX512<>+44(SB)/4, $0x00000009
-DATA vectorOrder2AVX512<>+48(SB)/4, $0x00000007
-DATA vectorOrder2AVX512<>+52(SB)/4, $0x00000005
-DATA vectorOrder2AVX512<>+56(SB)/4, $0x00000003
-DATA vectorOrder2AVX512<>+60(SB)/4, $0x00000001
-GLOBL vectorOrder2AVX512<>(SB), RODATA|NOPTR, $64
+DATA vectorConstsAVX512<>+2560(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2564(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2568(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2572(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2576(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2580(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2584(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2588(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2592(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2596(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2600(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2604(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2608(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2612(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2616(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2620(SB)/4, $0x40800000
+DATA vectorConstsAVX512<>+2624(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2628(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2632(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2636(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2640(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2644(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2648(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2652(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2656(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2660(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2664(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2668(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2672(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2676(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2680(SB)/4, $0x3e800000
+DATA vectorConstsAVX512<>+2684(SB)/4, $0x3e800000
+GLOBL vectorConstsAVX512<>(SB), RODATA|NOPTR, $2688

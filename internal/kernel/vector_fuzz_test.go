@@ -61,6 +61,10 @@ func fuzzVector(t *testing.T, name string, ops vectorOps, x guarded, by float32)
 			y[0] = sum
 		}
 	})
+	inPlace("fold", func(ops vectorOps, y []float32) { ops.fold(y, make([]float32, len(y)), x.x, y) })
+	inPlace("squares", func(ops vectorOps, y []float32) { ops.squares(make([]float32, len(y)), y, x.x, x.x, y, y) })
+	inPlace("raise", func(ops vectorOps, y []float32) { ops.raise(y, x.x) })
+	inPlace("cells", func(ops vectorOps, y []float32) { ops.cells(y, y, by) })
 	if m == m {
 		if got, want := ops.index(x.x, m), indexRef(x.x, m); got != want {
 			t.Fatalf("%s index = %d, ref %d", name, got, want)

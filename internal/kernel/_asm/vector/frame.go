@@ -44,118 +44,103 @@ func log10(g *gen) {
 	g.ret()
 }
 
-// squares writes squaresRef for a multiple of sixteen. down is where the sixteen lie that
-// belong to the first sixteen of the sums.
-func squares(g *gen) {
-	g.function("vecSquares", "func(up, down, ce, co, se, so *float32, n int)",
-		"is squaresRef for n a multiple of sixteen; down is the last sixteen.")
-	up, down := g.pointer("up"), g.pointer("down")
-	var sums [4]reg.GPVirtual
-	for i, name := range []string{"ce", "co", "se", "so"} {
-		sums[i] = g.pointer(name)
-	}
-	n := g.pointer("n")
-	reverse := g.YMM()
-	wide := g.ZMM
-	if g.wide {
-		z := wide()
-		g.VMOVDQU32(g.indices(descending(15, 1)), z)
-		reverse = z
-	} else {
-		g.VMOVDQU(g.indices(descending(7, 1)), reverse)
+// chain keeps all lanes of its sums in registers.
+func chain(g *gen) {
+	g.function("vecChain", "func(dst, w, x []float32)", "is chainRef.")
+	dst, w, n, x := g.slice("dst"), g.slice("w"), g.length("w"), g.slice("x")
+	var sums [panelKeys / lanes]vec
+	for i := range sums {
+		sums[i] = g.zero()
 	}
 	g.Label("loop")
-	g.CMPQ(n, operand.U8(lanes))
-	g.JLT(operand.LabelRef("done"))
-	ce, co := g.load(at(sums[0]), mask{}), g.load(at(sums[1]), mask{})
-	se, so := g.load(at(sums[2]), mask{}), g.load(at(sums[3]), mask{})
-	g.each(func(i, off int) {
-		re, im := g.like(ce[i]), g.like(ce[i])
-		square := func() {
-			g.VMULPS(re, re, re)
-			g.VMULPS(im, im, im)
-			g.VADDPS(im, re, re)
+	g.TESTQ(n, n)
+	g.JE(operand.LabelRef("done"))
+	factor := g.vec()[:1]
+	g.VBROADCASTSS(at(w), factor[0])
+	for i, sum := range sums {
+		g.each(func(j, off int) { g.VFMADD231PS(at(x).Offset(4*lanes*i+off), factor[0], sum[j]) })
+	}
+	g.ADDQ(operand.U8(4), w)
+	g.ADDQ(operand.U32(4*panelKeys), x)
+	g.DECQ(n)
+	g.JMP(operand.LabelRef("loop"))
+	g.Label("done")
+	for i, sum := range sums {
+		g.store(sum, at(dst).Offset(4*lanes*i), mask{})
+	}
+	g.ret()
+}
+
+func fold(g *gen) {
+	g.function("vecFold", "func(sum, difference, x, y []float32)", "is foldRef.")
+	sum, difference := g.slice("sum"), g.slice("difference")
+	x, y, n := g.slice("x"), g.slice("y"), g.length("x")
+	g.loop("loop", n, []reg.GPVirtual{sum, difference, x, y}, func(m mask) {
+		a, b := g.load(at(x), m), g.load(at(y), m)
+		p, q := g.vec(), g.vec()
+		for i := range a {
+			g.VADDPS(b[i], a[i], p[i])
+			g.VSUBPS(b[i], a[i], q[i])
 		}
-		g.VADDPS(co[i], ce[i], re)
-		g.VADDPS(so[i], se[i], im)
-		square()
-		g.VMOVUPS(re, at(up).Offset(off))
-		g.VSUBPS(co[i], ce[i], re)
-		g.VSUBPS(so[i], se[i], im)
-		square()
-		g.VPERMPS(re, reverse, re)
-		g.VMOVUPS(re, at(down).Offset(64-g.step()-off))
+		g.store(p, at(sum), m)
+		g.store(q, at(difference), m)
 	})
-	for _, p := range append(sums[:], up) {
-		g.ADDQ(operand.U8(4*lanes), p)
-	}
-	g.SUBQ(operand.U8(4*lanes), down)
-	g.SUBQ(operand.U8(lanes), n)
-	g.JMP(operand.LabelRef("loop"))
-	g.Label("done")
 	g.ret()
 }
 
-// foldFrame writes foldRef for a multiple of sixteen; m is that of foldRef.
-func foldFrame(g *gen) {
-	g.function("vecFold", "func(dst, x *float32, m, n int)", "is foldRef for the first n, a multiple of sixteen, of m.")
-	dst, front, m, n := g.pointer("dst"), g.pointer("x"), g.pointer("m"), g.pointer("n")
-	back, row := g.GP64(), g.GP64()
-	g.MOVQ(m, back) // bytes of four rows, which is the length of x
-	g.SHLQ(operand.U8(4), back)
-	g.ADDQ(front, back)
-	g.MOVQ(m, row)
-	g.SHLQ(operand.U8(2), row)
-	odd, mirrored := g.ZMM(), g.ZMM()
-	g.VMOVDQU32(g.indices(ascending(1, 2)), odd)
-	g.VMOVDQU32(g.indices(descending(31, 2)), mirrored)
-	g.Label("loop")
-	g.CMPQ(n, operand.U8(lanes))
-	g.JLT(operand.LabelRef("done"))
-	rows := g.GP64()
-	g.MOVQ(dst, rows)
-	// Even j first: x[2i+2] and x[n-2-2i], one place further on either side.
-	for _, shift := range []int{4, 0} {
-		pick := func(p operand.Mem, order reg.VecVirtual) reg.VecVirtual {
-			high, v := g.ZMM(), g.ZMM()
-			g.VMOVUPS(p.Offset(64), high)
-			g.VMOVDQU32(order, v)
-			low := g.ZMM()
-			g.VMOVUPS(p, low)
-			g.VPERMI2PS(high, low, v)
-			return v
+func squares(g *gen) {
+	g.function("vecSquares", "func(up, down, c0, c1, s0, s1 []float32)", "is squaresRef.")
+	up, down := g.slice("up"), g.slice("down")
+	pointers := []reg.GPVirtual{g.slice("c0"), g.slice("c1"), g.slice("s0"), g.slice("s1"), up, down}
+	n := g.length("c0")
+	g.loop("loop", n, pointers, func(m mask) {
+		var sums [4]vec
+		for i := range sums {
+			sums[i] = g.load(at(pointers[i]), m)
 		}
-		p := pick(at(front).Offset(shift), odd)
-		q := pick(at(back).Offset(-128-shift), mirrored)
-		sum, difference := g.ZMM(), g.ZMM()
-		g.VADDPS(q, p, sum)
-		g.VSUBPS(q, p, difference)
-		g.VMOVUPS(sum, at(rows))
-		g.VMOVUPS(difference, operand.Mem{Base: rows, Index: row, Scale: 2})
-		g.ADDQ(row, rows)
-	}
-	g.ADDQ(operand.U8(4*lanes), dst)
-	g.ADDQ(operand.U32(8*lanes), front)
-	g.SUBQ(operand.U32(8*lanes), back)
-	g.SUBQ(operand.U8(lanes), n)
-	g.JMP(operand.LabelRef("loop"))
-	g.Label("done")
+		power := func(op func(...operand.Op)) vec {
+			re, im := g.vec(), g.vec()
+			for i := range re {
+				op(sums[1][i], sums[0][i], re[i])
+				op(sums[3][i], sums[2][i], im[i])
+				g.VMULPS(re[i], re[i], re[i])
+				g.VMULPS(im[i], im[i], im[i])
+				g.VADDPS(im[i], re[i], re[i])
+			}
+			return re
+		}
+		g.store(power(g.VADDPS), at(up), m)
+		g.store(power(g.VSUBPS), at(down), m)
+	})
 	g.ret()
 }
 
-func ascending(first, step uint32) (order []uint32) {
-	for i := range uint32(lanes) {
-		order = append(order, first+i*step)
-	}
-	return order
+// raise takes x only where it is larger, which leaves NaN in dst as it is.
+func raise(g *gen) {
+	g.function("vecRaise", "func(dst, x []float32)", "is raiseRef.")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
+	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
+		old, v := g.load(at(dst), m), g.load(at(x), m)
+		for i := range v {
+			g.VMAXPS(old[i], v[i], v[i])
+		}
+		g.store(v, at(dst), m)
+	})
+	g.ret()
 }
 
-func descending(first, step uint32) (order []uint32) {
-	for i := range uint32(lanes) {
-		if i*step > first {
-			break
+func cells(g *gen) {
+	g.function("vecCells", "func(dst, x []float32, least float32)", "is cellsRef.")
+	dst, x, n, least := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("least")
+	four, quarter := g.loadConst(4), g.loadConst(0.25)
+	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
+		v := g.load(at(x), m)
+		for i := range v {
+			g.VMAXPS(v[i], least[i], v[i])
+			g.VADDPS(four[i], v[i], v[i])
+			g.VMULPS(quarter[i], v[i], v[i])
 		}
-		order = append(order, first-i*step)
-	}
-	return order
+		g.store(v, at(dst), m)
+	})
+	g.ret()
 }

@@ -22,7 +22,6 @@ type gen struct {
 	offsets map[uint32]int // where, in bytes
 	masked  bool           // whether the table of AVX2 masks is used
 	packed  bool           // whether the order after packing is used
-	orders  [][]uint32     // orders of lanes, for permutations
 	kept    map[uint32]vec // constants that the present function has in registers
 }
 
@@ -71,12 +70,6 @@ func (g *gen) constantBits(bits uint32) operand.Mem {
 		g.consts = append(g.consts, bits)
 	}
 	return operand.NewDataAddr(operand.NewStaticSymbol("vectorConsts"+g.suffix()), at)
-}
-
-// indices returns memory that holds an order of lanes.
-func (g *gen) indices(order []uint32) operand.Mem {
-	g.orders = append(g.orders, order)
-	return operand.NewDataAddr(operand.NewStaticSymbol(fmt.Sprintf("vectorOrder%d%s", len(g.orders)-1, g.suffix())), 0)
 }
 
 // keep loads constants into registers for the whole function, if there are enough
@@ -132,13 +125,6 @@ func (g *gen) tables() {
 			for range lanes {
 				g.AppendDatum(operand.U32(bits))
 			}
-		}
-	}
-	for i, order := range g.orders {
-		g.StaticGlobal(fmt.Sprintf("vectorOrder%d%s", i, g.suffix()))
-		g.DataAttributes(attr.RODATA | attr.NOPTR)
-		for _, lane := range order {
-			g.AppendDatum(operand.U32(lane))
 		}
 	}
 	if g.packed {

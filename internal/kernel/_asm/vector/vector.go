@@ -19,10 +19,11 @@ func vectors(g *gen) {
 	expSum(g, true)
 	expSum(g, false)
 	log10(g)
+	chain(g)
+	fold(g)
 	squares(g)
-	if g.wide {
-		foldFrame(g)
-	}
+	raise(g)
+	cells(g)
 	if !g.wide { // AVX-512 has nothing to add
 		scatterHalf(g)
 		narrow(g)
