@@ -148,6 +148,9 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 			return bad("one of " + strings.Join(formats, ", "))
 		}
 	case "temperature":
+		if value == "" { // a form of a browser sends fields that were left empty
+			return nil
+		}
 		t, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(t >= 0 && t <= 1) {
 			return bad("a number from 0 to 1")

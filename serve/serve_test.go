@@ -266,6 +266,16 @@ func TestTogether(t *testing.T) {
 	all.Wait()
 }
 
+// TestEmptyField: a browser's form sends fields that nobody filled in.
+func TestEmptyField(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, name := range []string{"temperature", "language", "prompt"} {
+		if r, body := post(t, h.URL+transcriptions, wav(t), field{name, ""}); r.StatusCode != 200 {
+			t.Errorf("an empty %s: %s %q", name, r.Status, body)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	h, _ := newServer(t, Options{MaxBytes: 1 << 20, MaxSpool: 2 << 20})
 	many := make([]field, mostParts+1)

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/audio"
+	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -86,7 +88,25 @@ func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error)
 	if err != nil {
 		return nil, err
 	}
-	return model.Open(ctx, path)
+	c, err := model.Open(ctx, path)
+	if err != nil && isSound(path) {
+		return nil, fmt.Errorf("%s: is a sound file, not a model: --model names the model; sound files are named without a flag",
+			show.Name(path))
+	}
+	return c, err
+}
+
+// isSound reports whether a file can be read as sound.
+func isSound(path string) bool {
+	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() {
+		return false
+	}
+	clip, err := audio.Open(path)
+	if err != nil {
+		return false
+	}
+	clip.Close()
+	return true
 }
 
 // A loaded is a model ready for work, and what has to be closed after it.
