@@ -3,6 +3,7 @@ package bench
 import (
 	"math"
 
+	"verity/internal/kernel"
 	"verity/model"
 )
 
@@ -22,6 +23,9 @@ type Result struct {
 	Threads int    `json:"threads"`
 	CPU     string `json:"cpu"`
 	Kernels string `json:"kernels"` // the instruction set in use
+
+	Tuning  kernel.Tuning `json:"tuning,omitzero"`    // variants of kernels in use, where the machine has a choice
+	TunedBy string        `json:"tuned_by,omitempty"` // default; off (VERITY_TUNE); kept of an earlier start; or measured just now
 
 	Ceiling Ceiling `json:"ceiling"`
 	Load    Load    `json:"load"`

@@ -29,6 +29,11 @@ Shares are of what the machine can do: of arithmetic, the time that the operatio
 take at the best speed over the time measured; of bandwidth, the same for the bytes
 that a step must read; of a pass, for the larger of both.
 
+Variants of kernels are chosen at the first start: a few products are tried for at
+most 50 ms, and the answer is kept in the cache directory (verity/tuning.json).
+VERITY_TUNE=again tries again, VERITY_TUNE=off takes the defaults. No text depends on
+it. Bench says what was chosen.
+
 With --ladder the model runs on real sound in one precision after the other, plain and
 with the assistant in turn. The table tells tokens per second, the bytes that a token
 makes the machine read, memory, and with references the word error rate. The chart is
@@ -99,6 +104,10 @@ func (b *benching) run(ctx context.Context) error {
 	if b.load && (b.model == "" || b.model == defaultModel) {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
 	}
+	from, err := tuneKernels(ctx, b.threads)
+	if err != nil {
+		return err
+	}
 	planted := false
 	open := func(ctx context.Context) (*model.Checkpoint, error) {
 		c, err := b.open(ctx)
@@ -112,7 +121,7 @@ func (b *benching) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.Random, r.Planted = b.size != "", planted
+	r.Random, r.Planted, r.TunedBy = b.size != "", planted, string(from)
 	if b.json {
 		return json.NewEncoder(b.out).Encode(r)
 	}

@@ -23,7 +23,7 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			powers:      powersWith(powersAVX512),
 			tile:        groupsByRows(few512, few512),
 			direct:      direct512(),
-			directRows:  10,
+			expands:     true,
 		}},
 	}
 	narrow := fewBitsKernels{
@@ -38,7 +38,6 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			precision.Int4Z: directByRows(directNibblesZerox1AVX2, directNibblesZerox2AVX2, directNibblesZerox3AVX2, directNibblesZerox4AVX2),
 			precision.MXFP4: directByRows(directNibblesPowersx1AVX2, directNibblesPowersx2AVX2, directNibblesPowersx3AVX2, directNibblesPowersx4AVX2),
 		},
-		directRows: maxRows,
 	}
 	if hasAVXVNNI {
 		vnni := narrow

@@ -21,10 +21,10 @@ type fewBitsKernels struct {
 	tile        tileGroupsFunc
 
 	// direct, by format, expands the codes of a panel and does tile at once, a few rows
-	// at a time. More than directRows rows, for which it is faster to expand a block once
-	// for all, and formats without an entry take two steps.
-	direct     directTable
-	directRows int
+	// at a time. Formats without an entry take two steps. If expands, so do more than
+	// Tuning.DirectRows rows, for which it is faster to expand a block once for all.
+	direct  directTable
+	expands bool
 }
 
 const (

@@ -5,15 +5,11 @@ package kernel
 func int8Arch() []impl[int8Kernels] {
 	far := int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512)
 	near := int8ByRows(tileInt8x1NearAVX512, tileInt8x2NearAVX512, tileInt8x3NearAVX512, tileInt8x4NearAVX512, tileInt8x5NearAVX512, tileInt8x6NearAVX512)
-	first, second := int8Near(near, far), far
-	if !prefetch.few { // tests have both
-		first, second = second, first
-	}
+	tuned := int8Near(near, far)
 	narrow := int8ByDepth(int8ByRows(tileInt8x1AVX2, tileInt8x2AVX2, tileInt8x3AVX2, tileInt8x4AVX2))
 	impls := []impl[int8Kernels]{
-		{"amx", hasAMX, int8AMX(first)},
-		{"avx512", hasVNNI, int8AVX512(first)},
-		{"avx512", hasVNNI, int8AVX512(second)},
+		{"amx", hasAMX, int8AMX(tuned)},
+		{"avx512", hasVNNI, int8AVX512(tuned)},
 	}
 	if hasAVXVNNI {
 		vnni := int8ByRows(tileInt8x1VNNI, tileInt8x2VNNI, tileInt8x3VNNI, tileInt8x4VNNI, tileInt8x5VNNI, tileInt8x6VNNI)
@@ -49,7 +45,7 @@ func int8AVX512(tile tileInt8Func) int8Kernels {
 // rows. Zen 4, whose first-level cache is smaller, was slower.
 func int8Near(near, far tileInt8Func) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
-		if rows < manyRows {
+		if rows < manyRows && tuning().Level == 1 {
 			near(acc, x, stride, rows, w, next)
 			return
 		}

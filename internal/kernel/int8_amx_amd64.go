@@ -10,10 +10,6 @@ const (
 	// What the tile unit (AMX) does at a time: 16 rows, and 64 k as 16 rows of four.
 	amxRows  = 16
 	amxDepth = 64
-
-	// amxStream is how many rows are faster in tiles while a panel comes from memory:
-	// with fewer, vectors keep up with it.
-	amxStream = 8
 )
 
 // A tileConfig is what LDTILECFG loads: the shape of each of the eight tiles.
@@ -49,13 +45,13 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 func int8AMX(few tileInt8Func) int8Kernels {
 	k := int8AVX512(few)
 	k.tile, k.first = tileInt8AMX(few, 1), tileInt8AMX(few, 0)
-	k.group, k.stream = 2*amxRows, amxStream
+	k.group, k.stream = 2*amxRows, true
 	return k
 }
 
 // tileInt8AMX returns a tileInt8Func that uses the tile unit. It leaves to few the k
-// beyond a multiple of 64, and products of fewer rows than amxStream, for which memory
-// takes longer than either. If begun is 0, it sets the sums: to load zeros that were just
+// beyond a multiple of 64, and products of fewer rows than the tuning says, for which
+// memory takes longer than either. If begun is 0, it sets the sums: to load zeros that were just
 // written, the tile unit would wait until they are in the cache.
 func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
 	start := few
@@ -65,7 +61,7 @@ func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		blocks := n / amxDepth
-		if blocks == 0 || rows < amxStream {
+		if blocks == 0 || rows < tuning().TileRows {
 			start(acc, x, stride, rows, w, next)
 			return
 		}
@@ -88,11 +84,11 @@ func groupsAMX(acc []int32, x []uint8, stride, rows int, w *byte, blocks, begun 
 		case tall && again:
 			tileInt8TallAMX(sums, q, stride, w, blocks, begun, config)
 		case tall:
-			tileInt8TallStreamAMX(sums, q, stride, w, blocks, begun, prefetch.far, config)
+			tileInt8TallStreamAMX(sums, q, stride, w, blocks, begun, farAhead, config)
 		case again:
 			tileInt8FlatAMX(sums, q, stride, w, blocks, begun, config)
 		default:
-			tileInt8FlatStreamAMX(sums, q, stride, w, blocks, begun, prefetch.far, config)
+			tileInt8FlatStreamAMX(sums, q, stride, w, blocks, begun, farAhead, config)
 		}
 	}
 }

@@ -15,4 +15,4 @@ func fewBitsArch() []impl[fewBitsKernels]       { return nil }
 func ceilingArch() []impl[ceilingKernels]       { return nil }
 func fetchRows(dst *byte, stride int, rows int) {}
 
-var prefetch prefetchPolicy
+var defaults Tuning
