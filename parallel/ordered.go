@@ -14,8 +14,8 @@ const MaxWorkers = 1 << 12
 // A result whose turn has not come waits. ahead is how many may wait besides those
 // of the workers: jobs are not begun further ahead of the oldest one that runs.
 //
-// When the caller leaves the loop no further job is begun, and Ordered returns once
-// those under way have ended.
+// When the caller leaves the loop, by a panic too, no further job is begun, and Ordered
+// returns once those under way have ended.
 func Ordered[J, R any](workers, ahead int, jobs iter.Seq[J], do func(worker int, job J) R) iter.Seq[R] {
 	workers, ahead = min(max(workers, 1), MaxWorkers), max(ahead, 0)
 	return func(yield func(R) bool) {
@@ -48,13 +48,17 @@ func Ordered[J, R any](workers, ahead int, jobs iter.Seq[J], do func(worker int,
 				}()
 			}
 		}()
-		more := true
+		defer func() { // also after a panic in the loop
+			close(stop)
+			for out := range queue {
+				<-out
+			}
+			<-fed
+		}()
 		for out := range queue {
-			if r := <-out; more && !yield(r) {
-				more = false
-				close(stop)
+			if !yield(<-out) {
+				return
 			}
 		}
-		<-fed
 	}
 }

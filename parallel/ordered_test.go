@@ -72,6 +72,28 @@ func TestOrderedBreak(t *testing.T) {
 	}
 }
 
+// TestOrderedPanic: a panic in the loop leaves no job behind.
+func TestOrderedPanic(t *testing.T) {
+	var begun, ended atomic.Int64
+	func() {
+		defer func() {
+			if v := recover(); v != "in the loop" {
+				t.Errorf("recovered %v", v)
+			}
+		}()
+		for range Ordered(2, 1, slices.Values(upTo(1000)), func(_, job int) int {
+			begun.Add(1)
+			runtime.Gosched()
+			return int(ended.Add(1))
+		}) {
+			panic("in the loop")
+		}
+	}()
+	if b, e := begun.Load(), ended.Load(); b != e || b == 1000 {
+		t.Errorf("%d jobs begun, %d ended", b, e)
+	}
+}
+
 // TestOrderedAhead: while the first job runs, no more begin than may wait.
 func TestOrderedAhead(t *testing.T) {
 	const workers, ahead = 2, 3
