@@ -88,22 +88,23 @@ func turnWordsWith(f func(to, from *byte, stride, rows, cols, flip int)) turnWor
 	}
 }
 
-// turnHalvesWith returns a turnHalvesFunc that uses f for multiples of sixteen rows and
-// eight columns.
-func turnHalvesWith(f func(to, from *byte, stride, rows, cols int)) turnHalvesFunc {
+// turnHalvesWith returns a function that transposes elements of two bytes, which take wide
+// bytes at their destination: by f for multiples of sixteen rows and eight columns, by
+// ref for the rest.
+func turnHalvesWith(f func(to, from *byte, stride, rows, cols int), wide int, ref turnHalvesFunc) turnHalvesFunc {
 	return func(to, from []byte, stride, rows, cols int) {
 		m, n := rows&^15, cols&^7
 		if m == 0 || n == 0 {
-			turnHalvesRef(to, from, stride, rows, cols)
+			ref(to, from, stride, rows, cols)
 			return
 		}
-		_, _ = from[(m-1)*stride+2*n-1], to[2*((n-1)*panel+m)-1]
+		_, _ = from[(m-1)*stride+2*n-1], to[wide*((n-1)*panel+m)-1]
 		f(&to[0], &from[0], stride, m, n)
 		if n < cols {
-			turnHalvesRef(to[2*n*panel:], from[2*n:], stride, m, cols-n)
+			ref(to[wide*n*panel:], from[2*n:], stride, m, cols-n)
 		}
 		if m < rows {
-			turnHalvesRef(to[2*m:], from[m*stride:], stride, rows-m, cols)
+			ref(to[wide*m:], from[m*stride:], stride, rows-m, cols)
 		}
 	}
 }

@@ -1,12 +1,32 @@
 package kernel
 
-import "unsafe"
+import (
+	"strings"
+	"unsafe"
+)
 
-// aligned returns n zero bytes that start on a 64-byte boundary, so that no
-// vector load crosses a cache line.
+// vectorBytes is the size of the largest vector: no load of one that starts on a multiple
+// crosses a cache line.
+const vectorBytes = 64
+
+// aligned returns n zero bytes that start on a multiple of vectorBytes.
 func aligned(n int) []byte {
-	buf := make([]byte, n+63) // fresh pages take no memory until they are written to
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & 63
+	return align(make([]byte, n+vectorBytes-1), n) // fresh pages take no memory until they are written to
+}
+
+// uncleared is aligned without the zeros, for memory that is written wholly. To clear a
+// large model takes as long as packing it, since make does so on one thread and even where
+// pages are fresh. The standard library gives memory as it is only to a strings.Builder.
+func uncleared(n int) []byte {
+	var b strings.Builder
+	b.Grow(n + vectorBytes - 1)
+	b.WriteByte(0) // an empty string need not have memory
+	return align(unsafe.Slice(unsafe.StringData(b.String()), n+vectorBytes-1), n)
+}
+
+// align returns n bytes of buf that start on a multiple of vectorBytes.
+func align(buf []byte, n int) []byte {
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & (vectorBytes - 1)
 	buf = buf[skip : skip+n : skip+n]
 	preferHugePages(buf)
 	return buf

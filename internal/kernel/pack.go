@@ -171,8 +171,8 @@ func Pack(store precision.Format, ws ...tensor.Tensor) (*Matrix, error) {
 // maxInt8In is how many products of magnitude 127·127 an int32 holds.
 const maxInt8In = math.MaxInt32 / (127 * 127)
 
-// NewMatrix returns a matrix of zeros [out][in] whose weights are stored as store,
-// for Fill. It takes no memory before it is filled.
+// NewMatrix returns a matrix [out][in] whose weights are stored as store and undefined
+// until Fill. It takes no memory before that.
 func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
 	m := &Matrix{out: out, in: in, store: store}
 	if f := fewBitsForms[store]; f != nil {
@@ -185,7 +185,10 @@ func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
 		return nil, fmt.Errorf("kernel: %d inputs, int8 sums hold at most %d", in, maxInt8In)
 	}
 	padded := m.panels() * panel
-	m.data = aligned(padded * m.depth() * m.size())
+	m.data = uncleared(padded * m.depth() * m.size())
+	if whole := out / panel * panel; whole < padded {
+		clear(m.data[whole*m.depth()*m.size():]) // columns that no output fills
+	}
 	if store == precision.Int8 {
 		m.scale, m.offset = make([]float32, padded), make([]int32, padded)
 	}

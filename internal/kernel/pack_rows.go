@@ -58,6 +58,7 @@ var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 type packer struct {
 	rows   []byte // stride bytes apart
 	stride int
+	widen  bool // rows are binary16, to become float32
 	staged []byte
 	wide   []float32
 }
@@ -96,8 +97,10 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	n, size := w.Shape[0], m.size()
 	reorder := m.store == precision.BF16 && n == panel
 	asIs := littleEndian && FormatOf(w.DType) == m.store // nothing to convert
-	if asIs && !reorder {
-		f.rows, f.stride = w.Data[k*size:], m.in*size
+	f.widen = m.store == precision.F32 && w.DType == tensor.F16
+	if asIs && !reorder || f.widen {
+		source := w.DType.Size()
+		f.rows, f.stride = w.Data[k*source:], m.in*source
 		return nil
 	}
 	f.staged = resize(f.staged, panel*turnBytes)
@@ -177,6 +180,10 @@ func (m *Matrix) checkRange(o int, row []float32, limit float32) error {
 func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 	switch m.store {
 	case precision.F32:
+		if f.widen {
+			packing.fn.wide(to[4*c:], f.rows, f.stride, n, count)
+			return
+		}
 		packing.fn.words(to[4*c:], f.rows, f.stride, n, count, 0)
 	case precision.Int8: // four of them are a word; all rows at once are too much for a cache
 		for k := 0; k < count; k += turnBytes {
@@ -197,6 +204,11 @@ func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 			}
 		}
 	}
+}
+
+// Widen sets dst to the elements of w, in f32, f16 or bf16, on all threads of p.
+func Widen(p *parallel.Pool, dst []float32, w tensor.Tensor) {
+	p.For(len(dst), 1<<14, func(lo, hi int) { widen(dst[lo:hi], w, lo) })
 }
 
 // widen sets dst to the elements of w from element from on.

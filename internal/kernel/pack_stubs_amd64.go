@@ -18,3 +18,8 @@ func turnWordsAVX2(to *byte, from *byte, stride int, rows int, cols int, flip in
 //
 //go:noescape
 func turnHalvesAVX2(to *byte, from *byte, stride int, rows int, cols int)
+
+// widenHalvesAVX2 does widenHalvesRef for multiples of sixteen rows and eight columns, above 0.
+//
+//go:noescape
+func widenHalvesAVX2(to *byte, from *byte, stride int, rows int, cols int)

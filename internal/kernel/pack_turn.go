@@ -11,6 +11,7 @@ type packKernels struct {
 	widenHalf widenHalfFunc
 	words     turnWordsFunc
 	halves    turnHalvesFunc
+	wide      widenHalvesFunc
 }
 
 // A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
@@ -26,9 +27,12 @@ type turnWordsFunc = func(to, from []byte, stride, rows, cols int, flip uint32)
 // A turnHalvesFunc does so for elements of two bytes, without flip.
 type turnHalvesFunc = func(to, from []byte, stride, rows, cols int)
 
+// A widenHalvesFunc does so for binary16 numbers, little-endian, which become float32.
+type widenHalvesFunc = func(to, from []byte, stride, rows, cols int)
+
 var (
 	packing      = pick(packingImpls)
-	packingImpl  = impl[packKernels]{"ref", true, packKernels{widenHalf: widenHalfRef, words: turnWordsRef, halves: turnHalvesRef}}
+	packingImpl  = impl[packKernels]{"ref", true, packKernels{widenHalfRef, turnWordsRef, turnHalvesRef, widenHalvesRef}}
 	packingImpls = append(packArch(), packingImpl)
 )
 
@@ -96,5 +100,15 @@ func turnFours(to, from []byte, stride, cols int) {
 		le.PutUint64(p[step:], ab13&low|cd13<<32)
 		le.PutUint64(p[2*step:], ab02>>32|cd02&^low)
 		le.PutUint64(p[3*step:], ab13>>32|cd13&^low)
+	}
+}
+
+func widenHalvesRef(to, from []byte, stride, rows, cols int) {
+	wide := view[float32](to)
+	for r := range rows {
+		row := from[r*stride:][:2*cols]
+		for k := range cols {
+			wide[k*panel+r] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(row[2*k:]))
+		}
 	}
 }

@@ -25,6 +25,7 @@ func main() {
 		widenHalf()
 		turnWords()
 		turnHalves()
+		widenHalves()
 	case "cpuid":
 		cpuid()
 	default:

@@ -47,8 +47,8 @@ func (s square) pair(r, upper, disp int) reg.VecVirtual {
 }
 
 // turn generates a function that transposes squares of rows by eight elements of size
-// bytes.
-func turn(name, arguments string, rows, size int, turnSquare func(s square)) {
+// bytes, which take wide bytes at their destination.
+func turn(name, arguments string, rows, size, wide int, turnSquare func(s square)) {
 	TEXT(name, NOSPLIT, "func(to, from *byte, stride, rows, cols"+arguments+" int)")
 	Pragma("noescape")
 	load := func(name string) reg.GPVirtual {
@@ -78,13 +78,13 @@ func turn(name, arguments string, rows, size int, turnSquare func(s square)) {
 	}
 	turnSquare(s)
 	ADDQ(U8(8*size), s.from)
-	ADDQ(U32(8*panel*size), s.to)
+	ADDQ(U32(8*panel*wide), s.to)
 	SUBQ(U8(8), s.columns)
 	JNZ(LabelRef("square"))
 	for range rows / 8 {
 		LEAQ(Mem{Base: from, Index: s.stride, Scale: 8}, from)
 	}
-	ADDQ(U8(rows*size), to)
+	ADDQ(U8(rows*wide), to)
 	SUBQ(U8(rows), left)
 	JNZ(LabelRef("rows"))
 	VZEROUPPER()
@@ -94,7 +94,7 @@ func turn(name, arguments string, rows, size int, turnSquare func(s square)) {
 // turnWords generates the transposition of words of four bytes.
 func turnWords() {
 	var flip reg.VecVirtual
-	turn("turnWordsAVX2", ", flip", 8, 4, func(s square) {
+	turn("turnWordsAVX2", ", flip", 8, 4, 4, func(s square) {
 		if s.to == nil {
 			Doc("turnWordsAVX2 does turnWordsRef for multiples of eight above 0.")
 			bits, x := GP32(), XMM()
@@ -133,28 +133,54 @@ func turnFours(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
 	return columns
 }
 
-// turnHalves generates the transposition of elements of two bytes: words of two of them
-// are transposed.
+// turnHalves generates the transposition of elements of two bytes.
 func turnHalves() {
-	turn("turnHalvesAVX2", "", 16, 2, func(s square) {
+	turn("turnHalvesAVX2", "", 16, 2, 2, func(s square) {
 		if s.to == nil {
 			Doc("turnHalvesAVX2 does turnHalvesRef for multiples of sixteen rows and eight columns, above 0.")
 			return
 		}
-		for side := range 2 { // columns 0 … 3, and 4 … 7
-			var rows [4]reg.VecVirtual // columns of two rows each
-			for i := range rows {
-				a, b := s.pair(2*i, 2*i+8, 0), s.pair(2*i+1, 2*i+9, 0)
-				rows[i] = YMM()
-				if side == 0 {
-					VPUNPCKLWD(b, a, rows[i])
-				} else {
-					VPUNPCKHWD(b, a, rows[i])
-				}
-			}
-			for i, v := range turnFours(rows) {
-				VMOVDQU(v, Mem{Base: s.to, Disp: (4*side + i) * 2 * panel})
+		turnSixteen(s, func(column int, v reg.VecVirtual) {
+			VMOVDQU(v, Mem{Base: s.to, Disp: column * 2 * panel})
+		})
+	})
+}
+
+// widenHalves generates the transposition of binary16 to float32: columns are widened on
+// their way to memory, a cache line each.
+func widenHalves() {
+	turn("widenHalvesAVX2", "", 16, 2, 4, func(s square) {
+		if s.to == nil {
+			Doc("widenHalvesAVX2 does widenHalvesRef for multiples of sixteen rows and eight columns, above 0.")
+			return
+		}
+		turnSixteen(s, func(column int, v reg.VecVirtual) {
+			upper, low, high := XMM(), YMM(), YMM()
+			VEXTRACTI128(U8(1), v, upper)
+			VCVTPH2PS(v.AsX(), low) // exact
+			VCVTPH2PS(upper, high)
+			VMOVUPS(low, Mem{Base: s.to, Disp: column * 4 * panel})
+			VMOVUPS(high, Mem{Base: s.to, Disp: column*4*panel + 32})
+		})
+	})
+}
+
+// turnSixteen transposes sixteen rows of eight elements of two bytes, and calls store for
+// each column: words of two elements are transposed.
+func turnSixteen(s square, store func(column int, v reg.VecVirtual)) {
+	for side := range 2 { // columns 0 … 3, and 4 … 7
+		var rows [4]reg.VecVirtual // columns of two rows each
+		for i := range rows {
+			a, b := s.pair(2*i, 2*i+8, 0), s.pair(2*i+1, 2*i+9, 0)
+			rows[i] = YMM()
+			if side == 0 {
+				VPUNPCKLWD(b, a, rows[i])
+			} else {
+				VPUNPCKHWD(b, a, rows[i])
 			}
 		}
-	})
+		for i, v := range turnFours(rows) {
+			store(4*side+i, v)
+		}
+	}
 }
