@@ -30,21 +30,36 @@ type Weight struct {
 	there bool          // false if the index promises it and its shard lacks it
 }
 
-// Ahead asks the system to read the weight from disk, since it will be used soon.
-func (w Weight) Ahead() {
-	if w.file != nil {
-		w.file.Ahead(w.Data)
+// Ahead asks the system to read rows lo … hi-1 of the weight from disk, since they will be
+// used soon. Of few-bit weights these are the codes.
+func (w Weight) Ahead(lo, hi int) {
+	if b := w.rowsOf(lo, hi); b != nil {
+		w.file.Ahead(b)
+	}
+}
+
+// Fetch is Ahead, and waits for the disk where the system can do that.
+func (w Weight) Fetch(lo, hi int) {
+	if b := w.rowsOf(lo, hi); b != nil {
+		w.file.Fetch(b)
 	}
 }
 
 // Drop releases the memory that rows lo … hi-1 of a mapped weight take, once their values
 // have been copied elsewhere. They can be read again, from the file.
 func (w Weight) Drop(lo, hi int) {
+	if b := w.rowsOf(lo, hi); b != nil {
+		w.file.Drop(b)
+	}
+}
+
+// rowsOf returns the bytes of rows in the file; nil if the weight is in no file.
+func (w Weight) rowsOf(lo, hi int) []byte {
 	if w.file == nil || len(w.Shape) == 0 || w.Shape[0] == 0 {
-		return
+		return nil
 	}
 	row := len(w.Data) / w.Shape[0]
-	w.file.Drop(w.Data[lo*row : hi*row])
+	return w.Data[lo*row : hi*row]
 }
 
 // Bytes returns the stored size of the weight.

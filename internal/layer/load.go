@@ -2,9 +2,11 @@ package layer
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"verity/internal/kernel"
@@ -18,34 +20,25 @@ import (
 // first error, so that a network is described by a list of plain statements. Read then
 // fills all layers.
 //
-// A disk is fastest when it is read in order and without pauses, and a large model leaves
-// little memory. So Read follows the order of the files, requests the next weights while
-// all threads pack those at hand, and releases each piece of a file once it is packed.
+// Read then fills all layers in the order of the files: see readInOrder.
 type Loader struct {
 	from      *model.Checkpoint
 	precision precision.Precision
 	pool      *parallel.Pool
-	place     map[string]int // of each weight in the files
+	quantised precision.Format // of the checkpoint; Auto if it has no few-bit weights
+	place     map[string]int   // of each weight in the files
 	jobs      []job
 	err       error
 }
 
-// A job is what is done with one weight.
-type job struct {
-	name string
-	from model.Weight
-	do   func(model.Weight) error
-}
-
-const (
-	aheadBytes = 64 << 20 // requested before it is needed: some 30 ms of a fast disk
-	pieceBytes = 8 << 20  // packed before it is released
-)
-
 // NewLoader returns a loader that holds matrices in the format of the weights of held,
 // and packs them on all threads of p.
 func NewLoader(c *model.Checkpoint, held precision.Precision, p *parallel.Pool) *Loader {
-	return &Loader{from: c, precision: held, pool: p, place: places(c)}
+	quantised, err := precision.ParseFormat(c.Quantized())
+	if err != nil {
+		quantised = precision.Auto
+	}
+	return &Loader{from: c, precision: held, pool: p, quantised: quantised, place: places(c)}
 }
 
 // places returns the order of the weights in the files.
@@ -58,64 +51,46 @@ func places(c *model.Checkpoint) map[string]int {
 }
 
 // Read fills all layers. It returns the first error met, or that of the checkpoint's
-// context; the layers must not be used then.
-func (l *Loader) Read() error {
+// context; the layers must not be used then. Weights whose names begin with next, if that
+// is not empty, are likely to be read after it.
+func (l *Loader) Read(next string) error {
 	slices.SortStableFunc(l.jobs, func(a, b job) int { return cmp.Compare(l.place[a.name], l.place[b.name]) })
 	if l.err == nil {
-		l.err = l.from.Reading(func() error { return inOrder(l.from, l.jobs) })
+		l.err = l.from.Reading(func() error { return readInOrder(l.from, l.jobs, l.named(next)) })
 	}
 	l.jobs = nil
 	return l.err
 }
 
-// inOrder does jobs one after the other and stops at the first error.
-func inOrder(c *model.Checkpoint, jobs []job) error {
-	defer c.DropAll()
-	var ahead readAhead
-	for i, j := range jobs {
-		if err := c.Err(); err != nil {
-			return err
+// named returns jobs for the weights whose names begin with prefix, in the order of the
+// files, which nobody does.
+func (l *Loader) named(prefix string) (jobs []job) {
+	for _, name := range l.from.Names() {
+		w, err := l.from.Weight(name)
+		if err == nil && len(w.Shape) > 0 && prefix != "" && strings.HasPrefix(name, prefix) {
+			jobs = append(jobs, job{name: name, from: w, hi: w.Shape[0]})
 		}
-		ahead.advance(jobs[i:])
-		if err := j.do(j.from); err != nil {
-			return err
-		}
-		ahead.done(j)
 	}
-	return nil
+	return jobs
 }
 
-// A readAhead counts what has been requested of the files and not been read yet.
-type readAhead struct {
-	bytes int
-	count int // of jobs
-}
-
-// advance requests more of the weights of jobs, which are to be done next.
-func (r *readAhead) advance(jobs []job) {
-	for r.count < len(jobs) && (r.count == 0 || r.bytes < aheadBytes) {
-		jobs[r.count].from.Ahead()
-		r.bytes += jobs[r.count].from.Bytes()
-		r.count++
-	}
-}
-
-func (r *readAhead) done(j job) {
-	r.bytes -= j.from.Bytes()
-	r.count--
-}
-
-// add queues a job for a weight, whose shape it checks.
-func (l *Loader) add(name string, do func(model.Weight) error, shape ...int) {
+// weight returns the named weight, whose shape it checks.
+func (l *Loader) weight(name string, shape ...int) (w model.Weight, ok bool) {
 	if l.err != nil {
-		return
+		return w, false
 	}
-	w, err := l.from.Weight(name, shape...)
-	if err != nil {
-		l.err = err
-		return
-	}
-	l.jobs = append(l.jobs, job{name, w, do})
+	w, l.err = l.from.Weight(name, shape...)
+	return w, l.err == nil
+}
+
+// add queues a job for rows lo … hi-1 of a weight.
+func (l *Loader) add(name string, w model.Weight, lo, hi int, do func(lo, hi int) error) {
+	l.jobs = append(l.jobs, job{name, w, lo, hi, func(lo, hi int) error {
+		if err := do(lo, hi); err != nil {
+			return fmt.Errorf("%s: %s: %w", l.from.Name, name, err)
+		}
+		return nil
+	}})
 }
 
 // Floats returns a weight as float32.
@@ -130,10 +105,15 @@ func (l *Loader) Floats(name string, shape ...int) []float32 {
 }
 
 func (l *Loader) copyTo(x []float32, name string, shape ...int) {
-	l.add(name, func(w model.Weight) error {
-		w.Tensor().CopyTo(x, 0)
+	w, ok := l.weight(name, shape...)
+	if !ok {
+		return
+	}
+	row := len(x) / max(1, shape[0])
+	l.add(name, w, 0, shape[0], func(lo, hi int) error {
+		kernel.Widen(l.pool, x[lo*row:hi*row], w.Rows(lo, hi))
 		return nil
-	}, shape...)
+	})
 }
 
 // Norm returns name.weight and name.bias.
@@ -151,7 +131,9 @@ func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
 	}
 	m := l.matrix(f, out*len(names), in)
 	for i, name := range names {
-		l.add(name, func(w model.Weight) error { return l.fill(m, i*out, name, w, 0, out) }, out, in)
+		if w, ok := l.weight(name, out, in); ok {
+			l.fill(m, i*out, name, w, 0, out)
+		}
 	}
 	return m
 }
@@ -164,16 +146,13 @@ func (l *Loader) Part(out, in int, name string, runs [][2]int) *kernel.Matrix {
 		rows += r[1] - r[0]
 	}
 	m := l.matrix(l.format(name), rows, in)
-	l.add(name, func(w model.Weight) error {
+	if w, ok := l.weight(name, out, in); ok {
 		first := 0
 		for _, r := range runs {
-			if err := l.fill(m, first, name, w, r[0], r[1]); err != nil {
-				return err
-			}
+			l.fill(m, first, name, w, r[0], r[1])
 			first += r[1] - r[0]
 		}
-		return nil
-	}, out, in)
+	}
 	return m
 }
 
@@ -201,29 +180,41 @@ func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch
 //	out[t][o] = b[o] + Σ_k w[o][k]·x[t·stride·channels + k],  k = tap·channels + channel
 //
 // The file has w as [out][channels][taps].
-func (l *Loader) Conv(name string, out, channels, taps int) Linear {
-	m := l.matrix(l.floatFormat(name+".weight"), out, channels*taps)
-	l.add(name+".weight", func(w model.Weight) error {
-		return l.wrap(m.Fill(l.pool, 0, turned(l.pool, w.Tensor())))
-	}, out, channels, taps)
-	return Linear{W: m, Bias: l.Floats(name+".bias", out)}
+func (l *Loader) Conv(layer string, out, channels, taps int) Linear {
+	name := layer + ".weight"
+	m := l.matrix(l.floatFormat(name), out, channels*taps)
+	if w, ok := l.weight(name, out, channels, taps); ok {
+		l.add(name, w, 0, out, func(lo, hi int) error { return m.Fill(l.pool, lo, turned(l.pool, w.Rows(lo, hi))) })
+	}
+	return Linear{W: m, Bias: l.Floats(layer+".bias", out)}
 }
 
 // turned returns t, [out][channels][taps], as [out][taps·channels].
 func turned(p *parallel.Pool, t tensor.Tensor) tensor.Tensor {
 	out, channels, taps, size := t.Shape[0], t.Shape[1], t.Shape[2], t.DType.Size()
+	row := channels * taps * size
 	to := tensor.Tensor{DType: t.DType, Shape: []int{out, taps * channels}, Data: make([]byte, len(t.Data))}
 	p.For(out, 16, func(lo, hi int) {
 		for o := lo; o < hi; o++ {
-			row := o * channels * taps
-			for c := range channels {
-				for tap := range taps {
-					copy(to.Data[(row+tap*channels+c)*size:][:size], t.Data[(row+c*taps+tap)*size:])
-				}
-			}
+			turnRow(to.Data[o*row:][:row], t.Data[o*row:][:row], channels, taps, size)
 		}
 	})
 	return to
+}
+
+// turnRow transposes [channels][taps] elements of size bytes.
+func turnRow(to, from []byte, channels, taps, size int) {
+	le := binary.LittleEndian
+	for c := range channels {
+		for tap := range taps {
+			x, y := from[(c*taps+tap)*size:][:size], to[(tap*channels+c)*size:][:size]
+			if size == 2 { // most files: a copy of any length would take three times as long
+				le.PutUint16(y, le.Uint16(x))
+			} else {
+				copy(y, x)
+			}
+		}
+	}
 }
 
 // The token embedding, and the vocabulary head where it is another matrix.
@@ -239,7 +230,7 @@ func (l *Loader) format(name string) precision.Format {
 	if name == embedding || name == untiedHead {
 		f = cmp.Or(l.precision.Head, f)
 	}
-	if has, err := precision.ParseFormat(l.from.Quantized()); err != nil || !f.Grouped() || !f.Like(has) {
+	if !f.Grouped() || !f.Like(l.quantised) {
 		return f
 	}
 	if w, err := l.from.Weight(name); err == nil && w.Packed != nil { // add reports the error
@@ -272,34 +263,21 @@ func (l *Loader) matrix(f precision.Format, out, in int) *kernel.Matrix {
 	return m
 }
 
-// fill packs rows lo … hi-1 of w, of that name, into outputs of m from first on, and
-// releases what it has read.
-func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, lo, hi int) error {
-	row := max(1, w.Shape[1]*w.DType.Size())
-	step := max(64, pieceBytes/row&^63)
-	for o := lo; o < hi; o += step {
-		if err := l.from.Err(); err != nil {
-			return err
-		}
-		end := min(hi, o+step)
-		if err := l.fillRows(m, first+o-lo, w, o, end); err != nil {
-			return l.wrap(fmt.Errorf("%s: %w", name, err))
-		}
-		w.Drop(o, end)
-	}
-	return nil
-}
-
-// fillRows packs rows lo … hi-1 of w. Codes in the format of m are copied as they are.
-func (l *Loader) fillRows(m *kernel.Matrix, first int, w model.Weight, lo, hi int) error {
+// fill queues the packing of rows lo … hi-1 of a weight into outputs of m from first on.
+// Codes in the format of m are copied as they are.
+func (l *Loader) fill(m *kernel.Matrix, first int, name string, w model.Weight, lo, hi int) {
 	packed := w.Packed
 	if packed != nil && m.Format() == precision.Int4Z {
 		packed = packed.WithZeros()
 	}
-	if packed == nil || packed.Format.String() != m.Format().String() {
-		return m.Fill(l.pool, first, w.Rows(lo, hi))
-	}
-	return m.FillPacked(l.pool, first, packed, lo, hi)
+	asIs := packed != nil && packed.Format.String() == m.Format().String()
+	l.add(name, w, lo, hi, func(from, to int) error {
+		at := first + from - lo
+		if asIs {
+			return m.FillPacked(l.pool, at, packed, from, to)
+		}
+		return m.Fill(l.pool, at, w.Rows(from, to))
+	})
 }
 
 // wrap adds the name of the checkpoint to an error.
@@ -346,10 +324,10 @@ func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 			return precision.Auto, err
 		}
 		if len(w.Shape) >= 2 {
-			jobs = append(jobs, job{name: name, from: w, do: func(w model.Weight) error { return fits(w, p) }})
+			jobs = append(jobs, job{name, w, 0, w.Shape[0], func(lo, hi int) error { return fits(w, lo, hi, p) }})
 		}
 	}
-	err := c.Reading(func() error { return inOrder(c, jobs) })
+	err := c.Reading(func() error { return readInOrder(c, jobs, nil) })
 	switch {
 	case errors.Is(err, errNotF16):
 		return precision.F32, nil
@@ -361,22 +339,16 @@ func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 
 var errNotF16 = errors.New("not all weights are binary16")
 
-// fits returns errNotF16 unless all values of a weight are binary16.
-func fits(w model.Weight, p *parallel.Pool) error {
-	rows := w.Shape[0]
-	step := max(1, pieceBytes/max(1, w.Bytes()/max(1, rows)))
-	for lo := 0; lo < rows; lo += step {
-		var odd atomic.Bool
-		hi := min(rows, lo+step)
-		p.For(hi-lo, 1, func(from, to int) {
-			if !tensor.FitsF16(w.Rows(lo+from, lo+to)) {
-				odd.Store(true)
-			}
-		})
-		if odd.Load() {
-			return errNotF16
+// fits returns errNotF16 unless all values of rows lo … hi-1 of a weight are binary16.
+func fits(w model.Weight, lo, hi int, p *parallel.Pool) error {
+	var odd atomic.Bool
+	p.For(hi-lo, 1, func(from, to int) {
+		if !tensor.FitsF16(w.Rows(lo+from, lo+to)) {
+			odd.Store(true)
 		}
-		w.Drop(lo, hi)
+	})
+	if odd.Load() {
+		return errNotF16
 	}
 	return nil
 }

@@ -5,6 +5,9 @@ package weights
 // Ahead does nothing on this system, which reads ahead by itself.
 func (f *File) Ahead(data []byte) {}
 
+// Fetch does nothing on this system, which reads ahead by itself.
+func (f *File) Fetch(data []byte) {}
+
 // Drop does nothing on this system, which reclaims mapped pages by itself when memory is
 // short.
 func (f *File) Drop(data []byte) {}

@@ -17,6 +17,14 @@ func (f *File) Ahead(data []byte) {
 	}
 }
 
+// Fetch brings data, a part of the file, into memory, since it will be used next. It
+// waits for the disk where the system can do that, on Linux; elsewhere it is Ahead.
+func (f *File) Fetch(data []byte) {
+	if b := f.pages(data, true); len(b) == 0 || !populate(b) {
+		f.Ahead(data)
+	}
+}
+
 // Drop releases the memory that data, a part of a mapped file, takes, once its values
 // have been copied elsewhere: otherwise a model would be held twice. The bytes stay
 // readable; they are then read from the file again.

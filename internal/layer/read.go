@@ -1,0 +1,115 @@
+package layer
+
+import (
+	"iter"
+
+	"verity/model"
+	"verity/parallel"
+)
+
+// A job is what is done with rows lo … hi-1 of a weight. It may be done for some of them
+// at a time.
+type job struct {
+	name   string // of the weight
+	from   model.Weight
+	lo, hi int
+	do     func(lo, hi int) error
+}
+
+const (
+	aheadPieces = 3  // fetched before they are needed: 10 ms of a fast disk
+	panelRows   = 64 // whole panels are packed fastest
+)
+
+// pieceBytes is how many bytes of weights are fetched, packed and released at a time. It
+// is a variable so that tests cut small models.
+var pieceBytes = 4 << 20
+
+// readInOrder does jobs one after the other, in pieces, and stops at the first error.
+//
+// A disk is fastest when it is read in order and without pauses, and a large model leaves
+// little memory. So one thread does nothing but wait for the disk, a few pieces ahead of
+// those that pack, and each piece of a file is released once it is packed. When the last
+// has been fetched, the first pieces of next are requested, for the disk to read while
+// jobs end.
+func readInOrder(c *model.Checkpoint, jobs, next []job) error {
+	defer c.DropAll()
+	fetch := func(_ int, piece []job) []job {
+		for _, j := range piece {
+			j.from.Fetch(j.lo, j.hi)
+		}
+		if piece == nil {
+			request(next)
+		}
+		return piece
+	}
+	for piece := range parallel.Ordered(1, aheadPieces, endWithNil(pieces(jobs)), fetch) {
+		for _, j := range piece {
+			if err := c.Err(); err != nil {
+				return err
+			}
+			if err := j.do(j.lo, j.hi); err != nil {
+				return err
+			}
+			j.from.Drop(j.lo, j.hi)
+		}
+	}
+	return nil
+}
+
+// request asks the system to read the first pieces of jobs from disk.
+func request(jobs []job) {
+	count := 0
+	for piece := range pieces(jobs) {
+		for _, j := range piece {
+			j.from.Ahead(j.lo, j.hi)
+		}
+		if count++; count > aheadPieces {
+			return
+		}
+	}
+}
+
+// endWithNil yields what lists does, and then nil.
+func endWithNil(lists iter.Seq[[]job]) iter.Seq[[]job] {
+	return func(yield func([]job) bool) {
+		for piece := range lists {
+			if !yield(piece) {
+				return
+			}
+		}
+		yield(nil)
+	}
+}
+
+// pieces cuts jobs into lists of about pieceBytes. Matrices are cut between panels.
+func pieces(jobs []job) iter.Seq[[]job] {
+	return func(yield func([]job) bool) {
+		var piece []job
+		left := pieceBytes
+		for _, j := range jobs {
+			row := j.rowBytes()
+			for j.lo < j.hi {
+				part := j
+				part.hi = min(j.hi, j.lo+max(panelRows, left/row/panelRows*panelRows))
+				piece, j.lo = append(piece, part), part.hi
+				if left -= (part.hi - part.lo) * row; left > 0 {
+					continue
+				}
+				if !yield(piece) {
+					return
+				}
+				piece, left = nil, pieceBytes
+			}
+		}
+		if len(piece) > 0 {
+			yield(piece)
+		}
+	}
+}
+
+// rowBytes returns the bytes of a row: in the file, or decoded if that is more.
+func (j job) rowBytes() int {
+	w := j.from
+	return max(1, max(w.Bytes(), w.Len()*w.DType.Size())/max(1, w.Shape[0]))
+}
