@@ -107,7 +107,7 @@ func readFiles(names []string) (took time.Duration, n int64, ok bool) {
 	if len(names) == 0 || !forget(names) {
 		return 0, 0, false
 	}
-	buf, began := make([]byte, 16<<20), time.Now()
+	buf, began := make([]byte, 1<<20), time.Now()
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
