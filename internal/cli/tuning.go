@@ -20,17 +20,25 @@ var tuned struct {
 
 // tuneKernels chooses between variants of kernels, once in a process, as $VERITY_TUNE says.
 func tuneKernels(ctx context.Context, threads int) (tune.Origin, error) {
-	setting, err := tune.Parse(os.Getenv(tune.Variable))
+	o, err := tuningOptions(threads)
 	if err != nil {
-		return "", usageError{err}
+		return "", err
 	}
 	tuned.Lock()
 	defer tuned.Unlock()
 	if tuned.from == "" {
-		tuned.from = tune.Use(ctx, tune.Options{Setting: setting, File: tuningFile(), Code: code(), Threads: threads})
+		tuned.from = tune.Use(ctx, o)
 		slog.Debug("variants of kernels", "from", string(tuned.from), "tuning", kernel.CurrentTuning())
 	}
 	return tuned.from, nil
+}
+
+func tuningOptions(threads int) (tune.Options, error) {
+	setting, err := tune.Parse(os.Getenv(tune.Variable))
+	if err != nil {
+		return tune.Options{}, usageError{err}
+	}
+	return tune.Options{Setting: setting, File: tuningFile(), Code: code(), Threads: threads}, nil
 }
 
 // tuningFile names the file that the tuning is kept in; empty if there is no place for it.

@@ -14,7 +14,8 @@ type Trial struct {
 }
 
 const (
-	trialWidth = 512      // of a layer of base
+	trialIn    = 1024 // a little deeper than a layer of base
+	trialOut   = 512
 	trialSlab  = 1 << 20  // bytes of weights in a trial
 	trialBytes = 31 << 20 // in all: more than most caches hold, and a prime number of slabs,
 	// so that every trial meets every slab
@@ -41,7 +42,7 @@ func NewTrials(p *parallel.Pool) *Trials {
 			copy(t.weights[i*len(pattern):], pattern)
 		}
 	})
-	t.x, t.dst = make([]float32, manyRows*trialWidth), make([]float32, manyRows*trialWidth)
+	t.x, t.dst = make([]float32, manyRows*trialIn), make([]float32, manyRows*trialOut)
 	for i := range t.x {
 		t.x[i] = float32(i%17) - 8
 	}
@@ -54,17 +55,18 @@ func (t *Trials) Time(trial Trial) time.Duration {
 	like := t.like[trial.Weights]
 	if like == nil {
 		var err error
-		if like, err = NewMatrix(trial.Weights, trialWidth, trialWidth); err != nil {
+		if like, err = NewMatrix(trial.Weights, trialOut, trialIn); err != nil {
 			panic(err) // shapes are constant
 		}
 		t.like[trial.Weights] = like
 	}
-	w, size := *like, len(like.data)
-	n := trial.Rows * trialWidth
+	w, size := *like, len(like.data)+len(like.scales)
+	x, dst := t.x[:trial.Rows*trialIn], t.dst[:trial.Rows*trialOut]
 	begin := time.Now()
 	for at := t.next; at+size <= t.next+trialSlab; at += size {
-		w.data = t.weights[at:][:size]
-		MatMul(t.pool, t.dst[:n], t.x[:n], trial.Rows, trialWidth, &w, nil, Store)
+		w.data = t.weights[at:][:len(like.data)]
+		w.scales = t.weights[at+len(like.data):][:len(like.scales)]
+		MatMul(t.pool, dst, x, trial.Rows, trialIn, &w, nil, Store)
 	}
 	took := time.Since(begin)
 	t.next = (t.next + trialSlab) % trialBytes

@@ -62,7 +62,7 @@ func Knobs() []Knob {
 			func(t *Tuning) *int { return &t.Level }}},
 		{tileUnit, Knob{"tile_rows", []int{8, manyRows}, []Trial{{precision.Int8, 8}, {precision.Int8, 16}},
 			func(t *Tuning) *int { return &t.TileRows }}},
-		{fewBits.fn.expands, Knob{"direct_rows", []int{few, 10, 24}, []Trial{{precision.Int4, 8}, {precision.Int4, 12}},
+		{fewBits.fn.expands, Knob{"direct_rows", []int{few, 10, 24}, []Trial{{precision.Int4, 8}, {precision.Int4, 16}},
 			func(t *Tuning) *int { return &t.DirectRows }}},
 	}
 	var knobs []Knob

@@ -54,6 +54,7 @@ type Options struct {
 	File    string // that answers are kept in; empty: nowhere
 	Code    string // the revision of the program: another one has other kernels
 	Threads int    // of products; 0 as in parallel.New
+	Recall  bool   // try nothing: take what was kept
 }
 
 // Use sets the tuning of package kernel, and says where it is from. It belongs before the
@@ -70,10 +71,10 @@ func Use(ctx context.Context, o Options) Origin {
 	pool := parallel.New(o.Threads)
 	defer pool.Close()
 	answers, key := read(ctx, o.File), o.key(pool.Threads())
-	if t, ok := answers[key]; ok && o.Setting == Once && kernel.SetTuning(t) == nil {
+	if t, ok := answers[key]; ok && (o.Recall || o.Setting == Once) && kernel.SetTuning(t) == nil {
 		return Kept
 	}
-	if !writable(o.File) {
+	if o.Recall || !writable(o.File) {
 		return Default
 	}
 	t, ok := measure(pool, knobs, begin.Add(budget))

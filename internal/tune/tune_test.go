@@ -111,6 +111,13 @@ func TestUse(t *testing.T) {
 			t.Errorf("%+v took the answer of %+v", other, o)
 		}
 	}
+	for want, again := range map[Origin]Options{
+		Kept: {File: o.File, Code: "one", Threads: 1, Recall: true, Setting: Again}, Default: {File: o.File, Code: "three", Threads: 1, Recall: true},
+	} {
+		if got := Use(t.Context(), again); got != want {
+			t.Errorf("recalling %q: %s, want %s", again.Code, got, want)
+		}
+	}
 	if got := Use(t.Context(), o); got != Kept {
 		t.Errorf("after others: %s", got)
 	}
