@@ -30,7 +30,7 @@ var plan = map[string]room{
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend", "internal/kernel", "internal/tensor", "precision"}},
 	"tokenizer":  {"text ↔ tokens; independent of the networks", []string{"internal/sniff"}},
 	"model":      {"a file or directory becomes named weights; no arithmetic", append(formats, "internal/frontend", "internal/quant", "internal/tensor")},
-	"vad":        {"finds speech in a clip with a small network of its own", []string{"audio", "internal/frontend", "internal/kernel"}},
+	"vad":        {"finds speech in a clip with a small network of its own", []string{"audio", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
 	"assistant":  {"drafting and the round; imports the target's rooms to run a second model", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
@@ -66,7 +66,7 @@ var plan = map[string]room{
 
 	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", nil},
 
-	"internal/frontend":    {"constants of the log-mel front end that audio, model and synth must agree on; the dot product that audio and vad share", nil},
+	"internal/frontend":    {"constants of the log-mel front end that audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic behind one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
 	"internal/tune":        {"tries variants of kernels at the first start and keeps the answer; kernel itself knows no files", []string{"internal/input", "internal/kernel", "internal/machine", "internal/output", "parallel"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and loading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},

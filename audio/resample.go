@@ -3,9 +3,8 @@ package audio
 import (
 	"io"
 	"math"
-	"slices"
 
-	"verity/internal/frontend"
+	"verity/internal/kernel"
 )
 
 // The low-pass filter is a sinc under a Kaiser window. Its transition lies between
@@ -38,6 +37,7 @@ type resampler struct {
 	rows     []float32 // [up][2·half], or one row if that were too many
 	row      int       // phase of that one row, -1 if none
 	scratch  []float64 // a row before scaling
+	quad     kernel.Quad
 
 	buf   []float32 // half-1 zeros, the inputs, half zeros; less what was dropped
 	at    int       // where the coefficients of the next output begin in buf
@@ -90,19 +90,34 @@ func (r *resampler) read(dst []float32) (int, error) {
 	if err := r.fill(); err != nil {
 		return 0, err
 	}
-	n, x := 0, slices.Clip(r.buf) // so that reading past the zeros would panic
+	n := 0
 	for n < len(dst) && r.ready() {
-		dst[n] = frontend.Dot(r.rowFor(r.phase), x[r.at:])
-		n++
-		r.out++
-		r.phase += r.down
-		r.at += r.phase / r.up
-		r.phase %= r.up
+		n += r.some(dst[n:])
 	}
 	if n == 0 {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+// some makes up to four outputs, which the kernel computes together.
+func (r *resampler) some(dst []float32) (n int) {
+	q, most := &r.quad, min(len(dst), len(r.quad.Sums))
+	if !r.tabulated() {
+		most = 1 // there is only one row
+	}
+	for ; n < most && r.ready(); n++ {
+		q.A[n], q.B[n] = r.rowFor(r.phase), r.buf[r.at:]
+		r.out++
+		r.phase += r.down
+		r.at += r.phase / r.up
+		r.phase %= r.up
+	}
+	for i := n; i < len(q.A); i++ {
+		q.A[i], q.B[i] = q.A[0], q.B[0]
+	}
+	q.Dots()
+	return copy(dst, q.Sums[:n])
 }
 
 // ready reports whether buf holds what the next output needs.
@@ -137,10 +152,13 @@ func (r *resampler) fill() error {
 	return nil
 }
 
+// tabulated reports whether there is a row for every phase.
+func (r *resampler) tabulated() bool { return len(r.rows) == r.up*2*r.half }
+
 // rowFor returns the coefficients of an output that lies phase/up after an input.
 func (r *resampler) rowFor(phase int) []float32 {
 	taps := 2 * r.half
-	if len(r.rows) == r.up*taps {
+	if r.tabulated() {
 		return r.rows[phase*taps:][:taps]
 	}
 	if r.row != phase {

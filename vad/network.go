@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
-	"verity/internal/frontend"
 	"verity/internal/kernel"
 )
 
@@ -90,8 +89,10 @@ type Network struct {
 	cell   [hidden]float32
 	state  [hidden]float32 // of the recurrent cell, its output
 	gates  [4 * hidden]float32
+	past   [4 * hidden]float32 // what the state adds to the gates
 	x      [context + ChunkSize + context]float64
 	frame  [fftSize]float64
+	quad   kernel.Quad
 	coeff  [bins]complex128
 	layers [5][]float32 // inputs of the layers, between rows of zeros, and the output of the last
 }
@@ -113,7 +114,7 @@ func NewNetwork() *Network {
 func (n *Network) Next(chunk []float32) float32 {
 	n.spectrum(chunk)
 	for i, c := range n.w.convs {
-		c.apply(n.layers[i+1], n.layers[i])
+		c.apply(&n.quad, n.layers[i+1], n.layers[i])
 	}
 	return n.recur(n.layers[4][hidden : 2*hidden])
 }
@@ -149,22 +150,24 @@ func (n *Network) spectrum(chunk []float32) {
 
 // apply computes dst = max(0, conv(src) + bias). Both have a row of zeros before and
 // after.
-func (c *convolution) apply(dst, src []float32) {
+func (c *convolution) apply(q *kernel.Quad, dst, src []float32) {
 	frames := len(src)/c.in - 2
 	for t := 0; t < frames; t += c.stride {
 		x := src[t*c.in:][:3*c.in]
 		row := dst[(t/c.stride+1)*c.out:][:c.out]
-		for o := range row {
-			row[o] = max(0, frontend.Dot(c.weight[o*3*c.in:][:3*c.in], x)+c.bias[o])
+		q.Rows(row, c.weight, x)
+		for o, v := range row {
+			row[o] = max(0, v+c.bias[o])
 		}
 	}
 }
 
 // recur runs a step of the recurrent cell and returns the probability.
 func (n *Network) recur(x []float32) float32 {
-	for g := range n.gates {
-		now := frontend.Dot(n.w.input[g*hidden:][:hidden], x)
-		n.gates[g] = now + frontend.Dot(n.w.state[g*hidden:][:hidden], n.state[:]) + n.w.gateBias[g]
+	n.quad.Rows(n.gates[:], n.w.input, x)
+	n.quad.Rows(n.past[:], n.w.state, n.state[:])
+	for g, now := range n.gates {
+		n.gates[g] = now + n.past[g] + n.w.gateBias[g]
 	}
 	sum := n.w.headBias
 	for i := range hidden {

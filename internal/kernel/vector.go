@@ -22,6 +22,7 @@ type vectorOps struct {
 	fold    func(sum, difference, x, y []float32)
 	squares func(up, down, c0, c1, s0, s1 []float32)
 	raise   func(dst, x []float32)
+	dots    func(dst *[4]float32, a, b *[4][]float32)
 	cells   func(dst, x []float32, least float32)
 
 	scatterHalf func(dst []uint16, step int, x []float32)
@@ -46,7 +47,7 @@ var (
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, index: indexRef, expSum: expSumRef, sumExp: sumExpRef,
 	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
-	cells: cellsRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
+	cells: cellsRef, dots: dotsRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to

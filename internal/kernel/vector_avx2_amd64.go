@@ -79,6 +79,11 @@ func vecRaiseAVX2(dst []float32, x []float32)
 //go:noescape
 func vecCellsAVX2(dst []float32, x []float32, least float32)
 
+// vecDotsAVX2 is dotsRef.
+//
+//go:noescape
+func vecDotsAVX2(dst *[4]float32, a *[4][]float32, b *[4][]float32)
+
 // vecScatterHalfAVX2 is scatterHalfRef.
 //
 //go:noescape

@@ -1355,6 +1355,74 @@ loopDone:
 	VZEROUPPER
 	RET
 
+// func vecDotsAVX2(dst *[4]float32, a *[4][]float32, b *[4][]float32)
+// Requires: AVX
+TEXT ·vecDotsAVX2(SB), NOSPLIT, $0-24
+	MOVQ   a+8(FP), CX
+	MOVQ   8(CX), AX
+	MOVQ   (CX), DX
+	MOVQ   24(CX), BX
+	MOVQ   48(CX), SI
+	MOVQ   72(CX), CX
+	MOVQ   b+16(FP), DI
+	MOVQ   (DI), R8
+	MOVQ   24(DI), R9
+	MOVQ   48(DI), R10
+	MOVQ   72(DI), DI
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
+	VXORPS X2, X2, X2
+	VXORPS X3, X3, X3
+	XORQ   R11, R11
+	MOVQ   AX, R12
+	ANDQ   $-4, R12
+
+four:
+	CMPQ    R11, R12
+	JGE     fourDone
+	VMOVUPS (DX)(R11*4), X4
+	VMULPS  (R8)(R11*4), X4, X4
+	VADDPS  X4, X0, X0
+	VMOVUPS (BX)(R11*4), X4
+	VMULPS  (R9)(R11*4), X4, X4
+	VADDPS  X4, X1, X1
+	VMOVUPS (SI)(R11*4), X4
+	VMULPS  (R10)(R11*4), X4, X4
+	VADDPS  X4, X2, X2
+	VMOVUPS (CX)(R11*4), X4
+	VMULPS  (DI)(R11*4), X4, X4
+	VADDPS  X4, X3, X3
+	ADDQ    $0x04, R11
+	JMP     four
+
+fourDone:
+one:
+	CMPQ   R11, AX
+	JGE    oneDone
+	VMOVSS (DX)(R11*4), X4
+	VMULSS (R8)(R11*4), X4, X4
+	VADDSS X4, X0, X0
+	VMOVSS (BX)(R11*4), X4
+	VMULSS (R9)(R11*4), X4, X4
+	VADDSS X4, X1, X1
+	VMOVSS (SI)(R11*4), X4
+	VMULSS (R10)(R11*4), X4, X4
+	VADDSS X4, X2, X2
+	VMOVSS (CX)(R11*4), X4
+	VMULSS (DI)(R11*4), X4, X4
+	VADDSS X4, X3, X3
+	ADDQ   $0x01, R11
+	JMP    one
+
+oneDone:
+	VHADDPS X1, X0, X0
+	VHADDPS X3, X2, X2
+	VHADDPS X2, X0, X0
+	MOVQ    dst+0(FP), AX
+	VMOVUPS X0, (AX)
+	VZEROUPPER
+	RET
+
 // func vecScatterHalfAVX2(dst []uint16, step int, x []float32)
 // Requires: AVX, F16C
 TEXT ·vecScatterHalfAVX2(SB), NOSPLIT, $0-56

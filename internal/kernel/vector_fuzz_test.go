@@ -65,6 +65,11 @@ func fuzzVector(t *testing.T, name string, ops vectorOps, x guarded, by float32)
 	inPlace("squares", func(ops vectorOps, y []float32) { ops.squares(make([]float32, len(y)), y, x.x, x.x, y, y) })
 	inPlace("raise", func(ops vectorOps, y []float32) { ops.raise(y, x.x) })
 	inPlace("cells", func(ops vectorOps, y []float32) { ops.cells(y, y, by) })
+	inPlace("dots", func(ops vectorOps, y []float32) {
+		var sums [4]float32
+		ops.dots(&sums, &[4][]float32{y, x.x, y, x.x}, &[4][]float32{x.x, x.x, y, y})
+		copy(y, sums[:])
+	})
 	if m == m {
 		if got, want := ops.index(x.x, m), indexRef(x.x, m); got != want {
 			t.Fatalf("%s index = %d, ref %d", name, got, want)

@@ -144,3 +144,51 @@ func cells(g *gen) {
 	})
 	g.ret()
 }
+
+// dots keeps the four partial sums of a product in a register, and has four products under
+// way: one alone would wait for its own additions.
+func dots(g *gen) {
+	g.function("vecDots", "func(dst *[4]float32, a, b *[4][]float32)", "is dotsRef.")
+	const slice = 24
+	var a, b [4]reg.GPVirtual
+	var sums [4]reg.VecVirtual
+	load := func(p []reg.GPVirtual, header reg.GPVirtual) {
+		for i := range p {
+			p[i] = g.GP64()
+			g.MOVQ(at(header).Offset(slice*i), p[i])
+		}
+	}
+	n, header := g.GP64(), g.pointer("a")
+	g.MOVQ(at(header).Offset(8), n)
+	load(a[:], header)
+	load(b[:], g.pointer("b"))
+	for i := range sums {
+		sums[i] = g.XMM()
+		g.VXORPS(sums[i], sums[i], sums[i])
+	}
+	j, fours := g.GP64(), g.GP64()
+	g.XORQ(j, j)
+	g.MOVQ(n, fours)
+	g.ANDQ(operand.I8(-4), fours)
+	step := func(name string, size uint64, end reg.GPVirtual, load, mul, add func(...operand.Op)) {
+		g.Label(name)
+		g.CMPQ(j, end)
+		g.JGE(operand.LabelRef(name + "Done"))
+		for i, sum := range sums {
+			v := g.XMM()
+			load(operand.Mem{Base: a[i], Index: j, Scale: 4}, v)
+			mul(operand.Mem{Base: b[i], Index: j, Scale: 4}, v, v)
+			add(v, sum, sum)
+		}
+		g.ADDQ(operand.U8(size), j)
+		g.JMP(operand.LabelRef(name))
+		g.Label(name + "Done")
+	}
+	step("four", 4, fours, g.VMOVUPS, g.VMULPS, g.VADDPS)
+	step("one", 1, n, g.VMOVSS, g.VMULSS, g.VADDSS)
+	g.VHADDPS(sums[1], sums[0], sums[0])
+	g.VHADDPS(sums[3], sums[2], sums[2])
+	g.VHADDPS(sums[2], sums[0], sums[0])
+	g.VMOVUPS(sums[0], at(g.pointer("dst")))
+	g.ret()
+}

@@ -25,6 +25,7 @@ func vectors(g *gen) {
 	raise(g)
 	cells(g)
 	if !g.wide { // AVX-512 has nothing to add
+		dots(g)
 		scatterHalf(g)
 		narrow(g)
 		turn(g, false)
