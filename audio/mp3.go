@@ -5,14 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-
-	"github.com/hajimehoshi/go-mp3"
 )
 
-// An mp3Source decodes MPEG audio layer III with hajimehoshi/go-mp3. The library gets
-// one frame at a time: it does not know tags between frames, decodes the table frame at
-// the start of most files as sound, and stops at damage. A frame that it cannot decode
-// becomes silence of its length.
+// An mp3Source decodes MPEG audio layer III, many frames at a time: mp3Decoder. A frame that
+// cannot be decoded becomes silence of its length.
 type mp3Source struct {
 	r      io.ReaderAt
 	size   int64
@@ -20,13 +16,15 @@ type mp3Source struct {
 	start  int64      // of the first frame with sound
 	tag    xingTag
 	frames *mpegFrames
-	dec    *mp3.Decoder // nil before the first frame and behind a bad one
-	skip   int64        // samples still to drop at the start
-	pos    int64        // samples given
-	buf    []byte
-	pcm    []byte // of buf, not yet read
-	bad    int    // frames without sound in a row
-	cut    bool   // the file ends inside a frame
+	end    error             // why no more frames come; nil as long as they do
+	lead   []mp3Frame        // those before the next, which decoders begin with
+	ready  []mp3Frame        // decoded, not yet read
+	coming func() []mp3Frame // waits for those after them; nil at the start
+	skip   int64             // samples still to drop at the start
+	pos    int64             // samples given
+	pcm    []byte            // of a frame, not yet read
+	bad    int               // frames without sound in a row
+	cut    bool              // the file ends inside a frame
 }
 
 // decoderDelay is how many samples layer III decoders lag behind, one frame of the
@@ -62,7 +60,7 @@ func (m *mp3Source) shape() shape {
 }
 
 func (m *mp3Source) rewind() error {
-	m.frames, m.dec, m.pcm = m.open(m.start), nil, nil
+	m.frames, m.end, m.lead, m.ready, m.coming, m.pcm = m.open(m.start), nil, nil, nil, nil, nil
 	m.skip, m.pos, m.bad, m.cut = m.tag.delay, 0, 0, false
 	return nil
 }
@@ -86,63 +84,33 @@ func (m *mp3Source) read(dst []float64) (int, error) {
 	return n * ch, nil
 }
 
-// next decodes one frame into m.pcm, without samples before the start or behind the end
-// of the sound.
+// next takes one frame into m.pcm, without samples before the start or behind the end of
+// the sound.
 func (m *mp3Source) next() error {
 	if m.tag.samples > 0 && m.tag.exact && m.pos >= m.tag.samples {
 		return io.EOF
 	}
-	frame, at, err := m.frames.next()
-	if err == io.EOF {
-		m.cut = m.frames.cut
-	}
-	if err != nil {
-		return err
-	}
-	size := 4 * m.first.samples()
-	if cap(m.buf) < size {
-		m.buf = make([]byte, size)
-	}
-	m.buf = m.buf[:size]
-	if err := m.decode(frame); err != nil {
-		if m.bad++; m.bad >= maxBadFrames {
-			return malformed(fmt.Sprintf("MPEG frame at byte %d", at), "", "%v, as in the %d before it", err, m.bad-1)
+	if len(m.ready) == 0 {
+		if err := m.decodeMore(); err != nil {
+			return err
 		}
-		clear(m.buf)
-		m.dec = nil
-	} else {
+	}
+	f := m.ready[0]
+	m.ready = m.ready[1:]
+	if m.bad++; f.err == nil {
 		m.bad = 0
+	}
+	if m.bad >= maxBadFrames {
+		return malformed(fmt.Sprintf("MPEG frame at byte %d", f.at), "", "%v, as in the %d before it", f.err, m.bad-1)
 	}
 	drop := min(m.skip, int64(m.first.samples()))
 	m.skip -= drop
-	m.pcm = m.buf[4*drop:]
+	m.pcm = f.pcm[4*drop:]
 	if m.tag.exact {
 		m.pcm = m.pcm[:min(int64(len(m.pcm)), 4*(m.tag.samples-m.pos))]
 	}
 	return nil
 }
-
-// decode decodes one frame into m.buf.
-func (m *mp3Source) decode(frame []byte) (err error) {
-	defer catch("MPEG frame", &err)
-	if m.first.repack() {
-		if frame, err = m.frames.repack(frame); err != nil {
-			return err
-		}
-	}
-	m.frames.now = frame
-	if m.dec == nil {
-		if m.dec, err = mp3.NewDecoder(onlyReader{m.frames}); err != nil {
-			return err
-		}
-	}
-	_, err = io.ReadFull(m.dec, m.buf)
-	return noEOF(err)
-}
-
-// onlyReader hides other methods of a reader, such as Seek: the libraries would read
-// the whole file to find its length.
-type onlyReader struct{ io.Reader }
 
 // An mpegHeader is the header of a frame of layer III.
 type mpegHeader struct {
@@ -210,30 +178,18 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 	return h, h.size > 4+h.crc+h.side, nil
 }
 
-// mpegFrames finds the frames of a file. Its Read returns the bytes of the current
-// frame.
+// mpegFrames finds the frames of a file.
 type mpegFrames struct {
 	r      *bufio.Reader
 	at     int64      // of the next byte
 	header mpegHeader // of the stream; rate 0 before the first frame
-	now    []byte     // what Read gives
-	kept   []byte     // the last data of the frames before, for repack
 	cut    bool       // the file ended inside a frame
-}
-
-func (f *mpegFrames) Read(p []byte) (int, error) {
-	if len(f.now) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, f.now)
-	f.now = f.now[n:]
-	return n, nil
 }
 
 // maxGap bounds the search for a frame, in bytes: pictures in tags may be large.
 const maxGap = 16 << 20
 
-// next returns the next frame and its place, valid until the call after. A header
+// next returns the next frame and its place. A header
 // counts if another follows where its frame ends, or nothing but a tag: the eleven bits
 // that begin a header occur in any data.
 func (f *mpegFrames) next() ([]byte, int64, error) {
@@ -289,42 +245,6 @@ func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
 	frame := append([]byte(nil), b[:h.size]...)
 	f.r.Discard(h.size)
 	return frame, nil
-}
-
-// repack reports whether frames must be repacked for the library. At 22,050 Hz it takes
-// every other padded frame to be a byte shorter than it is, and every reference back to
-// that frame is off by a byte. (At other rates no encoder pads frames, or the library
-// is right.)
-func (h mpegHeader) repack() bool { return h.low && h.rate == 22050 }
-
-// repack returns an equivalent frame without padding that contains all of its data,
-// including what earlier frames held.
-func (f *mpegFrames) repack(frame []byte) ([]byte, error) {
-	h, _, err := parseMPEG(frame)
-	if err != nil {
-		return nil, err
-	}
-	side := frame[4+h.crc:][:h.side]
-	main := append(f.kept, frame[4+h.crc+h.side:]...)
-	back := int(side[0]) // main_data_begin: where the frame's data begins before it
-	f.kept = append([]byte(nil), main[max(0, len(main)-255):]...)
-	begin := len(main) - (len(frame) - 4 - h.crc - h.side) - back
-	if begin < 0 {
-		return nil, fmt.Errorf("got %d bytes of the frames before, want %d", begin+back, back)
-	}
-	main = main[begin:]
-	index := 1
-	for index < 14 && 72000*mpeg2Rates[index]/h.rate < 4+h.side+len(main) {
-		index++
-	}
-	out := make([]byte, 72000*mpeg2Rates[index]/h.rate)
-	copy(out, frame[:4])
-	out[1] |= 1 // no checksum
-	out[2] = byte(index<<4) | out[2]&0x0c
-	copy(out[4:], side)
-	out[4] = 0
-	copy(out[4+h.side:], main) // what does not fit belongs to later frames
-	return out, nil
 }
 
 // A xingTag is the content of the first frame of most files, which holds no sound.

@@ -1,0 +1,178 @@
+package audio
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/hajimehoshi/go-mp3"
+)
+
+// An mp3Frame is a frame, and once it is decoded its samples: two channels of 16 bits.
+type mp3Frame struct {
+	data []byte
+	at   int64 // place in the file
+	pcm  []byte
+	err  error // why it cannot be decoded: pcm is silence
+}
+
+// Decoding takes most of the time of reading, and a decoder's memory is short. So runs of
+// frames are decoded side by side, each by a decoder of its own that goes through the
+// frames before the run first. What they leave behind is what a decoder that comes from
+// the start of the file has: at most 511 bytes of data of earlier frames, half of a
+// frame's overlap and the last 1,024 samples of the filter bank.
+const (
+	mp3Run     = 128 // frames in a run
+	mp3Workers = 16  // most runs at a time: half a megabyte each
+
+	// A decoder begins with so many frames, of so many bytes, before its run. With fewer
+	// bytes than a frame refers back to, the first of them come out wrong.
+	leadFrames = 4
+	leadBytes  = 2048
+)
+
+// decodeMore makes frames ready that were being decoded, and has as many runs as there are
+// processors decoded meanwhile. It returns an error if no frame is left.
+func (m *mp3Source) decodeMore() error {
+	if m.coming == nil {
+		m.coming = m.begin()
+	}
+	m.ready = m.coming()
+	if len(m.ready) > 0 {
+		m.coming = m.begin()
+		return nil
+	}
+	m.cut = m.end == io.EOF && m.frames.cut
+	return m.end
+}
+
+// begin begins to decode runs. The function that it returns waits for their frames.
+func (m *mp3Source) begin() (wait func() []mp3Frame) {
+	var runs [][]mp3Frame
+	var work sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), mp3Workers) {
+		lead := m.lead
+		run := m.take()
+		runs = append(runs, run)
+		work.Go(func() { m.first.decodeRun(lead, run) })
+	}
+	return func() []mp3Frame {
+		work.Wait()
+		return slices.Concat(runs...)
+	}
+}
+
+// take returns the next run of frames. Where it ends depends on the file alone, and with
+// it what damage sounds like.
+func (m *mp3Source) take() (run []mp3Frame) {
+	for len(run) < mp3Run && m.end == nil {
+		data, at, err := m.frames.next()
+		if m.end = err; err == nil {
+			run = append(run, mp3Frame{data: data, at: at})
+		}
+	}
+	before, size := slices.Concat(m.lead, run), 0
+	from := len(before)
+	for ; from > 0 && (len(before)-from < leadFrames || size < leadBytes); from-- {
+		size += len(before[from-1].data)
+	}
+	m.lead = before[from:]
+	return run
+}
+
+// decodeRun decodes the frames of a run, of which lead lies before it.
+func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
+	d, size := mp3Decoder{header: h}, 4*h.samples()
+	pcm := make([]byte, max(1, len(run))*size)
+	for _, f := range lead {
+		_ = d.decode(f.data, pcm[:size]) // the first may lack what they refer back to
+	}
+	for i := range run {
+		run[i].pcm = pcm[i*size:][:size]
+		if run[i].err = d.decode(run[i].data, run[i].pcm); run[i].err != nil {
+			clear(run[i].pcm)
+		}
+	}
+}
+
+// An mp3Decoder decodes frames that follow each other, with hajimehoshi/go-mp3. The library
+// gets one frame at a time: it does not know tags between frames, decodes the table frame
+// at the start of most files as sound, and stops at damage.
+type mp3Decoder struct {
+	header  mpegHeader
+	library *mp3.Decoder // nil before the first frame and behind a bad one
+	now     []byte       // what Read gives: the current frame
+	kept    []byte       // the last data of the frames before, for repack
+}
+
+// Read implements io.Reader for the library. There must be no Seek: the library would read
+// the whole file to find its length.
+func (d *mp3Decoder) Read(p []byte) (int, error) {
+	if len(d.now) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, d.now)
+	d.now = d.now[n:]
+	return n, nil
+}
+
+// decode decodes one frame into pcm.
+func (d *mp3Decoder) decode(frame, pcm []byte) (err error) {
+	defer func() {
+		if err != nil {
+			d.library = nil
+		}
+	}()
+	defer catch("MPEG frame", &err)
+	if d.header.repack() {
+		if frame, err = d.repack(frame); err != nil {
+			return err
+		}
+	}
+	d.now = frame
+	if d.library == nil {
+		if d.library, err = mp3.NewDecoder(d); err != nil {
+			return err
+		}
+	}
+	_, err = io.ReadFull(d.library, pcm)
+	return noEOF(err)
+}
+
+// repack reports whether frames must be repacked for the library. At 22,050 Hz it takes
+// every other padded frame to be a byte shorter than it is, and every reference back to
+// that frame is off by a byte. (At other rates no encoder pads frames, or the library
+// is right.)
+func (h mpegHeader) repack() bool { return h.low && h.rate == 22050 }
+
+// repack returns an equivalent frame without padding that contains all of its data,
+// including what earlier frames held.
+func (d *mp3Decoder) repack(frame []byte) ([]byte, error) {
+	h, _, err := parseMPEG(frame)
+	if err != nil {
+		return nil, err
+	}
+	side := frame[4+h.crc:][:h.side]
+	main := append(d.kept, frame[4+h.crc+h.side:]...)
+	back := int(side[0]) // main_data_begin: where the frame's data begins before it
+	d.kept = append([]byte(nil), main[max(0, len(main)-255):]...)
+	begin := len(main) - (len(frame) - 4 - h.crc - h.side) - back
+	if begin < 0 {
+		return nil, fmt.Errorf("got %d bytes of the frames before, want %d", begin+back, back)
+	}
+	main = main[begin:]
+	index := 1
+	for index < 14 && 72000*mpeg2Rates[index]/h.rate < 4+h.side+len(main) {
+		index++
+	}
+	out := make([]byte, 72000*mpeg2Rates[index]/h.rate)
+	copy(out, frame[:4])
+	out[1] |= 1 // no checksum
+	out[2] = byte(index<<4) | out[2]&0x0c
+	copy(out[4:], side)
+	out[4] = 0
+	copy(out[4+h.side:], main) // what does not fit belongs to later frames
+	return out, nil
+}
