@@ -13,10 +13,18 @@ import (
 // which is faster. No result depends on it. 0 is the default for this processor, and for
 // everything that this machine has no choice of.
 type Tuning struct {
-	AheadRows  int `json:"prefetch_rows,omitempty"`  // least rows for which weights are prefetched: fewer are left to the processor's own prefetching
-	Level      int `json:"prefetch_level,omitempty"` // the cache that int8 weights are prefetched into for few rows: 1 or 2
-	TileRows   int `json:"tile_rows,omitempty"`      // least rows for which the tile unit (AMX) takes int8 weights from memory
-	DirectRows int `json:"direct_rows,omitempty"`    // most rows whose products expand few-bit weights in registers; for more, they are expanded once into a cache
+	// Least rows for which weights are prefetched. Fewer rows leave that to the processor.
+	AheadRows int `json:"prefetch_rows,omitempty"`
+
+	// The cache that int8 weights are prefetched into for few rows: 1 or 2.
+	Level int `json:"prefetch_level,omitempty"`
+
+	// Least rows for which the tile unit (AMX) takes int8 weights from memory.
+	TileRows int `json:"tile_rows,omitempty"`
+
+	// Most rows whose products expand few-bit weights in registers. For more rows weights
+	// are expanded once, into a cache.
+	DirectRows int `json:"direct_rows,omitempty"`
 }
 
 // tuned is what SetTuning has set; nil is all defaults. A product may run meanwhile: its
@@ -31,13 +39,37 @@ func tuning() *Tuning {
 	return &defaults
 }
 
-// A Knob is a number of a Tuning that this machine has a choice of.
+// A Knob is a number of a Tuning, with the values to choose from.
 type Knob struct {
-	Name   string
+	Name   string  // as in JSON
 	Values []int   // the default first
 	Trials []Trial // products that take longer with the wrong value
 
-	at func(*Tuning) *int
+	at    func(*Tuning) *int
+	there func() bool // whether the implementations in use have the choice
+}
+
+var knobs = []Knob{
+	{
+		Name: "prefetch_rows", Values: []int{1, few}, Trials: []Trial{{precision.F16, 1}, {precision.Int8, 4}},
+		at:    func(t *Tuning) *int { return &t.AheadRows },
+		there: func() bool { return tiles.name != "ref" },
+	},
+	{
+		Name: "prefetch_level", Values: []int{1, 2}, Trials: []Trial{{precision.Int8, few}},
+		at:    func(t *Tuning) *int { return &t.Level },
+		there: func() bool { return int8s.name == "amx" || int8s.name == "avx512" },
+	},
+	{
+		Name: "tile_rows", Values: []int{8, manyRows}, Trials: []Trial{{precision.Int8, 8}, {precision.Int8, 16}},
+		at:    func(t *Tuning) *int { return &t.TileRows },
+		there: func() bool { return int8s.fn.stream },
+	},
+	{
+		Name: "direct_rows", Values: []int{few, 10, 24}, Trials: []Trial{{precision.Int4, 8}, {precision.Int4, 16}},
+		at:    func(t *Tuning) *int { return &t.DirectRows },
+		there: func() bool { return fewBits.fn.expands },
+	},
 }
 
 // Of returns the number in t.
@@ -50,34 +82,25 @@ func (k Knob) Set(t *Tuning, v int) { *k.at(t) = v }
 func (k Knob) String(v int) string { return k.Name + "=" + strconv.Itoa(v) }
 
 // Knobs returns the knobs of this machine, with the implementations in use.
-func Knobs() []Knob {
-	tileUnit, vectors := int8s.fn.stream, int8s.name == "amx" || int8s.name == "avx512"
-	all := []struct {
-		there bool
-		knob  Knob
-	}{
-		{tiles.name != "ref", Knob{"prefetch_rows", []int{1, few}, []Trial{{precision.F16, 1}, {precision.Int8, 4}},
-			func(t *Tuning) *int { return &t.AheadRows }}},
-		{vectors, Knob{"prefetch_level", []int{1, 2}, []Trial{{precision.Int8, few}},
-			func(t *Tuning) *int { return &t.Level }}},
-		{tileUnit, Knob{"tile_rows", []int{8, manyRows}, []Trial{{precision.Int8, 8}, {precision.Int8, 16}},
-			func(t *Tuning) *int { return &t.TileRows }}},
-		{fewBits.fn.expands, Knob{"direct_rows", []int{few, 10, 24}, []Trial{{precision.Int4, 8}, {precision.Int4, 16}},
-			func(t *Tuning) *int { return &t.DirectRows }}},
-	}
-	var knobs []Knob
-	for _, k := range all {
-		if k.there {
-			k.knob.Values = first(k.knob.Of(defaults), k.knob.Values)
-			knobs = append(knobs, k.knob)
+func Knobs() (there []Knob) {
+	for _, k := range knobs {
+		if k.there() {
+			k.Values = first(k.Of(defaults), k.Values)
+			there = append(there, k)
 		}
 	}
-	return knobs
+	return there
 }
 
-// first returns values with v at the front.
+// first returns the values with v at the front.
 func first(v int, values []int) []int {
-	return append([]int{v}, slices.DeleteFunc(values, func(w int) bool { return w == v })...)
+	all := []int{v}
+	for _, w := range values {
+		if w != v {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // SetTuning sets the numbers for all products from now on. It is an error if one is not

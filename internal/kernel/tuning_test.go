@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -72,6 +74,9 @@ func TestKnobs(t *testing.T) {
 			withTuning(t, set)
 			if got := k.Of(CurrentTuning()); got != v {
 				t.Errorf("%s is %d after setting %d", k.Name, got, v)
+			}
+			if b, err := json.Marshal(set); err != nil || string(b) != fmt.Sprintf(`{"%s":%d}`, k.Name, v) {
+				t.Errorf("%s: JSON %s, %v", k.String(v), b, err)
 			}
 		}
 		before := CurrentTuning()

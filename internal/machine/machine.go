@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bufio"
 	"bytes"
 	"os"
 	"runtime"
@@ -10,12 +11,13 @@ import (
 
 // CPU returns the system's name of the processor, or else its architecture.
 func CPU() string {
-	b, err := os.ReadFile("/proc/cpuinfo")
+	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
 		return runtime.GOARCH
 	}
-	for line := range strings.Lines(string(b)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); { // not all of it: it is long where cores are many
+		if name, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)
 		}
 	}

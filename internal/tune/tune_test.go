@@ -106,13 +106,18 @@ func TestUse(t *testing.T) {
 	if second := Use(t.Context(), o); first != Measured || second != Kept || kernel.CurrentTuning() != chosen {
 		t.Errorf("%s, then %s; %v, then %v", first, second, chosen, kernel.CurrentTuning())
 	}
-	for _, other := range []Options{{File: o.File, Code: "two", Threads: 1}, {File: o.File, Code: "one", Threads: 2}, {File: o.File, Code: "one", Threads: 1, Setting: Again}} {
+	for _, other := range []Options{
+		{File: o.File, Code: "two", Threads: 1},
+		{File: o.File, Code: "one", Threads: 2},
+		{File: o.File, Code: "one", Threads: 1, Setting: Again},
+	} {
 		if got := Use(t.Context(), other); got == Kept {
 			t.Errorf("%+v took the answer of %+v", other, o)
 		}
 	}
 	for want, again := range map[Origin]Options{
-		Kept: {File: o.File, Code: "one", Threads: 1, Recall: true, Setting: Again}, Default: {File: o.File, Code: "three", Threads: 1, Recall: true},
+		Kept:    {File: o.File, Code: "one", Threads: 1, Recall: true, Setting: Again},
+		Default: {File: o.File, Code: "three", Threads: 1, Recall: true},
 	} {
 		if got := Use(t.Context(), again); got != want {
 			t.Errorf("recalling %q: %s, want %s", again.Code, got, want)
@@ -199,7 +204,7 @@ func TestKept(t *testing.T) {
 func TestAdd(t *testing.T) {
 	a := answers{}
 	for i := range mostAnswers + 5 {
-		a.add(strings.Repeat("x", 300)+string(rune('a'+i%26))+strings.Repeat("y", i), kernel.Tuning{AheadRows: 6, Level: 2, TileRows: 24, DirectRows: 24})
+		a.add(strings.Repeat("x", 300+i), kernel.Tuning{AheadRows: 6, Level: 2, TileRows: 24, DirectRows: 24})
 		var b bytes.Buffer
 		if err := json.NewEncoder(&b).Encode(kept{schema, a}); err != nil || len(parse(b.Bytes())) != len(a) || len(a) == 0 {
 			t.Fatalf("%d answers in %d bytes cannot be read: %v", len(a), b.Len(), err)
