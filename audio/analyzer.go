@@ -50,6 +50,7 @@ type analyzer struct {
 	mel, logs   []float32 // of bins
 
 	bank *filterbank
+	out  [1][]float32 // logs
 }
 
 const (
@@ -70,7 +71,9 @@ func newAnalyzer(bins int) (*analyzer, error) {
 		return nil, err
 	}
 	size := bins * blockFrames
-	return &analyzer{bank: bank, mel: make([]float32, size), logs: make([]float32, size)}, nil
+	a := &analyzer{bank: bank, mel: make([]float32, size), logs: make([]float32, size)}
+	a.out[0] = a.logs
+	return a, nil
 }
 
 // hann returns the window. go-dsp's is symmetric, torch's periodic: one point more, cut
@@ -92,7 +95,7 @@ func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
 	for b := 1; b < len(a.bank.bands); b++ {
 		kernel.Raise(a.tops[:], a.logs[b*blockFrames:][:blockFrames])
 	}
-	return strip{bins: len(a.bank.bands), frames: frames, data: a.logs}, a.tops[:frames]
+	return strip{bins: len(a.bank.bands), frames: frames, blocks: a.out[:]}, a.tops[:frames]
 }
 
 // fold folds the frames together. In lanes without a frame it leaves any numbers.
