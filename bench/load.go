@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"verity/decoder"
-	"verity/encoder"
 	"verity/internal/machine"
 	"verity/model"
 )
@@ -80,11 +79,10 @@ func (b *bench) measureLoad(c *model.Checkpoint) error {
 
 // read loads the weights.
 func (b *bench) read(c *model.Checkpoint) (err error) {
-	if b.encoder, err = encoder.New(c, encoder.Options{Pool: b.Pool, Precision: b.Precision}); err != nil {
-		return err
+	b.encoder, b.decoder, err = decoder.NewBoth(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
+	if err == nil {
+		b.Precision = b.encoder.Precision()
 	}
-	b.Precision = b.encoder.Precision()
-	b.decoder, err = decoder.New(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
 	return err
 }
 

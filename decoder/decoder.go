@@ -105,7 +105,7 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 			Watch: l.Watch(model.StatesName),
 		}
 	}
-	return d, l.Read("")
+	return d, l.Read()
 }
 
 func loadBlock(l *layer.Loader, at string, m model.Dims) block {

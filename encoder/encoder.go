@@ -68,7 +68,7 @@ func New(c *model.Checkpoint, o Options) (*Encoder, error) {
 		e.blocks[i] = loadBlock(l, fmt.Sprintf("encoder.layers.%d.", i), d)
 	}
 	e.norm = l.Norm("encoder.layer_norm", d.AudioWidth)
-	if err := l.Read("decoder."); err != nil {
+	if err := l.Read(); err != nil {
 		return nil, err
 	}
 	e.spare.New = func() any { return newWork(d, p) }

@@ -142,6 +142,9 @@ func (c *Checkpoint) WithContext(ctx context.Context) *Checkpoint {
 	return &other
 }
 
+// Context returns the context that c was opened under.
+func (c *Checkpoint) Context() context.Context { return c.ctx }
+
 // Err returns the error of the context that c was opened under, nil while it is not done.
 // Code that reads many weights calls it between them.
 func (c *Checkpoint) Err() error { return c.ctx.Err() }
@@ -149,12 +152,15 @@ func (c *Checkpoint) Err() error { return c.ctx.Err() }
 // Reading runs do, which reads weights, and returns its error. The error wraps
 // [ErrChanged] if a file of the weights could not be read, or changed since it was
 // opened: weights are views of mapped files, and without Reading a missing page would end
-// the program.
+// the program. The last of several that run at the same time releases the memory that the
+// files take.
 func (c *Checkpoint) Reading(do func() error) error {
 	if c.tables != nil {
 		own := do
 		do = func() error { return c.tables.Reading(own) }
 	}
+	c.store.readers.Add(1)
+	defer c.store.leave()
 	if err := weights.Guard(c.store.files, do); err != nil {
 		return err
 	}
@@ -164,6 +170,13 @@ func (c *Checkpoint) Reading(do func() error) error {
 		}
 	}
 	return nil
+}
+
+// LockFiles waits until nobody else has locked the files of c, and locks them. Who reads
+// them from front to back does so meanwhile, because a disk is slow at two places at a time.
+func (c *Checkpoint) LockFiles() (unlock func()) {
+	c.store.disk.Lock()
+	return c.store.disk.Unlock
 }
 
 // readSettings reads the JSON files. Only config.json must be there.

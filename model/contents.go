@@ -37,14 +37,6 @@ func (c *Checkpoint) key(name string) string {
 	return name
 }
 
-// DropAll is [Weight.Drop] for all weights, and for the pages at the ends of weights,
-// which several weights share.
-func (c *Checkpoint) DropAll() {
-	for _, f := range c.store.files {
-		f.DropAll()
-	}
-}
-
 // Has reports whether the files hold a tensor of this name, or, if the name ends in a
 // dot, any tensor whose name begins with it: Has("encoder.") is false for an assistant
 // that shares its target's encoder.

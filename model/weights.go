@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"verity/internal/quant"
 	"verity/internal/safetensors"
@@ -30,15 +32,8 @@ type Weight struct {
 	there bool          // false if the index promises it and its shard lacks it
 }
 
-// Ahead asks the system to read rows lo … hi-1 of the weight from disk, since they will be
-// used soon. Of few-bit weights these are the codes.
-func (w Weight) Ahead(lo, hi int) {
-	if b := w.rowsOf(lo, hi); b != nil {
-		w.file.Ahead(b)
-	}
-}
-
-// Fetch is Ahead, and waits for the disk where the system can do that.
+// Fetch brings rows lo … hi-1 of the weight into memory, since they will be used soon. It
+// waits for the disk where the system can do that. Of few-bit weights it fetches the codes.
 func (w Weight) Fetch(lo, hi int) {
 	if b := w.rowsOf(lo, hi); b != nil {
 		w.file.Fetch(b)
@@ -77,6 +72,8 @@ type store struct {
 	files   []*weights.File
 	weights map[string]Weight
 	order   []string // keys of weights, as they lie in the files
+	disk    sync.Mutex
+	readers atomic.Int32 // calls of Reading
 }
 
 // opener opens one file of weights.
@@ -178,6 +175,16 @@ func (s *store) Close() error {
 		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// leave ends a call of Reading.
+func (s *store) leave() {
+	if s.readers.Add(-1) > 0 {
+		return // they may have fetched pages
+	}
+	for _, f := range s.files {
+		f.DropAll()
+	}
 }
 
 // get returns a weight by our name, checked against a shape unless that is nil.

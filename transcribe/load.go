@@ -8,7 +8,6 @@ import (
 
 	"verity/assistant"
 	"verity/decoder"
-	"verity/encoder"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -164,23 +163,12 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 	if m.pool == nil {
 		m.pool, m.ownPool = parallel.New(o.Threads), true
 	}
-	if err := m.network(ctx, c, o.Precision); err != nil {
+	m.encoder, m.decoder, err = decoder.NewBoth(c, decoder.Options{Pool: m.pool, Precision: o.Precision})
+	if err != nil {
 		m.Close()
 		return nil, err
 	}
 	return m, nil
-}
-
-// network reads both halves, in the same precision.
-func (m *Model) network(ctx context.Context, c *model.Checkpoint, p precision.Precision) (err error) {
-	if m.encoder, err = encoder.New(c, encoder.Options{Pool: m.pool, Precision: p}); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.decoder, err = decoder.New(c, decoder.Options{Pool: m.pool, Precision: m.encoder.Precision()})
-	return err
 }
 
 // load makes the assistant of m, whose checkpoint is c.

@@ -11,7 +11,9 @@ const vectorBytes = 64
 
 // aligned returns n zero bytes that start on a multiple of vectorBytes.
 func aligned(n int) []byte {
-	return align(make([]byte, n+vectorBytes-1), n) // fresh pages take no memory until they are written to
+	buf := align(make([]byte, n+vectorBytes-1), n) // fresh pages take no memory until they are written to
+	preferHugePages(unsafe.Pointer(unsafe.SliceData(buf)), n)
+	return buf
 }
 
 // uncleared is aligned without the zeros, for memory that is written wholly. To clear a
@@ -20,16 +22,15 @@ func aligned(n int) []byte {
 func uncleared(n int) []byte {
 	var b strings.Builder
 	b.Grow(n + vectorBytes - 1)
-	b.WriteByte(0) // an empty string need not have memory
+	preferHugePages(unsafe.Pointer(unsafe.StringData(b.String())), n) // advice: an empty string may lie anywhere
+	b.WriteByte(0)
 	return align(unsafe.Slice(unsafe.StringData(b.String()), n+vectorBytes-1), n)
 }
 
 // align returns n bytes of buf that start on a multiple of vectorBytes.
 func align(buf []byte, n int) []byte {
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & (vectorBytes - 1)
-	buf = buf[skip : skip+n : skip+n]
-	preferHugePages(buf)
-	return buf
+	return buf[skip : skip+n : skip+n]
 }
 
 // NewFloats returns n zeros, in large pages if there are many.
@@ -51,7 +52,7 @@ func view[T any](data []byte) []T {
 // front to back for every token, as weights are.
 func cacheMemory[E float32 | uint16](n int) []E {
 	x := make([]E, n)
-	preferHugePages(bytesOf(x))
+	preferHugePages(unsafe.Pointer(unsafe.SliceData(x)), n*int(unsafe.Sizeof(E(0))))
 	return x
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"verity/internal/kernel"
@@ -51,27 +50,14 @@ func places(c *model.Checkpoint) map[string]int {
 }
 
 // Read fills all layers. It returns the first error met, or that of the checkpoint's
-// context; the layers must not be used then. Weights whose names begin with next, if that
-// is not empty, are likely to be read after it.
-func (l *Loader) Read(next string) error {
+// context; the layers must not be used then.
+func (l *Loader) Read() error {
 	slices.SortStableFunc(l.jobs, func(a, b job) int { return cmp.Compare(l.place[a.name], l.place[b.name]) })
 	if l.err == nil {
-		l.err = l.from.Reading(func() error { return readInOrder(l.from, l.jobs, l.named(next)) })
+		l.err = l.from.Reading(func() error { return readInOrder(l.from, l.jobs) })
 	}
 	l.jobs = nil
 	return l.err
-}
-
-// named returns jobs for the weights whose names begin with prefix, in the order of the
-// files, which nobody does.
-func (l *Loader) named(prefix string) (jobs []job) {
-	for _, name := range l.from.Names() {
-		w, err := l.from.Weight(name)
-		if err == nil && len(w.Shape) > 0 && prefix != "" && strings.HasPrefix(name, prefix) {
-			jobs = append(jobs, job{name: name, from: w, hi: w.Shape[0]})
-		}
-	}
-	return jobs
 }
 
 // weight returns the named weight, whose shape it checks.
@@ -99,7 +85,7 @@ func (l *Loader) Floats(name string, shape ...int) []float32 {
 	for _, d := range shape {
 		n *= d
 	}
-	x := make([]float32, n)
+	x := kernel.NewFloats(n)
 	l.copyTo(x, name, shape...)
 	return x
 }
@@ -204,15 +190,16 @@ func turned(p *parallel.Pool, t tensor.Tensor) tensor.Tensor {
 
 // turnRow transposes [channels][taps] elements of size bytes.
 func turnRow(to, from []byte, channels, taps, size int) {
-	le := binary.LittleEndian
-	for c := range channels {
-		for tap := range taps {
-			x, y := from[(c*taps+tap)*size:][:size], to[(tap*channels+c)*size:][:size]
-			if size == 2 { // most files: a copy of any length would take three times as long
-				le.PutUint16(y, le.Uint16(x))
-			} else {
-				copy(y, x)
+	for tap := range taps {
+		x, y := from[tap*size:], to[tap*channels*size:][:channels*size]
+		if size != 2 {
+			for c := range channels {
+				copy(y[c*size:][:size], x[c*taps*size:])
 			}
+			continue
+		}
+		for c := range channels { // most files: a copy of any length takes several times as long
+			binary.LittleEndian.PutUint16(y[2*c:], binary.LittleEndian.Uint16(x[2*c*taps:]))
 		}
 	}
 }
@@ -327,7 +314,7 @@ func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 			jobs = append(jobs, job{name, w, 0, w.Shape[0], func(lo, hi int) error { return fits(w, lo, hi, p) }})
 		}
 	}
-	err := c.Reading(func() error { return readInOrder(c, jobs, nil) })
+	err := c.Reading(func() error { return readInOrder(c, jobs) })
 	switch {
 	case errors.Is(err, errNotF16):
 		return precision.F32, nil

@@ -48,7 +48,7 @@ func TestMixed(t *testing.T) {
 	product := func(names ...string) []float32 {
 		l := layer.NewLoader(c, precision.Of(precision.Int4), nil)
 		m := l.Matrix(160, 160, names...)
-		if err := l.Read(""); err != nil {
+		if err := l.Read(); err != nil {
 			t.Fatal(err)
 		}
 		y := make([]float32, 160*len(names))

@@ -117,7 +117,7 @@ func layers(t *testing.T, c *model.Checkpoint, f precision.Format, p *parallel.P
 	qkv := l.Linear(d.TextWidth, d.TextWidth, at+"q_proj", at+"k_proj", at+"v_proj")
 	part := l.Part(d.Vocab, d.TextWidth, embedding, [][2]int{{3, 70}, {100, 101}, {d.Vocab - 5, d.Vocab}})
 	whole := l.Matrix(d.Vocab, d.TextWidth, embedding)
-	if err := l.Read("decoder."); err != nil {
+	if err := l.Read(); err != nil {
 		t.Fatal(err)
 	}
 	x = slices.Concat(positions, norm.Gain, norm.Bias, conv.Bias, qkv.Bias)

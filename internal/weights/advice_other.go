@@ -2,9 +2,6 @@
 
 package weights
 
-// Ahead does nothing on this system, which reads ahead by itself.
-func (f *File) Ahead(data []byte) {}
-
 // Fetch does nothing on this system, which reads ahead by itself.
 func (f *File) Fetch(data []byte) {}
 

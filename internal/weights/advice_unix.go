@@ -9,19 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ahead asks the system to read data, a part of the file, from disk, since it will be
-// used soon.
-func (f *File) Ahead(data []byte) {
-	if b := f.pages(data, true); len(b) > 0 {
-		unix.Madvise(b, unix.MADV_WILLNEED) // advice: an error changes nothing
-	}
-}
-
-// Fetch brings data, a part of the file, into memory, since it will be used next. It
-// waits for the disk where the system can do that, on Linux; elsewhere it is Ahead.
+// Fetch brings data, a part of the file, into memory, since it will be used soon. It waits
+// for the disk where the system can do that, on Linux, and elsewhere only asks for data.
 func (f *File) Fetch(data []byte) {
-	if b := f.pages(data, true); len(b) == 0 || !populate(b) {
-		f.Ahead(data)
+	if b := f.pages(data, true); len(b) > 0 && !populate(b) {
+		unix.Madvise(b, unix.MADV_WILLNEED) // advice: an error changes nothing
 	}
 }
 

@@ -69,7 +69,6 @@ func TestAdvice(t *testing.T) {
 		}
 		for _, part := range [][]byte{a.Data, a.Data[5000:9000], a.Data[:28], a.Data[1<<15:], nil, make([]byte, 9000)} {
 			f.Drop(part)
-			f.Ahead(part)
 			f.Fetch(part)
 		}
 		f.DropAll()
