@@ -103,11 +103,9 @@ func (a *analyzer) fold(x []float32, frames int) {
 	for j := 1; j <= WindowSize/2; j += foldSamples {
 		kernel.Turn(a.front[:], x[j:], HopLength, frames, foldSamples)
 		kernel.Turn(a.back[:], x[WindowSize+1-j-foldSamples:], HopLength, frames, foldSamples)
-		for i := range foldSamples {
-			odd, place := (j+i)%2, (j+i-1)/2*blockFrames
-			kernel.Fold(a.folded[odd][place:], a.folded[2+odd][place:],
-				row(a.front[:], i), row(a.back[:], foldSamples-1-i))
-		}
+		// The first of the samples is odd.
+		at := (j - 1) / 2 * blockFrames
+		kernel.Fold(a.folded[1][at:], a.folded[3][at:], a.folded[0][at:], a.folded[2][at:], a.front[:], a.back[:])
 	}
 }
 
@@ -119,11 +117,7 @@ func (a *analyzer) transform() {
 	for f, w := range dft() {
 		kernel.Chains(a.sums[f][:], w, quarter, a.folded[f][:])
 	}
-	for k := range quarter {
-		sums := func(f int) []float32 { return row(a.sums[f][:], k) }
-		up, down := row(a.power[:], k), row(a.power[:], powers-1-k)
-		kernel.Squares(up, down, sums(0), sums(1), sums(2), sums(3))
-	}
+	kernel.Squares(a.power[:], a.sums[0][:], a.sums[1][:], a.sums[2][:], a.sums[3][:])
 	for i, b := range a.bank.bands {
 		kernel.Chain(row(a.mel, i), b.weights, a.power[b.first*blockFrames:])
 	}

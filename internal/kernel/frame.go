@@ -39,38 +39,54 @@ func chainRef(dst, w, x []float32) {
 	}
 }
 
-// Fold adds and subtracts: sum = x + y, difference = x - y. It panics if a slice is
-// shorter than x.
-func Fold(sum, difference, x, y []float32) {
-	n := len(x)
-	vector.fold(sum[:n], difference[:n], x, y[:n])
+// Fold adds and subtracts mirrored rows of Lanes, and keeps those with even and odd numbers
+// apart. With 2·n rows in x, for i < n
+//
+//	sum0[i] = x[2i] + y[2n-1-2i];    difference0[i] = x[2i] - y[2n-1-2i]
+//	sum1[i] = x[2i+1] + y[2n-2-2i];  difference1[i] = x[2i+1] - y[2n-2-2i]
+//
+// It panics if a slice is too short.
+func Fold(sum0, difference0, sum1, difference1, x, y []float32) {
+	n := len(x) / (2 * Lanes) * Lanes
+	vector.fold(sum0[:n], difference0[:n], sum1[:n], difference1[:n], x[:2*n], y[:2*n])
 }
 
-func foldRef(sum, difference, x, y []float32) {
-	for i, v := range x {
-		sum[i], difference[i] = v+y[i], v-y[i]
+func foldRef(sum0, difference0, sum1, difference1, x, y []float32) {
+	for at := 0; at < len(x); at += Lanes {
+		a, b := x[at:][:Lanes], y[len(x)-Lanes-at:]
+		to := at / (2 * Lanes) * Lanes
+		sum, difference := sum0[to:], difference0[to:]
+		if at/Lanes%2 == 1 {
+			sum, difference = sum1[to:], difference1[to:]
+		}
+		for c, v := range a {
+			sum[c], difference[c] = v+b[c], v-b[c]
+		}
 	}
 }
 
-// Squares computes the powers of two frequencies from sums of cosines c and sines s over
-// even and odd places:
+// Squares computes the powers of 2·m-1 frequencies from sums of cosines c and sines s over
+// even and odd places, m rows of Lanes each: for i < m
 //
-//	up   = (c0+c1)² + (s0+s1)²
-//	down = (c0-c1)² + (s0-s1)²
+//	up   = (c0[i]+c1[i])² + (s0[i]+s1[i])²  → dst[i]
+//	down = (c0[i]-c1[i])² + (s0[i]-s1[i])²  → dst[2m-2-i]
 //
-// where each operation rounds. If up is down, it keeps down. It panics if a slice is
-// shorter than c0.
-func Squares(up, down, c0, c1, s0, s1 []float32) {
-	n := len(c0)
-	vector.squares(up[:n], down[:n], c0, c1[:n], s0[:n], s1[:n])
+// where each operation rounds. At i = m-1 both have the same place, which keeps down. It
+// panics if there are no rows, or a slice is too short.
+func Squares(dst, c0, c1, s0, s1 []float32) {
+	m := len(c0) / Lanes * Lanes
+	vector.squares(dst[:2*m-Lanes], c0[:m], c1[:m], s0[:m], s1[:m])
 }
 
-func squaresRef(up, down, c0, c1, s0, s1 []float32) {
-	for i := range c0 {
-		re, im := c0[i]+c1[i], s0[i]+s1[i]
-		up[i] = float32(re*re) + float32(im*im)
-		re, im = c0[i]-c1[i], s0[i]-s1[i]
-		down[i] = float32(re*re) + float32(im*im)
+func squaresRef(dst, c0, c1, s0, s1 []float32) {
+	for at := 0; at < len(c0); at += Lanes {
+		up, down := dst[at:], dst[len(dst)-Lanes-at:]
+		for i := range Lanes {
+			re, im := c0[at+i]+c1[at+i], s0[at+i]+s1[at+i]
+			up[i] = float32(re*re) + float32(im*im)
+			re, im = c0[at+i]-c1[at+i], s0[at+i]-s1[at+i]
+			down[i] = float32(re*re) + float32(im*im)
+		}
 	}
 }
 

@@ -53,34 +53,57 @@ func TestLog10Exact(t *testing.T) {
 
 func TestFold(t *testing.T) {
 	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
-		x, y := random(rng, n, f), random(rng, n, f)
-		sum, difference := newGuarded(n), newGuarded(n)
-		ops.fold(sum.x, difference.x, x.x, y.x)
-		wantSum, wantDifference := newGuarded(n), newGuarded(n)
-		foldRef(wantSum.x, wantDifference.x, x.x, y.x)
-		compare(t, f.name, sum, wantSum)
-		compare(t, f.name, difference, wantDifference)
+		if n > 10 {
+			return
+		}
+		x, y := random(rng, 2*n*Lanes, f), random(rng, 2*n*Lanes, f)
+		run := func(ops vectorOps) (to [4]guarded) {
+			for i := range to {
+				to[i] = newGuarded(n * Lanes)
+			}
+			ops.fold(to[0].x, to[1].x, to[2].x, to[3].x, x.x, y.x)
+			return to
+		}
+		got, want := run(ops), run(vectorRef)
+		for i := range got {
+			compare(t, f.name, got[i], want[i])
+		}
+		for i := range n * Lanes {
+			r, c := i/Lanes, i%Lanes
+			if v := x.x[2*r*Lanes+c] + y.x[(2*n-1-2*r)*Lanes+c]; !sameBits(want[0].x[i], v) {
+				t.Fatalf("row %d of sum0: %v, want %v", r, want[0].x[i], v)
+			}
+			if v := x.x[(2*r+1)*Lanes+c] - y.x[(2*n-2-2*r)*Lanes+c]; !sameBits(want[3].x[i], v) {
+				t.Fatalf("row %d of difference1: %v, want %v", r, want[3].x[i], v)
+			}
+		}
 	})
 }
 
-// TestSquares also has both results in one place, as at a quarter of the sampling rate.
 func TestSquares(t *testing.T) {
-	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, n int, f filler) {
+	forVectorImpls(t, func(t *testing.T, ops vectorOps, rng *rand.Rand, m int, f filler) {
+		if m == 0 || m > 10 {
+			return
+		}
 		var sums [4]guarded
 		for i := range sums {
-			sums[i] = random(rng, n, f)
+			sums[i] = random(rng, m*Lanes, f)
 		}
-		run := func(ops vectorOps, up, down guarded) {
-			ops.squares(up.x, down.x, sums[0].x, sums[1].x, sums[2].x, sums[3].x)
+		run := func(ops vectorOps) guarded {
+			dst := newGuarded((2*m - 1) * Lanes)
+			ops.squares(dst.x, sums[0].x, sums[1].x, sums[2].x, sums[3].x)
+			return dst
 		}
-		up, down, one := newGuarded(n), newGuarded(n), newGuarded(n)
-		run(ops, up, down)
-		run(ops, one, one)
-		wantUp, wantDown := newGuarded(n), newGuarded(n)
-		run(vectorRef, wantUp, wantDown)
-		compare(t, f.name, up, wantUp)
-		compare(t, f.name, down, wantDown)
-		compare(t, f.name, one, wantDown)
+		got, want := run(ops), run(vectorRef)
+		compare(t, f.name, got, want)
+		at := func(s, i int) float32 { return sums[s].x[i] }
+		for i := range m * Lanes {
+			re, im := at(0, i)-at(1, i), at(2, i)-at(3, i)
+			v := float32(re*re) + float32(im*im)
+			if down := want.x[(2*m-2-i/Lanes)*Lanes+i%Lanes]; !sameBits(down, v) {
+				t.Fatalf("row %d, downwards: %v, want %v", i/Lanes, down, v)
+			}
+		}
 	})
 }
 

@@ -19,8 +19,8 @@ type vectorOps struct {
 
 	log10   func(dst, x []float32, floor float32)
 	chain   func(dst, w, x []float32)
-	fold    func(sum, difference, x, y []float32)
-	squares func(up, down, c0, c1, s0, s1 []float32)
+	fold    func(sum0, difference0, sum1, difference1, x, y []float32)
+	squares func(dst, c0, c1, s0, s1 []float32)
 	raise   func(dst, x []float32)
 	dots    func(dst *[4]float32, a, b *[4][]float32)
 	cells   func(dst, x []float32, least float32)

@@ -62,12 +62,12 @@ func vecChainAVX512(dst []float32, w []float32, x []float32)
 // vecFoldAVX512 is foldRef.
 //
 //go:noescape
-func vecFoldAVX512(sum []float32, difference []float32, x []float32, y []float32)
+func vecFoldAVX512(sum0 []float32, difference0 []float32, sum1 []float32, difference1 []float32, x []float32, y []float32)
 
 // vecSquaresAVX512 is squaresRef.
 //
 //go:noescape
-func vecSquaresAVX512(up []float32, down []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
+func vecSquaresAVX512(dst []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
 
 // vecRaiseAVX512 is raiseRef.
 //

@@ -1442,67 +1442,97 @@ done:
 	VZEROUPPER
 	RET
 
-// func vecFoldAVX512(sum []float32, difference []float32, x []float32, y []float32)
+// func vecFoldAVX512(sum0 []float32, difference0 []float32, sum1 []float32, difference1 []float32, x []float32, y []float32)
 // Requires: AVX, AVX512F
-TEXT ·vecFoldAVX512(SB), NOSPLIT, $0-96
-	MOVQ sum_base+0(FP), AX
-	MOVQ difference_base+24(FP), DX
-	MOVQ x_base+48(FP), BX
-	MOVQ y_base+72(FP), SI
-	MOVQ x_len+56(FP), CX
+TEXT ·vecFoldAVX512(SB), NOSPLIT, $0-144
+	MOVQ sum0_base+0(FP), AX
+	MOVQ difference0_base+24(FP), CX
+	MOVQ sum1_base+48(FP), DX
+	MOVQ difference1_base+72(FP), BX
+	MOVQ x_base+96(FP), SI
+	MOVQ y_base+120(FP), DI
+	MOVQ x_len+104(FP), R8
+	LEAQ -512(DI)(R8*4), DI
 
-loop:
-	CMPQ    CX, $0x10
-	JLT     loopTail
-	VMOVUPS (BX), Z0
-	VMOVUPS (SI), Z1
+rows:
+	SUBQ    $0x00000080, R8
+	JLT     done
+	VMOVUPS (SI), Z0
+	VMOVUPS 256(DI), Z1
 	VADDPS  Z1, Z0, Z2
 	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z2, (AX)
-	VMOVUPS Z0, (DX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, DX
-	ADDQ    $0x40, BX
-	ADDQ    $0x40, SI
-	SUBQ    $0x10, CX
-	JMP     loop
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(SI), Z0
+	VMOVUPS 320(DI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, 64(AX)
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(SI), Z0
+	VMOVUPS 384(DI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(SI), Z0
+	VMOVUPS 448(DI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, 192(AX)
+	VMOVUPS Z0, 192(CX)
+	VMOVUPS 256(SI), Z0
+	VMOVUPS (DI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, (DX)
+	VMOVUPS Z0, (BX)
+	VMOVUPS 320(SI), Z0
+	VMOVUPS 64(DI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, 64(DX)
+	VMOVUPS Z0, 64(BX)
+	VMOVUPS 384(SI), Z0
+	VMOVUPS 128(DI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, 128(DX)
+	VMOVUPS Z0, 128(BX)
+	VMOVUPS 448(SI), Z0
+	VMOVUPS 192(DI), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z2, 192(DX)
+	VMOVUPS Z0, 192(BX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000200, SI
+	SUBQ    $0x00000200, DI
+	JMP     rows
 
-loopTail:
-	TESTQ     CX, CX
-	JE        loopDone
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
-	VMOVUPS.Z (BX), K1, Z0
-	VMOVUPS.Z (SI), K1, Z1
-	VADDPS    Z1, Z0, Z2
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z2, K1, (AX)
-	VMOVUPS   Z0, K1, (DX)
-
-loopDone:
+done:
 	VZEROUPPER
 	RET
 
-// func vecSquaresAVX512(up []float32, down []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
+// func vecSquaresAVX512(dst []float32, c0 []float32, c1 []float32, s0 []float32, s1 []float32)
 // Requires: AVX, AVX512F
-TEXT ·vecSquaresAVX512(SB), NOSPLIT, $0-144
-	MOVQ up_base+0(FP), AX
-	MOVQ down_base+24(FP), DX
-	MOVQ c0_base+48(FP), BX
-	MOVQ c1_base+72(FP), SI
-	MOVQ s0_base+96(FP), DI
-	MOVQ s1_base+120(FP), R8
-	MOVQ c0_len+56(FP), CX
+TEXT ·vecSquaresAVX512(SB), NOSPLIT, $0-120
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ c0_base+24(FP), DX
+	MOVQ c1_base+48(FP), BX
+	MOVQ s0_base+72(FP), SI
+	MOVQ s1_base+96(FP), DI
+	LEAQ -256(AX)(CX*4), CX
 
-loop:
-	CMPQ    CX, $0x10
-	JLT     loopTail
-	VMOVUPS (BX), Z0
-	VMOVUPS (SI), Z1
-	VMOVUPS (DI), Z2
-	VMOVUPS (R8), Z3
+rows:
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	VMOVUPS (DI), Z3
 	VADDPS  Z1, Z0, Z4
 	VADDPS  Z3, Z2, Z5
 	VMULPS  Z4, Z4, Z4
@@ -1514,41 +1544,63 @@ loop:
 	VMULPS  Z0, Z0, Z0
 	VMULPS  Z1, Z1, Z1
 	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (DX)
-	ADDQ    $0x40, BX
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, DI
-	ADDQ    $0x40, R8
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, DX
-	SUBQ    $0x10, CX
-	JMP     loop
-
-loopTail:
-	TESTQ     CX, CX
-	JE        loopDone
-	MOVL      $0x00000001, R9
-	SHLL      CL, R9
-	DECL      R9
-	KMOVW     R9, K1
-	VMOVUPS.Z (BX), K1, Z0
-	VMOVUPS.Z (SI), K1, Z1
-	VMOVUPS.Z (DI), K1, Z2
-	VMOVUPS.Z (R8), K1, Z3
-	VADDPS    Z1, Z0, Z4
-	VADDPS    Z3, Z2, Z5
-	VMULPS    Z4, Z4, Z4
-	VMULPS    Z5, Z5, Z5
-	VADDPS    Z5, Z4, Z4
-	VMOVUPS   Z4, K1, (AX)
-	VSUBPS    Z1, Z0, Z0
-	VSUBPS    Z3, Z2, Z1
-	VMULPS    Z0, Z0, Z0
-	VMULPS    Z1, Z1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-
-loopDone:
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS 64(SI), Z2
+	VMOVUPS 64(DI), Z3
+	VADDPS  Z1, Z0, Z4
+	VADDPS  Z3, Z2, Z5
+	VMULPS  Z4, Z4, Z4
+	VMULPS  Z5, Z5, Z5
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z4, 64(AX)
+	VSUBPS  Z1, Z0, Z0
+	VSUBPS  Z3, Z2, Z1
+	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMOVUPS 128(SI), Z2
+	VMOVUPS 128(DI), Z3
+	VADDPS  Z1, Z0, Z4
+	VADDPS  Z3, Z2, Z5
+	VMULPS  Z4, Z4, Z4
+	VMULPS  Z5, Z5, Z5
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z4, 128(AX)
+	VSUBPS  Z1, Z0, Z0
+	VSUBPS  Z3, Z2, Z1
+	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMOVUPS 192(SI), Z2
+	VMOVUPS 192(DI), Z3
+	VADDPS  Z1, Z0, Z4
+	VADDPS  Z3, Z2, Z5
+	VMULPS  Z4, Z4, Z4
+	VMULPS  Z5, Z5, Z5
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z4, 192(AX)
+	VSUBPS  Z1, Z0, Z0
+	VSUBPS  Z3, Z2, Z1
+	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000100, CX
+	CMPQ    AX, CX
+	JLE     rows
 	VZEROUPPER
 	RET
 

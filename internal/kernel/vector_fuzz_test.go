@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"verity/parallel"
@@ -23,6 +25,7 @@ func floats(data []byte) guarded {
 func FuzzVector(f *testing.F) {
 	f.Add([]byte{}, float32(1))
 	f.Add(make([]byte, 4*33), float32(0))
+	f.Add(bytes.Repeat([]byte("\x00\x00\x80\x7f\x01\x02\x03\xc4\x05"), 4*2*Lanes/9+1), float32(2))
 	f.Add([]byte("\x00\x00\xc0\x7f\x00\x00\x80\xff\x01\x00\x00\x80\xff\xff\x7f\x7f\x00\x00\xd0\xc2"), float32(-0.5))
 	f.Fuzz(func(t *testing.T, data []byte, by float32) {
 		x := floats(data)
@@ -61,8 +64,16 @@ func fuzzVector(t *testing.T, name string, ops vectorOps, x guarded, by float32)
 			y[0] = sum
 		}
 	})
-	inPlace("fold", func(ops vectorOps, y []float32) { ops.fold(y, make([]float32, len(y)), x.x, y) })
-	inPlace("squares", func(ops vectorOps, y []float32) { ops.squares(make([]float32, len(y)), y, x.x, x.x, y, y) })
+	if len(x.x) >= 2*Lanes {
+		inPlace("fold", func(ops vectorOps, y []float32) {
+			n, rest := Lanes, make([]float32, Lanes)
+			ops.fold(y[:n], rest, rest, y[n:2*n], slices.Clone(y[:2*n]), x.x[:2*n])
+		})
+		inPlace("squares", func(ops vectorOps, y []float32) {
+			n, c, s := Lanes, x.x[:Lanes], x.x[Lanes:2*Lanes]
+			ops.squares(y[:n], c, s, s, c)
+		})
+	}
 	inPlace("raise", func(ops vectorOps, y []float32) { ops.raise(y, x.x) })
 	inPlace("cells", func(ops vectorOps, y []float32) { ops.cells(y, y, by) })
 	inPlace("dots", func(ops vectorOps, y []float32) {

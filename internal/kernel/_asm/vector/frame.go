@@ -71,47 +71,78 @@ func chain(g *gen) {
 	g.ret()
 }
 
+// eachVector calls f with the offset of every vector of a row of 64 lanes.
+func eachVector(f func(off int)) {
+	for off := 0; off < 4*panelKeys; off += 4 * lanes {
+		f(off)
+	}
+}
+
+// fold goes through two rows at a time, forwards in x and backwards in y.
 func fold(g *gen) {
-	g.function("vecFold", "func(sum, difference, x, y []float32)", "is foldRef.")
-	sum, difference := g.slice("sum"), g.slice("difference")
+	g.function("vecFold", "func(sum0, difference0, sum1, difference1, x, y []float32)", "is foldRef.")
+	to := []reg.GPVirtual{g.slice("sum0"), g.slice("difference0"), g.slice("sum1"), g.slice("difference1")}
 	x, y, n := g.slice("x"), g.slice("y"), g.length("x")
-	g.loop("loop", n, []reg.GPVirtual{sum, difference, x, y}, func(m mask) {
-		a, b := g.load(at(x), m), g.load(at(y), m)
-		p, q := g.vec(), g.vec()
-		for i := range a {
-			g.VADDPS(b[i], a[i], p[i])
-			g.VSUBPS(b[i], a[i], q[i])
-		}
-		g.store(p, at(sum), m)
-		g.store(q, at(difference), m)
-	})
+	const size = 4 * panelKeys // of a row in bytes
+	g.LEAQ(operand.Mem{Base: y, Index: n, Scale: 4, Disp: -2 * size}, y)
+	g.Label("rows")
+	g.SUBQ(operand.U32(2*panelKeys), n)
+	g.JLT(operand.LabelRef("done"))
+	for odd := range 2 {
+		eachVector(func(off int) {
+			a, b := g.load(at(x).Offset(odd*size+off), mask{}), g.load(at(y).Offset((1-odd)*size+off), mask{})
+			sum, difference := g.vec(), g.vec()
+			for i := range a {
+				g.VADDPS(b[i], a[i], sum[i])
+				g.VSUBPS(b[i], a[i], difference[i])
+			}
+			g.store(sum, at(to[2*odd]).Offset(off), mask{})
+			g.store(difference, at(to[2*odd+1]).Offset(off), mask{})
+		})
+	}
+	for _, p := range to {
+		g.ADDQ(operand.U32(size), p)
+	}
+	g.ADDQ(operand.U32(2*size), x)
+	g.SUBQ(operand.U32(2*size), y)
+	g.JMP(operand.LabelRef("rows"))
+	g.Label("done")
 	g.ret()
 }
 
+// squares writes the row of up before that of down, which may be the same.
 func squares(g *gen) {
-	g.function("vecSquares", "func(up, down, c0, c1, s0, s1 []float32)", "is squaresRef.")
-	up, down := g.slice("up"), g.slice("down")
-	pointers := []reg.GPVirtual{g.slice("c0"), g.slice("c1"), g.slice("s0"), g.slice("s1"), up, down}
-	n := g.length("c0")
-	g.loop("loop", n, pointers, func(m mask) {
-		var sums [4]vec
-		for i := range sums {
-			sums[i] = g.load(at(pointers[i]), m)
+	g.function("vecSquares", "func(dst, c0, c1, s0, s1 []float32)", "is squaresRef.")
+	up, down, n := g.slice("dst"), g.GP64(), g.length("dst")
+	sums := []reg.GPVirtual{g.slice("c0"), g.slice("c1"), g.slice("s0"), g.slice("s1")}
+	const size = 4 * panelKeys
+	g.LEAQ(operand.Mem{Base: up, Index: n, Scale: 4, Disp: -size}, down)
+	g.Label("rows")
+	eachVector(func(off int) {
+		var v [4]vec
+		for i := range v {
+			v[i] = g.load(at(sums[i]).Offset(off), mask{})
 		}
-		power := func(op func(...operand.Op)) vec {
+		power := func(op func(...operand.Op), to reg.GPVirtual) {
 			re, im := g.vec(), g.vec()
 			for i := range re {
-				op(sums[1][i], sums[0][i], re[i])
-				op(sums[3][i], sums[2][i], im[i])
+				op(v[1][i], v[0][i], re[i])
+				op(v[3][i], v[2][i], im[i])
 				g.VMULPS(re[i], re[i], re[i])
 				g.VMULPS(im[i], im[i], im[i])
 				g.VADDPS(im[i], re[i], re[i])
 			}
-			return re
+			g.store(re, at(to).Offset(off), mask{})
 		}
-		g.store(power(g.VADDPS), at(up), m)
-		g.store(power(g.VSUBPS), at(down), m)
+		power(g.VADDPS, up)
+		power(g.VSUBPS, down)
 	})
+	for _, p := range append(sums, up) {
+		g.ADDQ(operand.U32(size), p)
+	}
+	g.SUBQ(operand.U32(size), down)
+	g.CMPQ(up, down)
+	g.JLE(operand.LabelRef("rows"))
 	g.ret()
 }
 
