@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"verity/internal/tensor"
 	"verity/precision"
@@ -23,7 +24,8 @@ const panel = 64
 type Matrix struct {
 	out, in int
 	store   precision.Format
-	data    []byte // aligned to 64 bytes
+	data    []byte     // aligned to 64 bytes; nil before Fill
+	once    *sync.Once // of allocate; matrices are copied
 
 	// For int8, padded to full panels:
 	scale  []float32
@@ -172,9 +174,9 @@ func Pack(store precision.Format, ws ...tensor.Tensor) (*Matrix, error) {
 const maxInt8In = math.MaxInt32 / (127 * 127)
 
 // NewMatrix returns a matrix [out][in] whose weights are stored as store and undefined
-// until Fill. It takes no memory before that.
+// until Fill, which takes the memory.
 func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
-	m := &Matrix{out: out, in: in, store: store}
+	m := &Matrix{out: out, in: in, store: store, once: new(sync.Once)}
 	if f := fewBitsForms[store]; f != nil {
 		return newFewBits(m, f), nil
 	}
@@ -185,14 +187,24 @@ func NewMatrix(store precision.Format, out, in int) (*Matrix, error) {
 		return nil, fmt.Errorf("kernel: %d inputs, int8 sums hold at most %d", in, maxInt8In)
 	}
 	padded := m.panels() * panel
-	m.data = uncleared(padded * m.depth() * m.size())
-	if whole := out / panel * panel; whole < padded {
-		clear(m.data[whole*m.depth()*m.size():]) // columns that no output fills
-	}
 	if store == precision.Int8 {
 		m.scale, m.offset = make([]float32, padded), make([]int32, padded)
 	}
 	return m, nil
+}
+
+// allocate makes room for the weights, unless m has it.
+func (m *Matrix) allocate() {
+	m.once.Do(func() {
+		if m.few != nil {
+			return // has it
+		}
+		column := m.depth() * m.size()
+		m.data = uncleared(m.panels() * panel * column)
+		if whole := m.out / panel * panel; whole < m.out {
+			clear(m.data[whole*column:]) // columns that no output fills
+		}
+	})
 }
 
 // packable returns an error if w cannot be packed as a matrix of weights.

@@ -28,6 +28,7 @@ func (m *Matrix) Fill(p *parallel.Pool, first int, w tensor.Tensor) error {
 	if rows == 0 || m.in == 0 {
 		return nil
 	}
+	m.allocate()
 	var once sync.Once
 	var failed error
 	from, to := first/panel, (first+rows+panel-1)/panel

@@ -128,6 +128,7 @@ func fillSlowly(t *testing.T, store precision.Format, w tensor.Tensor) *Matrix {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.allocate()
 	clear(m.data)
 	for o := range out {
 		row := w.Rows(o, o+1).Float32()

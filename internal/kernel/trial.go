@@ -58,6 +58,7 @@ func (t *Trials) Time(trial Trial) time.Duration {
 		if like, err = NewMatrix(trial.Weights, trialOut, trialIn); err != nil {
 			panic(err) // shapes are constant
 		}
+		like.allocate()
 		t.like[trial.Weights] = like
 	}
 	w, size := *like, len(like.data)+len(like.scales)
