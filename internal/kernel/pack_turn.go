@@ -37,9 +37,7 @@ var (
 )
 
 func widenHalfRef(dst []float32, src []byte) {
-	for i := range dst {
-		dst[i] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(src[2*i:]))
-	}
+	tensor.Tensor{DType: tensor.F16, Data: src}.CopyTo(dst, 0) // from a table
 }
 
 func turnWordsRef(to, from []byte, stride, rows, cols int, flip uint32) {
@@ -104,11 +102,15 @@ func turnFours(to, from []byte, stride, cols int) {
 }
 
 func widenHalvesRef(to, from []byte, stride, rows, cols int) {
+	var row [panel]float32
 	wide := view[float32](to)
-	for r := range rows {
-		row := from[r*stride:][:2*cols]
-		for k := range cols {
-			wide[k*panel+r] = tensor.F16ToFloat32(binary.LittleEndian.Uint16(row[2*k:]))
+	for k := 0; k < cols; k += len(row) {
+		for r := range rows {
+			block := row[:min(len(row), cols-k)]
+			widenHalfRef(block, from[r*stride+2*k:][:2*len(block)])
+			for i, v := range block {
+				wide[(k+i)*panel+r] = v
+			}
 		}
 	}
 }

@@ -17,9 +17,7 @@ import (
 
 // A Loader reads layers from a checkpoint. Its methods return empty layers and keep the
 // first error, so that a network is described by a list of plain statements. Read then
-// fills all layers.
-//
-// Read then fills all layers in the order of the files: see readInOrder.
+// fills all layers, in the order of the files: see readInOrder.
 type Loader struct {
 	from      *model.Checkpoint
 	precision precision.Precision
