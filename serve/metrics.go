@@ -53,7 +53,7 @@ func newMetrics(l *line, k *sockets) *metrics {
 		}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "verity_live_delay_seconds", Help: "Time from the arrival of a word's end to its text, in realtime sessions.",
-			Buckets: prometheus.ExponentialBuckets(0.1, 1.5, 16),
+			Buckets: []float64{0.1, 0.15, 0.25, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 4, 6, 10, 15, 20, 30, 45},
 		}),
 		shares: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "verity_live_delay_share_seconds_total",

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -105,6 +106,7 @@ type Server struct {
 	handler http.Handler
 	sockets sockets
 	ids     atomic.Uint64
+	foreign sync.Once // tells of ffmpeg
 	closing atomic.Bool
 	created time.Time
 	stall   time.Duration // of a client; shorter in tests

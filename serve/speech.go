@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"strings"
 	"time"
 
 	"verity/audio"
@@ -147,6 +148,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		note(r, "gone", true) // no answer, since nobody reads it
 		return
 	case badAudio(err):
+		s.tellOfFFmpeg(err)
 		p = wrong(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
 	default:
 		s.opt.Log.Error("request failed", "id", w.Header().Get(idHeader), "error", err)
@@ -154,6 +156,22 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	note(r, "error", p.Message)
 	writeProblem(w, p)
+}
+
+// tellOfFFmpeg logs once that a client sent sound that ffmpeg may read: the operator can
+// allow that, the client cannot.
+func (s *Server) tellOfFFmpeg(err error) {
+	var format *audio.FormatError
+	if !errors.As(err, &format) || format.Err != audio.ErrUnsupported || s.opt.Sound.FFmpeg != audio.FFmpegNever {
+		return
+	}
+	if format.Got == "a text file" || strings.HasPrefix(format.Got, "a file that begins with") {
+		return
+	}
+	s.foreign.Do(func() {
+		s.opt.Log.Warn("a client sent sound that is not read here; with --ffmpeg auto the installed ffmpeg reads what it can "+
+			"(for trusted clients: ffmpeg knows formats that name other files)", "got", format.Got)
+	})
 }
 
 // badAudio reports whether err is the file's fault.
