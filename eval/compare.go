@@ -363,13 +363,14 @@ func (c *comparison) add(ctx context.Context, records []*report.Record) error {
 // token and V that of a verify pass, both relative to a plain step. Theory assumes that
 // every draft token is accepted with the same probability, independently: where the
 // prediction is far off, they are not independent. Decoding work outside rounds is not
-// included. Predict returns nil if nothing was drafted or timed. It must not be used
+// included. Predict returns nil if nothing was timed, or fewer than one token drafted in
+// twenty rounds: what it would say is how the two measurements of the same work differ. It must not be used
 // for utterances decoded together: their times are shared.
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Plan.
 func Predict(baseline, assisted *report.Score) *float64 {
 	p, q := baseline.Drafting, assisted.Drafting
-	if q.Drafted == 0 || p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0 {
+	if q.Drafted*20 < q.Rounds || q.Drafted == 0 || p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0 {
 		return nil
 	}
 	step := baseline.Seconds.Verify / float64(p.Rounds)

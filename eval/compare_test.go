@@ -237,6 +237,16 @@ func TestPredict(t *testing.T) {
 			}
 		}
 	}
+	few := func(drafted int) *float64 {
+		plain, assisted := &report.Score{}, &report.Score{}
+		plain.Seconds, assisted.Seconds = transcript.Seconds{Verify: 12}, transcript.Seconds{Verify: 8}
+		plain.Drafting = transcript.Drafts{Rounds: 100}
+		assisted.Drafting = transcript.Drafts{Rounds: 100, Drafted: drafted, Empty: 100 - drafted, Kept: 100}
+		return Predict(plain, assisted)
+	}
+	if few(4) != nil || few(5) == nil {
+		t.Error("want a prediction from one draft in twenty rounds on")
+	}
 	if got := Predict(&report.Score{}, &report.Score{}); got != nil {
 		t.Errorf("of nothing: %v", *got)
 	}

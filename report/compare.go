@@ -55,7 +55,7 @@ type Comparison struct {
 	Batch      Batch      `json:"batch"`
 	Speedup    Speedups   `json:"speedup"`
 	Acceptance Acceptance `json:"acceptance"`
-	Predicted  *float64   `json:"predicted_speedup"` // of decoding; null if nothing was drafted
+	Predicted  *float64   `json:"predicted_speedup"` // of decoding; null if little or nothing was drafted
 
 	Names Pair[string] `json:"names"`
 	Runs  Pair[Run]    `json:"runs"`

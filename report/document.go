@@ -102,9 +102,9 @@ func (c *Comparison) sentence() string {
 			show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
 	case Inconclusive:
 		if c.Utterances == 0 {
-			return "Inconclusive: no utterance has text in both"
+			return "inconclusive: no utterance has text in both"
 		}
-		return "Inconclusive: nothing was drafted in " + all + ", so their equality proves nothing"
+		return "inconclusive: nothing was drafted in " + all + ", so their equality proves nothing"
 	}
 	return all + " identical, to the bit"
 }

@@ -145,8 +145,11 @@ func (x *Change) Points() string { return hard(x.points()) }
 // Labels returns the names of the two arms.
 func (c *Comparison) Labels() Pair[string] { return c.labels() }
 
-// Sentence states the verdict in words.
-func (c *Comparison) Sentence() string { return c.sentence() }
+// Sentence states the verdict in words, with a capital.
+func (c *Comparison) Sentence() string {
+	s := c.sentence()
+	return strings.ToUpper(s[:1]) + s[1:]
+}
 
 // A runView is how a set was made, for the page: labels and values.
 type runView struct {
