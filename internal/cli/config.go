@@ -326,6 +326,13 @@ func configCommand(e env) *cobra.Command {
 
 func listConfig(e env) error {
 	settings, err := readConfig(e.config)
+	if err == nil && len(settings) == 0 {
+		where := show.Name(e.config)
+		if e.config == "" {
+			where = "the config file (there is none)"
+		}
+		fmt.Fprintf(e.err, "no settings in %s; verity config --help lists the keys\n", where)
+	}
 	for _, s := range settings {
 		if _, err := fmt.Fprintf(e.out, "%s = %s\n", s.key, quoted(s.value)); err != nil {
 			return err

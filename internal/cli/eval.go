@@ -13,6 +13,7 @@ import (
 
 	"verity/eval"
 	"verity/internal/output"
+	"verity/internal/show"
 	"verity/report"
 	"verity/transcribe"
 )
@@ -202,7 +203,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 		if _, err := set.Add(ctx, r); err != nil {
 			scored = err
 		}
-		bar.add(fmt.Sprintf("WER %.1f %%, %.3g times real time", 100*set.Rate(), set.RTFx()))
+		bar.add(fmt.Sprintf("WER %.1f %%, %s real time", 100*set.Rate(), show.Times(set.RTFx())))
 	}
 	sum, err := eval.Run(ctx, e, data.all(ctx), o)
 	bar.clear()

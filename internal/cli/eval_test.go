@@ -325,7 +325,7 @@ func TestTally(t *testing.T) {
 	if code := run(t.Context(), e, []string{"eval", "-m", modelDir(t), "-d", data, "--temperature-increment-on-fallback=none"}); code != 0 {
 		t.Fatalf("status %d:\n%s", code, stderr.String())
 	}
-	if !regexp.MustCompile(`WER [\d.]+ %, [\de+.]+ times real time`).MatchString(stderr.String()) {
+	if !regexp.MustCompile(`WER [\d.]+ %, [\d.]+× real time`).MatchString(stderr.String()) {
 		t.Errorf("no score on the way in %q", stderr.String())
 	}
 	if !strings.Contains(stderr.String(), "\r\x1b[Kloading ") {

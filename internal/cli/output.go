@@ -73,6 +73,7 @@ type folder struct {
 	force bool // overwrite whatever is there
 	skip  bool // inputs whose outputs are there
 	made  *ledger
+	told  io.Writer // is told what was written; may be nil
 }
 
 // newFolder makes the directory and checks that all files can be written to it. No
@@ -122,14 +123,19 @@ func (f *folder) segment(*progress, transcript.Segment) error { return nil }
 
 // finish writes all formats that it can. The error is the first of those it cannot.
 func (f *folder) finish(ctx context.Context, name string, t *transcript.Transcript) (first error) {
+	var written []string
 	for _, format := range f.formats {
 		h := sha256.New()
 		path := f.path(name, format)
 		err := output.Write(ctx, path, nil, func(w io.Writer) error { return f.subtitles.Write(io.MultiWriter(w, h), format, t) })
 		if err == nil {
 			f.made.add(path, name, h, t.By)
+			written = append(written, show.Name(path))
 		}
 		first = cmp.Or(first, err)
+	}
+	if f.told != nil && len(written) > 0 {
+		fmt.Fprintf(f.told, "%s: written to %s\n", show.Name(name), strings.Join(written, ", "))
 	}
 	return first
 }

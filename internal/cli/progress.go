@@ -111,7 +111,16 @@ func (p *progress) words(at position, now time.Time) string {
 	if took < 0.5 || at.share < enoughSeen {
 		return ""
 	}
-	return fmt.Sprintf(", %.1fx real time, %s left", at.audio/took, show.Seconds(took/at.share*(1-at.share)))
+	left := math.Ceil(took / at.share * (1 - at.share)) // an estimate: whole seconds
+	return fmt.Sprintf(", %.1f× real time, %s left", at.audio/took, whole(left))
+}
+
+// whole spells a time in whole seconds.
+func whole(s float64) string {
+	if s < 100 {
+		return fmt.Sprintf("%.0f s", s)
+	}
+	return show.Seconds(s)
 }
 
 // giveWay clears the bar if text is about to be written to the same terminal. The next
@@ -123,6 +132,18 @@ func (p *progress) giveWay() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil && p.outTerminal {
+		p.bar.Clear()
+	}
+}
+
+// hide clears the bar for a line on its own terminal. The next set draws it again, below.
+func (p *progress) hide() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
 		p.bar.Clear()
 	}
 }

@@ -27,7 +27,7 @@ func TestProgressLines(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines in half a minute, want 2:\n%s", len(lines), out.String())
 	}
-	if want := "2/17 talk.wav: 17 %, 2.0x real time, 50.0 s left"; lines[0] != want {
+	if want := "2/17 talk.wav: 17 %, 2.0× real time, 50 s left"; lines[0] != want {
 		t.Errorf("got %q, want %q", lines[0], want)
 	}
 	work.log.quiet = true
@@ -49,7 +49,7 @@ func TestBoard(t *testing.T) {
 	b.end(2) // failed: its audio does not count
 	now = now.Add(10 * time.Second)
 	b.within(0, 60, 60)
-	want := "0/4 files: 38 %, 5.0x real time, 16.7 s left\n2/4 files: 75 %, 4.0x real time, 6.67 s left\n"
+	want := "0/4 files: 38 %, 5.0× real time, 17 s left\n2/4 files: 75 %, 4.0× real time, 7 s left\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}

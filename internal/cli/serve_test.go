@@ -22,7 +22,7 @@ func TestServeUsage(t *testing.T) {
 		{"--batch 0", "--batch 0: must be from 1 to"},
 		{"--max-upload -3", "--max-upload -3: must be 1 or more, in MiB"},
 		{"--max-upload 0", "--max-upload 0: must be 1 or more, in MiB"},
-		{"--max-upload 5MB", "--max-upload 5MB: want a whole number"},
+		{"--max-upload 5MB", "--max-upload 5MB: want a whole number of MiB"},
 		{"--max-audio 60", "--max-audio 60: want a time with its unit, as 90s, 10m or 1h30m"},
 		{"--max-audio 0s", "--max-audio 0s: must be more than 0"},
 		{"--timeout -1m", "--timeout -1m0s: must be more than 0"},

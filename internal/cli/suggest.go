@@ -97,7 +97,11 @@ func plain(err error, f *pflag.Flag) error {
 		return err
 	}
 	want := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "float32": "a number", "bool": "true or false"}
-	return fmt.Errorf("want %s", want[f.Value.Type()])
+	unit := ""
+	if name, _ := pflag.UnquoteUsage(f); name == "MiB" { // what the value counts
+		unit = " of " + name
+	}
+	return fmt.Errorf("want %s%s", want[f.Value.Type()], unit)
 }
 
 func flagNames(c *cobra.Command) (names []string) {

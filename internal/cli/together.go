@@ -44,8 +44,8 @@ func (t *transcribing) together(ctx context.Context, files []string, out sink) e
 		if t.dir != "" {
 			j = <-done
 		}
-		if !t.log.quiet {
-			bar.giveWay()
+		if t.headed() {
+			bar.hide()
 			fmt.Fprintf(t.err, "%s:\n", show.Name(j.name))
 		}
 		err := j.show(ctx, bar, out)
@@ -55,7 +55,7 @@ func (t *transcribing) together(ctx context.Context, files []string, out sink) e
 		case errors.Is(err, errOutput):
 			return err
 		case err != nil:
-			bar.giveWay()
+			bar.hide()
 			t.complain(files, fmt.Sprintf("verity transcribe: %v", err))
 			failed++
 		}
@@ -105,7 +105,7 @@ func (j *job) show(ctx context.Context, bar *progress, out sink) error {
 	if j.err != nil {
 		return j.err
 	}
-	bar.giveWay()
+	bar.hide()
 	return out.finish(ctx, j.name, j.result)
 }
 

@@ -293,7 +293,7 @@ func (t *transcribing) all(ctx context.Context, files []string, out sink) error 
 		label := filepath.Base(name)
 		if len(files) > 1 {
 			label = fmt.Sprintf("%d/%d %s", i+1, len(files), label)
-			if !t.log.quiet {
+			if t.headed() {
 				fmt.Fprintf(t.err, "%s:\n", show.Name(name))
 			}
 		}
@@ -315,6 +315,9 @@ func (t *transcribing) all(ctx context.Context, files []string, out sink) error 
 	}
 	return nil
 }
+
+// headed reports whether the name of each of several files stands above its text.
+func (t *transcribing) headed() bool { return !t.log.quiet && t.dir == "" }
 
 // file transcribes one file.
 func (t *transcribing) file(ctx context.Context, name string, out sink, bar *progress) error {
@@ -406,6 +409,9 @@ func (t *transcribing) sink(files []string) (sink, error) {
 	if t.dir != "" {
 		f, err := newFolder(t.dir, formats, t.subtitles, files)
 		f.force, f.skip = t.force, t.skip
+		if !t.log.quiet && (t.errTerminal || len(files) > 1) {
+			f.told = t.err
+		}
 		return f, err
 	}
 	if len(formats) > 1 {
