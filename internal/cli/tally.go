@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -25,6 +26,7 @@ type tally struct {
 
 	out         io.Writer
 	now         func() time.Time
+	began       time.Time
 	line        time.Time // when the last line was written
 	done, total int
 }
@@ -35,34 +37,41 @@ func newTally(e env, quiet bool, mode string, total func() int) *tally {
 		return nil
 	}
 	n := total()
+	t := &tally{out: e.err, now: time.Now, began: time.Now(), total: n}
+	t.line = t.began
 	if !e.errTerminal {
-		return &tally{out: e.err, now: time.Now, line: time.Now(), total: n}
+		return t
 	}
 	if n <= 0 {
 		n = -1 // a bar that turns
 	}
-	return &tally{bar: progressbar.NewOptions(n,
+	t.bar = progressbar.NewOptions(n,
 		progressbar.OptionSetWriter(e.err),
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionShowCount(),
 		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionClearOnFinish(),
-	)}
+	)
+	return t
 }
 
 // add counts one utterance.
 func (t *tally) add(word string) {
-	switch {
-	case t == nil:
-		return
-	case t.bar != nil:
-		t.bar.Describe(word)
-		t.bar.Add(1) // an error would be one of drawing
+	if t == nil {
 		return
 	}
 	t.done++
 	now := t.now()
+	if t.done < t.total {
+		word += fmt.Sprintf(", %s left", whole(math.Ceil(now.Sub(t.began).Seconds()/float64(t.done)*float64(t.total-t.done))))
+	}
+	if t.bar != nil {
+		t.bar.Describe(word)
+		t.bar.Add(1) // an error would be one of drawing
+		return
+	}
 	if now.Sub(t.line) < lineEvery {
 		return
 	}

@@ -27,14 +27,14 @@ func TestTallyLines(t *testing.T) {
 	}
 	var out bytes.Buffer
 	bar := newTally(env{err: &out}, false, "always", total)
-	now := bar.line
+	now := bar.began
 	bar.now = func() time.Time { return now }
 	for range 1500 {
 		now = now.Add(16 * time.Millisecond)
-		bar.add("WER 3.2 %, 4.37 times real time")
+		bar.add("WER 3.2 %, 4.37× real time")
 	}
 	bar.clear()
-	const want = "625 of 2,000 done: WER 3.2 %, 4.37 times real time\n1,250 of 2,000 done: WER 3.2 %, 4.37 times real time\n"
+	const want = "625 of 2,000 done: WER 3.2 %, 4.37× real time, 22 s left\n1,250 of 2,000 done: WER 3.2 %, 4.37× real time, 12 s left\n"
 	if out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
