@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -96,6 +97,8 @@ func code() string {
 	s := version
 	for _, kv := range info.Settings {
 		switch {
+		case kv.Key == "vcs.revision" && strings.HasPrefix(kv.Value, version): // a version that is a commit
+			s = kv.Value[:min(len(kv.Value), 12)]
 		case kv.Key == "vcs.revision":
 			s += " " + kv.Value[:min(len(kv.Value), 12)]
 		case kv.Key == "vcs.modified" && kv.Value == "true":
