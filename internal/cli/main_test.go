@@ -315,8 +315,8 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stderr := writerFunc(func(p []byte) (int, error) {
-		if bytes.Contains(p, []byte("b.wav")) {
-			cancel() // as soon as the second file is begun
+		if bytes.Contains(p, []byte("a.wav: written to")) {
+			cancel() // before the second file is begun
 		}
 		return len(p), nil
 	})
