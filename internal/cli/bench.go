@@ -10,6 +10,7 @@ import (
 
 	"verity/bench"
 	"verity/internal/show"
+	"verity/internal/tune"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -104,9 +105,12 @@ func (b *benching) run(ctx context.Context) error {
 	if b.load && (b.model == "" || b.model == defaultModel) {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
 	}
-	from, err := tuneKernels(ctx, b.threads)
-	if err != nil {
-		return err
+	from := tune.Default
+	if !b.load { // trials would count as memory of the checkpoint
+		var err error
+		if from, err = tuneKernels(ctx, b.threads); err != nil {
+			return err
+		}
 	}
 	planted := false
 	open := func(ctx context.Context) (*model.Checkpoint, error) {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"container/list"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -162,5 +163,34 @@ func TestReadCaches(t *testing.T) {
 	}
 	if said, system := machineCaches(), systemCaches(); system != (CacheSizes{}) && said != system {
 		t.Errorf("the processor says %+v, the system %+v", said, system)
+	}
+}
+
+// TestPlanned: products go by the plan for the caches that there are.
+func TestPlanned(t *testing.T) {
+	saved, tile := caches, int8s
+	defer func() { caches, int8s = saved, tile }()
+	rng := rand.New(rand.NewPCG(41, 42))
+	for _, f := range []precision.Format{precision.F32, precision.F16, precision.Int8} {
+		w := newProduct(t, rng, uniform(rng), 1, 1280, 128, f).w
+		for _, im := range int8Impls {
+			int8s = im
+			for _, c := range []CacheSizes{{32 << 10, 256 << 10}, {48 << 10, 2 << 20}} {
+				caches = c
+				m := &matmul{rows: 1500, w: w, stride: w.out}
+				m.block()
+				want := plan(shape{1500, w.depth(), w.panels(), f}, c)
+				if f == precision.Int8 && im.fn.group > 0 { // groups of rows stay in half of the second level
+					want = blocking{max(maxRows, c.Second/2/w.depth()&^(im.fn.group-1)), maxInt8Depth}
+				}
+				if got := (blocking{m.unitRows, m.depth}); got != want {
+					t.Errorf("%v, %s, caches %v: %v, want %v", f, im.name, c, got, want)
+				}
+			}
+		}
+	}
+	big, small := plan(shape{1500, 1280, 20, precision.F32}, CacheSizes{48 << 10, 2 << 20}), plan(shape{1500, 1280, 20, precision.F32}, CacheSizes{16 << 10, 128 << 10})
+	if big == small {
+		t.Errorf("%v for large caches and for small ones: the test shows nothing", big)
 	}
 }

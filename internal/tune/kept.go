@@ -70,8 +70,16 @@ func (a answers) add(key string, t kernel.Tuning) {
 	a[key] = t
 }
 
-// writable reports whether a file can be written, and makes its directory.
-func writable(name string) bool { return output.Dir(filepath.Dir(name)) == nil }
+// writable reports whether a file can be written, and makes its directory. What is there
+// but is not a regular file would never keep an answer, and a pipe would wait for a reader.
+func writable(name string) bool {
+	if _, err := os.Lstat(name); err == nil {
+		if i, err := os.Stat(name); err != nil || !i.Mode().IsRegular() {
+			return false
+		}
+	}
+	return output.Dir(filepath.Dir(name)) == nil
+}
 
 // write writes the file. If that fails, the next start measures again.
 func (a answers) write(ctx context.Context, name string) {

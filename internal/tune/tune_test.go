@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"verity/internal/kernel"
+	"verity/parallel"
 )
 
 func TestParse(t *testing.T) {
@@ -22,6 +24,50 @@ func TestParse(t *testing.T) {
 	_, err := Parse("Off")
 	if want := `VERITY_TUNE is "Off"; it may be off or again`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestMeasure: with time enough there is an answer, of values that the knobs have.
+func TestMeasure(t *testing.T) {
+	knobs := kernel.Knobs()
+	if len(knobs) == 0 {
+		t.Skip("this processor has nothing to choose")
+	}
+	defer kernel.SetTuning(kernel.Tuning{})
+	pool := parallel.New(1)
+	defer pool.Close()
+	got, ok := measure(pool, knobs, time.Now().Add(time.Minute))
+	if !ok {
+		t.Fatal("no answer within a minute")
+	}
+	for _, k := range knobs {
+		if !slices.Contains(k.Values, k.Of(got)) {
+			t.Errorf("%s is %d, want one of %v", k.Name, k.Of(got), k.Values)
+		}
+	}
+	if _, ok := measure(pool, knobs, time.Now()); ok {
+		t.Error("an answer without time to try")
+	}
+}
+
+// TestNotRegular: where no answer can be kept, none is measured, and nothing waits.
+func TestNotRegular(t *testing.T) {
+	if len(kernel.Knobs()) == 0 {
+		t.Skip("this processor has nothing to choose")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"directory", "dangling"} {
+		file := filepath.Join(dir, name)
+		if name == "directory" {
+			if err := os.Mkdir(file, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.Symlink(filepath.Join(dir, "nothing"), file); err != nil {
+			t.Skip(err) // Windows, without the right to
+		}
+		if from := Use(t.Context(), Options{File: file, Threads: 1}); from != Default {
+			t.Errorf("%s: %s, want %s", name, from, Default)
+		}
 	}
 }
 
