@@ -10,7 +10,8 @@
 // # Memory
 //
 // A file is mapped read-only, so only the parts in use take memory. [File.Fetch] brings
-// the next part into memory, [File.Drop] releases what has been copied. Quantised values are decoded for the requested rows only.
+// the next part into memory, [File.Drop] releases what has been copied. Quantised values
+// are decoded for the requested rows only.
 //
 // # Faults
 //
