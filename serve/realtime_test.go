@@ -445,16 +445,21 @@ func TestHangUp(t *testing.T) {
 		c.until("session.updated")
 		c.send(appending(digitsPCM(t)))
 		if busy {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			for range 30 { // more than may wait: the server stops reading
-				if c.conn.Write(ctx, websocket.MessageText, []byte(appending(digitsPCM(t)))) != nil {
-					break
+			written := make(chan struct{})
+			go func() {
+				defer close(written)
+				for range 30 { // more than may wait: the server stops reading
+					if c.conn.Write(t.Context(), websocket.MessageText, []byte(appending(digitsPCM(t)))) != nil {
+						return
+					}
 				}
-			}
-			cancel()
+			}()
+			time.Sleep(100 * time.Millisecond)
 			if n := s.sockets.open(); n != 1 {
 				t.Errorf("%d sessions", n)
 			}
+			c.conn.CloseNow()
+			<-written
 			s.line.end()
 		}
 		c.conn.CloseNow()
