@@ -30,8 +30,8 @@ Shares are of what the machine can do: of arithmetic, the time that the operatio
 take at the best speed over the time measured; of bandwidth, the same for the bytes
 that a step must read; of a pass, for the larger of both.
 
-Variants of kernels are chosen at the first start: a few products are tried for at
-most 50 ms, and the answer is kept in the cache directory (verity/tuning.json).
+Variants of kernels are chosen at the first start: a few products are tried for some
+50 ms, and the answer is kept in the cache directory (verity/tuning.json).
 VERITY_TUNE=again tries again, VERITY_TUNE=off takes the defaults. No text depends on
 it. Bench says what was chosen.
 

@@ -62,7 +62,7 @@ type automatic struct {
 	Precision string `json:"precision"`
 	Threads   int    `json:"threads"`
 	Kernels   string `json:"kernels"`   // the instruction set in use
-	TunedBy   string `json:"tuned_by"`  // variants of kernels: default (nothing is kept of an earlier start), off (VERITY_TUNE), or kept
+	TunedBy   string `json:"tuned_by"`  // variants of kernels: default (no earlier start on all threads kept any), off (VERITY_TUNE), or kept
 	Assistant string `json:"assistant"` // its name; none for plain decoding
 }
 

@@ -1616,8 +1616,8 @@ loop:
 	JLT     loopTail
 	VMOVUPS (AX), Z0
 	VMOVUPS (DX), Z1
-	VMAXPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)
+	VMAXPS  Z0, Z1, Z0
+	VMOVUPS Z0, (AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, CX
@@ -1632,8 +1632,8 @@ loopTail:
 	KMOVW     BX, K1
 	VMOVUPS.Z (AX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VMAXPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)
+	VMAXPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)
 
 loopDone:
 	VZEROUPPER

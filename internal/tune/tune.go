@@ -58,7 +58,7 @@ type Options struct {
 }
 
 // Use sets the tuning of package kernel, and says where it is from. It belongs before the
-// first product, of which it takes a part of the processor for up to 50 ms.
+// first product, of which it takes a part of the processor for some 50 ms.
 func Use(ctx context.Context, o Options) Origin {
 	knobs := kernel.Knobs()
 	switch {

@@ -148,16 +148,7 @@ func squares(g *gen) {
 
 // raise takes x only where it is larger, which leaves NaN in dst as it is.
 func raise(g *gen) {
-	g.function("vecRaise", "func(dst, x []float32)", "is raiseRef.")
-	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
-	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
-		old, v := g.load(at(dst), m), g.load(at(x), m)
-		for i := range v {
-			g.VMAXPS(old[i], v[i], v[i])
-		}
-		g.store(v, at(dst), m)
-	})
-	g.ret()
+	g.pairs("vecRaise", "is raiseRef.", func(a, b reg.VecVirtual) { g.VMAXPS(a, b, a) })
 }
 
 func cells(g *gen) {

@@ -34,12 +34,17 @@ func vectors(g *gen) {
 }
 
 func add(g *gen) {
-	g.function("vecAdd", "func(dst, x []float32)", "is addRef.")
+	g.pairs("vecAdd", "is addRef.", func(a, b reg.VecVirtual) { g.VADDPS(b, a, a) })
+}
+
+// pairs generates a function of two slices, which op combines into the first.
+func (g *gen) pairs(name, doc string, op func(a, b reg.VecVirtual)) {
+	g.function(name, "func(dst, x []float32)", doc)
 	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
 	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
 		a, b := g.load(at(dst), m), g.load(at(x), m)
 		for i := range a {
-			g.VADDPS(b[i], a[i], a[i])
+			op(a[i], b[i])
 		}
 		g.store(a, at(dst), m)
 	})
