@@ -239,6 +239,22 @@ func TestChannel(t *testing.T) {
 	}
 }
 
+// TestPartsKnowNothing: parts that end long before the file are not taken for a file cut
+// off, at the clip's own rate and at others.
+func TestPartsKnowNothing(t *testing.T) {
+	for _, rate := range []int{SampleRate, 8000} {
+		c, err := openBytes(floats(rate, 0.5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := c.Parts([]Part{{0, 1000}, {2000, 3000}})
+		got, err := readAll(t, p)
+		if len(got) != 2000 || err != nil || p.Warnings() != nil || p.Truncated() {
+			t.Errorf("%d Hz: %d samples, %v, warnings %q", rate, len(got), err, p.Warnings())
+		}
+	}
+}
+
 // TestSharedFaults reads the two sound files of the collection of faults.
 func TestSharedFaults(t *testing.T) {
 	c, err := Open(shared(t, "faults/id3v1.flac"))

@@ -10,11 +10,12 @@ type Part struct{ Start, End int64 }
 
 // Parts returns a clip that holds the parts of c one behind the other. They must be in
 // order and must not touch. c must not be read while the result is used; closing the
-// result closes c.
+// result closes c. Only c has warnings.
 func (c *Clip) Parts(parts []Part) *Clip {
 	p := *c
 	p.src = &packed{src: c.src, parts: parts}
-	p.ended = false
+	// What is odd about the file is known of c: the parts may end long before it.
+	p.mix, p.ended = nil, false
 	return &p
 }
 

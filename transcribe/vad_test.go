@@ -1,8 +1,12 @@
 package transcribe
 
 import (
+	"bytes"
+	"encoding/binary"
+	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"verity/audio"
@@ -87,6 +91,28 @@ func TestVAD(t *testing.T) {
 	}
 	if len(parts) < 2 || len(packed) > 3*speech {
 		t.Errorf("%d parts of %d samples in all: too much for %d of speech", len(parts), len(packed), 2*speech)
+	}
+}
+
+// TestVADTrailingSilence: skipped silence at the end of a file is not missing sound.
+func TestVADTrailingSilence(t *testing.T) {
+	m, _, _ := newModel(t, testmodel.Open(t, "odd"), 1)
+	pcm, _ := spokenTwice(t)
+	wav := append([]byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data"),
+		binary.LittleEndian.AppendUint32(nil, uint32(2*len(pcm)))...)
+	for _, v := range pcm {
+		wav = binary.LittleEndian.AppendUint16(wav, uint16(int16(v*32767)))
+	}
+	clip, err := audio.OpenReader("silence.wav", bytes.NewReader(wav))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	var said strings.Builder
+	o := Options{Language: "en", Temperatures: []float64{0}, VAD: &vad.Options{}, Log: slog.New(slog.NewTextHandler(&said, nil))}
+	got := transcribeClip(t, m, o, clip)
+	if got.Truncated || strings.Contains(said.String(), "WARN") {
+		t.Errorf("truncated %t, said %s", got.Truncated, said.String())
 	}
 }
 
