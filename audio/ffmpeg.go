@@ -153,14 +153,15 @@ func (f *ffmpegSource) read(dst []float64) (int, error) {
 	f.buf = f.buf[:4*n*ch]
 	got, err := io.ReadFull(f.out, f.buf)
 	n = got / 4 / ch
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return 0, f.reason(fmt.Errorf("ffmpeg: %w", err))
+	broken := err != nil && err != io.EOF && err != io.ErrUnexpectedEOF
+	if broken {
+		f.stop() // or wait could last
 	}
-	if n == 0 {
+	if n == 0 || broken {
 		if failed := f.wait(); failed != nil {
 			return 0, failed
 		}
-		return 0, io.EOF
+		return 0, err
 	}
 	if f.pos += int64(n); f.pos > maxFFmpeg {
 		return 0, malformed("what ffmpeg writes", fmt.Sprintf("at most %d samples", int64(maxFFmpeg)), "more")
@@ -186,7 +187,8 @@ func (f *ffmpegSource) wait() error {
 	return f.reason(err)
 }
 
-// reason returns the program's error message, or the cause that ended the context.
+// reason returns the program's error message, or the cause that ended the context. The
+// run must have ended, or its message could still change.
 func (f *ffmpegSource) reason(err error) error {
 	if f.ctx.Err() != nil {
 		return f.ctx.Err()
