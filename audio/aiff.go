@@ -50,8 +50,11 @@ func newAIFF(r io.ReaderAt, size int64) (source, error) {
 			if n, _ := r.ReadAt(skip[:], body); n < 8 {
 				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), "8 bytes", "%d", n)
 			}
-			data, claimed = body+8+int64(binary.BigEndian.Uint32(skip[:])), length-8
-			claimed -= data - body - 8
+			offset := int64(binary.BigEndian.Uint32(skip[:]))
+			if data, claimed = body+8+offset, length-8-offset; data > size || length > 8 && claimed < 0 {
+				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), fmt.Sprintf("samples within its %d bytes", length),
+					"some at offset %d", offset)
+			}
 		}
 		at = body + have + have&1
 	}
@@ -73,6 +76,7 @@ func newAIFF(r io.ReaderAt, size int64) (source, error) {
 		l.place(data, size-data, -1)
 	} else {
 		l.place(data, min(claimed, size-data), claimed)
+		l.promised = max(l.promised, int64(binary.BigEndian.Uint32(comm[2:])))
 	}
 	return newPCM(r, l)
 }

@@ -46,7 +46,7 @@ type opusCodec struct {
 // Source: RFC 7845, 5.1.
 func newOpus(head []byte) (*opusCodec, error) {
 	if len(head) < 19 || !hasAt(head, 0, "OpusHead") {
-		return nil, malformed("OpusHead", "19 bytes", "%d", len(head))
+		return nil, malformed("Opus header", `19 bytes that begin with "OpusHead"`, "%d bytes, %q", len(head), head[:min(len(head), 8)])
 	}
 	channels, mapping := int(head[9]), head[18]
 	if mapping != 0 || channels < 1 || channels > 2 {

@@ -130,8 +130,10 @@ func TestContainers(t *testing.T) {
 // TestContainersTruncated wants a warning where less is there than is stated.
 func TestContainersTruncated(t *testing.T) {
 	for why, file := range map[string][]byte{
-		"AIFF": big("AIFF", "COMM", comm(1, 2, 16, ""), "SSND", ssnd(strings.Repeat("x", 100)))[:80],
-		"CAF":  caf("lpcm", 0, 16, 104, "xxxx"), "AU": au(3, 100, "xxxx"), "Wave64": w64(100, "xxxx"),
+		"AIFF":                      big("AIFF", "COMM", comm(1, 2, 16, ""), "SSND", ssnd(strings.Repeat("x", 100)))[:80],
+		"AIFF, more frames in COMM": big("AIFF", "COMM", comm(1, 9, 16, ""), "SSND", ssnd("xxxx")),
+		"AIFF, other channels":      big("AIFF", "COMM", comm(9, 50, 16, ""), "SSND", ssnd(strings.Repeat("x", 100))),
+		"CAF":                       caf("lpcm", 0, 16, 104, "xxxx"), "AU": au(3, 100, "xxxx"), "Wave64": w64(100, "xxxx"),
 	} {
 		c, err := openBytes(file)
 		if err != nil {
@@ -156,6 +158,7 @@ func TestContainerErrors(t *testing.T) {
 		{big("AIFF", "COMM", comm(1, 2, 16, "")[:10], "SSND", ssnd("xx")), "COMM chunk: got 10", ErrMalformed},
 		{big("AIFF", "COMM", comm(0, 2, 16, ""), "SSND", ssnd("xx")), "channels: got 0", ErrMalformed},
 		{big("AIFF", "COMM", comm(1, 2, 64, ""), "SSND", ssnd("xx")), "bits per sample: got 64", ErrUnsupported},
+		{big("AIFF", "COMM", comm(1, 2, 16, ""), "SSND", "\x00\x00\x00\x05\x00\x00\x00\x00xxxx"), "SSND chunk at byte 38: got some at offset 5", ErrMalformed},
 		{big("AIFC", "COMM", comm(1, 2, 16, "ima4"), "SSND", ssnd("xx")), `AIFC compression: got "ima4"`, ErrUnsupported},
 		{caf("alac", 0, 0, 4, ""), `Core Audio format: got "alac"`, ErrUnsupported},
 		{caf("lpcm", 0, 16, 4, "")[:60], "data chunk: got none", ErrMalformed},
