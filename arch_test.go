@@ -68,7 +68,6 @@ var plan = map[string]room{
 
 	"internal/frontend":    {"constants of the log-mel front end that audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic behind one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
-	"internal/tune":        {"tries variants of kernels at the first start and keeps the answer; kernel itself knows no files", []string{"internal/input", "internal/kernel", "internal/machine", "internal/output", "parallel"}},
 	"internal/layer":       {"what encoder and decoder share: linear, norm, and loading both", []string{"internal/kernel", "parallel", "precision", "internal/tensor", "model"}},
 	"internal/machine":     {"facts about the machine and the process, for reports", nil},
 	"internal/quant":       {"the codec of low-bit weights, shared by kernel, model and quantize", []string{"internal/tensor"}},

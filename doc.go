@@ -12,9 +12,6 @@
 // model drafts tokens and the model verifies them; the text is that of plain decoding,
 // bit for bit.
 //
-// Nothing is tried or kept at the first start, as the program does (VERITY_TUNE): variants
-// of kernels are the defaults of the processor. No text depends on them.
-//
 // This package puts the others together and hides none of them. Package transcribe has
 // the model with every option, package audio reads sound, package transcript writes
 // what came out, and package precision names number formats.

@@ -119,7 +119,6 @@ func begin(c *model.Checkpoint, o Options) (*bench, error) {
 	h.Schema, h.Model, h.Precision, h.Threads = Schema, c.Name, b.Precision.String(), o.Pool.Threads()
 	h.Dims = c.Dims
 	h.CPU, h.Kernels = machine.CPU(), kernel.Implementations()[0]
-	h.Tuning, h.TunedBy = kernel.CurrentTuning(), "default"
 	h.WindowSeconds = float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate
 	b.pcm = sweep(c.Dims.WindowFrames() * audio.HopLength)
 	return b, nil

@@ -3,7 +3,6 @@ package bench
 import (
 	"math"
 
-	"verity/internal/kernel"
 	"verity/model"
 )
 
@@ -23,9 +22,6 @@ type Result struct {
 	Threads int    `json:"threads"`
 	CPU     string `json:"cpu"`
 	Kernels string `json:"kernels"` // the instruction set in use
-
-	Tuning  kernel.Tuning `json:"tuning,omitzero"`    // variants of kernels in use, where the machine has a choice
-	TunedBy string        `json:"tuned_by,omitempty"` // default; off (VERITY_TUNE); kept of an earlier start; or measured just now
 
 	Ceiling Ceiling `json:"ceiling"`
 	Load    Load    `json:"load"`

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"verity/internal/kernel"
 	"verity/internal/show"
 )
 
@@ -47,21 +46,7 @@ func (r *Result) Write(w io.Writer) error {
 	if r.cached() {
 		p.line("More than 100 %% of bandwidth: weights stay in the caches of the processor.")
 	}
-	r.variants(p)
 	return p.err
-}
-
-// variants says which variants of kernels are in use.
-func (r *Result) variants(p *printer) {
-	var all []string
-	for _, k := range kernel.Knobs() {
-		if v := k.Of(r.Tuning); v > 0 {
-			all = append(all, k.String(v))
-		}
-	}
-	if len(all) > 0 {
-		p.line("Variants of kernels (%s): %s.", r.TunedBy, strings.Join(all, ", "))
-	}
 }
 
 // summary says how fast speech is transcribed, and whether that can be trusted.

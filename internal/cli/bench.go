@@ -10,7 +10,6 @@ import (
 
 	"verity/bench"
 	"verity/internal/show"
-	"verity/internal/tune"
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
@@ -29,11 +28,6 @@ reading the file: the system is told to forget the file before both.
 Shares are of what the machine can do: of arithmetic, the time that the operations
 take at the best speed over the time measured; of bandwidth, the same for the bytes
 that a step must read; of a pass, for the larger of both.
-
-Variants of kernels are chosen at the first start: a few products are tried for some
-50 ms, and the answer is kept in the cache directory (verity/tuning.json).
-VERITY_TUNE=again tries again, VERITY_TUNE=off takes the defaults. No text depends on
-it. Bench says what was chosen.
 
 With --ladder the model runs on real sound in one precision after the other, plain and
 with the assistant in turn. The table tells tokens per second, the bytes that a token
@@ -105,13 +99,6 @@ func (b *benching) run(ctx context.Context) error {
 	if b.load && (b.model == "" || b.model == defaultModel) {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
 	}
-	from := tune.Default
-	if !b.load { // trials would count as memory of the checkpoint
-		var err error
-		if from, err = tuneKernels(ctx, b.threads); err != nil {
-			return err
-		}
-	}
 	planted := false
 	open := func(ctx context.Context) (*model.Checkpoint, error) {
 		c, err := b.open(ctx)
@@ -125,7 +112,7 @@ func (b *benching) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.Random, r.Planted, r.TunedBy = b.size != "", planted, string(from)
+	r.Random, r.Planted = b.size != "", planted
 	if b.json {
 		return json.NewEncoder(b.out).Encode(r)
 	}

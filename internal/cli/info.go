@@ -17,7 +17,6 @@ import (
 	"verity/internal/kernel"
 	"verity/internal/layer"
 	"verity/internal/show"
-	"verity/internal/tune"
 	"verity/model"
 	"verity/model/hub"
 	"verity/parallel"
@@ -62,7 +61,6 @@ type automatic struct {
 	Precision string `json:"precision"`
 	Threads   int    `json:"threads"`
 	Kernels   string `json:"kernels"`   // the instruction set in use
-	TunedBy   string `json:"tuned_by"`  // variants of kernels: default (no earlier start on all threads kept any), off (VERITY_TUNE), or kept
 	Assistant string `json:"assistant"` // its name; none for plain decoding
 }
 
@@ -118,7 +116,7 @@ func inspect(ctx context.Context, name string) (*info, error) {
 	}
 	i.Assists = i.assists()
 	i.Head = headOf(c)
-	if err := i.decide(ctx, c); err != nil {
+	if err := i.decide(c); err != nil {
 		return nil, err
 	}
 	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
@@ -143,16 +141,12 @@ func inspect(ctx context.Context, name string) (*info, error) {
 const mostRead = 2 << 30
 
 // decide fills in what auto comes to, and the memory for that.
-func (i *info) decide(ctx context.Context, c *model.Checkpoint) error {
-	variants, err := tuningOptions(0)
-	if err != nil {
-		return err
-	}
-	variants.Recall = true
+func (i *info) decide(c *model.Checkpoint) error {
 	pool := parallel.New(0)
 	defer pool.Close()
 	p := precision.Of(precision.F16).Complete()
 	if c.Bytes() <= mostRead {
+		var err error
 		if p, err = layer.Resolve(c, precision.Precision{}, pool); err != nil {
 			return err
 		}
@@ -160,7 +154,6 @@ func (i *info) decide(ctx context.Context, c *model.Checkpoint) error {
 	i.Memory, i.Cache = memoryFor(c, p), p.Cache.String()
 	i.Auto = automatic{
 		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
-		TunedBy:   string(tune.Use(ctx, variants)),
 		Assistant: (&assistantFlags{name: "auto"}).method(i.Model),
 	}
 	return nil
@@ -309,15 +302,7 @@ func (i *info) printAuto(s *sheet) {
 		cores = "for one core"
 	}
 	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, kernelName(i.Auto.Kernels))
-	s.row("kernels", "%s", variants[tune.Origin(i.Auto.TunedBy)])
 	s.row("--assistant", "%s", i.drafting())
-}
-
-// variants say where those of kernels are from.
-var variants = map[tune.Origin]string{
-	tune.Default:  "default variants (verity bench names them)",
-	tune.Disabled: "default variants (VERITY_TUNE=off)",
-	tune.Kept:     "variants that an earlier start chose (verity bench names them)",
 }
 
 // kernelName names the instructions of an implementation.

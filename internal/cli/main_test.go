@@ -19,20 +19,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"verity/internal/testmodel"
-	"verity/internal/tune"
 	"verity/models/digits"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(untuned{m}, map[string]func(){"verity": func() { Main(Development) }})
-}
-
-// untuned keeps tests in this process from measuring, and from the user's cache.
-type untuned struct{ *testing.M }
-
-func (u untuned) Run() int {
-	must(os.Setenv(tune.Variable, string(tune.Off)))
-	return u.M.Run()
+	testscript.Main(m, map[string]func(){"verity": func() { Main(Development) }})
 }
 
 // Tests run on a model that is quick.
@@ -67,7 +58,6 @@ func TestScript(t *testing.T) {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MODEL", dir)
-			e.Setenv(tune.Variable, string(tune.Off))
 			e.Setenv("ONCE", "--temperature-increment-on-fallback=none")
 			for name, seconds := range map[string]float64{"short.wav": 1, "long.wav": 7.003} {
 				if err := os.WriteFile(filepath.Join(e.WorkDir, name), wav(seconds), 0o600); err != nil {

@@ -147,9 +147,6 @@ func (m *modelFlags) open(ctx context.Context) (*loaded, error) {
 
 // read loads what was opened, with its assistant.
 func (l *loaded) read(ctx context.Context, m *modelFlags) (err error) {
-	if _, err := tuneKernels(ctx, m.threads); err != nil {
-		return err
-	}
 	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{
 		Threads: m.threads, Pool: m.pool, Precision: m.precision.Precision, WindowsFirst: !m.serving, Log: slog.Default(),
 	})

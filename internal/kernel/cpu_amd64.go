@@ -20,14 +20,13 @@ var (
 	hasAVXVNNI = hasAVX2 && cpu.X86.HasAVXVNNI && !slices.Contains(disabled, "avxvnni")
 )
 
-// defaults are the tuning of processors that were at hand. Products of fewer than six rows
-// are bound by memory. Prefetching makes them 4 to 24 % faster on Zen 5 and Sapphire
-// Rapids, int8 best into the first-level cache, and a third slower on Zen 4, whose hardware
-// prefetcher does better alone. AVX-VNNI tells them apart.
-var defaults = func() Tuning {
-	t := Tuning{AheadRows: few, Level: 2, TileRows: 8, DirectRows: 10}
+// aheadRows is the least number of rows for which weights are prefetched. Products of
+// fewer than six are bound by memory. Prefetching makes them 4 to 24 % faster on Zen 5 and
+// Sapphire Rapids, and a third slower on Zen 4, whose hardware prefetcher does better
+// alone. With AVX2 alone nothing is won.
+var aheadRows = func() int {
 	if hasAVX512 && cpu.X86.HasAVXVNNI {
-		t.AheadRows, t.Level = 1, 1
+		return 1
 	}
-	return t
+	return few
 }()

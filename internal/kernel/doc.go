@@ -49,7 +49,6 @@
 //	vector*.go fma.go                      norms, softmax, GELU, exp; the exact fma
 //	frame.go                               folding, powers and logarithms of log-mel
 //	ceiling.go                             what the machine can do at best
-//	tuning.go trial.go                     choices that only trying can make
 //	memory.go pages_*.go                   aligned memory, large pages
 //	dispatch.go names.go                   tables of implementations
 //	*_ref.go, attend_tile.go, vector*.go   "ref": what every implementation must equal

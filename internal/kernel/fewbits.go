@@ -122,7 +122,7 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 	m, f := t.w, t.w.few
 	groups := m.groups()
 	x := t.rounded.rowsFrom(first, groups)
-	if direct := fewBits.fn.direct[m.store]; direct != nil && (!fewBits.fn.expands || rows <= tuning().DirectRows) {
+	if direct := fewBits.fn.direct[m.store]; direct != nil && (fewBits.fn.directRows == 0 || rows <= fewBits.fn.directRows) {
 		codes, scales, more := m.codes(p*groups, groups)
 		direct(s.acc[:], x, rows, codes, scales, more, f.zero)
 		return

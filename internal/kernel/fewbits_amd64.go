@@ -23,7 +23,7 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			powers:      powersWith(powersAVX512),
 			tile:        groupsByRows(few512, few512),
 			direct:      direct512(),
-			expands:     true,
+			directRows:  10,
 		}},
 	}
 	narrow := fewBitsKernels{

@@ -21,10 +21,10 @@ type fewBitsKernels struct {
 	tile        tileGroupsFunc
 
 	// direct, by format, expands the codes of a panel and does tile at once, a few rows
-	// at a time. Formats without an entry take two steps. If expands, so do more than
-	// Tuning.DirectRows rows, for which it is faster to expand a block once for all.
-	direct  directTable
-	expands bool
+	// at a time. Formats without an entry take two steps. So do more than directRows rows,
+	// if that is not 0: then it is faster to expand a block once for all.
+	direct     directTable
+	directRows int
 }
 
 const (

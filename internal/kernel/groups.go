@@ -20,7 +20,7 @@ type groups struct {
 func newGroups(rows, limit, width, n int, next hint) groups {
 	g := groups{rows: rows, count: (rows + limit - 1) / limit}
 	if rows <= few {
-		if rows >= tuning().AheadRows {
+		if rows >= aheadRows {
 			g.ahead = farAhead
 		}
 		g.pace = width

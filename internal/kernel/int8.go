@@ -5,7 +5,7 @@ func (t *matmul) sumInt8(acc []int32, p, first, rows int) {
 	in, tile := t.w.depth(), int8s.fn.first
 	w := view[int8](t.w.data)[p*panel*in:][:panel*in]
 	step, ahead := blocks(rows, in, panel, blockBytesInt8, t.depth)
-	if int8s.fn.stream && rows >= tuning().TileRows && rows < manyRows {
+	if s := int8s.fn.stream; s > 0 && rows >= s && rows < manyRows {
 		step = max(1, in)
 	}
 	for k := 0; k == 0 || k < in; k += step { // once, where there is nothing to sum

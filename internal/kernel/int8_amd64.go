@@ -3,13 +3,11 @@
 package kernel
 
 func int8Arch() []impl[int8Kernels] {
-	far := int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512)
-	near := int8ByRows(tileInt8x1NearAVX512, tileInt8x2NearAVX512, tileInt8x3NearAVX512, tileInt8x4NearAVX512, tileInt8x5NearAVX512, tileInt8x6NearAVX512)
-	tuned := int8Near(near, far)
+	wide := int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512)
 	narrow := int8ByDepth(int8ByRows(tileInt8x1AVX2, tileInt8x2AVX2, tileInt8x3AVX2, tileInt8x4AVX2))
 	impls := []impl[int8Kernels]{
-		{"amx", hasAMX, int8AMX(tuned)},
-		{"avx512", hasVNNI, int8AVX512(tuned)},
+		{"amx", hasAMX, int8AMX(wide)},
+		{"avx512", hasVNNI, int8AVX512(wide)},
 	}
 	if hasAVXVNNI {
 		vnni := int8ByRows(tileInt8x1VNNI, tileInt8x2VNNI, tileInt8x3VNNI, tileInt8x4VNNI, tileInt8x5VNNI, tileInt8x6VNNI)
@@ -37,18 +35,5 @@ func int8AVX512(tile tileInt8Func) int8Kernels {
 		first:    clearing(tile),
 		store:    finishInt8With(storeInt8AVX512),
 		add:      finishInt8With(addInt8AVX512),
-	}
-}
-
-// int8Near returns a tileInt8Func that uses near, which prefetches into the first-level
-// cache, while rows are few and little is prefetched. Zen 5 is about 9 % faster at 3 to 8
-// rows. Zen 4, whose first-level cache is smaller, was slower.
-func int8Near(near, far tileInt8Func) tileInt8Func {
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
-		if rows < manyRows && tuning().Level == 1 {
-			near(acc, x, stride, rows, w, next)
-			return
-		}
-		far(acc, x, stride, rows, w, next)
 	}
 }

@@ -10,6 +10,9 @@ const (
 	// What the tile unit (AMX) does at a time: 16 rows, and 64 k as 16 rows of four.
 	amxRows  = 16
 	amxDepth = 64
+
+	// amxLeast is the least rows worth it: memory takes longer than fewer do either way.
+	amxLeast = 8
 )
 
 // A tileConfig is what LDTILECFG loads: the shape of each of the eight tiles.
@@ -45,14 +48,14 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 func int8AMX(few tileInt8Func) int8Kernels {
 	k := int8AVX512(few)
 	k.tile, k.first = tileInt8AMX(few, 1), tileInt8AMX(few, 0)
-	k.group, k.stream = 2*amxRows, true
+	k.group, k.stream = 2*amxRows, amxLeast
 	return k
 }
 
 // tileInt8AMX returns a tileInt8Func that uses the tile unit. It leaves to few the k
-// beyond a multiple of 64, and products of fewer rows than the tuning says, for which
-// memory takes longer than either. If begun is 0, it sets the sums: to load zeros that were just
-// written, the tile unit would wait until they are in the cache.
+// beyond a multiple of 64, and products of fewer than amxLeast rows. If begun is 0, it sets
+// the sums: to load zeros that were just written, the tile unit would wait until they are
+// in the cache.
 func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
 	start := few
 	if begun == 0 {
@@ -61,7 +64,7 @@ func tileInt8AMX(few tileInt8Func, begun int) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		blocks := n / amxDepth
-		if blocks == 0 || rows < tuning().TileRows {
+		if blocks == 0 || rows < amxLeast {
 			start(acc, x, stride, rows, w, next)
 			return
 		}

@@ -17,9 +17,9 @@ type int8Kernels struct {
 	// are finished while they are in the first-level cache. 0 means all rows of a unit.
 	group int
 
-	// stream says that from Tuning.TileRows on tile takes a panel as a whole, and
-	// prefetches by itself. Others take blocks of a panel unless rows are few.
-	stream bool
+	// From stream rows on tile takes a panel as a whole, and prefetches by itself. 0 means
+	// never: then it takes blocks of a panel unless rows are few.
+	stream int
 }
 
 // A tileInt8Func adds products to the running sums of one panel. With n = len(w)/64,

@@ -7,38 +7,20 @@ package kernel
 // tileInt8x1AVX512 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x1AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x1NearAVX512 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x1NearAVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
 // tileInt8x2AVX512 does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x2AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
-// tileInt8x2NearAVX512 does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x2NearAVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // tileInt8x3AVX512 does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x3AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x3NearAVX512 does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x3NearAVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
 // tileInt8x4AVX512 does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x4AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
-// tileInt8x4NearAVX512 does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x4NearAVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // tileInt8x5AVX512 does 5 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x5AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x5NearAVX512 does 5 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x5NearAVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
 // tileInt8x6AVX512 does 6 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x6AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
-// tileInt8x6NearAVX512 does 6 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x6NearAVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // maxAbsAVX512 does maxAbsRef for n elements, a positive multiple of 16.
 func maxAbsAVX512(x *float32, n int) uint32

@@ -15,4 +15,5 @@ func fewBitsArch() []impl[fewBitsKernels]       { return nil }
 func ceilingArch() []impl[ceilingKernels]       { return nil }
 func fetchRows(dst *byte, stride int, rows int) {}
 
-var defaults Tuning
+// aheadRows is the least number of rows for which weights are prefetched.
+const aheadRows = 1

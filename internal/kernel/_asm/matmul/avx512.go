@@ -9,7 +9,7 @@ import (
 func avx512() {
 	for _, w := range floats {
 		for rows := 1; rows <= 6; rows++ {
-			tile512(w, rows, "")
+			tile512(w, rows)
 		}
 	}
 	widen512(floats[1])
@@ -18,11 +18,13 @@ func avx512() {
 	finish512("addSums")
 }
 
-// tile512 generates a tile: rows by four vectors of sums, up to 24. If near is
-// "Near", it prefetches into the first-level cache.
-func tile512(w width, rows int, near string) {
+// tile512 generates a tile: rows by four vectors of sums, up to 24. Up to four rows of
+// int8 prefetch into the first-level cache: Zen 5 is up to 9 % faster so. More rows are
+// those of long products, whose next weights are too many for it.
+func tile512(w width, rows int) {
 	const vectors, unroll = panel / 16, 4
-	a := load(near+"AVX512", w, rows)
+	near := w.name == "Int8" && rows <= 4
+	a := load("AVX512", w, rows)
 	acc := make([]reg.VecVirtual, rows*vectors)
 	at := func(i int) Mem { return Mem{Base: a.acc, Disp: 64 * i} }
 	for i := range acc {
@@ -36,7 +38,7 @@ func tile512(w width, rows int, near string) {
 			wide[v] = ZMM()
 			load512(w, Mem{Base: a.w, Disp: u * panel * w.size}, v, wide[v], mask)
 		}
-		a.prefetch(w, near != "")
+		a.prefetch(w, near)
 		for r := range rows {
 			factor := ZMM()
 			if w.name == "Int8" {

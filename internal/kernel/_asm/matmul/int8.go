@@ -10,8 +10,7 @@ import (
 
 func int8512() {
 	for rows := 1; rows <= 6; rows++ {
-		tile512(int8s, rows, "")
-		tile512(int8s, rows, "Near")
+		tile512(int8s, rows)
 	}
 	maxAbs("AVX512", ZMM, 16)
 	quantise512()
