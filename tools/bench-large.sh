@@ -12,8 +12,8 @@
 #             ends the next begins, beside others half way. Drafts of a file's first,
 #             second and later windows are refused at different places, so the streams
 #             fall out of step as those of real speech do
-#   ladder    verity bench --ladder: f32, f16, int8, int8g32, mxfp6 and int4, plain and
-#             with the distilled assistant, alpha 0.8; the chart is WORK/ladder.svg
+#   ladder    verity compare: f32, f16, int8, mxfp6 and int4, plain and with the
+#             distilled assistant, alpha 0.8
 #   hostile   assistants that are never right, draft lengths auto: a planted one
 #             (alpha 0) and, on the demo recording, a text that was not said. The
 #             95 % interval of the speed-up is to include or exceed 0.97
@@ -135,8 +135,10 @@ ladder() {
 	plant distil 0.8
 	pair=$work/distil-0.8
 	echo '```'
-	"$verity" bench --ladder --model "$pair/target" --assistant "$pair/assistant" --language en --audio "$sound" \
-		--repeats "${REPEATS:-5}" --out "$work/ladder.svg" || bad=1
+	arms=
+	for precision in f32 f16 int8 mxfp6 int4; do arms="$arms,$precision,$precision+assistant"; done
+	"$verity" compare --quiet --model "$pair/target" --assistant "$pair/assistant" --language en --audio "$sound" \
+		--precision "${arms#,}" --repeats "${REPEATS:-5}" || bad=1
 	echo '```'
 }
 

@@ -29,21 +29,13 @@ Shares are of what the machine can do: of arithmetic, the time that the operatio
 take at the best speed over the time measured; of bandwidth, the same for the bytes
 that a step must read; of a pass, for the larger of both.
 
-With --ladder the model runs on real sound in one precision after the other, plain and
-with the assistant in turn. The table tells tokens per second, the bytes that a token
-makes the machine read, memory, and with references the word error rate. The chart is
-an SVG.
+To measure precisions and assistants on real sound, take verity compare.
 
   verity bench --size large-v2
   verity bench --size large-v2 --precision int8 --json > bench.json
-  verity bench --ladder --model ~/whisper-small --assistant self \
-    --audio talk.wav --out ladder.svg
-  verity bench --ladder=f16,int8,int4 --dataset LibriSpeech/test-clean \
-    --limit 50
   verity plan --from bench.json --alpha 0.8 --cost 0.1
 
-Exit status: 0 done, 1 the model or the sound cannot be read, 2 wrong usage, 3 a rung of the
-ladder was not identical with the assistant, or nothing was drafted.`
+Exit status: 0 done, 1 the model cannot be read, 2 wrong usage.`
 
 // A benching is the bench command with its flags.
 type benching struct {
@@ -52,7 +44,6 @@ type benching struct {
 	precision   precisionFlag
 	threads     int
 	load, json  bool
-	ladder      climb
 }
 
 func benchCommand(e env) *cobra.Command {
@@ -62,18 +53,9 @@ func benchCommand(e env) *cobra.Command {
 		Short: "Measure speed as a share of what the machine can do",
 		Long:  benchHelp,
 		Args:  noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := b.ladder.stray(c.Flags()); err != nil {
-				return err
-			}
-			if b.ladder.rungs != "" {
-				return b.climb(c.Context())
-			}
-			return b.run(c.Context())
-		},
+		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
 	}
-	addFlags(c, flagGroup{commonFlags, b.register}, flagGroup{ladderFlags, b.ladder.register})
-	b.ladder.complete(c)
+	addFlags(c, flagGroup{commonFlags, b.register})
 	must(c.MarkFlagDirname("model"))
 	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
@@ -89,7 +71,7 @@ func (b *benching) register(f *pflag.FlagSet) {
 	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
 	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading "+
 		"the file")
-	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1, or verity.ladder/1)")
+	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1)")
 }
 
 func (b *benching) run(ctx context.Context) error {

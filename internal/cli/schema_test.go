@@ -29,7 +29,6 @@ var schemas = []schema{
 	{"Model", "`info --json`.", "internal/cli", "info"},
 	{"Plan", "`plan --json`.", "plan", "Forecast"},
 	{"Benchmark", "`bench --json`.", "bench", "Result"},
-	{"Ladder", "`bench --ladder --json`.", "bench", "Ladder"},
 }
 
 func writeSchemas(t *testing.T, b *strings.Builder) {
