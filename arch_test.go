@@ -45,7 +45,7 @@ var plan = map[string]room{
 
 	"selftest": {"checks the guarantees of the design on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
 
-	"eval":   {"engine × dataset → records; assistant's theory predicts the speed-up", []string{"assistant", "audio", "datasets", "parallel", "report", "transcript"}},
+	"eval":   {"engine × dataset → records; assistant's theory predicts the speed-up", []string{"assistant", "audio", "datasets", "internal/output", "parallel", "report", "transcript"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/input", "internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
 	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer", "transcript"}},
@@ -64,7 +64,7 @@ var plan = map[string]room{
 	"tools/dist":     {"release archives; imports nothing of the engine", nil},
 	"tools/licences": {"licences of dependencies; imports nothing of the engine", nil},
 
-	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", nil},
+	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", []string{"internal/output"}},
 
 	"internal/frontend":    {"constants of the log-mel front end that audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic behind one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
@@ -80,7 +80,7 @@ var plan = map[string]room{
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
 	"internal/zlibsize":    {"the size that zlib compresses a text to, for a gate's threshold; Go's compress/zlib gives other sizes", nil},
 	"internal/input":       {"opens files that users name: regular files only; reads end with their context", nil},
-	"internal/output":      {"writes every file except records: atomically, and never over an input", nil},
+	"internal/output":      {"writes every file: atomically, never over an input, and where the program chose the name through no link", nil},
 	"internal/show":        {"formats numbers and names for people; one format for each kind", nil},
 	"internal/golden":      {"test only: outputs of upstream", []string{"internal/tensor"}},
 	"internal/testmodel":   {"test only: small checkpoints", []string{"internal/safetensors", "internal/tensor", "model"}},
@@ -104,7 +104,7 @@ type source struct {
 
 func (s source) test() bool { return strings.HasSuffix(s.name, "_test.go") }
 
-// sources parses every Go file of the module: comments and imports. Reading the
+// sources parses every Go file of the module. Reading the
 // files here, and not through the go command, lets the test cache see changes.
 func sources(t *testing.T) (all []source) {
 	t.Helper()
@@ -122,7 +122,7 @@ func sources(t *testing.T) (all []source) {
 		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly|parser.ParseComments)
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			return err
 		}

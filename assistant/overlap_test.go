@@ -101,11 +101,11 @@ func TestOverlapSession(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			l := a.Open(r.audio)
+			l := a.Listen(r.audio)
 			defer l.Close()
-			l.Begin(o, Constant(4))
-			w := MeasureOverlap(s, l, max(temperature, 0.5))
-			g := Begin(w, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
+			p := l.Begin(o, Constant(4))
+			w := MeasureOverlap(s, p, max(temperature, 0.5))
+			g := Begin(w, p, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
 			for !g.Done() {
 				if err := g.Round(t.Context()); err != nil {
 					t.Fatal(err)

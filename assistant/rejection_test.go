@@ -70,8 +70,6 @@ func (d *dice) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 // A teller is a dice that reports its probabilities.
 type teller struct{ *dice }
 
-func (teller) KeepProbs(float32) {}
-
 func (t teller) Probs(i int) []float32 { return t.drawn[i] }
 
 // TestRejection tests the guarantee of speculative sampling: whatever the probabilities
@@ -156,10 +154,10 @@ func TestRejectionSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		l := a.Open(r.audio)
+		l := a.Listen(r.audio)
 		defer l.Close()
-		l.Begin(o, Constant(4))
-		g := Begin(Reject(s, l, o.Sampling), l, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
+		p := l.Begin(o, Constant(4))
+		g := Begin(Reject(s, p, o.Sampling), p, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
 		for !g.Done() {
 			if err := g.Round(t.Context()); err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"verity/internal/output"
 	"verity/report"
 )
 
@@ -19,7 +20,7 @@ import (
 // file stores nothing.
 type log struct {
 	name   string // as given by the caller
-	path   string // with symbolic links resolved
+	path   string // likewise
 	file   *os.File
 	size   int64            // of the file, after the last write of this process
 	wrote  int              // records written by this process
@@ -91,14 +92,8 @@ func (l *log) open() error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o777); err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(l.path); err == nil {
-		l.path = real
-	}
 	for {
-		if info, err := os.Stat(l.path); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: it is not a regular file", l.name)
-		}
-		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+		f, err := output.Own(l.path, os.O_RDWR|os.O_APPEND)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"verity/internal/output"
 )
 
 // mend removes failures and an incomplete last line from the file.
@@ -90,11 +92,11 @@ func (l *log) rewrite(ids []string, failures bool) error {
 
 // write creates a file with lines of the log.
 func (l *log) write(to string, ids []string, lines map[string]span) (*os.File, error) {
-	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o666)
+	f, err := output.Own(to, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}
-	if err = lock(f); err == nil {
+	if err = cmp.Or(lock(f), f.Truncate(0)); err == nil {
 		if info, problem := l.file.Stat(); problem == nil {
 			err = f.Chmod(info.Mode().Perm())
 		}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"verity/internal/output"
@@ -31,7 +29,8 @@ func (r *run) layers() (all []Layer) {
 	return all
 }
 
-// assemble writes the checkpoint, config.json last, and removes the journal.
+// assemble writes the checkpoint and removes the journal. The weights come last: what is
+// there without them is the start of a checkpoint of this program.
 func (r *run) assemble(ctx context.Context) error {
 	var entries []safetensors.Entry
 	for _, name := range r.from.Names() {
@@ -49,13 +48,16 @@ func (r *run) assemble(ctx context.Context) error {
 		}
 		entries = append(entries, entry)
 	}
-	if err := writeWeights(ctx, filepath.Join(r.journal.dir, "model.safetensors"), entries); err != nil {
+	if err := r.config(); err != nil {
 		return err
 	}
 	if err := copyFiles(r.from.FS(), r.journal.dir); err != nil {
 		return err
 	}
-	if err := r.config(); err != nil {
+	err := output.WriteIn(r.journal.dir, "model.safetensors", func(w io.Writer) error {
+		return safetensors.WriteContext(ctx, w, entries...)
+	})
+	if err != nil {
 		return err
 	}
 	return r.journal.remove()
@@ -110,11 +112,6 @@ func (r *run) packed(name string) ([]safetensors.Entry, error) {
 	return all, nil
 }
 
-// writeWeights writes a file completely or not at all.
-func writeWeights(ctx context.Context, name string, entries []safetensors.Entry) error {
-	return output.Write(ctx, name, nil, func(w io.Writer) error { return safetensors.WriteContext(ctx, w, entries...) })
-}
-
 // copyFiles copies the settings and the vocabulary of a checkpoint.
 func copyFiles(from fs.FS, dir string) error {
 	for _, name := range []string{
@@ -127,7 +124,7 @@ func copyFiles(from fs.FS, dir string) error {
 			continue
 		}
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), b, 0o666)
+			err = output.WriteFile(dir, name, b)
 		}
 		if err != nil {
 			return err
@@ -161,5 +158,5 @@ func (r *run) config() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.journal.dir, "config.json"), append(b, '\n'), 0o666)
+	return output.WriteFile(r.journal.dir, "config.json", append(b, '\n'))
 }

@@ -1,13 +1,11 @@
 package quantize
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,23 +25,20 @@ type journal struct {
 
 // openJournal begins the work in a directory, or continues work of the same key.
 func openJournal(dir, key string) (*journal, error) {
-	if err := mayReplace(dir); err != nil {
-		return nil, err
-	}
 	j := &journal{dir, map[string]Layer{}}
-	if err := os.MkdirAll(j.path(), 0o777); err != nil {
+	if err := j.mayReplace(); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(key))
 	mark := hex.EncodeToString(sum[:])
-	if old, err := os.ReadFile(j.path("options")); err != nil || string(old) != mark {
+	if j.mark() != mark {
 		if err := j.remove(); err != nil {
 			return nil, err
 		}
 		if err := os.MkdirAll(j.path(), 0o777); err != nil {
 			return nil, err
 		}
-		return j, os.WriteFile(j.path("options"), []byte(mark), 0o666)
+		return j, output.WriteFile(j.path(), "options", []byte(mark))
 	}
 	all, err := filepath.Glob(j.path("*.json"))
 	for _, name := range all {
@@ -56,22 +51,40 @@ func openJournal(dir, key string) (*journal, error) {
 	return j, err
 }
 
-// mayReplace refuses a directory with a checkpoint of another program.
-func mayReplace(dir string) error {
-	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// mayReplace refuses a directory that holds anything but a checkpoint of this program, or
+// the journal of one: its weights may be valuable.
+func (j *journal) mayReplace() error {
+	all, err := os.ReadDir(j.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	for _, e := range all {
+		if e.Name() == workDir && (!e.IsDir() || j.mark() == "") || e.Name() != workDir && !quantised(j.dir) {
+			return fmt.Errorf("%s holds %s, which this program did not make: it is not overwritten; name another directory",
+				j.dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// mark returns what identifies the options of the journal that is there; empty if none is.
+func (j *journal) mark() string {
+	b, err := os.ReadFile(j.path("options"))
+	if _, odd := hex.DecodeString(string(b)); err != nil || odd != nil || len(b) != 2*sha256.Size {
+		return ""
+	}
+	return string(b)
+}
+
+// quantised reports whether a directory holds a checkpoint of this program.
+func quantised(dir string) bool {
+	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	var c struct {
 		Quantization struct {
 			Method string `json:"quant_method"`
 		} `json:"quantization_config"`
 	}
-	if err != nil || json.Unmarshal(b, &c) != nil || c.Quantization.Method != quantMethod {
-		return fmt.Errorf("%s holds a checkpoint that was not quantised by this program: "+
-			"it is not overwritten; name another directory", dir)
-	}
-	return nil
+	return err == nil && json.Unmarshal(b, &c) == nil && c.Quantization.Method == quantMethod
 }
 
 func (j *journal) path(name ...string) string {
@@ -84,12 +97,12 @@ func (j *journal) has(name string) (Layer, bool) {
 }
 
 // put stores a weight: the bytes first, then the record that they are complete.
-func (j *journal) put(ctx context.Context, l Layer, m *quant.Matrix) error {
+func (j *journal) put(l Layer, m *quant.Matrix) error {
 	var all []byte
 	for _, part := range [][]byte{m.Codes, m.Scales, m.Zeros} {
 		all = append(all, part...)
 	}
-	if err := os.WriteFile(j.path(l.Name+".bin"), all, 0o666); err != nil {
+	if err := output.WriteFile(j.path(), l.Name+".bin", all); err != nil {
 		return err
 	}
 	b, err := json.Marshal(l)
@@ -97,7 +110,7 @@ func (j *journal) put(ctx context.Context, l Layer, m *quant.Matrix) error {
 		return err
 	}
 	j.done[l.Name] = l
-	return output.Write(ctx, j.path(l.Name+".json"), nil, func(w io.Writer) error { _, err := w.Write(b); return err })
+	return output.WriteFile(j.path(), l.Name+".json", b)
 }
 
 // get returns a stored weight.

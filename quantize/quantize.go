@@ -84,7 +84,7 @@ func (o *Options) formats() (body, head quant.Format, err error) {
 
 // Write writes c with few-bit weights to a directory, and returns the result for each
 // weight. A run that was stopped continues when it is started again with the same
-// options. A finished directory with the same model is overwritten; one with anything
+// options. A checkpoint that this program wrote is overwritten; a directory with anything
 // else is an error.
 func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]Layer, error) {
 	body, head, err := o.formats()
@@ -261,7 +261,7 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 			last = t.inputs
 		}
 		m, layer := w.code(r.Pool, t.format, s)
-		if err := r.journal.put(ctx, layer, m); err != nil {
+		if err := r.journal.put(layer, m); err != nil {
 			return err
 		}
 		r.tell(layer)

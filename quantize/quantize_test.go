@@ -320,3 +320,54 @@ func TestRefused(t *testing.T) {
 		t.Errorf("quantised twice: %v", err)
 	}
 }
+
+// TestForeign: nothing that this program did not make is written over, removed or written
+// through.
+func TestForeign(t *testing.T) {
+	c := open(t)
+	for _, tt := range []struct{ name, file, content string }{
+		{"weights alone", "model.safetensors", "precious"},
+		{"a download", "model.safetensors.incomplete", "precious"},
+		{"a vocabulary", "vocab.json", "{}"},
+		{"another program", "config.json", `{"quantization_config":{"quant_method":"gptq"}}`},
+		{"notes", "README.md", "precious"},
+		{"a folder of that name", filepath.Join(workDir, "notes.txt"), "precious"},
+		{"a folder with options", filepath.Join(workDir, "options"), "precious"},
+	} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, tt.file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(tt.content), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err == nil || !strings.Contains(err.Error(), "not overwritten") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if b, err := os.ReadFile(name); err != nil || string(b) != tt.content {
+			t.Errorf("%s: now %q, %v", tt.name, b, err)
+		}
+	}
+
+	outside := t.TempDir()
+	stop, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, name := range []string{workDir, filepath.Join(workDir, "options"), "config.json", "tokenizer.json", "model.safetensors"} {
+		dir := t.TempDir()
+		if _, err := Write(stop, c, dir, Options{Format: "int4"}); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, workDir)); err != nil {
+			t.Fatal(err)
+		}
+		link := filepath.Join(dir, name)
+		os.RemoveAll(link)
+		if err := os.Symlink(filepath.Join(outside, "new"), link); err != nil {
+			t.Skip(err)
+		}
+		if _, err := Write(context.Background(), c, dir, Options{Format: "int4"}); err == nil {
+			t.Errorf("%s is a link: no error", name)
+		}
+		if all, err := os.ReadDir(outside); err != nil || len(all) != 0 {
+			t.Errorf("%s is a link: %v was written outside, %v", name, all, err)
+		}
+	}
+}

@@ -157,11 +157,7 @@ func (p *press) print(w *Written, n *network) error {
 		return err
 	}
 	for name, b := range files {
-		err := output.Write(p.ctx, filepath.Join(w.Dir, name), nil, func(to io.Writer) error {
-			_, err := to.Write(b)
-			return err
-		})
-		if err != nil {
+		if err := output.WriteFile(w.Dir, name, b); err != nil {
 			return err
 		}
 	}
@@ -174,7 +170,7 @@ func (p *press) print(w *Written, n *network) error {
 		w.Weights += size
 		w.Bytes += size * int64(e.DType.Size())
 	}
-	return output.Write(p.ctx, filepath.Join(w.Dir, "model.safetensors"), nil, func(to io.Writer) error {
+	return output.WriteIn(w.Dir, "model.safetensors", func(to io.Writer) error {
 		return safetensors.WriteContext(p.ctx, to, entries...)
 	})
 }

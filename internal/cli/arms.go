@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -349,5 +348,5 @@ func (v *comparing) nameArms(ctx context.Context, r *rack) error {
 	if err := os.MkdirAll(v.out, 0o777); err != nil {
 		return err
 	}
-	return output.Write(ctx, filepath.Join(v.out, report.ArmsFile), v.env.out, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
+	return output.WriteIn(v.out, report.ArmsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }

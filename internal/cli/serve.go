@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,9 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
-	"verity/internal/input"
 	"verity/internal/output"
-	"verity/internal/show"
 	"verity/serve"
 )
 
@@ -113,7 +111,7 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.prepare(ctx); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	listener, err := s.listen() // before the model is loaded: an address in use is known at once
@@ -201,7 +199,7 @@ func (s *serving) limits() error {
 }
 
 // prepare checks the flags of limits, and those that have to do with who may connect.
-func (s *serving) prepare(ctx context.Context) error {
+func (s *serving) prepare() error {
 	if err := s.limits(); err != nil {
 		return err
 	}
@@ -217,7 +215,7 @@ func (s *serving) prepare(ctx context.Context) error {
 		}
 	}
 	if s.keyFile != "" {
-		if s.opt.Keys, err = readKeys(ctx, s.keyFile); err != nil {
+		if s.opt.Keys, err = readKeys(s.keyFile); err != nil {
 			return err
 		}
 	}
@@ -235,25 +233,14 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// mostKeys is how many bytes a file of keys may have.
-const mostKeys = 1 << 20
-
 // readKeys returns the lines of a file that are not empty and do not begin with #.
-func readKeys(ctx context.Context, name string) (keys []string, err error) {
+func readKeys(name string) (keys []string, err error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
 	}
-	f, err := input.Open(ctx, name)
+	raw, err := os.ReadFile(name)
 	if err != nil {
-		return fail(err)
-	}
-	defer f.Close()
-	if f.Size() > mostKeys {
-		return fail(fmt.Errorf("got %s, want a file of keys of at most %s", show.Bytes(f.Size()), show.Bytes(mostKeys)))
-	}
-	raw, err := io.ReadAll(f)
-	if err != nil {
-		return fail(err)
+		return fail(pathCause(err))
 	}
 	text := strings.TrimPrefix(string(raw), "\ufeff") // of editors on Windows
 	n := 0

@@ -1,16 +1,20 @@
-// Package output writes the files of the program: all of them but the records of
-// eval, which are appended to.
+// Package output writes the files of the program. Who chose the name decides how:
 //
-//	Check(names, inputs)   before work begins: can these be written?
-//	Write(name, stdout, f) after it
+//	Check, Write       a name that a person gave: where it leads
+//	CheckIn, WriteIn   a name that the program gave, in a directory: nowhere else
+//	Own                a file that the program keeps open: records, partial downloads
 //
 // # Conventions
 //
 // A regular file is written beside itself under another name and then renamed: it is
-// complete or absent. It has the mode that the umask gives, or keeps the one it had. A
-// symbolic link is followed: its target is replaced, the link stays. Whatever is not a
-// regular file (a device, a FIFO, a pipe of the shell) is opened and written to. "-" is
-// standard output.
+// complete or absent. It has the mode that the umask gives, or keeps the one it had.
+//
+// A name that a person gave may be a symbolic link: its target is replaced, the link
+// stays. It may be a device, a FIFO, a pipe of the shell: that is opened and written to.
+// "-" is standard output.
+//
+// In a directory others may have put links and FIFOs under the names that the program
+// would choose. There, only regular files are replaced; all else is an error.
 package output
 
 import (
@@ -63,6 +67,19 @@ func wrap(name string, err error) error {
 // it is one of the inputs, or two outputs are one file. Names that are empty or
 // [Stdout] are left out.
 func Check(outputs, inputs []string) error {
+	return check(outputs, inputs, find)
+}
+
+// CheckIn is Check for files that [WriteIn] shall write.
+func CheckIn(dir string, names, inputs []string) error {
+	outputs := make([]string, len(names))
+	for i, name := range names {
+		outputs[i] = filepath.Join(dir, name)
+	}
+	return check(outputs, inputs, findIn)
+}
+
+func check(outputs, inputs []string, find func(name string) (target, error)) error {
 	c := checker{inputs: inputs, dirs: map[string]bool{}}
 	seen := map[string]string{}
 	for _, name := range outputs {
@@ -105,6 +122,45 @@ func Write(ctx context.Context, name string, stdout io.Writer, f func(io.Writer)
 	return wrap(name, t.replace(ctx, f))
 }
 
+// WriteIn writes what f writes to a file of that name in a directory, as Write does, but
+// replaces only a regular file.
+func WriteIn(dir, name string, f func(io.Writer) error) error {
+	path := filepath.Join(dir, name)
+	t, err := findIn(path)
+	if err == nil {
+		err = t.replace(context.Background(), f)
+	}
+	return wrap(path, err)
+}
+
+// WriteFile is WriteIn for bytes that are there already.
+func WriteFile(dir, name string, b []byte) error {
+	return WriteIn(dir, name, func(w io.Writer) error { _, err := w.Write(b); return err })
+}
+
+// Own opens a file that the program keeps to itself in a directory, or makes it. It is a
+// regular file of that directory, never one that a link leads to.
+func Own(path string, flag int) (*os.File, error) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, wrap(path, err)
+	}
+	defer dir.Close()
+	if info, err := dir.Lstat(filepath.Base(path)); err == nil && !info.Mode().IsRegular() {
+		return nil, wrap(path, irregular(info))
+	}
+	f, err := dir.OpenFile(filepath.Base(path), flag|os.O_CREATE, 0o666)
+	return f, wrap(path, err)
+}
+
+// irregular is the error of what is in the place of a file of the program.
+func irregular(info os.FileInfo) error {
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return errors.New("it is a symbolic link, which is not followed: remove it")
+	}
+	return errors.New("it is not a regular file: remove it")
+}
+
 func isStdout(name string) bool { return name == Stdout || name == "/dev/stdout" }
 
 // A target is where a name leads.
@@ -112,6 +168,7 @@ type target struct {
 	path   string
 	info   os.FileInfo // nil if nothing is there
 	direct bool        // opened and written to, not replaced
+	within bool        // no link is followed
 }
 
 // maxLinks is how many symbolic links are followed.
@@ -126,7 +183,7 @@ func find(name string) (target, error) {
 	case err == nil && info.IsDir():
 		return target{}, errors.New("it is a directory")
 	case err == nil && (!info.Mode().IsRegular() || descriptor(name)):
-		return target{name, info, true}, nil
+		return target{path: name, info: info, direct: true}, nil
 	}
 	if err != nil {
 		info = nil
@@ -141,10 +198,24 @@ func find(name string) (target, error) {
 			to = filepath.Join(filepath.Dir(path), to)
 		}
 		if path = to; descriptor(path) {
-			return target{name, info, true}, nil
+			return target{path: name, info: info, direct: true}, nil
 		}
 	}
 	return target{}, errors.New("too many symbolic links")
+}
+
+// findIn finds a file of the program in a directory. It follows no link.
+func findIn(path string) (target, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return target{path: path}, nil
+	case err != nil:
+		return target{}, err
+	case !info.Mode().IsRegular():
+		return target{}, irregular(info)
+	}
+	return target{path: path, info: info, within: true}, nil
 }
 
 // descriptor reports whether a path stands for an open file of a process, which must
@@ -226,7 +297,7 @@ func (t target) beside() (*os.File, error) {
 // writable reports whether the file exists and can be opened although its directory
 // takes no new file, as with a single file mounted into a container.
 func (t target) writable() bool {
-	if t.info == nil {
+	if t.info == nil || t.within {
 		return false
 	}
 	f, err := os.OpenFile(t.path, os.O_WRONLY, 0)

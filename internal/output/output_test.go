@@ -171,3 +171,62 @@ func TestDir(t *testing.T) {
 		}
 	}
 }
+
+// TestWithin: under names that the program chooses in a directory, nothing is written
+// where a link leads, and nothing waits.
+func TestWithin(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	precious := filepath.Join(outside, "notes.txt")
+	if err := os.WriteFile(precious, []byte("precious"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{
+		"absolute": precious, "dangling": filepath.Join(outside, "new"), "beside": "plain", "loop": "loop",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if relative, err := filepath.Rel(dir, precious); err == nil {
+		if err := os.Symlink(relative, filepath.Join(dir, "relative")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := WriteFile(dir, "plain", []byte("plain")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"absolute", "relative", "dangling", "beside", "loop"} {
+		f, err := Own(filepath.Join(dir, name), os.O_WRONLY|os.O_APPEND)
+		if err == nil {
+			f.Close()
+		}
+		for _, err := range []error{err, WriteFile(dir, name, []byte("x")), CheckIn(dir, []string{name}, nil)} {
+			if err == nil || !strings.Contains(err.Error(), name+": cannot be written: it is a symbolic link") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(dir, "folder", []byte("x")); err == nil {
+		t.Error("a directory was replaced")
+	}
+	if got := read(t, precious) + read(t, filepath.Join(dir, "plain")); got != "preciousplain" {
+		t.Errorf("files hold %q", got)
+	}
+	alone(t, outside, "notes.txt")
+	for range 2 {
+		f, err := Own(filepath.Join(dir, "own"), os.O_WRONLY|os.O_APPEND)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("own"); err != nil {
+			t.Error(err)
+		}
+		f.Close()
+	}
+	if got := read(t, filepath.Join(dir, "own")); got != "ownown" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -147,3 +147,18 @@ func TestMounted(t *testing.T) {
 		t.Error("a new file: no error")
 	}
 }
+
+// TestWithinFIFO: a FIFO without a reader in the place of a file of the program is an
+// error at once.
+func TestWithinFIFO(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(dir, "a"), 0o666); err != nil {
+		t.Skip(err)
+	}
+	_, err := Own(filepath.Join(dir, "a"), os.O_WRONLY)
+	for _, err := range []error{err, WriteFile(dir, "a", nil), CheckIn(dir, []string{"a"}, nil)} {
+		if err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"verity/internal/output"
 )
 
 // DefaultEndpoint is the address of the hub.
@@ -90,7 +92,11 @@ func (c *Client) Pull(ctx context.Context, name string) (string, error) {
 			return "", fmt.Errorf("%s: %s: %w", repo, f, err)
 		}
 	}
-	return dir, replace(filepath.Join(c.folder(repo), "refs", "main"), []byte(commit))
+	refs := filepath.Join(c.folder(repo), "refs")
+	if err := os.MkdirAll(refs, 0o777); err != nil {
+		return "", err
+	}
+	return dir, output.WriteFile(refs, "main", []byte(commit))
 }
 
 // checkEndpoint returns an error if Endpoint is not an address.

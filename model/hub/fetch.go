@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"verity/internal/output"
 )
 
 // file makes sure that a file of the repository is complete in the cache.
@@ -83,7 +85,7 @@ func (c *Client) blob(ctx context.Context, address, name, blob, etag string, siz
 		return err
 	}
 	part := blob + ".incomplete"
-	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := output.Own(part, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -228,43 +230,17 @@ func place(blob, link string) error {
 		return err
 	}
 	defer from.Close()
-	tmp, err := os.CreateTemp(filepath.Dir(link), ".copy-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = io.Copy(tmp, from)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), link)
+	return output.WriteIn(filepath.Dir(link), filepath.Base(link), func(w io.Writer) error { _, err := io.Copy(w, from); return err })
 }
 
 var symlink = os.Symlink // a variable for tests of systems without links
-
-// replace writes a small file atomically.
-func replace(name string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(content)
-	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
-}
 
 // lock takes the lock file of a blob and returns a function that releases it.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := output.Own(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,141 @@
+package verity_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// protections are the reasons why a write cannot damage what is not the program's own.
+const (
+	told  = "a person gave the name"
+	once  = "a new file under a name that nobody can foresee, or that must not exist"
+	own   = "internal/output: its rules are in the package comment"
+	memo  = "output.Own: a regular file of its directory, and its content is checked first"
+	build = "a tool of this repository, in a directory that its caller named"
+	proc  = "no file: a switch of the system"
+	below = "an empty directory does no harm; files in it are written by other rules"
+)
+
+// writers are all functions of the program that make, open for writing, rename or remove a
+// file, with what protects the files of others. A new one needs a line here. What is not
+// listed because it is safe anywhere: output.WriteIn, WriteFile and CheckIn, which follow
+// no link; output.Check and Dir, which leave nothing.
+var writers = map[string]string{
+	"audio.Clip.Close":  "removes the spool, whose name newSpool made",
+	"audio.newSpool":    once,
+	"audio.spool.close": "removes the spool, whose name newSpool made",
+
+	"serve.Server.keep": once,
+
+	"bench.resetPeak": proc,
+
+	"eval.log.open":    memo,
+	"eval.log.rewrite": "a name beside the records, by output.Own; the rename replaces the records that it checked",
+	"eval.log.write":   "output.Own",
+	"eval.disk":        "os.Rename and Sync, for tests: see log.rewrite",
+
+	"internal/output.target.beside":   own,
+	"internal/output.target.replace":  own,
+	"internal/output.target.writable": own,
+	"internal/output.target.open":     own,
+	"internal/output.checker.check":   own,
+	"internal/output.rename":          own,
+	"internal/output.Own":             own,
+	"internal/output.Dir":             own,
+
+	"model/hub.Client.Remove": "models remove: a folder models--… of the cache that a person named",
+	"model/hub.Client.Pull":   below,
+	"model/hub.Client.blob":   "output.Own; renamed to the hash of its content, which must not be there in another size",
+	"model/hub.place":         "replaces a link of the snapshot whose target is missing; a link and a name do not follow links",
+	"model/hub.symlink":       "os.Symlink, for tests: see place",
+	"model/hub.lock":          "output.Own; nothing is written to it",
+
+	"quantize.openJournal":    below,
+	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",
+
+	"internal/cli.benching.writeLadder": told,
+	"internal/cli.appendLine":           "a file .verity.jsonl beside the outputs",
+	"internal/cli.comparing.nameArms":   below,
+	"internal/cli.editConfig":           told,
+	"internal/cli.planning.run":         told,
+	"internal/cli.reportFlags.write":    told,
+
+	"tools/dist.dist.run": build,
+}
+
+// TestWriters holds the list against the source.
+func TestWriters(t *testing.T) {
+	risky := map[string][]string{
+		"os": {"Create", "CreateTemp", "OpenFile", "WriteFile", "Rename", "Link", "Symlink", "Truncate", "Remove",
+			"RemoveAll", "Chmod", "Chtimes", "Mkdir", "MkdirAll", "MkdirTemp", "OpenRoot"},
+		"output":  {"Write", "Own"},
+		"ioutil":  {"WriteFile", "TempFile", "TempDir"},
+		"syscall": {"Open", "Creat", "Rename", "Unlink"},
+		"unix":    {"Open", "Openat", "Creat", "Rename", "Unlink"},
+		"windows": {"CreateFile", "MoveFileEx"},
+	}
+	seen := map[string]bool{}
+	for where, call := range uses(t, risky) {
+		if writers[where] == "" {
+			t.Errorf("%s uses %s: write by internal/output, or list in writers what keeps the files of others whole", where, strings.Join(call, ", "))
+		}
+		seen[where] = true
+	}
+	for where, why := range writers {
+		if !seen[where] {
+			t.Errorf("%s is listed (%s), but writes nothing: remove the line", where, why)
+		}
+	}
+}
+
+// uses returns where names of packages are used: the functions (package.Type.Method) or
+// variables, and the names. Tests are left out.
+func uses(t *testing.T, names map[string][]string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.test() || slices.Contains(testOnly, s.dir) || strings.Contains(s.dir, "/_asm") {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			ast.Inspect(d, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok {
+					x, ok := sel.X.(*ast.Ident)
+					if ok && x.Obj == nil && slices.Contains(names[x.Name], sel.Sel.Name) {
+						where := s.dir + "." + nameOf(d, n)
+						found[where] = append(found[where], x.Name+"."+sel.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// nameOf returns the name of the function, or of the variable at a node.
+func nameOf(d ast.Decl, at ast.Node) string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			return d.Name.Name
+		}
+		of := d.Recv.List[0].Type
+		if p, ok := of.(*ast.StarExpr); ok {
+			of = p.X
+		}
+		if g, ok := of.(*ast.IndexExpr); ok {
+			of = g.X
+		}
+		return of.(*ast.Ident).Name + "." + d.Name.Name
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			if v, ok := s.(*ast.ValueSpec); ok && v.Pos() <= at.Pos() && at.Pos() <= v.End() {
+				return v.Names[0].Name
+			}
+		}
+	}
+	return "?"
+}
