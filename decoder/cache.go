@@ -6,7 +6,6 @@ import (
 
 	"verity/encoder"
 	"verity/internal/kernel"
-	"verity/precision"
 	"verity/tokenizer"
 )
 
@@ -16,10 +15,13 @@ type cache struct {
 	values *kernel.Values
 }
 
-func newCaches(layers, heads, size, capacity int, t precision.Format) []cache {
-	all := make([]cache, layers)
+// newCaches returns keys and values of every layer, all zeros.
+func (d *Decoder) newCaches(positions int) []cache {
+	m, format := d.dims, d.precision.Cache
+	size, all := m.TextWidth/m.TextHeads, make([]cache, m.TextLayers)
 	for i := range all {
-		all[i] = cache{kernel.NewKeys(heads, size, capacity, t), kernel.NewValues(heads, size, capacity, t)}
+		all[i] = cache{kernel.NewKeys(m.TextHeads, size, positions, format),
+			kernel.NewValues(m.TextHeads, size, positions, format)}
 	}
 	return all
 }
@@ -28,8 +30,9 @@ func newCaches(layers, heads, size, capacity int, t precision.Format) []cache {
 // read-only once made.
 type Cross struct {
 	d         *Decoder
-	layers    []cache
-	positions int // of the window
+	layers    []cache // nil once closed
+	positions int     // of the window
+	borrowed  bool    // layers are another's
 }
 
 // Cross computes the cross-attention keys and values of f for every layer. Close returns
@@ -47,11 +50,7 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 			"they are of another model",
 			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
-	c, ok := d.crosses.get()
-	if !ok {
-		c = d.BlankCross()
-	}
-	c.positions = f.Positions
+	c := &Cross{d: d, layers: d.crosses.get(d.newCross), positions: f.Positions}
 	places, keep := make([]kernel.Place, f.Positions), new(kernel.Rounded)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
@@ -70,18 +69,25 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 // BlankCross returns keys and values that are all zero, for tests that cannot afford the
 // audio.
 func (d *Decoder) BlankCross() *Cross {
-	m := d.dims
-	layers := newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads, m.AudioPositions, d.precision.Cache)
-	return &Cross{d: d, layers: layers, positions: m.AudioPositions}
+	return &Cross{d: d, layers: d.newCross(), positions: d.dims.AudioPositions}
 }
 
-// Close returns the memory of c to its decoder. c and every stream over it must
-// not be used after.
-func (c *Cross) Close() { c.d.crosses.put(c) }
+func (d *Decoder) newCross() []cache { return d.newCaches(d.dims.AudioPositions) }
+
+// Close returns the memory of c to its decoder. c and every stream over it must not be
+// used after. A second call does nothing.
+func (c *Cross) Close() {
+	if c.layers != nil && !c.borrowed {
+		c.d.crosses.put(c.layers, c.d.few(c.d.dims.AudioPositions))
+	}
+	c.layers = nil
+}
 
 // On returns c for use with another decoder of the same weights, as Decoder.On returns.
-// Both share the memory, so only c is to be closed.
-func (c *Cross) On(d *Decoder) *Cross { return &Cross{d: d, layers: c.layers, positions: c.positions} }
+// Both share the memory, which Close of c returns.
+func (c *Cross) On(d *Decoder) *Cross {
+	return &Cross{d: d, layers: c.layers, positions: c.positions, borrowed: true}
+}
 
 // A Stream is one sequence of tokens over one window: a cursor into a static
 // cache of self-attention keys and values, with room for every text position.
@@ -89,7 +95,7 @@ func (c *Cross) On(d *Decoder) *Cross { return &Cross{d: d, layers: c.layers, po
 type Stream struct {
 	d      *Decoder
 	cross  *Cross
-	layers []cache
+	layers []cache // nil once closed
 	length int     // tokens that have been through the network
 	states *States // see SessionOptions; or nil
 
@@ -98,14 +104,8 @@ type Stream struct {
 
 // NewStream returns an empty stream over c.
 func (d *Decoder) NewStream(c *Cross) *Stream {
-	s, ok := d.streams.get()
-	if !ok {
-		m := d.dims
-		s = &Stream{d: d, layers: newCaches(m.TextLayers, m.TextHeads, m.TextWidth/m.TextHeads,
-			m.TextPositions, d.precision.Cache)}
-	}
-	s.cross, s.length, s.states, s.traffic = c, 0, nil, Traffic{}
-	return s
+	layers := d.streams.get(func() []cache { return d.newCaches(d.dims.TextPositions) })
+	return &Stream{d: d, cross: c, layers: layers}
 }
 
 // Len returns the number of tokens that have been through the network.
@@ -125,10 +125,19 @@ func (s *Stream) Fork() *Stream {
 	return f
 }
 
-// Close returns the memory of s to its decoder; s must not be used after.
+// Close returns the memory of s to its decoder; s must not be used after. A second call
+// does nothing.
 func (s *Stream) Close() {
-	s.cross = nil
-	s.d.streams.put(s)
+	if s.layers != nil {
+		s.d.streams.put(s.layers, s.d.few(s.d.dims.TextPositions))
+	}
+	s.layers = nil
+}
+
+// few is how many caches of so many positions are kept while none is in use: as many as
+// 256 MB hold, but one at least.
+func (d *Decoder) few(positions int) int {
+	return max(1, int(256<<20/d.cacheBytes(positions)))
 }
 
 // A Row is one token at one position of a stream. The rows of a stream in one step must

@@ -47,8 +47,8 @@ type Decoder struct {
 	norm      layer.Norm
 	states    layer.Linear // for the target's states, see States; no matrix if it reads none
 	work      spares[*work]
-	streams   spares[*Stream]
-	crosses   spares[*Cross]
+	streams   spares[[]cache]
+	crosses   spares[[]cache]
 }
 
 // A block is one residual layer: x += self(norm(x)); x += cross(norm(x));

@@ -94,7 +94,8 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 	return s, nil
 }
 
-// Close returns the session's memory; it must not be used after.
+// Close returns the session's memory; it must not be used after. A second call does
+// nothing.
 func (s *Session) Close() { s.stream.Close() }
 
 // NoSpeechProb returns the probability that the window holds no speech. It is

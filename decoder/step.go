@@ -26,12 +26,13 @@ type work struct {
 
 // workFor borrows buffers for n rows.
 func (d *Decoder) workFor(n int) *work {
-	if w, ok := d.work.get(); ok && w.rows >= n {
+	w := d.work.get(func() *work { return new(work) })
+	if w.rows >= n {
 		return w
 	}
 	n = max(n, 16)
 	width := d.dims.TextWidth
-	w := &work{
+	*w = work{
 		rows: n,
 		x:    make([]float32, n*width), y: make([]float32, n*width), q: make([]float32, n*width),
 		hidden: make([]float32, n*d.dims.TextFFN),
@@ -63,7 +64,7 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 	}
 	began := time.Now()
 	w := d.workFor(len(rows))
-	defer d.work.put(w)
+	defer d.work.put(w, 2)
 	w.keep = a
 	d.embedRows(w.x, rows)
 	d.addStates(w.x, w.y, rows)
