@@ -50,7 +50,7 @@ var writers = map[string]string{
 	"model/hub.Client.blob":   "output.Own; renamed to the hash of its content, which must not be there in another size",
 	"model/hub.place":         "replaces a link of the snapshot whose target is missing; a link and a name do not follow links",
 	"model/hub.symlink":       "os.Symlink, for tests: see place",
-	"model/hub.lock":          "output.Own; nothing is written to it",
+	"model/hub.Client.lock":   "output.Own; nothing is written to it",
 
 	"quantize.openJournal":    below,
 	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",

@@ -106,6 +106,7 @@ func listModels(e env, h *hub.Client) error {
 // newHub returns a client that shows the progress of downloads.
 func newHub() *hub.Client {
 	h := hub.FromEnv()
+	h.Notice = func(line string) { slog.Warn(line) }
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return h
 	}

@@ -96,7 +96,7 @@ func shards(index string) ([]string, error) {
 	}
 	seen := map[string]bool{}
 	for _, name := range f.Map {
-		if filepath.Base(name) != name || !strings.HasSuffix(name, ".safetensors") {
+		if !plain(name) || !strings.HasSuffix(name, ".safetensors") {
 			return nil, fmt.Errorf("%s: names the file %.80q", index, name)
 		}
 		seen[name] = true

@@ -32,11 +32,17 @@ type Client struct {
 	Offline  bool   // use only the cache
 	Attempts int    // for each file, 0 means 5
 
-	// Progress, if not nil, is called with the number of bytes downloaded of a file.
+	// Progress, if not nil, is called with the number of bytes downloaded of a file; total
+	// is -1 if the hub does not state it.
 	Progress func(file string, done, total int64)
 
-	HTTP *http.Client                                     // nil means one with timeouts for connecting
-	wait func(ctx context.Context, d time.Duration) error // nil means to sleep; for tests
+	// Notice, if not nil, is called with a line for people when something is waited for:
+	// another process, a hub that is busy, a connection that was cut.
+	Notice func(line string)
+
+	HTTP  *http.Client                                     // nil means one with timeouts for connecting
+	stall time.Duration                                    // without a byte until a connection is given up; 0 means 30 s
+	wait  func(ctx context.Context, d time.Duration) error // nil means to sleep; for tests
 }
 
 // FromEnv returns a client configured by the environment, see the package documentation.
@@ -168,7 +174,7 @@ func needed(names []string) (files []string) {
 	case slices.Contains(names, "model.safetensors.index.json"):
 		files = append(files, "model.safetensors.index.json")
 		for _, n := range names {
-			if ok, _ := path.Match("model-*-of-*.safetensors", n); ok {
+			if ok, _ := path.Match("model-*-of-*.safetensors", n); ok && plain(n) {
 				files = append(files, n)
 			}
 		}
@@ -179,13 +185,17 @@ func needed(names []string) (files []string) {
 	return nil
 }
 
+// plain reports whether a name is a file of its directory on every system.
+func plain(name string) bool { return !strings.ContainsAny(name, "/\\:\x00") }
+
 func (c *Client) address(parts ...string) string {
 	return strings.TrimSuffix(cmp.Or(c.Endpoint, DefaultEndpoint), "/") + "/" + strings.Join(parts, "/")
 }
 
 // get requests an address from a byte on. It waits and repeats the request if the hub is
 // busy. follow says whether to follow redirects to other hosts. The token is sent only to
-// the hub's own host.
+// the hub's own host. An answer, or its body, that stands still for long ends with
+// [errStall].
 func (c *Client) get(ctx context.Context, method, address string, from int64, follow bool) (*http.Response, error) {
 	host, err := url.Parse(address)
 	if err != nil {
@@ -208,7 +218,8 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 		return nil
 	}
 	for attempt := 1; ; attempt++ {
-		req, err := http.NewRequestWithContext(ctx, method, address, nil)
+		p := c.patient(ctx)
+		req, err := http.NewRequestWithContext(p.ctx, method, address, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -222,8 +233,10 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 		}
 		resp, err := client.Do(req)
 		if err != nil {
-			return nil, c.unreached(ctx, err)
+			p.end(nil)
+			return nil, c.unreached(ctx, p.cause(err))
 		}
+		p.body, resp.Body = resp.Body, p
 		if err = c.status(resp); err == nil {
 			return resp, nil
 		}
@@ -232,7 +245,7 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 		if !again || attempt >= c.attempts() {
 			return nil, err
 		}
-		if err := c.sleep(ctx, pause); err != nil {
+		if err := c.pause(ctx, path.Base(address), err, attempt, pause); err != nil {
 			return nil, err
 		}
 	}
@@ -241,7 +254,51 @@ func (c *Client) get(ctx context.Context, method, address string, from int64, fo
 var transport = &http.Transport{
 	Proxy:               http.ProxyFromEnvironment,
 	DialContext:         (&net.Dialer{Timeout: 20 * time.Second}).DialContext,
-	TLSHandshakeTimeout: 20 * time.Second, ResponseHeaderTimeout: 60 * time.Second,
+	TLSHandshakeTimeout: 20 * time.Second,
+}
+
+// A patient reader ends a request when nothing has come for some time. It is the body of the
+// answer.
+type patient struct {
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	stall time.Duration
+	timer *time.Timer
+	body  io.ReadCloser
+}
+
+func (c *Client) patient(ctx context.Context) *patient {
+	p := &patient{stall: cmp.Or(c.stall, 30*time.Second)}
+	p.ctx, p.end = context.WithCancelCause(ctx)
+	err := fmt.Errorf("%w for %.0f s", errStall, p.stall.Seconds())
+	p.timer = time.AfterFunc(p.stall, func() { p.end(err) })
+	return p
+}
+
+var errStall = errors.New("nothing came")
+
+func (p *patient) Read(b []byte) (int, error) {
+	p.timer.Reset(p.stall)
+	n, err := p.body.Read(b)
+	p.timer.Stop() // the disk may take its time
+	if err != nil && err != io.EOF {
+		err = p.cause(err)
+	}
+	return n, err
+}
+
+// cause returns why the request was ended, if it was.
+func (p *patient) cause(err error) error {
+	if cause := context.Cause(p.ctx); errors.Is(cause, errStall) {
+		return cause
+	}
+	return err
+}
+
+func (p *patient) Close() error {
+	p.timer.Stop()
+	p.end(nil)
+	return p.body.Close()
 }
 
 func (c *Client) attempts() int { return cmp.Or(c.Attempts, 5) }
@@ -295,6 +352,19 @@ func retryAfter(resp *http.Response, attempt int) (time.Duration, bool) {
 		return time.Duration(min(seconds, 120)) * time.Second, true
 	}
 	return time.Second << min(attempt-1, 5), true
+}
+
+// tell passes a line on to people.
+func (c *Client) tell(format string, args ...any) {
+	if c.Notice != nil {
+		c.Notice(fmt.Sprintf(format, args...))
+	}
+}
+
+// pause waits after a failed attempt, and says so.
+func (c *Client) pause(ctx context.Context, file string, err error, attempt int, d time.Duration) error {
+	c.tell("%s: %v: trying again in %.0f s (%d of %d)", file, err, d.Seconds(), attempt, c.attempts()-1)
+	return c.sleep(ctx, d)
 }
 
 func (c *Client) sleep(ctx context.Context, d time.Duration) error {

@@ -20,24 +20,31 @@ import (
 	"verity/internal/output"
 )
 
+// A remote is a file of the hub as the answer to HEAD describes it.
+type remote struct {
+	name, address string
+	blob          string // the name of its blob
+	hash          string // of its content; empty if the hub states none
+	size          int64  // -1 if the hub states none
+}
+
 // file makes sure that a file of the repository is complete in the cache.
 func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	link := filepath.Join(c.folder(repo), "snapshots", commit, name)
 	if isFile(link) {
 		return nil
 	}
-	address := c.address(repo, "resolve", commit, name)
-	resp, err := c.get(ctx, http.MethodHead, address, 0, false)
+	r := remote{name: name, address: c.address(repo, "resolve", commit, name)}
+	resp, err := c.get(ctx, http.MethodHead, r.address, 0, false)
 	if err != nil {
 		return err
 	}
 	resp.Body.Close()
-	etag, size, err := c.metadata(resp)
-	if err != nil {
+	if err := c.describe(&r, resp); err != nil {
 		return err
 	}
-	blob := filepath.Join(c.folder(repo), "blobs", etag)
-	unlock, err := lock(ctx, filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), etag+".lock"))
+	blob := filepath.Join(c.folder(repo), "blobs", r.blob)
+	unlock, err := c.lock(ctx, name, filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), r.blob+".lock"))
 	if err != nil {
 		return err
 	}
@@ -45,8 +52,8 @@ func (c *Client) file(ctx context.Context, repo, commit, name string) error {
 	if isFile(link) { // another run made it meanwhile, and may be about to open it
 		return nil
 	}
-	if st, err := os.Stat(blob); err != nil || size >= 0 && st.Size() != size {
-		if err := c.blob(ctx, address, name, blob, etag, size); err != nil {
+	if st, err := os.Stat(blob); err != nil || r.size >= 0 && st.Size() != r.size {
+		if err := c.blob(ctx, r, blob); err != nil {
 			return err
 		}
 	}
@@ -59,28 +66,50 @@ func isFile(name string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// metadata returns the hash that names the blob and its size, -1 if not known.
-func (c *Client) metadata(resp *http.Response) (etag string, size int64, err error) {
-	etag = cmp.Or(resp.Header.Get("X-Linked-Etag"), resp.Header.Get("Etag"))
+// describe reads the headers of an answer: the hash, which names the blob, and the size. An
+// ETag that is no hash might be that of another file too, so the name of the file is part
+// of the blob's.
+func (c *Client) describe(r *remote, resp *http.Response) (err error) {
+	etag := cmp.Or(resp.Header.Get("X-Linked-Etag"), resp.Header.Get("Etag"))
 	etag = strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
-	if etag == "" || len(etag) > 128 || strings.ContainsFunc(etag, func(r rune) bool {
-		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_')
-	}) {
-		return "", 0, c.odd("ETag: got %.80q, want the hash of the file", etag)
+	switch {
+	case etag == "" || len(etag) > 1024:
+		return c.odd("ETag: got %.80q, want the hash of the file", etag)
+	case isHex(etag, 40), isHex(etag, 64):
+		r.blob, r.hash = etag, etag
+	default:
+		r.blob = fmt.Sprintf("%x", sha256.Sum256([]byte(r.name+"\x00"+etag)))
+		c.tell("%s: the hub states no hash: what comes is not checked", r.name)
 	}
-	size = resp.ContentLength
+	r.size = resp.ContentLength
 	if linked := resp.Header.Get("X-Linked-Size"); linked != "" {
-		if size, err = strconv.ParseInt(linked, 10, 64); err != nil || size < 0 {
-			return "", 0, c.odd("X-Linked-Size: got %.80q, want a number of bytes", linked)
+		if r.size, err = strconv.ParseInt(linked, 10, 64); err != nil || r.size < 0 {
+			return c.odd("X-Linked-Size: got %.80q, want a number of bytes", linked)
 		}
 	} else if resp.StatusCode >= 300 {
-		size = -1
+		r.size = -1
 	}
-	return etag, size, nil
+	if most := mostBytes(r.name); r.size > most {
+		return c.odd("%s: got a size of %d bytes, want at most %d", r.name, r.size, most)
+	}
+	return nil
 }
 
+// mostBytes bounds a file, which is needed where the hub does not state its size. The
+// weights of large-v3 in float32 are 6.2 GB, its largest JSON file is 2.5 MB.
+func mostBytes(name string) int64 {
+	switch filepath.Ext(name) {
+	case ".safetensors", ".bin":
+		return 16 << 30
+	}
+	return 64 << 20
+}
+
+// progressBytes is what a transfer must bring for the next failure to count as the first.
+const progressBytes = 1 << 20
+
 // blob downloads a blob. It continues an interrupted download.
-func (c *Client) blob(ctx context.Context, address, name, blob, etag string, size int64) error {
+func (c *Client) blob(ctx context.Context, r remote, blob string) error {
 	if err := os.MkdirAll(filepath.Dir(blob), 0o777); err != nil {
 		return err
 	}
@@ -91,18 +120,21 @@ func (c *Client) blob(ctx context.Context, address, name, blob, etag string, siz
 	}
 	defer f.Close()
 	for attempt := 1; ; attempt++ {
-		err := c.transfer(ctx, f, address, name, size)
+		n, err := c.transfer(ctx, f, r)
 		if err == nil {
 			break
+		}
+		if n >= progressBytes {
+			attempt = 1
 		}
 		if ctx.Err() != nil || !errors.Is(err, errCut) || attempt >= c.attempts() {
 			return err
 		}
-		if err := c.sleep(ctx, time.Second<<min(attempt-1, 5)); err != nil {
+		if err := c.pause(ctx, r.name, err, attempt, time.Second<<min(attempt-1, 5)); err != nil {
 			return err
 		}
 	}
-	if err := verify(f, etag, size); err != nil {
+	if err := verify(f, r); err != nil {
 		f.Close()
 		os.Remove(part) // continuing would not repair it
 		return err
@@ -115,50 +147,50 @@ func (c *Client) blob(ctx context.Context, address, name, blob, etag string, siz
 
 var errCut = errors.New("the connection was cut")
 
-// transfer appends the missing part of the file to f.
-func (c *Client) transfer(ctx context.Context, f *os.File, address, name string, size int64) error {
+// transfer appends the missing part of the file to f, and returns how much came.
+func (c *Client) transfer(ctx context.Context, f *os.File, r remote) (int64, error) {
 	have, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if size >= 0 && have >= size {
-		return f.Truncate(size)
+	if r.size >= 0 && have >= r.size {
+		return 0, f.Truncate(r.size)
 	}
-	resp, err := c.get(ctx, http.MethodGet, address, have, true)
+	resp, err := c.get(ctx, http.MethodGet, r.address, have, true)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, ErrToken) && !errors.Is(err, ErrNotFound) {
 			err = fmt.Errorf("%w: %w", errCut, err)
 		}
-		return err
+		return 0, err
 	}
 	defer resp.Body.Close()
 	if have > 0 && resp.StatusCode != http.StatusPartialContent { // the hub sends the whole file again
 		if have, err = 0, f.Truncate(0); err != nil {
-			return err
+			return 0, err
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	body := io.Reader(resp.Body)
-	if size >= 0 {
-		body = io.LimitReader(body, size-have+1) // one more byte shows that it is too long
+	most := r.size
+	if most < 0 {
+		most = mostBytes(r.name)
 	}
 	w := &meter{w: f, done: have, tell: func(done int64) {
 		if c.Progress != nil {
-			c.Progress(name, done, size)
+			c.Progress(r.name, done, r.size)
 		}
 	}}
-	n, err := io.Copy(w, body)
+	n, err := io.Copy(w, io.LimitReader(resp.Body, most-have+1)) // one more byte shows that it is too long
 	switch {
 	case w.failed != nil:
-		return w.failed // the disk
+		return n, w.failed // the disk
 	case err != nil:
-		return fmt.Errorf("%w after %d bytes: %w", errCut, have+n, err)
-	case size >= 0 && have+n < size:
-		return fmt.Errorf("%w after %d of %d bytes", errCut, have+n, size)
+		return n, fmt.Errorf("%w after %d bytes: %w", errCut, have+n, err)
+	case have+n < r.size:
+		return n, fmt.Errorf("%w after %d of %d bytes", errCut, have+n, r.size)
 	}
-	return nil
+	return n, nil
 }
 
 // A meter counts what has been written and reports it.
@@ -177,21 +209,24 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// verify compares the length and the hash of a file with what the hub gave: SHA-256 of
+// verify compares the length and the hash of a file with what the hub stated: SHA-256 of
 // large files, git's SHA-1 of small ones.
-func verify(f *os.File, etag string, size int64) error {
+func verify(f *os.File, r remote) error {
 	have, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	if size >= 0 && have != size {
-		return fmt.Errorf("%w: got %d bytes, want %d; it was removed: try again", ErrDamaged, have, size)
+	if r.size >= 0 && have != r.size {
+		return fmt.Errorf("%w: got %d bytes, want %d; it was removed: try again", ErrDamaged, have, r.size)
+	}
+	if most := mostBytes(r.name); have > most {
+		return fmt.Errorf("%w: got more than %d bytes; it was removed", ErrDamaged, most)
 	}
 	var h hash.Hash
-	switch {
-	case isHex(etag, 64):
+	switch len(r.hash) {
+	case 64:
 		h = sha256.New()
-	case isHex(etag, 40):
+	case 40:
 		h = sha1.New()
 		fmt.Fprintf(h, "blob %d\x00", have)
 	default:
@@ -203,8 +238,8 @@ func verify(f *os.File, etag string, size int64) error {
 	if _, err := io.Copy(h, f); err != nil {
 		return err
 	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != etag {
-		return fmt.Errorf("%w: got the hash %s, want %s; it was removed: try again", ErrDamaged, got, etag)
+	if got := hex.EncodeToString(h.Sum(nil)); got != r.hash {
+		return fmt.Errorf("%w: got the hash %s, want %s; it was removed: try again", ErrDamaged, got, r.hash)
 	}
 	return nil
 }
@@ -236,7 +271,7 @@ func place(blob, link string) error {
 var symlink = os.Symlink // a variable for tests of systems without links
 
 // lock takes the lock file of a blob and returns a function that releases it.
-func lock(ctx context.Context, name string) (unlock func(), err error) {
+func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}
@@ -244,7 +279,7 @@ func lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for try := 0; ; try++ {
 		ok, err := tryLock(f)
 		if err != nil {
 			f.Close()
@@ -252,6 +287,9 @@ func lock(ctx context.Context, name string) (unlock func(), err error) {
 		}
 		if ok {
 			return func() { f.Close() }, nil
+		}
+		if try == 0 {
+			c.tell("%s: another process downloads it: waiting", file)
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):

@@ -272,8 +272,8 @@ func TestMessages(t *testing.T) {
 		{func(h *fakeHub, _ *Client) { h.linked = "-1" }, ErrAnswer, `X-Linked-Size: got "-1"`},
 		{func(h *fakeHub, _ *Client) { h.linked = "10 bytes" }, ErrAnswer, `X-Linked-Size: got "10 bytes"`},
 		{func(h *fakeHub, _ *Client) { h.linked = "10" }, ErrDamaged, "want 10; it was removed: try again"},
-		{func(h *fakeHub, _ *Client) { h.etag = `"../x"` }, ErrAnswer,
-			`config.json: the hub's answer is odd: ETag: got "../x", want the hash of the file; check HF_ENDPOINT`},
+		{func(h *fakeHub, _ *Client) { h.etag = strings.Repeat("x", 2000) }, ErrAnswer,
+			`config.json: the hub's answer is odd: ETag: got "` + strings.Repeat("x", 80) + `", want the hash of the file; check HF_ENDPOINT`},
 		{func(h *fakeHub, _ *Client) { h.sha = "main" }, ErrAnswer, `sha: got "main", want that of a commit; check HF_ENDPOINT`},
 		{func(h *fakeHub, _ *Client) { h.status = 500 }, ErrAnswer, "status: got 500 Internal Server Error; check HF_ENDPOINT"},
 		{func(_ *fakeHub, c *Client) { c.Endpoint = "nonsense" }, nil,
@@ -320,7 +320,7 @@ func TestLeavesWhatIsThere(t *testing.T) {
 	c, _ := h.client(t)
 	at := filepath.Join(c.folder(repo), "snapshots", commit, "model.safetensors")
 	blob := filepath.Join(c.folder(repo), "blobs", h.hash)
-	unlock, err := lock(t.Context(), filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), h.hash+".lock"))
+	unlock, err := c.lock(t.Context(), "model.safetensors", filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), h.hash+".lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,5 +400,170 @@ func TestFromEnv(t *testing.T) {
 	}
 	if c := FromEnv(); c.Cache != filepath.Join(home, "hub") || c.Token != "abc" || !c.Offline {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestStall: a hub that stands still, before its answer or in its midst, is asked again
+// for the rest, and each wait is said.
+func TestStall(t *testing.T) {
+	for _, where := range []string{"before", "amid"} {
+		h := newHub(t)
+		c, _ := h.client(t)
+		c.stall = 50 * time.Millisecond
+		var said []string
+		c.Notice = func(line string) { said = append(said, line) }
+		gone, serve := make(chan bool), h.cdn.Config.Handler
+		t.Cleanup(func() { close(gone) })
+		hold := func(r *http.Request) {
+			select {
+			case <-gone:
+			case <-r.Context().Done():
+			}
+		}
+		h.cdn.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && h.gets.Load() == 0 {
+				if where == "before" {
+					h.gets.Add(1)
+					hold(r)
+					return
+				}
+				h.stall = func() { h.stall = nil; hold(r) }
+			}
+			serve.ServeHTTP(w, r)
+		})
+		dir, err := c.Pull(t.Context(), "tiny")
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		checkWhole(t, h, dir)
+		if from := h.from.Load(); (from > 0) != (where == "amid") {
+			t.Errorf("%s: the second try began at byte %d", where, from)
+		}
+		if all := strings.Join(said, "\n"); !strings.Contains(all, "model.safetensors: ") || !strings.Contains(all, "nothing came for 0 s") ||
+			!strings.Contains(all, "trying again in 1 s (1 of 4)") {
+			t.Errorf("%s: said %q", where, all)
+		}
+	}
+}
+
+// TestStalledList: what is asked before the files has the limit too.
+func TestStalledList(t *testing.T) {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"sha":`)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(h.Close)
+	c := &Client{Cache: t.TempDir(), Endpoint: h.URL, stall: 50 * time.Millisecond}
+	if _, err := c.Pull(t.Context(), "tiny"); err == nil || !strings.Contains(err.Error(), "nothing came") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNoSize: where the hub states no size, or an absurd one, the disk is not filled.
+func TestNoSize(t *testing.T) {
+	for _, stated := range []string{"", "1152921504606846976"} {
+		h := newHub(t)
+		c, _ := h.client(t)
+		serve := h.Config.Handler
+		h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "config.json") {
+				serve.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("ETag", `"x"`)
+			if stated != "" {
+				w.Header().Set("X-Linked-Size", stated)
+			}
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush() // no Content-Length
+			for b := make([]byte, 1<<20); r.Method == http.MethodGet; {
+				if _, err := w.Write(b); err != nil {
+					return
+				}
+			}
+		})
+		_, err := c.Pull(t.Context(), "tiny")
+		want := "got more than 67108864 bytes; it was removed"
+		if stated != "" {
+			want = "got a size of " + stated
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("size %q: %v, want %q", stated, err, want)
+		}
+		if n := size(c.Cache); n > 0 {
+			t.Errorf("size %q: %d bytes are left", stated, n)
+		}
+	}
+}
+
+// TestSameETag: two files whose ETag is the same and no hash are two blobs, and it is said
+// that they are not checked.
+func TestSameETag(t *testing.T) {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.Contains(r.URL.Path, "/api/"):
+			fmt.Fprintf(w, `{"sha": %q, "siblings": [{"rfilename": "config.json"}, {"rfilename": "merges.txt"}, {"rfilename": "model.safetensors"}]}`, commit)
+		default:
+			w.Header().Set("ETag", `"1700000000:10"`) // the time and the size, as some mirrors have it
+			fmt.Fprint(w, filepath.Base(r.URL.Path))
+		}
+	}))
+	t.Cleanup(h.Close)
+	said := 0
+	c := &Client{Cache: t.TempDir(), Endpoint: h.URL, Notice: func(string) { said++ }}
+	dir, err := c.Pull(t.Context(), "tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"config.json", "merges.txt", "model.safetensors"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != name {
+			t.Errorf("%s holds %q, %v", name, b, err)
+		}
+	}
+	if said != 3 {
+		t.Errorf("%d lines were said, want one for each file", said)
+	}
+}
+
+// TestForeignNames: names that lead elsewhere on one of the systems are not fetched.
+func TestForeignNames(t *testing.T) {
+	bad := []string{`model-..\..\x-of-1.safetensors`, "model-C:-of-1.safetensors", "model-/../x-of-1.safetensors", "model-\x00-of-1.safetensors"}
+	names := append([]string{"config.json", "model.safetensors.index.json", "model-1-of-1.safetensors"}, bad...)
+	if got := needed(names); strings.Join(got, " ") != strings.Join(names[:3], " ") {
+		t.Errorf("needed: %q", got)
+	}
+	for _, name := range bad {
+		index := filepath.Join(t.TempDir(), "index.json")
+		b, _ := json.Marshal(map[string]any{"weight_map": map[string]string{"x": name}})
+		if err := os.WriteFile(index, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := shards(index); err == nil {
+			t.Errorf("the index names %q: no error", name)
+		}
+	}
+}
+
+// TestWaitIsSaid: another process has the lock of a file.
+func TestWaitIsSaid(t *testing.T) {
+	h := newHub(t)
+	c, _ := h.client(t)
+	unlock, err := c.lock(t.Context(), "model.safetensors", filepath.Join(c.Cache, ".locks", filepath.Base(c.folder(repo)), h.hash+".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	c.Notice = func(line string) {
+		said = append(said, line)
+		if strings.Contains(line, "another process") {
+			unlock()
+		}
+	}
+	if _, err := c.Pull(t.Context(), "tiny"); err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(said, "\n"); !strings.Contains(all, "model.safetensors: another process downloads it: waiting") {
+		t.Errorf("said %q", all)
 	}
 }
