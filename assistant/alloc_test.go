@@ -31,8 +31,9 @@ func TestAssistedAllocates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := a.Listen(r.audio)
-		g := Begin(s, l.Begin(o, Constant(3)), Options{EOT: -1, Limit: 400, Policy: Constant(3)}) // no token ends it
+		l := a.Open(r.audio)
+		l.Begin(o, Constant(3))
+		g := Begin(s, l, Options{EOT: -1, Limit: 400, Policy: Constant(3)}) // no token ends it
 		round := func() {
 			if err := g.Round(t.Context()); err != nil {
 				t.Fatal(err)

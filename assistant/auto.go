@@ -3,7 +3,6 @@ package assistant
 import (
 	"math"
 	"sync"
-	"time"
 
 	"verity/decoder"
 )
@@ -46,8 +45,11 @@ type Auto struct {
 	// guess of the ratio of their times. 0 means that drafts are free.
 	Cost float64
 
+	// Streams returns how many streams decode together now. Nil means one.
+	Streams func() int
+
 	mu       sync.Mutex
-	active   int // streams in a window
+	active   int // streams, at the last round
 	groups   [5]group
 	survival [lastLength]share // [j]: of the rounds that kept j+1 tokens or more, those that kept more
 	opening  mean              // seconds
@@ -80,9 +82,16 @@ type arm struct {
 	trials int
 }
 
-// NewAuto returns the policy for a target and its assistant.
-func NewAuto(target *decoder.Decoder, a Assistant) *Auto {
-	return &Auto{Cost: float64(a.StepBytes()) / float64(target.StepBytes(0))}
+// NewAuto returns the policy for a target and its assistant, and streams as Auto.Streams.
+func NewAuto(target *decoder.Decoder, a Assistant, streams func() int) *Auto {
+	return &Auto{Cost: float64(a.StepBytes()) / float64(target.StepBytes(0)), Streams: streams}
+}
+
+// count brings active up to date. a.mu is held.
+func (a *Auto) count() {
+	if a.active = 1; a.Streams != nil {
+		a.active = max(1, a.Streams())
+	}
 }
 
 // Policy returns a policy for one sequence at a time.
@@ -99,7 +108,7 @@ func (a *Auto) Try() {
 // group returns the group of the present number of streams, with first guesses if it
 // is new. a.mu is held.
 func (a *Auto) group() *group {
-	k := max(1, a.active)
+	k := a.active
 	i := 0
 	for size := 1; size < k && i < len(a.groups)-1; size *= 2 {
 		i++
@@ -158,7 +167,7 @@ func abs(n int) int { return max(n, -n) }
 // other, so each opening delays all.
 func (a *Auto) charge() float64 {
 	tokens := (a.window.v*a.window.n + 2*50) / (a.window.n + 2) // the first guess counts as two windows of 50
-	return a.opening.v * float64(max(1, a.active)) / tokens
+	return a.opening.v * float64(a.active) / tokens
 }
 
 // yield returns the tokens that a round with drafts of n tokens is expected to keep.
@@ -208,14 +217,14 @@ func (a *Auto) decide(g *group) {
 	g.price = a.cost(g, g.use)
 	loss := epoch * max(0, g.level(i)*g.pace.v-a.yield(lengths[i])*g.price)
 	if g.use == 0 {
-		loss += a.opening.v * float64(max(1, a.active))
+		loss += a.opening.v * float64(a.active)
 	}
 	if !unknown && g.lost+loss > explore*g.clock+epoch*g.pace.v {
 		return
 	}
 	g.trial = i
 	g.arms[i].trials++
-	g.arms[i].n = min(g.arms[i].n, epoch*float64(max(1, a.active))) // so that the trial has weight
+	g.arms[i].n = min(g.arms[i].n, epoch*float64(a.active)) // so that the trial has weight
 	if g.use == 0 {
 		for j := range a.survival { // so that easier text is noticed
 			a.survival[j].forget(epoch)
@@ -269,27 +278,12 @@ type autoStream struct {
 	kept   int // tokens of this window
 }
 
-// Begin starts a window.
-func (s *autoStream) Begin() {
-	s.a.mu.Lock()
-	defer s.a.mu.Unlock()
-	s.kept, s.before = 0, -1
-	s.a.active++
-}
-
-// End ends the window.
-func (s *autoStream) End() {
-	s.a.mu.Lock()
-	defer s.a.mu.Unlock()
-	s.a.active--
-	s.a.window.add(float64(s.kept), 16)
-}
-
 // Length returns the maximum draft length.
 func (s *autoStream) Length() int {
 	a := s.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.count()
 	s.arm, s.opens = a.group().trial, a.opens
 	if a.owed {
 		s.arm = max(1, s.arm)
@@ -302,41 +296,44 @@ func (s *autoStream) More(_ int, lp float32) bool {
 	return math.Exp(float64(lp)) >= doubt
 }
 
-// Opened learns how long it took until the assistant could draft in this window.
-func (s *autoStream) Opened(d time.Duration) {
-	s.a.mu.Lock()
-	defer s.a.mu.Unlock()
-	s.a.opens++
-	s.a.opening.add(d.Seconds(), 16)
-}
-
 // Observe learns from a round.
 func (s *autoStream) Observe(r Round) {
 	a := s.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.count()
+	if r.First {
+		if s.kept > 0 {
+			a.window.add(float64(s.kept), 16)
+		}
+		s.kept = 0
+	}
+	if r.Opening > 0 {
+		a.opens++
+		a.opening.add(r.Opening.Seconds(), 16)
+	}
 	s.kept += r.Kept
 	a.owed = a.owed && r.Drafted == 0
 	for j := range min(r.Kept, lengths[s.arm]) {
 		a.survival[j].add(r.Kept > j+1)
 	}
-	g, k := a.group(), float64(max(1, a.active))
+	g, k := a.group(), float64(a.active)
+	took := (r.Draft + r.Verify).Seconds()
 	// Not timed: a pass with the window's prompt, a round in which a stream opened a
 	// window, and the first round of a length, whose weights other passes have evicted
 	// from the processor's caches.
 	if !r.First && s.arm == s.before && s.opens == a.opens {
-		g.time(s.arm, (r.Draft + r.Verify).Seconds(), max(1, a.active))
+		g.time(s.arm, took, a.active)
 		if r.Drafted > 0 {
 			g.step.add(r.Draft.Seconds()/float64(r.Drafted), 4*epoch*k)
 		}
 	}
 	s.before = s.arm
-	took := (r.Draft + r.Verify).Seconds()
 	g.clock += took / k
 	if s.arm != g.use {
 		g.lost += (took - float64(r.Kept)*g.price) / k
 	}
-	if g.rounds++; g.rounds >= epoch*max(1, a.active) {
+	if g.rounds++; g.rounds >= epoch*a.active {
 		a.decide(g)
 	}
 }

@@ -34,6 +34,7 @@ type player struct {
 	draft  []float64 // chance of each token
 	limit  int
 	took   float64 // time to draft
+	open   float64 // of it, to open the window
 }
 
 func (b band) with(streams int, policy func() Policy) *band {
@@ -43,7 +44,6 @@ func (b band) with(streams int, policy func() Policy) *band {
 	}
 	for i := range streams {
 		p := &player{policy: policy(), kept: i * b.window / streams, first: true}
-		p.policy.Begin()
 		b.streams = append(b.streams, p)
 	}
 	return &b
@@ -63,7 +63,7 @@ func (b *band) drafts() {
 	var active []*player
 	began := b.clock
 	for _, p := range b.streams {
-		p.draft, p.limit = p.draft[:0], p.policy.Length()
+		p.draft, p.limit, p.open = p.draft[:0], p.policy.Length(), 0
 		if p.limit == 0 {
 			continue
 		}
@@ -72,7 +72,7 @@ func (b *band) drafts() {
 			p.opened = true
 			b.opened++
 			b.clock += b.open
-			p.policy.Opened(seconds(b.open))
+			p.open = b.open + 1e-6 // of a model it is never 0
 		}
 	}
 	for n := 1; len(active) > 0; n++ {
@@ -115,7 +115,8 @@ func (b *band) round() {
 	began := b.clock
 	b.pass(took + b.verify(rows, len(b.streams)))
 	for _, p := range b.streams {
-		r := Round{First: p.first, Drafted: len(p.draft), Draft: seconds(p.took), Verify: seconds(b.clock - began)}
+		r := Round{First: p.first, Drafted: len(p.draft), Draft: seconds(p.took), Verify: seconds(b.clock - began),
+			Opening: seconds(p.open)}
 		for r.Accepted < r.Drafted && b.rng.Float64() < p.draft[r.Accepted] {
 			r.Accepted++
 		}
@@ -127,8 +128,6 @@ func (b *band) round() {
 		b.tokens += r.Kept
 		if p.kept >= b.window {
 			p.kept, p.first, p.opened = 0, true, false
-			p.policy.End()
-			p.policy.Begin()
 		}
 	}
 }
@@ -205,7 +204,7 @@ func TestAuto(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			best, plain := tt.band.constants(tt.streams)
-			a := &Auto{Cost: tt.cost}
+			a := &Auto{Cost: tt.cost, Streams: func() int { return tt.streams }}
 			b := tt.band.with(tt.streams, a.Policy)
 			early := b.play(100 * tt.streams)
 			b.play(1000 * tt.streams)
@@ -223,7 +222,7 @@ func TestAuto(t *testing.T) {
 func TestAutoGivesUp(t *testing.T) {
 	for _, streams := range []int{1, 2, 8, 16} {
 		for _, alpha := range []float64{0, 0.2} {
-			a := &Auto{Cost: 0.5}
+			a := &Auto{Cost: 0.5, Streams: func() int { return streams }}
 			b := band{alpha: alpha, verify: byRows, draft: func(k int) float64 { return 0.005 * float64(k) }, open: 0.05}.with(streams, a.Policy)
 			b.play(500 * streams)
 			b.play(20000 * streams)
@@ -251,7 +250,7 @@ func TestAutoConfidence(t *testing.T) {
 	}
 	b := band{verify: func(m, k int) float64 { return 0.1 + byRows(m, k) }, draft: flat(0.03), probs: mixed}
 	best, plain := b.constants(8) // these never stop early
-	a := &Auto{Cost: 0.1}
+	a := &Auto{Cost: 0.1, Streams: func() int { return 8 }}
 	p := b.with(8, a.Policy)
 	p.play(8000)
 	got := p.play(16000)
@@ -268,7 +267,7 @@ func TestAutoDrift(t *testing.T) {
 		slow := 1.0
 		script := band{alpha: 0.8,
 			verify: func(m, k int) float64 { return slow * large(m, k) }, draft: func(k int) float64 { return slow * distilled(k) }}
-		a := &Auto{Cost: 0.08}
+		a := &Auto{Cost: 0.08, Streams: func() int { return 8 }}
 		b := script.with(8, a.Policy)
 		b.play(16000)
 		slow = factor

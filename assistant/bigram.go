@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"verity/decoder"
+	"verity/tokenizer"
 )
 
 // A Bigram is an Assistant without a model: after each token it drafts the one that
@@ -14,32 +15,25 @@ type Bigram struct {
 	EOT Token
 }
 
-// Listen needs nothing of the window.
-func (b *Bigram) Listen(Window) Listener { return bigramListener{b} }
+// Open needs nothing of the window.
+func (b *Bigram) Open(Window) Drafter { return &bigram{eot: b.EOT} }
 
 // StepBytes returns 0.
 func (b *Bigram) StepBytes() int64 { return 0 }
 
-// ReadsStates returns false.
-func (b *Bigram) ReadsStates() bool { return false }
-
-type bigramListener struct{ *Bigram }
-
-func (l bigramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
-	p := &bigram{count: map[[2]Token]int{}, next: map[Token]Token{}, last: o.Prompt[0], eot: l.EOT}
-	p.learn(o.Prompt[1:])
-	return p
-}
-
-func (bigramListener) Close() {}
-
 type bigram struct {
-	None
 	count map[[2]Token]int
 	next  map[Token]Token // the most frequent follower
 	last  Token
 	eot   Token
 }
+
+func (b *bigram) Begin(o decoder.SessionOptions, _ Policy) {
+	b.count, b.next, b.last = map[[2]Token]int{}, map[Token]Token{}, tokenizer.None
+	b.learn(o.Prompt)
+}
+
+func (*bigram) Close() {}
 
 func (b *bigram) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	at := b.last
@@ -60,6 +54,10 @@ func (b *bigram) Commit(_ context.Context, kept []Token) error {
 
 func (b *bigram) learn(tokens []Token) {
 	for _, t := range tokens {
+		if b.last == tokenizer.None { // the first of all
+			b.last = t
+			continue
+		}
 		pair := [2]Token{b.last, t}
 		b.count[pair]++
 		if best, known := b.next[b.last]; !known || b.count[pair] >= b.count[[2]Token{b.last, best}] {

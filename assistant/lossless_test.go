@@ -91,10 +91,10 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 		t.Fatal(err)
 	}
 	defer s.Close()
-	l := a.Listen(r.audio)
+	l := a.Open(r.audio)
 	defer l.Close()
-	g := Begin(s, l.Begin(o, p), Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: p})
-	defer g.End()
+	l.Begin(o, p)
+	g := Begin(s, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: p})
 	for !g.Done() {
 		if err := g.Round(t.Context()); err != nil {
 			t.Fatal(err)
@@ -108,21 +108,12 @@ func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]d
 
 // A babbler drafts anything: text, timestamps, end-of-text, out of order.
 type babbler struct {
-	None
+	Off
 	rng *rand.Rand
 	r   *rig
 }
 
-func (b *babbler) Listen(Window) Listener { return b }
-
-// StepBytes returns 0.
-func (b *babbler) StepBytes() int64 { return 0 }
-
-func (b *babbler) ReadsStates() bool { return false }
-
-func (b *babbler) Begin(decoder.SessionOptions, Policy) Proposer { return b }
-func (b *babbler) Close()                                        {}
-func (b *babbler) Commit(context.Context, []Token) error         { return nil }
+func (b *babbler) Open(Window) Drafter { return b }
 func (b *babbler) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	stamp := b.r.tok.TimestampBegin + Token(b.rng.IntN(50))
 	kinds := []Token{b.r.tok.EOT, stamp, Token(b.rng.IntN(1000)), b.r.tok.SOT}
@@ -138,10 +129,7 @@ type fixed struct {
 	token Token
 }
 
-func (f *fixed) StepBytes() int64                              { return 0 }
-func (f *fixed) ReadsStates() bool                             { return false }
-func (f *fixed) Begin(decoder.SessionOptions, Policy) Proposer { return f }
-func (f *fixed) Listen(Window) Listener                        { return f }
+func (f *fixed) Open(Window) Drafter { return f }
 func (f *fixed) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	return append(dst, slices.Repeat([]Token{f.token}, limit)...), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,42 +19,40 @@ type Window struct {
 	Mel      *audio.Mel
 }
 
-// An Assistant makes proposers. It holds weights; a Listener holds one window.
+// An Assistant makes a Drafter for each window. It holds weights, and is safe for
+// concurrent use.
 type Assistant interface {
-	// Listen prepares for a window. It may postpone any work until the first draft, so
-	// that a window without drafts costs nothing.
-	Listen(w Window) Listener
+	// Open prepares for a window. It may postpone any work until the first draft, so that
+	// a window without drafts costs nothing.
+	Open(w Window) Drafter
 
 	// StepBytes returns the bytes read to draft a token, 0 if next to nothing.
 	StepBytes() int64
-
-	// ReadsStates reports whether the target's sessions must keep their states for it.
-	ReadsStates() bool
 }
 
-// A Listener makes a proposer for each attempt at its window.
-type Listener interface {
-	// Begin returns a proposer for the session that o describes.
-	Begin(o decoder.SessionOptions, p Policy) Proposer
+// A Drafter is the Proposer of all attempts at one window, one after the other.
+type Drafter interface {
+	Proposer
 
-	// Close returns the memory of the window.
+	// Begin starts an attempt, for the session that o describes: the committed tokens are
+	// o.Prompt again. p, which may be nil, is asked whether to go on with a draft.
+	Begin(o decoder.SessionOptions, p Policy)
+
+	// Close returns the memory of the window. A second call does nothing.
 	Close()
 }
 
 // Off is the Assistant of plain decoding.
-type Off struct{}
+type Off struct{ None }
 
-// Listen has nothing to prepare.
-func (Off) Listen(Window) Listener { return Off{} }
+// Open has nothing to prepare.
+func (o Off) Open(Window) Drafter { return o }
 
 // StepBytes returns 0.
 func (Off) StepBytes() int64 { return 0 }
 
-// ReadsStates returns false.
-func (Off) ReadsStates() bool { return false }
-
-// Begin returns None.
-func (Off) Begin(decoder.SessionOptions, Policy) Proposer { return None{} }
+// Begin has nothing to do.
+func (Off) Begin(decoder.SessionOptions, Policy) {}
 
 // Close has nothing to release.
 func (Off) Close() {}
@@ -83,81 +80,61 @@ func (m *Model) StepBytes() int64 { return m.Decoder.StepBytes(0) }
 // ReadsStates reports whether the decoder was trained on its target's states.
 func (m *Model) ReadsStates() bool { return m.Decoder.ReadsStates() }
 
-// Listen postpones encoding until the first draft.
-func (m *Model) Listen(w Window) Listener { return &modelListener{m: m, w: w} }
+// Open postpones encoding until the first draft.
+func (m *Model) Open(w Window) Drafter { return &modelDrafter{m: m, w: w} }
 
-// A modelListener holds the assistant's own cross-attention keys and values.
-type modelListener struct {
-	m     *Model
-	w     Window
-	cross *decoder.Cross
-	took  time.Duration // to make them
-	open  []*decoder.Session
+// A modelDrafter drafts the tokens its own session would choose, under the same
+// rules and with the same noise as the target, keyed to absolute position.
+type modelDrafter struct {
+	m           *Model
+	w           Window
+	cross       *decoder.Cross // nil until the first draft
+	cost        Cost           // of this attempt, but for the traffic of session
+	o           decoder.SessionOptions
+	session     *decoder.Session // nil until the first draft of an attempt
+	known       []Token          // prompt and committed
+	base        int              // how many of known the session certainly has
+	policy      Policy           // whether to go on after each token; nil: always
+	keeps       bool             // probabilities
+	temperature float32          // of the probabilities
+	probs       [][]float32      // of the tokens of the last draft
 }
 
-// encode computes the assistant's cross-attention keys and values, once. Windows are
-// encoded one after another, so that each is timed by itself.
-func (l *modelListener) encode(ctx context.Context) (_ *decoder.Cross, err error) {
-	if l.cross != nil {
-		l.took = 0
-		return l.cross, nil
-	}
-	l.m.encoding.Lock()
-	defer l.m.encoding.Unlock()
-	defer func(began time.Time) { l.took = time.Since(began) }(time.Now())
-	f := l.w.Features
-	if l.m.Encoder != nil {
-		if f, err = l.m.Encoder.Encode(ctx, l.w.Mel); err != nil {
-			return nil, err
-		}
-	}
-	l.cross, err = l.m.Decoder.Cross(ctx, f)
-	return l.cross, err
-}
-
-// Begin makes a proposer. It shares its steps with the others that draft in the same
-// batch.
-func (l *modelListener) Begin(o decoder.SessionOptions, p Policy) Proposer {
+// Begin drops the session of the attempt before. The next one shares its steps with the
+// others that draft in the same batch.
+func (p *modelDrafter) Begin(o decoder.SessionOptions, policy Policy) {
+	p.drop()
 	o.NoSpeech = -1
 	if o.Stepper != nil {
-		o.Stepper = o.Stepper.Beside(l.m.Decoder)
+		o.Stepper = o.Stepper.Beside(p.m.Decoder)
 	}
-	return &modelProposer{l: l, o: o, known: slices.Clone(o.Prompt), policy: p}
+	p.o, p.policy, p.keeps, p.cost = o, policy, false, Cost{}
+	p.known = append(p.known[:0], o.Prompt...)
 }
 
-func (l *modelListener) Close() {
-	for _, s := range l.open {
-		s.Close()
-	}
-	l.open = nil
-	if l.cross != nil {
-		l.cross.Close()
-		l.cross = nil
+func (p *modelDrafter) drop() {
+	if p.session != nil {
+		p.session.Close()
+		p.session = nil
 	}
 }
 
-// A modelProposer drafts the tokens its own session would choose, under the same
-// rules and with the same noise as the target, keyed to absolute position.
-type modelProposer struct {
-	l           *modelListener
-	o           decoder.SessionOptions
-	session     *decoder.Session
-	known       []Token     // prompt and committed
-	base        int         // how many of known the session certainly has
-	policy      Policy      // whether to go on after each token; nil: always
-	keeps       bool        // probabilities
-	temperature float32     // of the probabilities
-	probs       [][]float32 // of the tokens of the last draft
+func (p *modelDrafter) Close() {
+	p.drop()
+	if p.cross != nil {
+		p.cross.Close()
+		p.cross = nil
+	}
 }
 
 // KeepProbs makes the proposer keep its probabilities at a temperature.
-func (p *modelProposer) KeepProbs(temperature float32) { p.keeps, p.temperature = true, temperature }
+func (p *modelDrafter) KeepProbs(temperature float32) { p.keeps, p.temperature = true, temperature }
 
 // Probs returns the probabilities at position i of the last draft.
-func (p *modelProposer) Probs(i int) []float32 { return p.probs[i] }
+func (p *modelDrafter) Probs(i int) []float32 { return p.probs[i] }
 
 // remember keeps the probabilities of the token just chosen, the nth of its draft.
-func (p *modelProposer) remember(n int) {
+func (p *modelDrafter) remember(n int) {
 	if !p.keeps {
 		return
 	}
@@ -168,15 +145,15 @@ func (p *modelProposer) remember(n int) {
 }
 
 // Propose drafts. An error names the assistant.
-func (p *modelProposer) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
+func (p *modelDrafter) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
 	dst, err := p.propose(ctx, dst, limit)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", p.l.m.Name, err)
+		err = fmt.Errorf("%s: %w", p.m.Name, err)
 	}
 	return dst, err
 }
 
-func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
+func (p *modelDrafter) propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
 	if limit <= 0 || p.room() <= 0 {
 		return dst, nil
 	}
@@ -194,7 +171,7 @@ func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]
 		c := choices[0]
 		dst = append(dst, c.Token)
 		p.remember(n)
-		if c.Token == p.l.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
+		if c.Token == p.m.EOT || p.policy != nil && !p.policy.More(n, c.LogProb) {
 			break
 		}
 		if err := p.session.Commit(ctx, dst[len(dst)-1:]); err != nil {
@@ -204,31 +181,45 @@ func (p *modelProposer) propose(ctx context.Context, dst []Token, limit int) ([]
 	return dst, nil
 }
 
-// Traffic returns the bytes that drafting read, and the time of its passes.
-func (p *modelProposer) Traffic() (t decoder.Traffic) {
+// Cost returns what the drafts of this attempt took.
+func (p *modelDrafter) Cost() Cost {
+	c := p.cost
 	if p.session != nil {
-		t = p.session.Traffic()
+		c.Traffic = p.session.Traffic()
 	}
-	return t
+	return c
 }
 
 // room returns how many tokens fit the assistant's own position table.
-func (p *modelProposer) room() int { return p.l.m.Decoder.Dims().TextPositions - len(p.known) }
+func (p *modelDrafter) room() int { return p.m.Decoder.Dims().TextPositions - len(p.known) }
+
+// encode computes the assistant's cross-attention keys and values. Windows are encoded one
+// after another, so that each is timed by itself.
+func (p *modelDrafter) encode(ctx context.Context) (err error) {
+	p.m.encoding.Lock()
+	defer p.m.encoding.Unlock()
+	defer func(began time.Time) { p.cost.Opening = time.Since(began) }(time.Now())
+	f := p.w.Features
+	if p.m.Encoder != nil {
+		if f, err = p.m.Encoder.Encode(ctx, p.w.Mel); err != nil {
+			return err
+		}
+	}
+	p.cross, err = p.m.Decoder.Cross(ctx, f)
+	return err
+}
 
 // catchUp makes the session hold exactly the committed tokens.
-func (p *modelProposer) catchUp(ctx context.Context) (err error) {
+func (p *modelDrafter) catchUp(ctx context.Context) (err error) {
+	if p.cross == nil {
+		if err := p.encode(ctx); err != nil {
+			return err
+		}
+	}
 	if p.session == nil {
-		cross, err := p.l.encode(ctx)
-		if err != nil {
+		if p.session, err = p.m.Decoder.NewSession(p.cross, p.o); err != nil {
 			return err
 		}
-		if p.policy != nil {
-			p.policy.Opened(p.l.took)
-		}
-		if p.session, err = p.l.m.Decoder.NewSession(cross, p.o); err != nil {
-			return err
-		}
-		p.l.open = append(p.l.open, p.session)
 		p.base = len(p.o.Prompt)
 	}
 	p.session.Rewrite(p.base, p.known[p.base:])
@@ -237,7 +228,7 @@ func (p *modelProposer) catchUp(ctx context.Context) (err error) {
 }
 
 // Commit records the tokens; the session follows when it drafts again.
-func (p *modelProposer) Commit(_ context.Context, kept []Token) error {
+func (p *modelDrafter) Commit(_ context.Context, kept []Token) error {
 	p.known = append(p.known, kept...)
 	return nil
 }

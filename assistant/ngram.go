@@ -21,18 +21,8 @@ type NGram struct {
 	EOT Token
 }
 
-// Listen needs nothing of the window.
-func (l *NGram) Listen(Window) Listener { return ngramListener{l} }
-
-// StepBytes returns 0.
-func (l *NGram) StepBytes() int64 { return 0 }
-
-// ReadsStates returns false.
-func (l *NGram) ReadsStates() bool { return false }
-
-type ngramListener struct{ *NGram }
-
-func (l ngramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
+// Open needs nothing of the window.
+func (l *NGram) Open(Window) Drafter {
 	longest, shortest := l.Longest, l.Shortest
 	if longest == 0 {
 		longest = 4
@@ -40,17 +30,21 @@ func (l ngramListener) Begin(o decoder.SessionOptions, _ Policy) Proposer {
 	if shortest == 0 {
 		shortest = 2
 	}
-	return &ngram{text: slices.Clone(o.Prompt), longest: longest, shortest: max(1, shortest), eot: l.EOT}
+	return &ngram{longest: longest, shortest: max(1, shortest), eot: l.EOT}
 }
 
-func (ngramListener) Close() {}
+// StepBytes returns 0.
+func (l *NGram) StepBytes() int64 { return 0 }
 
 type ngram struct {
-	None
 	text              []Token
 	longest, shortest int
 	eot               Token
 }
+
+func (l *ngram) Begin(o decoder.SessionOptions, _ Policy) { l.text = append(l.text[:0], o.Prompt...) }
+
+func (*ngram) Close() {}
 
 func (l *ngram) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	from := l.match()

@@ -28,7 +28,8 @@ func TestNGram(t *testing.T) {
 		{"no room", NGram{}, []Token{1, 2, 7, 1, 2}, 0, nil},
 	} {
 		for cut := 1; cut <= len(tt.text); cut++ { // prompt, and what was kept after it
-			p := tt.ngram.Listen(Window{}).Begin(decoder.SessionOptions{Prompt: tt.text[:cut]}, nil)
+			p := tt.ngram.Open(Window{})
+			p.Begin(decoder.SessionOptions{Prompt: tt.text[:cut]}, nil)
 			if err := p.Commit(t.Context(), tt.text[cut:]); err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ func (o *Overlap) add(p, q []float32, x Token) {
 // probabilities with the proposer's.
 type OverlapVerifier struct {
 	ProbVerifier
-	proposer    Proposer
+	probs       func(i int) []float32 // of the proposer
 	temperature float32
 	p           []float32
 	overlap     Overlap
@@ -54,8 +54,7 @@ type OverlapVerifier struct {
 // MeasureOverlap wraps v for drafts of p. The probabilities are those at a temperature:
 // at 0 one token has all of it, and the overlap is agreement.
 func MeasureOverlap(v ProbVerifier, p Proposer, temperature float32) *OverlapVerifier {
-	p.KeepProbs(temperature)
-	return &OverlapVerifier{ProbVerifier: v, proposer: p, temperature: temperature}
+	return &OverlapVerifier{ProbVerifier: v, probs: probsOf(p, temperature), temperature: temperature}
 }
 
 // Choose returns the choices of the wrapped Verifier.
@@ -69,7 +68,7 @@ func (w *OverlapVerifier) Choose(ctx context.Context, draft []Token) ([]decoder.
 			break // everything is forbidden there
 		}
 		w.p = w.AppendProbs(w.p[:0], i, w.temperature)
-		w.overlap.add(w.p, w.proposer.Probs(i), x)
+		w.overlap.add(w.p, w.probs(i), x)
 		if x != choices[i].Token {
 			break
 		}

@@ -101,11 +101,11 @@ func TestOverlapSession(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			l := a.Listen(r.audio)
+			l := a.Open(r.audio)
 			defer l.Close()
-			p := l.Begin(o, Constant(4))
-			w := MeasureOverlap(s, p, max(temperature, 0.5))
-			g := Begin(w, p, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
+			l.Begin(o, Constant(4))
+			w := MeasureOverlap(s, l, max(temperature, 0.5))
+			g := Begin(w, l, Options{EOT: r.tok.EOT, Limit: s.Limit(24), Policy: Constant(4)})
 			for !g.Done() {
 				if err := g.Round(t.Context()); err != nil {
 					t.Fatal(err)

@@ -1,27 +1,16 @@
 package assistant
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
 // A Policy decides draft lengths. It changes time, never text. It serves one sequence at
-// a time.
+// a time, window after window.
 type Policy interface {
-	// Begin and End mark the begin and the end of a window.
-	Begin()
-	End()
-
 	// Length returns the maximum draft length of the coming round.
 	Length() int
 
 	// More reports whether to continue a draft after its nth token, to which the
 	// assistant gave log-probability lp. Proposers without probabilities do not call it.
 	More(n int, lp float32) bool
-
-	// Opened learns how long it took until the assistant could draft in this window.
-	// Proposers that need no time do not call it.
-	Opened(d time.Duration)
 
 	// Observe learns from a finished round.
 	Observe(r Round)
@@ -31,17 +20,8 @@ type Policy interface {
 // embed.
 type oblivious struct{}
 
-// Begin is ignored.
-func (oblivious) Begin() {}
-
-// End is ignored.
-func (oblivious) End() {}
-
 // More always returns true.
 func (oblivious) More(int, float32) bool { return true }
-
-// Opened is ignored.
-func (oblivious) Opened(time.Duration) {}
 
 // Observe is ignored.
 func (oblivious) Observe(Round) {}

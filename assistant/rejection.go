@@ -20,6 +20,28 @@ type ProbVerifier interface {
 	LogProb(i int, t Token) float32
 }
 
+// A ProbProposer is a Proposer that knows the probabilities from which it draws drafts.
+// One that is not is sure of each token it drafts.
+type ProbProposer interface {
+	Proposer
+
+	// KeepProbs makes it keep them, at a temperature.
+	KeepProbs(temperature float32)
+
+	// Probs returns the probability [Vocab] with which each token could have been drafted
+	// at position i of the last draft; nil if the proposer was sure of its token.
+	Probs(i int) []float32
+}
+
+// probsOf makes p keep its probabilities, if it knows them, and returns its Probs.
+func probsOf(p Proposer, temperature float32) func(i int) []float32 {
+	if p, knows := p.(ProbProposer); knows {
+		p.KeepProbs(temperature)
+		return p.Probs
+	}
+	return func(int) []float32 { return nil }
+}
+
 // A Rejection is the Verifier of classic speculative sampling. A token x that was drafted
 // with probability q(x) is accepted with probability min(1, p(x)/q(x)), where p is the
 // target's. The first refused token is replaced by a draw from norm(max(0, p-q)), and a
@@ -30,7 +52,7 @@ type ProbVerifier interface {
 // Source: Leviathan et al. 2023, arXiv:2211.17192, algorithm 1.
 type Rejection struct {
 	v       ProbVerifier
-	p       Proposer
+	probs   func(i int) []float32 // of the proposer
 	noise   decoder.Sampling
 	kept    int
 	target  []float32 // probabilities at one position
@@ -40,8 +62,7 @@ type Rejection struct {
 
 // Reject wraps v for drafts of p, to begin a Generation with. Its noise is keyed by s.
 func Reject(v ProbVerifier, p Proposer, s decoder.Sampling) *Rejection {
-	p.KeepProbs(s.Temperature)
-	return &Rejection{v: v, p: p, noise: s}
+	return &Rejection{v: v, probs: probsOf(p, s.Temperature), noise: s}
 }
 
 // Choose returns draft as far as it is accepted, then the token that follows. Choices
@@ -82,7 +103,7 @@ func (r *Rejection) decide(draft []Token, i int) Token {
 		return draw(r.target, other, 0)
 	}
 	x, q := draft[i], 1.0
-	probs := r.p.Probs(i)
+	probs := r.probs(i)
 	if probs != nil {
 		q = float64(probs[x])
 	}

@@ -70,6 +70,8 @@ func (d *dice) Propose(_ context.Context, dst []Token, limit int) ([]Token, erro
 // A teller is a dice that reports its probabilities.
 type teller struct{ *dice }
 
+func (teller) KeepProbs(float32) {}
+
 func (t teller) Probs(i int) []float32 { return t.drawn[i] }
 
 // TestRejection tests the guarantee of speculative sampling: whatever the probabilities
@@ -154,10 +156,10 @@ func TestRejectionSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		l := a.Listen(r.audio)
+		l := a.Open(r.audio)
 		defer l.Close()
-		p := l.Begin(o, Constant(4))
-		g := Begin(Reject(s, p, o.Sampling), p, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
+		l.Begin(o, Constant(4))
+		g := Begin(Reject(s, l, o.Sampling), l, Options{EOT: r.tok.EOT, Limit: s.Limit(16), Policy: Constant(4)})
 		for !g.Done() {
 			if err := g.Round(t.Context()); err != nil {
 				t.Fatal(err)

@@ -14,7 +14,8 @@ import (
 // Token is a token of the model's vocabulary.
 type Token = tokenizer.Token
 
-// A Proposer drafts tokens for the decoder to verify.
+// A Proposer drafts tokens for the decoder to verify. It may also be a [ProbProposer] or
+// a [Meter].
 type Proposer interface {
 	// Propose appends to dst at most limit tokens that may follow the committed ones.
 	// Fewer, or none, is always valid: the round then yields one token.
@@ -23,17 +24,18 @@ type Proposer interface {
 	// Commit passes on the tokens kept in this round. The proposer's cache must then hold
 	// exactly the committed tokens, without refused drafts.
 	Commit(ctx context.Context, kept []Token) error
+}
 
-	// KeepProbs makes the proposer keep the probabilities from which it draws drafts, at
-	// a temperature. One that is sure of each token it drafts has none to keep.
-	KeepProbs(temperature float32)
+// A Meter is a Proposer whose drafts take time and memory. The drafts of others are free.
+type Meter interface {
+	// Cost returns the sum since the proposer began.
+	Cost() Cost
+}
 
-	// Probs returns the probability [Vocab] with which each token could have been drafted
-	// at position i of the last draft; nil if the proposer was sure of its token.
-	Probs(i int) []float32
-
-	// Traffic returns the bytes that drafting read, and the time of its passes.
-	Traffic() decoder.Traffic
+// A Cost is what drafting took.
+type Cost struct {
+	decoder.Traffic               // of the passes
+	Opening         time.Duration // to prepare for the window
 }
 
 // A Verifier is the decoder's side of a round. *decoder.Session implements it.
@@ -48,8 +50,7 @@ type Verifier interface {
 	Commit(ctx context.Context, kept []Token) error
 }
 
-// None is the Proposer of plain decoding: its drafts are empty. Proposers without a model
-// embed it.
+// None is the Proposer of plain decoding: its drafts are empty.
 type None struct{}
 
 // Propose drafts nothing.
@@ -57,15 +58,6 @@ func (None) Propose(_ context.Context, dst []Token, _ int) ([]Token, error) { re
 
 // Commit has nothing to do.
 func (None) Commit(context.Context, []Token) error { return nil }
-
-// KeepProbs has nothing to keep.
-func (None) KeepProbs(float32) {}
-
-// Probs returns nil.
-func (None) Probs(int) []float32 { return nil }
-
-// Traffic returns zero.
-func (None) Traffic() decoder.Traffic { return decoder.Traffic{} }
 
 // Options say how a sequence is generated.
 type Options struct {
@@ -88,6 +80,8 @@ type Generation struct {
 	o        Options
 	v        Verifier
 	p        Proposer
+	meter    Meter  // p, if its drafts cost anything
+	cost     Cost   // of p so far
 	policy   Policy // nil: the proposer decides draft lengths
 	draft    []Token
 	kept     []Token // this round, without end-of-text
@@ -103,23 +97,14 @@ type Generation struct {
 	since time.Duration // end of the last draft
 }
 
-// Begin starts a generation. End it.
+// Begin starts a generation.
 func Begin(v Verifier, p Proposer, o Options) *Generation {
 	if o.Clock == nil {
 		began := time.Now()
 		o.Clock = func() time.Duration { return time.Since(began) }
 	}
-	if o.Policy != nil {
-		o.Policy.Begin()
-	}
-	return &Generation{o: o, v: v, p: p, policy: o.Policy, done: o.Limit <= 0}
-}
-
-// End tells the policy that the window has ended.
-func (g *Generation) End() {
-	if g.o.Policy != nil {
-		g.o.Policy.End()
-	}
+	meter, _ := p.(Meter)
+	return &Generation{o: o, v: v, p: p, meter: meter, policy: o.Policy, done: o.Limit <= 0}
 }
 
 // Stats returns the counts and times of all rounds so far.
@@ -196,8 +181,21 @@ func (g *Generation) propose(ctx context.Context) (err error) {
 		}
 	}
 	g.since = g.o.Clock()
-	g.round = Round{First: len(g.choices) == 0, Drafted: len(g.draft), Draft: g.since - begin}
+	g.round = Round{First: len(g.choices) == 0, Drafted: len(g.draft), Draft: g.since - begin, Opening: g.charge()}
 	return nil
+}
+
+// charge adds what the draft took to the statistics, and returns how much of it was to
+// prepare for the window.
+func (g *Generation) charge() (opening time.Duration) {
+	if g.meter == nil {
+		return 0
+	}
+	now := g.meter.Cost()
+	opening = now.Opening - g.cost.Opening
+	g.cost = now
+	g.stats.DraftPasses = transcript.Traffic{Bytes: now.Bytes, Seconds: now.Busy.Seconds()}
+	return opening
 }
 
 // accept keeps the choices up to and including the first that differs from the draft, but

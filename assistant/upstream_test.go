@@ -23,17 +23,13 @@ import (
 // target's own choices and of faults, the text determines what each round meets at each
 // position.
 type reader struct {
-	None
+	Off
 	text []Token
 	at   int
 }
 
-func (r *reader) Listen(Window) Listener                        { return r }
-func (*reader) StepBytes() int64                                { return 0 }
-func (*reader) ReadsStates() bool                               { return false }
-func (*reader) Close()                                          {}
-func (r *reader) Begin(decoder.SessionOptions, Policy) Proposer { return &reader{text: r.text} }
-func (r *reader) Commit(_ context.Context, kept []Token) error  { r.at += len(kept); return nil }
+func (r *reader) Open(Window) Drafter                          { return &reader{text: r.text} }
+func (r *reader) Commit(_ context.Context, kept []Token) error { r.at += len(kept); return nil }
 func (r *reader) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
 	rest := r.text[min(r.at, len(r.text)):]
 	return append(dst, rest[:min(limit, len(rest))]...), nil
@@ -47,10 +43,10 @@ func (r *rig) decode(t testing.TB, o decoder.SessionOptions, a Assistant, p Poli
 		t.Fatal(err)
 	}
 	defer s.Close()
-	l := a.Listen(r.audio)
+	l := a.Open(r.audio)
 	defer l.Close()
-	g := Begin(s, l.Begin(o, p), Options{EOT: end, Limit: s.Limit(limit), Policy: p})
-	defer g.End()
+	l.Begin(o, p)
+	g := Begin(s, l, Options{EOT: end, Limit: s.Limit(limit), Policy: p})
 	for !g.Done() {
 		if err := g.Round(t.Context()); err != nil {
 			t.Fatal(err)

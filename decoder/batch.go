@@ -103,6 +103,13 @@ func (b *Batch) Join() { b.change(1) }
 // Leave ends a membership. The others no longer wait for it.
 func (b *Batch) Leave() { b.change(-1) }
 
+// Members returns the number of members.
+func (b *Batch) Members() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.members
+}
+
 func (b *Batch) change(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

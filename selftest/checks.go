@@ -214,12 +214,12 @@ func (b *bench) decode(
 		return nil, transcript.Drafts{}, err
 	}
 	defer s.Close()
-	l := a.Listen(b.window)
+	l := a.Open(b.window)
 	defer l.Close()
 	p := assistant.Constant(n)
-	g := assistant.Begin(s, l.Begin(o, p), assistant.Options{EOT: b.Tokenizer.EOT,
+	l.Begin(o, p)
+	g := assistant.Begin(s, l, assistant.Options{EOT: b.Tokenizer.EOT,
 		Limit: s.Limit(b.Positions), Policy: p})
-	defer g.End()
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {
 			return nil, transcript.Drafts{}, err
@@ -246,17 +246,11 @@ func sameChoices(got, want []decoder.Choice) bool {
 // nonsense drafts text, timestamps and ends without regard to the audio.
 type nonsense struct{ tok *tokenizer.Tokenizer }
 
-func (n nonsense) Listen(assistant.Window) assistant.Listener { return n }
-func (n nonsense) Close()                                     {}
-func (n nonsense) StepBytes() int64                           { return 0 }
-func (n nonsense) ReadsStates() bool                          { return false }
-
-func (n nonsense) Begin(decoder.SessionOptions, assistant.Policy) assistant.Proposer {
-	return &babble{n: n.tok}
-}
+func (n nonsense) Open(assistant.Window) assistant.Drafter { return &babble{n: n.tok} }
+func (n nonsense) StepBytes() int64                        { return 0 }
 
 type babble struct {
-	assistant.None
+	assistant.Off
 	n     *tokenizer.Tokenizer
 	state uint32
 }

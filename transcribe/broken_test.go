@@ -107,39 +107,35 @@ type moody struct {
 	asked  int
 }
 
-func (a *moody) Listen(w assistant.Window) assistant.Listener {
+func (a *moody) Open(w assistant.Window) assistant.Drafter {
 	a.heard++
-	return moodyListener{a.Assistant.Listen(w), a, a.fails(a.heard)}
+	return &moodyDrafter{Drafter: a.Assistant.Open(w), a: a, fail: a.fails(a.heard)}
 }
 
-type moodyListener struct {
-	assistant.Listener
-	a    *moody
-	fail bool
-}
-
-func (l moodyListener) Begin(o decoder.SessionOptions, p assistant.Policy) assistant.Proposer {
-	return &moodyProposer{l.Listener.Begin(o, p), l, 0}
-}
-
-type moodyProposer struct {
-	assistant.Proposer
-	l     moodyListener
+type moodyDrafter struct {
+	assistant.Drafter
+	a     *moody
+	fail  bool
 	round int
+}
+
+func (p *moodyDrafter) Begin(o decoder.SessionOptions, policy assistant.Policy) {
+	p.Drafter.Begin(o, policy)
+	p.round = 0
 }
 
 var errMood = errors.New("not now")
 
-func (p *moodyProposer) Propose(ctx context.Context, dst []assistant.Token, limit int) ([]assistant.Token, error) {
+func (p *moodyDrafter) Propose(ctx context.Context, dst []assistant.Token, limit int) ([]assistant.Token, error) {
 	p.round++
-	p.l.a.asked++
-	if p.l.fail && p.round == p.l.a.round {
-		if p.l.a.cancel != nil {
-			p.l.a.cancel()
+	p.a.asked++
+	if p.fail && p.round == p.a.round {
+		if p.a.cancel != nil {
+			p.a.cancel()
 		}
 		return append(dst, 1, 2), errMood
 	}
-	return p.Proposer.Propose(ctx, dst, limit)
+	return p.Drafter.Propose(ctx, dst, limit)
 }
 
 // TestBrokenOnce: a window that the assistant fails in goes on without it from there, at

@@ -213,7 +213,7 @@ func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	}
 	m.policies.make = o.Policy
 	if o.Policy == nil {
-		m.auto = assistant.NewAuto(m.decoder, a)
+		m.auto = assistant.NewAuto(m.decoder, a, m.batch.Members)
 		m.policies.make = m.auto.Policy
 	}
 }

@@ -37,7 +37,7 @@ func (m *Model) encode(ctx context.Context, mel *audio.Mel, step func(share floa
 			return err
 		}
 		w.crossTime = time.Since(began)
-		w.drafts = m.assistant.Listen(assistant.Window{Features: f, Mel: mel})
+		w.drafts = m.assistant.Open(assistant.Window{Features: f, Mel: mel})
 		return nil
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (m *Model) encode(ctx context.Context, mel *audio.Mel, step func(share floa
 type encodedWindow struct {
 	*Model
 	cross                 *decoder.Cross
-	drafts                assistant.Listener
+	drafts                assistant.Drafter
 	encodeTime, crossTime time.Duration
 }
 
@@ -75,7 +75,7 @@ func (w *encodedWindow) decode(
 	if o.Search.Size() > 1 {
 		return w.search(ctx, o)
 	}
-	if !plain && w.assistant.ReadsStates() {
+	if a, model := w.assistant.(*assistant.Model); model && !plain && a.ReadsStates() {
 		o.States = w.decoder.NewStates()
 	}
 	s, err := w.decoder.NewSession(w.cross, o)
@@ -89,12 +89,12 @@ func (w *encodedWindow) decode(
 		if policy = w.policies.get(); policy != nil {
 			defer w.policies.put(policy)
 		}
-		proposer = w.drafts.Begin(o, policy)
+		w.drafts.Begin(o, policy)
+		proposer = w.drafts
 	}
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
 	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy,
 		Clock: w.batch.Busy})
-	defer g.End()
 	for !g.Done() {
 		if err := g.Round(ctx); err != nil {
 			return decoding{}, err
@@ -105,7 +105,6 @@ func (w *encodedWindow) decode(
 	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
 	weighed := overlap()
 	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
-	stats.DraftPasses = traffic(proposer.Traffic())
 	return decoding{
 		choices: g.Choices(), accepted: g.Accepted(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),

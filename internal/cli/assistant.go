@@ -107,7 +107,7 @@ func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.As
 		if a.name == "auto" && !hasAssistant(l.name) {
 			slog.Warn("assistant auto: taking the published one that is in the cache", "assistant", name)
 		}
-		c, err := openAssistant(ctx, name)
+		c, err := openAssistant(ctx, name, l.offline)
 		var missing *missingModel
 		if errors.As(err, &missing) {
 			return d, fmt.Errorf("--assistant %s; want none, ngram, bigram, self, or the directory or name of a smaller model "+
@@ -131,11 +131,11 @@ func (a *assistantFlags) inPrecision() precision.Precision {
 	return p
 }
 
-func openAssistant(ctx context.Context, name string) (*model.Checkpoint, error) {
+func openAssistant(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
 	if hasAssistant(name) {
 		return model.OpenFS(inside[name].assistant(), name+" assistant")
 	}
-	return openCheckpoint(ctx, name)
+	return openCheckpoint(ctx, name, offline)
 }
 
 // hasAssistant reports whether the model of a name lies in this program with an assistant.

@@ -105,9 +105,9 @@ func (b *benching) run(ctx context.Context) error {
 func (b *benching) open(ctx context.Context) (*model.Checkpoint, error) {
 	switch {
 	case b.size == "" && b.model == "":
-		return openCheckpoint(ctx, defaultModel)
+		return openCheckpoint(ctx, defaultModel, false)
 	case b.size == "":
-		return openCheckpoint(ctx, b.model)
+		return openCheckpoint(ctx, b.model, false)
 	case b.model != "":
 		return nil, usagef("--model and --size: name one of them")
 	}

@@ -52,29 +52,6 @@ func completeCached(_ *cobra.Command, args []string, _ string) (names []string, 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSetting offers the keys of the config file, and behind one its values if set
-// takes one.
-func completeSetting(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	switch {
-	case len(args) == 0:
-		return configKeys, cobra.ShellCompDirectiveNoFileComp
-	case len(args) > 1 || c.Name() != "set":
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	transcribe, _, err := c.Root().Find(configured[:1])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	key := string(dashes(nil, args[0]))
-	if values, ok := transcribe.GetFlagCompletionFunc(key); ok {
-		return values(transcribe, nil, typed)
-	}
-	if f := transcribe.Flags().Lookup(key); f != nil && f.Value.Type() == "bool" {
-		return []string{"true", "false"}, cobra.ShellCompDirectiveNoFileComp
-	}
-	return nil, cobra.ShellCompDirectiveDefault
-}
-
 // completeSound offers sound files as arguments.
 func completeSound(c *cobra.Command) {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

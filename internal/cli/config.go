@@ -12,30 +12,28 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/internal/output"
+	"verity/internal/input"
 	"verity/internal/show"
 	"verity/tokenizer"
 )
 
-const configHelp = `Config keeps defaults for flags in a file, for those who repeat them. A flag on the
-command line goes before an environment variable, that before the file, and that
-before the default of the program.
+const configHelp = `Config prints the defaults of flags, in the form of the file that can change
+them. A line that begins with # is the program's own default. A flag on the command
+line goes before an environment variable, that before the file, and that before the
+default of the program.
 
-  verity config set model small
-  verity config set language de
-  verity config list
+  verity config
+  verity config > ~/.config/verity/config
 
-The file has a line for each, key = value; a line that begins with # is a comment.
-$VERITY_CONFIG names another file, or is off.
-
-The keys are flags of transcribe. Each holds for eval, compare, serve and info too,
-if they have the flag. Records name every option that is not the default of the program.
-
-`
+The file has a line for each setting, key = value. $VERITY_CONFIG names another file,
+or is off. A key is the name of a flag of transcribe; it holds for eval, compare, serve
+and info too, where they have the flag. Records name every option that is not the
+default of the program.`
 
 // configVariable names another config file, or turns it off.
 const configVariable = "VERITY_CONFIG"
@@ -62,10 +60,11 @@ type setting struct {
 
 // configPath is where the config file is; empty if there is none.
 func configPath() string {
-	if name, ok := os.LookupEnv(configVariable); ok {
-		if name == "off" {
-			return ""
-		}
+	switch name := os.Getenv(configVariable); name {
+	case "":
+	case "off":
+		return ""
+	default:
 		return name
 	}
 	dir, err := os.UserConfigDir()
@@ -75,20 +74,14 @@ func configPath() string {
 	return filepath.Join(dir, "verity", "config")
 }
 
-// readConfig reads the settings of a file, which need not exist.
-func readConfig(path string) ([]setting, error) {
-	if path == "" {
-		return nil, nil
+// readConfig reads the settings of a file. Errors name it.
+func readConfig(ctx context.Context, path string) ([]setting, error) {
+	f, err := input.Open(ctx, path)
+	var settings []setting
+	if err == nil {
+		defer f.Close()
+		settings, err = parseConfig(f)
 	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("config file: %w", err)
-	}
-	defer f.Close()
-	settings, err := parseConfig(f)
 	if err != nil {
 		return nil, fmt.Errorf("config file %s: %w", show.Name(path), err)
 	}
@@ -142,7 +135,7 @@ func checkKey(key string) error {
 	}
 	near := didYouMean(nearest(key, configKeys))
 	if near == "" {
-		near = "; verity config --help lists them"
+		near = "; verity config lists them"
 	}
 	return fmt.Errorf("there is no key %s%s", show.Line(key), near)
 }
@@ -240,127 +233,77 @@ func needsNoConfig(args []string) bool {
 		cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
 }
 
-// origins says which flags that an error may be about are from the config file or the
-// environment: nobody sees them on the command line.
-func (e env) origins(c *cobra.Command, err error) (text string) {
-	message := err.Error()
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		_, configured := f.Annotations[factoryKey]
-		fromVariable := f.Name == "model" && os.Getenv(modelVariable) != ""
-		about := strings.HasPrefix(message, "--"+f.Name+" "+f.Value.String()) ||
-			f.Name == "model" && strings.Contains(message, f.Value.String())
-		switch {
-		case f.Changed || !about:
-		case fromVariable:
-			text += fmt.Sprintf(" (%s is set in $%s)", f.Name, modelVariable)
-		case configured:
-			text += fmt.Sprintf(" (%s is set in the config file %s)", f.Name, show.Name(e.config))
-		}
-	})
-	return text
-}
-
-// withConfig applies the config file to the flags of root.
-func withConfig(root *cobra.Command, e env, args []string) error {
-	settings, err := readConfig(e.config)
-	if _, missing := os.Stat(e.config); e.configNamed && missing != nil && err == nil {
-		err = fmt.Errorf("config file %s, which $%s names: %w; verity config set makes it, %[2]s=off uses none",
-			show.Name(e.config), configVariable, pathCause(missing))
-	}
-	if err == nil {
-		if err = configure(root, settings); err != nil {
-			err = fmt.Errorf("config file %s: %w", show.Name(e.config), err)
-		}
-	}
-	if err == nil || needsNoConfig(args) {
+// withConfig applies the config file to the flags of root. A file that nobody named is
+// skipped with a warning if it cannot be read: its place may belong to somebody else.
+func withConfig(ctx context.Context, root *cobra.Command, e env, args []string) error {
+	if e.config == "" || needsNoConfig(args) {
 		return nil
 	}
-	return usageError{err}
+	settings, err := readConfig(ctx, e.config)
+	switch unread := errors.As(err, new(syscall.Errno)) || errors.Is(err, input.ErrNotRegular); {
+	case errors.Is(err, fs.ErrNotExist) && !e.configNamed:
+		return nil
+	case unread && !e.configNamed:
+		e.complain(nil, fmt.Sprintf("verity: warning: %v: it is skipped", err))
+		return nil
+	case unread:
+		return usagef("%w; $%s names it, and %[2]s=off uses none", err, configVariable)
+	case err != nil:
+		return usageError{err}
+	}
+	if err := configure(root, settings); err != nil {
+		return usagef("config file %s: %w", show.Name(e.config), err)
+	}
+	return nil
 }
 
 func configCommand(e env) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "config",
-		Short: "Keep defaults for flags in a file",
-		Long:  configHelp + strings.Join(configKeys, ", ") + "." + exitHelp,
+		Short: "Print the defaults of flags and where they are set",
+		Long:  configHelp,
 		Args:  noArgs,
-		RunE:  func(*cobra.Command, []string) error { return listConfig(e) },
+		RunE:  func(c *cobra.Command, _ []string) error { return printConfig(c, e) },
 	}
-	sub := func(use, short, long string, n int, run func(ctx context.Context, args []string) error) {
-		c.AddCommand(&cobra.Command{
-			Use: use, Short: short, Long: long + exitHelp, ValidArgsFunction: completeSetting,
-			Args: func(c *cobra.Command, args []string) error {
-				if len(args) != n {
-					return usagef("want verity config %s, got %s", use, show.Some(len(args), "argument"))
-				}
-				if n == 0 {
-					return nil
-				}
-				args[0] = string(dashes(nil, args[0]))
-				if err := checkKey(args[0]); err != nil {
-					return usageError{err}
-				}
-				return nil
-			},
-			RunE: func(c *cobra.Command, args []string) error {
-				if e.config == "" {
-					return usagef("there is no config file: %s is off, or the system names no directory for one", configVariable)
-				}
-				return run(c.Context(), args)
-			},
-		})
-	}
-	sub("list", "List the settings", "List writes the settings of the config file.", 0, func(context.Context, []string) error { return listConfig(e) })
-	sub("path", "Say where the file is", "Path writes the path of the config file, which need not exist.", 0, func(context.Context, []string) error {
-		_, err := fmt.Fprintln(e.out, e.config)
-		return err
-	})
-	sub("get KEY", "Print a setting", "Get writes the value of a key; the exit status is 1 if the file does not have it.", 1,
-		func(_ context.Context, args []string) error { return getConfig(e, args[0]) })
-	sub("set KEY VALUE", "Set a default", "Set makes a value the default of a flag. Other lines of the file stay as they are.", 2,
-		func(ctx context.Context, args []string) error { return setConfig(ctx, e, args[0], args[1]) })
-	sub("unset KEY", "Remove a setting", "Unset removes the line of a key.", 1,
-		func(ctx context.Context, args []string) error { return editConfig(ctx, e.config, args[0], "") })
-	return c
 }
 
-func listConfig(e env) error {
-	settings, err := readConfig(e.config)
-	if err == nil && len(settings) == 0 {
-		where := show.Name(e.config)
-		if e.config == "" {
-			where = "the config file (there is none)"
-		}
-		fmt.Fprintf(e.err, "no settings in %s; verity config --help lists the keys\n", where)
+// printConfig prints the path of the file and every key with its value.
+func printConfig(c *cobra.Command, e env) error {
+	settings, err := []setting(nil), error(nil)
+	if e.config != "" {
+		settings, err = readConfig(c.Context(), e.config)
 	}
-	for _, s := range settings {
-		if _, err := fmt.Fprintf(e.out, "%s = %s\n", s.key, quoted(s.value)); err != nil {
-			return err
-		}
+	if err == nil {
+		err = configure(c.Root(), settings)
 	}
-	return err
-}
-
-func getConfig(e env, key string) error {
-	settings, err := readConfig(e.config)
+	state := e.config
+	switch {
+	case e.config == "":
+		state = "no config file: $" + configVariable + " is off, or the system names no directory for one"
+	case errors.Is(err, fs.ErrNotExist):
+		state, err = e.config+" (there is no such file yet)", nil
+	}
 	if err != nil {
 		return err
 	}
-	for _, s := range settings {
-		if s.key == key {
-			_, err := fmt.Fprintln(e.out, s.value)
-			return err
+	transcribe, _, err := c.Root().Find(configured[:1])
+	if err != nil {
+		return err
+	}
+	text := "# " + show.Line(state) + "\n"
+	for _, key := range configKeys {
+		f := transcribe.Flags().Lookup(key)
+		switch {
+		case key == "model" && os.Getenv(modelVariable) != "":
+			text += "# from $" + modelVariable + "\n"
+		case slices.ContainsFunc(settings, func(s setting) bool { return s.key == key }):
+		default:
+			text += "# "
 		}
+		text += key + " = " + quoted(f.DefValue) + "\n"
 	}
-	return fmt.Errorf("%s is not set in %s", key, show.Name(e.config))
-}
-
-// setConfig writes a setting after the flag has taken it.
-func setConfig(ctx context.Context, e env, key, value string) error {
-	if err := configure(newRoot(env{}), []setting{{key, value, 1}}); err != nil {
-		return usagef("%s = %s: %w", key, show.Line(value), errors.Unwrap(err))
-	}
-	return editConfig(ctx, e.config, key, key+" = "+quoted(value))
+	_, err = io.WriteString(e.out, text)
+	return err
 }
 
 // quoted returns a value in the form that the file needs.
@@ -369,43 +312,4 @@ func quoted(value string) string {
 		return strconv.Quote(value)
 	}
 	return value
-}
-
-// editConfig replaces the line of a key, or removes it if there is no new one. Everything
-// else stays as it is.
-func editConfig(ctx context.Context, path, key, line string) error {
-	settings, err := readConfig(path)
-	if err != nil {
-		return err
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	lines := strings.SplitAfter(string(raw), "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	if line != "" {
-		line += "\n"
-	}
-	i := slices.IndexFunc(settings, func(s setting) bool { return s.key == key })
-	switch {
-	case i >= 0:
-		lines[settings[i].line-1] = line
-	case line == "":
-		return fmt.Errorf("%s is not set in %s", key, show.Name(path))
-	default:
-		if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
-			lines[n-1] += "\n"
-		}
-		lines = append(lines, line)
-	}
-	if err := output.Dir(filepath.Dir(path)); err != nil {
-		return err
-	}
-	return output.Write(ctx, path, nil, func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(lines, ""))
-		return err
-	})
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -60,29 +59,23 @@ func TestConfigReaches(t *testing.T) {
 	}
 }
 
-// FuzzConfig reads files of any content; what it takes must survive being written.
+// FuzzConfig reads files of any content; what it takes must survive being printed.
 func FuzzConfig(f *testing.F) {
-	f.Add("# mine\nmodel = small\n\nlanguage=\"nl\\n\"\n", "a b")
-	f.Add("model = \"", " x\x00")
-	f.Fuzz(func(t *testing.T, text, value string) {
-		if settings, err := parseConfig(strings.NewReader(text)); err == nil {
-			var b strings.Builder
-			for _, s := range settings {
-				b.WriteString(s.key + " = " + quoted(s.value) + "\n")
-			}
-			again, err := parseConfig(strings.NewReader(b.String()))
-			same := func(a, b setting) bool { return a.key == b.key && a.value == b.value }
-			if err != nil || !slices.EqualFunc(settings, again, same) {
-				t.Errorf("%q: %v became %v, %v", b.String(), settings, again, err)
-			}
+	f.Add("# mine\nmodel = small\n\nlanguage=\"nl\\n\"\n")
+	f.Add("model = \"")
+	f.Fuzz(func(t *testing.T, text string) {
+		settings, err := parseConfig(strings.NewReader(text))
+		if err != nil {
+			return
 		}
-		path := filepath.Join(t.TempDir(), "config")
-		if err := editConfig(t.Context(), path, "hotwords", "hotwords = "+quoted(value)); err != nil {
-			t.Fatal(err)
+		var b strings.Builder
+		for _, s := range settings {
+			b.WriteString(s.key + " = " + quoted(s.value) + "\n")
 		}
-		settings, err := readConfig(path)
-		if err != nil || len(settings) != 1 || settings[0].value != value {
-			t.Errorf("%q became %v, %v", value, settings, err)
+		again, err := parseConfig(strings.NewReader(b.String()))
+		same := func(a, b setting) bool { return a.key == b.key && a.value == b.value }
+		if err != nil || !slices.EqualFunc(settings, again, same) {
+			t.Errorf("%q: %v became %v, %v", b.String(), settings, again, err)
 		}
 	})
 }

@@ -24,7 +24,7 @@ const (
 	textFlags    = "Text"
 	qualityFlags = "Quality"
 	speedFlags   = "Speed"
-	draftFlags   = "Drafting (changes the time, never the text)"
+	draftFlags   = "Drafting (changes the time; the text only with --sampler rejection)"
 	logFlagGroup = "Logging"
 )
 

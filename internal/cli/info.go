@@ -85,7 +85,7 @@ func infoCommand(e env) *cobra.Command {
 			if len(args) == 1 {
 				m.name = args[0]
 			}
-			i, err := inspect(c.Context(), m.name)
+			i, err := inspect(c.Context(), m.name, m.offline)
 			if err != nil {
 				return err
 			}
@@ -102,8 +102,8 @@ func infoCommand(e env) *cobra.Command {
 }
 
 // inspect opens a model and collects its properties.
-func inspect(ctx context.Context, name string) (*info, error) {
-	c, err := openCheckpoint(ctx, name)
+func inspect(ctx context.Context, name string, offline bool) (*info, error) {
+	c, err := openCheckpoint(ctx, name, offline)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,6 @@ type env struct {
 	// Whether out and err are terminals.
 	outTerminal, errTerminal bool
 
-	outClosed bool // out seems to have been closed when the program began
-
 	// Path of the config file; empty for none.
 	config      string
 	configNamed bool // by $VERITY_CONFIG: it must be there
@@ -45,8 +43,7 @@ func Main(v string) {
 	code := run(ctx, env{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
-		outClosed: wasClosed(os.Stdout),
-		config:    configPath(), configNamed: os.Getenv(configVariable) != "" && configPath() != "",
+		config: configPath(), configNamed: os.Getenv(configVariable) != "" && configPath() != "",
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -72,7 +69,7 @@ func run(ctx context.Context, e env, args []string) int {
 	e.out = out
 	root := newRoot(e)
 	args = withCommand(root, args)
-	if err := withConfig(root, e, args); err != nil {
+	if err := withConfig(ctx, root, e, args); err != nil {
 		e.complain(args, fmt.Sprintf("verity: %v", err))
 		return 2
 	}
@@ -91,13 +88,13 @@ func run(ctx context.Context, e env, args []string) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		e.complain(args, fmt.Sprintf("%s: %v%s\nRun '%s --help' for usage.", cmd.CommandPath(), err, e.origins(cmd, err), cmd.CommandPath()))
+		e.complain(args, fmt.Sprintf("%s: %v\nRun '%[1]s --help' for usage.", cmd.CommandPath(), err))
 		return 2
 	case ctx.Err() != nil:
 		e.complain(nil, cmd.CommandPath()+": interrupted")
 		return interrupted
 	}
-	e.complain(args, fmt.Sprintf("%s: %v%s", cmd.CommandPath(), err, e.origins(cmd, err)))
+	e.complain(args, fmt.Sprintf("%s: %v", cmd.CommandPath(), err))
 	if errors.As(err, new(differsError)) {
 		return 3
 	}

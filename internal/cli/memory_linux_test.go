@@ -68,7 +68,7 @@ func TestMemory(t *testing.T) {
 // checkEstimate compares what info says of memory, for weights as stored, with what it is.
 func checkEstimate(t *testing.T, dir string, got int64) {
 	t.Helper()
-	i, err := inspect(t.Context(), dir)
+	i, err := inspect(t.Context(), dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

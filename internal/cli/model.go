@@ -24,6 +24,7 @@ import (
 // modelFlags say which model to use and how to run it.
 type modelFlags struct {
 	name      string
+	offline   bool
 	threads   int
 	precision precisionFlag
 	assistant assistantFlags
@@ -40,8 +41,7 @@ func (m *modelFlags) registerModel(f *pflag.FlagSet) {
 		"base, which lies in this program, the `name` of another published model (small, openai/whisper-small: fetched "+
 			"if it is not in the cache), or the path of a checkpoint (a directory of Hugging Face or CTranslate2, a .pt file "+
 			"of openai/whisper, a ggml file of whisper.cpp). $VERITY_MODEL is another default")
-	f.BoolFunc("offline", "do not download models: take those of the cache alone (HF_HUB_OFFLINE)",
-		func(string) error { return os.Setenv(offlineVariable, "1") })
+	f.BoolVar(&m.offline, "offline", false, "do not download models: take those of the cache alone (as HF_HUB_OFFLINE=1 does)")
 }
 
 func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
@@ -79,12 +79,12 @@ func must(err error) {
 	}
 }
 
-// openCheckpoint opens the model of a name.
-func openCheckpoint(ctx context.Context, name string) (*model.Checkpoint, error) {
+// openCheckpoint opens the model of a name, which is downloaded unless offline forbids it.
+func openCheckpoint(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
 	if i, ok := insideOf(name); ok {
 		return model.OpenFS(i.target(), name)
 	}
-	path, err := locate(ctx, name)
+	path, err := locate(ctx, name, offline)
 	if err != nil {
 		return nil, err
 	}
@@ -113,44 +113,32 @@ func isSound(path string) bool {
 type loaded struct {
 	*transcribe.Model
 	name       string // as --model has it
+	offline    bool
 	checkpoint *model.Checkpoint
 	closers    []io.Closer
 }
 
-// load opens the model that the flags name, with its assistant.
+// load loads the model that the flags name, with its assistant.
 func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
-	l, err := m.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.read(ctx, m); err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// open opens the checkpoint that the flags name.
-func (m *modelFlags) open(ctx context.Context) (*loaded, error) {
 	if err := checkThreads(m.threads); err != nil {
 		return nil, err
 	}
 	if err := m.assistant.check(); err != nil {
 		return nil, err
 	}
-	c, err := openCheckpoint(ctx, m.name)
+	c, err := openCheckpoint(ctx, m.name, m.offline)
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{name: m.name, checkpoint: c, closers: []io.Closer{c}}, nil
-}
-
-// read loads what was opened, with its assistant.
-func (l *loaded) read(ctx context.Context, m *modelFlags) (err error) {
-	l.Model, err = l.load(ctx, &m.assistant, transcribe.LoadOptions{
+	l := &loaded{name: m.name, offline: m.offline, checkpoint: c, closers: []io.Closer{c}}
+	l.Model, err = l.wire(ctx, &m.assistant, transcribe.LoadOptions{
 		Threads: m.threads, Pool: m.pool, Precision: m.precision.Precision, WindowsFirst: !m.serving, Log: slog.Default(),
 	})
-	return err
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
 }
 
 // assisted returns the same model with an assistant: both share all weights.
@@ -158,20 +146,21 @@ func (l *loaded) assisted(ctx context.Context, a *assistantFlags) (*transcribe.M
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	return l.load(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true})
+	return l.wire(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true})
 }
 
-func (l *loaded) load(ctx context.Context, a *assistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
+// wire loads the checkpoint, or takes the weights of o.Like, and gives it an assistant.
+func (l *loaded) wire(ctx context.Context, a *assistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
 	o.Policy, o.Sampler, o.MeasureOverlap = a.newPolicy(), transcribe.Sampler(a.sampler), a.overlap
 	var err error
 	if o.Assistant, err = a.describe(ctx, l); err != nil {
 		return nil, err
 	}
-	loaded, err := transcribe.Load(ctx, l.checkpoint, o)
+	m, err := transcribe.Load(ctx, l.checkpoint, o)
 	if err == nil {
-		a.auto = loaded.Auto()
+		a.auto = m.Auto()
 	}
-	return loaded, err
+	return m, err
 }
 
 func (l *loaded) close() {

@@ -32,9 +32,6 @@ for English, distil-large-v3, …) or owner/name. HF_HOME or HF_HUB_CACHE name t
 cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
 the network.`
 
-// offlineVariable is the environment variable that --offline sets.
-const offlineVariable = "HF_HUB_OFFLINE"
-
 func modelsCommand(e env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "models",
@@ -125,8 +122,8 @@ func newHub() *hub.Client {
 }
 
 // locate returns the file or directory of a model: what there is of that name, or
-// what the hub has.
-func locate(ctx context.Context, name string) (string, error) {
+// what the hub has, unless offline forbids asking it.
+func locate(ctx context.Context, name string, offline bool) (string, error) {
 	_, err := os.Stat(name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return name, nil // opening it will report what is wrong with it
@@ -136,6 +133,7 @@ func locate(ctx context.Context, name string) (string, error) {
 		return "", noModel(name)
 	}
 	h := newHub()
+	h.Offline = h.Offline || offline
 	if dir, ok := h.Find(name); ok {
 		return dir, nil
 	}

@@ -14,7 +14,7 @@ func cached(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HF_HUB_CACHE", home)
-	t.Setenv(offlineVariable, "1")
+	t.Setenv("HF_HUB_OFFLINE", "1")
 	dir := filepath.Join(home, "models--openai--whisper-tiny", "snapshots", strings.Repeat("a", 40))
 	if err := os.CopyFS(dir, digits.Target()); err != nil {
 		t.Fatal(err)
@@ -24,20 +24,20 @@ func cached(t *testing.T) {
 // TestModels: a model in the cache is found by its short name, listed and removed.
 func TestModels(t *testing.T) {
 	cached(t)
-	if path, err := locate(t.Context(), "tiny"); err != nil || !strings.Contains(path, "models--openai--whisper-tiny") {
+	if path, err := locate(t.Context(), "tiny", false); err != nil || !strings.Contains(path, "models--openai--whisper-tiny") {
 		t.Errorf("locate = %s, %v", path, err)
 	}
-	c, err := openCheckpoint(t.Context(), "openai/whisper-tiny")
+	c, err := openCheckpoint(t.Context(), "openai/whisper-tiny", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Close()
 	for _, name := range []string{"small", "some/model"} {
-		if _, err := openCheckpoint(t.Context(), name); err == nil || !strings.Contains(err.Error(), "the network is not to be used") {
+		if _, err := openCheckpoint(t.Context(), name, false); err == nil || !strings.Contains(err.Error(), "the network is not to be used") {
 			t.Errorf("%s: error = %v", name, err)
 		}
 	}
-	if _, err := openCheckpoint(t.Context(), "./nowhere"); err == nil || !strings.Contains(err.Error(), "no such directory or file; name a checkpoint") {
+	if _, err := openCheckpoint(t.Context(), "./nowhere", false); err == nil || !strings.Contains(err.Error(), "no such directory or file; name a checkpoint") {
 		t.Errorf("error = %v", err)
 	}
 	if got := partner("large-v2"); got != "openai/whisper-tiny" {

@@ -3,10 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -70,9 +71,8 @@ type folder struct {
 	formats   []transcript.Format
 	subtitles transcript.Subtitles
 
-	force bool // overwrite whatever is there
-	skip  bool // inputs whose outputs are there
-	made  *ledger
+	force bool      // replace what exists
+	skip  bool      // leave what exists
 	told  io.Writer // is told what was written; may be nil
 }
 
@@ -98,7 +98,6 @@ func newFolder(dir string, formats []transcript.Format, subtitles transcript.Sub
 	if err := output.Dir(dir); err != nil {
 		return f, err
 	}
-	f.made = openLedger(dir)
 	return f, output.CheckIn(dir, outputs, inputs)
 }
 
@@ -121,15 +120,48 @@ func stem(name string) string {
 
 func (f *folder) segment(*progress, transcript.Segment) error { return nil }
 
+// missing returns the inputs to transcribe: all of them, or with skip those of which an
+// output is missing. Without force and skip it is an error if an output exists.
+func (f *folder) missing(inputs []string) (todo []string, err error) {
+	for _, in := range inputs {
+		there := 0
+		for _, format := range f.formats {
+			path := f.path(in, format)
+			if !exists(path) {
+				continue
+			}
+			there++
+			if !f.force && !f.skip {
+				return nil, usagef("%s exists, and nothing was done: --force replaces it, --skip-existing leaves it and goes on", show.Name(path))
+			}
+		}
+		if !f.skip || there < len(f.formats) {
+			todo = append(todo, in)
+		}
+	}
+	return todo, nil
+}
+
+// exists reports whether something would be lost if a file were written. A symbolic link
+// that leads nowhere counts; a device or a pipe holds nothing.
+func exists(path string) bool {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().IsRegular() || info.IsDir()
+}
+
 // finish writes all formats that it can. The error is the first of those it cannot.
 func (f *folder) finish(ctx context.Context, name string, t *transcript.Transcript) (first error) {
 	var written []string
 	for _, format := range f.formats {
-		h := sha256.New()
 		path := f.path(name, format)
-		err := output.WriteIn(f.dir, filepath.Base(path), func(w io.Writer) error { return f.subtitles.Write(io.MultiWriter(w, h), format, t) })
+		if f.skip && exists(path) {
+			continue
+		}
+		err := output.WriteIn(f.dir, filepath.Base(path), func(w io.Writer) error { return f.subtitles.Write(w, format, t) })
 		if err == nil {
-			f.made.add(path, name, h, t.By)
 			written = append(written, show.Name(path))
 		}
 		first = cmp.Or(first, err)

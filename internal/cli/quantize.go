@@ -126,7 +126,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	c, err := openCheckpoint(ctx, name)
+	c, err := openCheckpoint(ctx, name, false)
 	if err != nil {
 		return err
 	}

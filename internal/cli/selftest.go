@@ -249,7 +249,7 @@ func part(ctx context.Context, kind string, s selftest.Subject, c *model.Checkpo
 
 // partDigest prints a digest of a part. It loads no more than that needs.
 func (t *selfTest) partDigest(ctx context.Context) error {
-	c, err := openCheckpoint(ctx, t.model.name)
+	c, err := openCheckpoint(ctx, t.model.name, t.model.offline)
 	if err != nil {
 		return err
 	}

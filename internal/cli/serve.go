@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,7 +19,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/audio"
+	"verity/internal/input"
 	"verity/internal/output"
+	"verity/internal/show"
 	"verity/serve"
 )
 
@@ -111,7 +113,7 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	listener, err := s.listen() // before the model is loaded: an address in use is known at once
@@ -199,7 +201,7 @@ func (s *serving) limits() error {
 }
 
 // prepare checks the flags of limits, and those that have to do with who may connect.
-func (s *serving) prepare() error {
+func (s *serving) prepare(ctx context.Context) error {
 	if err := s.limits(); err != nil {
 		return err
 	}
@@ -215,7 +217,7 @@ func (s *serving) prepare() error {
 		}
 	}
 	if s.keyFile != "" {
-		if s.opt.Keys, err = readKeys(s.keyFile); err != nil {
+		if s.opt.Keys, err = readKeys(ctx, s.keyFile); err != nil {
 			return err
 		}
 	}
@@ -233,14 +235,25 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// mostKeys is how many bytes a file of keys may have.
+const mostKeys = 1 << 20
+
 // readKeys returns the lines of a file that are not empty and do not begin with #.
-func readKeys(name string) (keys []string, err error) {
+func readKeys(ctx context.Context, name string) (keys []string, err error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
 	}
-	raw, err := os.ReadFile(name)
+	f, err := input.Open(ctx, name)
 	if err != nil {
-		return fail(pathCause(err))
+		return fail(err)
+	}
+	defer f.Close()
+	if f.Size() > mostKeys {
+		return fail(fmt.Errorf("got %s, want a file of keys of at most %s", show.Bytes(f.Size()), show.Bytes(mostKeys)))
+	}
+	raw, err := io.ReadAll(f)
+	if err != nil {
+		return fail(err)
 	}
 	text := strings.TrimPrefix(string(raw), "\ufeff") // of editors on Windows
 	n := 0

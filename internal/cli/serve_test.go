@@ -84,7 +84,7 @@ func TestKeyFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		keys, err := readKeys(file)
+		keys, err := readKeys(t.Context(), file)
 		if tt.problem == "" && (err != nil || !slices.Equal(keys, tt.want)) {
 			t.Errorf("%s: %q, %v, want %q", tt.name, keys, err, tt.want)
 		}
@@ -96,7 +96,7 @@ func TestKeyFile(t *testing.T) {
 		}
 	}
 	for _, name := range []string{filepath.Join(dir, "none"), dir} {
-		if _, err := readKeys(name); err == nil || strings.Contains(err.Error(), "open ") || strings.Contains(err.Error(), "read ") {
+		if _, err := readKeys(t.Context(), name); err == nil || strings.Contains(err.Error(), "open ") || strings.Contains(err.Error(), "read ") {
 			t.Errorf("%s: %v, want an error without the system call", name, err)
 		}
 	}

@@ -26,9 +26,8 @@ WebM, AIFF, CAF, AU and Wave64 files of any rate, width and number of channels a
 read; "-" is standard input.
 
 With --output-dir the text goes to files there instead, NAME.txt for NAME.wav, and
-so for the other formats. A file that is there is overwritten if it is the transcript
-of the same sound by the same model with the same options, and nobody has changed it
-since (.verity.jsonl there keeps account); any other only with --force.
+so for the other formats. A file that exists is replaced only with --force;
+--skip-existing leaves it, so that an interrupted run can be resumed.
 
 Several files as JSON on standard output are one object a line. On standard output
 the text of several files follows without a mark; each name is said on standard
@@ -120,9 +119,9 @@ func (t *transcribing) registerOutput(f *pflag.FlagSet) {
 	f.VarP(&t.formats, "output-format", "f",
 		"txt, srt, vtt, tsv, lrc, csv, json, several of them between commas, or all (default txt)")
 	f.StringVarP(&t.dir, "output-dir", "o", "", "write files to this `directory` instead of standard output")
-	f.BoolVar(&t.force, "force", false, "with --output-dir, overwrite files that another model, other options or "+
-		"somebody else made")
-	f.BoolVar(&t.skip, "skip-existing", false, "with --output-dir, leave out sound files whose outputs are there")
+	f.BoolVar(&t.force, "force", false, "with --output-dir, replace files that exist")
+	f.BoolVar(&t.skip, "skip-existing", false, "with --output-dir, leave files that exist, and skip sound files "+
+		"whose outputs all do")
 }
 
 func (t *transcribing) registerShow(f *pflag.FlagSet) {
@@ -205,14 +204,18 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if opt.MarkAccepted, err = t.marks(out); err != nil {
 		return err
 	}
-	if t.outClosed && t.dir == "" {
-		fmt.Fprintln(t.err, "verity transcribe: warning: standard output is closed: the text will be lost; --output-dir keeps it")
+	files, err = t.missing(out, files)
+	if err != nil || len(files) == 0 {
+		return err
 	}
-	model, files, err := t.load(ctx, out, files)
-	if err != nil || model == nil {
+	done := t.loading(t.model.name)
+	model, err := t.model.load(ctx)
+	done()
+	if err != nil {
 		return err
 	}
 	defer model.close()
+	t.by = maker(model, &t.model, t.made)
 	if t.transcribe, err = transcribe.New(model.Model, opt); err != nil {
 		return inFlag(err)
 	}
@@ -236,39 +239,13 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	return err
 }
 
-// load loads the model, unless its transcripts would overwrite something or, with
-// --skip-existing, are all there: then it returns nil. It returns the files to transcribe.
-func (t *transcribing) load(ctx context.Context, out sink, files []string) (*loaded, []string, error) {
-	model, err := t.model.open(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	t.by = maker(model, &t.model, t.made)
-	todo, err := t.protect(out, files) // before the weights are read, which may take long
-	if err == nil && len(todo) > 0 {
-		done := t.loading(t.model.name)
-		err = model.read(ctx, &t.model)
-		done()
-	}
-	if err == nil && len(todo) > 0 {
-		t.by = maker(model, &t.model, t.made)
-		todo, err = t.protect(out, todo) // now that the precision is known
-	}
-	if err != nil || len(todo) == 0 {
-		model.close()
-		return nil, nil, err
-	}
-	return model, todo, nil
-}
-
-// protect returns the files to transcribe, or an error if an output must not be
-// overwritten.
-func (t *transcribing) protect(out sink, files []string) ([]string, error) {
+// missing returns the files whose outputs are to be written.
+func (t *transcribing) missing(out sink, files []string) ([]string, error) {
 	dir, ok := out.(*folder)
 	if !ok {
 		return files, nil
 	}
-	todo, err := dir.protect(files, t.by)
+	todo, err := dir.missing(files)
 	if n := len(files) - len(todo); err == nil && n > 0 && !t.log.quiet {
 		fmt.Fprintf(t.err, "%s of %d: the outputs are there\n", show.Some(n, "file")+" skipped", len(files))
 	}
