@@ -55,10 +55,11 @@ var plan = map[string]room{
 	"quantize": {"a checkpoint in fewer bits, calibrated on the inputs of its products", []string{"internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
 	"synth":    {"checkpoints of realistic shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
-	"cmd/verity":     {"the program: internal/cli with a version", []string{"internal/cli"}},
-	"internal/cli":   {"flags → one call → output; a package because verity-beam in the module cluster has the same flags", []string{"*"}},
-	"models/digits":  {"test only: a small model trained in this repository; files only", nil},
-	"models/whisper": {"the embedded model; files only", nil},
+	"cmd/verity":       {"the program: internal/cli with a version", []string{"internal/cli"}},
+	"internal/cli":     {"flags → one call → output; a package because verity-beam in the module cluster has the same flags", []string{"*"}},
+	"internal/options": {"the one table of options; serve and internal/cli derive flags and fields from it", []string{"audio", "parallel", "precision", "tokenizer", "transcribe", "transcript", "vad"}},
+	"models/digits":    {"test only: a small model trained in this repository; files only", nil},
+	"models/whisper":   {"the embedded model; files only", nil},
 
 	"tools/crossvet": {"go vet for other platforms; imports nothing of the engine", nil},
 	"tools/dist":     {"release archives; imports nothing of the engine", nil},

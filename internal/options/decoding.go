@@ -1,0 +1,327 @@
+package options
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"verity/audio"
+	"verity/precision"
+	"verity/tokenizer"
+	"verity/transcribe"
+	"verity/transcript"
+	"verity/vad"
+)
+
+// A Decoding collects the values of options that become transcribe.Options.
+type Decoding struct {
+	transcribe.Options
+
+	first     float64 // temperature
+	increment Value
+	vadOn     bool
+	vad       vad.Options
+	chunked   bool
+	lanes     transcribe.ChunkOptions
+}
+
+// Set sets an option from its text, for somebody who may.
+func (d *Decoding) Set(name, text string, by Who) error {
+	o := Find(name)
+	if o == nil || o.set == nil || o.Who&by != by {
+		return fmt.Errorf("there is no option %s", name)
+	}
+	v, err := o.Parse(text)
+	if err != nil {
+		return err
+	}
+	return o.set(d, v)
+}
+
+// Put returns the function that takes the values of an option of decoding.
+func (d *Decoding) Put(name string) func(Value) error {
+	set := Find(name).set
+	return func(v Value) error { return set(d, v) }
+}
+
+// Names returns the options of decoding in the order of help, those that everybody named
+// by who may set.
+func Names(who Who) (names []string) {
+	for _, o := range table {
+		if o.set != nil && o.Who&who == who {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// Result returns the options.
+func (d *Decoding) Result() transcribe.Options {
+	o := d.Options
+	o.Temperatures = ladder(d.first, d.increment)
+	if d.vadOn {
+		v := d.vad
+		o.VAD = &v
+	}
+	if d.chunked {
+		c := d.lanes
+		o.Chunked = &c
+	}
+	return o
+}
+
+// ladder returns the temperatures from first to 1 by steps of increment, first alone if
+// that is none.
+//
+// Source: openai/whisper@c0d2f62 whisper/transcribe.py, cli.
+func ladder(first float64, increment Value) []float64 {
+	list := []float64{first}
+	if increment.Off || increment.Number <= 0 {
+		return list
+	}
+	for i := 1; ; i++ {
+		t := math.Round((first+float64(i)*increment.Number)*1e9) / 1e9 // 0.6, not 0.6000000000000001
+		if t > 1+1e-6 {
+			return list
+		}
+		list = append(list, t)
+	}
+}
+
+// or returns the number for a field whose zero means its default. It returns off for
+// "none". A given 0 becomes the smallest nonzero number on the side of off; no measured
+// value lies between the two.
+func (v Value) or(off float64) float64 {
+	switch {
+	case v.Off:
+		return off
+	case v.Number == 0:
+		return math.Copysign(math.SmallestNonzeroFloat64, off)
+	}
+	return v.Number
+}
+
+// orNone returns the number for a field whose zero means its default, and -1 none.
+func orNone(v Value) int {
+	if v.Number == 0 {
+		return -1
+	}
+	return int(v.Number)
+}
+
+// gotPart says which part of a list is wrong; nothing if it is all of it.
+func gotPart(part, list string) string {
+	if part == list {
+		return ""
+	}
+	return ", got " + cmp.Or(part, `""`)
+}
+
+func checkLanguage(text string) error {
+	// A checkpoint may have a language of its own, under a code.
+	if len(text) > 3 && !strings.EqualFold(text, "auto") && !tokenizer.KnownLanguage(text) {
+		return errors.New("want the code or name of a language, as en or English, or auto")
+	}
+	return nil
+}
+
+func setLanguage(d *Decoding, v Value) error {
+	if d.Language = v.Text; strings.EqualFold(v.Text, "auto") {
+		d.Language = ""
+	}
+	return nil
+}
+
+// Formats returns the formats that a text names.
+func Formats(text string) (list []transcript.Format, err error) {
+	if text == "all" {
+		return transcript.Formats(), nil
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		f := transcript.Format(name)
+		if !slices.Contains(transcript.Formats(), f) {
+			return nil, fmt.Errorf("want %s%s", Either(append(formats()[1:], "all")), gotPart(name, text))
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+func checkFormats(text string) error {
+	_, err := Formats(text)
+	return err
+}
+
+// spans reads start,end,start,end,… in seconds; the last end may be missing.
+func spans(text string) (list []transcribe.Span, err error) {
+	if text == "" || text == "0" {
+		return nil, nil
+	}
+	var times []float64
+	for field := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil || !(v >= 0 && v <= longest) {
+			return nil, fmt.Errorf("want start,end,… in seconds up to %d%s", int(longest), gotPart(field, text))
+		}
+		times = append(times, v)
+	}
+	if len(times)%2 == 1 {
+		times = append(times, math.Inf(1))
+	}
+	for i := 0; i < len(times); i += 2 {
+		if times[i+1] < times[i] {
+			return nil, fmt.Errorf("the part from %v s ends before that, at %v s", times[i], times[i+1])
+		}
+		list = append(list, transcribe.Span{Start: times[i], End: times[i+1]})
+	}
+	return list, nil
+}
+
+func checkSpans(text string) error {
+	_, err := spans(text)
+	return err
+}
+
+func setSpans(d *Decoding, v Value) (err error) {
+	d.Spans, err = spans(v.Text)
+	return err
+}
+
+// tokenIDs reads ids between commas; auto is nil, the list of the model.
+func tokenIDs(text string) ([]tokenizer.Token, error) {
+	if text == "auto" {
+		return nil, nil
+	}
+	list := []tokenizer.Token{} // not nil: nothing is suppressed
+	for field := range strings.SplitSeq(text, ",") {
+		if field == "" {
+			continue
+		}
+		v, err := strconv.ParseInt(strings.TrimSpace(field), 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("want auto or token ids separated by commas%s", gotPart(field, text))
+		}
+		list = append(list, tokenizer.Token(v))
+	}
+	return list, nil
+}
+
+func checkTokens(text string) error {
+	_, err := tokenIDs(text)
+	return err
+}
+
+func setTokens(d *Decoding, v Value) (err error) {
+	d.SuppressTokens, err = tokenIDs(v.Text)
+	return err
+}
+
+func checkExpression(text string) error {
+	_, err := regexp.Compile(text)
+	return err
+}
+
+func setExpression(d *Decoding, v Value) (err error) {
+	if d.SuppressExpression = nil; v.Text != "" {
+		d.SuppressExpression, err = regexp.Compile(v.Text)
+	}
+	return err
+}
+
+func checkContext(text string) error {
+	if text == "all" || text == "fit" {
+		return nil
+	}
+	if n, err := strconv.Atoi(text); err != nil || n < 1 || n > positions {
+		return fmt.Errorf("want a number of positions from 1 to %d, fit or all", positions)
+	}
+	return nil
+}
+
+func setContext(d *Decoding, v Value) error {
+	switch v.Text {
+	case "all":
+		d.AudioContext = 0
+	case "fit":
+		d.AudioContext = transcribe.FitAudioContext
+	default:
+		d.AudioContext, _ = strconv.Atoi(v.Text) // checked
+	}
+	return nil
+}
+
+func setPad(d *Decoding, v Value) error {
+	if d.Pad = audio.PadAudio; v.Text == "mel" {
+		d.Pad = audio.PadMel
+	}
+	return nil
+}
+
+func setPenalty(d *Decoding, v Value) error {
+	if d.LengthPenalty = nil; !v.Off {
+		d.LengthPenalty = &v.Number
+	}
+	return nil
+}
+
+// setRepetition keeps a number that is too small for 32 bits from becoming 0, which turns
+// the rule off.
+func setRepetition(d *Decoding, v Value) error {
+	d.Repetition.Penalty = float32(v.Number)
+	if d.Repetition.Penalty == 0 && v.Number != 0 {
+		d.Repetition.Penalty = math.SmallestNonzeroFloat32
+	}
+	return nil
+}
+
+func setSeed(d *Decoding, v Value) (err error) {
+	d.Seed, err = strconv.ParseUint(v.Text, 10, 64)
+	return err
+}
+
+func checkPrecision(text string) error {
+	if _, err := precision.Parse(text); err != nil && !strings.Contains(text, ":") {
+		return fmt.Errorf("want %s", precision.Names()) // Parse names the text once more
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// A Draft says how many tokens are drafted in a round.
+type Draft struct {
+	Policy string // constant, heuristic or confidence; empty means auto
+	Tokens int    // of constant; where heuristic begins; most of confidence. 0 means the default
+}
+
+// ParseDraft reads the text of draft-tokens.
+func ParseDraft(text string) (Draft, error) {
+	wrong := errors.New("want auto, a number from 0 to 64, heuristic or confidence; either may be followed by :NUMBER")
+	policy, number, more := strings.Cut(text, ":")
+	switch {
+	case text == "auto":
+		return Draft{}, nil
+	case policy != "heuristic" && policy != "confidence":
+		policy, number, more = "constant", text, true
+	}
+	d := Draft{Policy: policy}
+	if !more {
+		return d, nil
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n > 64 {
+		return Draft{}, wrong
+	}
+	d.Tokens = n
+	return d, nil
+}
+
+func checkDraft(text string) error {
+	_, err := ParseDraft(text)
+	return err
+}

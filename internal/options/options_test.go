@@ -1,0 +1,154 @@
+package options
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"verity/transcribe"
+)
+
+// TestCeilings holds every number, and every text, to the bounds of its row.
+func TestCeilings(t *testing.T) {
+	for _, o := range All() {
+		refused := []string{"", "x", "NaN", "1e300", "-1e300", "99999999999999999999999"}
+		switch o.Kind {
+		case Whole, Real:
+			for _, at := range []float64{o.Min, o.Max} {
+				text := strings.TrimSuffix(Find(o.Name).show(at), ".0")
+				if _, err := o.Parse(text); err != nil && !(o.Above && at == o.Min) {
+					t.Errorf("%s %s, a bound: %v", o.Name, text, err)
+				}
+			}
+			if !(o.Max > o.Min) || math.IsInf(o.Max, 0) {
+				t.Errorf("%s has no ceiling", o.Name)
+			}
+			refused = append(refused, o.show(o.Max+1), o.show(o.Min-1))
+		case Time:
+			if !(o.Max > o.Min) || math.IsInf(o.Max, 0) {
+				t.Errorf("%s has no ceiling", o.Name)
+			}
+			refused = append(refused, "9999999h", "-1s")
+		case Unsigned:
+		case Text:
+			if o.Max == 0 {
+				t.Errorf("%s has no ceiling", o.Name)
+			}
+			refused = []string{strings.Repeat("a", int(o.Max)+1)}
+		case Switch, Choice:
+			refused = []string{"", "x", "1e300"}
+		case List:
+			refused = []string{"x,,y", strings.Repeat("9", 400)}
+		}
+		for _, text := range refused {
+			if v, err := o.Parse(text); err == nil {
+				t.Errorf("%s takes %.40q as %+v", o.Name, text, v)
+			} else if strings.Contains(err.Error(), "strconv") || strings.Contains(err.Error(), "time:") {
+				t.Errorf("%s: %v speaks of Go", o.Name, err)
+			}
+		}
+	}
+}
+
+// TestTable checks what no type can: names are unique, what a row names exists, and every
+// default is a value.
+func TestTable(t *testing.T) {
+	names, shorts := map[string]bool{}, map[string]bool{}
+	for _, o := range All() {
+		if names[o.Name] || o.Short != "" && shorts[o.Short] {
+			t.Errorf("%s stands twice", o.Name)
+		}
+		names[o.Name], shorts[o.Short] = true, true
+		for _, other := range []string{o.Needs, o.Not} {
+			if other != "" && Find(other) == nil {
+				t.Errorf("%s names %s, which does not exist", o.Name, other)
+			}
+		}
+		if o.Group == "" || o.Help == "" {
+			t.Errorf("%s has no group or no help", o.Name)
+		}
+		if o.set == nil && o.Who&Request != 0 {
+			t.Errorf("%s: a request may set it, but it is none of decoding", o.Name)
+		}
+		if _, err := o.Parse(o.Zero()); err != nil && o.Zero() != "" {
+			t.Errorf("the default of %s: %v", o.Name, err)
+		}
+	}
+}
+
+// TestDefaults compares the table's defaults with the library's.
+func TestDefaults(t *testing.T) {
+	d := new(Decoding)
+	for _, name := range Names(0) {
+		o := Find(name)
+		v, err := o.Parse(o.Zero())
+		if err == nil {
+			err = o.set(d, v)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	got, want := d.Result(), transcribe.Defaults()
+	if got.MaxCompressionRatio != want.MaxCompressionRatio || got.MinLogProb != want.MinLogProb || got.MaxNoSpeech != want.MaxNoSpeech ||
+		got.MaxInitialTimestamp != want.MaxInitialTimestamp || got.Task != want.Task || got.Language != want.Language ||
+		got.PrependPunctuations != want.PrependPunctuations || got.AppendPunctuations != want.AppendPunctuations ||
+		got.ForgetPrevious || got.VAD != nil || got.Chunked != nil || got.SuppressTokens != nil || got.LengthPenalty != nil {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if len(got.Temperatures) != len(want.Temperatures) {
+		t.Fatalf("temperatures %v, want %v", got.Temperatures, want.Temperatures)
+	}
+	for i := range want.Temperatures {
+		if got.Temperatures[i] != want.Temperatures[i] {
+			t.Errorf("temperatures %v, want %v", got.Temperatures, want.Temperatures)
+		}
+	}
+}
+
+func TestLadder(t *testing.T) {
+	for _, tt := range []struct {
+		first     float64
+		increment Value
+		want      []float64
+		why       string
+	}{
+		{0, Value{Number: 0.2}, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}, "no 0.6000000000000001"},
+		{0.3, Value{Number: 0.5}, []float64{0.3, 0.8}, "not above 1"},
+		{0, Value{Off: true}, []float64{0}, "no fallback"},
+		{2, Value{Number: 0.2}, []float64{2}, "the first is always tried"},
+		{0, Value{Number: 1}, []float64{0, 1}, "1 belongs to it"},
+	} {
+		got := ladder(tt.first, tt.increment)
+		same := len(got) == len(tt.want)
+		for i := range got {
+			same = same && got[i] == tt.want[i]
+		}
+		if !same {
+			t.Errorf("ladder(%v, %+v) = %v; want %v (%s)", tt.first, tt.increment, got, tt.want, tt.why)
+		}
+	}
+}
+
+// FuzzParse reads any text for every option: what is taken is taken again.
+func FuzzParse(f *testing.F) {
+	f.Add("1,2,3")
+	f.Add("int4:head=int8")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, o := range All() {
+			v, err := o.Parse(text)
+			if err != nil {
+				continue
+			}
+			again, err := o.Parse(v.Text)
+			if err != nil || again.Text != v.Text {
+				t.Errorf("%s: %q became %q, then %q, %v", o.Name, text, v.Text, again.Text, err)
+			}
+			if o.set != nil {
+				if err := o.set(new(Decoding), v); err != nil {
+					t.Errorf("%s: %q is checked, and refused: %v", o.Name, text, err)
+				}
+			}
+		}
+	})
+}

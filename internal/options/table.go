@@ -1,0 +1,290 @@
+package options
+
+import (
+	"math"
+
+	"verity/parallel"
+	"verity/precision"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// The groups, in the order of help.
+const (
+	Input     = "Input"
+	Output    = "Output"
+	Subtitles = "Subtitles"
+	Model     = "Model"
+	Words     = "Text"
+	Voice     = "Voice activity"
+	Quality   = "Search and thresholds"
+	Speed     = "Speed"
+	Drafts    = "Drafting (changes the time; the text only with --sampler rejection)"
+	Serving   = "Serving"
+	Log       = "Log"
+)
+
+// Groups are the headings of help, in order.
+var Groups = []string{Input, Output, Subtitles, Model, Words, Voice, Quality, Speed, Drafts, Serving, Log}
+
+// Ceilings that follow from the model or from memory.
+const (
+	tokens    = 448      // of a window's text with its prompt, in every published model
+	vocab     = 51866    // of large-v3, the largest
+	window    = 30       // seconds
+	positions = 1500     // of the encoder in a window
+	sequences = 64       // of a search: each holds keys and values of its own
+	longest   = 1e6      // seconds of sound: eleven days
+	prompt    = 64 << 10 // bytes; a model reads 224 tokens of them
+	line      = 1000     // characters
+	hour      = 3600e3   // ms
+	month     = 30 * 86400
+)
+
+// Batch bounds the utterances that are under way at the same time.
+const Batch = 1024
+
+var table = []*Option{
+	// Input.
+	{Name: "channel", Kind: Whole, Max: 65535, Group: Input, Who: Keep,
+		Help: "transcribe only the channel of this `number`, from 1; 0 means the mean of all"},
+	{Name: "ffmpeg", Kind: Text, Max: 4096, Default: "auto", Group: Input, Who: Keep | Server,
+		Help: "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, never, or a path"},
+	{Name: "clip-timestamps", Kind: List, Unit: "times", Default: "0", Check: checkSpans, Group: Input, Field: "Spans", set: setSpans, Not: "vad",
+		Help: "parts to transcribe: start,end,start,end,… in seconds. The last end may be left out"},
+
+	// Output.
+	{Name: "output-format", Short: "f", Kind: List, Unit: "formats", Choices: formats(), Check: checkFormats, Group: Output, Common: true, Who: Keep,
+		Help: "one or more of txt, srt, vtt, tsv, lrc, csv and json, separated by commas, or all (default txt)"},
+	{Name: "output-dir", Short: "o", Kind: Text, Unit: "directory", Max: 4096, Group: Output, Common: true, Who: Keep,
+		Help: "write files to this `directory` instead of standard output"},
+	{Name: "force", Group: Output, Common: true, Needs: "output-dir", Not: "skip-existing", Help: "replace files that exist"},
+	{Name: "skip-existing", Group: Output, Common: true, Needs: "output-dir",
+		Help: "leave files that exist, and skip sound files whose outputs all do"},
+	{Name: "timestamps", Group: Output, Common: true, Who: Keep, Help: "on standard output, write the times of each segment before its text"},
+	{Name: "stats", Group: Output, Who: Keep, Help: "write the work done for each file to standard error: tokens, drafts, times, memory " +
+		"traffic. JSON of several files on standard output ends with an object of the totals"},
+	{Name: "highlight", Kind: Choice, Default: "never", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
+		Help: "mark text that the assistant drafted: auto (on a terminal; what the flag alone means), always or never. " +
+			"With NO_COLOR it is underlined"},
+	{Name: "progress", Kind: Choice, Default: "auto", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
+		Help: "show progress: auto (a bar on a terminal), always (also a line every ten seconds elsewhere; what the flag alone means) or never"},
+
+	// Subtitles.
+	{Name: "word-timestamps", Group: Subtitles, Common: true, Who: Keep | Server, Field: "WordTimestamps",
+		set:  func(d *Decoding, v Value) error { d.WordTimestamps = v.On; return nil },
+		Help: "find the time of every word by a second pass over the final text. Segments then begin and end with their words"},
+	{Name: "max-line-width", Kind: Whole, Max: line, Group: Subtitles, Common: true, Who: Keep, Needs: "word-timestamps",
+		Help: "most `characters` in a line of a subtitle; 0 means any number"},
+	{Name: "max-line-count", Kind: Whole, Max: line, Group: Subtitles, Common: true, Who: Keep, Needs: "max-line-width",
+		Help: "most `lines` in a subtitle; 0 means any number"},
+	{Name: "max-words-per-line", Kind: Whole, Max: line, Group: Subtitles, Who: Keep, Needs: "word-timestamps", Not: "max-line-width",
+		Help: "most `words` in a subtitle; 0 means any number"},
+	{Name: "highlight-words", Group: Subtitles, Who: Keep, Needs: "word-timestamps",
+		Help: "underline each word in srt and vtt as it is spoken"},
+	{Name: "prepend-punctuations", Kind: Text, Unit: "marks", Max: line, Default: transcribe.Defaults().PrependPunctuations, Group: Subtitles, Who: Keep,
+		Field: "PrependPunctuations", Needs: "word-timestamps",
+		set:  func(d *Decoding, v Value) error { d.PrependPunctuations = v.Text; return nil },
+		Help: "`marks` that are joined to the word after them"},
+	{Name: "append-punctuations", Kind: Text, Unit: "marks", Max: line, Default: transcribe.Defaults().AppendPunctuations, Group: Subtitles, Who: Keep,
+		Field: "AppendPunctuations", Needs: "word-timestamps",
+		set:  func(d *Decoding, v Value) error { d.AppendPunctuations = v.Text; return nil },
+		Help: "`marks` that are joined to the word before them"},
+
+	// Model.
+	{Name: "model", Short: "m", Kind: Text, Unit: "name", Max: 4096, Group: Model, Common: true, Who: Keep | Server,
+		Help: "base, which is part of this program; the `name` of another published model, such as small or openai/whisper-small, " +
+			"which is downloaded if it is not in the cache; or the path of a checkpoint: a directory of Hugging Face or CTranslate2, " +
+			"a .pt file of openai/whisper, a ggml file of whisper.cpp"},
+	{Name: "language", Short: "l", Kind: Text, Unit: "language", Default: "auto", Max: 64, Check: checkLanguage, Group: Model, Common: true,
+		Who: Keep | Server | Request, Field: "Language", set: setLanguage,
+		Help: "spoken `language`, as en or English; auto detects it"},
+	{Name: "multilingual", Group: Model, Who: Keep, Field: "Multilingual", Not: "language",
+		set:  func(d *Decoding, v Value) error { d.Multilingual = v.On; return nil },
+		Help: "detect the language of every window anew. JSON says which in each segment"},
+	{Name: "task", Kind: Choice, Default: "transcribe", Choices: []string{"transcribe", "translate"}, Group: Model, Common: true, Who: Keep, Field: "Task",
+		set:  func(d *Decoding, v Value) error { d.Task = transcribe.Task(v.Text); return nil },
+		Help: "transcribe, or translate to English"},
+	{Name: "offline", Group: Model, Who: Keep | Server, Help: "do not download models: use the cache only, as HF_HUB_OFFLINE=1 does"},
+
+	// Text.
+	{Name: "initial-prompt", Kind: Text, Max: prompt, Group: Words, Common: true, Who: Keep | Server | Request, Field: "InitialPrompt",
+		set:  func(d *Decoding, v Value) error { d.InitialPrompt = v.Text; return nil },
+		Help: "`text` that the first window continues: names, spelling, style"},
+	{Name: "carry-initial-prompt", Group: Words, Who: Keep | Server | Request, Field: "CarryInitialPrompt", Needs: "initial-prompt",
+		set:  func(d *Decoding, v Value) error { d.CarryInitialPrompt = v.On; return nil },
+		Help: "put the initial prompt before every window"},
+	{Name: "hotwords", Kind: Text, Max: prompt, Group: Words, Who: Keep | Server | Request, Field: "Hotwords",
+		set:  func(d *Decoding, v Value) error { d.Hotwords = v.Text; return nil },
+		Help: "`text` that every window is shown before the text so far: likely names and terms"},
+	{Name: "prefix", Kind: Text, Max: prompt, Group: Words, Field: "Prefix",
+		set:  func(d *Decoding, v Value) error { d.Prefix = v.Text; return nil },
+		Help: "`text` that the first window begins with. Decoding continues it, and it is not in the output"},
+	{Name: "condition-on-previous-text", Default: "true", Group: Words, Who: Keep | Server | Request, Field: "ForgetPrevious",
+		set:  func(d *Decoding, v Value) error { d.ForgetPrevious = !v.On; return nil },
+		Help: "show each window the text before it"},
+	{Name: "without-timestamps", Group: Words, Who: Keep, Field: "WithoutTimestamps",
+		set:  func(d *Decoding, v Value) error { d.WithoutTimestamps = v.On; return nil },
+		Help: "decode text only. Each window is then one segment"},
+	{Name: "max-initial-timestamp", Kind: Real, Unit: "seconds", None: true, Default: "1", Max: window, Group: Words, Who: Keep, Field: "MaxInitialTimestamp",
+		set:  func(d *Decoding, v Value) error { d.MaxInitialTimestamp = v.or(math.Inf(1)); return nil },
+		Help: "latest start of the first segment in a window"},
+	{Name: "suppress-tokens", Kind: List, Unit: "ids", Default: "auto", Check: checkTokens, Group: Words, Who: Keep, Field: "SuppressTokens", set: setTokens,
+		Help: "ids of tokens that are never chosen, separated by commas; -1 means marks that are not spoken, auto the list of the model"},
+	{Name: "suppress-expression", Kind: Text, Max: 4096, Check: checkExpression, Group: Words, Who: Keep, Field: "SuppressExpression", set: setExpression,
+		Help: "never choose tokens that this regular `expression` matches completely, leading space included; ' ?[0-9]+' makes the model " +
+			"write numbers as words"},
+	{Name: "audio-context", Kind: List, Unit: "positions", Default: "all", Choices: []string{"all", "fit"}, Check: checkContext, Group: Words, Who: Keep,
+		Field: "AudioContext", set: setContext,
+		Help: "positions of 20 ms that the encoder hears of a window, up to 1500, or fit: as many as a short file needs. Faster for short " +
+			"files, but the text may differ: models were trained on 30 s"},
+	{Name: "pad", Kind: Choice, Default: "audio", Choices: []string{"audio", "mel"}, Group: Words, Who: Keep, Field: "Pad", set: setPad,
+		Help: "what follows the end of the sound in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)"},
+
+	// Voice activity. Names and defaults are faster-whisper's.
+	{Name: "vad", Group: Voice, Common: true, Who: Keep, Field: "VAD",
+		set:  func(d *Decoding, v Value) error { d.vadOn = v.On; return nil },
+		Help: "find speech first (Silero VAD) and skip the rest. Times remain those of the file"},
+	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep, Needs: "vad",
+		set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
+		Help: "`probability` at which 32 ms begin speech"},
+	{Name: "vad-neg-threshold", Kind: Real, Unit: "probability", Max: 1, Group: Voice, Who: Keep, Needs: "vad",
+		set:  func(d *Decoding, v Value) error { d.vad.NegThreshold = v.Number; return nil },
+		Help: "`probability` below which speech may end; 0 means the threshold less 0.15"},
+	{Name: "vad-min-speech-duration-ms", Kind: Whole, Unit: "ms", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
+		set:  func(d *Decoding, v Value) error { d.vad.MinSpeechDurationMS = int(v.Number); return nil },
+		Help: "drop speech that is not longer than this"},
+	{Name: "vad-min-silence-duration-ms", Kind: Whole, Unit: "ms", Default: "2000", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
+		set:  func(d *Decoding, v Value) error { d.vad.MinSilenceDurationMS = orNone(v); return nil },
+		Help: "silence that ends speech"},
+	{Name: "vad-max-speech-duration-s", Kind: Real, Unit: "seconds", Default: "none", None: true, Above: true, Max: longest, Group: Voice, Who: Keep, Needs: "vad",
+		set:  func(d *Decoding, v Value) error { d.vad.MaxSpeechDurationS = v.or(math.Inf(1)); return nil },
+		Help: "split speech that is longer than this"},
+	{Name: "vad-speech-pad-ms", Kind: Whole, Unit: "ms", Default: "400", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
+		set:  func(d *Decoding, v Value) error { d.vad.SpeechPadMS = orNone(v); return nil },
+		Help: "added to speech on either side"},
+
+	// Search and thresholds.
+	{Name: "temperature", Kind: Real, Max: 2, Group: Quality, Who: Keep | Server | Request, Field: "Temperatures",
+		set:  func(d *Decoding, v Value) error { d.first = v.Number; return nil },
+		Help: "`temperature` of the first attempt at a window; above 1 the text is mostly noise"},
+	{Name: "temperature-increment-on-fallback", Kind: Real, Default: "0.2", None: true, Min: 0.01, Max: 2, Group: Quality, Who: Keep,
+		set:  func(d *Decoding, v Value) error { d.increment = v; return nil },
+		Help: "`step` to the temperature of the next attempt, up to 1, while a window fails the thresholds"},
+	{Name: "beam-size", Kind: Whole, Max: sequences, Group: Quality, Common: true, Who: Keep | Server | Request, Field: "BeamSize",
+		set:  func(d *Decoding, v Value) error { d.BeamSize = int(v.Number); return nil },
+		Help: "`number` of sequences of a beam search at temperature 0, which uses no assistant; 0 or 1 means greedy decoding"},
+	{Name: "patience", Kind: Real, Max: sequences, Group: Quality, Who: Keep, Field: "Patience", Needs: "beam-size",
+		set:  func(d *Decoding, v Value) error { d.Patience = v.Number; return nil },
+		Help: "a beam search ends when --beam-size times this `factor` sequences have ended; 0 means 1"},
+	{Name: "best-of", Kind: Whole, Max: sequences, Group: Quality, Who: Keep | Server | Request, Field: "BestOf",
+		set:  func(d *Decoding, v Value) error { d.BestOf = int(v.Number); return nil },
+		Help: "`number` of sequences sampled above temperature 0, of which the best is kept; 0 means 1"},
+	{Name: "length-penalty", Kind: Real, Default: "none", None: true, Max: 1, Group: Quality, Who: Keep, Field: "LengthPenalty", set: setPenalty,
+		Help: "`alpha` of the length penalty ((5+tokens)/6)^alpha by which sequences are compared; none compares mean log-probabilities"},
+	{Name: "compression-ratio-threshold", Kind: Real, Default: "2.4", None: true, Max: 1000, Group: Quality, Who: Keep | Server | Request,
+		Field: "MaxCompressionRatio", set: func(d *Decoding, v Value) error { d.MaxCompressionRatio = v.or(math.Inf(1)); return nil },
+		Help: "a window fails if zlib shrinks its text by more than this `factor`"},
+	{Name: "logprob-threshold", Kind: Real, Default: "-1", None: true, Min: -1000, Max: 0, Group: Quality, Who: Keep | Server | Request, Field: "MinLogProb",
+		set:  func(d *Decoding, v Value) error { d.MinLogProb = v.or(math.Inf(-1)); return nil },
+		Help: "a window fails if its mean log-probability is lower"},
+	{Name: "no-speech-threshold", Kind: Real, Unit: "probability", Default: "0.6", None: true, Max: 1, Group: Quality, Who: Keep | Server | Request, Field: "MaxNoSpeech",
+		set: func(d *Decoding, v Value) error { d.MaxNoSpeech = v.or(math.Inf(1)); return nil },
+		Help: "skip a window whose `probability` of no speech is higher, unless its mean log-probability is above " +
+			"--logprob-threshold"},
+	{Name: "hallucination-silence-threshold", Kind: Real, Unit: "seconds", Default: "none", None: true, Above: true, Max: longest, Group: Quality, Who: Keep,
+		Field: "HallucinationSilence", Needs: "word-timestamps",
+		set:  func(d *Decoding, v Value) error { d.HallucinationSilence = v.or(0); return nil },
+		Help: "skip silences of more than this around likely hallucinations"},
+	{Name: "repetition-penalty", Kind: Real, Unit: "factor", Max: 1000, Group: Quality, Who: Keep, Field: "Repetition.Penalty", set: setRepetition,
+		Help: "`factor` that makes tokens less likely that came before, prompt included; 0 or 1 means none"},
+	{Name: "no-repeat-ngram-size", Kind: Whole, Max: tokens, Group: Quality, Who: Keep, Field: "Repetition.NoRepeat",
+		set:  func(d *Decoding, v Value) error { d.Repetition.NoRepeat = int(v.Number); return nil },
+		Help: "`length` of runs of tokens that may not occur twice in a window, prompt included; 0 means any"},
+	{Name: "min-new-tokens", Kind: Whole, Max: tokens, Group: Quality, Who: Keep, Field: "Repetition.MinTokens",
+		set:  func(d *Decoding, v Value) error { d.Repetition.MinTokens = int(v.Number); return nil },
+		Help: "`number` of tokens, timestamps included, before the text of a window may end"},
+	{Name: "top-k", Kind: Whole, Max: vocab, Group: Quality, Who: Keep, Field: "TopK",
+		set:  func(d *Decoding, v Value) error { d.TopK = int(v.Number); return nil },
+		Help: "above temperature 0, choose among this `number` of tokens; 0 means all"},
+	{Name: "top-p", Kind: Real, Max: 1, Group: Quality, Who: Keep, Field: "TopP",
+		set:  func(d *Decoding, v Value) error { d.TopP = v.Number; return nil },
+		Help: "above temperature 0, choose among the likeliest tokens that have this `share` of the probability; 0 means all"},
+	{Name: "seed", Kind: Unsigned, Group: Quality, Who: Keep, Field: "Seed", set: setSeed,
+		Help: "`number` that seeds sampling above temperature 0"},
+
+	// Speed.
+	{Name: "threads", Kind: Whole, Max: parallel.MaxThreads, Group: Speed, Common: true, Who: Keep | Server,
+		Help: "`number` of threads; 0 means one for each core. The text does not depend on it"},
+	{Name: "precision", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Speed, Common: true, Who: Keep | Server,
+		Help: "number `format` of the weights: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored. Append " +
+			":head=FORMAT for the token embedding (also the output layer) and :cache=FORMAT for the attention cache, as in int4:head=int8"},
+	{Name: "batch", Kind: Whole, Default: "1", Min: 1, Max: Batch, Group: Speed, Common: true, Who: Keep,
+		Help: "transcribe this `number` of files at the same time. They share every pass over the weights; each needs memory of its own. " +
+			"The text does not depend on it"},
+	{Name: "chunked", Group: Speed, Common: true, Who: Keep, Field: "Chunked",
+		set: func(d *Decoding, v Value) error { d.chunked = v.On; return nil },
+		Help: "cut a file into lanes at quiet places and decode several lanes at the same time. Faster for files of three minutes " +
+			"and more"},
+	{Name: "chunk-length", Kind: Real, Unit: "seconds", Max: 300, Group: Speed, Who: Keep, Field: "Chunked.Length", Needs: "chunked",
+		set:  func(d *Decoding, v Value) error { d.lanes.Length = v.Number; return nil },
+		Help: "minimum length of a lane; 0 means 90"},
+	{Name: "chunk-batch", Kind: Whole, Max: transcribe.MaxChunkWindows, Group: Speed, Who: Keep, Field: "Chunked.Windows", Needs: "chunked",
+		set: func(d *Decoding, v Value) error { d.lanes.Windows = int(v.Number); return nil },
+		Help: "`number` of lanes decoded at the same time; each needs memory. 0 means 16, or 8 for models larger than small. The text " +
+			"does not depend on it"},
+
+	// Drafting.
+	{Name: "assistant", Short: "a", Kind: Text, Unit: "name", Default: "auto", Max: 4096, Group: Drafts, Common: true, Who: Keep | Server, Help: assistantHelp},
+	{Name: "assistant-precision", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Drafts, Who: Keep | Server,
+		Help: "number `format` of the assistant's weights: " + precision.Names() + ". auto is int8"},
+	{Name: "draft-tokens", Kind: List, Unit: "number", Default: "auto", Choices: []string{"auto", "heuristic", "confidence"}, Check: checkDraft, Group: Drafts, Who: Keep | Server,
+		Help: "`number` of tokens to draft in a round, up to 64; auto (by cost and acceptance); heuristic (2 more after success, 1 less after " +
+			"failure); or confidence (until the assistant is unsure)"},
+	{Name: "sampler", Kind: Choice, Default: "gumbel", Choices: []string{"gumbel", "rejection"}, Group: Drafts, Who: Keep,
+		Help: "how drafts are verified above temperature 0. gumbel: exactly the text of plain decoding; rejection: the same distribution, " +
+			"but a different text that also varies with draft length"},
+	{Name: "measure-alpha", Group: Drafts, Help: "compare the distributions of model and assistant at every drafted token. The statistics then " +
+		"have the mean of Σ min(p, q), the acceptance rate α of theory, at the temperature of the window, or 1 where that is 0"},
+
+	// Serving.
+	{Name: "listen", Kind: Text, Unit: "address", Default: "127.0.0.1:8000", Max: 4096, Group: Serving, Common: true, Who: Server,
+		Help: "`address` to listen on, host:port"},
+	{Name: "api-key-file", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Common: true, Who: Server,
+		Help: "`file` of the API keys that are accepted, one a line; empty lines and lines that begin with # are skipped"},
+	{Name: "allow-anyone", Group: Serving, Common: true, Who: Server, Help: "let other machines connect without a key"},
+	{Name: "origin", Kind: Text, Unit: "origins", Max: prompt, Group: Serving, Who: Server,
+		Help: "web `origins` whose pages may call the server, separated by commas, as https://example.org, or *"},
+	{Name: "queue", Kind: Whole, Default: "64", Max: 1e5, Group: Serving, Who: Server,
+		Help: "`number` of requests that may wait; more are told to come back"},
+	{Name: "sessions", Kind: Whole, Default: "16", Max: 1e4, Group: Serving, Who: Server, Help: "`number` of realtime sessions at the same time"},
+	{Name: "max-upload", Kind: Whole, Unit: "MiB", Default: "512", Min: 1, Max: 1 << 20, Group: Serving, Who: Server, Help: "largest upload in `MiB`"},
+	{Name: "max-audio", Kind: Time, Default: "6h", Above: true, Max: month, Group: Serving, Who: Server,
+		Help: "longest sound of a request, and longest realtime session"},
+	{Name: "timeout", Kind: Time, Default: "2h", Above: true, Max: month, Group: Serving, Who: Server, Help: "longest time for a request"},
+	{Name: "grace", Kind: Time, Default: "10m", Max: month, Group: Serving, Who: Server, Help: "time that accepted requests have after SIGTERM"},
+	{Name: "spool", Kind: Text, Unit: "directory", Max: 4096, Group: Serving, Who: Server,
+		Help: "`directory` for uploads while they are worked on; empty means that for temporary files"},
+
+	// Log.
+	{Name: "quiet", Short: "q", Group: Log, Common: true, Who: Keep | Server, Help: "write only errors to standard error"},
+	{Name: "log-level", Kind: Choice, Default: "warn", Choices: []string{"debug", "info", "warn", "error"}, Group: Log, Who: Keep | Server,
+		Help: "level of the log: debug (every decision), info, warn or error"},
+}
+
+const assistantHelp = `what drafts tokens for the model to verify
+auto: the model's own assistant if it is part of this program; else the published partner of a published model, if that is in the cache; else none
+none: plain decoding
+ngram: what followed the last words when they came before; no model
+bigram: what followed each token most often before; no model, a baseline
+self: the model itself, in --assistant-precision
+or the directory of a distilled decoder or a smaller Whisper of the same family`
+
+// formats are what output-format takes.
+func formats() []string {
+	names := []string{"all"}
+	for _, f := range transcript.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
