@@ -155,6 +155,14 @@ func FromSamples(name string, pcm []float32) *Clip {
 // Name returns the name the clip was opened under.
 func (c *Clip) Name() string { return c.name }
 
+// Promised returns the length in seconds that the file states, or 0. It may be wrong.
+func (c *Clip) Promised() float64 {
+	if c.mix == nil {
+		return 0
+	}
+	return c.mix.shape.seconds(c.mix.shape.promised)
+}
+
 // Rewind makes the next Read start at the beginning.
 func (c *Clip) Rewind() error {
 	c.read = 0

@@ -106,7 +106,7 @@ type measured struct {
 func (s *measured) stream(t *testing.T, m *transcribe.Model, pcm []float32) string {
 	t.Helper()
 	const step, tenth = audio.SampleRate, audio.SampleRate / 10
-	ear, err := NewEar(EarOptions{})
+	ear, err := NewEar(DefaultEar())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func follow(t *testing.T, m *transcribe.Model, queue []*going, heard []Heard) []
 	for _, h := range heard {
 		switch h.Kind {
 		case Started:
-			u, err := NewUtterance(m, transcribe.Options{Language: "en"})
+			u, err := utterance(m, transcribe.Options{Language: "en"})
 			if err != nil {
 				t.Fatal(err)
 			}

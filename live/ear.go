@@ -8,41 +8,22 @@ import (
 	"verity/vad"
 )
 
-// EarOptions configures an Ear. The names and defaults are those of OpenAI's server_vad.
+// EarOptions configures an Ear. The names are those of OpenAI's server_vad.
 type EarOptions struct {
-	// Threshold is the speech probability from which a chunk starts speech. 0 means
-	// 0.5.
-	Threshold float64
-
-	// PaddingMS is how much sound before the detected speech is included. 0 means 300;
-	// negative means none.
-	PaddingMS int
-
-	// SilenceMS is how long a silence must be to end an utterance. 0 means 500.
-	SilenceMS int
+	Threshold float64 // the speech probability from which a chunk starts speech
+	PaddingMS int     // how much sound before the detected speech is included
+	SilenceMS int     // how long a silence must be to end an utterance
 }
 
-func (o EarOptions) defaults() EarOptions {
-	if o.Threshold == 0 {
-		o.Threshold = 0.5
-	}
-	if o.PaddingMS == 0 {
-		o.PaddingMS = 300
-	}
-	o.PaddingMS = max(o.PaddingMS, 0)
-	if o.SilenceMS == 0 {
-		o.SilenceMS = 500
-	}
-	return o
-}
+// DefaultEar returns OpenAI's defaults.
+func DefaultEar() EarOptions { return EarOptions{Threshold: 0.5, PaddingMS: 300, SilenceMS: 500} }
 
 // Check reports the first invalid field of o.
 func (o EarOptions) Check() error {
-	o = o.defaults()
 	switch {
 	case !(o.Threshold > 0 && o.Threshold < 1):
 		return fmt.Errorf("threshold: got %v, want more than 0 and less than 1", o.Threshold)
-	case o.PaddingMS > 5000:
+	case o.PaddingMS < 0 || o.PaddingMS > 5000:
 		return fmt.Errorf("prefix_padding_ms: got %d, want 0 to 5000", o.PaddingMS)
 	case o.SilenceMS < 32 || o.SilenceMS > 30000:
 		return fmt.Errorf("silence_duration_ms: got %d, want 32 to 30000", o.SilenceMS)
@@ -88,7 +69,7 @@ func NewEar(o EarOptions) (*Ear, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	return &Ear{o: o.defaults(), network: vad.NewNetwork()}, nil
+	return &Ear{o: o, network: vad.NewNetwork()}, nil
 }
 
 // Hear processes samples and returns their events in order.

@@ -209,7 +209,7 @@ func TestEar(t *testing.T) {
 	sound = append(append(sound, speech...), make([]float32, 2*audio.SampleRate)...)
 	var first string
 	for _, size := range []int{160, 512, 10000, len(sound)} {
-		ear, err := NewEar(EarOptions{SilenceMS: 1200})
+		ear, err := NewEar(EarOptions{0.5, 300, 1200})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,13 +252,13 @@ func TestEar(t *testing.T) {
 		}
 	}
 	t.Run("silence", func(t *testing.T) {
-		ear, _ := NewEar(EarOptions{})
+		ear, _ := NewEar(DefaultEar())
 		if got := ear.Hear(make([]float32, 10*audio.SampleRate)); len(got) > 0 || len(ear.before) > audio.SampleRate {
 			t.Errorf("%d things heard in silence, %d samples kept", len(got), len(ear.before))
 		}
 	})
 	t.Run("end", func(t *testing.T) {
-		ear, _ := NewEar(EarOptions{})
+		ear, _ := NewEar(DefaultEar())
 		ear.Hear(speech[:4*audio.SampleRate+100])
 		got := ear.End()
 		if len(got) != 2 || got[1].Kind != Stopped || got[1].At != 4*audio.SampleRate+100 || ear.Speaking() {
@@ -268,7 +268,7 @@ func TestEar(t *testing.T) {
 			t.Error("it ends twice")
 		}
 	})
-	for _, o := range []EarOptions{{Threshold: 1}, {Threshold: -1}, {SilenceMS: 1}, {SilenceMS: 1 << 20}, {PaddingMS: 1 << 20}} {
+	for _, o := range []EarOptions{{1, 300, 500}, {0, 300, 500}, {-1, 300, 500}, {0.5, 300, 0}, {0.5, 300, 1}, {0.5, 300, 1 << 20}, {0.5, 1 << 20, 500}, {0.5, -1, 500}} {
 		if _, err := NewEar(o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -279,7 +279,7 @@ func TestEar(t *testing.T) {
 // confirmed text. It wants every pass to add to it and the words to be in order.
 func growing(t *testing.T, m *transcribe.Model, pcm []float32, step float64) string {
 	t.Helper()
-	u, err := NewUtterance(m, transcribe.Options{})
+	u, err := utterance(m, transcribe.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,4 +346,13 @@ func TestSpeech(t *testing.T) {
 	}, strings.ToLower(got))), " "); bare != want {
 		t.Errorf("%q", got)
 	}
+}
+
+// utterance returns an Utterance of a model.
+func utterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error) {
+	t, err := New(m, o)
+	if err != nil {
+		return nil, err
+	}
+	return t.Utterance(), nil
 }

@@ -22,7 +22,8 @@ const (
 	full = 25.0
 	late = 4.0
 
-	shown = 200 // bytes of earlier text in a pass's prompt
+	shown         = 200  // bytes of earlier text in a pass's prompt
+	longestPrompt = 4096 // bytes: the model sees 223 tokens of a prompt
 )
 
 // Result is the result of a pass.
@@ -58,26 +59,43 @@ type Utterance struct {
 	count  int    // confirmed words
 }
 
-// NewUtterance returns an Utterance without sound. o gives the language, the prompt and
-// the decoding options; its spans and voice activity detection are ignored.
-func NewUtterance(m *transcribe.Model, o transcribe.Options) (*Utterance, error) {
-	o.WordTimestamps, o.Spans, o.VAD, o.Prefix = true, nil, nil, ""
-	if _, err := transcribe.New(m, o); err != nil {
+// A Transcriber makes utterances of one language, one prompt and one set of options. It
+// is safe for concurrent use.
+type Transcriber struct {
+	by  *transcribe.Transcriber
+	opt transcribe.Options
+}
+
+// New returns a Transcriber. What o says of files does not apply to live sound: parts,
+// voice activity, prefix, chunks, marks and another task than to transcribe. A language
+// comes before o.Multilingual, which every utterance is anyway. Prompts of more than
+// longestPrompt bytes lose their beginning.
+func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
+	o.WordTimestamps, o.Task, o.Spans, o.VAD, o.Prefix, o.Chunked, o.MarkAccepted = true, transcribe.Transcribe, nil, nil, "", nil, false
+	o.Multilingual = o.Multilingual && o.Language == ""
+	o.InitialPrompt = end(o.InitialPrompt, longestPrompt)
+	o.CarryInitialPrompt = o.CarryInitialPrompt && o.InitialPrompt != ""
+	by, err := transcribe.New(m, o)
+	if err != nil {
 		return nil, err
 	}
+	return &Transcriber{by, o}, nil
+}
+
+// Utterance returns an Utterance without sound.
+func (t *Transcriber) Utterance() *Utterance {
 	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool) (*transcript.Transcript, error) {
-		o := o
-		o.InitialPrompt, o.Language = prompt, language
+		var temperatures []float64
 		if !last { // no temperature fallback if the gates refuse a window: another pass follows
-			o.Temperatures = []float64{0}
+			temperatures = []float64{0}
 		}
-		t, err := transcribe.New(m, o)
+		by, err := t.by.With(language, prompt, temperatures)
 		if err != nil {
 			return nil, err
 		}
-		return t.Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Watch{})
+		return by.Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Watch{})
 	}
-	return &Utterance{run: run, prompt: o.InitialPrompt, language: o.Language}, nil
+	return &Utterance{run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language}
 }
 
 // Follow sets the text that was said before, as context for the passes. Call it before
@@ -194,9 +212,12 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	u.cut += drop
 }
 
-// tail returns the end of a text, cut between words.
-func tail(text string) string {
-	drop := len(text) - shown
+// tail returns what of a text is shown to later passes.
+func tail(text string) string { return end(text, shown) }
+
+// end returns at most n bytes of the end of a text, cut between words.
+func end(text string, n int) string {
+	drop := len(text) - n
 	if drop <= 0 {
 		return text
 	}

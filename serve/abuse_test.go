@@ -52,7 +52,7 @@ func TestAbuse(t *testing.T) {
 func abuses(t *testing.T, url string) map[string]func(address string) string {
 	t.Helper()
 	good, kind := form(t, wav(t))
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n", transcriptions, kind, good.Len())
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n", transcriptions, kind, good.Len())
 	half := head + "\r\n" + good.String()[:good.Len()/2]
 	many, manyKind := new(bytes.Buffer), ""
 	{
@@ -183,7 +183,7 @@ func TestSpoolFull(t *testing.T) {
 // TestNoSpool: a directory that cannot be written to is the server's fault.
 func TestNoSpool(t *testing.T) {
 	h, s := newServer(t, Options{})
-	s.opt.Spool += "/missing"
+	s.spool.dir += "/missing"
 	r, body := post(t, h.URL+transcriptions, wav(t))
 	checkProblem(t, r, body, 507, "", "cannot be kept")
 }

@@ -17,28 +17,48 @@ import (
 // An answer writes a transcript in the form that a request asks for. It writes nothing
 // before the end, unless it streams.
 type answer struct {
-	w       http.ResponseWriter
-	q       *request
-	model   *transcribe.Model
-	started bool
-	text    strings.Builder
+	w      http.ResponseWriter
+	q      *request
+	model  *transcribe.Model
+	stream *stream // nil without
+	text   strings.Builder
 }
 
-func (s *Server) newAnswer(w http.ResponseWriter, q *request) *answer {
-	return &answer{w: w, q: q, model: s.model}
+// An sse is an event of a stream: OpenAI's names, and words, pieces, done, total and
+// place beyond them.
+type sse struct {
+	Type   string             `json:"type"`
+	Delta  string             `json:"delta,omitzero"`
+	ID     string             `json:"id,omitzero"`
+	Start  *float64           `json:"start,omitzero"`
+	End    *float64           `json:"end,omitzero"`
+	Text   *string            `json:"text,omitzero"`
+	Words  []word             `json:"words,omitzero"`
+	Pieces []transcript.Piece `json:"pieces,omitzero"`
+	Usage  *usage             `json:"usage,omitzero"`
+	Done   *float64           `json:"done,omitzero"`
+	Total  *float64           `json:"total,omitzero"`
+	Error  *problem           `json:"error,omitzero"`
+}
+
+// close ends the stream if there is one.
+func (a *answer) close() {
+	if a.stream != nil {
+		a.stream.end()
+	}
 }
 
 // progress streams the progress of the transcription.
 func (a *answer) progress(done, total float64) {
 	if a.q.progress && done > 0 { // a file that cannot be read gets an error instead
-		a.event(map[string]any{"type": "verity.progress", "done": done, "total": total})
+		a.stream.event(sse{Type: "verity.progress", Done: &done, Total: &total})
 	}
 }
 
 // segment streams a segment: its text, and its times if the request names segments or
 // words.
 func (a *answer) segment(s transcript.Segment) {
-	if !a.q.stream || s.Text == "" {
+	if a.stream == nil || s.Text == "" {
 		return
 	}
 	text := s.Text
@@ -46,20 +66,18 @@ func (a *answer) segment(s transcript.Segment) {
 		text = tokenizer.Strip(text)
 	}
 	a.text.WriteString(text)
-	a.event(map[string]any{"type": "transcript.text.delta", "delta": text})
+	a.stream.event(sse{Type: "transcript.text.delta", Delta: text})
 	if len(a.q.asked) == 0 && !a.q.decoding.MarkAccepted {
 		return
 	}
-	e := map[string]any{
-		"type": "transcript.text.segment", "id": fmt.Sprintf("seg_%d", s.ID), "start": s.Start, "end": s.End, "text": text,
-	}
+	e := sse{Type: "transcript.text.segment", ID: fmt.Sprintf("seg_%d", s.ID), Start: &s.Start, End: &s.End, Text: &text}
 	if a.q.words {
-		e["words"] = wordsOf(s)
+		e.Words = wordsOf(s)
 	}
 	if a.q.decoding.MarkAccepted {
-		e["pieces"] = a.pieces(s, text)
+		e.Pieces = a.pieces(s, text)
 	}
-	a.event(e)
+	a.stream.event(e)
 }
 
 // pieces splits text, the text of s with or without surrounding space, into pieces.
@@ -86,21 +104,6 @@ func wordsOf(s transcript.Segment) []word {
 	return list
 }
 
-// event writes and flushes one server-sent event.
-func (a *answer) event(v any) {
-	control := http.NewResponseController(a.w)
-	if !a.started {
-		a.started = true
-		h := a.w.Header()
-		h.Set("Content-Type", "text/event-stream")
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // proxies must not buffer
-	}
-	control.SetWriteDeadline(time.Now().Add(stall)) // for clients that do not read
-	fmt.Fprintf(a.w, "data: %s\n\n", marshal(v))
-	control.Flush()
-}
-
 func marshal(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -111,28 +114,16 @@ func marshal(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// failed reports an error: as an event if the answer has begun.
-func (a *answer) failed(err error) error {
-	if !a.started {
-		return err
-	}
-	a.event(map[string]any{"type": "error", "error": failed(http.StatusInternalServerError, "Transcription failed: %v", err)})
-	return nil
-}
-
 // finish writes the whole answer, or the end of a stream.
 func (a *answer) finish(tr *transcript.Transcript) error {
-	http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	text, used := tokenizer.Strip(tr.Text), usage{"duration", audioSeconds(tr)}
-	if a.q.stream {
-		a.event(struct {
-			Type  string `json:"type"`
-			Text  string `json:"text"`
-			Usage usage  `json:"usage"`
-		}{"transcript.text.done", text, used})
-		fmt.Fprint(a.w, "data: [DONE]\n\n")
+	if a.stream != nil {
+		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used})
+		a.stream.add("data: [DONE]\n\n")
+		a.stream.end()
 		return nil
 	}
+	http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	switch a.q.format {
 	case "text":
 		writeText(a.w, text+"\n")
@@ -202,7 +193,9 @@ type word struct {
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
 	v := verbose{Task: a.q.decoding.Task, Language: a.language(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
-	v.Truncated = tr.Truncated
+	if v.Truncated = tr.Truncated; v.Task == transcribe.Translate {
+		v.Language = "english"
+	}
 	if a.q.wants("segment") {
 		v.Segments = []segment{}
 	}

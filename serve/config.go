@@ -22,12 +22,14 @@ var rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 
 
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
+	id       string // of the session
 	model    string
 	language string
 	prompt   string
 	rate     int
 	manual   bool // no voice activity: the client commits
 	ear      live.EarOptions
+	by       *live.Transcriber
 	include  []string
 	noise    json.RawMessage // noise reduction: accepted and ignored
 }
@@ -74,9 +76,11 @@ type update struct {
 }
 
 // newConfig returns the configuration of a session before its first update.
-func (s *Server) newConfig() sessionConfig {
+func (s *Server) newConfig(id string) (c sessionConfig, err error) {
 	d := s.opt.Decoding
-	return sessionConfig{model: s.opt.Name, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
+	c = sessionConfig{id: id, ear: live.DefaultEar(), model: s.opt.Name, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
+	c.by, err = live.New(s.model, c.decoding(s))
+	return c, err
 }
 
 // change returns c with an update applied.
@@ -103,9 +107,12 @@ func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *
 		}
 		set(&c.model, w.Model)
 		if set(&c.language, w.Language); w.Language != nil {
-			c.language = languageOf(c.language)
+			c.language = spokenIn(c.language)
 		}
-		set(&c.prompt, w.Prompt)
+		if set(&c.prompt, w.Prompt); len(c.prompt) > mostField {
+			const at = "session.audio.input.transcription.prompt"
+			return c, wrong(http.StatusBadRequest, at, "", "%s: got %d bytes, want at most %d", at, len(c.prompt), mostField)
+		}
 	}
 	for _, d := range []json.RawMessage{u.Audio.Input.TurnDetection, u.TurnDetection} {
 		if p := c.setTurns(d); p != nil {
@@ -118,10 +125,15 @@ func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *
 	if u.Audio.Input.Noise != nil {
 		c.noise = u.Audio.Input.Noise
 	}
-	if _, err := live.NewUtterance(s.model, c.decoding(s)); err != nil {
-		return c, asProblem(err, "session.audio.input.transcription.")
+	var err error
+	if c.by, err = live.New(s.model, c.decoding(s)); err == nil {
+		return c, nil
 	}
-	return c, nil
+	if p := asProblem(err, "session.audio.input.transcription."); p != nil {
+		return c, p
+	}
+	s.opt.Log.Error("a session cannot be configured", "error", err)
+	return c, failed(http.StatusInternalServerError, "The server cannot do this. Its log has the reason.")
 }
 
 func set[T any](dst *T, v *T) {
@@ -170,9 +182,7 @@ func (c *sessionConfig) setTurns(data json.RawMessage) *problem {
 	c.manual = false
 	set(&c.ear.Threshold, d.Threshold)
 	set(&c.ear.SilenceMS, d.Silence)
-	if set(&c.ear.PaddingMS, d.Padding); c.ear.PaddingMS == 0 && d.Padding != nil {
-		c.ear.PaddingMS = -1 // 0 would mean the default
-	}
+	set(&c.ear.PaddingMS, d.Padding)
 	if err := c.ear.Check(); err != nil {
 		return wrong(http.StatusBadRequest, at, "", "%s.%v", at, err)
 	}
@@ -182,7 +192,8 @@ func (c *sessionConfig) setTurns(data json.RawMessage) *problem {
 // decoding returns the decoding options of a session.
 func (c sessionConfig) decoding(s *Server) transcribe.Options {
 	d := s.opt.Decoding
-	d.Task, d.Language, d.InitialPrompt, d.CarryInitialPrompt = transcribe.Transcribe, c.language, c.prompt, false
+	d.Language, d.InitialPrompt, d.CarryInitialPrompt = c.language, c.prompt, false
+	d.Log = logged(d.Log, "session", c.id)
 	return d
 }
 
@@ -191,18 +202,7 @@ func (c sessionConfig) turns() any {
 	if c.manual {
 		return nil
 	}
-	threshold, padding, silence := c.ear.Threshold, c.ear.PaddingMS, c.ear.SilenceMS
-	if threshold == 0 {
-		threshold = 0.5
-	}
-	if padding == 0 {
-		padding = 300
-	}
-	padding = max(padding, 0)
-	if silence == 0 {
-		silence = 500
-	}
-	return detection{"server_vad", &threshold, &padding, &silence}
+	return detection{"server_vad", &c.ear.Threshold, &c.ear.PaddingMS, &c.ear.SilenceMS}
 }
 
 // object returns the session object for events.

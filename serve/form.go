@@ -10,18 +10,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"verity/tokenizer"
 	"verity/transcribe"
 )
 
 const (
-	mostParts  = 64
-	mostField  = 64 << 10 // bytes
-	chunkBytes = 64 << 10
-	stall      = 30 * time.Second // the most between two pieces of an upload, or of an answer
+	mostParts = 64
+	mostField = 64 << 10 // bytes
 )
 
 // A request is a parsed form.
@@ -34,6 +30,7 @@ type request struct {
 	words    bool
 	progress bool     // send progress events
 	asked    []string // timestamp granularities
+	ignored  []string // fields that nothing here knows
 	decoding transcribe.Options
 	done     func() // ends the spooled file
 }
@@ -47,46 +44,36 @@ const (
 // formats are those of response_format.
 var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 
-// A spool keeps uploads in files, up to so many bytes in all.
-type spool struct {
-	dir  string
-	room int64
-	used atomic.Int64
-}
-
-// take reserves n bytes; nil if there is room.
-func (s *spool) take(n int64) *problem {
-	if s.used.Add(n) > s.room {
-		s.used.Add(-n)
-		p := wrong(http.StatusTooManyRequests, "file", "spool_full", "The server holds too many uploads at present: try again later.")
-		p.Type, p.Retry = "rate_limit_error", 10*time.Second
-		return p
-	}
-	return nil
-}
-
-// read reads the form of r, in any order of its parts. The caller calls done of the
-// request.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Task) (*request, error) {
+// read reads the form of r, which ends at a time, in any order of its parts. The caller
+// calls done of the request.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time) (*request, error) {
 	q := &request{format: "json", decoding: s.opt.Decoding, done: func() {}}
 	q.decoding.Task = task
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v. Send multipart/form-data with a part named file.", err)
 	}
-	body := &patient{http.NewResponseController(w), s.stall}
+	body := &upload{control: http.NewResponseController(w), began: time.Now(), end: end, stall: s.stall}
+	if p := s.intake.enter(body); p != nil {
+		return nil, p
+	}
+	defer s.intake.leave(body)
 	if err := s.readParts(parts, q, body); err != nil {
 		q.done()
+		if tooSlow(err) {
+			err = body.late()
+		}
 		return nil, err
 	}
 	body.forever()
 	if q.file == nil {
 		return nil, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
 	}
+	q.decoding = fit(q.decoding, q.words)
 	return q, nil
 }
 
-func (s *Server) readParts(parts *multipart.Reader, q *request, body *patient) error {
+func (s *Server) readParts(parts *multipart.Reader, q *request, body *upload) error {
 	for n := 0; ; n++ {
 		body.wait()
 		part, err := parts.NextRawPart()
@@ -94,13 +81,13 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *patient) e
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return s.broken(err)
+			return broken(err)
 		case n == mostParts:
 			return wrong(http.StatusBadRequest, "", "", "The form has more than %d parts.", mostParts)
 		case part.FormName() == "file":
 			err = s.keep(q, part, body)
 		default:
-			err = s.field(q, part)
+			err = s.field(q, part, body)
 		}
 		if err != nil {
 			return err
@@ -109,9 +96,9 @@ func (s *Server) readParts(parts *multipart.Reader, q *request, body *patient) e
 }
 
 // broken returns the problem with a form that ended too soon or is none.
-func (s *Server) broken(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return wrong(http.StatusRequestTimeout, "", "", "No data came for %s.", span(s.stall))
+func broken(err error) error {
+	if tooSlow(err) {
+		return err
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return wrong(http.StatusBadRequest, "", "", "The form is cut off, or its boundary is not the one of the header Content-Type.")
@@ -119,16 +106,21 @@ func (s *Server) broken(err error) error {
 	return wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
 }
 
-// field sets the option that a part names. Unknown fields are ignored, since clients
-// keep adding some.
-func (s *Server) field(q *request, part *multipart.Part) error {
+// field sets the option that a part names. One that is empty is left out, since a form of
+// a browser sends fields that nobody filled in. Unknown fields are not refused, since
+// clients keep adding some, but the answer names them.
+func (s *Server) field(q *request, part *multipart.Part, body *upload) error {
 	data, err := io.ReadAll(io.LimitReader(part, mostField+1))
 	if err != nil {
-		return s.broken(err)
+		return broken(err)
 	}
+	body.add(len(data))
 	name, value := part.FormName(), string(data)
 	if len(data) > mostField {
 		return wrong(http.StatusBadRequest, name, "", "%s: more than %d bytes", name, mostField)
+	}
+	if value == "" {
+		return nil
 	}
 	bad := func(want string) error {
 		return wrong(http.StatusBadRequest, name, "", "%s: got %q, want %s", name, value, want)
@@ -139,8 +131,7 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 			return unknownModel(value, s.opt.Name)
 		}
 	case "language":
-		q.decoding.Language = languageOf(value)
-		q.decoding.Multilingual = q.decoding.Multilingual && value == ""
+		q.decoding.Language = spokenIn(value)
 	case "prompt":
 		q.decoding.InitialPrompt = value
 	case "response_format":
@@ -148,9 +139,6 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 			return bad("one of " + strings.Join(formats, ", "))
 		}
 	case "temperature":
-		if value == "" { // a form of a browser sends fields that were left empty
-			return nil
-		}
 		t, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(t >= 0 && t <= 1) {
 			return bad("a number from 0 to 1")
@@ -171,28 +159,18 @@ func (s *Server) field(q *request, part *multipart.Part) error {
 	return nil
 }
 
-// languageOf returns the language of a tag with a region, as en-US, which some clients send
-// where OpenAI takes en; anything else as it is.
-func languageOf(tag string) string {
-	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.KnownLanguage(tag) && tokenizer.KnownLanguage(tag[:i]) {
-		return tag[:i]
-	}
-	return tag
-}
-
 // keep writes the file to the spool.
-func (s *Server) keep(q *request, part *multipart.Part, body *patient) error {
+func (s *Server) keep(q *request, part *multipart.Part, body *upload) error {
 	if q.file != nil {
 		return wrong(http.StatusBadRequest, "file", "", "The form has two parts named file: send one request for each.")
 	}
-	f, err := os.CreateTemp(s.opt.Spool, "verity-upload-*")
+	f, done, err := s.spool.file()
 	if err != nil {
 		return failed(http.StatusInsufficientStorage, "The upload cannot be kept: %v", errors.Unwrap(err))
 	}
 	q.file, q.name = f, part.FileName()
 	q.done = func() {
-		f.Close()
-		os.Remove(f.Name())
+		done()
 		s.spool.used.Add(-q.size)
 	}
 	chunk := make([]byte, chunkBytes)
@@ -207,6 +185,7 @@ func (s *Server) keep(q *request, part *multipart.Part, body *patient) error {
 				return p
 			}
 			q.size += int64(n)
+			body.add(n)
 			if _, err := f.Write(chunk[:n]); err != nil {
 				return failed(http.StatusInsufficientStorage, "The upload cannot be kept: the disk is full or broken.")
 			}
@@ -215,21 +194,10 @@ func (s *Server) keep(q *request, part *multipart.Part, body *patient) error {
 			return nil
 		}
 		if err != nil {
-			return s.broken(err)
+			return broken(err)
 		}
 	}
 }
-
-// A patient reads a request with a deadline for each piece: a client that sends a byte
-// a minute would hold a place for days.
-type patient struct {
-	control *http.ResponseController
-	stall   time.Duration
-}
-
-func (p *patient) wait() { p.control.SetReadDeadline(time.Now().Add(p.stall)) }
-
-func (p *patient) forever() { p.control.SetReadDeadline(time.Time{}) }
 
 // String returns the client's name of the file for messages, short and without control
 // characters.

@@ -3,90 +3,223 @@ package serve
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // errFull reports that too many requests wait already.
 var errFull = errors.New("too many requests are waiting")
 
-// A line lets a number of requests work at a time; others wait, first come, first
-// served.
+// A line lets a number of requests work at a time. Others wait, first come, first
+// served, but for two things: a request with much left lets those with much less go
+// first between two windows, and passes over live sound, which are short and late in no
+// time, take every other turn if they wait.
 type line struct {
-	turns    *semaphore.Weighted // first in, first out
-	most     int64               // requests in the line, working and waiting
-	inside   atomic.Int64
-	guests   atomic.Int64 // passes over live sound, working and waiting; the number of sessions bounds them
-	busy     atomic.Int64
-	duration atomic.Int64 // mean of the requests that ended, nanoseconds
-	size     int
+	most int // requests in the line, working and waiting
+	size int // turns
+
+	mu       sync.Mutex
+	inside   int
+	taken    int      // turns taken, live ones included
+	files    []*place // waiting requests
+	live     []*place // waiting passes; the number of sessions bounds them
+	liveLast bool     // the last turn that was given went to a pass
+	backlog  float64  // seconds of sound that requests have left
+	pace     float64  // seconds of a turn for a second of sound, lately
 }
+
+// A place is a request or a pass in the line.
+type place struct {
+	turn  chan struct{} // closed when it has a turn
+	left  float64       // seconds of sound to do
+	total float64       // at the beginning
+	began time.Time     // of the turn
+	spent time.Duration // in earlier turns
+}
+
+// The pace before anything has been transcribed, and how much the last request counts.
+const (
+	firstPace = 0.25
+	newest    = 0.2
+)
 
 func newLine(turns, waiting int) *line {
-	return &line{turns: semaphore.NewWeighted(int64(turns)), most: int64(turns + waiting), size: turns}
+	return &line{most: turns + waiting, size: turns, pace: firstPace}
 }
 
-// enter takes a place in the line, without waiting. leave gives it back.
-func (l *line) enter() (leave func(), err error) {
-	if l.inside.Add(1) > l.most {
-		l.inside.Add(-1)
+// full reports that a request would be refused now.
+func (l *line) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inside >= l.most
+}
+
+// enter takes a place in the line for sound of so many seconds, without waiting for a
+// turn. The caller leaves.
+func (l *line) enter(seconds float64) (*place, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inside >= l.most {
 		return nil, errFull
 	}
-	began := time.Now()
-	return func() {
-		l.inside.Add(-1)
-		took, mean := int64(time.Since(began)), l.duration.Load()
-		l.duration.CompareAndSwap(mean, mean+(took-mean)/8)
-	}, nil
+	l.inside++
+	l.backlog += seconds
+	return &place{left: seconds, total: seconds}, nil
+}
+
+// leave gives back the place, and its turn if it has one.
+func (l *line) leave(p *place) {
+	l.end(p)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inside--
+	l.backlog -= p.left
+	if did := p.total - p.left; did >= 1 { // a refused file says nothing about the pace
+		l.pace += newest * (p.spent.Seconds()/did - l.pace)
+	}
 }
 
 // begin waits for a turn.
-func (l *line) begin(ctx context.Context) error {
-	if err := l.turns.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	l.busy.Add(1)
-	return nil
+func (l *line) begin(ctx context.Context, p *place) error {
+	l.mu.Lock()
+	l.files = append(l.files, p)
+	return l.wait(ctx, p)
 }
 
-// guest waits for a turn for one pass of a realtime session. end ends the turn and
-// leaves the line. The number of sessions bounds the guests, so none is refused.
+// busy reports whether there is no turn at once.
+func (l *line) busy() bool { return l.working() == l.size }
+
+// guest waits for a turn for one pass of a realtime session, which needs no place in the
+// line. end ends the turn.
 func (l *line) guest(ctx context.Context) (end func(), err error) {
-	l.guests.Add(1)
-	if err := l.begin(ctx); err != nil {
-		l.guests.Add(-1)
+	p := new(place)
+	l.mu.Lock()
+	l.live = append(l.live, p)
+	if err := l.wait(ctx, p); err != nil {
 		return nil, err
 	}
-	return func() {
-		l.end()
-		l.guests.Add(-1)
-	}, nil
+	return func() { l.end(p) }, nil
 }
 
-// end ends a turn.
-func (l *line) end() {
-	l.busy.Add(-1)
-	l.turns.Release(1)
+// wait returns when p, which has been queued, has a turn. It unlocks the line.
+func (l *line) wait(ctx context.Context, p *place) error {
+	p.turn = make(chan struct{})
+	l.give()
+	l.mu.Unlock()
+	select {
+	case <-p.turn:
+		return nil
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-p.turn: // at the same time
+		return nil
+	default:
+	}
+	same := func(q *place) bool { return q == p }
+	l.files, l.live = slices.DeleteFunc(l.files, same), slices.DeleteFunc(l.live, same)
+	p.turn = nil
+	return context.Cause(ctx)
 }
 
-// yield gives the turn to the next waiting request and waits for another one. After an
-// error the caller has no turn.
-func (l *line) yield(ctx context.Context) error {
-	if l.waiting() == 0 {
+// give gives free turns to those who wait.
+func (l *line) give() {
+	for l.taken < l.size && len(l.files)+len(l.live) > 0 {
+		from := &l.files
+		if l.liveLast = len(l.files) == 0 || len(l.live) > 0 && !l.liveLast; l.liveLast {
+			from = &l.live
+		}
+		p := (*from)[0]
+		*from = slices.Delete(*from, 0, 1)
+		l.taken++
+		p.began = time.Now()
+		close(p.turn)
+	}
+}
+
+// end ends the turn of p, if it has one.
+func (l *line) end(p *place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.turn == nil {
+		return
+	}
+	l.release(p)
+	l.give()
+}
+
+func (l *line) release(p *place) {
+	l.taken--
+	p.turn = nil
+	p.spent += time.Since(p.began)
+}
+
+// The end of a clip, which is no window, and how much less than what a request has left
+// is much less.
+const (
+	nothing  = 0.1 // s
+	muchLess = 0.5
+)
+
+// yield records that p has so many seconds left. If others should go first, it gives them
+// its turn and waits for another one; it is then before all that do not go first. After
+// an error p has no turn. A request with nothing left keeps its turn: it ends at once.
+func (l *line) yield(ctx context.Context, p *place, left, total float64) error {
+	l.mu.Lock()
+	l.backlog += left - p.left
+	p.left, p.total = left, total
+	short := func(q *place) bool { return q.left < muchLess*left }
+	if left < nothing || p.turn == nil || len(l.live) == 0 && !slices.ContainsFunc(l.files, short) {
+		l.mu.Unlock()
 		return nil
 	}
-	l.end()
-	return l.begin(ctx)
+	l.release(p)
+	var first, rest []*place
+	for _, q := range l.files {
+		if short(q) {
+			first = append(first, q)
+		} else {
+			rest = append(rest, q)
+		}
+	}
+	l.files = slices.Concat(first, []*place{p}, rest)
+	return l.wait(ctx, p)
 }
 
-func (l *line) working() int { return int(l.busy.Load()) }
+// place says where p stands.
+func (l *line) place(p *place) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := slices.Index(l.files, p)
+	switch {
+	case n >= 0:
+		return fmt.Sprintf("waiting, %d before this", n)
+	case p.turn == nil:
+		return "waiting"
+	}
+	return "working"
+}
 
-func (l *line) waiting() int { return max(0, int(l.inside.Load()+l.guests.Load()-l.busy.Load())) }
+func (l *line) working() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.taken
+}
 
-// retryAfter estimates when a place will be free.
+func (l *line) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.files) + len(l.live)
+}
+
+// retryAfter estimates when what is in the line is done.
 func (l *line) retryAfter() time.Duration {
-	wait := time.Duration(l.duration.Load()) / time.Duration(l.size)
-	return min(max(wait, time.Second), 5*time.Minute).Round(time.Second)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wait := time.Duration(l.backlog * l.pace / float64(l.size) * float64(time.Second))
+	return min(max(wait.Round(time.Second), time.Second), 5*time.Minute)
 }

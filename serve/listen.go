@@ -79,6 +79,9 @@ func (x *session) append(m *message) *problem {
 	if len(raw)%2 != 0 {
 		return wrong(http.StatusBadRequest, "audio", "invalid_audio", "audio: got %d bytes, an odd number; want samples of 16 bits", len(raw))
 	}
+	if most := 2 * mostUnheard * x.config.rate; len(raw) > most {
+		return wrong(http.StatusBadRequest, "audio", "", "audio: got %d s, want at most %d s in a message", len(raw)/2/x.config.rate, mostUnheard)
+	}
 	pcm := make([]float32, len(raw)/2)
 	for i := range pcm {
 		pcm[i] = float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / 32768
@@ -139,15 +142,9 @@ func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
 
 // begin begins an utterance at a sample.
 func (x *session) begin(at int64) {
-	d := x.config.decoding(x.s)
-	d.Log = logged(d.Log, "session", x.id)
-	u, err := live.NewUtterance(x.s.model, d)
-	if err != nil {
-		panic("serve: options that were checked are refused")
-	}
 	x.items++
 	p := &spoken{
-		item: fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], x.items), from: at, u: u,
+		item: fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], x.items), from: at, u: x.config.by.Utterance(),
 		more: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	select {
@@ -229,7 +226,7 @@ func (x *session) work(ctx context.Context) {
 				return
 			}
 			err := x.utter(ctx, p)
-			x.saw(p)
+			x.saw(p, p.u.Len())
 			if err != nil {
 				return
 			}
@@ -237,10 +234,9 @@ func (x *session) work(ctx context.Context) {
 	}
 }
 
-// saw records that all sound of an utterance so far has been in a pass, or is not
+// saw records that the first n samples of an utterance have been in a pass, or are not
 // wanted.
-func (x *session) saw(p *spoken) {
-	n := p.u.Len()
+func (x *session) saw(p *spoken, n int64) {
 	x.unheard.Add(p.passed.Swap(n) - n)
 	select {
 	case x.moved <- struct{}{}: // there may be room
@@ -266,10 +262,9 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 			return err
 		}
 		last = p.over() // it may have ended during the wait
-		x.saw(p)
-		waited := time.Since(asked)
-		r, err := p.u.Pass(ctx, last)
-		end()
+		waited, n := time.Since(asked), p.u.Len()
+		r, err := x.pass(ctx, p, last, end)
+		x.saw(p, n)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -293,6 +288,12 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 		"latency": said.report(),
 	})
 	return nil
+}
+
+// pass makes a pass, and ends the turn.
+func (x *session) pass(ctx context.Context, p *spoken, last bool, end func()) (live.Result, error) {
+	defer end()
+	return p.u.Pass(ctx, last)
 }
 
 // due waits until an utterance has ended or has enough new sound for a pass.
@@ -321,6 +322,11 @@ func (p *spoken) over() bool {
 // fail sends the event that an utterance has no text. The session continues.
 func (x *session) fail(p *spoken, err error) error {
 	x.s.opt.Log.Error("utterance failed", "session", x.id, "item", p.item, "error", err)
+	x.mu.Lock()
+	if x.now == p { // what follows would be added to it, and heard by nobody
+		x.stop()
+	}
+	x.mu.Unlock()
 	x.say("conversation.item.input_audio_transcription.failed", map[string]any{
 		"item_id": p.item, "content_index": 0,
 		"error": map[string]any{
@@ -375,7 +381,7 @@ func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *
 	defer x.mu.Unlock()
 	m := x.s.metrics
 	for _, w := range r.Confirmed {
-		d := now.Sub(x.clock.when(p.from + place(w)))
+		d := now.Sub(x.clock.when(p.from + int64(w.End*audio.SampleRate)))
 		work := min(r.Took, d)
 		queue := min(waited, d-work)
 		parts := shares{d - work - queue, queue, work}
@@ -388,9 +394,6 @@ func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *
 	}
 }
 
-// place returns the last sample of a word in its utterance.
-func place(w transcript.Word) int64 { return int64(w.End * audio.SampleRate) }
-
 // reason returns why an option cannot be used, without its name in Go.
 func reason(err error) string {
 	var option *transcribe.OptionError
@@ -398,15 +401,4 @@ func reason(err error) string {
 		return option.Reason
 	}
 	return err.Error()
-}
-
-// asProblem returns the problem with an option of the client, whose parameters begin with
-// a prefix.
-func asProblem(err error, prefix string) *problem {
-	var option *transcribe.OptionError
-	if errors.As(err, &option) {
-		name := prefix + parameter(option.Field)
-		return wrong(http.StatusBadRequest, name, "", "%s: got %v: %s", name, option.Value, option.Reason)
-	}
-	return wrong(http.StatusBadRequest, "", "", "%v", err)
 }

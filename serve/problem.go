@@ -43,6 +43,13 @@ func failed(status int, format string, args ...any) *problem {
 	return &problem{Status: status, Message: fmt.Sprintf(format, args...), Type: "server_error"}
 }
 
+// full returns the problem that there is no room at present.
+func full(code string, retry time.Duration, format string, args ...any) *problem {
+	p := wrong(http.StatusTooManyRequests, "", code, format, args...)
+	p.Type, p.Retry = "rate_limit_error", retry
+	return p
+}
+
 func unknownPath(r *http.Request) *problem {
 	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %s %s. See /openapi.json.", r.Method, r.URL.Path)
 }

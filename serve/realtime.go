@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 
 const (
 	mostMessage = 4 << 20         // bytes: 65 s of PCM at 24 kHz
-	mostUnheard = 60              // most seconds of sound that may wait to be transcribed
+	mostUnheard = 60              // most seconds of sound that have been in no pass to its end, and of a message
 	idle        = 5 * time.Minute // the most between two messages
 	pingEvery   = 30 * time.Second
 )
@@ -70,16 +71,15 @@ var errClosed = errors.New("the session has ended")
 
 // realtime serves OpenAI's realtime transcription over a WebSocket.
 func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
-	if p := s.welcome(r); p != nil {
+	config, p := s.welcome(r)
+	if p != nil {
 		note(r, "error", p.Message)
 		writeProblem(w, p)
 		return
 	}
 	leave, ok := s.sockets.enter()
 	if !ok {
-		p := wrong(http.StatusTooManyRequests, "", "rate_limit_exceeded", "There are %d realtime sessions already: try again later.", s.opt.Sessions)
-		p.Type, p.Retry = "rate_limit_error", time.Minute
-		writeProblem(w, p)
+		writeProblem(w, full("rate_limit_exceeded", time.Minute, "There are %d realtime sessions already: try again later.", s.opt.Sessions))
 		return
 	}
 	defer leave()
@@ -92,34 +92,35 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(mostMessage)
-	err = s.newSession(conn, r).run(r)
+	err = s.newSession(conn, r, config).run(r)
 	note(r, "ended", err)
 }
 
-// welcome reports why a session cannot begin.
-func (s *Server) welcome(r *http.Request) *problem {
+// welcome returns the configuration that a session begins with, or why it cannot begin.
+func (s *Server) welcome(r *http.Request) (c sessionConfig, p *problem) {
 	q := r.URL.Query()
 	switch intent, model := q.Get("intent"), q.Get("model"); {
 	case s.closing.Load():
-		return failed(http.StatusServiceUnavailable, "The server is shutting down.")
+		return c, failed(http.StatusServiceUnavailable, "The server is shutting down.")
 	case intent != "" && intent != "transcription":
-		return wrong(http.StatusBadRequest, "intent", "", "intent: got %q, want transcription", intent)
+		return c, wrong(http.StatusBadRequest, "intent", "", "intent: got %q, want transcription", intent)
 	case !s.knows(model):
-		return unknownModel(model, s.opt.Name)
+		return c, unknownModel(model, s.opt.Name)
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
-		return wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
+		return c, wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
 	}
-	if _, err := live.NewUtterance(s.model, s.newConfig().decoding(s)); err != nil {
-		return failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", reason(err))
+	c, err := s.newConfig(fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)))
+	if err != nil {
+		return c, failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", reason(err))
 	}
-	return nil
+	return c, nil
 }
 
-func (s *Server) newSession(conn *websocket.Conn, r *http.Request) *session {
+func (s *Server) newSession(conn *websocket.Conn, r *http.Request, c sessionConfig) *session {
 	beta := strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1")
 	x := &session{
-		s: s, conn: conn, beta: beta, id: fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)),
-		queue: make(chan *spoken, 256), moved: make(chan struct{}, 1), config: s.newConfig(),
+		s: s, conn: conn, beta: beta, id: c.id,
+		queue: make(chan *spoken, 256), moved: make(chan struct{}, 1), config: c,
 	}
 	x.prepare()
 	return x
@@ -143,8 +144,8 @@ func (x *session) run(r *http.Request) error {
 	defer all.Wait()
 	defer cancel(errClosed)
 	x.say(x.name("session.created"), map[string]any{"session": x.config.object(x.id, x.beta)})
-	all.Go(func() { x.work(ctx) })
-	all.Go(func() { x.watch(ctx) })
+	all.Go(x.s.safely(x.id, cancel, func() { x.work(ctx) }))
+	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
 	err := x.read(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -188,7 +189,7 @@ func (x *session) complain(p *problem, event string) {
 
 // read handles the client's messages.
 func (x *session) read(ctx context.Context) error {
-	lazy := time.AfterFunc(idle, func() { x.end(fmt.Errorf("no message came for %s", span(idle))) })
+	lazy := time.AfterFunc(idle, x.s.safely(x.id, x.cancel, func() { x.end(fmt.Errorf("no message came for %s", span(idle))) }))
 	defer lazy.Stop()
 	for {
 		kind, data, err := x.conn.Read(ctx)
@@ -205,24 +206,31 @@ func (x *session) read(ctx context.Context) error {
 			x.complain(badJSON(err, ""), m.ID)
 			continue
 		}
+		if err := x.breathe(ctx, base64.StdEncoding.DecodedLen(len(m.Audio))/2); err != nil {
+			return err
+		}
 		if p := x.handle(ctx, &m); p != nil {
 			x.complain(p, m.ID)
-		}
-		if err := x.breathe(ctx); err != nil {
-			return err
 		}
 	}
 }
 
-// breathe blocks while too much sound waits to be transcribed, so that TCP slows the
-// client down.
-func (x *session) breathe(ctx context.Context) error {
-	if x.unheard.Load() < mostUnheard*audio.SampleRate {
+// breathe blocks while there is no room for so many more samples of the client, so that
+// TCP slows the client down.
+func (x *session) breathe(ctx context.Context, samples int) error {
+	x.mu.Lock()
+	more := int64(float64(samples) * audio.SampleRate / float64(x.config.rate))
+	x.mu.Unlock()
+	room := func() bool {
+		waits := x.unheard.Load()
+		return waits == 0 || more == 0 || waits+more <= mostUnheard*audio.SampleRate
+	}
+	if room() {
 		return nil
 	}
 	x.blocks.Add(1)
 	defer x.blocks.Add(1)
-	for x.unheard.Load() >= mostUnheard*audio.SampleRate {
+	for !room() {
 		select {
 		case <-x.moved:
 		case <-ctx.Done():

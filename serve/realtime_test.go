@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -196,8 +197,8 @@ func TestRealtime(t *testing.T) {
 func settle(t *testing.T, s *Server) {
 	t.Helper()
 	s.sockets.all.Wait()
-	if n := s.line.guests.Load(); n != 0 {
-		t.Errorf("%d guests are in the line", n)
+	if n := s.line.waiting(); n != 0 {
+		t.Errorf("%d passes are in the line", n)
 	}
 }
 
@@ -235,13 +236,11 @@ func TestClear(t *testing.T) {
 	c := call(t, h, "", nil)
 	c.send(manual)
 	c.until("session.updated")
-	if err := s.line.begin(t.Context()); err != nil { // no pass may begin
-		t.Fatal(err)
-	}
+	free := occupy(t, s) // no pass may begin
 	c.send(appending(digitsPCM(t)[:2*audio.SampleRate]))
 	c.send(`{"type":"input_audio_buffer.clear"}`)
 	c.until("input_audio_buffer.cleared")
-	s.line.end()
+	free()
 	c.send(appending(digitsPCM(t)))
 	c.send(`{"type":"input_audio_buffer.commit"}`)
 	e := c.until(done)
@@ -296,6 +295,11 @@ func TestMistakes(t *testing.T) {
 		{input(`"turn_detection":{"type":"semantic_vad"}`), "session.audio.input.turn_detection.type", "want server_vad"},
 		{input(`"turn_detection":{"type":"server_vad","threshold":7}`), "session.audio.input.turn_detection", "session.audio.input.turn_detection.threshold: got 7"},
 		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":-5}`), "session.audio.input.turn_detection", "silence_duration_ms"},
+		{input(`"turn_detection":{"type":"server_vad","silence_duration_ms":0}`), "session.audio.input.turn_detection", "got 0, want 32 to 30000"},
+		{input(`"turn_detection":{"type":"server_vad","threshold":0}`), "session.audio.input.turn_detection", "threshold: got 0"},
+		{input(`"turn_detection":{"type":"server_vad","prefix_padding_ms":-1}`), "session.audio.input.turn_detection", "padding_ms: got -1"},
+		{input(`"transcription":{"prompt":"` + strings.Repeat("x", mostField+1) + `"}`), "session.audio.input.transcription.prompt", "at most 65536"},
+		{appending(make([]float32, 24000*mostUnheard+1)), "audio", "got 60 s, want at most 60 s"},
 		{input(`"turn_detection":7`), "session.audio.input.turn_detection", "got JSON of type number, want an object"},
 		{input(`"turn_detection":{"type":"server_vad","threshold":"high"}`), "session.audio.input.turn_detection.threshold", "got JSON of type string, want a number"},
 	}
@@ -357,7 +361,11 @@ func FuzzUpdate(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		config, p := s.change(s.newConfig(), data)
+		config, err := s.newConfig("sess_x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, p := s.change(config, data)
 		if p != nil {
 			if p.Message == "" || p.Status == 0 {
 				t.Fatalf("an empty problem: %+v", p)
@@ -366,7 +374,7 @@ func FuzzUpdate(f *testing.F) {
 		}
 		x := &session{s: s, config: config}
 		x.prepare() // panics at what it cannot use
-		if _, err := live.NewUtterance(m, config.decoding(s)); err != nil {
+		if _, err := live.New(m, config.decoding(s)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := json.Marshal(config.object("x", true)); err != nil {
@@ -435,10 +443,9 @@ func TestUnwelcome(t *testing.T) {
 func TestHangUp(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1})
 	for _, busy := range []bool{false, true} {
+		free := func() {}
 		if busy {
-			if err := s.line.begin(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			free = occupy(t, s)
 		}
 		c := call(t, h, "", nil)
 		c.send(manual)
@@ -460,10 +467,51 @@ func TestHangUp(t *testing.T) {
 			}
 			c.conn.CloseNow()
 			<-written
-			s.line.end()
+			free()
 		}
 		c.conn.CloseNow()
 		settle(t, s)
+	}
+}
+
+// TestSessionMemory: a session holds as much sound as it says, at any rate and however
+// much the client sends, and gives it back.
+func TestSessionMemory(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1})
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	message := appending(make([]float32, 8000*(mostUnheard-1)))
+	before := heap()
+	free := occupy(t, s)
+	c := call(t, h, "", nil)
+	c.send(strings.Replace(manual, "16000", "8000", 1))
+	c.until("session.updated")
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for range 10 {
+			if c.conn.Write(t.Context(), websocket.MessageText, []byte(message)) != nil {
+				return
+			}
+		}
+	}()
+	time.Sleep(time.Second)
+	const most = 25 << 20
+	if now := heap(); now-before > most {
+		t.Errorf("a session takes %d MB", (now-before)>>20)
+	}
+	c.conn.CloseNow()
+	<-written
+	s.sockets.giveUp()
+	free()
+	settle(t, s)
+	message = ""
+	if now := heap(); now-before > 8<<20 {
+		t.Errorf("%d MB are left", (now-before)>>20)
 	}
 }
 
@@ -532,9 +580,7 @@ func TestGrace(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, s, func(h *http.Server) error { return h.Serve(l) }, 50*time.Millisecond) }()
-	if err := s.line.begin(t.Context()); err != nil { // no pass can begin
-		t.Fatal(err)
-	}
+	free := occupy(t, s) // no pass can begin
 	c := call(t, &httptest.Server{URL: "http://" + l.Addr().String()}, "", nil)
 	c.send(manual)
 	c.until("session.updated")
@@ -550,7 +596,7 @@ func TestGrace(t *testing.T) {
 	if err := <-ended; err == nil || errors.Is(err, http.ErrServerClosed) {
 		t.Errorf("the end of grace: %v", err)
 	}
-	s.line.end()
+	free()
 }
 
 // wavOf returns a sound file of samples at 16 kHz.

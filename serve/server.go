@@ -27,6 +27,11 @@ type Options struct {
 	// Waiting is how many more may wait for a turn. 0 means 64; negative none.
 	Waiting int
 
+	// PerClient is the most requests of one client at the same time, uploading, waiting or
+	// being transcribed: of one key, or else of one address. 0 means half of Turns and
+	// Waiting. Clients on this machine without a key are not counted: they may be a proxy.
+	PerClient int
+
 	// Sessions is how many realtime sessions there may be. 0 means 16; negative none.
 	Sessions int
 
@@ -69,6 +74,7 @@ func (o Options) defaults() Options {
 	o.Name = cmp.Or(o.Name, "whisper")
 	o.Turns = cmp.Or(o.Turns, 4)
 	o.Waiting = max(cmp.Or(o.Waiting, 64), 0)
+	o.PerClient = cmp.Or(o.PerClient, max((o.Turns+o.Waiting)/2, 1))
 	o.Sessions = max(cmp.Or(o.Sessions, 16), 0)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 512<<20)
 	o.MaxSpool = cmp.Or(o.MaxSpool, 8<<30)
@@ -101,7 +107,9 @@ type Server struct {
 	opt     Options
 	model   *transcribe.Model
 	line    *line
-	spool   spool
+	spool   *spool
+	intake  intake
+	crowd   crowd
 	metrics *metrics
 	handler http.Handler
 	sockets sockets
@@ -110,6 +118,7 @@ type Server struct {
 	closing atomic.Bool
 	created time.Time
 	stall   time.Duration // of a client; shorter in tests
+	quiet   time.Duration // of a stream
 }
 
 // New returns a server of m, which must stay open while it serves.
@@ -118,12 +127,15 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if _, err := transcribe.New(m, o.Decoding); err != nil {
+	if err := checkDefaults(o.Decoding); err != nil {
+		return nil, err
+	}
+	if _, err := transcribe.New(m, fit(o.Decoding, false)); err != nil {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall,
-		spool: spool{dir: o.Spool, room: o.MaxSpool}, sockets: newSockets(o.Sessions),
+		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
+		spool: newSpool(o.Spool, o.MaxSpool), sockets: newSockets(o.Sessions),
 	}
 	s.metrics = newMetrics(s.line, &s.sockets)
 	m.OnPass(s.metrics.passed)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -32,7 +33,9 @@ func (k *sockets) enter() (leave func(), ok bool) {
 	}
 	k.all.Add(1)
 	return func() {
-		k.count.Add(-1)
+		if k.count.Add(-1) == 0 {
+			debug.FreeOSMemory() // what many sessions took is not wanted soon
+		}
 		k.all.Done()
 	}, true
 }

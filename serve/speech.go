@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -39,12 +40,16 @@ func (s *Server) speech(task transcribe.Task) http.HandlerFunc {
 
 // answer serves one request. If it returns an error, nothing has been written.
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, task transcribe.Task) error {
-	leave, err := s.line.enter() // before the upload is read, so that a refusal costs nothing
-	if err != nil {
-		return err
+	if s.line.full() { // before the upload is read, so that a refusal costs nothing
+		return errFull
 	}
-	defer leave()
-	q, err := s.read(w, r, task)
+	gone, ok := s.crowd.enter(clientOf(r), s.opt.PerClient)
+	if !ok {
+		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.opt.PerClient)
+	}
+	defer gone()
+	end, _ := ctx.Deadline()
+	q, err := s.read(w, r, task, end)
 	if err != nil {
 		return err
 	}
@@ -56,42 +61,53 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return err
 	}
+	defer clip.Close()
 	q.decoding.Log = logged(q.decoding.Log, "id", w.Header().Get(idHeader))
 	t, err := transcribe.New(s.model, q.decoding)
 	if err != nil {
 		return err
 	}
-	if err := s.line.begin(ctx); err != nil {
-		return err
-	}
-	turn := &turn{line: s.line}
-	defer turn.end()
-	out := s.newAnswer(w, q)
-	tr, err := turn.run(ctx, t, clip, out)
+	out := &answer{w: w, q: q, model: s.model}
+	defer out.close()
+	tr, err := s.work(ctx, t, clip, out)
 	if err != nil {
-		return out.failed(err)
+		return s.failed(w, r, out, err)
 	}
 	s.metrics.heard(tr)
 	note(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
 	return out.finish(tr)
 }
 
-// A turn is the right of a request to work.
-type turn struct {
-	line *line
-	lost bool
-}
+// bytesPerSecond is a guess for files that do not say how long they are.
+const bytesPerSecond = 8000
 
-// run transcribes clip. Between two windows it yields to other requests.
-func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
+// statusGone is nginx's status of a request whose client has gone.
+const statusGone = 499
+
+// work transcribes clip when its turn has come, and between two windows lets others go
+// first. It has no turn when it returns.
+func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *audio.Clip, out *answer) (*transcript.Transcript, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	p, err := s.line.enter(cmp.Or(clip.Promised(), float64(out.q.size)/bytesPerSecond))
+	if err != nil {
+		return nil, err
+	}
+	defer s.line.leave(p)
+	if out.q.stream {
+		out.stream = s.newStream(out.w, stop, func() string { return s.line.place(p) })
+	}
+	if out.q.stream && s.line.busy() {
+		out.stream.start() // with an error from now on, the status is 200
+	}
+	if err := s.line.begin(ctx, p); err != nil {
+		return nil, err
+	}
 	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
 		Segment: out.segment,
 		Progress: func(done, total float64) {
 			out.progress(done, total)
-			if err := t.line.yield(ctx); err != nil {
-				t.lost = true
+			if err := s.line.yield(ctx, p, total-done, total); err != nil {
 				stop(err)
 			}
 		},
@@ -102,10 +118,21 @@ func (t *turn) run(ctx context.Context, by *transcribe.Transcriber, clip *audio.
 	return tr, err
 }
 
-func (t *turn) end() {
-	if !t.lost {
-		t.line.end()
+// failed ends an answer with an error: as an event, if a stream has begun.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, a *answer, err error) error {
+	if a.stream == nil {
+		return err
 	}
+	if a.stream.begun() {
+		if p := s.problemOf(w, r, err); p != nil {
+			note(r, "error", p.Message)
+			a.stream.event(sse{Type: "error", Error: p})
+		}
+	}
+	if a.stream.end() {
+		return nil
+	}
+	return err
 }
 
 // check reports contradictions within the form.
@@ -125,28 +152,34 @@ func (q *request) check(assisted bool) error {
 	if q.stream && q.format != "json" && q.format != "text" {
 		return wrong(http.StatusBadRequest, "stream", "", "stream=true needs response_format json or text, got %s.", q.format)
 	}
-	q.decoding.WordTimestamps = q.words
 	return nil
 }
 
 // refuse answers with an error.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var p *problem
-	var option *transcribe.OptionError
-	switch {
+	if p := s.problemOf(w, r, err); p != nil {
+		note(r, "error", p.Message)
+		writeProblem(w, p)
+	} else {
+		w.WriteHeader(statusGone)
+	}
+}
+
+// problemOf returns what an error is to the client; nil if that has gone.
+func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
+	switch option := asProblem(err, ""); {
 	case errors.As(err, &p):
+	case option != nil:
+		p = option
 	case errors.Is(err, errFull):
-		p = wrong(http.StatusTooManyRequests, "", "rate_limit_exceeded", "Too many requests are waiting: try again later.")
-		p.Type, p.Retry = "rate_limit_error", s.line.retryAfter()
+		p = full("rate_limit_exceeded", s.line.retryAfter(), "Too many requests are waiting: try again later.")
 	case errors.Is(err, audio.ErrTooLong):
 		p = wrong(http.StatusRequestEntityTooLarge, "file", "", "The audio is longer than %s, which is the limit of this server.", span(s.opt.MaxAudio))
-	case errors.As(err, &option):
-		p = asProblem(err, "")
 	case errors.Is(err, context.DeadlineExceeded):
 		p = failed(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
 		note(r, "gone", true) // no answer, since nobody reads it
-		return
+		return nil
 	case badAudio(err):
 		s.tellOfFFmpeg(err)
 		p = wrong(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
@@ -154,8 +187,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		s.opt.Log.Error("request failed", "id", w.Header().Get(idHeader), "error", err)
 		p = failed(http.StatusInternalServerError, "The server failed to transcribe the file. Its log has the reason, with the request id.")
 	}
-	note(r, "error", p.Message)
-	writeProblem(w, p)
+	return p
 }
 
 // tellOfFFmpeg logs once that a client sent sound that ffmpeg may read: the operator can
@@ -178,23 +210,6 @@ func (s *Server) tellOfFFmpeg(err error) {
 func badAudio(err error) bool {
 	var format *audio.FormatError
 	return errors.Is(err, audio.ErrMalformed) || errors.As(err, &format) || errors.Is(err, fs.ErrInvalid)
-}
-
-// parameter returns the form field of an option.
-func parameter(option string) string {
-	switch option {
-	case "Language":
-		return "language"
-	case "InitialPrompt":
-		return "prompt"
-	case "Temperatures":
-		return "temperature"
-	case "Task":
-		return "model"
-	case "WordTimestamps":
-		return "timestamp_granularities[]"
-	}
-	return option
 }
 
 // audioSeconds rounds up, as OpenAI bills.

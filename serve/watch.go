@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -75,7 +76,7 @@ func (s *Server) watched(next http.Handler) http.Handler {
 		r = r.WithContext(context.WithValue(r.Context(), notesKey{}, n))
 		defer func() {
 			if p := recover(); p != nil {
-				s.opt.Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
+				s.panicked(id, p)
 				if out.code == 0 {
 					writeProblem(out, failed(http.StatusInternalServerError, "The server failed. Its log has the reason, with the request id."))
 				}
@@ -92,6 +93,25 @@ func (s *Server) watched(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(out, r)
 	})
+}
+
+// panicked logs a panic of a request or a session.
+func (s *Server) panicked(id string, p any) {
+	s.opt.Log.Error("panic", "id", id, "panic", p, "stack", string(debug.Stack()))
+}
+
+// safely returns f with a panic of it ending one request or session, not the server.
+// Every goroutine of this package runs in it.
+func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) func() {
+	return func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.panicked(id, p)
+				cancel(errors.New("the server failed"))
+			}
+		}()
+		f()
+	}
 }
 
 // authorised requires a key, if keys are configured.
@@ -151,9 +171,14 @@ func (s *Server) shared(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		origin := r.Header.Get("Origin")
+		given := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
-		case origin == "" || sameOrigin(origin, r.Host) && (len(s.opt.Keys) > 0 || !rebound(r)):
-		case slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*"):
+		case len(s.opt.Keys) == 0 && rebound(r) && !given && !s.named(r.Host): // also without an origin, which a page's GET has not
+			writeProblem(w, wrong(http.StatusForbidden, "", "host", "This server does not know the name %q: "+
+				"call it localhost, or start it with --origin http://%[1]s or with an API key.", r.Host))
+			return
+		case origin == "" || sameOrigin(origin, r.Host):
+		case given:
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Add("Vary", "Origin")
 			if r.Method == http.MethodOptions {
@@ -168,6 +193,12 @@ func (s *Server) shared(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// named reports whether an origin of the options has a host, as a proxy on this machine
+// that passes it on.
+func (s *Server) named(host string) bool {
+	return slices.ContainsFunc(s.opt.Origins, func(o string) bool { return sameOrigin(o, host) })
 }
 
 // rebound reports whether a page reached this machine's own address by a name that is

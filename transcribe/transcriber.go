@@ -56,8 +56,21 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		c.Windows = cmp.Or(c.Windows, windowsFor(m.Dims))
 		t.opt.Chunked = &c
 	}
-	t.warnSearch()
+	t.warn()
 	return t, nil
+}
+
+// With returns a Transcriber like t, but for the language, the initial prompt and, unless
+// nil, the temperatures. It costs little: sound that arrives in pieces needs one for each.
+func (t *Transcriber) With(language, prompt string, temperatures []float64) (*Transcriber, error) {
+	n, o := *t, t.opt
+	o.Language, o.Multilingual = language, o.Multilingual && language == ""
+	o.InitialPrompt, o.CarryInitialPrompt = prompt, o.CarryInitialPrompt && prompt != ""
+	if temperatures != nil {
+		o.Temperatures = temperatures
+	}
+	n.opt, n.lang, n.prompt = o, nil, nil
+	return &n, errors.Join(o.check(), n.setLanguage(), n.setPrompt())
 }
 
 // multilingual reports whether prompts name a language and a task.
@@ -123,9 +136,6 @@ func (t *Transcriber) setPrompt() (err error) {
 	if t.prompt, err = t.model.Tokenizer.EncodeStrict(" " + text); err != nil {
 		return &OptionError{"InitialPrompt", text, err.Error()}
 	}
-	if n, room := len(t.prompt), t.promptRoom(); n > room {
-		t.opt.Log.Warn("initial prompt too long: only its end is used", "tokens", n, "room", room)
-	}
 	return nil
 }
 
@@ -160,8 +170,12 @@ func (t *Transcriber) setHotwords() (err error) {
 	return nil
 }
 
-// warnSearch warns that a beam search does not use the assistant.
-func (t *Transcriber) warnSearch() {
+// warn warns of a prompt of which a part is not used, and of a beam search, which does not
+// use the assistant.
+func (t *Transcriber) warn() {
+	if n, room := len(t.prompt), t.promptRoom(); n > room {
+		t.opt.Log.Warn("initial prompt too long: only its end is used", "tokens", n, "room", room)
+	}
 	if t.model.assistant == nil || t.opt.BeamSize < 2 {
 		return
 	}

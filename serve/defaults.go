@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"verity/tokenizer"
+	"verity/transcribe"
+)
+
+// checkDefaults refuses default options that no request could have: each is a matter of
+// one file, or set by the path and the fields of a request.
+func checkDefaults(o transcribe.Options) error {
+	refuse := func(field string, value any, why string) error {
+		return &transcribe.OptionError{Field: field, Value: value, Reason: why}
+	}
+	switch {
+	case o.Task != "" && o.Task != transcribe.Transcribe:
+		return refuse("Task", o.Task, "the path of a request says what to do, /v1/audio/translations that it translates")
+	case o.Chunked != nil:
+		return refuse("Chunked", true, "a server transcribes several requests at the same time, not several parts of one")
+	case o.Spans != nil:
+		return refuse("Spans", o.Spans, "it is for one file, not for all requests")
+	case o.Prefix != "":
+		return refuse("Prefix", o.Prefix, "it is for one file, not for all requests")
+	case o.MarkAccepted:
+		return refuse("MarkAccepted", true, "a request asks for it")
+	}
+	return nil
+}
+
+// fit resolves what the fields of a form and the server's defaults say together: what
+// the form says goes before.
+func fit(o transcribe.Options, words bool) transcribe.Options {
+	o.WordTimestamps = o.WordTimestamps || words
+	o.Multilingual = o.Multilingual && o.Language == ""
+	o.CarryInitialPrompt = o.CarryInitialPrompt && o.InitialPrompt != ""
+	return o
+}
+
+// spokenIn returns the language of a field: of a tag with a region, as en-US, which some
+// clients send where OpenAI takes en, the language; auto is none.
+func spokenIn(tag string) string {
+	if strings.EqualFold(tag, "auto") {
+		return ""
+	}
+	if i := strings.IndexAny(tag, "-_"); i > 0 && !tokenizer.KnownLanguage(tag) && tokenizer.KnownLanguage(tag[:i]) {
+		return tag[:i]
+	}
+	return tag
+}
+
+// fields are the form fields that set options. No other option is the client's business.
+var fields = map[string]string{
+	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",
+	"WordTimestamps": "timestamp_granularities[]",
+}
+
+// asProblem returns the problem with an option, whose parameters begin with a prefix, or
+// nil if it is not one that the client set.
+func asProblem(err error, prefix string) *problem {
+	var option *transcribe.OptionError
+	if !errors.As(err, &option) || fields[option.Field] == "" {
+		return nil
+	}
+	name := prefix + fields[option.Field]
+	switch option.Field {
+	case "Task":
+		return wrong(http.StatusBadRequest, name, "", "This model knows English only and cannot translate.")
+	case "WordTimestamps":
+		return wrong(http.StatusBadRequest, name, "", "This model cannot give the times of words.")
+	}
+	return wrong(http.StatusBadRequest, name, "", "%s: got %q: %s", name, fmt.Sprint(option.Value), option.Reason)
+}

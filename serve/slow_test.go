@@ -1,0 +1,329 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"verity/audio"
+)
+
+// dribble sends the head and the beginning of a form, then a byte at every interval, and
+// returns the status of the answer and when it came.
+func dribble(t *testing.T, address string, every time.Duration) (status string, took time.Duration) {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Error(err)
+		return "", 0
+	}
+	defer c.Close()
+	began := time.Now()
+	body, kind := form(t, wav(t))
+	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", transcriptions, kind, body.Len())
+	c.Write(body.Next(300))
+	answer := make(chan string, 1)
+	go func() {
+		b := make([]byte, 15)
+		io.ReadFull(c, b)
+		answer <- strings.TrimPrefix(string(b), "HTTP/1.1 ")
+	}()
+	for {
+		select {
+		case status := <-answer:
+			return status, time.Since(began)
+		case <-time.After(every):
+			c.Write(body.Next(1))
+		}
+	}
+}
+
+// TestSlowUpload: an upload ends with the time of the request, and if it is too slow,
+// however small its pauses are.
+func TestSlowUpload(t *testing.T) {
+	for name, tt := range map[string]struct {
+		o     Options
+		stall time.Duration
+		most  time.Duration
+	}{
+		"time of a request": {Options{Timeout: 400 * time.Millisecond}, time.Minute, 3 * time.Second},
+		"least rate":        {Options{}, 300 * time.Millisecond, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, s := newServer(t, tt.o)
+			s.stall = tt.stall
+			if status, took := dribble(t, strings.TrimPrefix(h.URL, "http://"), 20*time.Millisecond); status[:3] != "408" || took > tt.most {
+				t.Errorf("%s after %v", status, took)
+			}
+		})
+	}
+}
+
+// TestSlowCrowd: however many clients send slowly, one that sends at once gets its text.
+func TestSlowCrowd(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1, Waiting: 8, Timeout: 3 * time.Second})
+	s.stall = 10 * time.Second
+	address := strings.TrimPrefix(h.URL, "http://")
+	ended := make(chan string, mostUploads)
+	for range mostUploads {
+		go func() {
+			status, _ := dribble(t, address, 100*time.Millisecond)
+			ended <- status
+		}()
+	}
+	for {
+		s.intake.mu.Lock()
+		n := len(s.intake.open)
+		s.intake.mu.Unlock()
+		if n == mostUploads {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(s.stall / 10)
+	if s.line.waiting() != 0 {
+		t.Errorf("%d requests wait, though none has come to its end", s.line.waiting())
+	}
+	for range 3 {
+		if r, body := post(t, h.URL+transcriptions, wav(t)); r.StatusCode != 200 {
+			t.Errorf("%s %s", r.Status, body)
+		}
+	}
+	for range mostUploads {
+		if status := <-ended; status[:3] != "408" {
+			t.Errorf("a slow upload: %s", status)
+		}
+	}
+}
+
+// TestPerClient: a client with too many requests is refused, others are not.
+func TestPerClient(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1, Waiting: 8, PerClient: 2, Keys: []string{"a", "b"}})
+	free := occupy(t, s)
+	ask := func(key string) (*http.Response, string) {
+		body, kind := form(t, wav(t))
+		r, _ := http.NewRequestWithContext(t.Context(), "POST", h.URL+transcriptions, body)
+		r.Header.Set("Content-Type", kind)
+		r.Header.Set("Authorization", "Bearer "+key)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Error(err)
+			return &http.Response{}, ""
+		}
+		defer got.Body.Close()
+		text, _ := io.ReadAll(got.Body)
+		return got, string(text)
+	}
+	status := make(chan int, 3)
+	for i := range 3 {
+		go func() {
+			r, _ := ask([]string{"a", "a", "b"}[i])
+			status <- r.StatusCode
+		}()
+	}
+	for s.line.waiting() < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	r, body := ask("a")
+	checkProblem(t, r, body, 429, "", "You have 2 requests here already")
+	free()
+	for range 3 {
+		if code := <-status; code != 200 {
+			t.Errorf("status %d", code)
+		}
+	}
+}
+
+// TestClientOf: keys before addresses; networks of IPv6; this machine has no name.
+func TestClientOf(t *testing.T) {
+	for _, tt := range []struct{ address, key, want string }{
+		{"127.0.0.1:1", "", ""}, {"[::1]:1", "", ""}, {"10.1.2.3:9", "", "10.1.2.3"}, {"[::ffff:10.1.2.3]:9", "", "10.1.2.3"},
+		{"[2001:db8:1:2:3::9]:9", "", "2001:db8:1:2::/64"}, {"10.1.2.3:9", "k", "key k"}, {"127.0.0.1:1", "k", "key k"},
+	} {
+		r := &http.Request{RemoteAddr: tt.address, Header: http.Header{}}
+		if tt.key != "" {
+			r.Header.Set("Authorization", "Bearer "+tt.key)
+		}
+		if got := clientOf(r); got != tt.want {
+			t.Errorf("%s, key %q: %q, want %q", tt.address, tt.key, got, tt.want)
+		}
+	}
+}
+
+// TestSpoolUnlinked: an upload has no name while it is worked on, so that nothing is left
+// if the process is killed; where it must have one, it is removed at the next start.
+func TestSpoolUnlinked(t *testing.T) {
+	dir := t.TempDir()
+	s := newSpool(dir, 1)
+	f, done, err := s.file()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 && runtime.GOOS != "windows" {
+		t.Errorf("%s is there while it is open", left[0].Name())
+	}
+	if _, err := f.WriteString("x"); err != nil {
+		t.Error(err)
+	}
+	done()
+	for _, name := range []string{"verity-upload-123", "verity-upload-9", "of another program"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.clear("windows")
+	left, _ := os.ReadDir(dir)
+	if len(left) != 1 || left[0].Name() != "of another program" {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestNoZombies: whatever ends a request, a program that reads its sound ends with it.
+func TestNoZombies(t *testing.T) {
+	if _, err := exec.LookPath("ffmpeg"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs ffmpeg, and /proc")
+	}
+	m4a := filepath.Join(t.TempDir(), "talk.m4a")
+	if out, err := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", m4a).CombinedOutput(); err != nil {
+		t.Skipf("ffmpeg writes no AAC: %v %s", err, out)
+	}
+	data, err := os.ReadFile(m4a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := field{"file", string(data)}
+	before := children(t)
+	for name, tt := range map[string]struct {
+		o      Options
+		fields []field
+		status int
+	}{
+		"a whole file": {Options{}, nil, 200},
+		"a bad option": {Options{}, []field{{"language", "de"}}, 400},
+		"too long":     {Options{MaxAudio: time.Second}, nil, 413},
+	} {
+		o := tt.o
+		o.Sound = audio.Input{FFmpeg: audio.FFmpegAuto}
+		h, _ := newServer(t, o)
+		for range 3 {
+			if r, body := post(t, h.URL+transcriptions, append(tt.fields, file)...); r.StatusCode != tt.status {
+				t.Errorf("%s: %s %s", name, r.Status, body)
+			}
+		}
+		if now := children(t); now != before {
+			t.Errorf("%s: %d children, before %d", name, now, before)
+		}
+	}
+}
+
+// children counts the processes that this one has started and not waited for.
+func children(t *testing.T) (n int) {
+	t.Helper()
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) || err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(data), ") ")
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == fmt.Sprint(os.Getpid()) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSlowReader: who does not read a stream holds a connection, but no turn.
+func TestSlowReader(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1})
+	s.stall = 500 * time.Millisecond
+	ctx, cancel := context.WithCancelCause(t.Context())
+	block := make(chan struct{})
+	w := &blocked{header: http.Header{}, until: block}
+	x := s.newStream(w, cancel, func() string { return "waiting" })
+	began := time.Now()
+	for range 1000 {
+		x.event(sse{Type: "transcript.text.delta", Delta: strings.Repeat("x", 1000)})
+	}
+	if took := time.Since(began); took > 10*time.Second || ctx.Err() != nil {
+		t.Errorf("events took %v, %v", took, context.Cause(ctx))
+	}
+	for range 20 {
+		x.event(sse{Delta: strings.Repeat("x", mostPending/10)})
+	}
+	if !errors.Is(context.Cause(ctx), errUnread) {
+		t.Errorf("more is kept than %d bytes", mostPending)
+	}
+	close(block)
+	x.end()
+	if r, _ := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}); r.StatusCode != 200 {
+		t.Error(r.Status)
+	}
+}
+
+// blocked is a client that does not read.
+type blocked struct {
+	header http.Header
+	until  chan struct{}
+}
+
+func (b *blocked) Header() http.Header { return b.header }
+func (b *blocked) WriteHeader(int)     {}
+func (b *blocked) Write(data []byte) (int, error) {
+	<-b.until
+	return len(data), nil
+}
+
+// TestGoroutines: every goroutine of this package runs in safely, so that a panic in it
+// ends one request; but for those that do nothing with what clients send.
+func TestGoroutines(t *testing.T) {
+	harmless := []string{"sockets.go", "server.go"} // wait for sessions; listen
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") || slices.Contains(harmless, name) {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			text := func(n ast.Node) string { return string(src[set.Position(n.Pos()).Offset:set.Position(n.End()).Offset]) }
+			starts := false
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				starts = true
+			case *ast.CallExpr:
+				name := text(n.Fun)
+				starts = strings.HasSuffix(name, ".Go") || name == "time.AfterFunc" || name == "context.AfterFunc"
+			}
+			if starts && !strings.Contains(text(n), ".safely(") {
+				t.Errorf("%s: a goroutine without safely: %s", set.Position(n.Pos()), text(n))
+			}
+			return true
+		})
+	}
+}

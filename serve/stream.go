@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	quiet       = 15 * time.Second // the most without a byte: proxies give up after a minute or less
+	mostPending = 8 << 20          // bytes that a client has not read
+)
+
+// errUnread ends a request whose client does not read.
+var errUnread = errors.New("the client does not read its answer")
+
+// A stream writes server-sent events in a goroutine of its own: who reads slowly holds a
+// connection, but no turn.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	cancel  context.CancelCauseFunc // of the request
+	beat    func() string           // a comment for when nothing else is said
+	stall   time.Duration
+	every   time.Duration
+
+	mu      sync.Mutex
+	pending bytes.Buffer
+	started bool
+	ended   bool
+	wake    chan struct{}
+	close   chan struct{}
+	closed  chan struct{}
+}
+
+func (s *Server) newStream(w http.ResponseWriter, cancel context.CancelCauseFunc, beat func() string) *stream {
+	x := &stream{
+		w: w, control: http.NewResponseController(w), cancel: cancel, beat: beat, stall: s.stall, every: s.quiet,
+		wake: make(chan struct{}, 1), close: make(chan struct{}), closed: make(chan struct{}),
+	}
+	go s.safely(w.Header().Get(idHeader), cancel, x.run)()
+	return x
+}
+
+// start has the headers sent, and a comment.
+func (x *stream) start() { x.add(": " + x.beat() + "\n\n") }
+
+// event sends a value.
+func (x *stream) event(v any) { x.add("data: " + string(marshal(v)) + "\n\n") }
+
+func (x *stream) add(text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
+	x.started = true
+	if x.pending.Len()+len(text) > mostPending {
+		x.cancel(errUnread)
+		return
+	}
+	x.pending.WriteString(text)
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end returns when all has been written, and whether that was anything. It may be called
+// again.
+func (x *stream) end() (began bool) {
+	x.mu.Lock()
+	if !x.ended {
+		x.ended = true
+		close(x.close)
+	}
+	x.mu.Unlock()
+	<-x.closed
+	return x.started
+}
+
+// begun reports whether something is said.
+func (x *stream) begun() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.started
+}
+
+// run writes until the end of the stream, or an error.
+func (x *stream) run() {
+	defer close(x.closed)
+	tick := time.NewTicker(x.every)
+	defer tick.Stop()
+	head := false
+	for last := false; !last; {
+		select {
+		case <-x.wake:
+		case <-tick.C:
+			x.start()
+		case <-x.close:
+			last = true
+		}
+		x.mu.Lock()
+		data := bytes.Clone(x.pending.Bytes())
+		x.pending.Reset()
+		x.mu.Unlock()
+		if len(data) == 0 {
+			continue
+		}
+		if !head {
+			head = true
+			h := x.w.Header()
+			h.Set("Content-Type", "text/event-stream")
+			h.Set("Cache-Control", "no-store")
+			h.Set("X-Accel-Buffering", "no") // proxies must not buffer
+		}
+		if err := x.write(data); err != nil {
+			x.cancel(fmt.Errorf("%w: %w", errUnread, err))
+			return
+		}
+		tick.Reset(x.every)
+	}
+}
+
+// write writes data, which a client must read at a least rate.
+func (x *stream) write(data []byte) error {
+	x.control.SetWriteDeadline(time.Now().Add(x.stall + time.Duration(len(data))*time.Second/leastRate))
+	if _, err := x.w.Write(data); err != nil {
+		return err
+	}
+	return x.control.Flush()
+}
