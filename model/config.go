@@ -8,6 +8,8 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"verity/internal/sniff"
 )
@@ -31,10 +33,20 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	}
 	x, err := strconv.ParseFloat(string(b), 64)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<40 {
-		return fmt.Errorf("got %.40s, want an integer", b)
+		return fmt.Errorf("got %s, want an integer", brief(b))
 	}
 	*n = number{int(x), true}
 	return nil
+}
+
+// brief shows JSON of a file in an error: on one line, and not all of it.
+func brief(b []byte) string {
+	return fmt.Sprintf("%.40s", strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.Join(strings.Fields(string(b)), " ")))
 }
 
 // config is config.json, fields in upstream's order.
@@ -103,9 +115,9 @@ func parseJSON(file string, b []byte, v any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return &ConfigError{file, wrong.Field, fmt.Sprintf("is a JSON %s, want %v", wrong.Value, wrong.Type)}
+		return &ConfigError{file, wrong.Field, fmt.Sprintf("is a JSON %.40s, want %v", wrong.Value, wrong.Type)}
 	case errors.As(err, &wrong) && (wrong.Type.Kind() == reflect.Struct || wrong.Type.Kind() == reflect.Map):
-		return &ConfigError{file, "", fmt.Sprintf("reading JSON: got a JSON %s, want an object", wrong.Value)}
+		return &ConfigError{file, "", fmt.Sprintf("reading JSON: got a JSON %.40s, want an object", wrong.Value)}
 	}
 	return jsonError(file, b, err)
 }

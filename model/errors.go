@@ -66,9 +66,9 @@ func (e *ConfigError) Error() string {
 		remedy = "; name a Whisper model"
 	}
 	if e.Field == "" {
-		return fmt.Sprintf("%s: %s%s", e.File, e.Reason, remedy)
+		return fmt.Sprintf("%s: %.400s%s", e.File, e.Reason, remedy)
 	}
-	return fmt.Sprintf("%s: %s %s%s", e.File, e.Field, e.Reason, remedy)
+	return fmt.Sprintf("%s: %.80s %.400s%s", e.File, e.Field, e.Reason, remedy)
 }
 
 func (e *ConfigError) Unwrap() error { return ErrConfig }

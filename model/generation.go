@@ -73,7 +73,7 @@ func (p *pair) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	if len(list) != 2 {
-		return fmt.Errorf("got %.40s, want a pair", b)
+		return fmt.Errorf("got %s, want a pair", brief(b))
 	}
 	*p = pair(list)
 	return nil

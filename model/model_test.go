@@ -496,6 +496,9 @@ func FuzzConfig(f *testing.F) {
 	f.Add(tinyConfig, `{"lang_to_id": {"<|en|>": 10}, "alignment_heads": [[1, 2]], "eos_token_id": [3]}`, `{"chunk_length": 1}`, `{"weight_map": {"x": "a.safetensors"}}`)
 	f.Add(tinyConfig, `{"suppress_tokens": [], "forced_decoder_ids": [[1, null]], "max_initial_timestamp_index": -3}`, `{"feature_extractor": {}}`, `{"weight_map": {"x": "../a.safetensors"}}`)
 	f.Add(`{"d_model": 1e9}`, `null`, `[]`, `{}`)
+	f.Add(tinyConfig, "{\"alignment_heads\": [[1,\n2,\n3]]}", "{\"chunk_length\": [\n1]}", `{"weight_map": {"\u001b": "\u001b.safetensors"}}`)
+	f.Add(tinyConfig, `{"is_multilingual": 1`+strings.Repeat("0", 5000)+`}`, `{"n_fft": [1,`+strings.Repeat(" \n", 5000)+`2]}`, `{"weight_map": {"`+strings.Repeat("a", 5000)+`": "a.safetensors"}}`)
+	f.Add(tinyConfig+strings.Repeat("x", 5000), `null`, `[]`, `{"weight_map": {"model.\u001b": "a.safetensors", "\u001b": "a.safetensors"}}`)
 	weights := pack(f, entries())
 	f.Fuzz(func(t *testing.T, config, generation, preprocessor, index string) {
 		for _, single := range []bool{true, false} {
@@ -506,6 +509,9 @@ func FuzzConfig(f *testing.F) {
 			}
 			c, err := model.OpenFS(fsys, "fuzz")
 			if err != nil {
+				if len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\n\x1b") {
+					t.Fatalf("error %q is not a short line", err)
+				}
 				continue
 			}
 			d, g := c.Dims, c.Generation

@@ -199,7 +199,7 @@ func (c *Checkpoint) torchDims(sizes *torch.Dict) error {
 		v, _ := sizes.Get(name)
 		n, ok := v.(int64)
 		if !ok || n < 0 || n > 1<<31 {
-			return &ConfigError{c.Name, name, fmt.Sprintf("is %v, want an integer", v)}
+			return &ConfigError{c.Name, name, fmt.Sprintf("is %d of type %T, want an integer of at most %d", n, v, 1<<31)}
 		}
 		*to = int(n)
 	}

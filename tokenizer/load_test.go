@@ -462,6 +462,9 @@ func checkLoaded(t *testing.T, files fstest.MapFS, vocab int) {
 		if _, ok := errors.AsType[*Error](err); !ok {
 			t.Errorf("error of another type: %v", err)
 		}
+		if len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("error %q is not a short line", err)
+		}
 		return
 	}
 	tokens := []Token{-1, 0, tok.SOT, tok.EOT, Token(tok.Size())}

@@ -77,7 +77,7 @@ func (m *Model) parse(c *weights.Cursor) error {
 
 func (m *Model) add(e weights.Entry) error {
 	if _, twice := m.byName[e.Name]; twice {
-		return fmt.Errorf("variable %q stands twice", e.Name)
+		return fmt.Errorf("variable %.80q stands twice", e.Name)
 	}
 	m.byName[e.Name] = len(m.Variables)
 	m.Variables = append(m.Variables, e)
@@ -100,7 +100,7 @@ func variable(c *weights.Cursor) (weights.Entry, error) {
 	e := weights.Entry{Name: text(c)}
 	dims := c.Uint8()
 	if dims > maxDims {
-		return e, fmt.Errorf("variable %q has %d dimensions, at most %d are allowed", e.Name, dims, maxDims)
+		return e, fmt.Errorf("variable %.80q has %d dimensions, at most %d are allowed", e.Name, dims, maxDims)
 	}
 	for range dims {
 		e.Shape = append(e.Shape, int(c.Uint32()))
@@ -112,17 +112,17 @@ func variable(c *weights.Cursor) (weights.Entry, error) {
 	n, fits := weights.Volume(e.Shape)
 	switch {
 	case kind >= len(types):
-		return e, fmt.Errorf("variable %q has type %d, want 0 … %d", e.Name, kind, len(types)-1)
+		return e, fmt.Errorf("variable %.80q has type %d, want 0 … %d", e.Name, kind, len(types)-1)
 	case !fits:
-		return e, fmt.Errorf("variable %q has shape %v", e.Name, e.Shape)
+		return e, fmt.Errorf("variable %.80q has shape %v", e.Name, e.Shape)
 	case length != int64(n)*int64(types[kind].size):
-		return e, fmt.Errorf("variable %q of shape %v and type %s has %d bytes, want %d",
+		return e, fmt.Errorf("variable %.80q of shape %v and type %s has %d bytes, want %d",
 			e.Name, e.Shape, types[kind].name, length, int64(n)*int64(types[kind].size))
 	}
 	e.Type, e.DType = types[kind].name, types[kind].dtype
 	e.Data = c.Bytes(int(length))
 	if err := c.Err(); err != nil {
-		return e, fmt.Errorf("variable %q: %w", e.Name, err)
+		return e, fmt.Errorf("variable %.80q: %w", e.Name, err)
 	}
 	return e, nil
 }
@@ -136,7 +136,7 @@ func (m *Model) scale() error {
 		}
 		rows := e.Shape[0]
 		if s.DType != tensor.F32 || s.Len() != rows {
-			return fmt.Errorf("variable %q %v has scales %v, want [%d] f32", e.Name, e, s, rows)
+			return fmt.Errorf("variable %.80q %v has scales %v, want [%d] f32", e.Name, e, s, rows)
 		}
 		m.Variables[i].DType = tensor.F32
 		m.Variables[i].Decode = dequantise(e.Data, s.Data, e.Len()/rows)
@@ -166,7 +166,7 @@ func (m *Model) aliases(c *weights.Cursor) error {
 		}
 		e, ok := m.Variable(name)
 		if !ok {
-			return fmt.Errorf("%q is an alias of %q, which is not there", alias, name)
+			return fmt.Errorf("%.80q is an alias of %.80q, which is not there", alias, name)
 		}
 		e.Name = alias
 		if err := m.add(e); err != nil {

@@ -109,7 +109,7 @@ func (m *Model) readTensors(c *weights.Cursor) error {
 		case err != nil:
 			return err
 		case seen[e.Name]:
-			return fmt.Errorf("tensor %q stands twice", e.Name)
+			return fmt.Errorf("tensor %.80q stands twice", e.Name)
 		case len(m.Tensors) == maxTensors:
 			return fmt.Errorf("more than %d tensors", maxTensors)
 		}
@@ -142,14 +142,14 @@ func readTensor(c *weights.Cursor) (weights.Entry, error) {
 	case c.Err() != nil:
 		return e, c.Err()
 	case !ok:
-		return e, fmt.Errorf("tensor %q is of type %d, want f32, f16, q4_0, q4_1, q5_0, q5_1 or q8_0", e.Name, kind)
+		return e, fmt.Errorf("tensor %.80q is of type %d, want f32, f16, q4_0, q4_1, q5_0, q5_1 or q8_0", e.Name, kind)
 	case !fits || shape[dims-1]%t.weights != 0:
-		return e, fmt.Errorf("tensor %q of type %s has shape %v", e.Name, t.name, shape)
+		return e, fmt.Errorf("tensor %.80q of type %s has shape %v", e.Name, t.name, shape)
 	}
 	e.Type, e.DType = t.name, t.dtype
 	e.Data = c.Bytes(n / t.weights * t.bytes)
 	if err := c.Err(); err != nil {
-		return e, fmt.Errorf("tensor %q %v: %w", e.Name, e, err)
+		return e, fmt.Errorf("tensor %.80q %v: %w", e.Name, e, err)
 	}
 	if t.block != nil {
 		e.Decode = t.decoder(e.Data, n/shape[0])

@@ -140,7 +140,7 @@ func object(dec *json.Decoder, field func(key string) error) error {
 	if tok, err := dec.Token(); err != nil {
 		return err
 	} else if tok != json.Delim('{') {
-		return fmt.Errorf("got %v, want an object", tok)
+		return fmt.Errorf("got a JSON %T, want an object", tok)
 	}
 	seen := map[string]bool{}
 	for dec.More() {
@@ -150,11 +150,11 @@ func object(dec *json.Decoder, field func(key string) error) error {
 		}
 		key := tok.(string) // the decoder allows no other type
 		if seen[key] {
-			return fmt.Errorf("%q stands twice", key)
+			return fmt.Errorf("%.80q stands twice", key)
 		}
 		seen[key] = true
 		if err := field(key); err != nil {
-			return fmt.Errorf("%q: %w", key, err)
+			return fmt.Errorf("%.80q: %w", key, err)
 		}
 	}
 	_, err := dec.Token()

@@ -69,14 +69,23 @@ func What(head []byte) (Kind, bool) {
 // damage.
 func Hint(err error, head []byte) error {
 	if kind, ok := What(head[:min(len(head), 512)]); ok {
-		return fmt.Errorf("%w; %v", err, kind)
+		return fmt.Errorf("%w; %v", brief{err}, kind)
 	}
 	return Remedied(err)
 }
 
 // Remedied adds the remedy for damage to err, an error of reading weights in the right
 // format.
-func Remedied(err error) error { return fmt.Errorf("%w; download or convert the model again", err) }
+func Remedied(err error) error {
+	return fmt.Errorf("%w; download or convert the model again", brief{err})
+}
+
+// A brief error has a text of some hundred bytes, whatever names the file gave.
+type brief struct{ error }
+
+func (b brief) Error() string { return fmt.Sprintf("%.600s", b.error.Error()) }
+
+func (b brief) Unwrap() error { return b.error }
 
 // String says what the file is and what to do.
 func (k Kind) String() string { return "it is " + k.Name + ": " + k.Remedy }

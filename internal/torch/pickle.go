@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"verity/internal/weights"
 )
@@ -26,7 +29,13 @@ type machine struct {
 // A global is a Python name that the pickle refers to.
 type global struct{ module, name string }
 
-func (g global) String() string { return g.module + "." + g.name }
+func (g global) String() string {
+	name := fmt.Sprintf("%.80s.%.80s", g.module, g.name)
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
 
 func newMachine(program []byte, storage func(key string) ([]byte, error)) *machine {
 	return &machine{c: weights.NewCursor(program), memo: map[int64]Value{}, storage: storage}
@@ -119,9 +128,9 @@ func (m *machine) literal(op byte) (Value, bool) {
 	case '}':
 		return new(Dict), true
 	case ']':
-		return new([]Value), true
+		return new(list), true
 	case ')':
-		return []Value{}, true
+		return tuple{}, true
 	case 'K':
 		return int64(c.Uint8()), true
 	case 'M':
@@ -229,7 +238,7 @@ func (m *machine) tuple(op byte) error {
 		values, err = m.popN(int(op) - 0x84)
 	}
 	if err == nil {
-		m.push(values)
+		m.push(tuple(values))
 	}
 	return err
 }
@@ -272,7 +281,7 @@ func (m *machine) persistent() error {
 	if err != nil {
 		return err
 	}
-	id, ok := v.([]Value)
+	id, ok := v.(tuple)
 	if !ok || len(id) < 5 || id[0] != Value("storage") {
 		return errors.New("a reference that is no storage")
 	}
@@ -284,14 +293,14 @@ func (m *machine) persistent() error {
 	}
 	kind, ok := storageKinds[g.name]
 	if !ok || g.module != "torch" {
-		return fmt.Errorf("a storage of type %v", g)
+		return fmt.Errorf("a storage of type %s", g.String())
 	}
 	data, err := m.storage(key)
 	if err != nil {
 		return err
 	}
 	if have := int64(len(data) / kind.size); length < 0 || length > have {
-		return fmt.Errorf("storage %q of %d %s, the archive has %d", key, length, kind.name, have)
+		return fmt.Errorf("storage %.40q of %d %s, the archive has %d", key, length, kind.name, have)
 	}
 	m.push(&storage{kind, data[:int(length)*kind.size]})
 	return nil
@@ -303,7 +312,7 @@ func (m *machine) reduce() error {
 	if err != nil {
 		return err
 	}
-	args, ok := pair[1].([]Value)
+	args, ok := pair[1].(tuple)
 	if !ok {
 		return errors.New("a call without arguments")
 	}
@@ -329,7 +338,11 @@ func (m *machine) reduce() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it calls %v, which is not run: only tensors, numbers and text are read", pair[0])
+	called := "what is no function"
+	if g, ok := pair[0].(global); ok {
+		called = g.String()
+	}
+	return fmt.Errorf("it calls %s, which is not run: only tensors, numbers and text are read", called)
 }
 
 // build sets the attributes of an object. Those of an ordered dictionary (state_dict
@@ -367,9 +380,9 @@ func (m *machine) fill(op byte) error {
 	if err != nil {
 		return err
 	}
-	if list, ok := v.(*[]Value); ok && (op == 'a' || op == 'e') {
-		*list = append(*list, values...)
-		if len(*list) > maxStack {
+	if l, ok := v.(*list); ok && (op == 'a' || op == 'e') {
+		l.values = append(l.values, values...)
+		if len(l.values) > maxStack {
 			return errors.New("too long a list")
 		}
 		return nil

@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 	if a, _ := d.Get("a"); a != Value(int64(7)) || len(d.Keys) != 3 {
 		t.Errorf("a = %v, keys %v", a, d.Keys)
 	}
-	if l, _ := d.Get("l"); !slices.Equal(*l.(*[]Value), []Value{int64(1), int64(512)}) {
+	if l, _ := d.Get("l"); !slices.Equal(l.(*list).values, []Value{int64(1), int64(512)}) {
 		t.Errorf("l = %v", l)
 	}
 	w, _ := d.Get("w")
@@ -92,6 +92,43 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// laugh is a pickle that makes a tuple of a value and itself again and again: what it
+// means has 2ⁿ values. push makes the first, then comes what is done with it.
+func laugh(n int, push, then string) string {
+	p := "\x80\x02" + push
+	for i := range n {
+		p += fmt.Sprintf("q%ch%c\x86", i, i)
+	}
+	return p + then
+}
+
+// TestLaughs: a value that means more than memory holds is refused in a line, wherever it
+// stands.
+func TestLaughs(t *testing.T) {
+	for name, p := range map[string]string{
+		"called":           laugh(60, "K\x01", ")R."),
+		"called with":      laugh(60, "cos\nsystem\nK\x01", "\x85R."),
+		"a reference":      laugh(60, "K\x01", "Q."),
+		"a storage":        laugh(60, "K\x01", "q\x7f(X\x07\x00\x00\x00storageh\x7fh\x7fh\x7fh\x7ftQ."),
+		"a key":            laugh(60, "K\x01", "q\x7f}h\x7fK\x01s."),
+		"attributes":       laugh(60, "K\x01", "K\x01b."),
+		"items":            laugh(60, "K\x01", "K\x01a."),
+		"a tensor":         laugh(60, "K\x01", "q\x7fctorch._utils\n_rebuild_tensor_v2\n(h\x7fh\x7fh\x7fh\x7ftR."),
+		"a parameter":      laugh(60, "K\x01", "q\x7fctorch._utils\n_rebuild_parameter\nh\x7f\x85R."),
+		"arguments":        laugh(60, "K\x01", "q\x7fcollections\nOrderedDict\nh\x7fR."),
+		"a name":           laugh(60, "K\x01", "q\x7fh\x7f\x93."),
+		"a list in itself": "\x80\x02]q\x00h\x00ah\x00)R.",
+		"a long name":      "\x80\x04X\x00\x00\x10\x00" + strings.Repeat("a", 1<<20) + "q\x00h\x00\x93)R.",
+	} {
+		if _, err := Parse(saved(t, p)); !errors.Is(err, ErrMalformed) || len(err.Error()) > mostError {
+			t.Errorf("%s: got %.100v", name, err)
+		}
+	}
+}
+
+// mostError bounds the text of an error, whatever the file holds.
+const mostError = 1000
 
 func TestArchive(t *testing.T) {
 	good := saved(t, "\x80\x02N.")
@@ -144,6 +181,9 @@ func FuzzPickle(f *testing.F) {
 	storage := make([]byte, 64)
 	f.Fuzz(func(t *testing.T, program []byte) {
 		v, err := newMachine(program, func(string) ([]byte, error) { return storage, nil }).run()
+		if err != nil && (len(err.Error()) > mostError || strings.ContainsAny(err.Error(), "\n\x1b")) {
+			t.Fatalf("error %q", err.Error())
+		}
 		if err == nil {
 			if d, ok := v.(*Dict); ok && len(d.Keys) > 0 && d.values[d.Keys[0]] == v {
 				return // it holds itself
@@ -162,7 +202,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(saved(f, "\x80\x02N."))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, err := Parse(b); err != nil && !errors.Is(err, ErrMalformed) {
+		if _, err := Parse(b); err != nil && (!errors.Is(err, ErrMalformed) || len(err.Error()) > mostError) {
 			t.Fatalf("error %v is not ErrMalformed", err)
 		}
 	})

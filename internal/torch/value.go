@@ -8,9 +8,15 @@ import (
 	"verity/internal/weights"
 )
 
-// A Value is one of nil, bool, int64, float64, string, []Value, *[]Value (a list),
-// *Dict or *Tensor.
+// A Value is one of nil, bool, int64, float64, string, *Dict or *Tensor, or of a type that
+// only this package knows. Values hold each other, also themselves, and one of 461 bytes can
+// stand for 2⁴⁰ others: nothing here prints what a value holds, only its type (%T).
 type Value any
+
+type (
+	tuple []Value
+	list  struct{ values []Value }
+)
 
 // A Dict is a dictionary, in insertion order.
 type Dict struct {
@@ -81,7 +87,7 @@ type storage struct {
 
 // newTensor does what _rebuild_tensor_v2 does, given the storage, the first element,
 // the shape and the strides. The tensor must be dense and row-major.
-func newTensor(args []Value) (*Tensor, error) {
+func newTensor(args tuple) (*Tensor, error) {
 	if len(args) < 4 {
 		return nil, fmt.Errorf("a tensor of %d arguments", len(args))
 	}
@@ -117,17 +123,17 @@ const maxDims = 8
 
 // ints returns the numbers of a tuple.
 func ints(v Value) ([]int, bool) {
-	tuple, ok := v.([]Value)
+	values, ok := v.(tuple)
 	if !ok {
 		return nil, false
 	}
-	list := make([]int, len(tuple))
-	for i, x := range tuple {
+	numbers := make([]int, len(values))
+	for i, x := range values {
 		n, ok := x.(int64)
 		if !ok || n != int64(int(n)) {
 			return nil, false
 		}
-		list[i] = int(n)
+		numbers[i] = int(n)
 	}
-	return list, true
+	return numbers, true
 }
