@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"verity/decoder"
-	"verity/internal/testmodel"
 	"verity/precision"
 )
 
@@ -15,40 +14,32 @@ func TestAssistedAllocates(t *testing.T) {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
 	r := newRig(t, "multi", 2, precision.F16)
-	light, err := decoder.New(testmodel.Open(t, "multi"), decoder.Options{Precision: precision.Of(precision.Int8)})
+	a := &Model{Decoder: r.light, EOT: -1}
+	b := decoder.NewBatch(r.d)
+	b.Join()
+	o := r.options(0)
+	o.Stepper = b
+	s, err := r.d.NewSession(r.cross, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, a := range map[string]Assistant{
-		"int8":           &Model{Decoder: light, EOT: -1},
-		"int8 shortlist": &Model{Decoder: r.short, EOT: -1},
-	} {
-		b := decoder.NewBatch(r.d)
-		b.Join()
-		o := r.options(0)
-		o.Stepper = b
-		s, err := r.d.NewSession(r.cross, o)
-		if err != nil {
+	l := a.Open(r.audio)
+	l.Begin(o, Constant(3))
+	g := Begin(s, l, Options{EOT: -1, Limit: 400, Policy: Constant(3)}) // no token ends it
+	round := func() {
+		if err := g.Round(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		l := a.Open(r.audio)
-		l.Begin(o, Constant(3))
-		g := Begin(s, l, Options{EOT: -1, Limit: 400, Policy: Constant(3)}) // no token ends it
-		round := func() {
-			if err := g.Round(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for range 10 { // buffers are made, and the list of choices grows
-			round()
-		}
-		if n := testing.AllocsPerRun(40, round); n >= 1 {
-			t.Errorf("%s: %v allocations a round, want none", name, n)
-		}
-		if s := g.Stats().Drafts; s.Drafted < 100 || g.Done() {
-			t.Errorf("%s: %+v: want rounds of drafts that go on", name, s)
-		}
-		l.Close()
-		s.Close()
 	}
+	for range 10 { // buffers are made, and the list of choices grows
+		round()
+	}
+	if n := testing.AllocsPerRun(40, round); n >= 1 {
+		t.Errorf("%v allocations a round, want none", n)
+	}
+	if s := g.Stats().Drafts; s.Drafted < 100 || g.Done() {
+		t.Errorf("%+v: want rounds of drafts that go on", s)
+	}
+	l.Close()
+	s.Close()
 }

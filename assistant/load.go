@@ -2,7 +2,6 @@ package assistant
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,8 +22,8 @@ type Target struct {
 	Checkpoint *model.Checkpoint
 	Tokenizer  *tokenizer.Tokenizer
 
-	// Decoder is the target's own. Self shares its tables and weights instead of loading
-	// them again. Nil means it is not known.
+	// Decoder is the target's own. Self shares its weights in the same precision instead
+	// of loading them again. Nil means it is not known.
 	Decoder *decoder.Decoder
 }
 
@@ -36,64 +35,6 @@ type LoadOptions struct {
 	// Precision is what the assistant is held and computed in. The zero value is as exact
 	// as the file. Output does not depend on it.
 	Precision precision.Precision
-
-	// Shortlist is how many text tokens the assistant may draft, the lowest ids, besides
-	// special tokens and timestamps. 0 means those that its file shortlist.json lists, or
-	// all. Output does not depend on it. Of Whisper's English output, the lowest 20,000
-	// are 92 %, 30,000 are 96 %.
-	Shortlist int
-}
-
-// shortlistFile is the file of an assistant's shortlist: JSON, the ids that it may draft,
-// ascending.
-const shortlistFile = "shortlist.json"
-
-// decoder reads the decoder of c, which shares the tables of like, with the shortlist
-// asked for, or else with list.
-func (o LoadOptions) decoder(
-	c *model.Checkpoint, eot Token, like *decoder.Decoder, list []Token,
-) (*decoder.Decoder, error) {
-	if o.Shortlist > 0 {
-		list = shortlist(o.Shortlist, eot, c.Dims.Vocab)
-	}
-	return decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision, Shortlist: list, Like: like})
-}
-
-// shortlist returns the n lowest ids and those from end-of-text on, the first special
-// token; nil if these are all.
-func shortlist(n int, eot Token, vocab int) []Token {
-	if n <= 0 || n >= int(eot) {
-		return nil
-	}
-	list := make([]Token, 0, n+vocab-int(eot))
-	for id := range Token(n) {
-		list = append(list, id)
-	}
-	for id := eot; int(id) < vocab; id++ {
-		list = append(list, id)
-	}
-	return list
-}
-
-// ownShortlist reads the shortlist of c; nil if it has none.
-func ownShortlist(c *model.Checkpoint) ([]Token, error) {
-	b, err := fs.ReadFile(c.FS(), shortlistFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var list []Token
-	if err == nil {
-		err = json.Unmarshal(b, &list)
-	}
-	if err == nil && (len(list) == 0 || !slices.IsSorted(list) || list[0] < 0 ||
-		int(list[len(list)-1]) >= c.Dims.Vocab) {
-		err = fmt.Errorf("got %d ids, want one or more, ascending, from 0 to %d; download the file again",
-			len(list), c.Dims.Vocab-1)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", c.Name, shortlistFile, err)
-	}
-	return list, nil
 }
 
 // A MismatchError reports an assistant that cannot draft for a target.
@@ -119,22 +60,15 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Name: c.Name, EOT: t.Tokenizer.EOT}
-	list, err := ownShortlist(c)
-	if err != nil {
-		return nil, err
-	}
-	both, like, err := tables(c, t)
-	if err != nil {
-		return nil, err
-	}
-	if m.Decoder, err = o.decoder(both, m.EOT, like, list); err != nil {
+	var err error
+	if m.Decoder, err = decoder.New(c, decoder.Options(o)); err != nil {
 		return nil, err
 	}
 	shares, err := sharesEncoder(c, t.Checkpoint)
 	if err != nil || shares {
 		return m, err
 	}
-	m.Encoder, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: o.Precision})
+	m.Encoder, err = encoder.New(c, encoder.Options(o))
 	return m, err
 }
 
@@ -143,15 +77,14 @@ func Load(c *model.Checkpoint, t Target, o LoadOptions) (*Model, error) {
 func Self(t Target, o LoadOptions) (*Model, error) {
 	const name = "the model as its own assistant"
 	eot := t.Tokenizer.EOT
-	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() &&
-		shortlist(o.Shortlist, eot, d.Dims().Vocab) == nil {
+	if d := t.Decoder; d != nil && d.Precision() == o.Precision.Complete() {
 		return &Model{Name: name, Decoder: d.On(o.Pool), EOT: eot}, nil
 	}
 	if t.Checkpoint == nil {
 		return nil, errors.New("assistant: Self: there is no Target.Checkpoint to read weights from, and those of " +
-			"Target.Decoder are in another precision or shortlist")
+			"Target.Decoder are in another precision")
 	}
-	d, err := o.decoder(t.Checkpoint, eot, t.Decoder, nil)
+	d, err := decoder.New(t.Checkpoint, decoder.Options(o))
 	if err != nil {
 		return nil, err
 	}
@@ -184,23 +117,6 @@ func fits(c *model.Checkpoint, t Target) error {
 		return err
 	}
 	return sameTokens(c, t)
-}
-
-// tables returns c with the target's tables of tokens and positions, and a decoder that
-// holds them, if c has none of its own; else c.
-func tables(c *model.Checkpoint, t Target) (*model.Checkpoint, *decoder.Decoder, error) {
-	both := c.Beside(t.Checkpoint)
-	if both == c {
-		return c, nil, nil
-	}
-	got, want := [2]int{c.Dims.TextPositions, c.Dims.TextWidth},
-		[2]int{t.Checkpoint.Dims.TextPositions, t.Checkpoint.Dims.TextWidth}
-	if got != want {
-		return nil, nil, &MismatchError{c.Name, t.Checkpoint.Name, "text positions and width",
-			fmt.Sprint(got), fmt.Sprint(want),
-			"it has no tables of tokens and positions of its own, so it must be distilled from this target"}
-	}
-	return both, t.Decoder, nil
 }
 
 // sameIDs compares the special ids and languages that both checkpoints state. An equal

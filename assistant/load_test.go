@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"verity/decoder"
-	"verity/encoder"
 	"verity/internal/safetensors"
 	"verity/internal/tensor"
 	"verity/internal/testmodel"
@@ -98,110 +96,8 @@ func TestSharedEncoder(t *testing.T) {
 	}
 }
 
-// bareAssistant opens the spec f16 without encoder and tables, and with files beside it.
-func bareAssistant(t *testing.T, config func(s *testmodel.Spec), beside fstest.MapFS) *model.Checkpoint {
-	t.Helper()
-	s := testmodel.Named("f16")
-	if config != nil {
-		config(&s)
-	}
-	files := packed(t, s, slices.DeleteFunc(s.Entries(), func(e safetensors.Entry) bool {
-		return strings.HasPrefix(e.Name, "model.encoder.") || strings.HasPrefix(e.Name, "model.decoder.embed_")
-	}))
-	for name, f := range beside {
-		files[name] = f
-	}
-	return opened(t, "bare", files)
-}
-
-// TestTables checks that an assistant without tables of tokens and positions uses its
-// target's: it chooses what one with a copy of them chooses.
-func TestTables(t *testing.T) {
-	target := checkpoint(t, "f16", false)
-	tok, err := tokenizer.Load(target.FS(), "f16", target.Dims.Vocab)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := []Token{5, 77, 1000, 1001, tok.EOT, tok.EOT + 900}
-	asJSON, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, format := range []precision.Format{precision.F16, precision.Int8} {
-		of := LoadOptions{Precision: precision.Of(format)}
-		held, err := decoder.New(target, decoder.Options{Precision: of.Precision})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, tt := range map[string]struct {
-			beside fstest.MapFS
-			list   []Token
-			held   *decoder.Decoder
-		}{
-			"all tokens": {nil, nil, nil}, "a decoder that holds the tables": {nil, nil, held},
-			"a shortlist": {fstest.MapFS{shortlistFile: {Data: asJSON}}, list, held},
-		} {
-			m, err := Load(bareAssistant(t, nil, tt.beside), Target{Checkpoint: target, Tokenizer: tok, Decoder: tt.held}, of)
-			if err != nil {
-				t.Fatalf("%v, %s: %v", format, name, err)
-			}
-			want, err := decoder.New(target, decoder.Options{Precision: of.Precision, Shortlist: tt.list})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := choices(t, m.Decoder, tok), choices(t, want, tok); !slices.Equal(got, want) {
-				t.Errorf("%v, %s: chooses %v, want %v", format, name, got, want)
-			}
-		}
-	}
-	for name, c := range map[string]*model.Checkpoint{
-		"empty": bareAssistant(t, nil, fstest.MapFS{shortlistFile: {Data: []byte("[]")}}),
-		"order": bareAssistant(t, nil, fstest.MapFS{shortlistFile: {Data: []byte("[3,2]")}}),
-		"range": bareAssistant(t, nil, fstest.MapFS{shortlistFile: {Data: []byte("[1,99999]")}}),
-		"JSON":  bareAssistant(t, nil, fstest.MapFS{shortlistFile: {Data: []byte("[1,")}}),
-	} {
-		if m, err := Load(c, Target{Checkpoint: target, Tokenizer: tok}, LoadOptions{}); err == nil || !strings.Contains(err.Error(), shortlistFile) {
-			t.Errorf("%s: %v, %v, want an error that names %s", name, m, err, shortlistFile)
-		}
-	}
-	shorter := bareAssistant(t, func(s *testmodel.Spec) {
-		s.Config = bytes.Replace(s.Config, []byte(`"max_target_positions": 448`), []byte(`"max_target_positions": 400`), 1)
-	}, nil)
-	refused(t, shorter, Target{Checkpoint: target, Tokenizer: tok}, "text positions and width")
-}
-
-// choices returns the next ten tokens that d chooses for features of noise.
-func choices(t *testing.T, d *decoder.Decoder, tok *tokenizer.Tokenizer) []Token {
-	t.Helper()
-	m, rng := d.Dims(), rand.New(rand.NewPCG(1, 2))
-	f := &encoder.Features{Positions: m.AudioPositions, Width: m.AudioWidth, Data: make([]float32, m.AudioPositions*m.AudioWidth)}
-	for i := range f.Data {
-		f.Data[i] = float32(rng.NormFloat64())
-	}
-	cross, err := d.Cross(t.Context(), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := d.NewSession(cross, decoder.SessionOptions{Prompt: []Token{tok.SOT}, NoSpeech: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []Token
-	for range 10 {
-		c, err := s.Choose(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, c[0].Token)
-		if err := s.Commit(t.Context(), out[len(out)-1:]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
-
 // TestSelfShares checks that Self reads no weights in the target's own precision, and
-// does so in another or with a shortlist.
+// does so in another.
 func TestSelfShares(t *testing.T) {
 	c := checkpoint(t, "f16", false)
 	tok, err := tokenizer.Load(c.FS(), "f16", c.Dims.Vocab)
@@ -217,13 +113,13 @@ func TestSelfShares(t *testing.T) {
 	if err != nil || m.Decoder == d || m.Decoder.StepBytes(1) != d.StepBytes(1) {
 		t.Errorf("in the same precision: %v, %+v, want the same weights in a decoder of its own", err, m)
 	}
-	for _, o := range []LoadOptions{{Precision: precision.Of(precision.F16)}, {Precision: precision.Of(precision.Int8), Shortlist: 100}} {
+	for _, o := range []LoadOptions{{Precision: precision.Of(precision.F16)}} {
 		if m, err := Self(blind, o); err == nil || !strings.Contains(err.Error(), "Target.Checkpoint") {
 			t.Errorf("%+v without a checkpoint: %v, %v, want an error that asks for one", o, m, err)
 		}
 	}
 	seeing := Target{Checkpoint: c, Tokenizer: tok, Decoder: d}
-	for _, o := range []LoadOptions{{Precision: precision.Of(precision.F16)}, {Precision: precision.Of(precision.Int8), Shortlist: 100}} {
+	for _, o := range []LoadOptions{{Precision: precision.Of(precision.F16)}} {
 		m, err := Self(seeing, o)
 		if err != nil || m.Decoder.Precision() != o.Precision.Complete() || m.Decoder.StepBytes(1) == d.StepBytes(1) {
 			t.Errorf("%+v: %v, %d bytes a step, want others than %d", o, err, m.Decoder.StepBytes(1), d.StepBytes(1))

@@ -25,8 +25,7 @@ type rig struct {
 	gen   model.Generation
 	audio Window
 	cross *decoder.Cross
-	short *decoder.Decoder // the same with a shortlist
-	reads *decoder.Decoder // the same, reading its target's states as well
+	light *decoder.Decoder // the same in int8
 	rules decoder.Repetition
 	top   decoder.Sampling // its TopK and TopP
 }
@@ -53,14 +52,7 @@ func newRig(t testing.TB, spec string, threads int, format precision.Format) *ri
 		f.Data[i] = float32(rng.NormFloat64())
 	}
 	r := &rig{d: d, tok: tok, gen: c.Generation, audio: Window{Features: f}}
-	if r.short, err = (LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8), Shortlist: 2000}).decoder(c, tok.EOT, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := model.OpenFS(testmodel.ReaderFS(testmodel.Named(spec), 0.05), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.reads, err = decoder.New(reader, decoder.Options{Pool: pool, Precision: precision.Of(format)}); err != nil {
+	if r.light, err = decoder.New(c, decoder.Options{Pool: pool, Precision: precision.Of(precision.Int8)}); err != nil {
 		t.Fatal(err)
 	}
 	if r.cross, err = d.Cross(t.Context(), f); err != nil {
@@ -83,9 +75,6 @@ func (r *rig) options(temperature float32) decoder.SessionOptions {
 func (r *rig) run(t testing.TB, a Assistant, p Policy, temperature float32) ([]decoder.Choice, float32, transcript.Drafts) {
 	t.Helper()
 	o := r.options(temperature)
-	if m, ok := a.(*Model); ok && m.ReadsStates() {
-		o.States = r.d.NewStates()
-	}
 	s, err := r.d.NewSession(r.cross, o)
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +127,7 @@ func (r *rig) assistants() map[string]Assistant {
 	self := &Model{Decoder: r.d, EOT: r.tok.EOT}
 	return map[string]Assistant{
 		"self":       self,
-		"shortlist":  &Model{Decoder: r.short, EOT: r.tok.EOT},
-		"states":     &Model{Decoder: r.reads, EOT: r.tok.EOT},
+		"int8":       &Model{Decoder: r.light, EOT: r.tok.EOT},
 		"ngram":      &NGram{EOT: r.tok.EOT, Shortest: 1},
 		"bigram":     &Bigram{EOT: r.tok.EOT},
 		"random":     &babbler{rng: rand.New(rand.NewPCG(1, 1)), r: r},

@@ -77,9 +77,6 @@ type Model struct {
 // StepBytes returns the bytes that a step of Decoder reads.
 func (m *Model) StepBytes() int64 { return m.Decoder.StepBytes(0) }
 
-// ReadsStates reports whether the decoder was trained on its target's states.
-func (m *Model) ReadsStates() bool { return m.Decoder.ReadsStates() }
-
 // Open postpones encoding until the first draft.
 func (m *Model) Open(w Window) Drafter { return &modelDrafter{m: m, w: w} }
 
@@ -162,7 +159,7 @@ func (p *modelDrafter) propose(ctx context.Context, dst []Token, limit int) ([]T
 	}
 	for n := 1; n <= min(limit, p.room()); n++ {
 		choices, err := p.session.Choose(ctx, nil)
-		if errors.Is(err, decoder.ErrForbidden) { // by a shortlist, or at a position that the target does not reach
+		if errors.Is(err, decoder.ErrForbidden) { // at a position that the target does not reach
 			break
 		}
 		if err != nil {

@@ -97,7 +97,6 @@ type Stream struct {
 	cross  *Cross
 	layers []cache // nil once closed
 	length int     // tokens that have been through the network
-	states *States // see SessionOptions; or nil
 
 	traffic Traffic // of its rows
 }

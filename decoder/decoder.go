@@ -9,7 +9,6 @@ import (
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
-	"verity/tokenizer"
 )
 
 // Options configures a Decoder. The zero value runs on one thread and keeps
@@ -21,15 +20,6 @@ type Options struct {
 	// Precision is what weights are held and computed in. The zero value is as
 	// exact as the file.
 	Precision precision.Precision
-
-	// Shortlist is for an assistant: the only tokens that get logits, ascending. The
-	// logits of all others are -Inf, and their part of the vocabulary head, most of a
-	// small decoder's weights, is never read. Nil means every token.
-	Shortlist []tokenizer.Token
-
-	// Like is a decoder of the same checkpoint, whose tables of tokens and positions are
-	// shared. Nil means there is none.
-	Like *Decoder
 }
 
 // A Decoder is the text half of the network. Its weights are immutable and it
@@ -40,12 +30,10 @@ type Decoder struct {
 	precision precision.Precision
 	embed     *kernel.Matrix // [vocab][width]
 	watch     layer.Watch    // of the inputs of head
-	head      *kernel.Matrix // embed, unless the checkpoint has its own or there is a shortlist
-	shortlist []tokenizer.Token
-	positions []float32 // [TextPositions][width]
+	head      *kernel.Matrix // the vocabulary head: embed, unless the checkpoint has its own
+	positions []float32      // [TextPositions][width]
 	blocks    []block
 	norm      layer.Norm
-	states    layer.Linear // for the target's states, see States; no matrix if it reads none
 	work      spares[*work]
 	streams   spares[[]cache]
 	crosses   spares[[]cache]
@@ -69,42 +57,18 @@ func New(c *model.Checkpoint, o Options) (*Decoder, error) {
 	}
 	const embed, untied = "decoder.embed_tokens.weight", "proj_out.weight"
 	m, l := c.Dims, layer.NewLoader(c, p, o.Pool)
-	d := &Decoder{dims: m, pool: o.Pool, precision: p, shortlist: o.Shortlist}
-	head := embed
+	d := &Decoder{dims: m, pool: o.Pool, precision: p}
+	d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
+	d.head, d.watch = d.embed, l.Watch(embed)
 	if slices.Contains(c.Names(), untied) {
-		head = untied
+		d.head, d.watch = l.Matrix(m.Vocab, m.TextWidth, untied), l.Watch(untied)
 	}
-	if o.Like != nil && (d.shortlist != nil || head != embed) {
-		d.embed = o.Like.embed // not used as the head, so any precision will do
-	} else {
-		d.embed = l.Matrix(m.Vocab, m.TextWidth, embed)
-	}
-	d.head, d.watch = d.embed, l.Watch(head)
-	if d.shortlist != nil {
-		runs, err := runsOf(d.shortlist, m.Vocab)
-		if err != nil {
-			return nil, err
-		}
-		d.head = l.Part(m.Vocab, m.TextWidth, head, runs)
-	} else if head != embed {
-		d.head = l.Matrix(m.Vocab, m.TextWidth, head)
-	}
-	if o.Like != nil {
-		d.positions = o.Like.positions
-	} else {
-		d.positions = l.Floats("decoder.embed_positions.weight", m.TextPositions, m.TextWidth)
-	}
+	d.positions = l.Floats("decoder.embed_positions.weight", m.TextPositions, m.TextWidth)
 	d.blocks = make([]block, m.TextLayers)
 	for i := range d.blocks {
 		d.blocks[i] = loadBlock(l, fmt.Sprintf("decoder.layers.%d.", i), m)
 	}
 	d.norm = l.Norm("decoder.layer_norm", m.TextWidth)
-	if c.Has(model.StatesName) {
-		d.states = layer.Linear{
-			W: l.Matrix(m.TextWidth, m.TextWidth, model.StatesName), Bias: make([]float32, m.TextWidth),
-			Watch: l.Watch(model.StatesName),
-		}
-	}
 	return d, l.Read()
 }
 
@@ -131,8 +95,8 @@ func (d *Decoder) Dims() model.Dims { return d.dims }
 // caches of its own.
 func (d *Decoder) On(p *parallel.Pool) *Decoder {
 	return &Decoder{
-		dims: d.dims, pool: p, precision: d.precision, embed: d.embed, head: d.head, shortlist: d.shortlist,
-		positions: d.positions, blocks: d.blocks, norm: d.norm, states: d.states,
+		dims: d.dims, pool: p, precision: d.precision, embed: d.embed, head: d.head,
+		positions: d.positions, blocks: d.blocks, norm: d.norm,
 	}
 }
 
@@ -141,9 +105,6 @@ func (d *Decoder) Bytes() int64 {
 	n := d.embed.Bytes() + 4*int64(len(d.positions)) + d.norm.Bytes()
 	if d.head != d.embed {
 		n += d.head.Bytes()
-	}
-	if d.ReadsStates() {
-		n += d.states.Bytes()
 	}
 	for _, b := range d.blocks {
 		n += b.norm1.Bytes() + b.norm2.Bytes() + b.norm3.Bytes()

@@ -46,10 +46,6 @@ type SessionOptions struct {
 	// Search is for Decoder.Search; a Session has one sequence.
 	Search SearchOptions
 
-	// States keeps the states of all positions, which an assistant reads that was trained
-	// on them (see Decoder.ReadsStates). Nil means nowhere.
-	States *States
-
 	// Stepper runs the rows. Nil means the decoder, at once.
 	Stepper Stepper
 }
@@ -67,7 +63,6 @@ type Session struct {
 	logits   []float32 // of its own
 	read     []float32 // of the last Choose, its own or lent by a batch
 	choices  []Choice
-	listed   []float32 // logits of a shortlist
 	noSpeech float32
 	judging  time.Duration
 }
@@ -86,12 +81,10 @@ func (d *Decoder) NewSession(c *Cross, o SessionOptions) (*Session, error) {
 	}
 	// Room for every position and a draft after the last, so that no round allocates.
 	tokens := make([]tokenizer.Token, 0, 2*d.dims.TextPositions)
-	s := &Session{
+	return &Session{
 		d: d, o: o, pick: o.Sampling.chooser(), stream: d.NewStream(c),
 		tokens: append(tokens, o.Prompt...),
-	}
-	s.stream.states = o.States
-	return s, nil
+	}, nil
 }
 
 // Close returns the session's memory; it must not be used after. A second call does
@@ -195,23 +188,7 @@ func (s *Session) choice(row []float32, n int) (Choice, error) {
 		}
 		return Choice{}, forbidden(len(seen))
 	}
-	return Choice{Token: t, LogProb: row[t] - s.logSumExp(row)}, nil
-}
-
-// logSumExp returns that of a row after the rules. With a shortlist it reads only the
-// listed tokens: all others are at -Inf, whose exponentials take twenty times as long.
-func (s *Session) logSumExp(row []float32) float32 {
-	list := s.d.shortlist
-	if list == nil {
-		return kernel.LogSumExp(row)
-	}
-	s.listed = s.listed[:0]
-	for _, t := range list {
-		if v := row[t]; v != negInf {
-			s.listed = append(s.listed, v)
-		}
-	}
-	return kernel.LogSumExp(s.listed)
+	return Choice{Token: t, LogProb: row[t] - kernel.LogSumExp(row)}, nil
 }
 
 // Commit keeps tokens: a prefix of the last draft, or that and one choice more. It drops
@@ -239,11 +216,10 @@ func (s *Session) Len() int { return len(s.tokens) }
 
 // Rewrite makes the session hold its first n tokens and then tail, whatever was committed
 // after them. It is for a drafting session, whose tokens are replaced by the target's
-// choices. It keeps the common prefix of the cache and the new tokens, unless there are
-// now states of the target, which are better than those it drafted with.
+// choices. It keeps the common prefix of the cache and the new tokens.
 func (s *Session) Rewrite(n int, tail []tokenizer.Token) {
 	same := 0
-	for !s.d.ReadsStates() && same < len(tail) && n+same < len(s.tokens) && tail[same] == s.tokens[n+same] {
+	for same < len(tail) && n+same < len(s.tokens) && tail[same] == s.tokens[n+same] {
 		same++
 	}
 	s.stream.Cut(n + same)

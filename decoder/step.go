@@ -17,7 +17,6 @@ type work struct {
 	x, y, q      []float32    // [rows][width]
 	normed       layer.Normed // in the memory of y
 	hidden       []float32    // [rows][ffn]
-	short        []float32    // [rows not silent][shortlist]
 	places       []kernel.Place
 	self, across []kernel.Span
 	attend       kernel.Scratch
@@ -67,7 +66,6 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 	defer d.work.put(w, 2)
 	w.keep = a
 	d.embedRows(w.x, rows)
-	d.addStates(w.x, w.y, rows)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -76,11 +74,11 @@ func (d *Decoder) step(ctx context.Context, rows []Row, logits []float32, a *att
 	}
 	loud := d.keepLoud(w, rows)
 	d.norm.Apply(d.pool, w.y, w.x, loud)
-	d.project(w, logits, loud)
+	d.watch.Input(w.y, loud, d.dims.TextWidth)
+	kernel.MatMul(d.pool, logits, w.y, loud, d.dims.TextWidth, d.head, nil, kernel.Store)
 	if err := d.finite(logits, rows); err != nil {
 		return fmt.Errorf("%w: %s", err, d.blame(w, rows))
 	}
-	d.keepStates(w.y, rows)
 	for _, r := range rows {
 		r.Stream.length = r.Position + 1
 	}
@@ -206,9 +204,6 @@ func (d *Decoder) blame(w *work, rows []Row) string {
 	finite := func() bool { return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 }) }
 	if d.embedRows(w.x, rows); !finite() {
 		return "the embedding of a token or a position is NaN or Inf: the weights are corrupt"
-	}
-	if d.addStates(w.x, w.y, rows); !finite() {
-		return "the product with the target's states is NaN or Inf: the weights are corrupt"
 	}
 	for layer := range d.blocks {
 		if d.blocks[layer].apply(d, w, layer, rows); !finite() {

@@ -28,11 +28,8 @@ func (d *Decoder) StepBytes(positions int) int64 {
 	return d.weightBytes() + d.head.Bytes() + d.cacheBytes(d.dims.AudioPositions+positions)
 }
 
-// weightBytes are those of the layers, and of the product with states.
+// weightBytes are those of the layers.
 func (d *Decoder) weightBytes() (n int64) {
-	if d.ReadsStates() {
-		n = d.states.W.Bytes()
-	}
 	for i := range d.blocks {
 		b := &d.blocks[i]
 		for _, l := range [...]layer.Linear{b.qkv, b.out, b.query, b.crossOut, b.up, b.down} {

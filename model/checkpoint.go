@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"verity/internal/weights"
 )
@@ -18,13 +17,7 @@ import (
 const (
 	headName  = "proj_out.weight"
 	embedName = "decoder.embed_tokens.weight"
-
-	positionsName = "decoder.embed_positions.weight"
 )
-
-// StatesName is the weight, [width][width], of an assistant that reads the states of its
-// target's decoder.
-const StatesName = "decoder.embed_states.weight"
 
 // A Checkpoint is an open model: its sizes, its settings, and its weights by
 // name. It is immutable and safe for concurrent use. Its tensors are views of
@@ -44,16 +37,13 @@ type Checkpoint struct {
 	fsys  fs.FS
 	tied  bool
 	store *store
-
-	tables *Checkpoint // whose tables of tokens and positions are used; nil: its own
 }
 
 // Open opens a checkpoint: a directory, or a file of openai/whisper or of
 // whisper.cpp; see the package's documentation. It checks that all weights of the network
 // are there in the right shape. Those of the encoder may all be absent, as in an
-// assistant that shares the encoder of its target, and then the tables of tokens and
-// positions, too: see [Checkpoint.Beside]. ctx also ends the later reading of weights, as
-// [Checkpoint.WithContext] does.
+// assistant that shares the encoder of its target. ctx also ends the later reading of
+// weights, as [Checkpoint.WithContext] does.
 //
 // The error is a *[TensorError], a *[ConfigError], or wraps [ErrNotCheckpoint],
 // [ErrChanged] or an error of the file system.
@@ -155,10 +145,6 @@ func (c *Checkpoint) Err() error { return c.ctx.Err() }
 // the program. The last of several that run at the same time releases the memory that the
 // files take.
 func (c *Checkpoint) Reading(do func() error) error {
-	if c.tables != nil {
-		own := do
-		do = func() error { return c.tables.Reading(own) }
-	}
 	c.store.readers.Add(1)
 	defer c.store.leave()
 	if err := weights.Guard(c.store.files, do); err != nil {
@@ -235,16 +221,10 @@ func (c *Checkpoint) check() error {
 			return err
 		}
 	}
-	lacks := c.lacksTables()
-	for name, shape := range c.Dims.DecoderWeights() {
-		if lacks && isTable(name) {
-			continue
-		}
-		if _, err := c.Weight(name, shape...); err != nil {
-			return err
-		}
+	if err := c.checkAll(c.Dims.DecoderWeights()); err != nil {
+		return err
 	}
-	if err := c.checkLayers(); err != nil || lacks {
+	if err := c.checkLayers(); err != nil {
 		return err
 	}
 	_, err := c.Weight(headName, c.Dims.Vocab, c.Dims.TextWidth)
@@ -267,26 +247,6 @@ func (c *Checkpoint) checkLayers() error {
 		}
 	}
 	return nil
-}
-
-// lacksTables reports whether c is an assistant that uses its target's tables of tokens
-// and positions as well.
-func (c *Checkpoint) lacksTables() bool {
-	return c.Has("decoder.layers.") && !c.Has("encoder.") && !c.Has(embedName) && !c.Has(positionsName) &&
-		!slices.Contains(c.store.order, headName)
-}
-
-func isTable(name string) bool { return name == embedName || name == positionsName }
-
-// Beside returns c with its target's tables of tokens and positions, if c, an
-// assistant, has none of its own. Their shapes are the target's. Both must stay open.
-func (c *Checkpoint) Beside(target *Checkpoint) *Checkpoint {
-	if !c.lacksTables() {
-		return c
-	}
-	with := *c
-	with.tables = target
-	return &with
 }
 
 func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {

@@ -14,11 +14,7 @@ import (
 // the weight's. "proj_out.weight", the vocabulary head, is the token embedding
 // unless the checkpoint unties them. The error is a *[TensorError].
 func (c *Checkpoint) Weight(name string, shape ...int) (Weight, error) {
-	key := c.key(name)
-	if c.tables != nil && isTable(key) {
-		return c.tables.Weight(key, shape...)
-	}
-	return c.store.get(key, shape)
+	return c.store.get(c.key(name), shape)
 }
 
 // Tensor returns all values of a weight, see Weight.

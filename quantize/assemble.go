@@ -117,7 +117,7 @@ func copyFiles(from fs.FS, dir string) error {
 	for _, name := range []string{
 		"generation_config.json", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
 		"tokenizer_config.json",
-		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json", "shortlist.json",
+		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
 	} {
 		b, err := fs.ReadFile(from, name)
 		if errors.Is(err, fs.ErrNotExist) {

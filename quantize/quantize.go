@@ -167,19 +167,12 @@ func (r *run) plan(body, head quant.Format) error {
 }
 
 // weights yields the name and shape of every weight that the checkpoint has of its
-// network, in the network's order. An assistant may lack the encoder and the tables.
+// network, in the network's order. An assistant may lack the encoder.
 func (r *run) weights(yield func(name string, shape []int) bool) {
 	if r.from.Has("encoder.") {
 		r.from.Dims.EncoderWeights()(yield)
 	}
-	for name, shape := range r.from.Dims.DecoderWeights() {
-		if r.from.Has(name) && !yield(name, shape) {
-			return
-		}
-	}
-	if r.from.Has(model.StatesName) {
-		yield(model.StatesName, []int{r.from.Dims.TextWidth, r.from.Dims.TextWidth})
-	}
+	r.from.Dims.DecoderWeights()(yield)
 }
 
 // packable reports whether a weight is quantised.

@@ -15,7 +15,7 @@
 #   ladder    verity compare: f32, f16, int8, mxfp6 and int4, plain and with the
 #             distilled assistant, alpha 0.8
 #   hostile   assistants that are never right, draft lengths auto: a planted one
-#             (alpha 0) and, on the demo recording, a text that was not said. The
+#             (alpha 0). The
 #             95 % interval of the speed-up is to include or exceed 0.97
 #
 # Nothing is downloaded: the checkpoints are planted (verity synth), 100 tokens in
@@ -152,11 +152,6 @@ hostile() {
 		planted $shape 0 f16 --repeats "${REPEATS:-9}" --audio "$sound"
 		row "$size, $shape, α = 0"
 	done
-	# Planted tokens are not the demo's, so what is hostile to it is its own
-	# assistant, made to guess among the first hundred tokens.
-	demo=$here/../models/digits/digits.wav
-	compare --repeats "${REPEATS:-9}" --audio "$demo" --assistant demo --assistant-shortlist 1
-	row "demo, a shortlist of one token"
 }
 
 echo "$size, planted text, $(nproc) threads, $("$verity" version)"

@@ -118,7 +118,7 @@ const (
 )
 
 // drafters are the assistants of demoModels.
-var drafters = []string{"demo", "separate", "self", "shortlist", "ngram", "bigram"}
+var drafters = []string{"demo", "separate", "self", "ngram", "bigram"}
 
 // grid returns every point.
 func grid() (points []point) {
@@ -280,8 +280,6 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 	}
 	m, target, pool := newModel(t, open(digits.Target(), "demo"), threads)
 	o, load := assistant.LoadOptions{Pool: pool, Precision: precision.Of(precision.Int8)}, mustAssistant(t)
-	short := o
-	short.Shortlist = 200 // of 293
 	// The target itself, but for the last bit of a weight of the encoder: so it hears
 	// for itself.
 	other := testmodel.Changed(t, digits.Target(), "model.encoder.layer_norm.bias", func(data []byte) { data[0] ^= 1 })
@@ -290,12 +288,11 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 		t.Fatal("the separate assistant has no encoder of its own")
 	}
 	return map[string]*Model{
-		"none":      m,
-		"demo":      with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, o)), nil),
-		"separate":  with(m, separate, nil),
-		"self":      with(m, load(assistant.Self(target, o)), nil),
-		"shortlist": with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, short)), nil),
-		"ngram":     with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
-		"bigram":    with(m, &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
+		"none":     m,
+		"demo":     with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, o)), nil),
+		"separate": with(m, separate, nil),
+		"self":     with(m, load(assistant.Self(target, o)), nil),
+		"ngram":    with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
+		"bigram":   with(m, &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
 	}
 }

@@ -84,11 +84,6 @@ type Assistant struct {
 	// Precision is the number format of the assistant's weights and arithmetic.
 	// Automatic weights mean int8. Output does not depend on it.
 	Precision precision.Precision
-
-	// Shortlist is how many text tokens the assistant may draft, those of lowest id. 0
-	// means the shortlist in its checkpoint, or all tokens. Output does not depend on
-	// it.
-	Shortlist int
 }
 
 // A Method is a way to draft tokens.
@@ -174,7 +169,7 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 // load makes the assistant of m, whose checkpoint is c.
 func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.decoder}
-	o := assistant.LoadOptions{Pool: m.pool, Precision: a.Precision, Shortlist: a.Shortlist}
+	o := assistant.LoadOptions{Pool: m.pool, Precision: a.Precision}
 	if o.Precision.Weights == precision.Auto {
 		o.Precision.Weights = precision.Int8
 	}

@@ -75,9 +75,6 @@ func (w *encodedWindow) decode(
 	if o.Search.Size() > 1 {
 		return w.search(ctx, o)
 	}
-	if a, model := w.assistant.(*assistant.Model); model && !plain && a.ReadsStates() {
-		o.States = w.decoder.NewStates()
-	}
 	s, err := w.decoder.NewSession(w.cross, o)
 	if err != nil {
 		return decoding{}, err

@@ -21,7 +21,6 @@ import (
 type assistantFlags struct {
 	name      string
 	precision precisionFlag
-	shortlist int
 	tokens    draftTokens
 	policy    string
 	sampler   string
@@ -46,8 +45,6 @@ func (a *assistantFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
 	f.Var(&a.precision, "assistant-precision",
 		"format to hold the assistant's weights in: "+precision.Names()+". auto is int8")
-	f.IntVar(&a.shortlist, "assistant-shortlist", 0, "draft only this `number` of text tokens, those of lowest id: "+
-		"drafts read less memory, but speech needs most tokens; 0 for those its shortlist.json lists, or all")
 	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
 	f.StringVar(&a.policy, "draft-policy", "auto", "how the length of drafts is chosen: auto (by cost and acceptance), "+
 		"constant, heuristic (2 more after success, 1 less after failure), confidence (until the assistant is unsure)")
@@ -67,9 +64,6 @@ func (a *assistantFlags) complete(c *cobra.Command) {
 
 // check reports the first flag with an unusable value.
 func (a *assistantFlags) check() error {
-	if a.shortlist < 0 {
-		return usagef("--assistant-shortlist %d: must be 0 or more", a.shortlist)
-	}
 	return cmp.Or(oneOf("draft-policy", a.policy, policies...), oneOf("sampler", a.sampler, samplers...))
 }
 
@@ -99,7 +93,7 @@ func (a *assistantFlags) method(model string) string {
 
 // describe opens the assistant's checkpoint, if it has one.
 func (a *assistantFlags) describe(ctx context.Context, l *loaded) (transcribe.Assistant, error) {
-	d := transcribe.Assistant{Precision: a.precision.Precision, Shortlist: a.shortlist}
+	d := transcribe.Assistant{Precision: a.precision.Precision}
 	switch name := a.method(l.name); transcribe.Method(name) {
 	case transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self:
 		d.Method = transcribe.Method(name)

@@ -122,24 +122,6 @@ func (l *Loader) Matrix(out, in int, names ...string) *kernel.Matrix {
 	return m
 }
 
-// Part packs some rows of the matrix of that name, [out][in]: those from lo to hi
-// of each {lo, hi}, one run below the other.
-func (l *Loader) Part(out, in int, name string, runs [][2]int) *kernel.Matrix {
-	rows := 0
-	for _, r := range runs {
-		rows += r[1] - r[0]
-	}
-	m := l.matrix(l.format(name), rows, in)
-	if w, ok := l.weight(name, out, in); ok {
-		first := 0
-		for _, r := range runs {
-			l.fill(m, first, name, w, r[0], r[1])
-			first += r[1] - r[0]
-		}
-	}
-	return m
-}
-
 // Linear reads one product per name, each with name.weight [out][in], and puts
 // them one below the other, so that queries, keys and values are one product.
 // A missing name.bias counts as zero, as the bias of Whisper's keys does.

@@ -115,13 +115,12 @@ func layers(t *testing.T, c *model.Checkpoint, f precision.Format, p *parallel.P
 	positions := l.Floats("encoder.embed_positions.weight", d.AudioPositions, d.AudioWidth)
 	norm := l.Norm("encoder.layer_norm", d.AudioWidth)
 	qkv := l.Linear(d.TextWidth, d.TextWidth, at+"q_proj", at+"k_proj", at+"v_proj")
-	part := l.Part(d.Vocab, d.TextWidth, embedding, [][2]int{{3, 70}, {100, 101}, {d.Vocab - 5, d.Vocab}})
 	whole := l.Matrix(d.Vocab, d.TextWidth, embedding)
 	if err := l.Read(); err != nil {
 		t.Fatal(err)
 	}
 	x = slices.Concat(positions, norm.Gain, norm.Bias, conv.Bias, qkv.Bias)
-	for _, m := range []*kernel.Matrix{conv.W, qkv.W, part, whole} {
+	for _, m := range []*kernel.Matrix{conv.W, qkv.W, whole} {
 		row := make([]float32, m.In())
 		for o := range m.Out() {
 			m.Row(o, row)

@@ -3,11 +3,9 @@ package testmodel
 import (
 	"bytes"
 	_ "embed"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,21 +94,6 @@ func (s Spec) Entries() []safetensors.Entry {
 	d.EncoderWeights()(add)
 	d.DecoderWeights()(add)
 	return entries
-}
-
-// ReaderFS returns the checkpoint, of one file, as an assistant's that reads the states of
-// its target: with noise for the weight of the states, times gain.
-func ReaderFS(s Spec, gain float64) fstest.MapFS {
-	width, rng := s.Dims().TextWidth, rand.New(rand.NewPCG(3, 4))
-	w := make([]byte, 0, 2*width*width)
-	for range width * width {
-		w = binary.LittleEndian.AppendUint16(w, tensor.F16Bits(float32(gain*rng.NormFloat64())))
-	}
-	files := FS(s)
-	states := safetensors.Of("model."+model.StatesName,
-		tensor.Tensor{DType: tensor.F16, Shape: []int{width, width}, Data: w})
-	files["model.safetensors"] = &fstest.MapFile{Data: encode(append(s.Entries(), states))}
-	return files
 }
 
 // FS returns the checkpoint in memory.
