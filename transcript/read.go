@@ -1,0 +1,202 @@
+package transcript
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"math"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A Line is a stretch of a text that somebody wrote: a subtitle, a segment, or all of it.
+type Line struct {
+	Start, End float64 // s from the start of the clip; both 0 where the text has no times
+	Text       string  // without line breaks and control characters
+}
+
+// Timed reports whether the line says when it is spoken.
+func (l Line) Timed() bool { return l.End > l.Start }
+
+// MaxText is the largest text that Read takes, in bytes: a hundred hours of speech.
+const MaxText = 32 << 20
+
+// Read reads the text of any program or person: txt, srt, vtt, tsv, lrc, csv, or the JSON
+// of Verity, openai/whisper or whisper.cpp. name is the file's; the content says which
+// format it is, and what fits none is plain text. Times may be wrong or run backwards:
+// that is left to the caller. Only JSON, and what is too large, can fail.
+func Read(name string, raw []byte) ([]Line, error) {
+	if len(raw) > MaxText {
+		return nil, fmt.Errorf("%s: text of %d bytes, want at most %d", name, len(raw), MaxText)
+	}
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	text := strings.ReplaceAll(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\r", "\n")
+	head := strings.TrimSpace(text[:min(len(text), 1<<10)])
+	var lines []Line
+	switch isJSON := strings.HasPrefix(head, "{") || strings.HasPrefix(head, "["); {
+	case isJSON && json.Valid(raw) || strings.EqualFold(path.Ext(name), ".json"):
+		var err error
+		if lines, err = readJSON(raw); err != nil {
+			return nil, fmt.Errorf("%s: not the JSON of a transcript: %w", name, err)
+		}
+	case strings.HasPrefix(head, "WEBVTT") || cueTimes.MatchString(text):
+		lines = readCues(text)
+	case strings.HasPrefix(head, "start\t"):
+		lines = readTable(text, '\t')
+	case strings.HasPrefix(head, "start,"):
+		lines = readTable(text, ',')
+	case lyric.MatchString(text):
+		lines = readLyrics(text)
+	default:
+		lines = []Line{{Text: text}}
+	}
+	return tidy(lines), nil
+}
+
+// tidy leaves out what is no text, and times that no clip has.
+func tidy(lines []Line) []Line {
+	kept := lines[:0]
+	for _, l := range lines {
+		if l.Text = plain(l.Text); l.Text == "" {
+			continue
+		}
+		if !(l.Start >= 0 && l.End > l.Start && l.End < math.MaxInt32) { // NaN too
+			l.Start, l.End = 0, 0
+		}
+		kept = append(kept, l)
+	}
+	return kept
+}
+
+// plain makes one line of text: control characters and space of any kind become one
+// space, bytes that are not UTF-8 none.
+func plain(text string) string {
+	var b strings.Builder
+	space := false
+	for _, r := range strings.ToValidUTF8(text, "") {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			space = b.Len() > 0
+			continue
+		case space:
+			b.WriteByte(' ')
+		}
+		space = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+const clockTime = `(?:(\d+):)?(\d{1,4}):(\d{1,2})[.,](\d{1,3})`
+
+var (
+	cueTimes = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
+	lyric    = regexp.MustCompile(`(?m)^\[` + clockTime + `\]`)
+	markup   = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
+)
+
+// secondsOf returns the time of hours, minutes, seconds and a fraction.
+func secondsOf(part []string) float64 {
+	number := func(s string) float64 { n, _ := strconv.ParseFloat(cmp.Or(s, "0"), 64); return n }
+	return 3600*number(part[0]) + 60*number(part[1]) + number(part[2]) + number("0."+part[3])
+}
+
+// readCues reads srt and vtt: a line of times, and text up to an empty line.
+func readCues(text string) (lines []Line) {
+	open := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if m := cueTimes.FindStringSubmatch(line); m != nil {
+			lines = append(lines, Line{Start: secondsOf(m[1:5]), End: secondsOf(m[5:9])})
+			open = true
+		} else if open = open && strings.TrimSpace(line) != ""; open {
+			l := &lines[len(lines)-1]
+			l.Text += " " + html.UnescapeString(markup.ReplaceAllString(line, ""))
+		}
+	}
+	return lines
+}
+
+// readTable reads tsv and csv with a head that names the columns start, end and text;
+// times are in milliseconds.
+func readTable(text string, comma rune) (lines []Line) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma, r.FieldsPerRecord, r.LazyQuotes = comma, -1, true
+	column := map[string]int{}
+	for first := true; ; first = false {
+		row, err := r.Read()
+		if problem := (*csv.ParseError)(nil); errors.As(err, &problem) {
+			continue
+		}
+		if err != nil {
+			return lines
+		}
+		if first {
+			for i, name := range row {
+				column[strings.TrimSpace(name)] = i + 1
+			}
+			continue
+		}
+		field := func(name string) string {
+			if i := column[name]; i > 0 && i <= len(row) {
+				return row[i-1]
+			}
+			return ""
+		}
+		start, _ := strconv.ParseFloat(field("start"), 64)
+		end, _ := strconv.ParseFloat(field("end"), 64)
+		lines = append(lines, Line{start / 1000, end / 1000, field("text")})
+	}
+}
+
+// readLyrics reads lrc: a line ends where the next one begins, and the last one is taken
+// to be as long as the one before.
+func readLyrics(text string) (lines []Line) {
+	for line := range strings.SplitSeq(text, "\n") {
+		m := lyric.FindStringSubmatchIndex(line)
+		if m == nil {
+			continue
+		}
+		start := secondsOf(lyric.FindStringSubmatch(line)[1:5])
+		if n := len(lines); n > 0 {
+			lines[n-1].End = start
+		}
+		lines = append(lines, Line{start, start + 5, line[m[1]:]})
+	}
+	return lines
+}
+
+// readJSON reads segments with times in seconds, as Verity and openai/whisper write them,
+// or in milliseconds, as whisper.cpp does, or else the text as a whole.
+func readJSON(raw []byte) (lines []Line, err error) {
+	var doc struct {
+		Text     string
+		Segments []struct {
+			Start, End float64
+			Text       string
+		}
+		Transcription []struct {
+			Offsets struct{ From, To float64 }
+			Text    string
+		}
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		return nil, err
+	}
+	for _, s := range doc.Segments {
+		lines = append(lines, Line{s.Start, s.End, s.Text})
+	}
+	for _, s := range doc.Transcription {
+		lines = append(lines, Line{s.Offsets.From / 1000, s.Offsets.To / 1000, s.Text})
+	}
+	if len(lines) == 0 {
+		lines = []Line{{Text: doc.Text}}
+	}
+	return lines, nil
+}

@@ -1,0 +1,89 @@
+package transcript
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestReadWhatIsWritten reads every format that Write writes.
+func TestReadWhatIsWritten(t *testing.T) {
+	tr := &Transcript{Text: " Good morning, <|endoftext|> all. Two\tof you & me.", Language: "en", Segments: []Segment{
+		{Start: 0, End: 2.5, Text: " Good morning, <|endoftext|> all."}, {Start: 3, End: 3661.25, Text: " Two\tof you & me."}}}
+	want := []Line{{0, 2.5, "Good morning, <|endoftext|> all."}, {3, 3661.25, "Two of you & me."}}
+	for _, f := range Formats() {
+		var b bytes.Buffer
+		if err := Write(&b, f, tr); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read("talk."+string(f), b.Bytes())
+		if err != nil {
+			t.Fatal(f, err)
+		}
+		expect := want
+		switch f {
+		case TXT:
+			expect = []Line{{0, 0, want[0].Text + " " + want[1].Text}}
+		case LRC: // a line has no end
+			expect = []Line{{0, 3, want[0].Text}, {3, 8, want[1].Text}}
+		}
+		if !reflect.DeepEqual(got, expect) {
+			t.Errorf("%s: got %q, want %q", f, got, expect)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       []Line
+	}{
+		{"empty", "", nil},
+		{"binary", "\x00\x01\xff\xfe a\x07b \xc3", []Line{{0, 0, "a b"}}},
+		{"whisper.cpp.json", `{"result":{"language":"en"},"transcription":[{"timestamps":{"from":"00:00:00,000","to":"00:00:02,000"},"offsets":{"from":0,"to":2000},"text":" And so"}]}`,
+			[]Line{{0, 2, "And so"}}},
+		{"whisper.cpp.csv", "start,end,text\n0,2000,\" He said \"\"no\"\"\"\n", []Line{{0, 2, `He said "no"`}}},
+		{"api.json", `{"text":"And so"}`, []Line{{0, 0, "And so"}}},
+		{"no.json.txt", `{"text":`, []Line{{0, 0, `{"text":`}}},
+		{"youtube.vtt", "WEBVTT\nKind: captions\n\nSTYLE\n::cue {}\n\n1\n00:01.000 --> 00:02.000 align:start\n<c>And</c><00:01.500> so &amp; on\nmore\n\nNOTE no\n",
+			[]Line{{1, 2, "And so & on more"}}},
+		{"film.srt", "\ufeff1\r\n00:00:01,000 --> 00:00:02,000\r\n{\\an8}<i>And so</i>\r\n\r\n2\r\n00:00:09,000 --> 00:00:03,000\r\nbackwards\r\n",
+			[]Line{{1, 2, "And so"}, {0, 0, "backwards"}}},
+		{"song.lrc", "[ar:nobody]\n[00:01.50]And so\n[00:04.00]on\n", []Line{{1.5, 4, "And so"}, {4, 9, "on"}}},
+		{"bad.tsv", "start\tend\ttext\nx\ty\tAnd\n1000\n-5\t1e400\tso\n", []Line{{0, 0, "And"}, {0, 0, "so"}}},
+	} {
+		got, err := Read(test.name, []byte(test.text))
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if len(got)+len(test.want) > 0 && !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+	for name, raw := range map[string][]byte{"broken.json": []byte(`{"segments":[`), "odd.json": []byte(`{"segments":7}`), "huge.txt": make([]byte, MaxText+1)} {
+		if _, err := Read(name, raw); err == nil || !strings.HasPrefix(err.Error(), name+":") {
+			t.Errorf("%s: got %v, want an error with the name", name, err)
+		}
+	}
+}
+
+// FuzzRead reads anything: what comes out is text in one line, with times of a clip.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{"", "1\n00:00:01,000 --> 00:00:02,000\nAnd", "WEBVTT\n\n00:01.000 --> 00:02.000\n<i>a", "start\tend\ttext\n1\t2\t\"",
+		"start,end,text\n1,2,\"x", "[00:01.00]a", `{"segments":[{"start":1e300,"end":-1,"text":"\u0000"}]}`, "\xff\x00"} {
+		f.Add("x.json", []byte(s))
+		f.Add("x", []byte(s))
+	}
+	f.Fuzz(func(t *testing.T, name string, raw []byte) {
+		lines, err := Read(name, raw)
+		if err != nil && len(lines) > 0 {
+			t.Fatal("both lines and an error")
+		}
+		for _, l := range lines {
+			if l.Text != plain(l.Text) || l.Text == "" || !(l.Start >= 0 && l.End >= l.Start) {
+				t.Fatalf("got %+v", l)
+			}
+		}
+	})
+}
