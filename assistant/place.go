@@ -1,0 +1,111 @@
+package assistant
+
+import "unicode"
+
+// Costs of a way through a text, per letter. A jump is what it costs to go on anywhere
+// else, so that a repeated phrase or a skipped sentence is found again.
+const (
+	substituted = 1.0
+	inserted    = 0.9 // said, but not in the text
+	deleted     = 0.8 // in the text, but not said
+	jumped      = 6.0
+)
+
+// A place follows in a text how far what was said has come: by edit distance, one letter
+// after the other, to every place of the text at once. Only letters and digits count, in
+// lower case. The zero value is at the start of no text.
+type place struct {
+	letters []rune
+	cost    []float32 // [i]: of having said all so far, with i letters of the text used up
+	next    []float32
+	run     []uint16 // [i]: how many of the last letters said are the letters before i
+	at      int      // the likeliest of these places
+	lo, hi  int      // the places looked at; all others cost a jump
+	wide    int      // letters for which to look at all
+	trouble float64  // of late: mean cost per letter, from 0 to about 1
+}
+
+// Where the text has what is said, only so many letters behind and ahead are looked at.
+const lookBehind, lookAhead = 256, 768
+
+// letter returns what counts of a character; 0 for nothing.
+func letter(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
+		return unicode.ToLower(r)
+	}
+	return 0
+}
+
+// reset begins at a place of a text.
+func (p *place) reset(letters []rune, at int) {
+	n := len(letters) + 1
+	if cap(p.cost) < n {
+		p.cost, p.next, p.run = make([]float32, n), make([]float32, n), make([]uint16, n)
+	}
+	p.letters, p.at, p.trouble = letters, at, 0
+	p.cost, p.next, p.run = p.cost[:n], p.next[:n], p.run[:n]
+	clear(p.run)
+	p.lo, p.hi, p.wide = 0, n, 2*recalled
+	for i := range p.cost {
+		p.cost[i] = min(jumped, deleted*float32(abs(i-at)))
+	}
+}
+
+// look decides which places to look at next.
+func (p *place) look() {
+	lo, hi := 0, len(p.cost)
+	if p.wide--; p.wide < 0 && p.trouble < 0.2 {
+		lo, hi = max(lo, p.at-lookBehind), min(hi, p.at+lookAhead)
+	}
+	for i := lo; i < hi; i++ {
+		if i < p.lo || i >= p.hi {
+			p.cost[i], p.run[i] = jumped, 0
+		}
+	}
+	p.lo, p.hi = lo, hi
+}
+
+// said moves on by a letter.
+func (p *place) said(r rune) {
+	const forget = 0.96
+	p.look()
+	least, best := float32(1e9), 0
+	diagonal := float32(1e9) // cost[i-1]
+	before := uint16(0)      // run[i-1]
+	for i := p.lo; i < p.hi; i++ {
+		old := min(p.cost[i], jumped)
+		c, run := old+inserted, uint16(0)
+		if i > p.lo {
+			if p.letters[i-1] == r {
+				run = min(before+1, 1<<15)
+				c = min(c, diagonal)
+			} else {
+				c = min(c, diagonal+substituted)
+			}
+			c = min(c, p.next[i-1]+deleted)
+		}
+		diagonal, before = old, p.run[i]
+		p.next[i], p.run[i] = c, run
+		if c < least || c == least && p.better(i, best) {
+			least, best = c, i
+		}
+	}
+	p.cost, p.next = p.next, p.cost
+	for i := p.lo; i < p.hi; i++ {
+		p.cost[i] -= least
+	}
+	p.at = best
+	p.trouble = forget*p.trouble + (1-forget)*float64(least)
+}
+
+// better reports whether place i is better than place j of the same cost: more of the
+// last letters are there, or it is nearer to where they should be.
+func (p *place) better(i, j int) bool {
+	if p.run[i] != p.run[j] {
+		return p.run[i] > p.run[j]
+	}
+	return abs(i-p.at-1) < abs(j-p.at-1)
+}
+
+// lost reports whether the text does not have what was said of late.
+func (p *place) lost() bool { return p.trouble > 0.25 && int(p.run[p.at]) < 4 }
