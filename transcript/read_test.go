@@ -29,7 +29,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 			expect = []Line{{0, 3, want[0].Text}, {3, 8, want[1].Text}}
 		}
 		if !reflect.DeepEqual(got, expect) {
-			t.Errorf("%s: got %q, want %q", f, got, expect)
+			t.Errorf("%s: got %+v, want %+v", f, got, expect)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		if len(got)+len(test.want) > 0 && !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
 		}
 	}
 	for name, raw := range map[string][]byte{"broken.json": []byte(`{"segments":[`), "odd.json": []byte(`{"segments":7}`), "huge.txt": make([]byte, MaxText+1)} {
