@@ -77,6 +77,8 @@ func newAIFF(r io.ReaderAt, size int64) (source, error) {
 	} else {
 		l.place(data, min(claimed, size-data), claimed)
 		l.promised = max(l.promised, int64(binary.BigEndian.Uint32(comm[2:])))
+		l.end = max(l.end, 8+int64(binary.BigEndian.Uint32(mustRead(r, 4, 4))))
+		l.end += l.end & 1
 	}
 	return newPCM(r, l)
 }

@@ -32,6 +32,10 @@ type Input struct {
 	// FFmpegNever refuses it; anything else is the path of the program.
 	FFmpeg string
 
+	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence stands
+	// for it, and the clip has warnings.
+	Strict bool
+
 	// Longest is the most sound to read; longer sound is ErrTooLong. The limit is a
 	// duration, since a small file can hold days of silence. 0 means any length.
 	Longest time.Duration
@@ -52,7 +56,7 @@ type Clip struct {
 	name  string
 	in    Input // as it was opened
 	src   mono
-	mix   *mixer   // nil if the samples were mono from the start
+	whole *joined  // under src; nil if the samples come from no file
 	file  *os.File // nil if there is none to close
 	temp  string   // path of a file to remove with it, if any
 	stop  func()   // ends the program that decodes it; nil if none does
@@ -124,26 +128,22 @@ func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	if err != nil {
 		return nil, named(name, err)
 	}
-	return in.clip(name, src)
-}
-
-// clip mixes a source to one channel at SampleRate.
-func (in Input) clip(name string, src source) (*Clip, error) {
-	s := src.shape()
-	if err := s.check(); err != nil {
+	start, _, err := skipID3(r, size)
+	if err != nil {
 		return nil, named(name, err)
 	}
-	if in.Channel < 0 || in.Channel > s.channels {
-		return nil, named(name, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all",
-			in.Channel, s.channels))
+	return in.clip(name, src, io.NewSectionReader(r, start, size-start), size-start)
+}
+
+// clip mixes a source to one channel at SampleRate, and reads other files behind it in r,
+// if r is not nil.
+func (in Input) clip(name string, src source, r io.ReaderAt, size int64) (*Clip, error) {
+	p, err := in.part(src)
+	if err != nil {
+		return nil, named(name, err)
 	}
-	mix := &mixer{src: src, shape: s, pick: in.Channel}
-	c := &Clip{name: name, in: in, mix: mix, most: int64(in.Longest.Seconds() * SampleRate)}
-	c.src = c.mix
-	if s.rate != SampleRate {
-		c.src = newResampler(c.mix)
-	}
-	return c, nil
+	whole := &joined{in: in, r: r, size: size, first: p, now: p}
+	return &Clip{name: name, in: in, src: whole, whole: whole, most: int64(in.Longest.Seconds() * SampleRate)}, nil
 }
 
 // FromSamples returns a clip of samples that are mono and at SampleRate already. It
@@ -194,27 +194,25 @@ func (c *Clip) Read(dst []float32) (n int, err error) {
 
 // Truncated reports whether the file ended before its header says. It is known
 // once Read has reached the end.
-func (c *Clip) Truncated() bool {
-	return c.mix != nil && c.ended && (c.mix.frame < c.mix.shape.promised || c.mix.src.shape().cut)
+func (c *Clip) Truncated() bool { return c.ended && c.whole != nil && c.whole.odd.cut }
+
+// Damaged returns where the sound of the file is damaged or lost, in order: 100 places for
+// each of the files in it at most, the last of which may be several. It is known once Read
+// has reached the end.
+func (c *Clip) Damaged() []Gap {
+	if c.whole == nil || !c.ended {
+		return nil
+	}
+	return c.whole.odd.gaps
 }
 
 // Warnings returns a sentence for each oddity of a clip that could be read
 // nevertheless. They are known once Read has reached the end.
-func (c *Clip) Warnings() (list []string) {
-	if c.mix == nil || !c.ended {
+func (c *Clip) Warnings() []string {
+	if c.whole == nil || !c.ended {
 		return nil
 	}
-	switch s := c.mix.src.shape(); {
-	case c.mix.frame < s.promised:
-		list = append(list, fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s",
-			s.seconds(s.promised), s.seconds(c.mix.frame)))
-	case s.cut:
-		list = append(list, fmt.Sprintf("the file ends after %.2f s, amid the sound", s.seconds(c.mix.frame)))
-	}
-	if c.mix.peak > loud {
-		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", c.mix.peak))
-	}
-	return list
+	return c.whole.odd.warnings()
 }
 
 // Close releases the file of the clip. The clip cannot be read afterwards.

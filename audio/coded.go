@@ -6,29 +6,67 @@ import (
 	"io"
 )
 
-// A codec decodes the packets of one stream to interleaved samples.
-type codec interface {
-	rate() int
-	channels() int
-	// preskip is how many samples of each channel to drop at the start.
-	preskip() int64
-	// decode returns the samples of one packet, valid until the next call.
-	decode(data []byte) ([]float32, error)
-	// samples returns how many samples of each channel a packet stands for, for
-	// silence in its place if it cannot be decoded; 0 if that is not known.
-	samples(data []byte) int
+// A packet is the unit of data that a container passes to a decoder. Positions count the
+// samples of each channel by the container's clock; -1 means unknown.
+type packet struct {
+	data    []byte
+	pcm     []float64 // its samples, if the container has decoded it
+	start   int64     // position of its first sample
+	end     int64     // position behind its last sample
+	limit   int64     // position at which the sound ends, if that is known
+	discard int64     // nanoseconds to drop at its end
+	lost    hole      // what is missing before it
 }
 
-// A codedSource decodes packets out of a container.
+func newPacket(data []byte) packet { return packet{data: data, start: -1, end: -1, limit: -1} }
+
+// A hole is sound that is missing: why, and of how many bytes. The zero hole is none.
+type hole struct {
+	why   error
+	bytes int64
+}
+
+// packets gives the packets of one stream, and io.EOF from its end on. Then ended reports
+// whether the stream had an end, and where its file ends, as in outcome.
+type packets interface {
+	next() (packet, error)
+	ended() (whole bool, end int64)
+}
+
+// A container opens a stream of packets at its first.
+type container func() (packets, error)
+
+// A codec decodes the packets of one stream.
+type codec interface {
+	shape() shape
+	// preskip is how many samples of each channel to drop at the start.
+	preskip() int64
+	// decode returns the interleaved samples of one packet, valid until the next call;
+	// none of a header.
+	decode(data []byte) ([]float64, error)
+	// restart says that packets before the next are missing.
+	restart()
+}
+
+// A codedSource decodes packets out of a container. Where packets are missing or cannot be
+// decoded there is a hole: silence, whose length the container's clock tells.
 type codedSource struct {
+	result
 	open  container
 	start func(packets) (codec, error) // reads the headers
 	dec   codec
 	in    packets
-	pos   int64 // samples of each channel decoded so far
-	pcm   []float32
-	bad   int // packets in a row that could not be decoded
-	cut   bool
+
+	pos    int64 // samples of each channel decoded or lost so far
+	base   int64 // position of the first of them
+	placed bool  // base is known
+	given  int64 // frames read
+	quiet  int64 // frames of silence to read before pcm
+	pcm    []float64
+
+	lost hole      // before held; its length is not yet known
+	held []float64 // decoded behind it
+	bad  int       // packets in a row that could not be decoded
 }
 
 func newCoded(open container, start func(packets) (codec, error)) (source, error) {
@@ -39,13 +77,11 @@ func newCoded(open container, start func(packets) (codec, error)) (source, error
 	return c, nil
 }
 
-func (c *codedSource) shape() shape {
-	return shape{rate: c.dec.rate(), channels: c.dec.channels(), cut: c.cut}
-}
+func (c *codedSource) shape() shape { return c.dec.shape() }
 
 func (c *codedSource) rewind() (err error) {
 	defer catch("headers", &err)
-	c.pos, c.pcm, c.bad, c.cut = 0, nil, 0, false
+	*c = codedSource{open: c.open, start: c.start}
 	if c.in, err = c.open(); err != nil {
 		return err
 	}
@@ -56,52 +92,125 @@ func (c *codedSource) rewind() (err error) {
 	return err
 }
 
-func (c *codedSource) read(dst []float64) (int, error) {
-	for len(c.pcm) == 0 {
+func (c *codedSource) read(dst []float64) (n int, err error) {
+	for c.quiet == 0 && len(c.pcm) == 0 {
 		if err := c.next(); err != nil {
 			return 0, err
 		}
 	}
-	ch := c.dec.channels()
-	n := min(len(dst)/ch*ch, len(c.pcm))
-	for i, v := range c.pcm[:n] {
-		dst[i] = float64(v)
+	ch := c.dec.shape().channels
+	dst = dst[:len(dst)/ch*ch]
+	if c.quiet > 0 {
+		n = int(min(c.quiet, int64(len(dst)/ch))) * ch
+		clear(dst[:n])
+		c.quiet -= int64(n / ch)
+	} else {
+		n = copy(dst, c.pcm)
+		c.pcm = c.pcm[n:]
 	}
-	c.pcm = c.pcm[n:]
+	c.given += int64(n / ch)
 	return n, nil
 }
 
-// next decodes one packet into c.pcm, without the samples to be dropped.
+// next decodes one packet.
 func (c *codedSource) next() error {
 	p, err := c.in.next()
+	if err == io.EOF && c.lost.why != nil {
+		c.fill(-1, -1)
+		return nil
+	}
 	if err == io.EOF {
-		c.cut = !c.in.ended()
+		whole, end := c.in.ended()
+		c.out.cut, c.out.end = !whole, end
 	}
 	if err != nil {
 		return err
 	}
-	if c.pcm, err = c.decode(p.data); err != nil {
-		return err
+	if p.lost.why != nil {
+		c.miss(p.lost)
+		c.dec.restart()
 	}
-	ch := int64(c.dec.channels())
-	n := int64(len(c.pcm)) / ch
+	if p.start >= 0 {
+		if c.lost.why != nil {
+			c.fill(p.start, -1)
+		}
+		c.base, c.placed = p.start-c.pos, true
+	}
+	pcm := p.pcm
+	if pcm == nil {
+		if pcm, err = c.decode(p.data); err != nil {
+			return err
+		}
+	}
+	s := c.dec.shape()
+	pcm = pcm[:max(0, len(pcm)-int(p.discard*int64(s.rate)/1e9)*s.channels)]
+	if c.lost.why == nil {
+		if n := int64(len(pcm) / s.channels); p.end > 0 && !c.placed {
+			c.base, c.placed = max(0, p.end-c.pos-n), true
+		}
+		c.give(pcm, p.limit)
+		return nil
+	}
+	c.held = append(c.held, pcm...)
+	if p.end > 0 || len(c.held) > maxHeld {
+		c.fill(p.end, p.limit)
+	}
+	return nil
+}
+
+// maxHeld bounds the samples that wait for the length of a hole before them.
+const maxHeld = 1 << 22
+
+// miss notes that sound is missing from here on.
+func (c *codedSource) miss(h hole) {
+	if c.lost.why == nil {
+		c.lost.why = h.why
+	}
+	c.lost.bytes += h.bytes
+}
+
+// fill gives silence for the hole and what was held behind it, up to a position.
+func (c *codedSource) fill(end, limit int64) {
+	s, lost, held := c.dec.shape(), c.lost, c.held
+	c.lost, c.held = hole{}, nil
+	n, most := int64(0), s.longestGap(lost.bytes)
+	if end >= 0 {
+		n = max(0, end-c.base-c.pos-int64(len(held)/s.channels))
+	}
+	if n > most && !c.placed && lost.bytes == 0 {
+		c.base += n // a recording that begins amid a stream
+	} else {
+		n = min(n, max(most, s.promised-c.given))
+		c.quiet = max(0, c.pos+n-max(c.pos, c.dec.preskip()))
+		c.out.lose(c.given, c.given+c.quiet, lost.why)
+		c.pos += n
+	}
+	c.placed = true
+	c.give(held, limit)
+}
+
+// give adds samples to those that are read next, without those to be dropped.
+func (c *codedSource) give(pcm []float64, limit int64) {
+	ch := int64(c.dec.shape().channels)
+	n := int64(len(pcm)) / ch
 	first, end := c.pos, c.pos+n
 	c.pos = end
-	if p.limit >= 0 {
-		end = min(end, p.limit)
+	if limit >= 0 {
+		end = min(end, limit-c.base)
 	}
-	end -= p.discard * int64(c.dec.rate()) / 1e9
 	from := min(max(c.dec.preskip()-first, 0), n)
 	to := max(min(end-first, n), from)
-	c.pcm = c.pcm[from*ch : to*ch]
-	return nil
+	if pcm = pcm[from*ch : to*ch]; c.quiet > 0 || len(c.pcm) > 0 {
+		pcm = append(c.pcm, pcm...)
+	}
+	c.pcm = pcm
 }
 
 // After maxBadPackets failed packets in a row, the file is refused.
 const maxBadPackets = 50
 
-// decode decodes one packet, or gives silence of its length.
-func (c *codedSource) decode(data []byte) (pcm []float32, err error) {
+// decode decodes one packet, or makes a hole of it.
+func (c *codedSource) decode(data []byte) (pcm []float64, err error) {
 	func() {
 		defer catch("packet", &err)
 		pcm, err = c.dec.decode(data)
@@ -110,11 +219,12 @@ func (c *codedSource) decode(data []byte) (pcm []float32, err error) {
 		c.bad = 0
 		return pcm, nil
 	}
+	thing := "packet at " + c.shape().at(c.given)
 	if c.bad++; c.bad >= maxBadPackets {
-		s := c.shape()
-		return nil, malformed("packet at "+s.at(c.pos), "", "%s, as in the %d before it", cause(err), c.bad-1)
+		return nil, malformed(thing, "", "%s, as in the %d before it", cause(err), c.bad-1)
 	}
-	return make([]float32, c.dec.samples(data)*c.dec.channels()), nil
+	c.miss(hole{why: malformed(thing, "", "%s", cause(err))})
+	return nil, nil
 }
 
 // cause returns the text of a decoder's error, without the prefix that we added.

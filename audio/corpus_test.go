@@ -105,9 +105,9 @@ func (item badItem) test(t *testing.T) {
 // pcm returns the uncompressed source of a clip.
 func (c *Clip) pcm(t *testing.T) *pcmSource {
 	t.Helper()
-	p, ok := c.mix.src.(*pcmSource)
+	p, ok := c.whole.now.mix.src.(*pcmSource)
 	if !ok {
-		t.Fatalf("clip of a %T, want uncompressed samples", c.mix.src)
+		t.Fatalf("clip of a %T, want uncompressed samples", c.whole.now.mix.src)
 	}
 	return p
 }

@@ -55,6 +55,19 @@ const emptyFile = "an empty file"
 // textFile is the Got of a FormatError for a file of text.
 const textFile = "a text file"
 
+// placeOf returns what is wrong, without the file and what to do.
+func placeOf(err error) string {
+	var f *FormatError
+	if !errors.As(err, &f) {
+		return err.Error()
+	}
+	text := f.Thing + ": got " + f.Got
+	if f.Want != "" {
+		text += ", want " + f.Want
+	}
+	return text
+}
+
 // remedy says what to do.
 func (e *FormatError) remedy() string {
 	convert := "ffmpeg -i " + shellWord(e.File) + " -ar 16000 -ac 1 out.wav"

@@ -52,13 +52,14 @@ func (in Input) program() (string, error) {
 // bytes with rate and channels, then 32-bit floats. To rewind, it runs the program
 // again.
 type ffmpegSource struct {
+	result
 	ctx     context.Context
 	program string
 	file    *os.File
 	layout  pcmLayout
 	stop    context.CancelFunc // of the run
 	cmd     *exec.Cmd
-	out     *bufio.Reader
+	pipe    *bufio.Reader
 	said    tail
 	pos     int64 // samples given
 	buf     []byte
@@ -105,13 +106,13 @@ func (f *ffmpegSource) rewind() error {
 		f.cmd = nil
 		return fmt.Errorf("ffmpeg: %w", err)
 	}
-	f.out = bufio.NewReaderSize(out, 1<<16)
+	f.pipe = bufio.NewReaderSize(out, 1<<16)
 	return f.header()
 }
 
 func (f *ffmpegSource) header() error {
 	var b [auHeader]byte
-	if _, err := io.ReadFull(f.out, b[:]); err != nil {
+	if _, err := io.ReadFull(f.pipe, b[:]); err != nil {
 		if failed := f.wait(); failed != nil {
 			return failed
 		}
@@ -128,10 +129,10 @@ func (f *ffmpegSource) header() error {
 		return unsupported("what ffmpeg wrote", "32-bit floats as AU", "% x", b)
 	}
 	f.layout = l
-	if _, err := io.CopyN(io.Discard, f.out, offset-auHeader); err != nil && err != io.EOF {
+	if _, err := io.CopyN(io.Discard, f.pipe, offset-auHeader); err != nil && err != io.EOF {
 		return err
 	}
-	if _, err := f.out.Peek(1); err == io.EOF {
+	if _, err := f.pipe.Peek(1); err == io.EOF {
 		if failed := f.wait(); failed != nil {
 			return failed
 		}
@@ -151,7 +152,7 @@ func (f *ffmpegSource) read(dst []float64) (int, error) {
 		f.buf = make([]byte, 4*n*ch)
 	}
 	f.buf = f.buf[:4*n*ch]
-	got, err := io.ReadFull(f.out, f.buf)
+	got, err := io.ReadFull(f.pipe, f.buf)
 	n = got / 4 / ch
 	broken := err != nil && err != io.EOF && err != io.ErrUnexpectedEOF
 	if broken {
@@ -258,7 +259,7 @@ func (in Input) convert(ctx context.Context, name string, file *os.File, refused
 		}
 		return nil, err
 	}
-	c, err := in.clip(name, src)
+	c, err := in.clip(name, src, nil, 0)
 	if err != nil {
 		src.close()
 		return nil, err

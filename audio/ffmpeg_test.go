@@ -163,15 +163,15 @@ func TestFFmpegStops(t *testing.T) {
 
 // TestFFmpegBroken: what the program said is read only after its end, however a read fails.
 func TestFFmpegBroken(t *testing.T) {
-	chatty := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
-head -c 9000 /dev/zero; while :; do echo "and on" >&2; done`)
+	chatty := fakeFFmpeg(t, `echo "and on" >&2; printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
+head -c 9000 /dev/zero; while :; do echo "and so on" >&2; done`)
 	c, err := Input{FFmpeg: chatty}.Open(t.Context(), unreadable(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	f := c.mix.src.(*ffmpegSource)
-	f.out = bufio.NewReader(errReader{errors.New("broken pipe")})
+	f := c.whole.now.mix.src.(*ffmpegSource)
+	f.pipe = bufio.NewReader(errReader{errors.New("broken pipe")})
 	if _, err := readAll(t, c); err == nil || !strings.Contains(err.Error(), "and on") || f.cmd != nil {
 		t.Errorf("error = %v, the program has ended: %t", err, f.cmd == nil)
 	}

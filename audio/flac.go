@@ -3,120 +3,109 @@ package audio
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/mewkiz/flac"
 	"github.com/mewkiz/flac/frame"
+	"github.com/mewkiz/flac/meta"
 )
 
-// A flacSource decodes FLAC with mewkiz/flac, a frame at a time.
-type flacSource struct {
-	open    func() (io.Reader, error)
-	file    *bufio.Reader // under the stream: where the next frame begins
-	stream  *flac.Stream
-	pos     int64     // samples decoded
-	samples []float64 // decoded and not yet read
-	buf     []float64
+// newFLAC opens a FLAC file.
+func newFLAC(r io.ReaderAt, size int64) (source, error) {
+	open := func() (packets, error) {
+		f := &flacReader{r: r, size: size, number: -1}
+		f.seek(0)
+		codec, err := newFLACCodec(f.in)
+		if err == nil && f.failed.err != nil {
+			err = f.failed.err
+		}
+		f.codec, f.at = codec, f.place()
+		return f, err
+	}
+	return newCoded(open, func(in packets) (codec, error) { return in.(*flacReader).codec, nil })
 }
 
-func newFLAC(r io.ReaderAt, size int64) (source, error) {
-	f := &flacSource{open: func() (io.Reader, error) { return io.NewSectionReader(r, 0, size), nil }}
+// newOggFLAC opens FLAC in an Ogg container: behind 9 bytes of its own, the first packet
+// begins a FLAC file; the others are blocks of its header and frames.
+func newOggFLAC(r io.ReaderAt, size int64) (source, error) {
+	return newCoded(oggPackets(r, size), func(in packets) (codec, error) {
+		head, err := in.next()
+		if err != nil {
+			return nil, err
+		}
+		b := bytes.Clone(head.data[min(9, len(head.data)):])
+		if len(b) > 4 {
+			b[4] |= 0x80 // the other blocks are not in this packet
+		}
+		return newFLACCodec(bufio.NewReader(bytes.NewReader(b)))
+	})
+}
+
+// A flacCodec decodes frames with mewkiz/flac.
+type flacCodec struct {
+	info *meta.StreamInfo
+	buf  []float64
+}
+
+// newFLACCodec reads the header of a file. Of a buffered reader the library reads no byte
+// beyond it.
+func newFLACCodec(in *bufio.Reader) (f *flacCodec, err error) {
+	defer catch("FLAC header", &err)
 	// The first block must be STREAMINFO (type 0, 34 bytes). It is checked here because
 	// the library would read and allocate any other block first.
-	var head [8]byte
-	if n, _ := r.ReadAt(head[:], 0); n < 8 || head[4]&0x7f != 0 || head[5] != 0 || head[6] != 0 || head[7] != 34 {
-		return nil, malformed("FLAC header", "a STREAMINFO block of 34 bytes", "% x", head[4:])
+	head, _ := in.Peek(8)
+	if len(head) < 8 || !isFLAC(head) {
+		return nil, malformed("FLAC header", "a STREAMINFO block of 34 bytes", "% x", head)
 	}
-	if err := f.rewind(); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// shape states no length, because a FLAC file that ends early is an error, not a warning.
-func (f *flacSource) shape() shape {
-	return shape{rate: int(f.stream.Info.SampleRate), channels: int(f.stream.Info.NChannels)}
-}
-
-func (f *flacSource) rewind() (err error) {
-	defer catch("FLAC stream", &err)
-	f.pos, f.samples = 0, nil
-	// The library uses this buffered reader as it is and reads no byte beyond a frame,
-	// so next can look at the bytes behind one.
-	r, err := f.open()
+	stream, err := flac.New(in)
 	if err != nil {
-		return err
+		return nil, malformed("FLAC header", "", "%v", noEOF(err))
 	}
-	f.file = bufio.NewReaderSize(r, 1<<14)
-	f.stream, err = flac.New(f.file)
-	if err != nil {
-		return malformed("FLAC header", "", "%v", noEOF(err))
-	}
-	return nil
+	return &flacCodec{info: stream.Info}, nil
 }
 
-func (f *flacSource) read(dst []float64) (int, error) {
-	for len(f.samples) == 0 {
-		if err := f.next(); err != nil {
-			return 0, err
-		}
-	}
-	ch := f.shape().channels
-	n := copy(dst[:len(dst)/ch*ch], f.samples)
-	f.samples = f.samples[n:]
-	return n, nil
+// isFLAC reports whether head begins a FLAC file, with its STREAMINFO block.
+func isFLAC(head []byte) bool {
+	return hasAt(head, 0, "fLaC") && len(head) >= 8 && head[4]&0x7f == 0 && hasAt(head, 5, "\x00\x00\x22")
 }
 
-// next decodes one frame into f.samples.
-func (f *flacSource) next() (err error) {
-	defer catch("FLAC stream", &err)
-	if f.done() {
-		return io.EOF
+func (f *flacCodec) shape() shape {
+	return shape{rate: int(f.info.SampleRate), channels: int(f.info.NChannels), promised: int64(f.info.NSamples)}
+}
+
+func (f *flacCodec) preskip() int64 { return 0 }
+func (f *flacCodec) restart()       {}
+
+func (f *flacCodec) decode(data []byte) ([]float64, error) {
+	if len(data) == 0 || data[0] != 0xff { // a block of the header
+		return nil, nil
 	}
-	s, total := f.shape(), int64(f.stream.Info.NSamples)
-	thing := "FLAC frame at " + s.at(f.pos)
-	fr, err := f.stream.ParseNext()
+	_, pcm, err := f.frame(bytes.NewReader(data))
+	return pcm, err
+}
+
+// frame decodes one frame.
+func (f *flacCodec) frame(r io.Reader) (fr *frame.Frame, pcm []float64, err error) {
+	defer catch("FLAC frame", &err)
+	if fr, err = frame.Parse(r); err != nil {
+		return nil, nil, plain(noEOF(err))
+	}
+	s := f.shape()
 	switch {
-	case err == io.EOF && total == 0:
-		return io.EOF
-	case err == io.EOF:
-		return malformed(thing, fmt.Sprintf("%d samples in all", total), "the end of the file")
-	case err != nil:
-		return malformed(thing, "", "%v", err)
 	case fr.SampleRate != 0 && int(fr.SampleRate) != s.rate:
-		return unsupported(thing, fmt.Sprintf("%d Hz as before", s.rate), "%d Hz", fr.SampleRate)
+		return nil, nil, unsupported("FLAC frame", fmt.Sprintf("%d Hz as before", s.rate), "%d Hz", fr.SampleRate)
 	case len(fr.Subframes) != s.channels:
-		return unsupported(thing, fmt.Sprintf("%d channels as before", s.channels), "%d", len(fr.Subframes))
+		return nil, nil, unsupported("FLAC frame", fmt.Sprintf("%d channels as before", s.channels), "%d", len(fr.Subframes))
 	}
-	return f.interleave(fr, thing)
-}
-
-// done reports whether the last frame has been read. Bytes behind it are ignored:
-// programs put ID3v1 and APE tags or padding there. A file that does not say how long
-// it is ends where a tag or nothing but zeros follows instead of a frame; anything else
-// there is taken for damage.
-func (f *flacSource) done() bool {
-	if total := int64(f.stream.Info.NSamples); total > 0 {
-		return f.pos >= total
-	}
-	head, _ := f.file.Peek(8)
-	for _, tag := range []string{"TAG", "APETAGEX", "ID3", "LYRICSBE"} {
-		if hasAt(head, 0, tag) {
-			return true
-		}
-	}
-	return len(head) > 0 && len(bytes.Trim(head, "\x00")) == 0
-}
-
-// interleave sets f.samples to those of a frame.
-func (f *flacSource) interleave(fr *frame.Frame, thing string) error {
 	bits := int(fr.BitsPerSample)
 	if bits == 0 {
-		bits = int(f.stream.Info.BitsPerSample)
+		bits = int(f.info.BitsPerSample)
 	}
-	ch, n := len(fr.Subframes), len(fr.Subframes[0].Samples)
+	ch, n := s.channels, len(fr.Subframes[0].Samples)
 	if cap(f.buf) < n*ch {
 		f.buf = make([]float64, n*ch)
 	}
@@ -124,13 +113,165 @@ func (f *flacSource) interleave(fr *frame.Frame, thing string) error {
 	scale := math.Ldexp(1, 1-bits)
 	for c, s := range fr.Subframes {
 		if len(s.Samples) != n {
-			return malformed(thing, fmt.Sprintf("%d samples in every channel", n), "%d", len(s.Samples))
+			return nil, nil, malformed("FLAC frame", fmt.Sprintf("%d samples in every channel", n), "%d", len(s.Samples))
 		}
 		for i, v := range s.Samples {
 			f.buf[i*ch+c] = float64(v) * scale
 		}
 	}
-	f.pos += int64(n)
-	f.samples = f.buf
-	return nil
+	return fr, f.buf, nil
+}
+
+// plain returns an error of the library without the name of the function.
+func plain(err error) error {
+	if name, text, ok := strings.Cut(err.Error(), ": "); ok && strings.HasPrefix(name, "frame.") {
+		return errors.New(text)
+	}
+	return err
+}
+
+// A flacReader finds the frames of a file. Where one is damaged, it goes on with the next
+// that is sound; the numbers of the frames tell what is missing.
+type flacReader struct {
+	codec  *flacCodec
+	r      io.ReaderAt
+	size   int64
+	in     *bufio.Reader
+	failed *countingReader // under in
+	at     int64           // of the next frame
+	number int64           // number of its first sample; -1: any
+	block  int64           // samples of a frame, if all have as many
+	tries  int             // of frames behind damage
+	end    error           // why no more frames come
+	cut    bool            // sound is missing at the end
+	joined int64           // where another file begins
+}
+
+// A countingReader counts what is read, and keeps the error that ended it.
+type countingReader struct {
+	r   io.Reader
+	n   int64
+	err error
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n += int64(n); err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// maxFLACFrame bounds what may be a frame behind damage.
+const maxFLACFrame = 4 << 20
+
+func (f *flacReader) seek(at int64) { f.seekWithin(at, f.size) }
+
+func (f *flacReader) seekWithin(at, end int64) {
+	f.failed = &countingReader{r: io.NewSectionReader(f.r, at, end-at), n: at}
+	f.in = bufio.NewReaderSize(f.failed, 1<<14)
+}
+
+// place returns where the next byte of f.in lies.
+func (f *flacReader) place() int64 { return f.failed.n - int64(f.in.Buffered()) }
+
+func (f *flacReader) ended() (whole bool, end int64) { return !f.cut, f.joined }
+
+func (f *flacReader) next() (p packet, err error) {
+	if f.end == nil {
+		if p, f.end = f.parse(f.at); errors.Is(f.end, ErrMalformed) {
+			p, f.end = f.resume(f.end)
+		}
+	}
+	return p, f.end
+}
+
+// parse reads the frame at a place, where f.in is.
+func (f *flacReader) parse(at int64) (packet, error) {
+	thing := fmt.Sprintf("FLAC frame at byte %d", at)
+	fr, pcm, err := f.codec.frame(f.in)
+	switch {
+	case f.failed.err != nil:
+		return packet{}, fmt.Errorf("%s: %w", thing, f.failed.err)
+	case errors.Is(err, ErrUnsupported):
+		return packet{}, err
+	case err != nil:
+		return packet{}, malformed(thing, "", "%s", cause(err))
+	}
+	p := newPacket(nil)
+	p.pcm, p.start = pcm, int64(fr.Num)
+	if fr.HasFixedBlockSize {
+		if info := f.codec.info; f.block == 0 && info.BlockSizeMin == info.BlockSizeMax {
+			f.block = int64(info.BlockSizeMax) // only the last frame has fewer
+		}
+		f.block = max(f.block, int64(fr.BlockSize))
+		p.start *= f.block
+	}
+	if p.start > f.number && (f.number >= 0 || f.codec.info.NSamples > 0) && p.start > 0 {
+		p.lost.why = malformed(thing, fmt.Sprintf("sample %d", max(f.number, 0)), "sample %d", p.start)
+	}
+	f.at, f.number = f.place(), p.start+int64(fr.BlockSize)
+	return p, nil
+}
+
+// resume finds the first sound frame behind damage. Without one the sound ends: nothing is
+// missing if what follows is padding, a tag, or another file.
+func (f *flacReader) resume(why error) (packet, error) {
+	for at := f.at; ; at++ {
+		var err error
+		if at, err = find(f.r, at, f.size, "\xff\xf8", "\xff\xf9", "fLaC"); at < 0 {
+			if err == io.EOF {
+				err = f.finish(f.size, why)
+			}
+			return packet{}, err
+		}
+		var head [16]byte
+		n, _ := f.r.ReadAt(head[:], at)
+		if isFLAC(head[:n]) {
+			f.joined = at
+			return packet{}, f.finish(at, why)
+		}
+		if _, err := frame.New(bytes.NewReader(head[:n])); err != nil || at == f.at {
+			continue
+		}
+		if f.tries++; f.tries > maxDamage {
+			return packet{}, malformed("FLAC frames", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
+		}
+		from := f.at
+		f.seekWithin(at, min(f.size, at+maxFLACFrame))
+		p, err := f.parse(at)
+		f.seek(f.at)
+		if err == nil || !errors.Is(err, ErrMalformed) {
+			p.lost = hole{why, at - from}
+			return p, err
+		}
+	}
+}
+
+// finish ends the stream, whose last frame lies before f.at, at a place.
+func (f *flacReader) finish(at int64, why error) error {
+	if f.number < 0 {
+		return why // there is no frame at all
+	}
+	total := int64(f.codec.info.NSamples)
+	f.cut = (total == 0 || f.number < total) && !f.padding(f.at, at)
+	return io.EOF
+}
+
+// padding reports whether there is nothing, a tag, or nothing but zeros between two places.
+func (f *flacReader) padding(at, end int64) bool {
+	b := make([]byte, 1<<12)
+	for first := true; at < end; first = false {
+		n, err := f.r.ReadAt(b[:min(int64(len(b)), end-at)], at)
+		for _, tag := range []string{"TAG", "APETAGEX", "ID3", "LYRICSBE"} {
+			if first && hasAt(b[:n], 0, tag) {
+				return true
+			}
+		}
+		if !allZero(b[:n]) || err != nil && err != io.EOF {
+			return false
+		}
+		at += int64(n)
+	}
+	return true
 }

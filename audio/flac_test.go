@@ -57,11 +57,51 @@ func TestFLACBehindID3(t *testing.T) {
 	}
 }
 
-func TestFLACErrors(t *testing.T) {
+// TestFLACDamage wants a frame that is damaged silent, sound that is cut off named, and
+// both an error with Strict.
+func TestFLACDamage(t *testing.T) {
 	whole := readFLAC(t, "16")
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 0x10
 	second := bytes.LastIndex(whole, []byte{0xff, 0xf8}) // where the last frame begins
+	for _, tt := range []struct {
+		why     string
+		file    []byte
+		samples int
+		warning string
+		strict  string
+	}{
+		{"cut off", whole[:len(whole)-100], 4096, "promises 0.31 s, the file ends after 0.26 s", "the file ends after 0.26 s"},
+		{"cut off between frames", whole[:second], 4096, "promises 0.31 s, the file ends after 0.26 s", "the file ends after 0.26 s"},
+		{"one bit changed", flipped, 5000, "damaged in one place: 0.00 to 0.26 s; silence stands there (first: FLAC frame at byte 86",
+			"FLAC frame at byte 86: got CRC-16 checksum mismatch"},
+	} {
+		for _, file := range [][]byte{tt.file, unknownLength(tt.file)} {
+			c, err := openBytes(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := readAll(t, c)
+			if err != nil || len(got) != tt.samples || !strings.Contains(strings.Join(c.Warnings(), "; "), tt.warning) {
+				t.Errorf("%s: %d samples, %v, warnings %q; want %d and %q", tt.why, len(got), err, c.Warnings(), tt.samples, tt.warning)
+			}
+			c, err = Input{Strict: true}.open("x.flac", bytes.NewReader(file), int64(len(file)))
+			if err == nil {
+				_, err = readAll(t, c)
+			}
+			if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), tt.strict) {
+				t.Errorf("%s: error = %v, want ErrMalformed with %q", tt.why, err, tt.strict)
+			}
+			if tt.why == "cut off between frames" {
+				break // with an unknown length this is a whole file
+			}
+			tt.warning = strings.Replace(tt.warning, "promises 0.31 s, the file ends after 0.26 s", "ends after 0.26 s, amid", 1)
+		}
+	}
+}
+
+func TestFLACErrors(t *testing.T) {
+	whole := readFLAC(t, "16")
 	noInfo := bytes.Clone(whole)
 	noInfo[4] = 6 // a picture
 	for _, tt := range []struct {
@@ -69,10 +109,8 @@ func TestFLACErrors(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{"cut off", whole[:len(whole)-100], "FLAC frame at sample"},
-		{"cut off between frames", whole[:second], "sample 4096 (0.256 s): got the end of the file, want 5000 samples"},
 		{"cut off in the header", whole[:20], "FLAC header"},
-		{"one bit changed", flipped, "FLAC frame at sample"},
+		{"cut off in the first frame", whole[:200], "FLAC frame at byte 86"},
 		{"a picture first", noInfo, "want a STREAMINFO block"},
 	} {
 		c, err := openBytes(tt.file)

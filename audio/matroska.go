@@ -3,16 +3,22 @@ package audio
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Elements of Matroska that sound needs, by their ids.
 //
 // Source: RFC 9559, 5.1.
 const (
+	mkvEBML         = 0x1a45dfa3
 	mkvSegment      = 0x18538067
+	mkvInfo         = 0x1549a966
+	mkvScale        = 0x2ad7b1 // ns of a tick
+	mkvTime         = 0xe7     // of a cluster, in ticks
 	mkvCluster      = 0x1f43b675
 	mkvTracks       = 0x1654ae6b
 	mkvEntry        = 0xae
@@ -37,21 +43,29 @@ const (
 func newMatroska(r io.ReaderAt, size int64) (source, error) {
 	open := func() (packets, error) { return newMKV(r, size) }
 	return newCoded(open, func(in packets) (codec, error) {
-		t := in.(*mkvReader).track
-		switch t.codec {
-		case "A_OPUS":
-			return newOpus(t.private) // its skip counts: ffmpeg writes a wrong CodecDelay
-		case "A_VORBIS":
-			headers, err := xiphHeaders(t.private)
-			if err != nil {
-				return nil, err
-			}
-			return newVorbis(headers)
-		case "":
-			return nil, unsupported("Matroska tracks", "an audio track", "none")
+		m := in.(*mkvReader)
+		c, err := m.track.open()
+		if err == nil {
+			m.rate = int64(c.shape().rate)
 		}
-		return nil, unsupported("Matroska codec", "A_OPUS or A_VORBIS", "%q", t.codec)
+		return c, err
 	})
+}
+
+func (t mkvTrack) open() (codec, error) {
+	switch t.codec {
+	case "A_OPUS":
+		return newOpus(t.private) // its skip counts: ffmpeg writes a wrong CodecDelay
+	case "A_VORBIS":
+		headers, err := xiphHeaders(t.private)
+		if err != nil {
+			return nil, err
+		}
+		return newVorbis(headers)
+	case "":
+		return nil, unsupported("Matroska tracks", "an audio track", "none")
+	}
+	return nil, unsupported("Matroska codec", "A_OPUS or A_VORBIS", "%q", t.codec)
 }
 
 // xiphHeaders cuts the three headers of Vorbis out of a track's private data: how
@@ -94,22 +108,32 @@ type mkvTrack struct {
 
 // An mkvReader walks the elements of a file. It enters elements that hold others, so
 // that their sizes, which may be unknown, do not matter, and skips elements that are
-// not needed.
+// not needed. Behind damage it goes on with the next cluster.
 type mkvReader struct {
-	r     *bufio.Reader
-	at    int64
-	size  int64
-	track mkvTrack // the track that is decoded
-	entry mkvTrack // the track entry that is being read
-	queue []packet
-	seen  int   // elements
-	end   error // why no more packets come
-	cut   bool  // the file ended inside an element
+	file    io.ReaderAt
+	r       *bufio.Reader
+	at      int64
+	size    int64
+	segment int64    // where it ends; 0 if unknown
+	track   mkvTrack // the track that is decoded
+	entry   mkvTrack // the track entry that is being read
+	numbers []uint64 // of all tracks
+	rate    int64    // samples a second of the track
+	scale   int64    // ns of a tick
+	time    int64    // of the cluster
+	within  bool     // a cluster has begun
+	queue   []packet
+	lost    hole  // before the next packet
+	seen    int   // elements
+	broken  int   // damaged ones
+	end     error // why no more packets come
+	cut     bool  // the file ended inside an element
 }
 
 // newMKV reads up to the first cluster.
 func newMKV(r io.ReaderAt, size int64) (*mkvReader, error) {
-	m := &mkvReader{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<14), size: size}
+	m := &mkvReader{file: r, size: size, scale: 1e6}
+	m.seek(0)
 	for {
 		id, err := m.element()
 		if err == io.EOF || err == nil && id == mkvCluster {
@@ -122,13 +146,22 @@ func newMKV(r io.ReaderAt, size int64) (*mkvReader, error) {
 	}
 }
 
-func (m *mkvReader) ended() bool { return !m.cut }
+func (m *mkvReader) seek(at int64) {
+	m.at, m.r = at, bufio.NewReaderSize(io.NewSectionReader(m.file, at, m.size-at), 1<<14)
+}
+
+func (m *mkvReader) ended() (whole bool, end int64) {
+	return !m.cut && m.lost.why == nil && m.at >= m.segment, m.at
+}
 
 func (m *mkvReader) next() (packet, error) {
 	// One packet more than is returned, since the duration to discard follows its
 	// packet.
 	for len(m.queue) < 2 && m.end == nil {
-		_, m.end = m.element()
+		at := m.at
+		if _, m.end = m.element(); errors.Is(m.end, ErrMalformed) {
+			m.end = m.resume(at, m.end)
+		}
 	}
 	if len(m.queue) == 0 {
 		return packet{}, m.end
@@ -138,6 +171,32 @@ func (m *mkvReader) next() (packet, error) {
 	return p, nil
 }
 
+// resume goes to the cluster behind damage. Behind the end of the segment nothing is missing.
+func (m *mkvReader) resume(at int64, why error) error {
+	if m.segment > 0 && at >= m.segment {
+		m.at = at
+		return io.EOF
+	}
+	if m.broken++; m.broken > maxDamage {
+		return malformed("Matroska elements", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
+	}
+	next, err := find(m.file, at+1, m.size, "\x1f\x43\xb6\x75")
+	m.miss(why, max(next, at)-at)
+	if m.cut = next < 0; m.cut {
+		return err
+	}
+	m.seek(next)
+	return nil
+}
+
+// miss notes damage before the next packet.
+func (m *mkvReader) miss(why error, bytes int64) {
+	if m.lost.why == nil {
+		m.lost.why = why
+	}
+	m.lost.bytes += bytes
+}
+
 // element reads one element and returns its id.
 func (m *mkvReader) element() (uint64, error) {
 	at := m.at
@@ -145,7 +204,14 @@ func (m *mkvReader) element() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if id == mkvEBML && at > 0 { // another file
+		m.seek(at)
+		return 0, io.EOF
+	}
 	length, err := m.number(false)
+	if err == io.EOF {
+		m.cut = true
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -153,23 +219,38 @@ func (m *mkvReader) element() (uint64, error) {
 		return 0, malformed("Matroska elements", fmt.Sprintf("at most %d", maxMKVElements), "more")
 	}
 	switch id {
-	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup:
+	case mkvSegment, mkvCluster, mkvTracks, mkvBlockGroup, mkvInfo:
+		if m.within = m.within || id == mkvCluster; id == mkvSegment && length <= math.MaxInt64/2 {
+			m.segment = m.at + int64(length)
+		}
 		return id, nil // their elements come next
 	case mkvEntry:
 		m.choose()
 		m.entry = mkvTrack{}
 		return id, nil
-	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvSimpleBlock, mkvBlock, mkvDiscard, mkvEncodings:
+	case mkvNumber, mkvType, mkvCodec, mkvPrivate, mkvSimpleBlock, mkvBlock, mkvDiscard, mkvEncodings, mkvTime, mkvScale:
 		b, err := m.body(at, id, length)
 		if err != nil {
 			return 0, err
 		}
 		return id, m.take(id, b, at)
 	}
+	thing := fmt.Sprintf("Matroska element %x at byte %d", id, at)
 	if int64(length) == mkvUnknownSize {
-		return 0, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at), "a size", "none")
+		return 0, malformed(thing, "a size", "none")
+	}
+	if most, ok := mkvOthers[id]; (m.within || id > 1<<24) && (!ok || length > most) {
+		m.miss(malformed(thing, "sound, or what may stand beside it", "%d bytes of neither", length), int64(length))
 	}
 	return id, m.skip(int64(length))
+}
+
+// mkvOthers are the elements that may lie beside sound, each with its largest size. One
+// that is none of them may be sound with a damaged id.
+var mkvOthers = map[uint64]uint64{
+	mkvEBML: math.MaxUint64, 0x114d9b74: math.MaxUint64, 0x1c53bb6b: math.MaxUint64, 0x1254c367: math.MaxUint64,
+	0x1941a469: math.MaxUint64, 0x1043a770: math.MaxUint64, 0xec: math.MaxUint64, // tables, tags, files, empty
+	0xa7: 8, 0xab: 8, 0x9b: 8, 0xfb: 8, 0xfa: 8, 0xbf: 4, 0x5854: 256, 0x75a1: maxMKVElement, // about clusters and blocks
 }
 
 // number reads a variable number: as many zero bits as bytes follow, a one, and
@@ -189,9 +270,8 @@ func (m *mkvReader) number(id bool) (uint64, error) {
 	v, ones := uint64(first), uint64(1)<<(7*n)-1
 	for range n - 1 {
 		b, err := m.r.ReadByte()
-		if err != nil {
-			m.cut = true
-			return 0, io.EOF
+		if m.cut = err == io.EOF; err != nil {
+			return 0, err
 		}
 		v = v<<8 | uint64(b)
 	}
@@ -249,6 +329,13 @@ func (m *mkvReader) take(id uint64, b []byte, at int64) error {
 	switch id {
 	case mkvNumber:
 		m.entry.number = uintOf(b)
+		if len(m.numbers) < 1000 {
+			m.numbers = append(m.numbers, m.entry.number)
+		}
+	case mkvTime:
+		m.time = int64(uintOf(b) & math.MaxInt64)
+	case mkvScale:
+		m.scale = int64(uintOf(b) & math.MaxInt32)
 	case mkvType:
 		m.entry.kind = uintOf(b)
 	case mkvCodec:
@@ -286,22 +373,29 @@ func (m *mkvReader) block(b []byte, at int64) error {
 		return bad
 	}
 	if track != m.track.number {
+		if !slices.Contains(m.numbers, track) {
+			return bad
+		}
 		return nil
 	}
+	ticks := float64(m.time) + float64(int16(binary.BigEndian.Uint16(b[n:])))
 	lacing, b := b[n+2]>>1&3, b[n+3:]
-	if lacing == 0 {
-		m.queue = append(m.queue, packet{data: b, limit: -1})
-		return nil
+	sizes, ok := []int{len(b)}, true
+	if lacing > 0 {
+		if len(b) == 0 {
+			return bad
+		}
+		if sizes, b, ok = lacedSizes(lacing, int(b[0])+1, b[1:]); !ok {
+			return bad
+		}
 	}
-	if len(b) == 0 {
-		return bad
-	}
-	sizes, b, ok := lacedSizes(lacing, int(b[0])+1, b[1:])
-	if !ok {
-		return bad
-	}
-	for _, s := range sizes {
-		m.queue = append(m.queue, packet{data: b[:s:s], limit: -1})
+	for i, s := range sizes {
+		p := newPacket(b[:s:s])
+		if at := ticks * float64(m.scale) / 1e9 * float64(m.rate); i == 0 && at < 1<<53 {
+			p.start = max(0, int64(math.Round(at)))
+			p.lost, m.lost = m.lost, hole{}
+		}
+		m.queue = append(m.queue, p)
 		b = b[s:]
 	}
 	return nil

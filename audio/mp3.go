@@ -8,8 +8,9 @@ import (
 )
 
 // An mp3Source decodes MPEG audio layer III, many frames at a time: mp3Decoder. A frame that
-// cannot be decoded becomes silence of its length.
+// cannot be decoded or is missing becomes silence of its length.
 type mp3Source struct {
+	result
 	r      io.ReaderAt
 	size   int64
 	first  mpegHeader // of all frames, except for bitrate and padding
@@ -20,11 +21,11 @@ type mp3Source struct {
 	lead   []mp3Frame        // those before the next, which decoders begin with
 	ready  []mp3Frame        // decoded, not yet read
 	coming func() []mp3Frame // waits for those after them; nil at the start
-	skip   int64             // samples still to drop at the start
+	at     int64             // samples decoded, with those to be dropped
 	pos    int64             // samples given
 	pcm    []byte            // of a frame, not yet read
+	quiet  int64             // samples of silence to give before it
 	bad    int               // frames without sound in a row
-	cut    bool              // the file ends inside a frame
 }
 
 // decoderDelay is how many samples layer III decoders lag behind, one frame of the
@@ -37,7 +38,7 @@ const maxBadFrames = 50
 func newMP3(r io.ReaderAt, size int64) (source, error) {
 	m := &mp3Source{r: r, size: size}
 	f := m.open(0)
-	frame, at, err := f.next()
+	frame, at, _, err := f.next()
 	if err == io.EOF {
 		return nil, malformed("MPEG frame", "two that follow each other", "none in %d bytes", size)
 	}
@@ -52,27 +53,35 @@ func newMP3(r io.ReaderAt, size int64) (source, error) {
 }
 
 func (m *mp3Source) open(at int64) *mpegFrames {
-	return &mpegFrames{r: bufio.NewReaderSize(io.NewSectionReader(m.r, at, m.size-at), 8192), at: at, header: m.first}
+	f := &mpegFrames{file: m.r, size: m.size, header: m.first}
+	f.seek(at)
+	return f
 }
 
 func (m *mp3Source) shape() shape {
-	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples, cut: m.cut}
+	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples}
 }
 
 func (m *mp3Source) rewind() error {
-	m.frames, m.end, m.lead, m.ready, m.coming, m.pcm = m.open(m.start), nil, nil, nil, nil, nil
-	m.skip, m.pos, m.bad, m.cut = m.tag.delay, 0, 0, false
+	*m = mp3Source{r: m.r, size: m.size, first: m.first, start: m.start, tag: m.tag, frames: m.open(m.start)}
 	return nil
 }
 
 func (m *mp3Source) read(dst []float64) (int, error) {
-	for len(m.pcm) == 0 {
+	for len(m.pcm) == 0 && m.quiet == 0 {
 		if err := m.next(); err != nil {
 			return 0, err
 		}
 	}
 	const both = 4 // bytes: the library always gives two channels
 	ch := m.first.channels
+	if m.quiet > 0 {
+		n := min(m.quiet, int64(len(dst)/ch))
+		clear(dst[:int(n)*ch])
+		m.quiet -= n
+		m.pos += n
+		return int(n) * ch, nil
+	}
 	n := min(len(dst)/ch, len(m.pcm)/both)
 	for i := range n {
 		for c := range ch {
@@ -87,9 +96,6 @@ func (m *mp3Source) read(dst []float64) (int, error) {
 // next takes one frame into m.pcm, without samples before the start or behind the end of
 // the sound.
 func (m *mp3Source) next() error {
-	if m.tag.samples > 0 && m.tag.exact && m.pos >= m.tag.samples {
-		return io.EOF
-	}
 	if len(m.ready) == 0 {
 		if err := m.decodeMore(); err != nil {
 			return err
@@ -97,17 +103,27 @@ func (m *mp3Source) next() error {
 	}
 	f := m.ready[0]
 	m.ready = m.ready[1:]
+	spf := int64(m.first.samples())
+	if f.lost != nil {
+		// Bytes that are no frame: silence for as many frames as they could be.
+		n := min((f.bytes+f.size/2)/f.size*spf, m.shape().longestGap(f.bytes))
+		m.out.lose(m.pos, m.pos+n, f.lost)
+		m.quiet, m.at = n, m.at+n
+		return nil
+	}
 	if m.bad++; f.err == nil {
 		m.bad = 0
 	}
 	if m.bad >= maxBadFrames {
 		return malformed(fmt.Sprintf("MPEG frame at byte %d", f.at), "", "%v, as in the %d before it", f.err, m.bad-1)
 	}
-	drop := min(m.skip, int64(m.first.samples()))
-	m.skip -= drop
-	m.pcm = f.pcm[4*drop:]
-	if m.tag.exact {
-		m.pcm = m.pcm[:min(int64(len(m.pcm)), 4*(m.tag.samples-m.pos))]
+	from, to := min(max(m.tag.delay-m.at, 0), spf), spf
+	if m.tag.exact && m.at < m.tag.total { // what lies behind the last frame that the tag counts, is sound
+		to = max(from, min(to, m.tag.delay+m.tag.samples-m.at))
+	}
+	m.at += spf
+	if m.pcm = f.pcm[4*from : 4*to]; f.err != nil {
+		m.out.lose(m.pos, m.pos+to-from, malformed(fmt.Sprintf("MPEG frame at byte %d", f.at), "", "%v", f.err))
 	}
 	return nil
 }
@@ -178,65 +194,111 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 	return h, h.size > 4+h.crc+h.side, nil
 }
 
-// mpegFrames finds the frames of a file.
+// mpegFrames finds the frames of a file, up to the end or to where another file begins.
 type mpegFrames struct {
+	file   io.ReaderAt
+	size   int64
 	r      *bufio.Reader
 	at     int64      // of the next byte
 	header mpegHeader // of the stream; rate 0 before the first frame
 	cut    bool       // the file ended inside a frame
+	joined int64      // where another file begins
 }
 
 // maxGap bounds the search for a frame, in bytes: pictures in tags may be large.
 const maxGap = 16 << 20
 
-// next returns the next frame and its place. A header
-// counts if another follows where its frame ends, or nothing but a tag: the eleven bits
-// that begin a header occur in any data.
-func (f *mpegFrames) next() ([]byte, int64, error) {
+func (f *mpegFrames) seek(at int64) {
+	f.at, f.r = at, bufio.NewReaderSize(io.NewSectionReader(f.file, at, f.size-at), 8192)
+}
+
+// next returns the next frame, its place, and how many bytes before it are no frame nor a
+// tag. A header counts if another follows where its frame ends, or nothing but a tag: the
+// eleven bits that begin a header occur in any data.
+func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
+	zeros, words := true, false // of the lost bytes: all zero, or a tag with the words of a song
 	for range maxGap {
-		head, err := f.r.Peek(4)
+		head, err := f.r.Peek(32)
 		if len(head) < 4 {
 			if err != nil && err != io.EOF {
-				return nil, 0, fmt.Errorf("reading at byte %d: %w", f.at, err)
+				return nil, 0, 0, fmt.Errorf("reading at byte %d: %w", f.at, err)
 			}
-			return nil, 0, io.EOF
+			f.cut = f.header.rate != 0 && lost+int64(len(head)) > 0 && !(zeros && allZero(head)) && !words
+			return nil, 0, 0, io.EOF
+		}
+		if n := tagSize(head); n > 0 && f.at+n <= f.size {
+			f.seek(f.at + n)
+			continue
 		}
 		h, ok, err := parseMPEG(head)
 		if ok && err != nil && f.header.rate == 0 {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
-		if ok && err == nil && (f.header.rate == 0 || h.like(f.header)) {
-			frame, err := f.take(h)
-			if frame != nil || err != nil {
-				at := f.at
-				f.at += int64(len(frame))
-				return frame, at, err
+		if ok && err == nil {
+			if frame, err = f.take(h); err != nil {
+				return nil, 0, 0, err
 			}
 		}
+		if f.joined > 0 {
+			f.cut = lost > 0 && !zeros && !words
+			return nil, 0, 0, io.EOF
+		}
+		if frame != nil {
+			at = f.at
+			f.at += int64(len(frame))
+			return frame, at, lost, nil
+		}
+		zeros, words = zeros && head[0] == 0, words || lost == 0 && hasAt(head, 0, "LYRICS")
 		f.r.Discard(1)
 		f.at++
+		lost++
 	}
-	return nil, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
+	return nil, 0, 0, malformed(fmt.Sprintf("byte %d", f.at), fmt.Sprintf("an MPEG frame within %d bytes", maxGap), "none")
 }
 
-// take returns the frame that h is the header of, if it is one.
+// tagSize returns the size of the tag that head begins with; 0 if it does with none.
+func tagSize(head []byte) int64 {
+	switch {
+	case hasAt(head, 0, "ID3"):
+		return id3Size(head)
+	case hasAt(head, 0, "TAG"):
+		return 128
+	case hasAt(head, 0, "APETAGEX") && len(head) == 32:
+		return 32 + int64(binary.LittleEndian.Uint32(head[12:]))
+	}
+	return 0
+}
+
+// take returns the frame that h is the header of, if it is one. It is none if it begins
+// another file: with a table, or three frames of another kind.
 func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
 	b, err := f.r.Peek(h.size + 4)
 	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", h.size, f.at, err)
 	}
 	if len(b) < h.size {
-		f.cut = f.header.rate != 0
 		return nil, nil
 	}
 	behind := b[h.size:]
 	next, ok, err := parseMPEG(behind)
 	follows := ok && err == nil && next.like(h)
+	if f.header.rate != 0 && !h.like(f.header) {
+		if b, _ = f.r.Peek(h.size + next.size + 4); follows && len(b) == h.size+next.size+4 {
+			if third, ok, err := parseMPEG(b[h.size+next.size:]); ok && err == nil && third.like(h) {
+				f.joined = f.at
+			}
+		}
+		return nil, nil
+	}
 	last := len(behind) < 4
 	for _, tag := range []string{"TAG", "APETAGEX", "LYRICS", "ID3"} {
 		last = last || hasAt(behind, 0, tag[:min(len(tag), 4)])
 	}
 	if !follows && (f.header.rate == 0 || !last) {
+		return nil, nil
+	}
+	if _, table := parseXing(b[:h.size], h); table && f.header.rate != 0 {
+		f.joined = f.at
 		return nil, nil
 	}
 	if f.header.rate == 0 {
@@ -252,6 +314,7 @@ type xingTag struct {
 	samples int64 // of each channel in all; 0 if it does not say
 	delay   int64 // samples to drop at the start
 	exact   bool  // samples is to the sample: the encoder stated its padding
+	total   int64 // samples in all frames that the tag counts
 }
 
 // parseXing reads the tag of Xing, which LAME extended, or Fraunhofer's, of which only
@@ -281,6 +344,7 @@ func parseXing(frame []byte, h mpegHeader) (tag xingTag, ok bool) {
 		}
 		if bit == 0 {
 			tag.samples = int64(binary.BigEndian.Uint32(b)) * int64(h.samples())
+			tag.total = tag.samples
 		}
 		b = b[size:]
 	}

@@ -16,6 +16,10 @@ type mp3Frame struct {
 	at   int64 // place in the file
 	pcm  []byte
 	err  error // why it cannot be decoded: pcm is silence
+
+	// Or no frame, but bytes in the place of some, of so many bytes each.
+	lost        error
+	bytes, size int64
 }
 
 // Decoding takes most of the time of reading, and a decoder's memory is short. So runs of
@@ -44,7 +48,7 @@ func (m *mp3Source) decodeMore() error {
 		m.coming = m.begin()
 		return nil
 	}
-	m.cut = m.end == io.EOF && m.frames.cut
+	m.out.cut, m.out.end = m.frames.cut, m.frames.joined
 	return m.end
 }
 
@@ -68,10 +72,15 @@ func (m *mp3Source) begin() (wait func() []mp3Frame) {
 // it what damage sounds like.
 func (m *mp3Source) take() (run []mp3Frame) {
 	for len(run) < mp3Run && m.end == nil {
-		data, at, err := m.frames.next()
-		if m.end = err; err == nil {
-			run = append(run, mp3Frame{data: data, at: at})
+		data, at, lost, err := m.frames.next()
+		if m.end = err; err != nil {
+			break
 		}
+		if lost > 0 {
+			why := malformed(fmt.Sprintf("byte %d", at-lost), "an MPEG frame", "none in %d bytes", lost)
+			run = append(run, mp3Frame{lost: why, bytes: lost, size: int64(len(data))})
+		}
+		run = append(run, mp3Frame{data: data, at: at})
 	}
 	before, size := slices.Concat(m.lead, run), 0
 	from := len(before)
@@ -87,9 +96,15 @@ func (h mpegHeader) decodeRun(lead, run []mp3Frame) {
 	d, size := mp3Decoder{header: h}, 4*h.samples()
 	pcm := make([]byte, max(1, len(run))*size)
 	for _, f := range lead {
+		if f.lost != nil {
+			continue
+		}
 		_ = d.decode(f.data, pcm[:size]) // the first may lack what they refer back to
 	}
 	for i := range run {
+		if run[i].lost != nil {
+			continue
+		}
 		run[i].pcm = pcm[i*size:][:size]
 		if run[i].err = d.decode(run[i].data, run[i].pcm); run[i].err != nil {
 			clear(run[i].pcm)

@@ -2,140 +2,216 @@ package audio
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
 
-// A packet is the unit of data that a container passes to a decoder.
-type packet struct {
-	data    []byte
-	limit   int64 // number of samples after which the sound ends; -1: not here
-	discard int64 // nanoseconds to drop at the end of this packet
-}
-
-// packets gives the packets of one stream. ended reports, after io.EOF, whether
-// the stream had an end.
-type packets interface {
-	next() (packet, error)
-	ended() bool
-}
-
-// A container opens a stream of packets at its first.
-type container func() (packets, error)
-
 // maxPacket bounds a packet. Sound needs some 100 kB at most, in headers.
 const maxPacket = 1 << 20
 
+// maxDamage is how many damaged pages, or frames, a file may have before it is refused:
+// the search for what follows each of them takes time.
+const maxDamage = 1000
+
 // An oggReader gives the packets of the first stream of an Ogg file. It verifies the
-// checksum of pages and skips pages of other streams. It is our own because known
-// readers keep unfinished packets in memory without a bound, and because Opus, Vorbis
-// and FLAC share it.
+// checksum of pages and skips pages of other streams. Behind a damaged page it goes on with
+// the next sound one; the numbers of the pages tell whether any of the stream is missing.
+// The stream's file ends where another begins: at a first page behind others (chaining).
+//
+// It is our own because known readers keep unfinished packets in memory without a bound,
+// and because Opus, Vorbis and FLAC share it.
 //
 // Source: RFC 3533.
 type oggReader struct {
-	r      *bufio.Reader
-	at     int64
-	serial uint32
-	known  bool // serial is
-	last   bool // the page that ends the stream was read
-	queue  []packet
-	part   []byte // of a packet that goes on in the next page
+	r       io.ReaderAt
+	size    int64
+	in      *bufio.Reader
+	at      int64  // of the next page
+	serial  uint32 // of the stream
+	seq     uint32 // number of its next page
+	begun   bool   // its first page was read
+	within  bool   // a page that is no first one was
+	last    bool   // the page that ends it was
+	chained bool   // another stream begins at at
+	end     error  // why no more pages come
+	broken  hole   // damage since its last page
+	count   int    // of damaged pages
+	lost    hole   // before the next packet
+	queue   []packet
+	part    []byte // of a packet that goes on in the next page; nil if its start is missing
 }
 
 func oggPackets(r io.ReaderAt, size int64) container {
 	return func() (packets, error) {
-		return &oggReader{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<14)}, nil
+		o := &oggReader{r: r, size: size}
+		o.seek(0)
+		return o, nil
 	}
 }
 
-func (o *oggReader) ended() bool { return o.last }
+func (o *oggReader) seek(at int64) {
+	o.at = at
+	o.in = bufio.NewReaderSize(io.NewSectionReader(o.r, at, o.size-at), 1<<14)
+}
+
+func (o *oggReader) ended() (whole bool, end int64) {
+	if o.last || o.chained {
+		end = o.at
+	}
+	return o.last, end
+}
 
 func (o *oggReader) next() (packet, error) {
 	for len(o.queue) == 0 {
-		if o.last {
-			return packet{}, io.EOF
+		if o.end == nil {
+			o.end = o.page()
 		}
-		if err := o.page(); err != nil {
-			return packet{}, err
+		if o.end != nil {
+			return packet{}, o.end
 		}
 	}
 	p := o.queue[0]
 	o.queue = o.queue[1:]
+	p.lost, o.lost = o.lost, hole{}
 	return p, nil
 }
 
-// page reads one page. A file that ends inside a page ends before it.
+// page reads one page, or finds the next one if it is damaged.
 func (o *oggReader) page() error {
 	var b [27 + 255]byte
-	n, err := io.ReadFull(o.r, b[:27])
 	thing := fmt.Sprintf("Ogg page at byte %d", o.at)
-	switch {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return io.EOF
-	case err != nil:
-		return fmt.Errorf("reading at byte %d: %w", o.at, err)
-	case !hasAt(b[:n], 0, "OggS\x00"):
-		return malformed(thing, `"OggS" and version 0`, "% x", b[:5])
+	if _, err := io.ReadFull(o.in, b[:27]); err != nil {
+		return o.damaged(thing, err)
 	}
-	segments := int(b[26])
-	if _, err := io.ReadFull(o.r, b[27:27+segments]); err != nil {
-		return io.EOF
+	if !hasAt(b[:], 0, "OggS\x00") {
+		return o.damaged(thing, malformed(thing, `"OggS" and version 0`, "% x", b[:5]))
 	}
-	size := 0
+	segments, size := int(b[26]), 0
+	if _, err := io.ReadFull(o.in, b[27:27+segments]); err != nil {
+		return o.damaged(thing, err)
+	}
 	for _, s := range b[27 : 27+segments] {
 		size += int(s)
 	}
 	body := make([]byte, size)
-	if _, err := io.ReadFull(o.r, body); err != nil {
-		return io.EOF
+	if _, err := io.ReadFull(o.in, body); err != nil {
+		return o.damaged(thing, err)
 	}
 	want := binary.LittleEndian.Uint32(b[22:])
 	clear(b[22:26])
 	if got := oggSum(oggSum(0, b[:27+segments]), body); got != want {
-		return malformed(thing, fmt.Sprintf("the checksum %08x", want), "%08x", got)
+		return o.damaged(thing, malformed(thing, fmt.Sprintf("the checksum %08x", want), "%08x", got))
 	}
+	const first = 2
+	if o.chained = b[5]&first != 0 && o.within; o.chained {
+		return io.EOF
+	}
+	at := o.at
 	o.at += int64(27 + segments + size)
-	return o.take(b[:27], b[27:27+segments], body)
+	return o.take(at, b[:27], b[27:27+segments], body)
+}
+
+// damaged goes to the page behind a damaged one. If there is none, the file ends here.
+func (o *oggReader) damaged(thing string, err error) error {
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		err = malformed(thing, "a whole page", "the end of the file")
+	case !errors.Is(err, ErrMalformed):
+		return fmt.Errorf("reading at byte %d: %w", o.at, err)
+	}
+	if o.count++; o.count > maxDamage {
+		return malformed("Ogg pages", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
+	}
+	at, failed := find(o.r, o.at+1, o.size, "OggS")
+	if at < 0 {
+		return failed
+	}
+	if !o.begun { // the headers are damaged
+		return err
+	}
+	if o.broken.why == nil {
+		o.broken.why = err
+	}
+	o.broken.bytes += at - o.at
+	o.seek(at)
+	return nil
+}
+
+// find returns the first place of one of some patterns from a place on. Without one it
+// returns -1 and io.EOF, or why reading failed.
+func find(r io.ReaderAt, at, size int64, patterns ...string) (int64, error) {
+	b := make([]byte, 1<<16)
+	for at < size {
+		n, err := r.ReadAt(b[:min(int64(len(b)), size-at)], at)
+		first := -1
+		for _, p := range patterns {
+			if i := bytes.Index(b[:n], []byte(p)); i >= 0 && (first < 0 || i < first) {
+				first = i
+			}
+		}
+		if first >= 0 {
+			return at + int64(first), nil
+		}
+		if err != nil && err != io.EOF {
+			return -1, fmt.Errorf("reading at byte %d: %w", at, err)
+		}
+		const overlap = 8 // longer than a pattern
+		if n <= overlap {
+			break
+		}
+		at += int64(n - overlap)
+	}
+	return -1, io.EOF
 }
 
 // take cuts the body of a page into packets.
-func (o *oggReader) take(head, lacing, body []byte) error {
-	serial := binary.LittleEndian.Uint32(head[14:])
+func (o *oggReader) take(at int64, head, lacing, body []byte) error {
+	serial, seq := binary.LittleEndian.Uint32(head[14:]), binary.LittleEndian.Uint32(head[18:])
 	const continued, first, last = 1, 2, 4
-	if !o.known {
-		o.serial, o.known = serial, true
+	if !o.begun {
+		o.serial, o.seq, o.begun = serial, seq, true
 	}
 	if serial != o.serial {
 		return nil
 	}
-	if head[5]&continued == 0 {
+	goesOn := head[5]&continued != 0
+	if seq != o.seq || goesOn != (len(o.part) > 0) {
+		if o.lost = o.broken; o.lost.why == nil {
+			o.lost.why = malformed(fmt.Sprintf("Ogg page at byte %d", at), fmt.Sprintf("page %d of its stream", o.seq), "page %d", seq)
+		}
 		o.part = nil
 	}
-	lost := head[5]&continued != 0 && o.part == nil // the start of the packet is missing
-	o.last = head[5]&last != 0
+	if !goesOn {
+		o.part = []byte{}
+	}
+	o.broken, o.seq = hole{}, seq+1
+	o.within, o.last = o.within || head[5]&first == 0, head[5]&last != 0
 	for _, s := range lacing {
-		o.part = append(o.part, body[:s]...)
-		body = body[s:]
-		if len(o.part) > maxPacket {
+		if o.part != nil {
+			o.part = append(o.part, body[:s]...)
+		}
+		if body = body[s:]; len(o.part) > maxPacket {
 			return malformed(fmt.Sprintf("Ogg packet before byte %d", o.at),
 				fmt.Sprintf("at most %d bytes", maxPacket), "more")
 		}
 		if s == 255 {
 			continue
 		}
-		if !lost {
-			o.queue = append(o.queue, packet{data: o.part, limit: -1})
+		if o.part != nil {
+			o.queue = append(o.queue, newPacket(o.part))
 		}
-		o.part, lost = nil, false
-	}
-	if granule := int64(binary.LittleEndian.Uint64(head[6:])); o.last && granule >= 0 {
-		for i := range o.queue {
-			o.queue[i].limit = granule
-		}
-	}
-	if o.part == nil {
 		o.part = []byte{}
+	}
+	if granule := int64(binary.LittleEndian.Uint64(head[6:])); granule >= 0 && len(o.queue) > 0 {
+		o.queue[len(o.queue)-1].end = granule
+		for i := range o.queue {
+			if o.last {
+				o.queue[i].limit = granule
+			}
+		}
 	}
 	return nil
 }
@@ -157,40 +233,4 @@ func oggSum(sum uint32, b []byte) uint32 {
 		sum = sum<<8 ^ oggTable[byte(sum>>24)^v]
 	}
 	return sum
-}
-
-// newOggFLAC opens FLAC in an Ogg container: behind 9 bytes of its own, the first
-// packet begins a FLAC file, and all packets together are one.
-func newOggFLAC(r io.ReaderAt, size int64) (source, error) {
-	f := &flacSource{}
-	f.open = func() (io.Reader, error) {
-		o, err := oggPackets(r, size)()
-		return &packetStream{o: o, skip: 9}, err
-	}
-	if err := f.rewind(); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// A packetStream reads packets as one stream of bytes, without the header of the first
-// one.
-type packetStream struct {
-	o    packets
-	skip int
-	rest []byte
-}
-
-func (p *packetStream) Read(b []byte) (int, error) {
-	for len(p.rest) == 0 {
-		next, err := p.o.next()
-		if err != nil {
-			return 0, err
-		}
-		p.rest = next.data[min(p.skip, len(next.data)):]
-		p.skip = 0
-	}
-	n := copy(b, p.rest)
-	p.rest = p.rest[n:]
-	return n, nil
 }

@@ -23,12 +23,7 @@ func newOggOpus(r io.ReaderAt, size int64) (source, error) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := newOpus(head.data)
-		if err != nil {
-			return nil, err
-		}
-		_, err = in.next() // tags
-		return o, err
+		return newOpus(head.data)
 	})
 }
 
@@ -39,6 +34,7 @@ type opusCodec struct {
 	skip int64
 	gain float32
 	buf  []float32
+	pcm  []float64
 }
 
 // newOpus reads an OpusHead.
@@ -63,44 +59,21 @@ func newOpus(head []byte) (*opusCodec, error) {
 	}, nil
 }
 
-func (o *opusCodec) rate() int      { return opusRate }
-func (o *opusCodec) channels() int  { return o.ch }
+func (o *opusCodec) shape() shape   { return shape{rate: opusRate, channels: o.ch} }
 func (o *opusCodec) preskip() int64 { return o.skip }
+func (o *opusCodec) restart()       {}
 
-func (o *opusCodec) decode(data []byte) ([]float32, error) {
+func (o *opusCodec) decode(data []byte) ([]float64, error) {
+	if hasAt(data, 0, "OpusTags") {
+		return nil, nil
+	}
 	n, err := o.dec.DecodeToFloat32(data, o.buf)
 	if err != nil {
 		return nil, err
 	}
-	pcm := o.buf[:n*o.ch]
-	if o.gain != 1 {
-		for i := range pcm {
-			pcm[i] *= o.gain
-		}
+	o.pcm = o.pcm[:0]
+	for _, v := range o.buf[:n*o.ch] {
+		o.pcm = append(o.pcm, float64(v*o.gain))
 	}
-	return pcm, nil
-}
-
-// samples reads the length of a packet from its first bytes.
-//
-// Source: RFC 6716, 3.1 and 3.2.
-func (o *opusCodec) samples(data []byte) int {
-	if len(data) == 0 {
-		return 0
-	}
-	config := int(data[0] >> 3)
-	var frame int
-	switch {
-	case config < 12: // SILK: 10, 20, 40, 60 ms
-		frame = opusRate / 100 * [4]int{1, 2, 4, 6}[config&3]
-	case config < 16: // hybrid: 10, 20 ms
-		frame = opusRate / 100 << (config & 1)
-	default: // CELT: 2.5, 5, 10, 20 ms
-		frame = opusRate / 400 << (config & 3)
-	}
-	n := [4]int{1, 2, 2, 0}[data[0]&3]
-	if n == 0 && len(data) > 1 {
-		n = int(data[1] & 0x3f)
-	}
-	return min(frame*n, maxOpusSamples)
+	return o.pcm, nil
 }

@@ -15,7 +15,7 @@ func (c *Clip) Parts(parts []Part) *Clip {
 	p := *c
 	p.src = &packed{src: c.src, parts: parts}
 	// What is odd about the file is known of c: the parts may end long before it.
-	p.mix, p.ended = nil, false
+	p.whole, p.ended = nil, false
 	return &p
 }
 

@@ -34,6 +34,7 @@ type pcmLayout struct {
 	offset    int64 // of the samples
 	frames    int64 // samples per channel
 	promised  int64 // frames according to the header; 0 if unknown
+	end       int64 // of the file, if its header says so
 }
 
 func (l pcmLayout) blockAlign() int { return l.channels * l.container }
@@ -61,7 +62,9 @@ func (l pcmLayout) check(bits int) error {
 func (l *pcmLayout) place(offset, size, claimed int64) {
 	align := int64(l.blockAlign())
 	l.offset, l.frames = offset, max(size, 0)/align
-	l.promised = max(claimed, 0) / align
+	if l.promised = max(claimed, 0) / align; claimed >= 0 {
+		l.end = offset + claimed
+	}
 }
 
 // pcmBlock is how many bytes of sound are decoded at a time, at least one frame.
@@ -73,6 +76,7 @@ const pcmBlock = 64 << 10
 // reads and cannot tell float from integer. So it gets each block in memory, behind a
 // canonical header of 44 bytes.
 type pcmSource struct {
+	result
 	r      io.ReaderAt
 	layout pcmLayout
 	pos    int64 // next frame
@@ -85,7 +89,7 @@ func newPCM(r io.ReaderAt, l pcmLayout) (source, error) {
 	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
 		return nil, err
 	}
-	return &pcmSource{r: r, layout: l, decode: l.decoder()}, nil
+	return &pcmSource{result: result{outcome{end: l.end}}, r: r, layout: l, decode: l.decoder()}, nil
 }
 
 func (p *pcmSource) shape() shape {

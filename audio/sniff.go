@@ -185,6 +185,8 @@ func readHead(r io.ReaderAt, offset int64) ([]byte, error) {
 	return head[:n], nil
 }
 
+func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
 func hasAt(b []byte, offset int, magic string) bool {
 	return len(b) >= offset && bytes.HasPrefix(b[offset:], []byte(magic))
 }

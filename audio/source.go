@@ -9,8 +9,10 @@ import (
 // A source decodes one file. A new format is one file of this package with a
 // source in it, and one line in the table of formats.
 type source interface {
-	// shape does not change while the source is read, except for cut.
 	shape() shape
+
+	// outcome is what reading has shown so far; it is complete at the end.
+	outcome() *outcome
 
 	// read fills some of dst with whole frames: one sample of every channel,
 	// interleaved, nominally in [-1, 1]. It returns how many samples those are, and
@@ -26,8 +28,41 @@ type shape struct {
 	rate     int   // Hz
 	channels int   // 1 or more
 	promised int64 // frames according to the file; 0 if it does not say, or not reliably
-	cut      bool  // known at the end: the file ends within the sound
 }
+
+// An outcome is what reading a source has shown beyond samples. Sources embed a result.
+type outcome struct {
+	cut  bool  // the file ends within the sound
+	gaps []gap // in order; at most maxGaps
+	end  int64 // where another file may begin behind the one that was read; 0: nowhere
+}
+
+type result struct{ out outcome }
+
+func (r *result) outcome() *outcome { return &r.out }
+
+// A gap is a place whose sound is lost. Silence stands for it, if its length is known.
+type gap struct {
+	from, to int64 // frames
+	why      error
+}
+
+// maxGaps bounds the gaps that are kept apart; later ones become one.
+const maxGaps = 100
+
+// lose notes a gap.
+func (o *outcome) lose(from, to int64, why error) {
+	if n := len(o.gaps); n > 0 && (o.gaps[n-1].to == from || n == maxGaps) {
+		o.gaps[n-1].to = to
+		return
+	}
+	o.gaps = append(o.gaps, gap{from, to, why})
+}
+
+// longestGap bounds silence for bytes that are lost, in frames, where a damaged number or a
+// recording that begins amid a stream would make days of it: a minute, and what so many
+// bytes may hold.
+func (s shape) longestGap(bytes int64) int64 { return int64(s.rate) * (60 + bytes/32) }
 
 // Rates outside these limits are treated as damage: below, a few bytes would be hours
 // of audio; above, one output sample would take thousands of products.

@@ -30,6 +30,7 @@ const maxVorbisSamples = 1 << 24
 type vorbisCodec struct {
 	dec vorbis.Decoder
 	buf []float32
+	pcm []float64
 }
 
 // newVorbis reads the three headers: identification, comments and setup. The library
@@ -58,14 +59,24 @@ func newVorbis(headers [3][]byte) (*vorbisCodec, error) {
 	return v, nil
 }
 
-func (v *vorbisCodec) rate() int          { return v.dec.SampleRate() }
-func (v *vorbisCodec) channels() int      { return v.dec.Channels() }
-func (v *vorbisCodec) preskip() int64     { return 0 }
-func (v *vorbisCodec) samples([]byte) int { return 0 }
+func (v *vorbisCodec) shape() shape {
+	return shape{rate: v.dec.SampleRate(), channels: v.dec.Channels()}
+}
 
-func (v *vorbisCodec) decode(data []byte) ([]float32, error) {
+func (v *vorbisCodec) preskip() int64 { return 0 }
+func (v *vorbisCodec) restart()       { v.dec.Clear() }
+
+func (v *vorbisCodec) decode(data []byte) ([]float64, error) {
 	if vorbis.IsHeader(data) {
 		return nil, nil
 	}
-	return v.dec.DecodeInto(data, v.buf)
+	pcm, err := v.dec.DecodeInto(data, v.buf)
+	if err != nil {
+		return nil, err
+	}
+	v.pcm = v.pcm[:0]
+	for _, s := range pcm {
+		v.pcm = append(v.pcm, float64(s))
+	}
+	return v.pcm, nil
 }

@@ -68,7 +68,10 @@ func parseWAV(r io.ReaderAt, size int64) (pcmLayout, error) {
 	if err != nil {
 		return pcmLayout{}, err
 	}
-	l.place(w.dataAt, w.dataSize, w.claimed)
+	if l.place(w.dataAt, w.dataSize, w.claimed); l.end > 0 && w.form < 0xffffffff {
+		l.end = max(l.end, w.form)
+	}
+	l.end += l.end & 1
 	return l, nil
 }
 

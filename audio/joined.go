@@ -1,0 +1,176 @@
+package audio
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A Gap is a stretch of a clip, in seconds, whose sound is damaged or lost in the file.
+// Silence stands for it, if its length is known.
+type Gap struct{ Start, End float64 }
+
+// A joined is the sound of a file, and of those that follow it in the same bytes: `cat`
+// makes such files, and so does who records a radio station that changes its title.
+type joined struct {
+	in    Input
+	r     io.ReaderAt // nil if only first is to be read
+	size  int64
+	first *part
+	now   *part
+	at    int64 // where the bytes of now begin
+	base  int64 // samples before it
+	given int64 // of all samples
+	over  bool
+	odd   oddities
+}
+
+// A part is the sound of one file at SampleRate.
+type part struct {
+	mix *mixer
+	out mono
+}
+
+// oddities are what was found in a file that could be read nevertheless.
+type oddities struct {
+	cut  bool
+	said []string
+	gaps []Gap
+	why  error // of the first gap
+	peak float64
+}
+
+func (in Input) part(src source) (*part, error) {
+	s := src.shape()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if in.Channel < 0 || in.Channel > s.channels {
+		return nil, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all", in.Channel, s.channels)
+	}
+	mix := &mixer{src: src, shape: s, pick: in.Channel}
+	p := &part{mix, mix}
+	if s.rate != SampleRate {
+		p.out = newResampler(mix)
+	}
+	return p, nil
+}
+
+func (j *joined) rate() int { return SampleRate }
+
+func (j *joined) rewind() error {
+	*j = joined{in: j.in, r: j.r, size: j.size, first: j.first, now: j.first}
+	j.now.mix.peak = 0
+	return j.now.out.rewind()
+}
+
+func (j *joined) read(dst []float32) (int, error) {
+	for !j.over {
+		n, err := j.now.out.read(dst)
+		if j.given += int64(n); err != io.EOF {
+			return n, err
+		}
+		if err := j.finish(); err != nil {
+			return 0, err
+		}
+		if err := j.follow(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, io.EOF
+}
+
+// finish notes what was odd about the file that has been read. With Input.Strict, that is
+// an error.
+func (j *joined) finish() error {
+	m, out, base := j.now.mix, j.now.mix.src.outcome(), float64(j.base)/SampleRate
+	j.odd.peak = max(j.odd.peak, m.peak)
+	for _, g := range out.gaps {
+		if j.odd.why == nil {
+			j.odd.why = g.why
+		}
+		j.odd.gaps = append(j.odd.gaps, Gap{base + m.shape.seconds(g.from), base + m.shape.seconds(g.to)})
+	}
+	end := base + m.shape.seconds(m.frame)
+	switch {
+	case m.frame < m.shape.promised:
+		j.short(fmt.Sprintf("the header promises %.2f s, the file ends after %.2f s", base+m.shape.seconds(m.shape.promised), end))
+	case out.cut:
+		j.short(fmt.Sprintf("the file ends after %.2f s, amid the sound", end))
+	}
+	if !j.in.Strict {
+		return nil
+	}
+	if j.odd.why != nil {
+		return j.odd.why
+	}
+	if j.odd.cut {
+		return malformed("", "a whole one", "a part: %s", j.odd.said[0])
+	}
+	return nil
+}
+
+// short notes that sound is missing at the end of a file.
+func (j *joined) short(sentence string) {
+	j.odd.cut = true
+	j.odd.said = append(j.odd.said, sentence)
+}
+
+// follow goes to the file behind the one that has been read, if there is one.
+func (j *joined) follow() error {
+	at := j.at + j.now.mix.src.outcome().end
+	if j.over = true; j.r == nil || at <= j.at || at >= j.size {
+		return nil
+	}
+	start, head, err := skipID3(io.NewSectionReader(j.r, at, j.size-at), j.size-at)
+	f := formatOf(head)
+	if err != nil || f == nil {
+		return nil // tags and padding
+	}
+	at += start
+	var p *part
+	if err = refuse(head); f.open != nil {
+		var src source
+		if src, err = f.open(io.NewSectionReader(j.r, at, j.size-at), j.size-at); err == nil {
+			p, err = j.in.part(src)
+		}
+	}
+	_, mp3 := j.now.mix.src.(*mp3Source)
+	switch {
+	case err == nil:
+		j.now, j.at, j.base, j.over = p, at, j.given, false
+		return nil
+	case f.magic == "" && !mp3: // two bytes that happen to begin some format
+		return nil
+	}
+	err = fmt.Errorf("what follows %.2f s, at byte %d, cannot be read: %w", float64(j.given)/SampleRate, at, err)
+	if j.in.Strict {
+		return err
+	}
+	j.short(strings.TrimPrefix(err.Error(), ": "))
+	return nil
+}
+
+// warnings returns a sentence for everything that is odd.
+func (o *oddities) warnings() []string {
+	list := slices.Clone(o.said)
+	if n := len(o.gaps); n > 0 {
+		text := "damaged in one place"
+		if n > 1 {
+			text = fmt.Sprintf("damaged in %d places", n)
+		}
+		const most = 5
+		for i, g := range o.gaps[:min(n, most)] {
+			text += fmt.Sprintf("%s%.2f to %.2f s", [2]string{", ", ": "}[min(1, max(0, 1-i))], g.Start, g.End)
+		}
+		if n > most {
+			text += " and so on"
+		}
+		list = append(list, fmt.Sprintf("%s; silence stands there (first: %s)", text, placeOf(o.why)))
+	}
+	if o.peak > loud {
+		list = append(list, fmt.Sprintf("samples reach %.3g, want -1 to 1: the file may be scaled wrongly", o.peak))
+	}
+	return list
+}
