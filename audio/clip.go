@@ -157,10 +157,11 @@ func (c *Clip) Name() string { return c.name }
 
 // Promised returns the length in seconds that the file states, or 0. It may be wrong.
 func (c *Clip) Promised() float64 {
-	if c.mix == nil {
+	if c.whole == nil {
 		return 0
 	}
-	return c.mix.shape.seconds(c.mix.shape.promised)
+	s := c.whole.first.mix.shape
+	return s.seconds(s.promised)
 }
 
 // Rewind makes the next Read start at the beginning.
