@@ -209,7 +209,7 @@ func samples(clip *audio.Clip, limit int) ([]float32, error) {
 // fill copies a transcript into a record.
 func fill(r *report.Record, t *transcript.Transcript) {
 	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
-	r.Truncated = t.Truncated
+	r.Truncated, r.Damaged = t.Truncated, t.Damaged
 	for _, s := range t.Segments {
 		tokens := make([]int32, len(s.Tokens))
 		for i, tok := range s.Tokens {

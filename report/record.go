@@ -25,6 +25,8 @@ type Record struct {
 	Duration    float64 `json:"audio_seconds"`
 	Truncated   bool    `json:"audio_truncated,omitempty"` // the file ends before its header says
 
+	Damaged []transcript.Gap `json:"audio_damaged,omitempty"` // where sound is damaged or lost
+
 	Segments []Segment          `json:"segments"`
 	Seconds  transcript.Seconds `json:"seconds"`
 	Wall     float64            `json:"wall_seconds,omitempty"` // since the previous record; only if several run at once

@@ -164,6 +164,9 @@ type verbose struct {
 
 	// Truncated says that the sound ends before its header says. OpenAI has no such field.
 	Truncated bool `json:"truncated,omitempty"`
+
+	// Damaged says where sound is damaged or lost. OpenAI has no such field.
+	Damaged []transcript.Gap `json:"damaged,omitempty"`
 }
 
 // A segment is OpenAI's TranscriptionSegment.
@@ -193,7 +196,8 @@ type word struct {
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
 	v := verbose{Task: a.q.decoding.Task, Language: a.language(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
-	if v.Truncated = tr.Truncated; v.Task == transcribe.Translate {
+	v.Truncated, v.Damaged = tr.Truncated, tr.Damaged
+	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}
 	if a.q.wants("segment") {

@@ -238,6 +238,20 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// TestDamaged: sound that is lost within a file is marked in the answer.
+func TestDamaged(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	damaged, err := os.ReadFile("../audio/testdata/golden/stereo16.flac")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged[len(damaged)/2] ^= 1
+	r, body := post(t, h.URL+transcriptions, field{"file", string(damaged)}, field{"response_format", "verbose_json"})
+	if r.StatusCode != 200 || !strings.Contains(body, `"damaged":[{"start":0,"end":0.256}]`) {
+		t.Errorf("%s\n%s", r.Status, body)
+	}
+}
+
 func TestStream(t *testing.T) {
 	h, _ := newServer(t, Options{})
 	r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"timestamp_granularities[]", "segment"})

@@ -297,8 +297,16 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 		t.opt.Log.Warn(what, "audio", clip.Name())
 	}
 	tr, err := t.run(ctx, clip.Name(), soundFile{s}, t.fitFrames(s.Frames()), began, w)
-	tr.Truncated = clip.Truncated()
+	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
 	return tr, err
+}
+
+// damaged returns where the sound of a clip is damaged.
+func damaged(clip *audio.Clip) (gaps []transcript.Gap) {
+	for _, g := range clip.Damaged() {
+		gaps = append(gaps, transcript.Gap(g))
+	}
+	return gaps
 }
 
 // Live transcribes sound that is still arriving, until it ends. live must have

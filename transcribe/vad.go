@@ -20,7 +20,7 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 		return nil, err
 	}
 	took := time.Since(began).Seconds()
-	warnings, truncated := clip.Warnings(), clip.Truncated()
+	warnings, truncated, gaps := clip.Warnings(), clip.Truncated(), damaged(clip)
 	for _, what := range warnings {
 		t.opt.Log.Warn(what, "audio", clip.Name())
 	}
@@ -47,7 +47,7 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 			tr.Segments[i] = m.segment(tr.Segments[i])
 		}
 	}
-	tr.Duration, tr.Truncated = seconds, truncated
+	tr.Duration, tr.Truncated, tr.Damaged = seconds, truncated, gaps
 	tr.Stats.Seconds.Mel += took
 	tr.Stats.Seconds.Total += took
 	return tr, err

@@ -18,10 +18,19 @@ type Transcript struct {
 
 	// Truncated says that the file ends before its header says: the rest is missing.
 	Truncated bool
-	Proof     Proof
+
+	// Damaged says where the sound of the file is damaged or lost.
+	Damaged []Gap
+	Proof   Proof
 
 	// By says what made the transcript; nil if unknown.
 	By *Maker
+}
+
+// A Gap is a stretch of a clip, in seconds, that is silence because its sound is lost.
+type Gap struct {
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
 }
 
 // A Maker says what made a transcript: the model, and everything else that the text

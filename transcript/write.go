@@ -82,8 +82,9 @@ func writeJSON(w io.Writer, t *Transcript) error {
 		Stats    Stats     `json:"stats"`
 
 		Truncated bool   `json:"truncated,omitempty"`
+		Damaged   []Gap  `json:"damaged,omitempty"` // where sound is damaged or lost, and silence stands for it
 		MadeBy    *Maker `json:"made_by,omitempty"` // the model and the options; the program is always in it
-	}{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, t.By})
+	}{Schema, t.Name, t.Text, t.Language, prob, t.Duration, segments, t.Stats, t.Truncated, t.Damaged, t.By})
 }
 
 // Times returns the times of s as openai/whisper prints them: [00:00.000 --> 00:02.500].

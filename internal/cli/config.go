@@ -46,7 +46,7 @@ var configured = []string{"transcribe", "eval", "compare", "serve", "info"}
 var configKeys = []string{
 	"model", "threads", "language", "task", "output-format", "output-dir", "precision", "batch", "assistant", "vad",
 	"word-timestamps", "max-line-width", "max-line-count", "initial-prompt", "hotwords", "beam-size", "best-of",
-	"timestamps", "highlight", "progress", "ffmpeg", "quiet", "log-level",
+	"timestamps", "highlight", "progress", "ffmpeg", "strict", "quiet", "log-level",
 }
 
 // configMost is how many bytes a config file may have.

@@ -28,7 +28,7 @@ func TestConfigReaches(t *testing.T) {
 		"output-dir": "subs", "precision": "int8", "batch": "2", "assistant": "self", "vad": "true",
 		"word-timestamps": "true", "max-line-width": "40", "max-line-count": "2", "initial-prompt": "Verity",
 		"hotwords": "bits", "beam-size": "5", "best-of": "5", "timestamps": "true", "highlight": "auto",
-		"progress": "always", "ffmpeg": "never", "quiet": "true", "log-level": "debug",
+		"progress": "always", "ffmpeg": "never", "strict": "true", "quiet": "true", "log-level": "debug",
 	}
 	t.Setenv(modelVariable, "")
 	reached := map[string]int{}

@@ -19,6 +19,7 @@ func (s *soundFlags) register(f *pflag.FlagSet) {
 	f.IntVar(&s.Channel, "channel", 0, "transcribe only the channel of this `number`, from 1; 0 means the mean of all")
 	f.StringVar(&s.FFmpeg, "ffmpeg", audio.FFmpegAuto,
 		"`program` for sound that is not read here: auto for the installed ffmpeg, never, or a path")
+	f.BoolVar(&s.Strict, "strict", false, "make damaged or missing sound an error; otherwise it is silence, and a warning says where")
 }
 
 func (s *soundFlags) check() error {
