@@ -24,7 +24,7 @@ type Options struct {
 	Threads int
 
 	// Precision is what weights, activations and caches are held in. Zero means f16 if
-	// no weight changes by it, else as stored. precision.Of(precision.Int8) is the
+	// no weight changes by it, else f32. precision.Of(precision.Int8) is the
 	// fastest.
 	Precision precision.Precision
 

@@ -100,7 +100,7 @@ func TestVectorsByHand(t *testing.T) {
 func TestIdeal(t *testing.T) {
 	at := Ceiling{GFLOPS: 2, GOPSInt8: 16, GOPSVector: 1, GBPS: 5}
 	for format, want := range map[precision.Format]ideal{
-		precision.F32: {24, 4, 3}, precision.F16: {24, 4, 3}, precision.BF16: {24, 4, 3}, precision.Int8: {3, 0.5, 3},
+		precision.F32: {24, 4, 3}, precision.F16: {24, 4, 3}, precision.Int8: {3, 0.5, 3},
 	} {
 		got := (work{products: 48e9, attend: 8e9, vector: 3e9}).ideal(at, precision.Of(format))
 		if got != want || got.all() != want.products+want.attend+want.vector {

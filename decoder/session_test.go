@@ -32,7 +32,7 @@ func TestRoundAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
-	for _, format := range []precision.Format{precision.F32, precision.F16, precision.BF16, precision.Int8} {
+	for _, format := range []precision.Format{precision.F32, precision.F16, precision.Int8} {
 		pool := parallel.New(2)
 		defer pool.Close()
 		d := open(t, "odd", Options{Pool: pool, Precision: precision.Of(format)})

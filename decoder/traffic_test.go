@@ -18,9 +18,8 @@ func TestStepBytes(t *testing.T) {
 		cached  = 2 * 72 // numbers of a position
 	)
 	for format, want := range map[precision.Format]struct{ weights, position int64 }{
-		precision.F32:  {4 * (layer + head), 4 * cached},
-		precision.F16:  {2 * (layer + head), 2 * cached},
-		precision.BF16: {2 * (layer + head), 2 * cached},
+		precision.F32: {4 * (layer + head), 4 * cached},
+		precision.F16: {2 * (layer + head), 2 * cached},
 		// An output has a scale and an offset; a key and a value have a scale in each of two heads.
 		precision.Int8: {layer + head + 8*(outputs+51904), cached + 2*2*4},
 	} {

@@ -10,12 +10,12 @@
 //
 // # Formats
 //
-// F32, F16 and BF16 are held as they are and computed in float32. Int8 is held as an
+// F32 and F16 are held as they are and computed in float32. Int8 is held as an
 // integer with a scale, and products of two int8 factors are summed exactly.
 //
-// Int8G32, Int4, Int4Z, MXFP6 and MXFP4 hold weights as integers of few bits with a scale
-// for each 32 along a row. Activations are rounded to int8 in the same groups: Int8G32.
-// Sums are exact inside a group, and the chain over groups is in float32.
+// Int4, Int4Z and MXFP6 hold weights as integers of few bits with a scale for each 32 along
+// a row. Activations are rounded to int8 in the same groups. Sums are exact inside a group,
+// and the chain over groups is in float32.
 //
 // A new format needs a line in the table of format.go, and kernels that multiply it.
 package precision

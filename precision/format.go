@@ -13,16 +13,12 @@ const (
 	Auto Format = iota // chosen from the checkpoint and from the other formats
 	F32                // IEEE 754 binary32
 	F16                // IEEE 754 binary16
-	BF16               // the upper half of a binary32
 	Int8               // two's complement with a scale: per output, per row, or per head
 
-	// Formats with a scale for each 32 numbers along a row. In activations, Int8G32 says
-	// that each 32 channels have one.
-	Int8G32 // int8
-	MXFP6   // OCP Microscaling v1.0: E2M3, scales are powers of two
-	Int4    // -8 … 7
-	Int4Z   // 0 … 15 less a zero point
-	MXFP4   // OCP Microscaling v1.0: E2M1, scales are powers of two
+	// Formats of weights with a scale for each 32 along a row.
+	MXFP6 // OCP Microscaling v1.0: E2M3, scales are powers of two
+	Int4  // -8 … 7
+	Int4Z // 0 … 15 less a zero point
 )
 
 // A kind is the properties of a format that other packages use.
@@ -32,20 +28,18 @@ type kind struct {
 	activations Format // what weights in this format are multiplied by
 	cache       Format // format of keys and values with such weights
 	caches      bool   // attention can read keys and values held in this format
+	grouped     bool
 }
 
 var kinds = [...]kind{
 	Auto: {name: "auto"},
-	F32:  {"f32", 32, F32, F32, true},
-	F16:  {"f16", 16, F32, F16, true},
-	BF16: {"bf16", 16, F32, F16, false}, // f16 is as narrow and eight times as precise
-	Int8: {"int8", 8, Int8, Int8, true},
+	F32:  {"f32", 32, F32, F32, true, false},
+	F16:  {"f16", 16, F32, F16, true, false},
+	Int8: {"int8", 8, Int8, Int8, true, false},
 
-	Int8G32: {"int8g32", 8, Int8G32, Int8, false},
-	MXFP6:   {"mxfp6", 6, Int8G32, Int8, false},
-	Int4:    {"int4", 4, Int8G32, Int8, false},
-	Int4Z:   {"int4z", 4, Int8G32, Int8, false},
-	MXFP4:   {"mxfp4", 4, Int8G32, Int8, false},
+	MXFP6: {"mxfp6", 6, Int8, Int8, false, true},
+	Int4:  {"int4", 4, Int8, Int8, false, true},
+	Int4Z: {"int4z", 4, Int8, Int8, false, true},
 }
 
 // Formats returns all formats but Auto, widest first.
@@ -61,7 +55,7 @@ func Formats() []Format {
 func (f Format) Known() bool { return int(f) < len(kinds) }
 
 // Grouped reports whether weights in f have a scale for each 32 along a row.
-func (f Format) Grouped() bool { return f.kind().activations == Int8G32 }
+func (f Format) Grouped() bool { return f.kind().grouped }
 
 // Like reports whether g is f, or differs only in having zero points: a checkpoint may
 // have some matrices with them and some without.

@@ -9,7 +9,7 @@ import (
 // loader: weights as in the checkpoint, and the others chosen to suit the weights.
 type Precision struct {
 	// Weights is the format of matrices. Auto means f16 if every weight survives that
-	// exactly, else the format of the file.
+	// exactly, else f32; few bits stay as in the file.
 	Weights Format
 
 	// Activations is the format that matrices are multiplied by. Auto means int8 for

@@ -13,7 +13,6 @@ func TestParse(t *testing.T) {
 	}{
 		{"auto", Precision{}, ""},
 		{"f32", Precision{Weights: F32}, ""},
-		{"bf16", Precision{Weights: BF16}, ""},
 		{"int8", Precision{Weights: Int8}, ""},
 		{"int8:cache=f16", Precision{Weights: Int8, Cache: F16}, ""},
 		{"auto:cache=int8", Precision{Cache: Int8}, ""},
@@ -39,12 +38,12 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ s, want string }{
 		{"", `unknown format ""`},
-		{"fp8", "want auto, f32, f16, bf16"},
+		{"fp8", "want auto, f32, f16, int8"},
 		{"F32", "unknown format"},
 		{"int8:", "want activations=FORMAT"},
 		{"int8:kv=f16", "want activations=FORMAT"},
 		{"int8:cache", `cache: unknown format ""`},
-		{"int8:cache=bf16", "keys and values in bf16"},
+		{"int8:cache=int4", "keys and values in int4"},
 		{"int8:activations=f32", "got weights in int8, which are multiplied by int8"},
 		{"f16:activations=int8", "which are multiplied by f32"},
 		{"auto:head=int8", "name the format of the weights"},

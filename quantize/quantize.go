@@ -22,7 +22,7 @@ const (
 
 // Options say what to write. Format is required.
 type Options struct {
-	// Format is the format of matrices: "int8g32", "int4", "mxfp6" or "mxfp4".
+	// Format is the format of matrices: "int4" or "mxfp6".
 	Format string
 
 	// Head is the format of the token embedding, which is the vocabulary head too.
@@ -65,19 +65,19 @@ func (e *OptionError) Error() string {
 }
 
 // Formats returns the names that Options.Format can have.
-func Formats() []string { return []string{"int8g32", "int4", "mxfp6", "mxfp4"} }
+func Formats() []string { return []string{"int4", "mxfp6"} }
 
 func (o *Options) formats() (body, head quant.Format, err error) {
 	body, err = quant.Parse(o.Format)
 	if err != nil || body == quant.Int4Zero {
-		return 0, 0, &OptionError{"Format", o.Format, "want " + strings.Join(Formats(), ", ")}
+		return 0, 0, &OptionError{"Format", o.Format, "want " + strings.Join(Formats(), " or ")}
 	}
 	if o.Head == "" {
 		return body, body, nil
 	}
 	head, err = quant.Parse(o.Head)
 	if err != nil || head == quant.Int4Zero {
-		return 0, 0, &OptionError{"Head", o.Head, "want " + strings.Join(Formats(), ", ")}
+		return 0, 0, &OptionError{"Head", o.Head, "want " + strings.Join(Formats(), " or ")}
 	}
 	return body, head, nil
 }

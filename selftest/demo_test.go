@@ -29,11 +29,9 @@ var demoHashes = map[precision.Format]string{
 	precision.F16:  "79c6bc1fb21471f831253ff9b02852d8b012c5525e58f0e56ce9e389bdd4ae52",
 	precision.Int8: "74cee501e9b7d121c076065e06310156b6a7f72d0b5c6fd1532c7e9741dae12b",
 
-	precision.Int8G32: "406e6ed13c71c494a9416a71a51684053d54a901a9609e7c0154ba17fb0c9d1c",
-	precision.MXFP6:   "4910bd64e58a9d7ac3f07112d2e419b339357e831bf16c273fe584418d2867c6",
-	precision.Int4:    "37547c47d402c7ed2f263d68781c3ae3ff90dd1b10bf49b78d4fecccf9668d75",
-	precision.Int4Z:   "c7464c56e7aaece42f9df3e61bf1f5f8e9c9a02b7825e615a4cfeebb1a8325f5",
-	precision.MXFP4:   "5815873a5307631309d9364e9050b8b830ea9742f8c6700a9772399fae591b3f",
+	precision.MXFP6: "4910bd64e58a9d7ac3f07112d2e419b339357e831bf16c273fe584418d2867c6",
+	precision.Int4:  "37547c47d402c7ed2f263d68781c3ae3ff90dd1b10bf49b78d4fecccf9668d75",
+	precision.Int4Z: "c7464c56e7aaece42f9df3e61bf1f5f8e9c9a02b7825e615a4cfeebb1a8325f5",
 }
 
 const (

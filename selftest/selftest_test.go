@@ -127,7 +127,7 @@ func TestDigest(t *testing.T) {
 	if errors.Join(err, err2) != nil || light != again || light.Values == 0 {
 		t.Errorf("light digests %+v and %+v, errors %v %v, want the same", light, again, err, err2)
 	}
-	if narrow, err := Light(t.Context(), one, c, precision.Of(precision.BF16)); err != nil || narrow == light {
+	if narrow, err := Light(t.Context(), one, c, precision.Of(precision.Int4)); err != nil || narrow == light {
 		t.Errorf("light digest %+v in bf16, %+v in f16, error %v, want others", narrow, light, err)
 	}
 }

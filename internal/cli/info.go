@@ -290,7 +290,7 @@ func (i *info) printAuto(s *sheet) {
 	why := ""
 	switch p := i.Auto.Precision; {
 	case i.Bytes > mostRead:
-		why = " if it holds every weight exactly, else as stored"
+		why = " if it holds every weight exactly, else f32"
 	case p == strings.ToLower(i.DType):
 		why = ", as stored"
 	case p == precision.F16.String() && i.DType == "f32":

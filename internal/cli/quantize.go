@@ -26,10 +26,8 @@ const quantizeHelp = `Quantize writes a checkpoint again in fewer bits. Matrices
 small integers with a scale each; norms, biases, positions and convolutions stay as
 they are. The result is a directory that --model takes, about as small as the bits say:
 
-  int8g32  8.5 bits a weight
-  mxfp6    6.25: OCP Microscaling with elements E2M3
-  int4     4.5, or 4.63 in layers where a zero for each group is worth it
-  mxfp4    4.25: OCP Microscaling with elements E2M1
+  mxfp6  6.25 bits a weight: OCP Microscaling with elements E2M3
+  int4   4.5, or 4.63 in layers where a zero for each group is worth it
 
   verity quantize ~/whisper-small --to mxfp6 --out ~/whisper-small-mxfp6
   verity quantize ~/whisper-small --to int4 --calibrate LibriSpeech/dev-clean \
@@ -76,7 +74,7 @@ func quantizeCommand(e env) *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&q.opt.Format, "to", "", "int8g32, int4, mxfp6 or mxfp4")
+	f.StringVar(&q.opt.Format, "to", "", "int4 or mxfp6")
 	f.StringVar(&q.opt.Head, "head", "", "`format` of the token embedding, which is the vocabulary head too; the same "+
 		"as --to if not given")
 	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and needs "+

@@ -33,6 +33,7 @@ func byRows[T any](tiles ...asmTile) tileFunc[T] {
 func byDepth[T any](tile tileFunc[T]) tileFunc[T] {
 	const step = 64
 	return func(acc, x []float32, stride, rows int, w []T, next hint) {
+		next.block = rows > 1 && rows <= few
 		for k, n := 0, len(w)/panel; k < n; k += step {
 			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel*int(unsafe.Sizeof(w[0]))))
 		}

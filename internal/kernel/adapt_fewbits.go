@@ -4,16 +4,12 @@ package kernel
 // the number of groups.
 type asmGroups = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
 
-// groupsByRows returns a tileGroupsFunc that uses functions for 1, 2, … rows. Those in
-// wide accept expanded weights above 128.
-func groupsByRows(narrow, wide []asmGroups) tileGroupsFunc {
+// groupsByRows returns a tileGroupsFunc that uses functions for 1, 2, … rows.
+func groupsByRows(tiles ...asmGroups) tileGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
-		n, tiles := len(u)/groupBytes, narrow
+		n := len(u) / groupBytes
 		if n == 0 || rows == 0 {
 			return
-		}
-		if zero > 64 {
-			tiles = wide
 		}
 		last := (rows - 1) * x.groups
 		_, _, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1], wScale[n*panel-1]

@@ -28,6 +28,7 @@ func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
 func int8ByDepth(tile tileInt8Func) tileInt8Func {
 	const step = 256
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
+		next.block = rows > 1 && rows < manyRows
 		for k, n := 0, len(w)/panel; k < n; k += step {
 			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel))
 		}

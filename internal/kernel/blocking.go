@@ -11,7 +11,7 @@ type shape struct {
 // sizes returns the bytes of an element of x, and of a weight in memory and in use.
 func (s shape) sizes() (x, stored, used int) {
 	switch s.weights {
-	case precision.F16, precision.BF16:
+	case precision.F16:
 		return 4, 2, 4
 	case precision.Int8:
 		return 1, 1, 1

@@ -21,11 +21,9 @@ type fewBitsForm struct {
 // fewBitsForms holds the form of every format with groups. Codes in memory are those of
 // files (package quant) in another order.
 var fewBitsForms = map[precision.Format]*fewBitsForm{
-	precision.Int8G32: {quant: quant.Int8, size: groupBytes, zero: 128},
-	precision.Int4:    nibbleForm(quant.Int4),
-	precision.Int4Z:   {quant: quant.Int4Zero, size: groupBytes / 2, zero: 15},
-	precision.MXFP6:   sixForm(),
-	precision.MXFP4:   nibbleForm(quant.MXFP4),
+	precision.Int4:  nibbleForm(quant.Int4),
+	precision.Int4Z: {quant: quant.Int4Zero, size: groupBytes / 2, zero: 15},
+	precision.MXFP6: sixForm(),
 }
 
 // nibbleForm returns the form of a format of sixteen integers. Codes expand to the integer
@@ -131,10 +129,7 @@ func (t *matmul) sumGroups(s *scratch, p, first, rows int) {
 		n, at := min(fewBitsBlock, groups-g), p*groups+g
 		u, scales := m.expand(s, at, n)
 		part := groupedRows{q: x.q[g*groupSize:], start: x.start[g:], scale: x.scale[g:], stride: x.stride, groups: groups}
-		ahead := fewBitsAhead
-		if f.quant != quant.Int8 { // the codes to expand next, relative to u
-			ahead = distance(u, m.data) + (at+n)*f.size
-		}
+		ahead := distance(u, m.data) + (at+n)*f.size // the codes to expand next
 		fewBits.fn.tile(s.acc[:], part, rows, u, scales, f.zero, ahead)
 	}
 }
@@ -165,8 +160,6 @@ func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
 	codes := m.data[at*f.size:][:n*f.size]
 	u = s.groups[:n*groupBytes]
 	switch {
-	case f.quant == quant.Int8:
-		return codes, scales
 	case f.quant == quant.MXFP6:
 		fewBits.fn.sixes(u, codes, &f.table)
 	case m.zeros != nil:

@@ -13,7 +13,6 @@ import (
 func fewBitsArch() []impl[fewBitsKernels] {
 	few512 := []asmGroups{tileGroupsx1AVX512, tileGroupsx2AVX512, tileGroupsx3AVX512, tileGroupsx4AVX512, tileGroupsx5AVX512, tileGroupsx6AVX512}
 	few256 := []asmGroups{tileGroupsx1AVX2, tileGroupsx2AVX2, tileGroupsx3AVX2, tileGroupsx4AVX2}
-	large256 := []asmGroups{tileGroupsLargex1AVX2, tileGroupsLargex2AVX2, tileGroupsLargex3AVX2, tileGroupsLargex4AVX2}
 	impls := []impl[fewBitsKernels]{
 		{"avx512", hasVNNI, fewBitsKernels{
 			quantise:    quantiseGroupsWith(quantiseGroupsAVX512),
@@ -21,7 +20,7 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			nibblesZero: nibblesZeroWith(nibblesZeroAVX512),
 			sixes:       sixesWith(sixesAVX512),
 			powers:      powersWith(powersAVX512),
-			tile:        groupsByRows(few512, few512),
+			tile:        groupsByRows(few512...),
 			direct:      direct512(),
 			directRows:  10,
 		}},
@@ -32,11 +31,10 @@ func fewBitsArch() []impl[fewBitsKernels] {
 		nibblesZero: nibblesZeroWith(nibblesZeroAVX2),
 		sixes:       sixesWith(sixesAVX2),
 		powers:      powersWith(powersAVX2),
-		tile:        groupsByRows(few256, large256),
+		tile:        groupsByRows(few256...),
 		direct: directTable{
 			precision.Int4:  directByRows(directNibblesx1AVX2, directNibblesx2AVX2, directNibblesx3AVX2, directNibblesx4AVX2),
 			precision.Int4Z: directByRows(directNibblesZerox1AVX2, directNibblesZerox2AVX2, directNibblesZerox3AVX2, directNibblesZerox4AVX2),
-			precision.MXFP4: directByRows(directNibblesPowersx1AVX2, directNibblesPowersx2AVX2, directNibblesPowersx3AVX2, directNibblesPowersx4AVX2),
 		},
 	}
 	if hasAVXVNNI {
@@ -54,8 +52,6 @@ func directVNNI() directTable {
 			directNibblesx4VNNI, directNibblesx5VNNI, directNibblesx6VNNI),
 		precision.Int4Z: directByRows(directNibblesZerox1VNNI, directNibblesZerox2VNNI, directNibblesZerox3VNNI,
 			directNibblesZerox4VNNI, directNibblesZerox5VNNI, directNibblesZerox6VNNI),
-		precision.MXFP4: directByRows(directNibblesPowersx1VNNI, directNibblesPowersx2VNNI, directNibblesPowersx3VNNI,
-			directNibblesPowersx4VNNI, directNibblesPowersx5VNNI, directNibblesPowersx6VNNI),
 	}
 }
 
@@ -65,11 +61,9 @@ func direct512() directTable {
 		directNibblesx4AVX512, directNibblesx5AVX512, directNibblesx6AVX512)
 	zeros := directByRows(directNibblesZerox1AVX512, directNibblesZerox2AVX512, directNibblesZerox3AVX512,
 		directNibblesZerox4AVX512, directNibblesZerox5AVX512, directNibblesZerox6AVX512)
-	powers := directByRows(directNibblesPowersx1AVX512, directNibblesPowersx2AVX512, directNibblesPowersx3AVX512,
-		directNibblesPowersx4AVX512, directNibblesPowersx5AVX512, directNibblesPowersx6AVX512)
 	sixes := directByRows(directSixesx1AVX512, directSixesx2AVX512, directSixesx3AVX512,
 		directSixesx4AVX512, directSixesx5AVX512, directSixesx6AVX512)
-	all := directTable{precision.Int4: nibbles, precision.Int4Z: zeros, precision.MXFP4: powers}
+	all := directTable{precision.Int4: nibbles, precision.Int4Z: zeros}
 	if cpu.X86.HasAVX512VBMI {
 		all[precision.MXFP6] = sixes
 	}

@@ -14,10 +14,7 @@ func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	f, groups := m.few, m.groups()
 	stride, scales, zeros := w.Format.Sizes(w.Cols)
 	width, pack := stride/groups, packFours
-	switch f.quant {
-	case quant.Int8:
-		pack = packEights
-	case quant.MXFP6:
+	if f.quant == quant.MXFP6 {
 		pack = packSixes
 	}
 	for g := range groups {
@@ -54,16 +51,6 @@ func (m *Matrix) packScales(at int, rows []byte, n, stride, g int) {
 // In an expanded group of a panel a column is eight words of four weights, 256 bytes
 // apart. The functions below pack columns c, c+1, … of n rows of codes, stride bytes
 // apart, in the order of the expansions in fewbits_ref.go.
-
-// packEights packs two's complement. 128 is added.
-func packEights(to, from []byte, c, n, stride int) {
-	for i := range n {
-		row, column := from[i*stride:][:groupSize], to[4*(c+i):]
-		for k := 0; k < groupSize; k += 8 {
-			put8(column[k*panel:], binary.LittleEndian.Uint64(row[k:])^int8Signs)
-		}
-	}
-}
 
 // packFours packs the lower halves of bytes before the upper ones.
 func packFours(to, from []byte, c, n, stride int) {

@@ -57,7 +57,7 @@ type groupedRows struct {
 type tileGroupsFunc = func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int)
 
 // A directTable has the functions by format; nil means none.
-type directTable [precision.MXFP4 + 1]directGroupsFunc
+type directTable [precision.Int4Z + 1]directGroupsFunc
 
 // A directGroupsFunc does as a tileGroupsFunc for all groups of a panel, from codes and
 // scales as they lie in memory. more is the table of the format, or the zeros of the

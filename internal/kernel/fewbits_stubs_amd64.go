@@ -65,12 +65,6 @@ func tileGroupsx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale 
 //go:noescape
 func directNibblesx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesPowersx1AVX512 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
 // directNibblesZerox1AVX512 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
@@ -89,12 +83,6 @@ func directSixesx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale
 //go:noescape
 func directNibblesx1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesPowersx1VNNI expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
 // directNibblesZerox1VNNI expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
@@ -111,12 +99,6 @@ func tileGroupsx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale 
 //
 //go:noescape
 func directNibblesx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx2AVX512 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox2AVX512 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -136,12 +118,6 @@ func directSixesx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale
 //go:noescape
 func directNibblesx2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesPowersx2VNNI expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
 // directNibblesZerox2VNNI expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
@@ -158,12 +134,6 @@ func tileGroupsx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale 
 //
 //go:noescape
 func directNibblesx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx3AVX512 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox3AVX512 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -183,12 +153,6 @@ func directSixesx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale
 //go:noescape
 func directNibblesx3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesPowersx3VNNI expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
 // directNibblesZerox3VNNI expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
@@ -205,12 +169,6 @@ func tileGroupsx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale 
 //
 //go:noescape
 func directNibblesx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx4AVX512 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox4AVX512 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -230,12 +188,6 @@ func directSixesx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale
 //go:noescape
 func directNibblesx4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesPowersx4VNNI expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
 // directNibblesZerox4VNNI expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
@@ -252,12 +204,6 @@ func tileGroupsx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale 
 //
 //go:noescape
 func directNibblesx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx5AVX512 expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox5AVX512 expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -277,12 +223,6 @@ func directSixesx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale
 //go:noescape
 func directNibblesx5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesPowersx5VNNI expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
 // directNibblesZerox5VNNI expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
@@ -299,12 +239,6 @@ func tileGroupsx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale 
 //
 //go:noescape
 func directNibblesx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx6AVX512 expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox6AVX512 expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -324,12 +258,6 @@ func directSixesx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale
 //go:noescape
 func directNibblesx6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesPowersx6VNNI expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
 // directNibblesZerox6VNNI expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
@@ -341,22 +269,11 @@ func directNibblesZerox6VNNI(acc *float32, q *byte, stride int, start *int32, xS
 //go:noescape
 func tileGroupsx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// tileGroupsLargex1AVX2 does 1 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
-//go:noescape
-func tileGroupsLargex1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
-
 // directNibblesx1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
 //go:noescape
 func directNibblesx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -369,22 +286,11 @@ func directNibblesZerox1AVX2(acc *float32, q *byte, stride int, start *int32, xS
 //go:noescape
 func tileGroupsx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// tileGroupsLargex2AVX2 does 2 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
-//go:noescape
-func tileGroupsLargex2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
-
 // directNibblesx2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
 //go:noescape
 func directNibblesx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -397,22 +303,11 @@ func directNibblesZerox2AVX2(acc *float32, q *byte, stride int, start *int32, xS
 //go:noescape
 func tileGroupsx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// tileGroupsLargex3AVX2 does 3 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
-//go:noescape
-func tileGroupsLargex3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
-
 // directNibblesx3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
 //go:noescape
 func directNibblesx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
@@ -425,22 +320,11 @@ func directNibblesZerox3AVX2(acc *float32, q *byte, stride int, start *int32, xS
 //go:noescape
 func tileGroupsx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// tileGroupsLargex4AVX2 does 4 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
-//go:noescape
-func tileGroupsLargex4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
-
 // directNibblesx4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.
 //
 //go:noescape
 func directNibblesx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
-
-// directNibblesPowersx4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
-//go:noescape
-func directNibblesPowersx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
 // directNibblesZerox4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
 // more is the table of weights, or the zeros of columns.

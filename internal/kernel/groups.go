@@ -20,14 +20,20 @@ type groups struct {
 func newGroups(rows, limit, width, n int, next hint) groups {
 	g := groups{rows: rows, count: (rows + limit - 1) / limit}
 	if rows <= few {
-		if rows >= aheadRows {
+		switch {
+		case next.block:
+			g.ahead = n * width
+		case rows >= aheadRows:
 			g.ahead = farAhead
 		}
 		g.pace = width
 		return g
 	}
-	g.pace = (cmp.Or(next.width, width) + g.count - 1) / g.count
+	g.pace = ((cmp.Or(next.width, width)+g.count-1)/g.count + 7) &^ 7 // for tiles that go through it in slices
 	g.ahead, g.share = next.ahead, n*g.pace
+	if next.block {
+		g.ahead = n * width
+	}
 	g.ahead -= g.share
 	return g
 }

@@ -2,8 +2,7 @@ package kernel
 
 // Constants of layout that may differ between architectures. A file with other values
 // needs a build constraint of its own, and this file the opposite one. Neither signatures
-// nor results depend on them: sums of integers are exact, and the place of a column does
-// not change its sum.
+// nor results depend on them: sums of integers are exact.
 
 // int8Zero is added to activations and keys that are rounded to int8; Matrix.offset and
 // its like cancel it. VPDPBUSD of amd64 needs one unsigned factor. SDOT of arm64 takes
@@ -13,7 +12,3 @@ const int8Zero = 128
 // int8Signs, by exclusive or, adds int8Zero to eight int8 at a time, and takes it off
 // again.
 const int8Signs = 0x0101010101010101 * int8Zero
-
-// bf16Column returns the place of column c in a panel of bf16: in each half, 0,
-// 16, 1, 17, … 15, 31.
-func bf16Column(c int) int { return c&32 | c&15<<1 | c>>4&1 }

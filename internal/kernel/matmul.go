@@ -213,9 +213,7 @@ func (t *matmul) unit(s *scratch, p, first, rows int) {
 	case precision.F32:
 		t.sum(s, x, rows, view[float32](t.w.data)[p*size:][:size])
 	case precision.F16:
-		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.f16, tiles.fn.widenF16)
-	case precision.BF16:
-		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size], tiles.fn.bf16, tiles.fn.widenBF16)
+		t.sumHalf(s, x, rows, view[uint16](t.w.data)[p*size:][:size])
 	}
 	t.finish(s, p, first, rows)
 }

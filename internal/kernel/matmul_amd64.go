@@ -10,22 +10,18 @@ package kernel
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{
 		{"avx512", hasAVX512, tileKernels{
-			f32:       byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512),
-			f16:       byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512),
-			bf16:      byRows[uint16](tileBF16x1AVX512, tileBF16x2AVX512, tileBF16x3AVX512, tileBF16x4AVX512, tileBF16x5AVX512, tileBF16x6AVX512),
-			widenF16:  widenWith(widenF16AVX512),
-			widenBF16: widenWith(widenBF16AVX512),
-			store:     finishWith(storeSumsAVX512),
-			add:       finishWith(addSumsAVX512),
+			f32:   byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512),
+			f16:   byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512),
+			widen: widenWith(widenF16AVX512),
+			store: finishWith(storeSumsAVX512),
+			add:   finishWith(addSumsAVX512),
 		}},
 		{"avx2", hasAVX2, tileKernels{
-			f32:       byDepth(byRows[float32](tileF32x1AVX2, tileF32x2AVX2, tileF32x3AVX2, tileF32x4AVX2, tileF32x5AVX2, tileF32x6AVX2)),
-			f16:       byDepth(byRows[uint16](tileF16x1AVX2, tileF16x2AVX2, tileF16x3AVX2, tileF16x4AVX2, tileF16x5AVX2, tileF16x6AVX2)),
-			bf16:      byDepth(byRows[uint16](tileBF16x1AVX2, tileBF16x2AVX2, tileBF16x3AVX2, tileBF16x4AVX2, tileBF16x5AVX2, tileBF16x6AVX2)),
-			widenF16:  widenWith(widenF16AVX2),
-			widenBF16: widenWith(widenBF16AVX2),
-			store:     finishFull(storeSumsAVX2, storeSumsRef),
-			add:       finishFull(addSumsAVX2, addSumsRef),
+			f32:   byDepth(byRows[float32](tileF32x1AVX2, tileF32x2AVX2, tileF32x3AVX2, tileF32x4AVX2, tileF32x5AVX2, tileF32x6AVX2)),
+			f16:   byDepth(byRows[uint16](tileF16x1AVX2, tileF16x2AVX2, tileF16x3AVX2, tileF16x4AVX2, tileF16x5AVX2, tileF16x6AVX2)),
+			widen: widenWith(widenF16AVX2),
+			store: finishFull(storeSumsAVX2, storeSumsRef),
+			add:   finishFull(addSumsAVX2, addSumsRef),
 		}},
 	}
 }

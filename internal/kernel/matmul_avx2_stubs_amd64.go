@@ -40,29 +40,8 @@ func tileF16x5AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead i
 // tileF16x6AVX2 does 6 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x6AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileBF16x1AVX2 does 1 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x1AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x2AVX2 does 2 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x2AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x3AVX2 does 3 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x3AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x4AVX2 does 4 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x4AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x5AVX2 does 5 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x5AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x6AVX2 does 6 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x6AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
 // widenF16AVX2 does widenF16Ref for n rows of a panel.
 func widenF16AVX2(dst *float32, w *byte, n int)
-
-// widenBF16AVX2 does widenBF16Ref for n rows of a panel.
-func widenBF16AVX2(dst *float32, w *byte, n int)
 
 // storeSumsAVX2 does storeSumsRef for 64 columns; stride is in bytes.
 func storeSumsAVX2(dst *float32, acc *float32, bias *float32, stride int, rows int)

@@ -40,29 +40,8 @@ func tileF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead
 // tileF16x6AVX512 does 6 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileBF16x1AVX512 does 1 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x2AVX512 does 2 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x3AVX512 does 3 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x4AVX512 does 4 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x5AVX512 does 5 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
-// tileBF16x6AVX512 does 6 rows of tileBF16Ref: asmTile in matmul_amd64.go.
-func tileBF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
-
 // widenF16AVX512 does widenF16Ref for n rows of a panel.
 func widenF16AVX512(dst *float32, w *byte, n int)
-
-// widenBF16AVX512 does widenBF16Ref for n rows of a panel.
-func widenBF16AVX512(dst *float32, w *byte, n int)
 
 // storeSumsAVX512 does storeSumsRef; stride is in bytes.
 func storeSumsAVX512(dst *float32, acc *float32, bias *float32, cols int, stride int, rows int)

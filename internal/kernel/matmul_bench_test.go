@@ -82,11 +82,7 @@ func BenchmarkMatMulKV(b *testing.B) {
 		x[i] = float32(i%17) - 8
 	}
 	for _, store := range append(floatTypes, precision.Int8) {
-		cache := store
-		if cache == precision.BF16 {
-			cache = precision.F16
-		}
-		k, v := NewKeys(heads, width/heads, rows, cache), NewValues(heads, width/heads, rows, cache)
+		k, v := NewKeys(heads, width/heads, rows, store), NewValues(heads, width/heads, rows, store)
 		for i := range places {
 			places[i] = Place{k, v, i}
 		}

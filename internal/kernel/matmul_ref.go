@@ -8,10 +8,10 @@ import (
 
 // tileKernels are the kernels of a floating-point product.
 type tileKernels struct {
-	f32                 tileFunc[float32]
-	f16, bf16           tileFunc[uint16]
-	widenF16, widenBF16 func(dst []float32, w []uint16) // a packed panel, to float32
-	store, add          finishFunc
+	f32        tileFunc[float32]
+	f16        tileFunc[uint16]
+	widen      func(dst []float32, w []uint16) // a packed panel, to float32
+	store, add finishFunc
 }
 
 // A tileFunc adds products to the running sums of one panel: with n = len(w)/64,
@@ -26,6 +26,7 @@ type tileFunc[T any] = func(acc, x []float32, stride, rows int, w []T, next hint
 type hint struct {
 	ahead int  // bytes from w to the weights after it
 	width int  // bytes of those weights for each k, if not as in w
+	block bool // w is a block that will be read several times; the next one follows it
 	again bool // rows before these were multiplied by w: a cache holds it
 
 	dst    []byte // where results will be written, rows stride bytes apart, or nil
@@ -42,7 +43,7 @@ var (
 	tiles     = pick(tileImpls)
 	tileImpls = append(tileArch(), impl[tileKernels]{"ref", true, tilesRef})
 	tilesRef  = tileKernels{
-		f32: tileF32Ref, f16: tileF16Ref, bf16: tileBF16Ref, widenF16: widenF16Ref, widenBF16: widenBF16Ref,
+		f32: tileF32Ref, f16: tileF16Ref, widen: widenF16Ref,
 		store: storeSumsRef, add: addSumsRef,
 	}
 )
@@ -66,25 +67,9 @@ func tileF16Ref(acc, x []float32, stride, rows int, w []uint16, _ hint) {
 	}
 }
 
-func tileBF16Ref(acc, x []float32, stride, rows int, w []uint16, _ hint) {
-	var wide [panel]float32
-	for k := range len(w) / panel {
-		widenBF16Ref(wide[:], w[k*panel:][:panel])
-		for r := range rows {
-			addScaled(acc[r*panel:][:panel], x[r*stride+k], wide[:])
-		}
-	}
-}
-
 func widenF16Ref(dst []float32, w []uint16) {
 	for i, h := range w {
 		dst[i] = tensor.F16ToFloat32(h)
-	}
-}
-
-func widenBF16Ref(dst []float32, w []uint16) {
-	for i := range w {
-		dst[i] = tensor.BF16ToFloat32(w[i&^(panel-1)+bf16Column(i%panel)])
 	}
 }
 

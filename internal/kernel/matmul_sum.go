@@ -48,16 +48,15 @@ func (t *matmul) sum(s *scratch, x []float32, rows int, w []float32) {
 	}
 }
 
-// sumHalf is sum for half-precision weights. tile sums them as they are; widen converts
-// them to float32 first.
-func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16, tile tileFunc[uint16], widen func([]float32, []uint16)) {
+// sumHalf is sum for half-precision weights.
+func (t *matmul) sumHalf(s *scratch, x []float32, rows int, w []uint16) {
 	step, ahead := blocks(rows, t.w.in, 2*panel, blockBytes, t.depth)
 	for k := 0; k < t.w.in; k += step {
 		n := min(step, t.w.in-k)
 		if block := w[k*panel:][:n*panel]; rows < wideRows {
-			tile(s.acc[:], x[k:], t.xStride, rows, block, hint{ahead: ahead})
+			tiles.fn.f16(s.acc[:], x[k:], t.xStride, rows, block, hint{ahead: ahead})
 		} else {
-			widen(s.wide[:], block)
+			tiles.fn.widen(s.wide[:], block)
 			next := hint{ahead: distance(s.wide[:], block) + 2*len(block), width: 2 * panel}
 			tiles.fn.f32(s.acc[:], x[k:], t.xStride, rows, s.wide[:n*panel], next)
 		}

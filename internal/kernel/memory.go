@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"strings"
-	"unsafe"
-)
+import "unsafe"
 
 // vectorBytes is the size of the largest vector: no load of one that starts on a multiple
 // crosses a cache line.
@@ -11,26 +8,11 @@ const vectorBytes = 64
 
 // aligned returns n zero bytes that start on a multiple of vectorBytes.
 func aligned(n int) []byte {
-	buf := align(make([]byte, n+vectorBytes-1), n) // fresh pages take no memory until they are written to
+	buf := make([]byte, n+vectorBytes-1) // fresh pages are not cleared again, nor take memory until they are written to
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & (vectorBytes - 1)
+	buf = buf[skip : skip+n : skip+n]
 	preferHugePages(unsafe.Pointer(unsafe.SliceData(buf)), n)
 	return buf
-}
-
-// uncleared is aligned without the zeros, for memory that is written wholly. To clear a
-// large model takes as long as packing it, since make does so on one thread and even where
-// pages are fresh. The standard library gives memory as it is only to a strings.Builder.
-func uncleared(n int) []byte {
-	var b strings.Builder
-	b.Grow(n + vectorBytes - 1)
-	preferHugePages(unsafe.Pointer(unsafe.StringData(b.String())), n) // advice: an empty string may lie anywhere
-	b.WriteByte(0)
-	return align(unsafe.Slice(unsafe.StringData(b.String()), n+vectorBytes-1), n)
-}
-
-// align returns n bytes of buf that start on a multiple of vectorBytes.
-func align(buf []byte, n int) []byte {
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(buf)))) & (vectorBytes - 1)
-	return buf[skip : skip+n : skip+n]
 }
 
 // NewFloats returns n zeros, in large pages if there are many.

@@ -17,8 +17,7 @@ const panel = 64
 // A Matrix is a weight matrix [Out][In], immutable, packed for MatMul.
 //
 // Outputs are grouped in panels of 64, the last one padded with zeros. F32 and F16 lie as
-// [panel][k][64]. BF16 is the same, but within each half of a panel columns c and c+16
-// are neighbours, so that one 32-bit lane holds both and is widened by a shift or a mask.
+// [panel][k][64].
 // Int8 lies as [panel][k/4][64][4], the four factors of one VPDPBUSD lane together; k is
 // padded with zeros. The weight is scale[o] times the int8.
 type Matrix struct {
@@ -72,10 +71,6 @@ func (m *Matrix) Row(o int, dst []float32) {
 		for k := range dst {
 			dst[k] = tensor.F16ToFloat32(view[uint16](m.data)[at+k*step])
 		}
-	case precision.BF16:
-		for k := range dst {
-			dst[k] = tensor.BF16ToFloat32(view[uint16](m.data)[at+k*step])
-		}
 	case precision.Int8:
 		for k := range dst {
 			dst[k] = float32(view[int8](m.data)[at+k/4*4*step+k%4]) * m.scale[o]
@@ -86,21 +81,20 @@ func (m *Matrix) Row(o int, dst []float32) {
 // size returns the bytes of an element, 0 of a format that no kernel multiplies.
 func (m *Matrix) size() int {
 	switch m.store {
-	case precision.F32, precision.F16, precision.BF16, precision.Int8:
+	case precision.F32, precision.F16, precision.Int8:
 		return m.store.Bits() / 8
 	}
 	return 0
 }
 
-// FormatOf returns the format that holds numbers of the file type d without any change.
+// FormatOf returns the narrowest format that holds numbers of the file type d without any
+// change.
 func FormatOf(d tensor.DType) precision.Format {
 	switch d {
-	case tensor.F32:
+	case tensor.F32, tensor.BF16:
 		return precision.F32
 	case tensor.F16:
 		return precision.F16
-	case tensor.BF16:
-		return precision.BF16
 	}
 	return precision.Auto // integers need a scale
 }
@@ -123,10 +117,7 @@ func (m *Matrix) panels() int { return (m.out + panel - 1) / panel }
 // place returns the index of weight [o][0] in the data.
 func (m *Matrix) place(o int) int {
 	c := o % panel
-	switch m.store {
-	case precision.BF16:
-		c = bf16Column(c)
-	case precision.Int8:
+	if m.store == precision.Int8 {
 		c *= 4
 	}
 	return o/panel*panel*m.depth() + c
@@ -135,7 +126,7 @@ func (m *Matrix) place(o int) int {
 // Pack packs ws, stacked along their outputs, as a Matrix whose weights are
 // stored as store. Each of ws is [out][in], f32, f16 or bf16, with the same in.
 //
-// F32, F16 and BF16 are rounded to nearest even where they are narrower than the source.
+// F16 is rounded to nearest even.
 // Int8 is symmetric with a scale per output: with m the largest magnitude of the row, the
 // weight is m/127 times round(w·(127/m)), ties to even; a row whose m is below 2⁻¹⁰⁰ is
 // zero.
@@ -199,11 +190,7 @@ func (m *Matrix) allocate() {
 		if m.few != nil {
 			return // has it
 		}
-		column := m.depth() * m.size()
-		m.data = uncleared(m.panels() * panel * column)
-		if whole := m.out / panel * panel; whole < m.out {
-			clear(m.data[whole*column:]) // columns that no output fills
-		}
+		m.data = aligned(m.panels() * panel * m.depth() * m.size())
 	})
 }
 

@@ -92,14 +92,12 @@ func (f *packer) fill(m *Matrix, o int, w tensor.Tensor) error {
 	return nil
 }
 
-// stage sets rows to elements k … k+count-1 of the rows of w, in the format of m. All rows
-// of a panel in bf16 are put in the order of their places.
+// stage sets rows to elements k … k+count-1 of the rows of w, in the format of m.
 func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	n, size := w.Shape[0], m.size()
-	reorder := m.store == precision.BF16 && n == panel
-	asIs := littleEndian && FormatOf(w.DType) == m.store // nothing to convert
+	asIs := littleEndian && FormatOf(w.DType) == m.store && w.DType.Size() == size // nothing to convert
 	f.widen = m.store == precision.F32 && w.DType == tensor.F16
-	if asIs && !reorder || f.widen {
+	if asIs || f.widen {
 		source := w.DType.Size()
 		f.rows, f.stride = w.Data[k*source:], m.in*source
 		return nil
@@ -107,32 +105,15 @@ func (f *packer) stage(m *Matrix, o int, w tensor.Tensor, k, count int) error {
 	f.staged = resize(f.staged, panel*turnBytes)
 	f.rows, f.stride = f.staged, turnBytes
 	for i := range n {
-		at := i
-		if reorder {
-			at = bf16Column(i)
-		}
-		row := f.staged[at*turnBytes:][:count*size]
-		if asIs {
-			copy(row, w.Data[(i*m.in+k)*size:])
-			continue
-		}
+		row := f.staged[i*turnBytes:][:count*size]
 		wide := f.wide[:count]
 		if m.store == precision.F32 {
 			wide = view[float32](row)
 		}
 		widen(wide, w, i*m.in+k)
-		switch m.store {
-		case precision.F16:
+		if m.store == precision.F16 {
 			vector.scatterHalf(view[uint16](row), 1, wide)
 			if err := m.checkRange(o+i, wide, 65520); err != nil {
-				return err
-			}
-		case precision.BF16:
-			half := view[uint16](row)
-			for j, v := range wide {
-				half[j] = tensor.BF16Bits(v)
-			}
-			if err := m.checkRange(o+i, wide, 0x1.ffp127); err != nil {
 				return err
 			}
 		}
@@ -193,17 +174,6 @@ func (f *packer) turn(m *Matrix, to []byte, c, n, count int) {
 		}
 	case precision.F16:
 		packing.fn.halves(to[2*c:], f.rows, f.stride, n, count)
-	case precision.BF16:
-		if n == panel { // stage has put the rows in the order of their places
-			packing.fn.halves(to, f.rows, f.stride, n, count)
-			return
-		}
-		for i := range n {
-			at, row := bf16Column(c+i), f.rows[i*f.stride:]
-			for k := range count {
-				copy(to[(k*panel+at)*2:][:2], row[2*k:])
-			}
-		}
 	}
 }
 

@@ -33,7 +33,6 @@ func BenchmarkTile(b *testing.B) {
 			}
 			run("f32", func() { tiles.fn.f32(acc, x, n, rows, wf, hint{}) })
 			run("f16", func() { tiles.fn.f16(acc, x, n, rows, wh, hint{}) })
-			run("bf16", func() { tiles.fn.bf16(acc, x, n, rows, wh, hint{}) })
 		}
 	}
 }

@@ -257,8 +257,8 @@ func (l *Loader) wrap(err error) error {
 
 // Resolve returns the precision that matrices of c are held and computed in: p, with
 // every automatic format decided. Automatic weights become f16 if every matrix survives
-// the round trip exactly. Otherwise they keep the format of the file, so that nothing is
-// lost unasked; few-bit weights always do. For that, a float32 file is read on all
+// the round trip exactly. Otherwise they are f32, so that nothing is
+// lost unasked; few-bit weights stay as they are. For that, a file that is not f16 is read on all
 // threads of pool, up to the first weight that is not a binary16.
 func Resolve(c *model.Checkpoint, p precision.Precision, pool *parallel.Pool) (precision.Precision, error) {
 	if p.Weights == precision.Auto {
@@ -279,8 +279,8 @@ func exact(c *model.Checkpoint, p *parallel.Pool) (precision.Format, error) {
 		return f, nil
 	}
 	switch {
-	case c.DType() != tensor.F32:
-		return kernel.FormatOf(c.DType()), nil
+	case c.DType() == tensor.F16:
+		return precision.F16, nil
 	case c.Quantized() != "":
 		return precision.F16, nil
 	}

@@ -73,7 +73,7 @@ func TestSameBits(t *testing.T) {
 	if err := os.CopyFS(dir, digits.Target()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"f32", "f16", "bf16", "int8", "int4", "mxfp6"} {
+	for _, name := range []string{"f32", "f16", "int8", "int4", "mxfp6"} {
 		f, err := precision.ParseFormat(name)
 		if err != nil {
 			t.Fatal(err)

@@ -10,11 +10,9 @@
 // exactly. Products with integer activations are therefore exact inside a group,
 // whatever the format.
 //
-//	int8g32  8 bits  code                      scale: binary16 of 4 significant bits
 //	int4     4 bits  code - 8                  scale: binary16 of 7, its sign chosen with it
 //	int4z    4 bits  code - zero of the group  scale: binary16 of 7
 //	mxfp6    6 bits  E2M3 in eighths           scale: E8M0, a power of two
-//	mxfp4    4 bits  E2M1 in halves            scale: E8M0
 //
 // Scales have so few bits that each weight is a binary16 too: a network can hold the
 // expanded weights in half precision without loss.

@@ -62,8 +62,6 @@ func (g Grid) Code(x float32) uint8 {
 	}
 	u := x / g.scale
 	switch g.format {
-	case Int8:
-		return uint8(int8(clamp(u, -127, 127)))
 	case Int4:
 		return uint8(clamp(u, -8, 7) + 8)
 	case Int4Zero:
@@ -130,10 +128,6 @@ func (f Format) Fit(w, importance []float32) Grid {
 		}
 	}
 	switch f {
-	case Int8: // four bits: the scales around the one that just does not clip
-		for i := range 4 {
-			try(f.grid(most/127*(0.94+0.06*float32(i)), 0))
-		}
 	case Int4: // a negative scale reverses the range -8 … 7
 		for _, reach := range []float32{6.4, 6.8, 7.1, 7.35, 7.6, 7.9, 8.2, 8.6, 9.1, 9.7} {
 			try(f.grid(most/reach, 0))
@@ -152,7 +146,7 @@ func (f Format) Fit(w, importance []float32) Grid {
 }
 
 // exponent returns the shared exponent of the MX specification, section 6.3: that of the
-// largest weight minus that of the largest element, which is 2 in both formats.
+// largest weight minus that of the largest element, which is 2.
 func exponent(most float32, least int) int {
 	_, e := math.Frexp(float64(most)) // most = m·2ᵉ, m in [½, 1)
 	if most == 0 {

@@ -13,11 +13,9 @@ type Format uint8
 
 // The formats, as in the package documentation.
 const (
-	Int8 Format = iota + 1
-	Int4
+	Int4 Format = iota + 1
 	Int4Zero
 	MXFP6
-	MXFP4
 )
 
 // A form is the definition of a format.
@@ -32,15 +30,12 @@ type form struct {
 }
 
 var forms = [...]form{
-	Int8:     {name: "int8g32", bits: 8, unit: 1, digits: 4, table: integers(256, -256)},
 	Int4:     {name: "int4", bits: 4, unit: 1, digits: 7, table: integers(16, -8)},
 	Int4Zero: {name: "int4z", bits: 4, unit: 1, digits: 7, table: integers(16, 0)},
 	MXFP6:    {name: "mxfp6", bits: 6, mantissa: 3, unit: 1. / 8, digits: 1, least: 127 - 24 + 3, table: elements(3)},
-	MXFP4:    {name: "mxfp4", bits: 4, mantissa: 1, unit: 1. / 2, digits: 1, least: 127 - 24 + 1, table: elements(1)},
 }
 
-// integers returns the table of n codes that begins at first. Int8 is two's
-// complement: its upper half wraps.
+// integers returns the table of n codes that begins at first.
 func integers(n, first int) []int8 {
 	t := make([]int8, n)
 	for c := range t {
@@ -68,7 +63,7 @@ func elements(m int) []int8 {
 }
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{Int8, Int4, Int4Zero, MXFP6, MXFP4} }
+func Formats() []Format { return []Format{Int4, Int4Zero, MXFP6} }
 
 // Parse returns the format of a name.
 func Parse(name string) (Format, error) {
@@ -80,7 +75,7 @@ func Parse(name string) (Format, error) {
 	return 0, fmt.Errorf("quant: unknown format %.40q, want one of %v", name, Formats())
 }
 
-// String returns "int8g32", "int4", "int4z", "mxfp6" or "mxfp4".
+// String returns "int4", "int4z" or "mxfp6".
 func (f Format) String() string {
 	if !f.valid() {
 		return fmt.Sprintf("Format(%d)", uint8(f))
@@ -88,7 +83,7 @@ func (f Format) String() string {
 	return forms[f].name
 }
 
-func (f Format) valid() bool { return f >= Int8 && f <= MXFP4 }
+func (f Format) valid() bool { return f >= Int4 && f <= MXFP6 }
 
 // Bits returns the width of a code.
 func (f Format) Bits() int { return forms[f].bits }

@@ -3,9 +3,9 @@
     git clone https://github.com/microsoft/microxcaling   # at MICROXCALING below
     python3 tools/reference/quant_goldens.py DIR_OF_MICROXCALING
 
-- elements: every code of E2M3 and E2M1 as a number, and the nearest code of many numbers, halves between codes among
+- elements: every code of E2M3 as a number, and the nearest code of many numbers, halves between codes among
   them: ml_dtypes.
-- blocks: 32 numbers in MXFP6 (E2M3) and MXFP4, scale and all: microxcaling, rounding halves to even.
+- blocks: 32 numbers in MXFP6 (E2M3), scale and all: microxcaling, rounding halves to even.
 - groups: integers with a scale and a zero: torch's own fake quantisation.
 
 Numbers are written as the bits of float32.
@@ -63,9 +63,9 @@ def groups(lo, hi, zeros):
 
 goldens = {
     "versions": {"microxcaling": MICROXCALING, "ml_dtypes": ml_dtypes.__version__, "torch": torch.__version__.split("+")[0]},
-    "elements": {"mxfp6": elements(ml_dtypes.float6_e2m3fn, 6), "mxfp4": elements(ml_dtypes.float4_e2m1fn, 4)},
-    "blocks": {"mxfp6": blocks("fp6_e2m3"), "mxfp4": blocks("fp4_e2m1")},
-    "groups": {"int8g32": groups(-127, 127, [0]), "int4": groups(-8, 7, [0]), "int4z": groups(0, 15, [0, 3, 8, 15])},
+    "elements": {"mxfp6": elements(ml_dtypes.float6_e2m3fn, 6)},
+    "blocks": {"mxfp6": blocks("fp6_e2m3")},
+    "groups": {"int4": groups(-8, 7, [0]), "int4z": groups(0, 15, [0, 3, 8, 15])},
 }
 OUT.parent.mkdir(parents=True, exist_ok=True)
 OUT.write_text(json.dumps(goldens, separators=(",", ":")) + "\n")

@@ -78,6 +78,13 @@ func direct512(rows int, f directForm) {
 		}
 	}
 	d.next(f, more)
+	ADDQ(U32(uint32(f.codes)), d.u)
+	ADDQ(U32(uint32(f.scales())), d.wScale)
+	if f.zeros {
+		ADDQ(U8(panel), more)
+	}
+	DECQ(d.n)
+	JNZ(LabelRef("loop"))
 	for i := range acc {
 		if kept {
 			VMOVUPS(acc[i], d.sum(0, 16*i))

@@ -19,16 +19,13 @@ func direct256(rows int, f directForm) {
 	}
 	d.low = narrow.bytes(0x0f)
 	ones := narrow.words(0x00010001)
-	Label("loop")
-	for column := 0; column < panel; column += 8 {
+	d.columns(f, more, func() {
 		sums := make([][2]reg.VecVirtual, rows) // of quads 0 … 3, and 4 … 7
 		for quad := range group / 8 {
-			at := quad*quadBytes + 4*column
+			at := quad * quadBytes
 			lo, hi := YMM(), YMM()
 			VMOVDQU(Mem{Base: d.u, Disp: at}, lo)
-			if at%64 == 0 {
-				PREFETCHT0(Mem{Base: d.u, Disp: directAhead*f.codes + at})
-			}
+			PREFETCHT0(Mem{Base: d.u, Disp: directAhead*f.codes + at})
 			VPSRLW(U8(4), lo, hi)
 			VPAND(d.low, lo, lo)
 			VPAND(d.low, hi, hi)
@@ -52,16 +49,11 @@ func direct256(rows int, f directForm) {
 		own := zero
 		if f.zeros {
 			own = YMM()
-			VPMOVZXBD(Mem{Base: more, Disp: column}, own)
+			VPMOVZXBD(Mem{Base: more}, own)
 			VPSUBD(own, zero, own)
 		}
 		scale := YMM()
-		if f.powers {
-			VPMOVZXBD(Mem{Base: d.wScale, Disp: column}, scale)
-			VPSLLD(U8(23), scale, scale)
-		} else {
-			VCVTPH2PS(Mem{Base: d.wScale, Disp: 2 * column}, scale)
-		}
+		VCVTPH2PS(Mem{Base: d.wScale}, scale)
 		for r, s := range sums {
 			start, by := YMM(), YMM()
 			VPMADDWD(ones, s[0], s[0])
@@ -73,13 +65,10 @@ func direct256(rows int, f directForm) {
 			VBROADCASTSS(d.rowScale(r), by)
 			VMULPS(scale, by, by)
 			VCVTDQ2PS(start, start)
-			VFMADD213PS(d.sum(r, column), by, start)
-			VMOVUPS(start, d.sum(r, column))
+			VFMADD213PS(d.sum(r, 0), by, start)
+			VMOVUPS(start, d.sum(r, 0))
 		}
-	}
-	d.next(f, more)
-	VZEROUPPER()
-	RET()
+	})
 }
 
 // beginDirect begins a function that expands codes and multiplies at once.
@@ -98,24 +87,48 @@ func beginDirect(rows int, f directForm, s isa) direct {
 	return d
 }
 
-// next ends the loop over groups, and asks for scales and zeros of a later one.
-func (d direct) next(f directForm, zeros reg.GPVirtual) {
-	scales := 2 * panel
-	if f.powers {
-		scales = panel
+// columns generates the function's loops over groups, and over eight columns at a time of
+// each: body does those that the pointers are at.
+func (d direct) columns(f directForm, zeros reg.GPVirtual, body func()) {
+	SHLQ(U8(3), d.n)
+	Label("loop")
+	body()
+	ADDQ(U8(32), d.u)
+	ADDQ(U8(16), d.wScale)
+	ADDQ(U8(32), d.acc)
+	if f.zeros {
+		ADDQ(U8(8), zeros)
 	}
+	DECQ(d.n)
+	TESTQ(U32(7), d.n)
+	JNZ(LabelRef("loop"))
+	SUBQ(U32(4*panel), d.acc)
+	ADDQ(U32(uint32(f.codes-quadBytes)), d.u)
+	d.next(f, zeros)
+	TESTQ(d.n, d.n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// next goes on to the next group, and asks for scales and zeros of a later one.
+func (d direct) next(f directForm, zeros reg.GPVirtual) {
+	scales := f.scales()
 	for at := 0; at < scales; at += 64 {
 		PREFETCHT0(Mem{Base: d.wScale, Disp: directAhead*scales + at})
+	}
+	if f.zeros {
+		PREFETCHT0(Mem{Base: zeros, Disp: directAhead * panel})
 	}
 	ADDQ(U8(group), d.q)
 	ADDQ(U8(4), d.start)
 	ADDQ(U8(4), d.xScale)
-	ADDQ(U32(uint32(f.codes)), d.u)
-	ADDQ(U32(uint32(scales)), d.wScale)
-	if f.zeros {
-		PREFETCHT0(Mem{Base: zeros, Disp: directAhead * panel})
-		ADDQ(U8(panel), zeros)
+}
+
+// scales returns the bytes of the scales of a group.
+func (f directForm) scales() int {
+	if f.powers {
+		return panel
 	}
-	DECQ(d.n)
-	JNZ(LabelRef("loop"))
+	return 2 * panel
 }

@@ -46,7 +46,6 @@ func main() {
 	}
 	four := []directForm{
 		{"Nibbles", groupBytes / 2, false, false, directNibbles},
-		{"NibblesPowers", groupBytes / 2, true, false, directNibbles},
 		{"NibblesZero", groupBytes / 2, false, true, directNibbles},
 	}
 	six := directForm{"Sixes", groupBytes * 3 / 4, true, false, directSixes}
@@ -60,8 +59,7 @@ func main() {
 		}
 	}
 	for rows := 1; rows <= 4; rows++ {
-		tile256(rows, false)
-		tile256(rows, true)
+		tile256(rows)
 		for _, f := range four {
 			direct256(rows, f)
 		}

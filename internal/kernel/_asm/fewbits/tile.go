@@ -158,66 +158,57 @@ func tile512(rows int) {
 	RET()
 }
 
-// tile256 generates a tile for AVX2. Its product of bytes saturates where weights are
-// above 128. If large is set they may be, and their lowest bits are
-// multiplied separately.
-func tile256(rows int, large bool) {
-	name := "tileGroups"
-	if large {
-		name = "tileGroupsLarge"
-	}
-	t := loadTile(name, rows, "AVX2")
+// tile256 generates a tile for AVX2. Its product of bytes would saturate where weights are
+// above 128, which no format has.
+func tile256(rows int) {
+	t := loadTile("tileGroups", rows, "AVX2")
 	ones, zero := narrow.words(0x00010001), narrow.word("zero")
-	var low, rest reg.VecVirtual
-	if large {
-		low, rest = narrow.bytes(1), narrow.bytes(0x7f)
-	}
+	ADDQ(t.u, t.ahead)
+	SHLQ(U8(3), t.n)
 	Label("loop")
-	for column := 0; column < panel; column += 8 {
-		ints := make([]reg.VecVirtual, rows)
+	ints := make([]reg.VecVirtual, rows)
+	for r := range ints {
+		ints[r] = YMM()
+		VPBROADCASTD(t.rowStart(r), ints[r])
+		VPMADDWD(zero, ints[r], ints[r])
+	}
+	for quad := range group / 4 {
+		w := YMM()
+		VMOVDQU(t.bytes(quad, 0), w)
 		for r := range ints {
-			ints[r] = YMM()
-			VPBROADCASTD(t.rowStart(r), ints[r])
-			VPMADDWD(zero, ints[r], ints[r])
-		}
-		for quad := range group / 4 {
-			w := YMM()
-			VMOVDQU(t.bytes(quad, 4*column), w)
-			var odd reg.VecVirtual
-			if large {
-				odd = YMM()
-				VPAND(low, w, odd)
-				VPSRLW(U8(1), w, w)
-				VPAND(rest, w, w)
-			}
-			for r := range ints {
-				q, p := YMM(), YMM()
-				VPBROADCASTD(t.rowQ(r, 4*quad), q)
-				VPMADDUBSW(q, w, p)
-				VPMADDWD(ones, p, p)
-				VPADDD(p, ints[r], ints[r])
-				if large {
-					VPADDD(p, ints[r], ints[r])
-					VPMADDUBSW(q, odd, p)
-					VPMADDWD(ones, p, p)
-					VPADDD(p, ints[r], ints[r])
-				}
-			}
-			if column == 0 {
-				t.prefetch(quad)
-			}
-		}
-		for r := range ints {
-			by, sum := YMM(), YMM()
-			VBROADCASTSS(t.rowScale(r), by)
-			VMULPS(t.scale(column), by, by)
-			VCVTDQ2PS(ints[r], ints[r])
-			VMOVUPS(t.sum(r, column), sum)
-			VFMADD231PS(by, ints[r], sum)
-			VMOVUPS(sum, t.sum(r, column))
+			q := YMM()
+			VPBROADCASTD(t.rowQ(r, 4*quad), q)
+			VPMADDUBSW(q, w, q)
+			VPMADDWD(ones, q, q)
+			VPADDD(q, ints[r], ints[r])
 		}
 	}
-	t.next()
+	for r := range ints {
+		by, sum := YMM(), YMM()
+		VBROADCASTSS(t.rowScale(r), by)
+		VMULPS(t.scale(0), by, by)
+		VCVTDQ2PS(ints[r], ints[r])
+		VMOVUPS(t.sum(r, 0), sum)
+		VFMADD231PS(by, ints[r], sum)
+		VMOVUPS(sum, t.sum(r, 0))
+	}
+	for at := 0; at < quadBytes; at += 64 {
+		PREFETCHT0(Mem{Base: t.ahead, Disp: at})
+	}
+	ADDQ(U32(quadBytes), t.ahead)
+	ADDQ(U8(32), t.u)
+	ADDQ(U8(32), t.wScale)
+	ADDQ(U8(32), t.acc)
+	DECQ(t.n)
+	TESTQ(U32(7), t.n)
+	JNZ(LabelRef("loop"))
+	SUBQ(U32(4*panel), t.acc)
+	ADDQ(U32(groupBytes-quadBytes), t.u)
+	ADDQ(U8(group), t.q)
+	ADDQ(U8(4), t.start)
+	ADDQ(U8(4), t.xScale)
+	TESTQ(t.n, t.n)
+	JNZ(LabelRef("loop"))
 	VZEROUPPER()
 	RET()
 }

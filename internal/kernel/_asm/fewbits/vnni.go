@@ -40,11 +40,10 @@ func directVNNI(rows int, f directForm) {
 	spread(bits, lowVNNI)
 	spread(load64("zero").As32(), zeroVNNI)
 	lo, hi, own, scale, by := vex.Y(loVNNI), vex.Y(hiVNNI), vex.Y(zeroVNNI), vex.Y(scaleVNNI), vex.Y(byVNNI)
-	Label("loop")
-	for column := 0; column < panel; column += 8 {
+	d.columns(f, more, func() {
 		if f.zeros {
 			own = vex.Y(ownVNNI)
-			VPMOVZXBD(Mem{Base: more, Disp: column}, own)
+			VPMOVZXBD(Mem{Base: more}, own)
 			VPSUBD(own, vex.Y(zeroVNNI), own)
 		}
 		for r := range rows {
@@ -52,11 +51,9 @@ func directVNNI(rows int, f directForm) {
 			VPMADDWD(own, vex.Y(r), vex.Y(r))
 		}
 		for quad := range group / 8 {
-			at := quad*quadBytes + 4*column
+			at := quad * quadBytes
 			VMOVDQU(Mem{Base: d.u, Disp: at}, lo)
-			if at%64 == 0 {
-				PREFETCHT0(Mem{Base: d.u, Disp: directAhead*f.codes + at})
-			}
+			PREFETCHT0(Mem{Base: d.u, Disp: directAhead*f.codes + at})
 			VPSRLW(U8(4), lo, hi)
 			VPAND(vex.Y(lowVNNI), lo, lo)
 			VPAND(vex.Y(lowVNNI), hi, hi)
@@ -72,22 +69,14 @@ func directVNNI(rows int, f directForm) {
 				}
 			}
 		}
-		if f.powers {
-			VPMOVZXBD(Mem{Base: d.wScale, Disp: column}, scale)
-			VPSLLD(U8(23), scale, scale)
-		} else {
-			VCVTPH2PS(Mem{Base: d.wScale, Disp: 2 * column}, scale)
-		}
+		VCVTPH2PS(Mem{Base: d.wScale}, scale)
 		for r := range rows {
 			sum := vex.Y(r)
 			VBROADCASTSS(d.rowScale(r), by)
 			VMULPS(scale, by, by)
 			VCVTDQ2PS(sum, sum)
-			VFMADD213PS(d.sum(r, column), by, sum)
-			VMOVUPS(sum, d.sum(r, column))
+			VFMADD213PS(d.sum(r, 0), by, sum)
+			VMOVUPS(sum, d.sum(r, 0))
 		}
-	}
-	d.next(f, more)
-	VZEROUPPER()
-	RET()
+	})
 }

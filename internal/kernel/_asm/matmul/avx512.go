@@ -13,7 +13,6 @@ func avx512() {
 		}
 	}
 	widen512(floats[1])
-	widen512(floats[2])
 	finish512("storeSums")
 	finish512("addSums")
 }
@@ -31,14 +30,13 @@ func tile512(w width, rows int) {
 		acc[i] = ZMM()
 		VMOVUPS(at(i), acc[i])
 	}
-	mask := mask512(w)
-	loop(a, w, unroll, "", func(u int) {
+	loop(a, w, unroll, func(u int) {
 		wide := make([]reg.VecVirtual, vectors)
 		for v := range wide {
 			wide[v] = ZMM()
-			load512(w, Mem{Base: a.w, Disp: u * panel * w.size}, v, wide[v], mask)
+			load512(w, Mem{Base: a.w, Disp: u * panel * w.size}, v, wide[v])
 		}
-		a.prefetch(w, near)
+		a.prefetch(panel*w.size, near)
 		for r := range rows {
 			factor := ZMM()
 			if w.name == "Int8" {
@@ -62,30 +60,13 @@ func tile512(w width, rows int) {
 	RET()
 }
 
-// mask512 returns what keeps the upper of two bf16, or nil if w is another type.
-func mask512(w width) reg.VecVirtual {
-	if w.name != "BF16" {
-		return nil
-	}
-	mask := ZMM()
-	VPTERNLOGD(U8(0xff), mask, mask, mask)
-	VPSLLD(U8(16), mask, mask)
-	return mask
-}
-
 // load512 loads vector v of the panel's row k, which is at m.
-func load512(w width, m Mem, v int, dst, mask reg.VecVirtual) {
+func load512(w width, m Mem, v int, dst reg.VecVirtual) {
 	switch w.name {
 	case "F32", "Int8":
 		VMOVUPS(m.Offset(64*v), dst)
 	case "F16":
 		VCVTPH2PS(m.Offset(32*v), dst)
-	case "BF16":
-		if pair := m.Offset(64 * (v / 2)); v%2 == 0 {
-			VPSLLD(U8(16), pair, dst)
-		} else {
-			VPANDD(pair, mask, dst)
-		}
 	}
 }
 
@@ -97,11 +78,10 @@ func widen512(w width) {
 	Load(Param("dst"), dst)
 	Load(Param("w"), src)
 	Load(Param("n"), n)
-	mask := mask512(w)
 	Label("loop")
 	for v := range panel / 16 {
 		z := ZMM()
-		load512(w, Mem{Base: src}, v, z, mask)
+		load512(w, Mem{Base: src}, v, z)
 		VMOVUPS(z, Mem{Base: dst, Disp: 64 * v})
 	}
 	ADDQ(U32(2*panel), src)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -153,53 +151,44 @@ func quantiseNext(dst, x, n reg.GPVirtual) {
 // all k. Both factors are widened to 16 bits. A vector of sums has two for each
 // of four columns, over k%4 < 2 and k%4 ≥ 2.
 func tileInt8256(rows int) {
-	a := load("AVX2", int8s, rows)
-	n := []int{8, 4, 2, 2}[rows-1]
-	for first := 0; first < panel/4; first += n {
-		sliceInt8256(a, rows, first, n)
-	}
-	VZEROUPPER()
-	RET()
-}
-
-// sliceInt8256 generates n vectors of four columns from the first on.
-func sliceInt8256(a args, rows, first, n int) {
-	b := a.again()
+	a, n := load("AVX2", int8s, rows), []int{8, 4, 2, 2}[rows-1]
 	acc := make([]reg.VecVirtual, rows*n)
 	for i := range acc {
 		acc[i] = YMM()
-		VPXOR(acc[i], acc[i], acc[i])
 	}
-	loop(b, int8s, 2, fmt.Sprint("At", 4*first), func(u int) {
-		if first == 0 {
-			b.prefetch(int8s, false)
+	slices(a, 16*n, 16*n, func(b args) {
+		for _, sum := range acc {
+			VPXOR(sum, sum, sum)
 		}
-		factors := make([]reg.VecVirtual, rows)
-		for r := range factors {
-			four := XMM()
-			factors[r] = YMM()
-			VPBROADCASTD(b.row(r, u), four)
-			VPMOVZXBW(four, factors[r])
-		}
-		for v := range n {
-			wide := YMM()
-			VPMOVSXBW(Mem{Base: b.w, Disp: u*panel*4 + 16*(first+v)}, wide)
-			for r := range rows {
-				products := YMM()
-				VPMADDWD(wide, factors[r], products)
-				VPADDD(products, acc[r*n+v], acc[r*n+v])
+		loop(b, int8s, 2, func(u int) {
+			b.prefetch(16*n, false)
+			factors := make([]reg.VecVirtual, rows)
+			for r := range factors {
+				four := XMM()
+				factors[r] = YMM()
+				VPBROADCASTD(b.row(r, u), four)
+				VPMOVZXBW(four, factors[r])
+			}
+			for v := range n {
+				wide := YMM()
+				VPMOVSXBW(Mem{Base: b.w, Disp: u*panel*4 + 16*v}, wide)
+				for r := range rows {
+					products := YMM()
+					VPMADDWD(wide, factors[r], products)
+					VPADDD(products, acc[r*n+v], acc[r*n+v])
+				}
+			}
+		})
+		for r := range rows {
+			for v := 0; v < n; v += 2 {
+				sum, at := acc[r*n+v], Mem{Base: a.acc, Disp: 4*r*panel + 16*v}
+				VPHADDD(acc[r*n+v+1], sum, sum)
+				VPERMQ(U8(0xd8), sum, sum)
+				VPADDD(at, sum, sum)
+				VMOVDQU(sum, at)
 			}
 		}
 	})
-	for r := range rows {
-		for v := 0; v < n; v += 2 {
-			sum, at := acc[r*n+v], Mem{Base: a.acc, Disp: 4 * (r*panel + 4*(first+v))}
-			VPHADDD(acc[r*n+v+1], sum, sum)
-			VPERMQ(U8(0xd8), sum, sum)
-			VPADDD(at, sum, sum)
-			VMOVDQU(sum, at)
-		}
-	}
 }
 
 func finishInt8512(name string) {

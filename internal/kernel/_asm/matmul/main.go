@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math/bits"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -22,7 +23,7 @@ type width struct {
 }
 
 var (
-	floats = []width{{"F32", 4, "float32", "float32"}, {"F16", 2, "float32", "float32"}, {"BF16", 2, "float32", "float32"}}
+	floats = []width{{"F32", 4, "float32", "float32"}, {"F16", 2, "float32", "float32"}}
 	int8s  = width{"Int8", 4, "int32", "uint8"} // a step is four k, of x and of weights
 )
 
@@ -81,14 +82,31 @@ func load(isa string, w width, rows int) args {
 	return a
 }
 
-// again returns a with copies of the registers that a loop moves on.
-func (a args) again() args {
-	b := a
-	b.x, b.w, b.n = GP64(), GP64(), GP64()
-	MOVQ(a.x, b.x)
-	MOVQ(a.w, b.w)
-	MOVQ(a.n, b.n)
-	return b
+// slices generates a loop that does body for one slice of a panel's columns after the
+// other, each over all k, and ends the function. A slice has bytes of the weights of one k
+// (of four, for int8), and sums of them in a row. body gets copies of the registers that
+// it moves on, but for ahead: each slice prefetches its share of what follows.
+func slices(a args, bytes, sums int, body func(b args)) {
+	count := 4 * panel / sums
+	left, b := GP64(), a
+	if count > 1 {
+		MOVQ(U32(count), left)
+		b.x, b.w, b.n = GP64(), GP64(), GP64()
+		SHRQ(U8(bits.TrailingZeros(uint(count))), a.pace)
+		Label("slice")
+		MOVQ(a.x, b.x)
+		MOVQ(a.w, b.w)
+		MOVQ(a.n, b.n)
+	}
+	body(b)
+	if count > 1 {
+		ADDQ(U32(sums), a.acc)
+		ADDQ(U32(bytes), a.w)
+		DECQ(left)
+		JNZ(LabelRef("slice"))
+	}
+	VZEROUPPER()
+	RET()
 }
 
 // row returns the address of x[r] at step k+u: four bytes.
@@ -104,10 +122,10 @@ func (a args) row(r, u int) Mem {
 	return m
 }
 
-// prefetch asks for as many weights as one k has, further on: by a.pace for each k,
-// which may be less. Near is the first-level cache, else it is the second.
-func (a args) prefetch(w width, near bool) {
-	for at := 0; at < panel*w.size; at += 64 {
+// prefetch asks for so many bytes of weights further on: by a.pace for each k, which may
+// be less than one k has. Near is the first-level cache, else it is the second.
+func (a args) prefetch(bytes int, near bool) {
+	for at := 0; at < bytes; at += 64 {
 		if m := (Mem{Base: a.ahead, Disp: at}); near {
 			PREFETCHT0(m)
 		} else {
@@ -118,27 +136,27 @@ func (a args) prefetch(w width, near bool) {
 }
 
 // loop runs step for all n values of k, unroll at a time and then singly, moving
-// a.x and a.w on. The labels carry suffix. step(u) does k+u.
-func loop(a args, w width, unroll int, suffix string, step func(u int)) {
+// a.x and a.w on. step(u) does k+u.
+func loop(a args, w width, unroll int, step func(u int)) {
 	Comment("unroll values of k at a time, then single ones")
 	SUBQ(U8(unroll), a.n)
-	JL(LabelRef("rest" + suffix))
-	Label("loop" + suffix)
+	JL(LabelRef("rest"))
+	Label("loop")
 	for u := range unroll {
 		step(u)
 	}
 	ADDQ(U8(4*unroll), a.x)
 	ADDQ(U32(unroll*panel*w.size), a.w)
 	SUBQ(U8(unroll), a.n)
-	JGE(LabelRef("loop" + suffix))
-	Label("rest" + suffix)
+	JGE(LabelRef("loop"))
+	Label("rest")
 	ADDQ(U8(unroll), a.n)
-	JZ(LabelRef("done" + suffix))
-	Label("single" + suffix)
+	JZ(LabelRef("done"))
+	Label("single")
 	step(0)
 	ADDQ(U8(4), a.x)
 	ADDQ(U32(panel*w.size), a.w)
 	DECQ(a.n)
-	JNZ(LabelRef("single" + suffix))
-	Label("done" + suffix)
+	JNZ(LabelRef("single"))
+	Label("done")
 }

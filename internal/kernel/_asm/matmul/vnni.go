@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 
@@ -16,16 +14,13 @@ func tileInt8VNNI(rows int) {
 	a := load("VNNI", int8s, rows)
 	n := []int{8, 4, 4, 2, 2, 2}[rows-1] // vectors of eight columns in a slice
 	const weights, factors = 12, 14
-	for first := 0; first < panel/8; first += n {
-		b := a.again()
+	slices(a, 32*n, 32*n, func(b args) {
 		for i := range rows * n {
 			VPXOR(vex.Y(i), vex.Y(i), vex.Y(i))
 		}
-		loop(b, int8s, 2, fmt.Sprint("At", 8*first), func(u int) {
-			if first == 0 {
-				b.prefetch(int8s, false)
-			}
-			at := func(v int) Mem { return Mem{Base: b.w, Disp: u*panel*4 + 32*(first+v)} }
+		loop(b, int8s, 2, func(u int) {
+			b.prefetch(32*n, false)
+			at := func(v int) Mem { return Mem{Base: b.w, Disp: u*panel*4 + 32*v} }
 			if rows == 1 {
 				VPBROADCASTD(b.row(0, u), vex.Y(factors+u))
 				for v := range n {
@@ -46,12 +41,10 @@ func tileInt8VNNI(rows int) {
 		})
 		for r := range rows {
 			for v := range n {
-				sum, at := vex.Y(r*n+v), Mem{Base: a.acc, Disp: 4*r*panel + 32*(first+v)}
+				sum, at := vex.Y(r*n+v), Mem{Base: a.acc, Disp: 4*r*panel + 32*v}
 				VPADDD(at, sum, sum)
 				VMOVDQU(sum, at)
 			}
 		}
-	}
-	VZEROUPPER()
-	RET()
+	})
 }
