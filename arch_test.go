@@ -22,13 +22,13 @@ type room struct {
 }
 
 // formats are the rooms that read files of weights, for package model.
-var formats = []string{"internal/ctranslate2", "internal/ggml", "internal/safetensors", "internal/sniff", "internal/torch", "internal/weights"}
+var formats = []string{"internal/ctranslate2", "internal/ggml", "internal/input", "internal/safetensors", "internal/sniff", "internal/torch", "internal/weights"}
 
 var plan = map[string]room{
 	".": {"the façade for library users: one call for a model, one for a transcript", []string{"audio", "model", "model/hub", "precision", "transcribe", "transcript"}},
 
 	"audio":      {"any sound file becomes log-mel windows; knows nothing of networks", []string{"internal/frontend", "internal/kernel", "internal/tensor", "precision"}},
-	"tokenizer":  {"text ↔ tokens; independent of the networks", []string{"internal/sniff"}},
+	"tokenizer":  {"text ↔ tokens; independent of the networks", []string{"internal/input", "internal/sniff"}},
 	"model":      {"a file or directory becomes named weights; no arithmetic", append(formats, "internal/frontend", "internal/quant", "internal/tensor")},
 	"vad":        {"finds speech in a clip with a small network of its own", []string{"audio", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
@@ -52,8 +52,8 @@ var plan = map[string]room{
 	"plan":     {"predicts the gain of an assistant from measurements of bench and compare", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
 	"live":     {"transcribes sound while it arrives; confirmed text never changes", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
 	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "live", "tokenizer", "transcribe", "transcript"}},
-	"quantize": {"a checkpoint in fewer bits, calibrated on the inputs of its products", []string{"internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
-	"synth":    {"checkpoints of realistic shape with planted text; writes what model reads", []string{"internal/frontend", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
+	"quantize": {"a checkpoint in fewer bits, calibrated on the inputs of its products", []string{"internal/input", "internal/kernel", "internal/output", "internal/quant", "internal/safetensors", "internal/tensor", "model", "parallel", "precision"}},
+	"synth":    {"checkpoints of realistic shape with planted text; writes what model reads", []string{"internal/frontend", "internal/input", "internal/output", "internal/safetensors", "internal/tensor", "model", "parallel", "tokenizer"}},
 
 	"cmd/verity":       {"the program: internal/cli with a version", []string{"internal/cli"}},
 	"internal/cli":     {"flags → one call → output; a package because verity-beam in the module cluster has the same flags", []string{"*"}},
@@ -65,7 +65,7 @@ var plan = map[string]room{
 	"tools/dist":     {"release archives; imports nothing of the engine", nil},
 	"tools/licences": {"licences of dependencies; imports nothing of the engine", nil},
 
-	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", []string{"internal/output"}},
+	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", []string{"internal/input", "internal/output"}},
 
 	"internal/frontend":    {"constants of the log-mel front end that audio, model and synth must agree on", nil},
 	"internal/kernel":      {"arithmetic behind one dispatch table", []string{"parallel", "precision", "internal/quant", "internal/tensor"}},
@@ -77,10 +77,10 @@ var plan = map[string]room{
 	"internal/ggml":        {"a file format, of whisper.cpp", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
 	"internal/torch":       {"a file format, of openai/whisper: pickles, read without executing them", []string{"internal/sniff", "internal/tensor", "internal/weights"}},
 	"internal/sniff":       {"recognises a wrong file in place of the expected one, for errors", nil},
-	"internal/weights":     {"memory-mapped files of named tensors, for all formats; page faults become errors", []string{"internal/sniff", "internal/tensor"}},
+	"internal/weights":     {"memory-mapped files of named tensors, for all formats; page faults become errors", []string{"internal/input", "internal/sniff", "internal/tensor"}},
 	"internal/tensor":      {"storage and shapes; no arithmetic", nil},
 	"internal/zlibsize":    {"the size that zlib compresses a text to, for a gate's threshold; Go's compress/zlib gives other sizes", nil},
-	"internal/input":       {"opens files that users name: regular files only; reads end with their context", nil},
+	"internal/input":       {"opens files whose names come from outside: regular files only, of bounded size; reads end with their context", nil},
 	"internal/output":      {"writes every file: atomically, never over an input, and where the program chose the name through no link", nil},
 	"internal/show":        {"formats numbers and names for people; one format for each kind", nil},
 	"internal/golden":      {"test only: outputs of upstream", []string{"internal/tensor"}},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"verity/internal/input"
 	"verity/internal/sniff"
 )
 
@@ -133,5 +134,5 @@ func jsonError(file string, b []byte, err error) error {
 
 // readJSON reads a small file; its error wraps fs.ErrNotExist if there is none.
 func readJSON(fsys fs.FS, file string) ([]byte, error) {
-	return sniff.ReadFile(fsys, file, maxJSON)
+	return input.ReadFS(fsys, file, maxJSON)
 }

@@ -8,7 +8,7 @@ import (
 	"path"
 
 	"verity/internal/ctranslate2"
-	"verity/internal/sniff"
+	"verity/internal/input"
 	"verity/internal/weights"
 )
 
@@ -17,7 +17,7 @@ const ct2File = "model.bin"
 
 // isCTranslate2 reports whether a directory is such a checkpoint.
 func isCTranslate2(fsys fs.FS) bool {
-	return sniff.Exists(fsys, ct2File) && !sniff.Exists(fsys, singleFile) && !sniff.Exists(fsys, indexFile)
+	return input.Exists(fsys, ct2File) && !input.Exists(fsys, singleFile) && !input.Exists(fsys, indexFile)
 }
 
 // openCTranslate2 opens the checkpoint in c's directory. Its sizes are those of its

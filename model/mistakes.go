@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"verity/internal/input"
 	"verity/internal/sniff"
 )
 
@@ -62,7 +63,7 @@ func noConfig(fsys fs.FS, dir string) error {
 
 // hasWeights explains a directory without weights in safetensors.
 func hasWeights(fsys fs.FS, dir string) error {
-	if sniff.Exists(fsys, singleFile) || sniff.Exists(fsys, indexFile) {
+	if input.Exists(fsys, singleFile) || input.Exists(fsys, indexFile) {
 		return nil
 	}
 	const convert = `python -c "from transformers import WhisperForConditionalGeneration as W; W.from_pretrained('DIR').save_pretrained('DIR')"`

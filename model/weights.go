@@ -10,9 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"verity/internal/input"
 	"verity/internal/quant"
 	"verity/internal/safetensors"
-	"verity/internal/sniff"
 	"verity/internal/tensor"
 	"verity/internal/weights"
 )
@@ -88,7 +88,7 @@ func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
 			s.Close()
 		}
 	}()
-	if sniff.Exists(fsys, singleFile) {
+	if input.Exists(fsys, singleFile) {
 		f, err := open(singleFile, safetensors.Parse)
 		if err != nil {
 			return nil, err

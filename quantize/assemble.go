@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"verity/internal/input"
 	"verity/internal/output"
 	"verity/internal/quant"
 	"verity/internal/safetensors"
@@ -17,6 +18,10 @@ import (
 // quantMethod is the method in the config of our checkpoints, under the key of
 // transformers.
 const quantMethod = "verity"
+
+// mostJSON bounds the settings and the vocabulary of a checkpoint: tokenizer.json of large-v3
+// has 2.5 MB.
+const mostJSON = 64 << 20
 
 // layers returns the results of all weights, in the order of the network.
 func (r *run) layers() (all []Layer) {
@@ -119,7 +124,7 @@ func copyFiles(from fs.FS, dir string) error {
 		"tokenizer_config.json",
 		"vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json", "normalizer.json",
 	} {
-		b, err := fs.ReadFile(from, name)
+		b, err := input.ReadFS(from, name, mostJSON)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -135,7 +140,7 @@ func copyFiles(from fs.FS, dir string) error {
 
 // config writes config.json, with the quantisation in it.
 func (r *run) config() error {
-	b, err := fs.ReadFile(r.from.FS(), "config.json")
+	b, err := input.ReadFS(r.from.FS(), "config.json", mostJSON)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"verity/internal/input"
 	"verity/internal/output"
 	"verity/internal/quant"
 )
@@ -78,7 +80,7 @@ func (j *journal) mark() string {
 
 // quantised reports whether a directory holds a checkpoint of this program.
 func quantised(dir string) bool {
-	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	b, err := input.Read(context.Background(), filepath.Join(dir, "config.json"), mostJSON)
 	var c struct {
 		Quantization struct {
 			Method string `json:"quant_method"`

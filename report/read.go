@@ -158,7 +158,7 @@ func Find(arg string) ([]Files, error) {
 
 // armNames returns the names of the arms that may have records in a directory.
 func armNames(dir string) ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(dir, ArmsFile))
+	b, err := input.Read(context.Background(), filepath.Join(dir, ArmsFile), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []string{"baseline", "assisted"}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"verity/internal/frontend"
+	"verity/internal/input"
 	"verity/model"
 	"verity/tokenizer"
 )
@@ -21,7 +22,7 @@ type Plant struct {
 
 // Planted returns the plant of the checkpoint in a directory; nil if nothing is planted.
 func Planted(dir fs.FS) *Plant {
-	b, err := fs.ReadFile(dir, "config.json")
+	b, err := input.ReadFS(dir, "config.json", 16<<20)
 	if err != nil {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path"
 
-	"verity/internal/sniff"
+	"verity/internal/input"
 )
 
 // Bounds on what a file may hold; the largest published ones stay under a tenth.
@@ -77,12 +77,12 @@ func (d dir) lacks(file string, err error) bool {
 // read returns the content of a file, at most maxFile bytes.
 func (d dir) read(file string) ([]byte, error) {
 	full := path.Join(d.name, file)
-	raw, err := sniff.ReadFile(d.fsys, file, maxFile)
+	raw, err := input.ReadFS(d.fsys, file, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{File: full, Thing: "file", Err: ErrMissing,
 			Remedy: "copy it from where the checkpoint came from"}
-	case errors.Is(err, sniff.ErrTooLarge):
+	case errors.Is(err, input.ErrTooLarge):
 		return nil, &Error{File: full, Thing: "file", Err: ErrUnsupported,
 			Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile),
 			Remedy: "is this the tokenizer of a Whisper model?"}

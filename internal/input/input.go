@@ -1,15 +1,19 @@
-// Package input opens files that people hand to a command: manifests, records,
-// measurements. It reads nothing else.
+// Package input opens files whose names come from outside: manifests, records, settings,
+// the small files of checkpoints and caches.
 //
-//	Open(ctx, path) → a regular file whose reads end with ctx
+//	Open(ctx, path)            a regular file whose reads end with ctx
+//	Read(ctx, path, most)      its content, which is not more than that
+//	ReadFS(fsys, name, most)   the same in a file system
 //
-// Only regular files are taken, since a FIFO or a device might never open or never end.
-// Errors do not name the file; callers add it.
+// Only regular files are taken, and looked at before they are opened, since a FIFO or a
+// device might never open or never end. Errors do not name the file; callers add it.
 package input
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -46,6 +50,20 @@ func Open(ctx context.Context, path string) (*File, error) {
 		return nil, bare(err)
 	}
 	return &File{ctx, f, info.Size()}, nil
+}
+
+// Read returns the content of a file of at most that many bytes.
+func Read(ctx context.Context, path string, most int64) ([]byte, error) {
+	f, err := Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+	}
+	return b, err
 }
 
 // Size returns how many bytes the file had when it was opened.

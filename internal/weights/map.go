@@ -10,7 +10,7 @@ import (
 
 	"github.com/edsrzf/mmap-go"
 
-	"verity/internal/sniff"
+	"verity/internal/input"
 )
 
 // ErrChanged is the cause if a file changed, or could not be read, while its tensors were
@@ -55,7 +55,7 @@ func Regular(path string) error {
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, e := os.Readlink(path); e == nil {
-			return fmt.Errorf("%s: %w", path, sniff.Dangling(to))
+			return fmt.Errorf("%s: %w", path, input.Dangling(to))
 		}
 	}
 	switch {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"verity/internal/input"
 )
 
 // Errors of this package, for errors.Is.
@@ -45,7 +48,7 @@ func (c *Client) Find(name string) (dir string, ok bool) {
 // newest first.
 func (c *Client) snapshots(repo string) (dirs []string) {
 	at := filepath.Join(c.folder(repo), "snapshots")
-	if commit, err := os.ReadFile(filepath.Join(c.folder(repo), "refs", "main")); err == nil && len(commit) < 100 {
+	if commit, err := input.Read(context.Background(), filepath.Join(c.folder(repo), "refs", "main"), 100); err == nil {
 		dirs = append(dirs, filepath.Join(at, filepath.Base(strings.TrimSpace(string(commit)))))
 	}
 	entries, err := os.ReadDir(at)
@@ -84,9 +87,9 @@ func whole(dir string) bool {
 
 // shards returns the files that an index lists.
 func shards(index string) ([]string, error) {
-	b, err := os.ReadFile(index)
+	b, err := input.Read(context.Background(), index, 16<<20)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", index, err)
 	}
 	var f struct {
 		Map map[string]string `json:"weight_map"`

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"verity/internal/input"
 	"verity/internal/output"
 )
 
@@ -61,7 +62,7 @@ func FromEnv() *Client {
 		Offline: slices.Contains([]string{"1", "ON", "YES", "TRUE"}, strings.ToUpper(os.Getenv("HF_HUB_OFFLINE"))),
 	}
 	if c.Token == "" {
-		if b, err := os.ReadFile(cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(home, "token"))); err == nil {
+		if b, err := input.Read(context.Background(), cmp.Or(os.Getenv("HF_TOKEN_PATH"), filepath.Join(home, "token")), 1<<16); err == nil {
 			c.Token = strings.TrimSpace(string(b))
 		}
 	}

@@ -1,4 +1,4 @@
-package sniff
+package input
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 // ErrTooLarge is the cause if a file is larger than the limit.
 var ErrTooLarge = errors.New("too large")
 
-// ReadFile reads a small file of a checkpoint; most limits its size. The error wraps
+// ReadFS reads a small file of a file system; most limits its size. The error wraps
 // fs.ErrNotExist only if nothing has that name: a dangling link counts as existing. A
 // FIFO or device is refused before it is opened, since opening could block for ever.
-func ReadFile(fsys fs.FS, name string, most int) ([]byte, error) {
+func ReadFS(fsys fs.FS, name string, most int) ([]byte, error) {
 	st, err := fs.Stat(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, dangling(fsys, name, err)
@@ -22,7 +22,7 @@ func ReadFile(fsys fs.FS, name string, most int) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
+		return nil, ErrNotRegular
 	}
 	f, err := fsys.Open(name)
 	if err != nil {

@@ -27,13 +27,14 @@ var writers = map[string]string{
 	"audio.newSpool":    once,
 	"audio.spool.close": "removes the spool, whose name newSpool made",
 
-	"serve.Server.keep": once,
+	"serve.spool.clear": "removes files of an earlier run that have the spool's names and no owner",
+	"serve.spool.file":  once,
 
 	"bench.resetPeak": proc,
 
 	"eval.log.open":    memo,
-	"eval.log.rewrite": "a name beside the records, by output.Own; the rename replaces the records that it checked",
 	"eval.log.write":   "output.Own",
+	"eval.log.rewrite": "a name beside the records, by output.Own; the rename replaces the records that it checked",
 	"eval.disk":        "os.Rename and Sync, for tests: see log.rewrite",
 
 	"internal/output.target.beside":   own,
@@ -55,12 +56,9 @@ var writers = map[string]string{
 	"quantize.openJournal":    below,
 	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",
 
-	"internal/cli.benching.writeLadder": told,
-	"internal/cli.appendLine":           "a file .verity.jsonl beside the outputs",
-	"internal/cli.comparing.nameArms":   below,
-	"internal/cli.editConfig":           told,
-	"internal/cli.planning.run":         told,
-	"internal/cli.reportFlags.write":    told,
+	"internal/cli.comparing.nameArms": below,
+	"internal/cli.planning.run":       told,
+	"internal/cli.reportFlags.write":  told,
 
 	"tools/dist.dist.run": build,
 }
@@ -86,6 +84,63 @@ func TestWriters(t *testing.T) {
 	for where, why := range writers {
 		if !seen[where] {
 			t.Errorf("%s is listed (%s), but writes nothing: remove the line", where, why)
+		}
+	}
+}
+
+// looks are the reasons why a read neither waits for ever nor without end.
+const (
+	system  = "a file of the system, under a fixed name"
+	looked  = "it is looked at before: regular files only"
+	made    = "a file that the program has just made or is about to replace"
+	devtool = "a tool of this repository"
+)
+
+// readers are all functions of the program that open or read a file or directory without
+// internal/input, with the reason why they may.
+var readers = map[string]string{
+	"audio.Input.Open":           "sound may come through a FIFO: the command waits for its writer, and ends on a signal",
+	"datasets.Source.Open":       "existing has looked at it",
+	"bench.forget":               "files that the model was loaded from",
+	"bench.readFiles":            "files that the model was loaded from",
+	"internal/input.Open":        looked,
+	"internal/kernel.readCaches": system,
+	"internal/machine.Resident":  system,
+	"datasets.audioIn":           "a directory",
+	"internal/machine.CPU":       system,
+
+	"internal/cli.listening.read": looked,
+	"internal/cli.replaces":       looked,
+
+	"model.openFile":              looked,
+	"model.readWeights":           "weights in a file system that the program was given, such as the embedded one",
+	"model.Open":                  "a directory; its files by internal/input and internal/weights",
+	"model/hub.Client.List":       "a directory",
+	"model/hub.Client.snapshots":  "a directory",
+	"model/hub.place":             made,
+	"internal/weights.openRegion": looked,
+
+	"quantize.journal.get":        made,
+	"quantize.journal.mark":       "the journal of the program, in a directory that journal.mayReplace has looked at",
+	"quantize.journal.mayReplace": "a directory",
+	"quantize.openJournal":        made,
+	"synth.mayReplace":            "a directory",
+}
+
+// TestReaders holds the list against the source.
+func TestReaders(t *testing.T) {
+	risky := map[string][]string{
+		"os": {"Open", "OpenFile", "ReadFile", "ReadDir", "DirFS"}, "fs": {"ReadFile", "ReadDir"}, "ioutil": {"ReadFile", "ReadDir"},
+	}
+	seen := map[string]bool{}
+	for where, call := range uses(t, risky) {
+		if seen[where] = true; readers[where] == "" && !strings.HasPrefix(where, "internal/output.") && !strings.HasPrefix(where, "tools/") {
+			t.Errorf("%s uses %s: read by internal/input, which refuses what never ends, or list in readers why not", where, strings.Join(call, ", "))
+		}
+	}
+	for where, why := range readers {
+		if !seen[where] {
+			t.Errorf("%s is listed (%s), but reads nothing: remove the line", where, why)
 		}
 	}
 }
