@@ -18,7 +18,7 @@ BITS    := ./encoder ./decoder ./selftest
 SAME    := Golden|Rows|Threads|Bits|Hash|Cosine
 # Packages that share state, and of these the tests in which goroutines meet. Tests of
 # statistics take minutes under the race detector.
-SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Chunked|Realtime|HangUp|LastWords
+SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Lanes|Realtime|HangUp|LastWords
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 # Large packages of others compile in two thirds of the time without optimisation.
 QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com github.com/envoyproxy \

@@ -8,8 +8,8 @@
 // a higher temperature if they refuse it, and cut into segments at its timestamps;
 // the last of these says where the next window begins. The steps are small and
 // pure: transcription.go has the loop, and every other file one of its parts. With
-// Options.Chunked several parts of the clip are decoded side by side: lanes, each window
-// after window (lanes.go, seam.go), or overlapping windows (chunked.go).
+// Options.Chunked several lanes of the clip are transcribed side by side, each window
+// after window, and their texts joined (lanes.go, seam.go).
 //
 // # Conventions
 //
@@ -25,6 +25,5 @@
 // # Upstream
 //
 // The semantics are those of openai/whisper at c0d2f62, whisper/transcribe.py,
-// whose own loop wrote testdata/golden. Merging of overlapping windows follows
-// transformers 5.23.
+// whose own loop wrote testdata/golden.
 package transcribe

@@ -41,10 +41,7 @@ type lane struct {
 }
 
 const (
-	// laneSeconds is the least length of a lane. The last window of each hears half of a
-	// window that the next lane hears too, which costs the less the longer lanes are; but
-	// then a file has fewer of them to decode together.
-	laneSeconds = 90
+	laneSeconds = 90 // see ChunkOptions.Length
 
 	// quietSeconds is how far from the even length a cut may be, to find a quiet place;
 	// quietFrames is how long that should be quiet.
@@ -52,8 +49,21 @@ const (
 	quietFrames  = 50
 )
 
-// runLanes transcribes a span in lanes.
-func (r *transcription) runLanes(ctx context.Context, span frameSpan, begins bool) (err error) {
+// lanes transcribes every span in lanes.
+func (r *transcription) lanes(ctx context.Context) error {
+	began, s := time.Now(), &r.stats.Seconds
+	before := s.Mel + s.Encode + s.CrossKV
+	for i, span := range r.at.todo {
+		if err := r.spanInLanes(ctx, span, i == 0); err != nil {
+			return err
+		}
+	}
+	s.ShareDecode(before + time.Since(began).Seconds())
+	return ctx.Err()
+}
+
+// spanInLanes transcribes a span in lanes.
+func (r *transcription) spanInLanes(ctx context.Context, span frameSpan, begins bool) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &laneProgress{to: r, done: seconds(span.start), within: seconds(span.start)}
@@ -89,7 +99,7 @@ func (r *transcription) runLanes(ctx context.Context, span frameSpan, begins boo
 
 // cutLanes yields the lanes of a span, cut at quiet places.
 func (r *transcription) cutLanes(ctx context.Context, span frameSpan, begins bool, p *laneProgress) iter.Seq[*lane] {
-	o, all := r.t.opt.Chunked.defaults(), span.end-span.start
+	o, all := r.t.opt.Chunked, span.end-span.start
 	length := int(cmp.Or(o.Length, laneSeconds) * audio.FramesPerSecond)
 	lanes := max(1, all/max(length, 2*r.frames))
 	search := min(quietSeconds*audio.FramesPerSecond, all/lanes/6)

@@ -1,6 +1,9 @@
 package transcribe
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -8,8 +11,10 @@ import (
 	"sync"
 	"testing"
 
+	"verity/audio"
 	"verity/decoder"
 	"verity/model"
+	"verity/models/digits"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -29,7 +34,7 @@ func TestLanesCut(t *testing.T) {
 		{"spans apart", 40000, ChunkOptions{}, []Span{{10, 190}, {300, 310}}, [][2]int{{1000, 10000}, {10000, 19000}, {30000, 31000}}},
 		{"nothing", 0, ChunkOptions{}, nil, nil},
 	} {
-		tr := scriptedChunks(t, Options{Chunked: &tt.opt, Spans: tt.spans}, nil)
+		tr := scriptedLanes(t, Options{Chunked: &tt.opt, Spans: tt.spans}, nil)
 		r := tr.newTranscription("", ramp{tt.frames, 3000}, Watch{})
 		var got [][2]int
 		for i, span := range r.at.todo {
@@ -92,7 +97,7 @@ func TestLanesText(t *testing.T) {
 		var want *transcript.Transcript
 		for _, windows := range []int{1, 3, 8} {
 			s := &laneScript{words: words, prompts: map[int]string{}}
-			tr := scriptedChunks(t, Options{
+			tr := scriptedLanes(t, Options{
 				Chunked: &ChunkOptions{Length: length, Windows: windows}, InitialPrompt: "Numbers", Prefix: "Well",
 				MaxCompressionRatio: math.Inf(1),
 			}, s.tell)
@@ -227,6 +232,175 @@ func TestWindowsFor(t *testing.T) {
 	for _, tt := range []struct{ layers, width, want int }{{6, 512, 16}, {12, 768, 16}, {24, 1024, 8}, {4, 1280, 16}, {32, 1280, 8}} {
 		if got := windowsFor(model.Dims{AudioPositions: 1500, TextLayers: tt.layers, TextWidth: tt.width}); got != tt.want {
 			t.Errorf("%d layers of %d: got %d, want %d", tt.layers, tt.width, got, tt.want)
+		}
+	}
+}
+
+// scriptedLanes returns a Transcriber over a script that tells each window's tokens.
+func scriptedLanes(t *testing.T, o Options, tell func(seek, size int, o decoder.SessionOptions) decoding) *Transcriber {
+	t.Helper()
+	tok, err := tokenizer.Embedded(51864)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := newScripted(scripted{tok: tok, tell: tell}, 3000, 448, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// say makes a decoding of text and seconds of timestamps.
+func say(tok *tokenizer.Tokenizer, parts ...any) (d decoding) {
+	put := func(t tokenizer.Token) { d.choices = append(d.choices, decoder.Choice{Token: t, LogProb: -0.1}) }
+	for _, p := range parts {
+		switch p := p.(type) {
+		case float64:
+			put(tok.TimestampBegin + tokenizer.Token(math.Round(p/0.02)))
+		case string:
+			for _, x := range tok.Encode(p) {
+				put(x)
+			}
+		}
+	}
+	put(tok.EOT)
+	return d
+}
+
+func linesOf(tr *transcript.Transcript) (lines []string) {
+	for i, s := range tr.Segments {
+		if s.ID != i {
+			lines = append(lines, "a wrong number")
+		}
+		lines = append(lines, fmt.Sprintf("%d %.1f-%.1f %s", s.Seek, s.Start, s.End, s.Line()))
+	}
+	return lines
+}
+
+// TestLanesRefuses checks that options which cannot be used are refused by name.
+func TestLanesRefuses(t *testing.T) {
+	tok, err := tokenizer.Embedded(51864)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, o := range map[string]Options{
+		"Chunked.Length":  {Chunked: &ChunkOptions{Length: 59}},
+		"Chunked.Windows": {Chunked: &ChunkOptions{Windows: MaxChunkWindows + 1}},
+		"Multilingual":    {Multilingual: true},
+		"AudioContext":    {AudioContext: 1501},
+	} {
+		var option *OptionError
+		if _, err := newScripted(scripted{tok: tok}, 3000, 448, o); !errors.As(err, &option) || option.Field != field {
+			t.Errorf("%+v: error %v, want one of %s", o, err, field)
+		}
+	}
+	for _, bad := range []ChunkOptions{
+		{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Length: math.Inf(1)}, {Length: maxLane + 1}, {Windows: -1},
+	} {
+		if bad.check(30) == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+	live := scriptedLanes(t, Options{Chunked: &ChunkOptions{}}, nil)
+	if _, err := live.Live(t.Context(), "", nil, Watch{}); err == nil {
+		t.Error("live sound was taken in lanes")
+	}
+}
+
+// TestLanesError: a window that fails ends the clip, and those begun with it. What was
+// said before it is kept.
+func TestLanesError(t *testing.T) {
+	gone := errors.New("gone")
+	var tok *tokenizer.Tokenizer
+	tr := scriptedLanes(t, Options{Chunked: &ChunkOptions{Windows: 4}}, func(int, int, decoder.SessionOptions) decoding {
+		return say(tok, 0.0, " one two three", 20.0, 20.0, " four", 30.0)
+	})
+	tok = tr.model.Tokenizer
+	tr.network = failing{tr.network, gone}
+	r := tr.newTranscription("", ramp{30000, 3000}, Watch{})
+	if err := r.run(t.Context()); !errors.Is(err, gone) {
+		t.Errorf("error %v, want %v", err, gone)
+	}
+	if got := r.transcript(); len(got.Segments) == 0 {
+		t.Error("what was said before the failure is lost")
+	}
+}
+
+// A failing network cannot encode what is behind 60 s.
+type failing struct {
+	network
+	err error
+}
+
+func (f failing) encode(ctx context.Context, mel *audio.Mel, step func(float64)) (window, error) {
+	if mel.Data[0] > 6000 {
+		return nil, f.err
+	}
+	return f.network.encode(ctx, mel, step)
+}
+
+// long returns the recording of digits some times over.
+func long(t testing.TB, times int) *audio.Clip {
+	t.Helper()
+	clip, err := audio.OpenReader("digits.wav", strings.NewReader(string(digits.Sample())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	var pcm []float32
+	buf := make([]float32, 1<<14)
+	for {
+		n, err := clip.Read(buf)
+		pcm = append(pcm, buf[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	return audio.FromSamples("digits", slices.Repeat(pcm, times))
+}
+
+func checkDigits(t *testing.T, got, plain *transcript.Transcript) {
+	t.Helper()
+	a, b := strings.Fields(got.Text), strings.Fields(plain.Text)
+	if n := len(b); n < 20 || len(a) < n-4 || len(a) > n+4 {
+		t.Errorf("%d words in lanes, %d in sequence:\n%q\n%q", len(a), len(b), got.Text, plain.Text)
+	}
+	at, words := 0.0, 0
+	for _, s := range got.Segments {
+		if !(s.Start >= at && s.End >= s.Start && s.End <= got.Duration+0.02) {
+			t.Errorf("segment %+v begins before %v or does not end in the clip", s, at)
+		}
+		words += len(s.Words)
+		for _, w := range s.Words {
+			if !(w.Start >= at-0.5 && w.End >= w.Start && w.Probability > 0 && w.Probability <= 1) {
+				t.Errorf("word %+v behind %v", w, at)
+			}
+			at = w.End
+		}
+	}
+	if words != len(a) {
+		t.Errorf("%d words have times, want %d", words, len(a))
+	}
+}
+
+// TestNoSpeech: 65 s in which nobody speaks are three silent windows and no segment, one
+// after the other and side by side.
+func TestNoSpeech(t *testing.T) {
+	for _, chunked := range []*ChunkOptions{nil, {}} {
+		var tok *tokenizer.Tokenizer
+		tr := scriptedLanes(t, Options{Chunked: chunked}, func(int, int, decoder.SessionOptions) decoding {
+			d := say(tok, 0.0, " you", 2.0)
+			d.noSpeechProb, d.choices[1].LogProb = 0.9, -20
+			return d
+		})
+		tok = tr.model.Tokenizer
+		r := tr.newTranscription("", ramp{6500, 3000}, Watch{})
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := r.transcript()
+		if len(got.Segments) != 0 || got.Text != "" || got.Stats.Silent != 3 || got.Stats.Windows != 3 || got.Stats.Attempts != 3 {
+			t.Errorf("chunked %v: %q, %+v", chunked != nil, got.Text, got.Stats.Work)
 		}
 	}
 }

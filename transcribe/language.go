@@ -83,11 +83,3 @@ func (t *Transcriber) tongueOf(ctx context.Context, w window) (l tongue, err err
 	}
 	return tongue{known[best], float64(probs[best])}, nil
 }
-
-// spoken returns the language fields of a segment: empty if the clip has one language.
-func (r *transcription) spoken(l tongue) (code string, probability float64) {
-	if !r.t.opt.Multilingual {
-		return "", 0
-	}
-	return l.language.Code, l.probability
-}

@@ -137,9 +137,9 @@ type Options struct {
 	// transcribes everything. It cannot be combined with Spans.
 	VAD *vad.Options
 
-	// Chunked decodes several parts of a clip at the same time, which do not know of each
-	// other, and merges their text. Nil decodes one window after the other, each with the
-	// text before it.
+	// Chunked cuts a clip into lanes at quiet places, decodes several at the same time,
+	// and joins their text. Within a lane every window begins where the text of the one
+	// before ends, with that text before it, as without lanes. Nil means one lane.
 	Chunked *ChunkOptions
 
 	// AudioContext is how many positions of 20 ms a window of the encoder has. 0 means
@@ -168,56 +168,25 @@ const FitAudioContext = -1
 // A Span is a part of a clip in seconds. An End of +Inf is the end of the clip.
 type Span struct{ Start, End float64 }
 
-// ChunkOptions configures parts that are decoded at the same time. The zero value means
-// lanes, 16 or 8 at a time (see Windows).
+// ChunkOptions configures lanes. The zero value means 16 or 8 at a time (see Windows).
 type ChunkOptions struct {
-	// Length is that of a part in seconds. Lanes have at least that, and two windows of
-	// the model; 0 means 90. An overlapping window has at most, and for 0, the model's.
+	// Length is the minimum length of a lane in seconds, at least two windows of the
+	// model. 0 means 90. The last window of a lane covers half a window that the next lane
+	// covers too, which costs the less the longer lanes are; but then a file has fewer of
+	// them to decode together.
 	Length float64
 
-	// Stride is how many seconds at either end of an overlapping window belong to its
-	// neighbours: two windows overlap by twice that. 0 means a sixth of Length. Lanes
-	// have none.
-	Stride float64
-
-	// Windows is how many are decoded at the same time. They share every pass over the
-	// weights; the text does not depend on it. 0 means 16 where the keys and values of so
-	// many windows are at most 512 million numbers, as with base and small; else 8.
+	// Windows is how many lanes are decoded at the same time. They share every pass over
+	// the weights; the text does not depend on it. 0 means 16 where the keys and values of
+	// so many windows are at most 512 million numbers, as with base and small; else 8.
 	Windows int
-
-	// Merge is what the parts are and how their texts become one. Empty means MergeLanes.
-	Merge Merge
 }
-
-// A Merge is a way to make one text of parts that are decoded at the same time.
-type Merge string
-
-// The ways to merge.
-const (
-	// MergeLanes cuts a clip into lanes at quiet places. Within a lane every window begins
-	// where the text of the one before ends, with that text before it, as without lanes.
-	// So little sound is heard twice: half a window for each lane.
-	MergeLanes Merge = "lanes"
-
-	// MergeLCS looks for the longest common sequence of overlapping windows, as
-	// transformers' pipeline does. It is not told when a token is said.
-	MergeLCS Merge = "lcs"
-
-	// MergeTimes changes over from one overlapping window to the next where both say the
-	// same at about the same time, nearest to the middle of what both hear.
-	MergeTimes Merge = "times"
-)
 
 // maxLane bounds what a lane holds in memory: five minutes of 128 bins are 15 MB.
 const maxLane = 300
 
 // MaxChunkWindows is the most windows of a clip that are decoded at the same time.
 const MaxChunkWindows = 256
-
-func (o ChunkOptions) defaults() ChunkOptions {
-	o.Merge = cmp.Or(o.Merge, MergeLanes)
-	return o
-}
 
 // windowsFor is how many windows of a model are decoded at the same time by default.
 func windowsFor(d model.Dims) int {
@@ -230,28 +199,12 @@ func windowsFor(d model.Dims) int {
 
 // check reports the first unusable field of o for windows of the model's length.
 func (o ChunkOptions) check(window float64) error {
-	length := cmp.Or(o.Length, window)
-	lanes := o.defaults().Merge == MergeLanes
 	switch {
-	case lanes && o.Length != 0 && !(o.Length >= 2*window && o.Length <= maxLane):
+	case o.Length != 0 && !(o.Length >= 2*window && o.Length <= maxLane):
 		return &OptionError{"Chunked.Length", o.Length, fmt.Sprintf(
-			"must be from %v s, two of the model's windows, to %d s for lanes; overlapping windows are shorter", 2*window, maxLane)}
-	case lanes && o.Stride != 0:
-		return &OptionError{"Chunked.Stride", o.Stride,
-			"lanes do not overlap; it is for windows merged by times or lcs"}
-	case lanes:
-	case o.Length != 0 && !(o.Length >= 1 && o.Length <= window):
-		return &OptionError{"Chunked.Length", o.Length,
-			fmt.Sprintf("must be from 1 to %v s, the model's window", window)}
-	case !(o.Stride >= 0 && 2*o.Stride < length):
-		return &OptionError{"Chunked.Stride", o.Stride,
-			fmt.Sprintf("must be from 0 to less than half of the length of %v s", length)}
-	}
-	switch {
+			"must be from %v s, two of the model's windows, to %d s", 2*window, maxLane)}
 	case o.Windows < 0 || o.Windows > MaxChunkWindows:
 		return &OptionError{"Chunked.Windows", o.Windows, fmt.Sprintf("must be from 1 to %d", MaxChunkWindows)}
-	case o.Merge != "" && o.Merge != MergeLCS && o.Merge != MergeTimes && o.Merge != MergeLanes:
-		return &OptionError{"Chunked.Merge", o.Merge, "must be lanes, times or lcs"}
 	}
 	return nil
 }
@@ -366,9 +319,6 @@ func (o Options) check() error {
 		return &OptionError{"CarryInitialPrompt", true, "there is no initial prompt to carry"}
 	case o.Multilingual && o.Language != "":
 		return &OptionError{"Multilingual", true, "cannot be combined with a language"}
-	case o.Chunked != nil && o.Chunked.defaults().Merge != MergeLanes && o.HallucinationSilence > 0:
-		return &OptionError{"HallucinationSilence", o.HallucinationSilence,
-			"cannot be combined with overlapping windows, since it decides where the next window begins; lanes can have it"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
 		return &OptionError{"Pad", o.Pad, "must be PadAudio or PadMel"}
 	}

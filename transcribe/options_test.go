@@ -48,14 +48,10 @@ func randomOptions(rng *rand.Rand) Options {
 	case 1:
 		o.VAD = &vad.Options{}
 	}
-	switch {
-	case rng.IntN(3) > 0:
-	case rng.IntN(2) == 0:
-		o.Chunked = &ChunkOptions{Windows: 1 + rng.IntN(4), Merge: []Merge{MergeTimes, MergeLCS}[rng.IntN(2)]}
-	default: // short windows, or there would be one lane
+	maybe(func() { // short windows, or there would be one lane
 		o.Chunked, o.AudioContext = &ChunkOptions{Windows: 1 + rng.IntN(4), Length: 4}, 100
-	}
-	if o.WordTimestamps && (o.Chunked == nil || o.Chunked.Merge == "") {
+	})
+	if o.WordTimestamps {
 		maybe(func() { o.HallucinationSilence = 0.5 })
 	}
 	maybe(func() { o.BestOf = 2 }) // without the assistant above temperature 0
@@ -120,7 +116,7 @@ func TestMultilingualWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, chunked := range []*ChunkOptions{nil, {Merge: MergeTimes}} {
+	for _, chunked := range []*ChunkOptions{nil, {}} {
 		for _, each := range []bool{true, false} {
 			prompted := make(chan string, 10)
 			s := scripted{seed: 3, tok: tok, tell: func(seek, _ int, o decoder.SessionOptions) decoding {

@@ -18,8 +18,8 @@ import (
 func (r *transcription) seam(left, right []transcript.Segment, cut, heard float64) (l, t []transcript.Segment) {
 	const least = 0.1 // s; a lane that heard no more than that says nothing twice
 	if heard-cut >= least {
-		ids := map[string]tokenizer.Token{}
-		a, b := r.seamWords(left, cut-sameTime, math.Inf(1), ids), r.seamWords(right, 0, heard+sameTime, ids)
+		keys := map[string]int{}
+		a, b := r.seamWords(left, cut-sameTime, math.Inf(1), keys), r.seamWords(right, 0, heard+sameTime, keys)
 		if len(a) > 0 && len(b) > 0 {
 			keep, drop := changeOver(a, b, cut, heard)
 			left, right = r.keepTo(left, a, keep), r.dropTo(right, b, drop)
@@ -29,28 +29,33 @@ func (r *transcription) seam(left, right []transcript.Segment, cut, heard float6
 	return left, right
 }
 
+// sameTime is how far apart two lanes may place the same word, in seconds. Times by bytes
+// are inaccurate because the speed of speech varies.
+const sameTime = 2
+
 // A seamWord is a word of a segment, with the punctuation behind it.
 type seamWord struct {
-	placed     // its token is a number that equal words share
+	key        int     // the same for equal words
+	middle     float64 // of its time
 	start, end float64
 	segment    int
 	from, to   int // its tokens, among those of text
 }
 
 // seamWords returns the words of the segments that reach into the time from begin to end.
-// Equal words have equal numbers in ids, whatever their case and punctuation.
+// Equal words have the same key, whatever their case and punctuation.
 func (r *transcription) seamWords(
-	segments []transcript.Segment, begin, end float64, ids map[string]tokenizer.Token,
+	segments []transcript.Segment, begin, end float64, keys map[string]int,
 ) (list []seamWord) {
 	for n, s := range segments {
 		if s.End > begin && s.Start < end {
-			list = append(list, r.wordsOfSegment(n, s, ids)...)
+			list = append(list, r.wordsOfSegment(n, s, keys)...)
 		}
 	}
 	return list
 }
 
-func (r *transcription) wordsOfSegment(n int, s transcript.Segment, ids map[string]tokenizer.Token) (list []seamWord) {
+func (r *transcription) wordsOfSegment(n int, s transcript.Segment, keys map[string]int) (list []seamWord) {
 	tok := r.t.model.Tokenizer
 	text := textOf(tok, s.Tokens)
 	words, groups := tok.SplitToWords(append(text, tok.EOT), cmp.Or(s.Language, r.language.Code))
@@ -60,16 +65,15 @@ func (r *transcription) wordsOfSegment(n int, s transcript.Segment, ids map[stri
 		for _, t := range g {
 			at += len(tok.Bytes(t))
 		}
-		to, key := from+len(g), strings.Map(spokenRune, words[i])
-		if last := len(list) - 1; key == "" && last >= 0 {
+		to, spoken := from+len(g), strings.Map(spokenRune, words[i])
+		if last := len(list) - 1; spoken == "" && last >= 0 {
 			list[last].to, list[last].end = to, clock.at(at)
 		} else {
-			if ids[key] == 0 {
-				ids[key] = tokenizer.Token(len(ids) + 1)
+			if keys[spoken] == 0 {
+				keys[spoken] = len(keys) + 1
 			}
-			w := seamWord{segment: n, from: from, to: to, start: begin, end: clock.at(at)}
-			w.token, w.placed.at = ids[key], (w.start+w.end)/2
-			list = append(list, w)
+			end := clock.at(at)
+			list = append(list, seamWord{keys[spoken], (begin + end) / 2, begin, end, n, from, to})
 		}
 		from = to
 	}
@@ -117,33 +121,49 @@ func (c clock) at(n int) float64 {
 // both have ends behind the cut, before which the right lane hears nothing.
 func changeOver(left, right []seamWord, cut, heard float64) (keep, drop int) {
 	middle := (cut + heard) / 2
-	if i, n, run := commonRun(placedOf(left), placedOf(right), cut-sameTime, heard+sameTime); run > 1 && left[i+run-1].placed.at > cut {
+	if i, n, run := commonRun(left, right, cut-sameTime, heard+sameTime); run > 1 && left[i+run-1].middle > cut {
 		best := 0
 		for k := range run {
-			if math.Abs(left[i+k].placed.at-middle) < math.Abs(left[i+best].placed.at-middle) {
+			if math.Abs(left[i+k].middle-middle) < math.Abs(left[i+best].middle-middle) {
 				best = k
 			}
 		}
 		return i + best + 1, n + best + 1
 	}
 	last, first := left[len(left)-1], right[0]
-	if last.token == first.token && last.placed.at > cut && first.placed.at-last.placed.at <= sameTime {
+	if last.key == first.key && last.middle > cut && first.middle-last.middle <= sameTime {
 		return len(left), 1 // one word is all that both have
 	}
 	// What the right lane does not have at its start, the left one may.
 	cut = min(max(cut, right[0].start), heard)
-	for keep < len(left) && left[keep].placed.at < cut {
+	for keep < len(left) && left[keep].middle < cut {
 		keep++
 	}
 	return keep, 0
 }
 
-func placedOf(words []seamWord) []placed {
-	list := make([]placed, len(words))
-	for i, w := range words {
-		list[i] = w.placed
+// commonRun returns the index and length of the best run of equal words in left and
+// right, at about the same time, between begin and end. A word counts less the further
+// apart its two times are.
+func commonRun(left, right []seamWord, begin, end float64) (l, r, length int) {
+	best := 0.0
+	for i := range left {
+		for k := range right {
+			n, score := 0, 0.0
+			for i+n < len(left) && k+n < len(right) {
+				a, b := left[i+n], right[k+n]
+				d := math.Abs(a.middle - b.middle)
+				if a.key != b.key || !(d <= sameTime) || a.middle < begin || b.middle > end {
+					break
+				}
+				n, score = n+1, score+1-d/sameTime
+			}
+			if score > best {
+				l, r, length, best = i, k, n, score
+			}
+		}
 	}
-	return list
+	return l, r, length
 }
 
 // keepTo returns the segments up to the first keep of their words, of which words is the

@@ -69,7 +69,7 @@ func spellSegments(t *testing.T, list []transcript.Segment) string {
 
 // TestSeam by hand: the left lane hears up to 110 s, the right one begins at 100 s.
 func TestSeam(t *testing.T) {
-	tr := scriptedChunks(t, Options{}, nil)
+	tr := scriptedLanes(t, Options{}, nil)
 	tok := tr.model.Tokenizer
 	for _, tt := range []struct {
 		why         string

@@ -52,7 +52,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		if err := o.Chunked.check(seconds(t.windowFrames())); err != nil {
 			return nil, err
 		}
-		c := o.Chunked.defaults()
+		c := *o.Chunked
 		c.Windows = cmp.Or(c.Windows, windowsFor(m.Dims))
 		t.opt.Chunked = &c
 	}
@@ -316,7 +316,7 @@ func (t *Transcriber) Live(
 ) (*transcript.Transcript, error) {
 	if t.opt.Chunked != nil {
 		return nil, &OptionError{"Chunked", true,
-			"needs a file: sound that is still arriving has no window to its right"}
+			"needs a file: sound that is still arriving cannot be cut"}
 	}
 	return t.run(ctx, name, live, t.windowFrames(), time.Now(), w)
 }

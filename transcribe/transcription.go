@@ -49,8 +49,6 @@ type transcription struct {
 	stats    transcript.Stats
 	failures *atomic.Int32 // windows in which the assistant could not draft, of all lanes
 	lastWord float64       // end of the last word, in seconds
-	said     float64       // end of the last segment of independent windows
-	timed    float64       // end of its last word, before rules change it
 	proof    proof
 	meter    meter
 }
@@ -80,7 +78,7 @@ func (r *transcription) run(ctx context.Context) error {
 	}
 	r.progress()
 	if r.t.opt.Chunked != nil {
-		return r.runChunked(ctx)
+		return r.lanes(ctx)
 	}
 	return r.windows(ctx)
 }
@@ -167,24 +165,16 @@ func (r *transcription) encodeAt(ctx context.Context, size int) (window, error) 
 	}
 	r.dropFirst()
 	began := time.Now()
-	mel, err := r.melAt(ctx, r.at.seek)
+	mel, err := r.src.Window(ctx, r.at.seek)
 	if err != nil {
 		return nil, err
 	}
+	mel = mel.First(r.frames)
 	if cutShort {
 		fillFrom(mel, size, r.silence())
 	}
 	r.stats.Seconds.Mel += time.Since(began).Seconds()
 	return r.encode(ctx, mel)
-}
-
-// melAt returns the window at a frame.
-func (r *transcription) melAt(ctx context.Context, frame int) (*audio.Mel, error) {
-	mel, err := r.src.Window(ctx, frame)
-	if err != nil {
-		return nil, err
-	}
-	return mel.First(r.frames), nil
 }
 
 // dropFirst closes the window that was encoded for language detection, if decoding did
@@ -227,15 +217,10 @@ func fillFrom(mel *audio.Mel, size int, v float32) {
 
 // session says how to decode the window at the cursor.
 func (r *transcription) session() decoder.SessionOptions {
-	previous := r.history.shown(r.t.promptRoom(), r.t.opt.CarryInitialPrompt)
-	return r.sessionAt(r.at.seek, previous, r.t.startSequence(r.here.language), r.stats.Windows == 0 && !r.continues)
-}
-
-// sessionAt says how to decode the window at a frame, which continues previous and
-// begins with start.
-func (r *transcription) sessionAt(seek int, previous, start []tokenizer.Token, first bool) decoder.SessionOptions {
 	room := r.t.promptRoom()
-	if first && len(r.t.prefix) > 0 {
+	previous := r.history.shown(room, r.t.opt.CarryInitialPrompt)
+	start := r.t.startSequence(r.here.language)
+	if r.stats.Windows == 0 && !r.continues && len(r.t.prefix) > 0 {
 		start = slices.Concat(start, r.t.prefix)
 	} else if hot := r.t.hot; len(hot) > 0 {
 		if n := room - len(hot); len(previous) > n {
@@ -249,7 +234,7 @@ func (r *transcription) sessionAt(seek int, previous, start []tokenizer.Token, f
 		Rules: r.t.rules,
 		Sampling: decoder.Sampling{
 			TopK: r.t.opt.TopK, TopP: share(r.t.opt.TopP),
-			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: seek,
+			Seed: r.t.opt.Seed, Audio: r.src.Hash(), Window: r.at.seek,
 		},
 	}
 }
@@ -265,7 +250,10 @@ func share(v float64) float32 {
 // segmentsOf makes segments of the pieces of res.tokens.
 func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segment {
 	offset := seconds(r.at.seek)
-	language, probability := r.spoken(r.here)
+	language, probability := "", 0.0
+	if r.t.opt.Multilingual {
+		language, probability = r.here.language.Code, r.here.probability
+	}
 	segments := make([]transcript.Segment, len(pieces))
 	accepted, marks := res.accepted, res.marks
 	if !r.t.opt.MarkAccepted {

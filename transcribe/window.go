@@ -140,20 +140,8 @@ func (w *encodedWindow) words(ctx context.Context, q wordQuery) ([]wordTime, err
 	if err != nil {
 		return nil, err
 	}
-	words, groups := q.split(tok)
+	words, groups := tok.SplitToWords(append(slices.Clone(q.text), tok.EOT), q.language)
 	return timesOf(a, positions, len(q.start), words, groups), nil
-}
-
-// split divides the text and end-of-text into words.
-func (q wordQuery) split(tok *tokenizer.Tokenizer) (words []string, groups [][]tokenizer.Token) {
-	text := append(slices.Clone(q.text), tok.EOT)
-	if !q.tokens {
-		return tok.SplitToWords(text, q.language)
-	}
-	for i := range text {
-		words, groups = append(words, ""), append(groups, text[i:i+1])
-	}
-	return words, groups
 }
 
 func traffic(t decoder.Traffic) transcript.Traffic {

@@ -27,8 +27,7 @@ type wordQuery struct {
 	text     []tokenizer.Token
 	language string
 	heads    []decoder.Head
-	frames   int  // of the window that count
-	tokens   bool // every token is a word
+	frames   int // of the window that count
 }
 
 // findWords gives the segments of a window their words. It returns the segments to keep

@@ -130,17 +130,9 @@ func (d *decodingFlags) registerQuality(f *pflag.FlagSet) {
 
 // registerChunks adds the flags of parts that are decoded at the same time.
 func (d *decodingFlags) registerChunks(f *pflag.FlagSet) {
-	f.BoolVar(&d.chunked, "chunked", false, "decode several parts of a file at the same time and merge their text: "+
-		"sooner for files of three minutes and more")
-	f.Float64Var(&d.chunks.Length, "chunk-length", 0, "with --chunked, `seconds` of a part: of a lane at least, 0 means 90; of an "+
-		"overlapping window at most 30, which 0 means")
-	f.Float64Var(&d.chunks.Stride, "chunk-stride", 0,
-		"with --chunk-merge times or lcs, `seconds` at either end of a window that its neighbours hear too; 0 means a "+
-			"sixth of the length")
-	f.StringVar((*string)(&d.chunks.Merge), "chunk-merge", "lanes", "with --chunked, what the parts are and how "+
-		"they become one text: lanes (cut at quiet places, each decoded window after window), times (overlapping "+
-		"windows, joined where both say the same at about the same time) or lcs (overlapping windows, joined by their "+
-		"longest common sequence, as in transformers)")
+	f.BoolVar(&d.chunked, "chunked", false, "cut a file into lanes at quiet places and decode several lanes at the same time: "+
+		"faster for files of three minutes and more")
+	f.Float64Var(&d.chunks.Length, "chunk-length", 0, "with --chunked, minimum length of a lane in `seconds`; 0 means 90")
 	f.IntVar(&d.chunks.Windows, "chunk-batch", 0, "with --chunked, `number` of parts of a file to decode at the same "+
 		"time; each needs memory. 0 means 16, or 8 with models larger than small. The text does not depend on it")
 }
@@ -150,9 +142,6 @@ func (d *decodingFlags) complete(c *cobra.Command) {
 	completeValues(c, "task", "transcribe", "translate")
 	completeValues(c, "pad", "audio", "mel")
 	completeValues(c, "audio-context", "all", "fit")
-	if c.Flags().Lookup("chunk-merge") != nil { // the server decodes no parts side by side
-		completeValues(c, "chunk-merge", "lanes", "lcs", "times")
-	}
 }
 
 // completeValues offers the values of a flag to the shell.
@@ -221,10 +210,6 @@ func (d *decodingFlags) setChunks(o *transcribe.Options) error {
 		o.Chunked = &c
 	case c.Length != 0:
 		return usagef("--chunk-length needs --chunked")
-	case c.Stride != 0:
-		return usagef("--chunk-stride needs --chunked")
-	case c.Merge != "" && c.Merge != transcribe.MergeLanes: // empty in commands without the flag
-		return usagef("--chunk-merge needs --chunked")
 	case c.Windows != 0:
 		return usagef("--chunk-batch needs --chunked")
 	}
@@ -262,8 +247,7 @@ var flagOf = map[string]string{
 	"Prefix": "prefix", "Hotwords": "hotwords", "WordTimestamps": "word-timestamps",
 	"HallucinationSilence": "hallucination-silence-threshold",
 	"Multilingual":         "multilingual", "AudioContext": "audio-context", "SuppressExpression": "suppress-expression",
-	"Chunked": "chunked", "Chunked.Length": "chunk-length", "Chunked.Stride": "chunk-stride", "Chunked.Windows": "chunk-batch",
-	"Chunked.Merge": "chunk-merge",
+	"Chunked": "chunked", "Chunked.Length": "chunk-length", "Chunked.Windows": "chunk-batch",
 }
 
 // inFlag turns an unusable option into an error of its flag.
