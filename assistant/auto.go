@@ -50,7 +50,7 @@ type Auto struct {
 
 	mu       sync.Mutex
 	active   int // streams, at the last round
-	groups   [5]group
+	groups   [groups]group
 	survival [lastLength]share // [j]: of the rounds that kept j+1 tokens or more, those that kept more
 	opening  mean              // seconds
 	window   mean              // tokens
@@ -109,11 +109,7 @@ func (a *Auto) Try() {
 // is new. a.mu is held.
 func (a *Auto) group() *group {
 	k := a.active
-	i := 0
-	for size := 1; size < k && i < len(a.groups)-1; size *= 2 {
-		i++
-	}
-	g := &a.groups[i]
+	g := &a.groups[groupOf(k)]
 	if g.arms[0].level == 0 {
 		for i, n := range lengths {
 			g.arms[i].level = guess(n, k, a.Cost)
@@ -122,6 +118,17 @@ func (a *Auto) group() *group {
 		g.trial, g.arms[g.use].n = g.use, epoch*float64(k)
 	}
 	return g
+}
+
+// groups is how many numbers of streams are told apart: 1, 2, up to 4, up to 8, more.
+const groups = 5
+
+// groupOf returns the index of a number of streams.
+func groupOf(streams int) (i int) {
+	for size := 1; size < streams && i < groups-1; size *= 2 {
+		i++
+	}
+	return i
 }
 
 // guess returns the estimated round time with drafts of n tokens and k streams, relative

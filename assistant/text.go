@@ -93,11 +93,9 @@ type Follower struct {
 	said   int    // tokens
 	failed int    // drafts in a row of which nothing was said
 	breaks share  // of the ends of lines that were drafted, those where a timestamp was said
-	counts TextCounts
-}
 
-// TextCounts says how well what was said could be followed.
-type TextCounts struct{ Accepted, Lost, Found int }
+	accepted, lost, found int // of this attempt
+}
 
 // A bit is a line of the text in a window, with times relative to it.
 type bit struct {
@@ -109,12 +107,14 @@ type bit struct {
 // Follow returns a follower at the start of the text.
 func (t *Text) Follow() *Follower { return &Follower{t: t} }
 
-// Counts returns the counts so far.
-func (p *Follower) Counts() TextCounts { return p.counts }
+// Counts returns how many words of the text were drafted and said in this attempt, and
+// how often what was said was lost in the text and found again.
+func (p *Follower) Counts() (accepted, lost, found int) { return p.accepted, p.lost, p.found }
 
 // Window begins an attempt at a window.
 func (p *Follower) Window(w TextWindow) {
 	p.w, p.said, p.stamps, p.stamp, p.failed = w, 0, 0, 0, 0
+	p.accepted, p.lost, p.found = 0, 0, 0
 	p.rest, p.gap, p.bits, p.ends, p.draft = p.rest[:0], p.gap[:0], p.bits[:0], append(p.ends[:0], 0), p.draft[:0]
 	var at int
 	if p.all = true; p.t.timed {
@@ -224,12 +224,11 @@ func (p *Follower) Commit(_ context.Context, kept []Token) error {
 	for _, t := range kept {
 		p.say(t)
 	}
-	p.counts.Accepted += same
 	switch now := p.Lost(); {
 	case now && !lost:
-		p.counts.Lost++
+		p.lost++
 	case lost && !now:
-		p.counts.Found++
+		p.found++
 	}
 	p.draft = p.draft[:0]
 	return nil
@@ -238,8 +237,11 @@ func (p *Follower) Commit(_ context.Context, kept []Token) error {
 // learn notes how much of a draft was said.
 func (p *Follower) learn(same int) {
 	for i, t := range p.draft[:min(same+1, len(p.draft))] {
-		if p.t.tok.IsTimestamp(t) && p.said+i > 0 {
-			p.breaks.add(i < same)
+		switch right := i < same; {
+		case p.t.tok.IsTimestamp(t) && p.said+i > 0:
+			p.breaks.add(right)
+		case right && p.t.tok.IsText(t):
+			p.accepted++
 		}
 	}
 	switch {

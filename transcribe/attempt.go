@@ -14,7 +14,7 @@ const maxFailures = 3
 
 // decode decodes the window at the cursor and counts the work.
 func (r *transcription) decode(ctx context.Context, w window) (result, error) {
-	res, tried, err := r.t.ladder(ctx, w, r.session(), r.failures.Load() >= maxFailures, r.decoding)
+	res, tried, err := r.t.ladder(ctx, w, r.session(), r.helpAt(r.at.seek, r.history.text(), r.follower), r.decoding)
 	r.count(r.at.seek, tried, res.marks)
 	return res, err
 }
@@ -31,18 +31,18 @@ type attempt struct {
 // temperatures are used up: then the last result is kept, as in upstream. It calls step
 // with the number of tokens of an attempt so far.
 func (t *Transcriber) ladder(
-	ctx context.Context, w window, o decoder.SessionOptions, plain bool, step func(tokens int),
+	ctx context.Context, w window, o decoder.SessionOptions, h help, step func(tokens int),
 ) (res result, tried []attempt, err error) {
 	for i, temperature := range t.opt.Temperatures {
 		began := time.Now()
 		o.Sampling.Temperature, o.Sampling.Attempt = float32(temperature), i
 		o.Search = t.search(temperature)
-		d, err := w.decode(ctx, o, plain, step)
+		d, err := w.decode(ctx, o, h, step)
 		if err != nil {
 			return res, tried, err
 		}
 		a := attempt{decoding: d, took: time.Since(began)}
-		plain = plain || d.broken != nil
+		h.plain = h.plain || d.broken != nil
 		a.result = judge(t.model.Tokenizer, d, temperature)
 		a.refused = t.gates.refuse(a.result)
 		res, tried = a.result, append(tried, a)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -39,8 +40,8 @@ func (l *tape) encode(ctx context.Context, mel *audio.Mel, step func(float64)) (
 	return tapedWindow{w, l}, err
 }
 
-func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(int)) (decoding, error) {
-	d, err := w.window.decode(ctx, o, plain, step)
+func (w tapedWindow) decode(ctx context.Context, o decoder.SessionOptions, h help, step func(int)) (decoding, error) {
+	d, err := w.window.decode(ctx, o, h, step)
 	w.tape.decoded = append(w.tape.decoded, decoding{choices: d.choices, noSpeechProb: d.noSpeechProb})
 	return d, err
 }
@@ -81,7 +82,7 @@ type outcome struct {
 	drafted    int
 }
 
-func (s spoken) transcribe(ctx context.Context, m *Model, temperature float64) (outcome, error) {
+func (s spoken) transcribe(ctx context.Context, m *Model, temperature float64, text ...transcript.Line) (outcome, error) {
 	keep := &tape{network: m}
 	// One temperature: what fails the gates is kept, so that babble is compared too.
 	o := Options{Language: "en", Temperatures: []float64{temperature}, Seed: 3, Spans: []Span{s.span}}
@@ -94,7 +95,7 @@ func (s spoken) transcribe(ctx context.Context, m *Model, temperature float64) (
 		return outcome{}, err
 	}
 	defer clip.Close()
-	got, err := tr.Transcribe(ctx, clip, Watch{})
+	got, err := tr.Drafting(text).Transcribe(ctx, clip, Watch{})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -118,7 +119,7 @@ const (
 )
 
 // drafters are the assistants of demoModels.
-var drafters = []string{"demo", "separate", "self", "ngram", "bigram"}
+var drafters = []string{"demo", "separate", "self", "ngram", "bigram", "text", "text+demo"}
 
 // grid returns every point.
 func grid() (points []point) {
@@ -206,14 +207,26 @@ func TestGrid(t *testing.T) {
 	for n, p := range points {
 		m := models[fmt.Sprint(p.assistant, p.threads)]
 		if p.assistant != "none" {
-			m = with(m, m.assistant, p.policy())
+			policy := p.policy()
+			if p.assistant == "text" && p.draft == auto {
+				policy = nil
+			}
+			m = with(m, m.assistant, policy)
 			// What auto drafts is a matter of time, and a table needs a repetition.
 			asked[p.assistant] = asked[p.assistant] || p.draft > 0 && p.assistant != "ngram" && p.assistant != "bigram"
+		}
+		text := make([][]transcript.Line, p.batch)
+		for k := range text {
+			if i := (n + k) % len(sounds); strings.HasPrefix(p.assistant, "text") {
+				text[k] = written(plain(i, 0), n)
+			}
 		}
 		var wg sync.WaitGroup
 		got, errs := make([]outcome, p.batch), make([]error, p.batch)
 		for k := range p.batch {
-			wg.Go(func() { got[k], errs[k] = sounds[(n+k)%len(sounds)].transcribe(t.Context(), m, p.temperature) })
+			wg.Go(func() {
+				got[k], errs[k] = sounds[(n+k)%len(sounds)].transcribe(t.Context(), m, p.temperature, text[k]...)
+			})
 		}
 		wg.Wait()
 		for k := range p.batch {
@@ -234,6 +247,30 @@ func TestGrid(t *testing.T) {
 		t.Errorf("drafted %v, without an assistant too", drafted)
 	}
 	t.Logf("%d points, drafted %v", len(points), drafted)
+}
+
+// written returns what was said in a transcript as somebody might write it: with or without
+// times, and with words changed, left out, or not at all.
+func written(said outcome, n int) (lines []transcript.Line) {
+	for i, s := range said.Transcript.Segments {
+		words := strings.Fields(s.Text)
+		for k := range words {
+			switch (i + k + n) % 9 {
+			case 3:
+				words[k] = strings.ToUpper(words[k]) + ","
+			case 5:
+				words[k] = "<|endoftext|> and"
+			case 7:
+				words[k] = ""
+			}
+		}
+		l := transcript.Line{Text: strings.Join(words, " ")}
+		if n%2 == 0 {
+			l.Start, l.End = s.Start+float64(n%3)/10, s.End
+		}
+		lines = append(lines, l)
+	}
+	return lines
 }
 
 // TestGridNotices: what TestGrid compares differs where decoding does: rejection
@@ -294,5 +331,8 @@ func demoModels(t *testing.T, threads int) map[string]*Model {
 		"self":     with(m, load(assistant.Self(target, o)), nil),
 		"ngram":    with(m, &assistant.NGram{EOT: m.Tokenizer.EOT, Shortest: 1}, nil),
 		"bigram":   with(m, &assistant.Bigram{EOT: m.Tokenizer.EOT}, nil),
+
+		"text":      with(m, assistant.Off{}, nil),
+		"text+demo": with(m, load(assistant.Load(open(digits.Assistant(), "demo assistant"), target, o)), nil),
 	}
 }

@@ -203,11 +203,11 @@ func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	if o.WindowsFirst {
 		m.batch.DecodeShare = -1
 	}
+	m.pace, m.newPolicy = &assistant.Pace{Streams: m.batch.Members}, o.Policy
 	if _, none := a.(assistant.Off); none {
 		return
 	}
-	m.policies.make = o.Policy
-	if o.Policy == nil {
+	if m.policies.make = o.Policy; o.Policy == nil {
 		m.auto = assistant.NewAuto(m.decoder, a, m.batch.Members)
 		m.policies.make = m.auto.Policy
 	}

@@ -30,6 +30,8 @@ type Model struct {
 	assistant assistant.Assistant
 	policies  *policies
 	auto      *assistant.Auto
+	pace      *assistant.Pace         // of drafts from texts
+	newPolicy func() assistant.Policy // asked for; nil for auto
 	sampler   Sampler
 	overlap   bool // measure it
 }
@@ -86,9 +88,8 @@ type window interface {
 	// Tokenizer.Languages.
 	languages(ctx context.Context) ([]float32, error)
 
-	// decode decodes the window once, without the assistant if plain. step gets the
-	// number of tokens so far, now and then.
-	decode(ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int)) (decoding, error)
+	// decode decodes the window once. step gets the number of tokens so far, now and then.
+	decode(ctx context.Context, o decoder.SessionOptions, h help, step func(tokens int)) (decoding, error)
 
 	// words returns the times of the words of a text. They depend on the window and the
 	// text alone, not on how the text was decoded.
@@ -100,6 +101,14 @@ type window interface {
 
 	// close gives the window's memory back.
 	close()
+}
+
+// A help says what may draft in a decoding: the assistant, unless plain, and a text, unless
+// nil.
+type help struct {
+	plain  bool
+	text   *assistant.Follower
+	window assistant.TextWindow
 }
 
 // A decoding is the result of decoding a window once.

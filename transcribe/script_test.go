@@ -106,7 +106,7 @@ func (w scriptedWindow) languages(context.Context) ([]float32, error) {
 	return probs, nil
 }
 
-func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ bool, _ func(int)) (decoding, error) {
+func (w scriptedWindow) decode(_ context.Context, o decoder.SessionOptions, _ help, _ func(int)) (decoding, error) {
 	if w.tell != nil {
 		return w.tell(w.seek, w.size, o), nil
 	}

@@ -29,6 +29,8 @@ type Transcriber struct {
 	hot     []tokenizer.Token   // Hotwords
 	lang    *tokenizer.Language // nil: detect
 	heads   []decoder.Head      // for word times
+	lines   []transcript.Line   // of the text to draft from
+	text    *assistant.Text     // made of lines; nil without
 }
 
 // New checks the options against the model. The error is an *OptionError, or says
@@ -357,6 +359,7 @@ func (t *Transcriber) run(
 	r.frames = frames
 	r.stats.Seconds.Mel = time.Since(began).Seconds()
 	err := r.run(ctx)
+	r.warnUseless()
 	r.stats.Seconds.Total = time.Since(began).Seconds()
 	return r.transcript(), err
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
 	"verity/tokenizer"
@@ -40,6 +41,7 @@ type transcription struct {
 	first    window             // the window the language was detected in, until it is decoded
 	language tokenizer.Language // of the first window
 	here     tongue             // of the window at hand
+	follower *assistant.Follower
 
 	continues    bool    // begins behind the start of what is transcribed
 	languageProb float64 // 0 if the language was not detected
@@ -57,7 +59,7 @@ func (t *Transcriber) newTranscription(name string, src source, w Watch) *transc
 	return &transcription{
 		t: t, log: t.opt.Log.With("audio", name), name: name, src: src, watch: w, frames: t.windowFrames(),
 		at:      cursor{todo: frameSpans(t.opt.Spans, src.Frames())},
-		history: newHistory(t.prompt), proof: newProof(), failures: new(atomic.Int32),
+		history: newHistory(t.prompt), follower: t.follower(), proof: newProof(), failures: new(atomic.Int32),
 	}
 }
 

@@ -37,7 +37,7 @@ func (t *Transcriber) speechOnly(ctx context.Context, clip *audio.Clip, w Watch)
 		tr.Language = t.lang.Code
 	}
 	if len(parts) > 0 {
-		plain := *t
+		plain := *t.Drafting(packed(t.lines, parts))
 		plain.opt.VAD = nil
 		tr, err = plain.Transcribe(ctx, clip.Parts(parts), m.watch(w, seconds))
 		if tr == nil {

@@ -67,7 +67,7 @@ func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
 
 // decode shares its passes with all windows that are being decoded at the same time.
 func (w *encodedWindow) decode(
-	ctx context.Context, o decoder.SessionOptions, plain bool, step func(tokens int),
+	ctx context.Context, o decoder.SessionOptions, h help, step func(tokens int),
 ) (decoding, error) {
 	w.batch.Join()
 	defer w.batch.Leave()
@@ -80,15 +80,8 @@ func (w *encodedWindow) decode(
 		return decoding{}, err
 	}
 	defer s.Close()
-	var policy assistant.Policy
-	var proposer assistant.Proposer = assistant.None{}
-	if !plain {
-		if policy = w.policies.get(); policy != nil {
-			defer w.policies.put(policy)
-		}
-		w.drafts.Begin(o, policy)
-		proposer = w.drafts
-	}
+	proposer, policy, done := w.proposer(o, h)
+	defer done()
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
 	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy,
 		Clock: w.batch.Busy})
@@ -100,12 +93,41 @@ func (w *encodedWindow) decode(
 	}
 	stats := g.Stats()
 	stats.Seconds.Rules, stats.Passes = s.Judging().Seconds(), traffic(s.Traffic())
+	if h.text != nil {
+		stats.Drafts.FromText, stats.Drafts.Lost, stats.Drafts.Found = h.text.Counts()
+	}
 	weighed := overlap()
 	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
 	return decoding{
 		choices: g.Choices(), accepted: g.Accepted(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),
 	}, nil
+}
+
+// proposer returns what drafts in an attempt, and its policy. Call done at its end.
+func (w *encodedWindow) proposer(o decoder.SessionOptions, h help) (p assistant.Proposer, policy assistant.Policy, done func()) {
+	p, done = assistant.None{}, func() {}
+	if !h.plain {
+		if used := w.policies.get(); used != nil {
+			policy, done = used, func() { w.policies.put(used) }
+		}
+		w.drafts.Begin(o, policy)
+		p = w.drafts
+	}
+	// The probabilities of a model's drafts are compared where they are all of a draft.
+	if h.text == nil || w.overlap || w.sampler == Rejection && o.Sampling.Temperature > 0 {
+		return p, policy, done
+	}
+	h.text.Window(h.window)
+	pace := w.pace
+	if w.newPolicy != nil {
+		pace = nil
+		if policy == nil {
+			policy = w.newPolicy()
+		}
+	}
+	g := assistant.NewGuide(h.text, pace, p, policy)
+	return g, g, done
 }
 
 // search decodes the window in several sequences. It does not use the assistant.

@@ -114,6 +114,12 @@ type Drafts struct {
 	// token. Older records did not count them.
 	Empty int `json:"empty,omitempty"`
 
+	// Of the accepted tokens, the words that a text drafted, and how often what was said
+	// was not found in it any more, and then again.
+	FromText int `json:"from_text,omitempty"`
+	Lost     int `json:"text_lost,omitempty"`
+	Found    int `json:"text_found,omitempty"`
+
 	// Positions at which the probabilities p of the model and q of the assistant were
 	// compared; 0 unless requested.
 	Weighed int `json:"weighed"`

@@ -1,0 +1,202 @@
+package assistant
+
+import (
+	"context"
+	"math/bits"
+	"sync"
+)
+
+// LongestText is the most tokens that are drafted from a text at a time.
+const LongestText = 24
+
+// A Pace decides how much is drafted from texts, for all streams that decode together. A
+// draft is free, but its rows are not: it is as long as each row's share in tokens is
+// worth more than the time that the row adds to a pass. All three are measured:
+//
+//   - how long a pass takes with so many rows of a stream, for a few numbers of streams;
+//   - how often a drafted token is right, by how many before it were: after a mismatch
+//     drafts are short, in a good run long;
+//   - what a token takes, which is what a right one saves.
+//
+// The zero value is ready.
+type Pace struct {
+	// Streams returns how many streams decode together now. Nil means one.
+	Streams func() int
+
+	mu      sync.Mutex
+	passes  [groups][LongestText + 2]mean // [rows]: seconds
+	right   [6]share                      // by runOf
+	seconds mean                          // of a round
+	kept    mean                          // tokens of a round
+	waited  int                           // rounds without a draft since the last trial
+}
+
+// runOf returns the class of a token after so many right ones in a row.
+func runOf(right int) int { return min(bits.Len(uint(right)), 5) }
+
+// firstGuess is how often a token is right before anything was measured, by runOf.
+var firstGuess = [6]float64{0.6, 0.75, 0.85, 0.9, 0.93, 0.95}
+
+// of returns the passes for the present number of streams.
+func (p *Pace) of() *[LongestText + 2]mean {
+	if p.Streams == nil {
+		return &p.passes[0]
+	}
+	return &p.passes[groupOf(p.Streams())]
+}
+
+// pass returns the seconds of a pass of so many rows: measured, or between the nearest
+// that are, or guessed to be cheap, so that it is tried.
+func pass(known *[LongestText + 2]mean, rows int) float64 {
+	const guess = 0.03 // of a pass, for a row
+	low, high := rows, rows
+	for low > 0 && known[low].n == 0 {
+		low--
+	}
+	for high < len(known)-1 && known[high].n == 0 {
+		high++
+	}
+	below, above := known[low], known[high]
+	switch {
+	case below.n > 0 && above.n > 0 && high > low:
+		return below.v + (above.v-below.v)*float64(rows-low)/float64(high-low)
+	case below.n > 0:
+		return below.v * (1 + guess*float64(rows-low))
+	case above.n > 0:
+		return above.v / (1 + guess*float64(high-rows))
+	}
+	return 1 + guess*float64(rows)
+}
+
+// length returns how many tokens to draft after so many right ones.
+func (p *Pace) length(right int) int {
+	const trial = 32 // one in so many rounds drafts a little where nothing seems to pay
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.of()
+	one := pass(known, 1)
+	token := one
+	if p.kept.v > 0 {
+		token = p.seconds.v / p.kept.v
+	}
+	best, most := 0, 0.0
+	reach, sum := 1.0, 0.0
+	for n := 1; n <= LongestText; n++ {
+		i := runOf(right + n - 1)
+		reach *= p.right[i].rate(firstGuess[i])
+		sum += reach
+		if gain := sum*token - (pass(known, n+1) - one); gain > most {
+			best, most = n, gain
+		}
+	}
+	if best == 0 {
+		if p.waited++; p.waited >= trial {
+			return 2
+		}
+	}
+	return best
+}
+
+// observe learns from a round that drafted from a text after so many right tokens, or did
+// not draft, and returns how many are right in a row then.
+func (p *Pace) observe(r Round, right int) int {
+	const memory = 64
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, rows := p.of(), r.Drafted+1; !r.First && rows < len(known) {
+		seconds := r.Verify.Seconds()
+		if known[rows].n > 0 {
+			seconds = min(seconds, hiccup*known[rows].v)
+		}
+		known[rows].add(seconds, memory)
+		p.seconds.add((r.Draft + r.Verify).Seconds(), memory)
+		p.kept.add(float64(r.Kept), memory)
+	}
+	if r.Drafted == 0 {
+		return right
+	}
+	p.waited = 0
+	for i := range r.Accepted {
+		p.right[runOf(right+i)].add(true)
+	}
+	if r.Accepted == r.Drafted {
+		return right + r.Accepted
+	}
+	if r.Kept > r.Accepted { // refused, not behind the end
+		p.right[runOf(right+r.Accepted)].add(false)
+	}
+	return 0
+}
+
+// A Guide is the Proposer of a window for which there is a text, and its Policy: it
+// drafts from the text, and where that has nothing, from a model.
+type Guide struct {
+	text   *Follower
+	pace   *Pace    // nil: policy decides for both
+	model  Proposer // or None
+	policy Policy   // nil: none for the model
+	draft  []Token  // of the coming round, from the text
+	right  int      // drafted tokens that were right, in a row
+	asked  bool     // the model is asked for the coming round
+}
+
+// NewGuide returns a guide of a text, whose window has begun, and of a model, which may be
+// None, and its policy. Without a pace the policy decides for both.
+func NewGuide(text *Follower, pace *Pace, model Proposer, policy Policy) *Guide {
+	return &Guide{text: text, pace: pace, model: model, policy: policy}
+}
+
+// Length makes the draft of the coming round, and returns its length.
+func (g *Guide) Length() int {
+	n := 0
+	if g.pace == nil {
+		n = g.policy.Length()
+	} else {
+		n = g.pace.length(g.right)
+	}
+	g.draft, _ = g.text.Propose(context.Background(), g.draft[:0], n)
+	if g.asked = len(g.draft) == 0; !g.asked {
+		return len(g.draft)
+	}
+	if g.pace != nil && g.policy != nil {
+		n = g.policy.Length()
+	}
+	return n
+}
+
+// More asks the model's policy.
+func (g *Guide) More(n int, lp float32) bool { return g.policy == nil || g.policy.More(n, lp) }
+
+// Propose returns the draft.
+func (g *Guide) Propose(ctx context.Context, dst []Token, limit int) ([]Token, error) {
+	if !g.asked {
+		return append(dst, g.draft[:min(limit, len(g.draft))]...), nil
+	}
+	return g.model.Propose(ctx, dst, limit)
+}
+
+// Commit passes the tokens on to both.
+func (g *Guide) Commit(ctx context.Context, kept []Token) error {
+	if err := g.text.Commit(ctx, kept); err != nil {
+		return err
+	}
+	return g.model.Commit(ctx, kept)
+}
+
+// Observe tells a round to who drafted.
+func (g *Guide) Observe(r Round) {
+	if g.policy != nil && (g.asked || g.pace == nil) {
+		g.policy.Observe(r)
+	}
+	if g.pace != nil && (!g.asked || r.Drafted == 0) {
+		g.right = g.pace.observe(r, g.right)
+	}
+}
+
+// Cost returns what the model's drafts took.
+func (g *Guide) Cost() Cost {
+	if m, ok := g.model.(Meter); ok {
+		return m.Cost()
+	}
+	return Cost{}
+}

@@ -1,0 +1,70 @@
+package transcribe
+
+import (
+	"verity/assistant"
+	"verity/audio"
+	"verity/tokenizer"
+	"verity/transcript"
+)
+
+// Drafting returns a Transcriber like t that drafts from what somebody wrote of the clip:
+// an earlier transcript of any program, subtitles, or the words that were read. Lines
+// with times say what a window hears; without times the text runs on from window to
+// window. The transcript does not depend on it. It costs little: every clip has its own.
+func (t *Transcriber) Drafting(lines []transcript.Line) *Transcriber {
+	n := *t
+	n.lines, n.text = lines, assistant.NewText(t.model.Tokenizer, lines)
+	if n.text != nil && t.opt.BeamSize > 1 {
+		t.opt.Log.Warn("beam search does not use drafts", "beam_size", t.opt.BeamSize)
+	}
+	return &n
+}
+
+// packed returns the lines with times in speech that is packed without the rest.
+func packed(lines []transcript.Line, parts []audio.Part) []transcript.Line {
+	at := func(seconds float64) float64 {
+		before := int64(0)
+		for _, p := range parts {
+			before += max(0, min(int64(seconds*audio.SampleRate), p.End)-p.Start)
+		}
+		return float64(before) / audio.SampleRate
+	}
+	list := make([]transcript.Line, len(lines))
+	for i, l := range lines {
+		if list[i] = l; l.Timed() {
+			list[i].Start, list[i].End = at(l.Start), max(at(l.End), at(l.Start)+0.01)
+		}
+	}
+	return list
+}
+
+// helpAt returns what drafts in a window at a frame, which continues a text, with a
+// follower or nil.
+func (r *transcription) helpAt(seek int, before []tokenizer.Token, f *assistant.Follower) help {
+	const most = 100 // tokens: more than a follower looks back
+	return help{plain: r.failures.Load() >= maxFailures, text: f, window: assistant.TextWindow{
+		Start: seconds(seek), End: seconds(seek + r.frames), Clip: r.src.Seconds(),
+		Before:     r.t.model.Tokenizer.Decode(before[max(0, len(before)-most):]),
+		Timestamps: !r.t.opt.WithoutTimestamps,
+	}}
+}
+
+// follower returns what follows the text of the clip; nil without one.
+func (t *Transcriber) follower() *assistant.Follower {
+	if t.text == nil {
+		return nil
+	}
+	return t.text.Follow()
+}
+
+// leastTokens is of how many tokens on it is said that a text was of no use.
+const leastTokens = 20
+
+// warnUseless warns once if next to nothing of the text was said.
+func (r *transcription) warnUseless() {
+	const share = 50 // one of so many tokens, at least
+	if n := r.stats.Tokens; r.t.text != nil && r.t.opt.BeamSize < 2 && n >= leastTokens && r.stats.Drafts.FromText*share < n {
+		r.log.Warn("the text to draft from was of no use: next to nothing of it is said", "tokens", n,
+			"drafted_from_it", r.stats.Drafts.FromText)
+	}
+}

@@ -1,0 +1,93 @@
+package transcribe
+
+import (
+	"bytes"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"verity/audio"
+	"verity/models/digits"
+	"verity/transcript"
+	"verity/vad"
+)
+
+// TestUselessText: whatever stands in a text to draft from, the transcript is that of
+// plain decoding to the bit, and one warning says that nothing of it was said.
+func TestUselessText(t *testing.T) {
+	m := demoModels(t, 1)["none"]
+	noise := make([]byte, 10<<20)
+	rng := rand.NewChaCha8([32]byte{})
+	rng.Read(noise)
+	read := func(name string, raw []byte) []transcript.Line {
+		lines, err := transcript.Read(name, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	want := transcribeClip(t, m, Options{}, demoClip(t))
+	for name, lines := range map[string][]transcript.Line{
+		"empty":                   nil,
+		"another talk":            {{Text: "Every measure pursued by the commons, and still more every attempt made by their partisans."}},
+		"another language":        {{Text: "今天天气很好,我们去公园散步。"}, {Text: "Сегодня хорошая погода"}},
+		"10 MB of bytes":          read("x.txt", noise),
+		"a word a million times":  read("x.txt", bytes.Repeat([]byte("well "), 1e6)),
+		"control characters":      {{Text: "\x00\x1b[2J\u202e\ufeff"}},
+		"special tokens":          {{Text: "<|endoftext|><|startoftranscript|><|en|><|transcribe|><|0.00|>"}},
+		"backwards, past the end": read("x.srt", []byte("1\n00:59:01,000 --> 00:59:02,000\nso\n\n2\n00:00:05,000 --> 00:00:06,000\nmuch\n\n3\n00:00:01,000 --> 99:00:00,000\nmore\n")),
+	} {
+		var log bytes.Buffer
+		tr, err := New(m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tr.Drafting(lines).Transcribe(t.Context(), demoClip(t), Watch{})
+		if err != nil || !sameText(got, want) {
+			t.Errorf("%s: %v\n got %+v\nwant %+v", name, err, got, want)
+		}
+		warned := strings.Count(log.String(), "was of no use")
+		if useless := len(lines) > 0 && strings.TrimSpace(lines[0].Text) != ""; warned > 1 || useless && warned == 0 && got.Stats.Tokens >= leastTokens {
+			t.Errorf("%s: %d warnings: %s", name, warned, log.String())
+		}
+	}
+}
+
+// TestTextSavesRounds drafts from the transcript itself: in lanes, in windows that overlap,
+// through voice activity detection and without timestamps, always to the bit.
+func TestTextSavesRounds(t *testing.T) {
+	m := demoModels(t, 1)["none"]
+	for name, o := range map[string]Options{
+		"plain": {}, "lanes": {Chunked: &ChunkOptions{}},
+		"vad": {VAD: &vad.Options{}}, "no timestamps": {WithoutTimestamps: true}, "words": {WordTimestamps: true},
+	} {
+		want := transcribeClip(t, m, o, demoClip(t))
+		var lines []transcript.Line
+		for _, s := range want.Segments {
+			lines = append(lines, transcript.Line{Start: s.Start, End: s.End, Text: strings.TrimSpace(s.Text)})
+		}
+		tr, err := New(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tr.Drafting(lines).Transcribe(t.Context(), demoClip(t), Watch{})
+		if err != nil || !sameText(got, want) {
+			t.Fatalf("%s: %v\n got %+v\nwant %+v", name, err, got, want)
+		}
+		d := got.Stats.Drafts
+		if 3*d.Rounds > 2*want.Stats.Drafts.Rounds || d.FromText == 0 {
+			t.Errorf("%s: %d rounds, plain %d; %d words from the text", name, d.Rounds, want.Stats.Drafts.Rounds, d.FromText)
+		}
+	}
+}
+
+func demoClip(t *testing.T) *audio.Clip {
+	t.Helper()
+	clip, err := audio.OpenReader("demo", bytes.NewReader(digits.Sample()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { clip.Close() })
+	return clip
+}
