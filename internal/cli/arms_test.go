@@ -50,7 +50,7 @@ func TestCompareArms(t *testing.T) {
 		c := compareCommand(env{out: &out, err: &problems})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(append([]string{
-			"-q", "-m", filepath.Join(digits, "target"), "--audio", filepath.Join(digits, "digits.wav"), "--duration", "4",
+			"-q", "-m", filepath.Join(digits, "target"), "--audio", filepath.Join(digits, "digits.wav"), "--clip-timestamps", "0,4",
 			"--draft-tokens", "3", "--precision", precision,
 		}, more...))
 		err := c.ExecuteContext(t.Context())

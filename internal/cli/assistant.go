@@ -1,17 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/assistant"
+	"verity/internal/options"
 	"verity/model"
 	"verity/precision"
 	"verity/transcribe"
@@ -21,50 +19,18 @@ import (
 type assistantFlags struct {
 	name      string
 	precision precisionFlag
-	tokens    draftTokens
-	policy    string
+	draft     options.Draft
 	sampler   string
 	auto      *assistant.Auto // that the latest policies share, if they are auto
 	overlap   bool            // measure it
 }
 
-const assistantHelp = `what drafts tokens for the model to verify
-auto: the model's own assistant if it lies in this program with one; else the published partner of a published model, if that is in the cache; else none
-none: plain decoding
-ngram: what followed the last words when they came before; no model
-bigram: what followed each token most often before; no model, a baseline
-self: the model itself, in --assistant-precision
-or the directory of a distilled decoder or a smaller Whisper of the same family`
-
-var (
-	policies = []string{"auto", "constant", "heuristic", "confidence"}
-	samplers = []string{string(transcribe.Gumbel), string(transcribe.Rejection)}
-)
-
 func (a *assistantFlags) register(f *pflag.FlagSet) {
-	f.StringVarP(&a.name, "assistant", "a", "auto", assistantHelp)
-	f.Var(&a.precision, "assistant-precision",
-		"format to hold the assistant's weights in: "+precision.Names()+". auto is int8")
-	f.Var(&a.tokens, "draft-tokens", "`number` of tokens to draft in a round, or auto")
-	f.StringVar(&a.policy, "draft-policy", "auto", "how the length of drafts is chosen: auto (by cost and acceptance), "+
-		"constant, heuristic (2 more after success, 1 less after failure), confidence (until the assistant is unsure)")
-	f.StringVar(&a.sampler, "sampler", "gumbel", "how drafts are verified above temperature 0: gumbel (the text of "+
-		"plain decoding), rejection (speculative sampling: its distribution, but other text, which depends on the lengths "+
-		"of drafts too)")
-	f.BoolVar(&a.overlap, "measure-alpha", false, "compare the distributions of model and assistant at every drafted "+
-		"token: the statistics then have the mean of Σ min(p, q), the α of theory, at the temperature of the window, or 1 "+
-		"where that is 0. It takes a little time")
-}
-
-func (a *assistantFlags) complete(c *cobra.Command) {
-	completeOr(c, "assistant", assistantNames()...)
-	completeValues(c, "draft-policy", policies...)
-	completeValues(c, "sampler", samplers...)
-}
-
-// check reports the first flag with an unusable value.
-func (a *assistantFlags) check() error {
-	return cmp.Or(oneOf("draft-policy", a.policy, policies...), oneOf("sampler", a.sampler, samplers...))
+	bind(f, "assistant", &a.name)
+	addOption(f, "assistant-precision", func(v options.Value) error { return a.precision.Set(v.Text) })
+	addOption(f, "draft-tokens", func(v options.Value) (err error) { a.draft, err = options.ParseDraft(v.Text); return err })
+	bind(f, "sampler", &a.sampler)
+	bind(f, "measure-alpha", &a.overlap)
 }
 
 // comparable refuses a sampler that does not keep the bits, for commands that
@@ -141,44 +107,14 @@ func hasAssistant(name string) bool {
 // newPolicy returns the function that makes a policy for each sequence; nil means the
 // default of transcribe.Load.
 func (a *assistantFlags) newPolicy() func() assistant.Policy {
-	n, fixed := a.tokens.n, a.tokens.fixed
-	switch {
-	case a.policy == "auto" && !fixed:
-		return nil
-	case a.policy == "heuristic":
+	n := a.draft.Tokens
+	switch a.draft.Policy {
+	case "heuristic":
 		return func() assistant.Policy { return assistant.NewHeuristic(n) }
-	case a.policy == "confidence":
+	case "confidence":
 		return func() assistant.Policy { return &assistant.Confidence{Max: n} }
-	case !fixed:
-		n = 5
+	case "constant":
+		return func() assistant.Policy { return assistant.Constant(n) }
 	}
-	return func() assistant.Policy { return assistant.Constant(n) }
-}
-
-// draftTokens is a flag for a number of tokens. The zero value is auto.
-type draftTokens struct {
-	n     int
-	fixed bool
-}
-
-func (d *draftTokens) String() string {
-	if !d.fixed {
-		return "auto"
-	}
-	return strconv.Itoa(d.n)
-}
-
-func (d *draftTokens) Set(s string) error {
-	if s == "auto" {
-		*d = draftTokens{}
-		return nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 || n > 64 {
-		return errors.New("want auto or a number from 0 to 64")
-	}
-	*d = draftTokens{n, true}
 	return nil
 }
-
-func (d *draftTokens) Type() string { return "number" }

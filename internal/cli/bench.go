@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/bench"
+	"verity/internal/options"
 	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
-	"verity/precision"
 	"verity/synth"
 )
 
@@ -56,28 +56,22 @@ func benchCommand(e env) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
 	}
 	addFlags(c, flagGroup{commonFlags, b.register})
-	must(c.MarkFlagDirname("model"))
 	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
-	must(c.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions(precision.List(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
 func (b *benching) register(f *pflag.FlagSet) {
-	f.StringVarP(&b.model, "model", "m", "",
-		"base, which lies in this program, or the `directory` of a Whisper checkpoint (default base)")
+	bind(f, "model", &b.model)
 	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights: tiny, base, small, "+
 		"medium, large-v2, large-v3, large-v3-turbo, …")
-	f.Var(&b.precision, "precision", "format to hold the weights in: "+precision.Names())
-	f.IntVar(&b.threads, "threads", 0, "`number` of threads; 0 means one for each core")
+	addOption(f, "precision", func(v options.Value) error { return b.precision.Set(v.Text) })
+	bind(f, "threads", &b.threads)
 	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading "+
 		"the file")
 	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1)")
 }
 
 func (b *benching) run(ctx context.Context) error {
-	if err := checkThreads(b.threads); err != nil {
-		return err
-	}
 	if b.load && (b.model == "" || b.model == defaultModel) {
 		return usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
 	}

@@ -89,7 +89,7 @@ func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contes
 
 // newComparing returns the command and the struct of its flags.
 func newComparing(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) (*comparing, *cobra.Command) {
-	v := &comparing{env: e, decoding: newDecodingFlags()}
+	v := &comparing{env: e}
 	v.model.arms = new(armsFlag)
 	c := &cobra.Command{
 		Use:   "compare --dataset PATH | --audio FILE... [flags]",
@@ -111,7 +111,6 @@ func newComparing(e env, open func(context.Context, *comparing, *corpus) (*conte
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
-	completeValues(c, "progress", progressModes...)
 	return v, c
 }
 
@@ -125,7 +124,8 @@ func (v *comparing) registerAudio(f *pflag.FlagSet) {
 
 func (v *comparing) registerRuns(f *pflag.FlagSet) {
 	f.IntVar(&v.repeats, "repeats", 1, "run each utterance this `number` of times in each arm")
-	f.IntVar(&v.batch, "batch", 1, "`number` of utterances that each arm runs at the same time, timed together")
+	bind(f, "batch", &v.batch)
+	redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
 	f.IntVar(&v.group, "group", 0, "`number` of utterances in a pair, --batch of them at a time; 0 for as many as --batch")
 	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run first in each arm, unmeasured: at least --batch. "+
 		"One runs in any case, for the memory")
@@ -218,9 +218,6 @@ func (v *comparing) check(more []string) error {
 	if err := v.sound.check(); err != nil {
 		return err
 	}
-	if err := checkBatch(v.batch); err != nil {
-		return err
-	}
 	v.data.audio = append(v.data.audio, more...)
 	if v.model.arms.list == nil && v.model.assistant.method(v.model.name) == string(transcribe.None) {
 		return usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory)")
@@ -235,7 +232,7 @@ func (v *comparing) check(more []string) error {
 	if err != nil {
 		return err
 	}
-	v.opt, err = v.decoding.options(logger)
+	v.opt = v.decoding.options(logger)
 	return err
 }
 

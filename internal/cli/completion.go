@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/internal/options"
 	"verity/model/hub"
 	"verity/tokenizer"
 	"verity/transcribe"
@@ -67,13 +68,46 @@ func completeOr(c *cobra.Command, flag string, values ...string) {
 	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault)))
 }
 
-// completeLanguage offers codes of languages, with their names beside them.
-func completeLanguage(c *cobra.Command) {
+// completeValues offers the values of a flag to the shell.
+func completeValues(c *cobra.Command, flag string, values ...string) {
+	must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// completeOptions offers the values of all flags of the table that have no completion of
+// their own.
+func completeOptions(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		o := options.Find(f.Name)
+		if _, done := c.GetFlagCompletionFunc(f.Name); o == nil || done {
+			return
+		}
+		switch {
+		case o.Name == "model":
+			completeOr(c, o.Name, modelNames()...)
+		case o.Name == "assistant":
+			completeOr(c, o.Name, assistantNames()...)
+		case o.Name == "language":
+			completeValues(c, o.Name, languages()...)
+		case len(o.Choices) > 0:
+			completeValues(c, o.Name, o.Choices...)
+		case o.Unit == "directory":
+			must(c.MarkFlagDirname(o.Name))
+		case o.Kind != options.Switch && o.Unit != "file" && o.Name != "ffmpeg":
+			completeValues(c, o.Name)
+		}
+	})
+	for _, sub := range c.Commands() {
+		completeOptions(sub)
+	}
+}
+
+// languages are codes of languages, with their names beside them.
+func languages() []string {
 	values := []string{cobra.CompletionWithDesc("auto", "detect it")}
 	for _, l := range tokenizer.KnownLanguages() {
 		values = append(values, cobra.CompletionWithDesc(l.Code, l.Name))
 	}
-	completeValues(c, "language", values...)
+	return values
 }
 
 // modelNames are the names that --model takes beside paths.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,10 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"verity/internal/input"
+	"verity/internal/options"
 	"verity/internal/show"
-	"verity/tokenizer"
 )
 
 const configHelp = `Config prints the defaults of flags, in the form of the file that can change
@@ -41,12 +41,14 @@ const configVariable = "VERITY_CONFIG"
 // configured are the commands that take defaults from the config file.
 var configured = []string{"transcribe", "eval", "compare", "serve", "info"}
 
-// configKeys are the flags of transcribe that the config file may set, there and in
-// the other configured commands that have them.
-var configKeys = []string{
-	"model", "threads", "language", "task", "output-format", "output-dir", "precision", "batch", "assistant", "vad",
-	"word-timestamps", "max-line-width", "max-line-count", "initial-prompt", "hotwords", "beam-size", "best-of",
-	"timestamps", "highlight", "progress", "ffmpeg", "strict", "quiet", "log-level",
+// configKeys are the options that the file and $VERITY_… may set.
+func configKeys() (keys []string) {
+	for _, o := range options.All() {
+		if o.Who&options.Keep != 0 {
+			keys = append(keys, o.Name)
+		}
+	}
+	return keys
 }
 
 // configMost is how many bytes a config file may have.
@@ -128,101 +130,47 @@ func parseConfig(r io.Reader) (settings []setting, err error) {
 	return settings, lines.Err()
 }
 
-// checkKey refuses a key that the config file does not have.
-func checkKey(key string) error {
-	if slices.Contains(configKeys, key) {
-		return nil
-	}
-	near := didYouMean(nearest(key, configKeys))
-	if near == "" {
-		near = "; verity config lists them"
-	}
-	return fmt.Errorf("there is no key %s%s", show.Line(key), near)
-}
+// fromKey is the annotation of a flag whose default is not the program's: it says where it
+// is from.
+const fromKey = "verity_from"
 
-// factoryKey is the annotation of a flag whose default is from the config file: the
-// default of the program.
-const factoryKey = "verity_factory"
-
-// factory returns the default that the program gives a flag.
-func factory(f *pflag.Flag) string {
-	if d := f.Annotations[factoryKey]; len(d) == 1 {
-		return d[0]
-	}
-	return f.DefValue
-}
-
-// configure makes settings the defaults of flags.
-func configure(root *cobra.Command, settings []setting) error {
+// configure makes settings, and then variables of the environment, the defaults of flags.
+func configure(root *cobra.Command, path string, settings []setting) error {
 	for _, s := range settings {
-		if err := checkKey(s.key); err != nil {
-			return fmt.Errorf("line %d: %w", s.line, err)
+		at := fmt.Sprintf("config file %s: line %d: ", show.Name(path), s.line)
+		if o := options.Find(s.key); o == nil || o.Who&options.Keep == 0 {
+			near := cmp.Or(didYouMean(nearest(s.key, configKeys())), "; verity config lists them")
+			return usagef("%sthere is no key %s%s", at, show.Line(s.key), near)
 		}
-		if s.key == "model" && os.Getenv(modelVariable) != "" {
+		if err := setDefault(root, s.key, s.value, "the config file", configured...); err != nil {
+			return usagef("%s%s = %s: %w", at, s.key, show.Line(s.value), err)
+		}
+	}
+	for _, o := range options.All() {
+		value := os.Getenv(o.Variable())
+		if o.Who&(options.Keep|options.Server) == 0 || value == "" {
 			continue
 		}
-		for _, c := range root.Commands() {
-			f := c.Flags().Lookup(s.key)
-			if f == nil || !slices.Contains(configured, c.Name()) {
-				continue
-			}
-			err := setDefault(f, s.value)
-			if err == nil {
-				err = checkValue(f.Name, f.Value.String())
-			}
-			if err != nil {
-				return fmt.Errorf("line %d: %s = %s: %w", s.line, s.key, show.Line(s.value), err)
-			}
+		if err := setDefault(root, o.Name, value, "$"+o.Variable()); err != nil {
+			return usagef("$%s=%s: %w", o.Variable(), show.Line(value), err)
 		}
 	}
 	return nil
 }
 
-// checkValue refuses what a flag takes when it is parsed but no command takes later: the
-// error must name the file, not a flag that nobody wrote.
-func checkValue(key, value string) error {
-	n, _ := strconv.Atoi(value) // 0 for what is no number
-	var err error
-	switch key {
-	case "language":
-		// A checkpoint may have a language of its own, under a code.
-		if len(value) > 3 && !strings.EqualFold(value, "auto") && !tokenizer.KnownLanguage(value) {
-			return errors.New("want the code or name of a language, as en or English, or auto")
+// setDefault sets the default of a flag in the commands that have it, of those named or of all.
+func setDefault(root *cobra.Command, key, value, from string, commands ...string) error {
+	for _, c := range root.Commands() {
+		f := c.Flags().Lookup(key)
+		if f == nil || len(commands) > 0 && !slices.Contains(commands, c.Name()) {
+			continue
 		}
-	case "task":
-		err = oneOf(key, value, "transcribe", "translate")
-	case "highlight":
-		err = oneOf(key, value, highlightModes...)
-	case "progress":
-		err = oneOf(key, value, progressModes...)
-	case "log-level":
-		err = oneOf(key, value, logLevels...)
-	case "batch":
-		err = checkBatch(n)
-	case "threads":
-		err = checkThreads(n)
-	case "max-line-width", "max-line-count", "beam-size", "best-of":
-		if n < 0 {
-			return errors.New("must be 0 or more")
+		if err := f.Value.Set(value); err != nil {
+			return err
 		}
+		f.DefValue = f.Value.String()
+		must(c.Flags().SetAnnotation(key, fromKey, []string{from}))
 	}
-	if err == nil {
-		return nil
-	}
-	_, reason, _ := strings.Cut(err.Error(), ": ") // the flag and its value come before it
-	return errors.New(reason)
-}
-
-func setDefault(f *pflag.Flag, value string) error {
-	was := f.DefValue
-	if err := f.Value.Set(value); err != nil {
-		return plain(err, f)
-	}
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
-	f.Annotations[factoryKey] = []string{was}
-	f.DefValue = f.Value.String()
 	return nil
 }
 
@@ -236,25 +184,23 @@ func needsNoConfig(args []string) bool {
 // withConfig applies the config file to the flags of root. A file that nobody named is
 // skipped with a warning if it cannot be read: its place may belong to somebody else.
 func withConfig(ctx context.Context, root *cobra.Command, e env, args []string) error {
-	if e.config == "" || needsNoConfig(args) {
+	if needsNoConfig(args) {
 		return nil
 	}
-	settings, err := readConfig(ctx, e.config)
+	settings, err := []setting(nil), error(nil)
+	if e.config != "" {
+		settings, err = readConfig(ctx, e.config)
+	}
 	switch unread := errors.As(err, new(syscall.Errno)) || errors.Is(err, input.ErrNotRegular); {
 	case errors.Is(err, fs.ErrNotExist) && !e.configNamed:
-		return nil
 	case unread && !e.configNamed:
 		e.complain(nil, fmt.Sprintf("verity: warning: %v: it is skipped", err))
-		return nil
 	case unread:
 		return usagef("%w; $%s names it, and %[2]s=off uses none", err, configVariable)
 	case err != nil:
 		return usageError{err}
 	}
-	if err := configure(root, settings); err != nil {
-		return usagef("config file %s: %w", show.Name(e.config), err)
-	}
-	return nil
+	return configure(root, e.config, settings)
 }
 
 func configCommand(e env) *cobra.Command {
@@ -274,7 +220,7 @@ func printConfig(c *cobra.Command, e env) error {
 		settings, err = readConfig(c.Context(), e.config)
 	}
 	if err == nil {
-		err = configure(c.Root(), settings)
+		err = configure(c.Root(), e.config, settings)
 	}
 	state := e.config
 	switch {
@@ -291,14 +237,13 @@ func printConfig(c *cobra.Command, e env) error {
 		return err
 	}
 	text := "# " + show.Line(state) + "\n"
-	for _, key := range configKeys {
+	for _, key := range configKeys() {
 		f := transcribe.Flags().Lookup(key)
-		switch {
-		case key == "model" && os.Getenv(modelVariable) != "":
-			text += "# from $" + modelVariable + "\n"
-		case slices.ContainsFunc(settings, func(s setting) bool { return s.key == key }):
-		default:
+		switch from := f.Annotations[fromKey]; {
+		case from == nil:
 			text += "# "
+		case strings.HasPrefix(from[0], "$"):
+			text += "# from " + from[0] + "\n"
 		}
 		text += key + " = " + quoted(f.DefValue) + "\n"
 	}

@@ -2,59 +2,95 @@ package cli
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"verity/internal/options"
 )
 
-// TestConfigKeys checks that every key is a flag of transcribe, and that no command
-// takes defaults from a file unless it is told which.
-func TestConfigKeys(t *testing.T) {
-	c, _, err := newRoot(env{}).Find([]string{"transcribe"})
-	if err != nil {
-		t.Fatal(err)
+// another returns a value of an option that is not its default.
+func another(o *options.Option) string {
+	switch o.Kind {
+	case options.Switch:
+		return map[string]string{"true": "false", "false": "true"}[o.Zero()]
+	case options.Choice:
+		return o.Choices[(slices.Index(o.Choices, o.Default)+1)%len(o.Choices)]
+	case options.Whole:
+		return strconv.Itoa(int(o.Max))
+	case options.Real:
+		return strconv.FormatFloat(o.Max, 'g', -1, 64)
+	case options.Unsigned:
+		return "18446744073709551615"
+	case options.Time:
+		return "7m0s"
 	}
-	for _, key := range configKeys {
-		if c.Flags().Lookup(key) == nil {
-			t.Errorf("transcribe has no flag --%s", key)
+	switch o.Name {
+	case "language":
+		return "nl"
+	case "output-format":
+		return "srt,json"
+	case "suppress-tokens", "audio-context", "draft-tokens":
+		return "7"
+	case "precision", "assistant-precision":
+		return "int8"
+	}
+	return "x"
+}
+
+// TestConfigReaches sets every key to another value, in the file and in the environment.
+// It becomes the default of every command that has the flag, from the file only of those
+// that transcribe.
+func TestConfigReaches(t *testing.T) {
+	reached := map[string]int{}
+	for _, key := range configKeys() {
+		o := options.Find(key)
+		for _, inEnv := range []bool{false, true} {
+			root, settings := newRoot(env{}), []setting{{key, another(o), 1}}
+			if inEnv {
+				settings = nil
+				t.Setenv(o.Variable(), another(o))
+			}
+			if err := configure(root, "", settings); err != nil {
+				t.Fatalf("%s: %v", key, err)
+			}
+			for _, c := range root.Commands() {
+				f := c.Flags().Lookup(key)
+				if f == nil {
+					continue
+				}
+				changed := f.Annotations[fromKey] != nil && f.DefValue == f.Value.String()
+				if want := inEnv || slices.Contains(configured, c.Name()); changed != want {
+					t.Errorf("%s --%s: default %q, value %q; changed %v, want %v", c.Name(), key, f.DefValue, f.Value, changed, want)
+				}
+				if optionOf(f) != nil && changed && f.DefValue != another(o) {
+					t.Errorf("%s --%s: default %q, want %q", c.Name(), key, f.DefValue, another(o))
+				}
+				reached[c.Name()]++
+			}
+			t.Setenv(o.Variable(), "")
 		}
+	}
+	if reached["transcribe"] != 2*len(configKeys()) || reached["serve"] < 2*15 || reached["eval"] < 2*30 {
+		t.Errorf("keys reached: %v, want all %d of transcribe", reached, len(configKeys()))
 	}
 }
 
-// TestConfigReaches checks that a setting becomes the default of every command that
-// transcribes and has the flag, and of no other command.
-func TestConfigReaches(t *testing.T) {
-	values := map[string]string{
-		"model": "small", "threads": "3", "language": "nl", "task": "translate", "output-format": "srt,json",
-		"output-dir": "subs", "precision": "int8", "batch": "2", "assistant": "self", "vad": "true",
-		"word-timestamps": "true", "max-line-width": "40", "max-line-count": "2", "initial-prompt": "Verity",
-		"hotwords": "bits", "beam-size": "5", "best-of": "5", "timestamps": "true", "highlight": "auto",
-		"progress": "always", "ffmpeg": "never", "strict": "true", "quiet": "true", "log-level": "debug",
-	}
-	t.Setenv(modelVariable, "")
-	reached := map[string]int{}
-	for _, key := range configKeys {
-		root := newRoot(env{})
-		if err := configure(root, []setting{{key, values[key], 1}}); err != nil {
-			t.Fatalf("%s: %v", key, err)
+// TestConfigRefuses: what is wrong in the environment names the variable, in the file the
+// line.
+func TestConfigRefuses(t *testing.T) {
+	for _, key := range configKeys() {
+		o := options.Find(key)
+		if o.Kind == options.Text {
+			continue
 		}
-		for _, c := range root.Commands() {
-			f := c.Flags().Lookup(key)
-			if f == nil {
-				continue
-			}
-			want := factory(f)
-			if slices.Contains(configured, c.Name()) {
-				want = values[key]
-				reached[c.Name()]++
-			}
-			if f.DefValue != want || f.Value.String() != want {
-				t.Errorf("%s --%s: default %q, value %q, want %q", c.Name(), key, f.DefValue, f.Value, want)
-			}
+		t.Setenv(o.Variable(), "x,,x")
+		if err := configure(newRoot(env{}), "", nil); err == nil || !strings.HasPrefix(err.Error(), "$"+o.Variable()+"=x,,x: ") {
+			t.Errorf("%s: %v", o.Variable(), err)
 		}
-	}
-	for name, most := range map[string]int{"transcribe": len(configKeys), "eval": 15, "compare": 15, "serve": 15} {
-		if reached[name] < most {
-			t.Errorf("%s takes %d keys, want %d", name, reached[name], most)
+		t.Setenv(o.Variable(), "")
+		if err := configure(newRoot(env{}), "c", []setting{{key, "x,,x", 3}}); err == nil || !strings.HasPrefix(err.Error(), "config file c: line 3: "+key+" = ") {
+			t.Errorf("%s: %v", key, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/internal/options"
 	"verity/transcribe"
 )
 
@@ -12,7 +13,7 @@ import (
 // they say which round chose them and what it refused.
 func TestPieces(t *testing.T) {
 	flags := modelFlags{name: defaultModel, assistant: assistantFlags{
-		name: "self", policy: "constant", tokens: draftTokens{3, true}, sampler: "gumbel",
+		name: "self", draft: options.Draft{Policy: "constant", Tokens: 3}, sampler: "gumbel",
 	}}
 	m, err := flags.load(t.Context())
 	if err != nil {

@@ -54,7 +54,7 @@ type evaluation struct {
 }
 
 func evalCommand(e env) *cobra.Command {
-	v := &evaluation{env: e, decoding: newDecodingFlags()}
+	v := &evaluation{env: e}
 	c := &cobra.Command{
 		Use:   "eval --dataset PATH [flags]",
 		Short: "Transcribe a dataset and score it",
@@ -74,7 +74,6 @@ func evalCommand(e env) *cobra.Command {
 	v.data.complete(c)
 	v.report.complete(c)
 	must(c.MarkFlagDirname("out"))
-	completeValues(c, "progress", progressModes...)
 	return c
 }
 
@@ -85,23 +84,13 @@ func (v *evaluation) registerOut(f *pflag.FlagSet) {
 }
 
 func (v *evaluation) registerBatch(f *pflag.FlagSet) {
-	f.IntVar(&v.batch, "batch", 1, "transcribe this `number` of utterances at the same time: they share every pass over "+
-		"the weights. The text does not depend on it")
+	bind(f, "batch", &v.batch)
 }
 
 // addDecoding adds the flags of model, sound and decoding, and returns them: they decide
 // on what is in the records.
 func addDecoding(c *cobra.Command, m *modelFlags, s *soundFlags, d *decodingFlags) *pflag.FlagSet {
-	defer m.complete(c)
-	defer d.complete(c)
-	return addFlags(c, append(m.groups(),
-		flagGroup{commonFlags, d.registerLanguage},
-		flagGroup{inputFlags, s.register},
-		flagGroup{inputFlags, d.vad.register},
-		flagGroup{textFlags, d.registerText},
-		flagGroup{qualityFlags, d.registerQuality},
-		flagGroup{speedFlags, d.registerChunks},
-	)...)
+	return addFlags(c, flagGroup{"", m.register}, flagGroup{"", s.register}, flagGroup{"", d.register(0)})
 }
 
 func (v *evaluation) run(ctx context.Context) error {
@@ -152,13 +141,8 @@ func (v *evaluation) check() (o eval.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	if v.opt, err = v.decoding.options(logger); err != nil {
-		return o, err
-	}
+	v.opt = v.decoding.options(logger)
 	if err := v.sound.check(); err != nil {
-		return o, err
-	}
-	if err := checkBatch(v.batch); err != nil {
 		return o, err
 	}
 	if v.shard != "" {

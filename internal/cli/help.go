@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"verity/internal/options"
 )
 
 // A flagGroup is a part of a command's flags under one heading of its help. Groups of
@@ -17,15 +19,12 @@ type flagGroup struct {
 	register func(*pflag.FlagSet)
 }
 
-// The titles, in the order in which help prints them.
+// Titles of flags that are not in the table of options.
 const (
-	commonFlags  = "Common flags"
-	inputFlags   = "Input and output"
-	textFlags    = "Text"
-	qualityFlags = "Quality"
-	speedFlags   = "Speed"
-	draftFlags   = "Drafting (changes the time; the text only with --sampler rejection)"
-	logFlagGroup = "Logging"
+	commonFlags  = options.Input
+	inputFlags   = options.Input
+	speedFlags   = options.Speed
+	logFlagGroup = options.Log
 )
 
 // groupKey is the annotation that holds the title of a flag's group.
@@ -39,7 +38,11 @@ func addFlags(c *cobra.Command, groups ...flagGroup) *pflag.FlagSet {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		set.SortFlags = false
 		g.register(set)
-		set.VisitAll(func(f *pflag.Flag) { must(set.SetAnnotation(f.Name, groupKey, []string{g.title})) })
+		set.VisitAll(func(f *pflag.Flag) {
+			if f.Annotations[groupKey] == nil { // those of the table have one
+				must(set.SetAnnotation(f.Name, groupKey, []string{g.title}))
+			}
+		})
 		added.AddFlagSet(set)
 	}
 	c.Flags().SortFlags = false
@@ -54,12 +57,11 @@ func groupsOf(f *pflag.FlagSet) (titles []string) {
 			titles = append(titles, t)
 		}
 	})
-	order := []string{commonFlags, inputFlags, textFlags, qualityFlags, speedFlags, draftFlags, logFlagGroup}
 	place := func(title string) int {
-		if i := slices.Index(order, title); i >= 0 {
+		if i := slices.Index(options.Groups, title); i >= 0 {
 			return i
 		}
-		return len(order)
+		return len(options.Groups)
 	}
 	slices.SortStableFunc(titles, func(a, b string) int { return place(a) - place(b) })
 	return titles
@@ -163,8 +165,8 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 		head += " " + strings.ToUpper(value)
 	}
 	if d := defaultOf(f); d != "" {
-		if _, configured := f.Annotations[factoryKey]; configured {
-			d += ", from the config file"
+		if from := f.Annotations[fromKey]; from != nil {
+			d += ", from " + from[0]
 		}
 		text += " (default " + d + ")"
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"slices"
 	"strings"
 
 	"verity/internal/show"
@@ -10,17 +9,12 @@ import (
 	"verity/transcript"
 )
 
-// highlightModes are the values of --highlight.
-var highlightModes = []string{"auto", "always", "never"}
-
 // marks reports whether drafted text is to be marked, or an error about the flag.
 func (t *transcribing) marks(out sink) (bool, error) {
 	_, text := out.(lines)
 	switch {
 	case t.highlight == "never":
 		return false, nil
-	case !slices.Contains(highlightModes, t.highlight):
-		return false, oneOf("highlight", t.highlight, highlightModes...)
 	case !text:
 		return false, usagef("--highlight marks text on standard output; it needs the format txt, and no --output-dir")
 	}

@@ -87,7 +87,7 @@ func TestHighlight(t *testing.T) {
 			t.Errorf("%s, NO_COLOR=%s: first mark %q, want %q", tt.flag, tt.noColor, first, tt.mark)
 		}
 	}
-	if code, _, _ := cli(t, nil, append(args, "--highlight", "--json")...); code != 2 {
+	if code, _, _ := cli(t, nil, append(args, "--highlight", "-f", "json")...); code != 2 {
 		t.Errorf("--highlight of JSON: status %d, want 2", code)
 	}
 }

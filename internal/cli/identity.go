@@ -43,7 +43,7 @@ func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string)
 
 // recordedDefaults returns the defaults of the program for the options that records name.
 func recordedDefaults() map[string]string {
-	v, defaults := &evaluation{decoding: newDecodingFlags()}, map[string]string{}
+	v, defaults := new(evaluation), map[string]string{}
 	addDecoding(new(cobra.Command), &v.model, &v.sound, &v.decoding).VisitAll(func(f *pflag.Flag) { defaults[f.Name] = f.DefValue })
 	return defaults
 }
@@ -60,7 +60,7 @@ func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker 
 	}
 	by.Precision, by.AssistantPrecision = precisions(l, flags, by.Assistant)
 	made.VisitAll(func(f *pflag.Flag) {
-		if v := f.Value.String(); v != factory(f) {
+		if v := f.Value.String(); v != optionOf(f).Zero() {
 			by.Options[f.Name] = v
 		}
 	})

@@ -29,7 +29,7 @@ type Job struct {
 // NewJob adds the flags of a job to a command, besides those that own adds under a
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
-	j := &Job{evaluation: evaluation{env: env{out: out, err: err}, decoding: newDecodingFlags()}}
+	j := &Job{evaluation: evaluation{env: env{out: out, err: err}}}
 	addFlags(c, flagGroup{commonFlags, j.data.registerPath}, flagGroup{title, own}, flagGroup{reportFlagGroup, j.report.register})
 	j.theirs = addFlags(c,
 		flagGroup{commonFlags, j.registerCompare},
@@ -86,7 +86,7 @@ func (j *Job) Check() (err error) {
 	if j.data.limit < 0 {
 		return usagef("--limit %d: must be 0 or more", j.data.limit)
 	}
-	if err = j.model.assistant.check(); err != nil || !j.compare {
+	if !j.compare {
 		return err
 	}
 	if j.model.assistant.method(j.model.name) == string(transcribe.None) {

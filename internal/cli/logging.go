@@ -5,7 +5,6 @@ import (
 	"log"
 	"log/slog"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -17,7 +16,7 @@ type logFlags struct {
 }
 
 func (l *logFlags) registerQuiet(f *pflag.FlagSet) {
-	f.BoolVarP(&l.quiet, "quiet", "q", false, "write only errors to standard error")
+	bind(f, "quiet", &l.quiet)
 }
 
 // registerRun adds the flags of commands that run utterances.
@@ -28,15 +27,8 @@ func (l *logFlags) registerRun(f *pflag.FlagSet) {
 
 func (l *logFlags) register(f *pflag.FlagSet) {
 	l.registerQuiet(f)
-	f.StringVar(&l.level, "log-level", "warn", "`level` of the log: debug (every decision), info, warn or error")
+	bind(f, "log-level", &l.level)
 }
-
-func (l *logFlags) complete(c *cobra.Command) {
-	completeValues(c, "log-level", logLevels...)
-}
-
-// logLevels are the values of --log-level.
-var logLevels = []string{"debug", "info", "warn", "error"}
 
 // chatty reports whether frequent log lines would break a progress bar.
 func (l *logFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
@@ -46,11 +38,6 @@ func (l *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 	level := slog.LevelWarn
 	if l.level != "" {
 		if err := level.UnmarshalText([]byte(l.level)); err != nil {
-			return nil, oneOf("log-level", l.level, logLevels...)
-		}
-	}
-	if l.progress != "" {
-		if err := oneOf("progress", l.progress, progressModes...); err != nil {
 			return nil, err
 		}
 	}

@@ -166,6 +166,8 @@ func newRoot(e env) *cobra.Command {
 	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
 	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), modelsCommand(e), serveCommand(e), configCommand(e))
 	completionCommand(root)
+	completeOptions(root)
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return contradiction(c.Flags()) }
 	return root
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/audio"
+	"verity/internal/options"
 	"verity/internal/show"
 	"verity/model"
 	"verity/parallel"
@@ -36,40 +35,29 @@ type modelFlags struct {
 // modelVariable names the model for those who always use the same one.
 const modelVariable = "VERITY_MODEL"
 
+func (m *modelFlags) register(f *pflag.FlagSet) {
+	m.registerModel(f)
+	m.registerSpeed(f)
+	m.assistant.register(f)
+}
+
 func (m *modelFlags) registerModel(f *pflag.FlagSet) {
-	f.StringVarP(&m.name, "model", "m", cmp.Or(os.Getenv(modelVariable), defaultModel),
-		"base, which lies in this program, the `name` of another published model (small, openai/whisper-small: fetched "+
-			"if it is not in the cache), or the path of a checkpoint (a directory of Hugging Face or CTranslate2, a .pt file "+
-			"of openai/whisper, a ggml file of whisper.cpp). $VERITY_MODEL is another default")
-	f.BoolVar(&m.offline, "offline", false, "do not download models: take those of the cache alone (as HF_HUB_OFFLINE=1 does)")
+	bind(f, "model", &m.name)
+	redefine(f, "model", defaultModel, "")
+	bind(f, "offline", &m.offline)
 }
 
 func (m *modelFlags) registerSpeed(f *pflag.FlagSet) {
-	f.IntVar(&m.threads, "threads", 0, "`number` of threads; 0 means one for each core. The text does not depend on it")
-	usage := "format to hold the weights in: " + precision.Names() + ". auto is f16 if no weight changes by it, else as " +
-		"stored. int4:head=int8 holds the token embedding, which is the vocabulary head too, in another one; int8:cache=f16 " +
-		"keys and values"
+	bind(f, "threads", &m.threads)
 	if m.arms != nil {
 		m.arms.one = &m.precision
-		f.Var(m.arms, "precision", usage+". Several with commas between are arms, with the assistant where +assistant "+
-			"follows: f16,mxfp6,mxfp6+assistant")
+		o := options.Find("precision")
+		f.Var(m.arms, o.Name, o.Help+". Several precisions separated by commas are arms, with the assistant where +assistant follows: "+
+			"f16,mxfp6,mxfp6+assistant")
+		must(f.SetAnnotation(o.Name, groupKey, []string{o.Group}))
 		return
 	}
-	f.Var(&m.precision, "precision", usage)
-}
-
-// groups are all flags of the model, for commands without flags of decoding.
-func (m *modelFlags) groups() []flagGroup {
-	return []flagGroup{
-		{commonFlags, m.registerModel}, {speedFlags, m.registerSpeed}, {draftFlags, m.assistant.register},
-	}
-}
-
-// complete offers names of models, and files.
-func (m *modelFlags) complete(c *cobra.Command) {
-	completeOr(c, "model", modelNames()...)
-	completeValues(c, "precision", precision.List()...)
-	m.assistant.complete(c)
+	addOption(f, "precision", func(v options.Value) error { return m.precision.Set(v.Text) })
 }
 
 // must panics on an error of flag registration, a programmer's mistake.
@@ -120,12 +108,6 @@ type loaded struct {
 
 // load loads the model that the flags name, with its assistant.
 func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
-	if err := checkThreads(m.threads); err != nil {
-		return nil, err
-	}
-	if err := m.assistant.check(); err != nil {
-		return nil, err
-	}
 	c, err := openCheckpoint(ctx, m.name, m.offline)
 	if err != nil {
 		return nil, err
@@ -143,9 +125,6 @@ func (m *modelFlags) load(ctx context.Context) (*loaded, error) {
 
 // assisted returns the same model with an assistant: both share all weights.
 func (l *loaded) assisted(ctx context.Context, a *assistantFlags) (*transcribe.Model, error) {
-	if err := a.check(); err != nil {
-		return nil, err
-	}
 	return l.wire(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true})
 }
 

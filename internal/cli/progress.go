@@ -26,9 +26,6 @@ type progress struct {
 	line  time.Time // when the last line was written
 }
 
-// The values of --progress.
-var progressModes = []string{"auto", "always", "never"}
-
 // newProgress returns nil where progress is not wanted: with --quiet, between the lines
 // of a log, or without a terminal unless it is asked for.
 func (t *transcribing) newProgress(name string) *progress {

@@ -63,12 +63,11 @@ func selftestCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
 	}
-	addFlags(c, t.model.groups()...)
+	addFlags(c, flagGroup{"", t.model.register})
 	addFlags(c, flagGroup{commonFlags, func(f *pflag.FlagSet) {
 		f.BoolVar(&t.json, "json", false, "write JSON")
 		f.StringVar(&t.digest, "digest", "", "")
 	}})
-	t.model.complete(c)
 	must(c.Flags().MarkHidden("digest"))
 	return c
 }
@@ -84,9 +83,6 @@ type checked struct {
 
 func (t *selfTest) run(ctx context.Context) error {
 	if err := t.model.assistant.comparable(); err != nil {
-		return err
-	}
-	if err := checkThreads(t.model.threads); err != nil {
 		return err
 	}
 	if t.digest == short || t.digest == light {

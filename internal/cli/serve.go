@@ -20,6 +20,7 @@ import (
 
 	"verity/audio"
 	"verity/internal/input"
+	"verity/internal/options"
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/serve"
@@ -53,12 +54,11 @@ type serving struct {
 	anyone   bool
 	origins  []string
 	grace    time.Duration
-	maxMiB   int64
 	opt      serve.Options
 }
 
 func serveCommand(e env) *cobra.Command {
-	s := &serving{env: e, decoding: newDecodingFlags()}
+	s := &serving{env: e}
 	c := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Answer OpenAI's audio API over HTTP",
@@ -66,47 +66,45 @@ func serveCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
-	addFlags(c,
-		flagGroup{commonFlags, s.model.registerModel},
-		flagGroup{commonFlags, s.register},
-		flagGroup{textFlags, s.decoding.registerLanguage},
-		flagGroup{textFlags, s.decoding.registerText},
-		flagGroup{qualityFlags, s.decoding.registerQuality},
-		flagGroup{speedFlags, s.model.registerSpeed},
-		flagGroup{speedFlags, s.registerLimits},
-		flagGroup{draftFlags, s.model.assistant.register},
-		flagGroup{logFlagGroup, s.log.register},
-	)
-	s.model.complete(c)
-	s.decoding.complete(c)
-	s.log.complete(c)
+	addFlags(c, flagGroup{"", s.model.registerModel}, flagGroup{"", s.register}, flagGroup{"", s.decoding.register(options.Server)},
+		flagGroup{"", s.model.registerSpeed}, flagGroup{"", s.model.assistant.register}, flagGroup{"", s.log.register})
 	return c
 }
 
 func (s *serving) register(f *pflag.FlagSet) {
-	f.StringVar(&s.address, "listen", "127.0.0.1:8000", "`address` to listen on, host:port")
-	f.StringVar(&s.keyFile, "api-key-file", "",
-		"`file` of the API keys that are accepted, one a line; empty lines and those that begin with # are skipped")
-	f.BoolVar(&s.anyone, "allow-anyone", false, "let other machines connect without a key")
-	f.StringSliceVar(&s.origins, "origin", nil,
-		"web `origins` whose pages may call the server, as https://example.org, or *")
+	bind(f, "listen", &s.address)
+	bind(f, "api-key-file", &s.keyFile)
+	bind(f, "allow-anyone", &s.anyone)
+	addOption(f, "origin", func(v options.Value) error {
+		if s.origins = nil; v.Text != "" {
+			s.origins = strings.Split(v.Text, ",")
+		}
+		return nil
+	})
+	bind(f, "batch", &s.opt.Turns)
+	redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over the weights; each "+
+		"needs memory of its own")
+	addOption(f, "queue", func(v options.Value) error { s.opt.Waiting = orNone(v); return nil })
+	addOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = orNone(v); return nil })
+	addOption(f, "max-upload", func(v options.Value) error { s.opt.MaxBytes = int64(v.Number) << 20; return nil })
+	bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
+	redefine(f, "ffmpeg", audio.FFmpegNever, "`program` that decodes what Verity does not read itself: never, auto for the installed "+
+		"ffmpeg, or a path. ffmpeg knows formats that name other files: not for strangers' uploads")
+	addOption(f, "max-audio", func(v options.Value) error { s.opt.MaxAudio = duration(v); return nil })
+	addOption(f, "timeout", func(v options.Value) error { s.opt.Timeout = duration(v); return nil })
+	addOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
+	bind(f, "spool", &s.opt.Spool)
 }
 
-func (s *serving) registerLimits(f *pflag.FlagSet) {
-	f.IntVar(&s.opt.Turns, "batch", 4, "transcribe this `number` of requests at the same time: they share every pass "+
-		"over the weights")
-	f.IntVar(&s.opt.Waiting, "queue", 64, "`number` of requests that may wait; more are told to come back")
-	f.IntVar(&s.opt.Sessions, "sessions", 16, "most realtime sessions at the same time")
-	f.Int64Var(&s.maxMiB, "max-upload", 512, "largest upload in `MiB`")
-	f.StringVar(&s.opt.Sound.FFmpeg, "ffmpeg", audio.FFmpegNever,
-		"`program` for sound that is not read here: never, auto for the installed ffmpeg, or a path. It knows formats that "+
-			"name other files: not for strangers' uploads")
-	f.DurationVar(&s.opt.MaxAudio, "max-audio", 6*time.Hour, "longest sound, and longest realtime session, as `time`")
-	f.DurationVar(&s.opt.Timeout, "timeout", 2*time.Hour, "most `time` for a request")
-	f.DurationVar(&s.grace, "grace", 10*time.Minute, "`time` that accepted requests have after SIGTERM")
-	f.StringVar(&s.opt.Spool, "spool", "", "`directory` for uploads while they are worked on; empty means that for "+
-		"temporary files")
+// orNone returns a number for a field whose zero means its default and -1 none.
+func orNone(v options.Value) int {
+	if v.Number == 0 {
+		return -1
+	}
+	return int(v.Number)
 }
+
+func duration(v options.Value) time.Duration { return time.Duration(v.Number * float64(time.Second)) }
 
 func (s *serving) run(ctx context.Context) error {
 	logger, err := s.log.logger(s.err)
@@ -127,10 +125,7 @@ func (s *serving) run(ctx context.Context) error {
 		return err
 	}
 	defer m.close()
-	s.opt.Decoding, err = s.decoding.options(logger)
-	if err != nil {
-		return err
-	}
+	s.opt.Decoding = s.decoding.options(logger)
 	s.opt.Name, s.opt.Log = filepath.Base(m.checkpoint.Name), logger
 	server, err := serve.New(m.Model, s.opt)
 	if err != nil {
@@ -157,41 +152,8 @@ func (s *serving) listen() (net.Listener, error) {
 	return nil, fmt.Errorf("--listen %s: %w", s.address, err)
 }
 
-// mostMiB keeps the largest upload within 64 bits of bytes.
-const mostMiB = 1 << 40
-
-// limits checks the flags of limits and puts them into the options, where 0 would mean
-// the default.
-func (s *serving) limits() error {
-	if err := checkBatch(s.opt.Turns); err != nil {
-		return err
-	}
-	for _, x := range []struct {
-		flag string
-		n    *int
-	}{{"queue", &s.opt.Waiting}, {"sessions", &s.opt.Sessions}} {
-		switch {
-		case *x.n < 0:
-			return usagef("--%s %d: must be 0 or more; 0 means none", x.flag, *x.n)
-		case *x.n == 0:
-			*x.n = -1
-		}
-	}
-	if s.maxMiB < 1 {
-		return usagef("--max-upload %d: must be 1 or more, in MiB", s.maxMiB)
-	}
-	s.maxMiB = min(s.maxMiB, mostMiB)
-	for _, x := range []struct {
-		flag string
-		d    time.Duration
-	}{{"max-audio", s.opt.MaxAudio}, {"timeout", s.opt.Timeout}} {
-		if x.d <= 0 {
-			return usagef("--%s %v: must be more than 0", x.flag, x.d)
-		}
-	}
-	if s.grace < 0 {
-		return usagef("--grace %v: must be 0 or more", s.grace)
-	}
+// checkOrigins refuses what browsers do not send as an origin.
+func (s *serving) checkOrigins() error {
 	for _, o := range s.origins {
 		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
 			return usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
@@ -200,12 +162,12 @@ func (s *serving) limits() error {
 	return nil
 }
 
-// prepare checks the flags of limits, and those that have to do with who may connect.
+// prepare checks the flags that have to do with who may connect.
 func (s *serving) prepare(ctx context.Context) error {
-	if err := s.limits(); err != nil {
+	if err := s.checkOrigins(); err != nil {
 		return err
 	}
-	s.opt.MaxBytes, s.opt.Origins = s.maxMiB<<20, s.origins
+	s.opt.Origins = s.origins
 	s.opt.MaxSpool = max(8<<30, s.opt.MaxBytes)
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {

@@ -16,16 +16,12 @@ type soundFlags struct {
 }
 
 func (s *soundFlags) register(f *pflag.FlagSet) {
-	f.IntVar(&s.Channel, "channel", 0, "transcribe only the channel of this `number`, from 1; 0 means the mean of all")
-	f.StringVar(&s.FFmpeg, "ffmpeg", audio.FFmpegAuto,
-		"`program` for sound that is not read here: auto for the installed ffmpeg, never, or a path")
-	f.BoolVar(&s.Strict, "strict", false, "make damaged or missing sound an error; otherwise it is silence, and a warning says where")
+	bind(f, "channel", &s.Channel)
+	bind(f, "ffmpeg", &s.FFmpeg)
+	bind(f, "strict", &s.Strict)
 }
 
 func (s *soundFlags) check() error {
-	if s.Channel < 0 {
-		return usagef("--channel %d: must be 0 or more", s.Channel)
-	}
 	switch s.FFmpeg {
 	case audio.FFmpegAuto, audio.FFmpegNever, "":
 		return nil

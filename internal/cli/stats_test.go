@@ -32,7 +32,7 @@ func TestStats(t *testing.T) {
 	}
 	run := func(more ...string) (all []work) {
 		t.Helper()
-		args := append([]string{"transcribe", "-m", modelDir(t), "-l", "en", "-q", "--json", "-a", "self", "--draft-tokens", "3", file, file}, more...)
+		args := append([]string{"transcribe", "-m", modelDir(t), "-l", "en", "-q", "-f", "json", "-a", "self", "--draft-tokens", "3", file, file}, more...)
 		code, out, errs := cli(t, nil, args...)
 		if code != 0 {
 			t.Fatalf("%v: status %d: %s", more, code, errs)

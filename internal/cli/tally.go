@@ -14,8 +14,7 @@ import (
 
 // registerProgress adds the flag that says when to show progress.
 func registerProgress(f *pflag.FlagSet, mode *string) {
-	f.StringVar(mode, "progress", "auto", "say how far the work is: auto (on a terminal), always (else a line "+
-		"every ten seconds; what the flag alone means), never")
+	bind(f, "progress", mode)
 	f.Lookup("progress").NoOptDefVal = "always"
 }
 

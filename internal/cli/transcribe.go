@@ -15,6 +15,7 @@ import (
 
 	"verity/audio"
 	"verity/internal/kernel"
+	"verity/internal/options"
 	"verity/internal/show"
 	"verity/transcribe"
 	"verity/transcript"
@@ -51,8 +52,7 @@ type transcribing struct {
 	sound     soundFlags
 	decoding  decodingFlags
 	log       logFlags
-	formats   formatList
-	json      bool
+	formats   []transcript.Format
 	dir       string
 	batch     int
 	stats     bool
@@ -70,7 +70,7 @@ type transcribing struct {
 }
 
 func transcribeCommand(e env) *cobra.Command {
-	t := &transcribing{env: e, decoding: newDecodingFlags()}
+	t := &transcribing{env: e}
 	c := &cobra.Command{
 		Use:   "transcribe [flags] FILE...",
 		Short: "Write the text of sound files",
@@ -83,97 +83,37 @@ func transcribeCommand(e env) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, files []string) error { return t.run(c.Context(), files) },
 	}
-	addFlags(c, flagGroup{commonFlags, t.model.registerModel})
-	t.made = addFlags(c, flagGroup{commonFlags, t.decoding.registerLanguage})
-	addFlags(c, flagGroup{commonFlags, t.registerOutput})
-	t.made.AddFlagSet(addFlags(c,
-		flagGroup{inputFlags, t.sound.register},
-		flagGroup{inputFlags, t.decoding.vad.register},
-	))
-	addFlags(c, flagGroup{inputFlags, t.registerShow})
-	t.made.AddFlagSet(addFlags(c,
-		flagGroup{inputFlags, t.registerSubtitles},
-		flagGroup{textFlags, t.decoding.registerText},
-		flagGroup{qualityFlags, t.decoding.registerQuality},
-	))
-	drafts := addFlags(c,
-		flagGroup{speedFlags, t.model.registerSpeed},
-		flagGroup{speedFlags, t.decoding.registerChunks},
-		flagGroup{speedFlags, t.registerSpeed},
-		flagGroup{draftFlags, t.model.assistant.register},
-		flagGroup{logFlagGroup, t.log.register},
-	)
-	t.made.AddFlag(drafts.Lookup("sampler")) // the one flag of drafting that may change the text
-	t.model.complete(c)
-	t.decoding.complete(c)
-	t.log.complete(c)
-	must(c.MarkFlagDirname("output-dir"))
+	addFlags(c, flagGroup{"", t.model.register}, flagGroup{"", t.registerOutput}, flagGroup{"", t.log.register})
+	t.made = addFlags(c, flagGroup{"", t.decoding.register(0)}, flagGroup{"", t.sound.register}, flagGroup{"", t.registerSubtitles})
+	t.made.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
 	completeFormats(c)
 	completeSound(c)
-	completeValues(c, "highlight", highlightModes...)
-	completeValues(c, "progress", progressModes...)
 	return c
 }
 
 func (t *transcribing) registerOutput(f *pflag.FlagSet) {
-	f.VarP(&t.formats, "output-format", "f",
-		"txt, srt, vtt, tsv, lrc, csv, json, several of them between commas, or all (default txt)")
-	f.StringVarP(&t.dir, "output-dir", "o", "", "write files to this `directory` instead of standard output")
-	f.BoolVar(&t.force, "force", false, "with --output-dir, replace files that exist")
-	f.BoolVar(&t.skip, "skip-existing", false, "with --output-dir, leave files that exist, and skip sound files "+
-		"whose outputs all do")
-}
-
-func (t *transcribing) registerShow(f *pflag.FlagSet) {
-	f.BoolVar(&t.timed, "timestamps", false, "on standard output, write the times of each segment before its text")
-	f.BoolVar(&t.json, "json", false, "add json to the formats; alone it is the only one")
-	f.BoolVar(&t.stats, "stats", false, "write the work of each file to standard error: tokens, drafts, times, memory "+
-		"read beside what this machine can read. JSON of several files on standard output ends with an object of the totals")
-	f.StringVar(&t.highlight, "highlight", "never", "mark text that the assistant drafted: auto (on a terminal; what "+
-		"the flag alone means), always, never. NO_COLOR underlines it")
+	addOption(f, "output-format", func(v options.Value) (err error) {
+		if t.formats = nil; v.Text != "" {
+			t.formats, err = options.Formats(v.Text)
+		}
+		return err
+	})
+	bind(f, "output-dir", &t.dir)
+	bind(f, "force", &t.force)
+	bind(f, "skip-existing", &t.skip)
+	bind(f, "timestamps", &t.timed)
+	bind(f, "stats", &t.stats)
+	bind(f, "highlight", &t.highlight)
 	f.Lookup("highlight").NoOptDefVal = "auto"
 	registerProgress(f, &t.progress)
+	bind(f, "batch", &t.batch)
 }
 
 func (t *transcribing) registerSubtitles(f *pflag.FlagSet) {
-	f.IntVar(&t.subtitles.MaxLineWidth, "max-line-width", 0,
-		"with --word-timestamps, most `characters` in a line of a subtitle; 0 for any")
-	f.IntVar(&t.subtitles.MaxLineCount, "max-line-count", 0,
-		"with --max-line-width, most `lines` in a subtitle; 0 for any")
-	f.IntVar(&t.subtitles.MaxWordsPerLine, "max-words-per-line", 0,
-		"with --word-timestamps, most `words` in a subtitle; 0 for any")
-	f.BoolVar(&t.subtitles.HighlightWords, "highlight-words", false,
-		"with --word-timestamps, underline each word in srt and vtt as it is spoken")
-}
-
-// checkSubtitles refuses flags that would do nothing.
-func (t *transcribing) checkSubtitles() error {
-	s := t.subtitles
-	for _, x := range []struct {
-		flag  string
-		value int
-	}{{"max-line-width", s.MaxLineWidth}, {"max-line-count", s.MaxLineCount}, {"max-words-per-line", s.MaxWordsPerLine}} {
-		if x.value < 0 {
-			return usagef("--%s %d: must be 0 or more", x.flag, x.value)
-		}
-		if x.value > 0 && !t.decoding.opt.WordTimestamps {
-			return usagef("--%s needs --word-timestamps", x.flag)
-		}
-	}
-	switch {
-	case s.HighlightWords && !t.decoding.opt.WordTimestamps:
-		return usagef("--highlight-words needs --word-timestamps")
-	case s.MaxLineCount > 0 && s.MaxLineWidth == 0:
-		return usagef("--max-line-count needs --max-line-width")
-	case s.MaxWordsPerLine > 0 && s.MaxLineWidth > 0:
-		return usagef("--max-words-per-line has no effect with --max-line-width: take one")
-	}
-	return nil
-}
-
-func (t *transcribing) registerSpeed(f *pflag.FlagSet) {
-	f.IntVar(&t.batch, "batch", 1, "transcribe this `number` of files at the same time: they share every pass over the "+
-		"weights. The text does not depend on it")
+	bind(f, "max-line-width", &t.subtitles.MaxLineWidth)
+	bind(f, "max-line-count", &t.subtitles.MaxLineCount)
+	bind(f, "max-words-per-line", &t.subtitles.MaxWordsPerLine)
+	bind(f, "highlight-words", &t.subtitles.HighlightWords)
 }
 
 func (t *transcribing) run(ctx context.Context, files []string) error {
@@ -181,20 +121,11 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	opt, err := t.decoding.options(logger)
-	if err != nil {
-		return err
-	}
+	opt := t.decoding.options(logger)
 	if err := t.sound.check(); err != nil {
 		return err
 	}
-	if err := checkBatch(t.batch); err != nil {
-		return err
-	}
-	if err := t.checkSubtitles(); err != nil {
-		return err
-	}
-	if err := t.checkOutput(files); err != nil {
+	if err := t.stray(files); err != nil {
 		return err
 	}
 	out, err := t.sink(files)
@@ -336,36 +267,16 @@ func inFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// checkOutput refuses flags that contradict each other or would do nothing.
-func (t *transcribing) checkOutput(files []string) error {
-	stray := t.stray(files)
-	switch {
-	case len(stray) > 0:
-		return usagef("%s: there is no such file; a value of --%s stands behind =: --%[2]s=%[3]s", stray[0], stray[1], either(highlightModes))
-	case !slices.Contains(progressModes, t.progress):
-		return oneOf("progress", t.progress, progressModes...)
-	case t.force && t.skip:
-		return usagef("--force overwrites what --skip-existing leaves: take one")
-	case (t.force || t.skip) && t.dir == "":
-		return usagef("--force and --skip-existing need --output-dir")
-	}
-	return nil
-}
-
-// stray returns a value that was taken for a file because its flag needs an equals
-// sign, and that flag.
-func (t *transcribing) stray(files []string) []string {
+// stray refuses a value that was taken for a file because its flag needs an equals sign.
+func (t *transcribing) stray(files []string) error {
 	for _, name := range files {
-		if _, err := os.Stat(name); err == nil {
-			continue
+		if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, `./\`) {
+			continue // a word with nothing of a path in it is hardly a sound file
 		}
-		// A word with nothing of a path in it is hardly a sound file.
-		word := !strings.ContainsAny(name, `./\`)
-		switch {
-		case t.highlight == "auto" && word:
-			return []string{name, "highlight"}
-		case t.progress == "always" && word:
-			return []string{name, "progress"}
+		for flag, alone := range map[string]bool{"highlight": t.highlight == "auto", "progress": t.progress == "always"} {
+			if alone {
+				return usagef("%s: there is no such file; a value of --%s follows an equals sign: --%[2]s=%[1]s", name, flag)
+			}
 		}
 	}
 	return nil
@@ -374,11 +285,8 @@ func (t *transcribing) stray(files []string) []string {
 // sink returns where transcripts go, or an error about the flags.
 func (t *transcribing) sink(files []string) (sink, error) {
 	formats := t.formats
-	if t.json && !slices.Contains(formats, transcript.JSON) {
-		formats = append(formats, transcript.JSON)
-	}
 	if len(formats) == 0 {
-		formats = formatList{transcript.TXT}
+		formats = []transcript.Format{transcript.TXT}
 	}
 	if slices.Index(files, "-") != lastIndex(files, "-") {
 		return nil, usagef("standard input can be read only once")
@@ -392,7 +300,7 @@ func (t *transcribing) sink(files []string) (sink, error) {
 		return f, err
 	}
 	if len(formats) > 1 {
-		return nil, usagef("--output-format %s: several formats need --output-dir", &formats)
+		return nil, usagef("--output-format: several formats need --output-dir")
 	}
 	f := formats[0]
 	if t.timed && f != transcript.TXT {

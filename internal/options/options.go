@@ -9,6 +9,7 @@
 package options
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -183,7 +184,7 @@ func (o *Option) want() string {
 		what += " of " + o.Unit
 	}
 	if o.None {
-		what += ", or none"
+		what += " or none"
 	}
 	return what
 }
@@ -198,6 +199,10 @@ func (o *Option) Range() (text string) {
 	default:
 		text = fmt.Sprintf("from %s to %s", o.show(o.Min), o.show(o.Max))
 	}
+	switch o.Unit {
+	case "seconds", "ms", "MiB":
+		text += " " + o.Unit
+	}
 	if o.None {
 		text += ", or none"
 	}
@@ -210,10 +215,8 @@ func (o *Option) show(x float64) string {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
 	text := time.Duration(x * float64(time.Second)).String() // as 6h0m0s
-	if short, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = strings.TrimSuffix(short+"m", "0m")
-	}
-	return text
+	text = strings.TrimSuffix(strings.Replace(text, "m0s", "m", 1), "0s")
+	return cmp.Or(strings.Replace(text, "h0m", "h", 1), "0")
 }
 
 // Either spells a choice: a, b or c.
