@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,17 +42,20 @@ func TestTermination(t *testing.T) {
 		err error
 	}
 	results := make(chan result, clients)
+	var sent sync.WaitGroup // all but the end of every upload
+	sent.Add(clients)
 	for i := range clients {
 		hold := rest
 		if i%2 == 0 {
 			hold = nil
 		}
 		go func() {
-			got, err := upload(url, sound, hold)
+			got, err := upload(url, sound, &sent, hold)
 			results <- result{got, err}
 		}()
 	}
-	waitUntil(t, "every request is accepted", func() bool { return len(results)+accepted(url) == clients })
+	sent.Wait()
+	waitUntil(t, "every whole request is accepted", func() bool { return len(results)+accepted(url) == clients/2 })
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -113,14 +117,15 @@ func plainTranscript(t *testing.T) *transcript.Transcript {
 	return tr
 }
 
-// upload sends a recording, the last byte only when hold is closed.
-func upload(url string, sound []byte, hold chan struct{}) (*transcript.Transcript, error) {
+// upload sends a recording, the last byte, after sent, only when hold is closed.
+func upload(url string, sound []byte, sent *sync.WaitGroup, hold chan struct{}) (*transcript.Transcript, error) {
 	from, to := io.Pipe()
 	form := multipart.NewWriter(to)
 	go func() {
 		form.WriteField("response_format", "verbose_json")
 		part, _ := form.CreateFormFile("file", "digits.wav")
 		part.Write(sound[:len(sound)-1])
+		sent.Done()
 		if hold != nil {
 			<-hold
 		}
