@@ -92,7 +92,7 @@ func (j *attendJob) mixInt8(b *attendBuffer, head int, rows block) {
 		for c := 0; c < j.dim; c += panel {
 			acc, cols := i8.acc[:n*panel], min(panel, j.dim-c)
 			at := v.at(head, from) + c*4*v.quads
-			int8s.fn.first(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
+			int8s.fn.weigh(acc, i8.weights[block*weightStep:], weightStride, n, view[int8](v.i8[at:][:depth*panel]), hint{})
 			finish(dst[c:], acc, noOffsets[:cols], i8.units[block*int8TileRows:][:n], ones[:cols], negativeZeros[:cols], stride, n)
 		}
 		finish = int8s.fn.add

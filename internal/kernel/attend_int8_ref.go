@@ -15,11 +15,11 @@ type attendInt8Ops struct {
 // p < panels, r < rows and c < 64,
 //
 //	sum = start[r]
-//	for i := range depth { sum += int32(int8(q[r·depth+i])) · int32(k[p·64·depth + i/4·256 + c·4 + i%4]) }
+//	for i := range depth { sum += int32(int8(q[r·depth+i])) · level(k[p·64·depth + i/4·256 + c·4 + i%4]) }
 //	dst[r·stride+64p+c] = float32(sum)·(qScale[r]·kScale[64p+c])
 //
-// each operation rounded. depth is a multiple of four. k is unsigned, a key plus 128, and
-// start is -128·Σq, which cancels the 128. Sums wrap, so only the final one has to fit.
+// each operation rounded. depth is a multiple of four. k holds a key plus int8Zero, and
+// start is -int8Zero·Σq, which cancels that. Sums wrap, so only the final one has to fit.
 type scoreInt8Func = func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int)
 
 var (
@@ -38,7 +38,7 @@ func scoreInt8Ref(dst []float32, stride int, q []byte, start []int32, qScale []f
 			for i, v := range q[r*depth:][:depth] {
 				column := k[p*panelKeys*depth+i/4*4*panelKeys+i%4:]
 				for c := range sums {
-					sums[c] += int32(int8(v)) * int32(column[4*c])
+					sums[c] += int32(int8(v)) * level(column[4*c])
 				}
 			}
 			to, by := dst[r*stride+p*panelKeys:][:panelKeys], kScale[p*panelKeys:][:panelKeys]

@@ -10,7 +10,7 @@ import (
 // An impl is one implementation of a kernel: F is a function, or a struct of
 // functions that belong together.
 type impl[F any] struct {
-	name string // "amx", "avx512", "avx2", "neon" or "ref"
+	name string // "amx", "avx512", "avx2", "i8mm", "dotprod", "neon" or "ref"
 	ok   bool   // whether this CPU can run it
 	fn   F
 }
@@ -26,12 +26,18 @@ var disabled = parseDisabled(os.Getenv("VERITY_DISABLE"))
 func parseDisabled(list string) []string {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for _, name := range names {
-		if !slices.Contains([]string{"amx", "avx512", "avxvnni", "avx2", "neon"}, name) {
-			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list amx, avx512, avxvnni, avx2, neon", name))
+		if !slices.Contains([]string{"amx", "avx512", "avxvnni", "avx2", "i8mm", "dotprod", "neon"}, name) {
+			panic(fmt.Sprintf("kernel: VERITY_DISABLE lists %q; it may list amx, avx512, avxvnni, avx2, i8mm, dotprod, neon", name))
 		}
 	}
 	if slices.Contains(names, "avx512") {
 		names = append(names, "amx")
+	}
+	if slices.Contains(names, "neon") {
+		names = append(names, "dotprod")
+	}
+	if slices.Contains(names, "dotprod") {
+		names = append(names, "i8mm")
 	}
 	return names
 }

@@ -22,8 +22,10 @@ func int8AVX2(tile tileInt8Func) int8Kernels {
 		quantise: quantiseWith(quantiseAVX2),
 		tile:     tile,
 		first:    clearing(tile),
-		store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
-		add:      finishInt8Full(addInt8AVX2, addInt8Ref),
+
+		weigh: clearing(tile),
+		store: finishInt8Full(storeInt8AVX2, storeInt8Ref),
+		add:   finishInt8Full(addInt8AVX2, addInt8Ref),
 	}
 }
 
@@ -33,7 +35,9 @@ func int8AVX512(tile tileInt8Func) int8Kernels {
 		quantise: quantiseWith(quantiseAVX512),
 		tile:     tile,
 		first:    clearing(tile),
-		store:    finishInt8With(storeInt8AVX512),
-		add:      finishInt8With(addInt8AVX512),
+
+		weigh: clearing(tile),
+		store: finishInt8With(storeInt8AVX512),
+		add:   finishInt8With(addInt8AVX512),
 	}
 }

@@ -48,6 +48,7 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 func int8AMX(few tileInt8Func) int8Kernels {
 	k := int8AVX512(few)
 	k.tile, k.first = tileInt8AMX(few, 1), tileInt8AMX(few, 0)
+	k.weigh = k.first
 	k.group, k.stream = 2*amxRows, amxLeast
 	return k
 }

@@ -10,6 +10,7 @@ type int8Kernels struct {
 	quantise func(dst []uint8, x []float32, inverse float32)
 	tile     tileInt8Func
 	first    tileInt8Func // tile for sums that start at 0, whatever acc holds
+	weigh    tileInt8Func // first, for x that is unsigned on every architecture: weights of attention
 	store    finishInt8Func
 	add      finishInt8Func
 
@@ -24,13 +25,13 @@ type int8Kernels struct {
 
 // A tileInt8Func adds products to the running sums of one panel. With n = len(w)/64,
 //
-//	for k := range n { acc[r·64+c] += int32(x[r·stride+k]) · int32(w[k/4·256+c·4+k%4]) }
+//	for k := range n { acc[r·64+c] += level(x[r·stride+k]) · int32(w[k/4·256+c·4+k%4]) }
 //
 // for every r < rows and c < 64; n and stride are multiples of four. next says what may
 // be prefetched.
 //
-// x is unsigned, since VPDPBUSD takes one unsigned and one signed factor. It holds the
-// rounded value plus 128; Matrix.offset, -128·Σw, cancels the 128 in the end. int32 sums
+// x holds the rounded value plus int8Zero: on amd64 it is unsigned, since VPDPBUSD takes
+// one unsigned and one signed factor, and Matrix.offset, -128·Σw, cancels the 128 in the end. int32 sums
 // wrap, so only the final one has to fit. Nothing saturates: AVX2, whose u8×s8 product
 // would, widens both factors to 16 bits.
 type tileInt8Func = func(acc []int32, x []uint8, stride, rows int, w []int8, next hint)
@@ -53,10 +54,14 @@ func clearing(tile tileInt8Func) tileInt8Func {
 //	dst[r·stride+c] += s + bias[c]    (add)
 type finishInt8Func = func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int)
 
+// int8Signs, by exclusive or, adds int8Zero to eight int8 at a time, and takes it off
+// again.
+const int8Signs = 0x0101010101010101 * int8Zero
+
 var (
 	int8s     = pick(int8Impls)
 	int8Impls = append(int8Arch(), impl[int8Kernels]{"ref", true, int8Ref})
-	int8Ref   = int8Kernels{maxAbs: maxAbsRef, quantise: quantiseRef, tile: tileInt8Ref, first: clearing(tileInt8Ref), store: storeInt8Ref, add: addInt8Ref}
+	int8Ref   = int8Kernels{maxAbs: maxAbsRef, quantise: quantiseRef, tile: tileInt8Ref, first: clearing(tileInt8Ref), weigh: clearing(weighRef), store: storeInt8Ref, add: addInt8Ref}
 )
 
 // maxAbsRef returns the bits of the largest |x[i]|. As integers they order as the
@@ -101,6 +106,19 @@ func quantiseRef(dst []uint8, x []float32, inverse float32) {
 }
 
 func tileInt8Ref(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
+	for r := range rows {
+		sums := acc[r*panel:][:panel]
+		for k, v := range x[r*stride:][:len(w)/panel] {
+			column := w[k/4*4*panel+k%4:]
+			for c := range sums {
+				sums[c] += level(v) * int32(column[4*c])
+			}
+		}
+	}
+}
+
+// weighRef is tileInt8Ref for unsigned x.
+func weighRef(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
 	for r := range rows {
 		sums := acc[r*panel:][:panel]
 		for k, v := range x[r*stride:][:len(w)/panel] {

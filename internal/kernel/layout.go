@@ -1,3 +1,5 @@
+//go:build !arm64 || purego
+
 package kernel
 
 // Constants of layout that may differ between architectures. A file with other values
@@ -9,6 +11,5 @@ package kernel
 // two signed ones: there it is 0.
 const int8Zero = 128
 
-// int8Signs, by exclusive or, adds int8Zero to eight int8 at a time, and takes it off
-// again.
-const int8Signs = 0x0101010101010101 * int8Zero
+// level returns what a byte of rounded activations or keys counts as in a sum.
+func level(b uint8) int32 { return int32(b) }

@@ -1,0 +1,31 @@
+package main
+
+// Loops that do nothing but one kind of instruction, for the machine's ceilings.
+
+// peak writes a loop of 24 independent instructions.
+func (f *file) peak(name, doc string, one func(fn *fn, d vec)) {
+	fn, at := f.function(name, doc, "n int", "")
+	fn.load(at, "n", reg(0))
+	for i := range 27 {
+		fn.zero(vec(i))
+	}
+	fn.loop(0, 1, func() {
+		for i := range 24 {
+			one(fn, vec(i))
+		}
+	})
+	fn.ret()
+}
+
+// read loads n blocks of 512 bytes.
+func (f *file) read(name, doc string) {
+	fn, at := f.function(name, doc, "p *byte, n int", "")
+	fn.load(at, "p", reg(0), "n", reg(1))
+	fn.loop(1, 1, func() {
+		for i := range 32 {
+			fn.ldr(vec(i&7), 0, 16*i)
+		}
+		fn.op("ADD $512, R0, R0")
+	})
+	fn.ret()
+}

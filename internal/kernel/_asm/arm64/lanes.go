@@ -1,0 +1,321 @@
+package main
+
+// Products with one factor by lane. The lanes of a vector are output columns, and a lane of
+// the other factor is an activation: a number, or four bytes. The sums of rows×vectors stay
+// in registers while both factors go by, so a panel of sixteen vectors takes several walks
+// along k, a slice of columns each.
+
+// A product says what a tile multiplies.
+type product struct {
+	rows, vectors int
+	half          bool // weights are binary16
+	sum           sumFunc
+
+	// correct says that activations are unsigned where sum takes signed bytes: 128 is taken
+	// off each, and 128 times the sum of the weights added in the end.
+	correct bool
+
+	plain bool // sum is plain
+}
+
+// A sumFunc adds to the four lanes of d their products with lane i of m.
+type sumFunc = func(f *fn, d, n, m vec, i int)
+
+func floats(f *fn, d, n, m vec, i int)  { f.fmlaLane(d, n, m, i) }
+func signed(f *fn, d, n, m vec, i int)  { f.sdotLane(d, n, m, i) }
+func natural(f *fn, d, n, m vec, i int) { f.sudotLane(d, n, m, i) } // those of m are unsigned
+
+// plain is signed for processors without SDOT. Two products of bytes fit into sixteen bits,
+// as long as no factor but one is -128. It takes the last three registers.
+func plain(f *fn, d, n, m vec, i int) {
+	f.dup(29, m, i)
+	f.smull(false, 30, n, 29)
+	f.smull(true, 31, n, 29)
+	f.addph(30, 30, 31)
+	f.sadalp(d, 30)
+}
+
+// shape returns a product of so many rows, with the widest slice that the registers hold.
+func shape(rows int, sum sumFunc, p product) product {
+	p.rows, p.sum = rows, sum
+	for p.vectors = 16; rows*p.vectors+rows+p.extra()+2 > p.free() || p.plain && rows*p.vectors > 8; p.vectors /= 2 {
+	}
+	return p
+}
+
+// extra is how many registers hold what correct needs, and free how many there are.
+func (p product) extra() int {
+	if p.correct {
+		return p.vectors + 2
+	}
+	return 0
+}
+
+func (p product) free() int {
+	if p.plain {
+		return 29
+	}
+	return 32
+}
+
+// Registers of a tile: sums first, then activations, then what is left for weights.
+func (p product) acc(r, j int) vec { return vec(r*p.vectors + j) }
+func (p product) x(r int) vec      { return vec(p.rows*p.vectors + r) }
+func (p product) column(j int) vec { return vec(p.rows*p.vectors + p.rows + j) } // sums of weights, if correct
+func (p product) flip() vec        { return p.column(p.vectors) }
+func (p product) ones() vec        { return p.column(p.vectors + 1) }
+func (p product) temp(i int) vec   { return vec(p.rows*p.vectors + p.rows + p.extra() + i) }
+
+// temps returns how many vectors of weights fit: two, four or eight.
+func (p product) temps() int {
+	n := 2
+	for 2*n <= min(p.vectors, 8, p.free()-int(p.temp(0))) {
+		n *= 2
+	}
+	return n
+}
+
+// step multiplies the weights at w, one k of the slice, by a lane of the activations.
+func (p product) step(f *fn, w reg, at, lane int) {
+	n := p.temps()
+	for j := 0; j < p.vectors; j += n {
+		for i := 0; i < n; i += 2 {
+			if a, b := p.temp(i), p.temp(i+1); p.half {
+				f.ldr(b, w, at+8*(j+i))
+				f.fcvtl(a, b)
+				f.fcvtl2(b, b)
+			} else {
+				f.ldr(a, w, at+16*(j+i))
+				f.ldr(b, w, at+16*(j+i+1))
+			}
+		}
+		for i := range n {
+			if p.correct {
+				p.sum(f, p.column(j+i), p.temp(i), p.ones(), 0)
+			}
+			for r := range p.rows {
+				p.sum(f, p.acc(r, j+i), p.temp(i), p.x(r), lane)
+			}
+		}
+	}
+}
+
+// walk multiplies n steps of k, width bytes apart, for one slice, two at a time. The
+// registers x point to rows of activations and w to weights; all move. If width is 0, the
+// distance is in the register far, and n may be odd.
+func (p product) walk(f *fn, x []reg, w, far, n reg, width int) {
+	load := func(one func(vec, reg, int), by int) {
+		for r := range p.rows {
+			one(p.x(r), x[r], by)
+			if p.correct {
+				f.eor(p.x(r), p.x(r), p.flip())
+			}
+		}
+	}
+	if width > 0 {
+		f.loop(n, 2, func() {
+			load(f.ldrDPost, 8)
+			p.step(f, w, 0, 0)
+			p.step(f, w, width, 1)
+			f.op("ADD $%d, %v, %v", 2*width, w, w)
+		})
+		return
+	}
+	f.steps(n, 2, func() {
+		load(f.ldrDPost, 8)
+		for lane := range 2 {
+			p.step(f, w, 0, lane)
+			f.op("ADD %v, %v, %v", far, w, w)
+		}
+	}, func() {
+		load(f.ldrSPost, 4)
+		p.step(f, w, 0, 0)
+		f.op("ADD %v, %v, %v", far, w, w)
+	})
+}
+
+// prepare sets what correct needs.
+func (p product) prepare(f *fn, scratch reg) {
+	if p.correct {
+		f.op("MOVD $0x80, %v", scratch)
+		f.dupByte(p.flip(), scratch)
+		f.movib(p.ones(), 1)
+	}
+}
+
+// restore adds 128 times the sums of weights.
+func (p product) restore(f *fn) {
+	if !p.correct {
+		return
+	}
+	for j := range p.vectors {
+		f.shl(p.column(j), p.column(j), 7)
+		for r := range p.rows {
+			f.add(p.acc(r, j), p.acc(r, j), p.column(j))
+		}
+	}
+}
+
+// tile writes an asmTile or asmInt8Tile: sums of a panel of 64 columns gain products. params
+// are those of the one or the other.
+func (f *file) tile(name, doc, params string, p product) {
+	fn, at := f.function(name, doc, params, "")
+	acc, x, stride, w, n := reg(0), reg(1), reg(2), reg(3), reg(4)
+	count, slice, left := reg(5), reg(6), reg(7)
+	rows := spare[8 : 8+p.rows]
+	fn.load(at, "acc", acc, "x", x, "stride", stride, "w", w, "n", n)
+	p.prepare(fn, count)
+	width := 256
+	if p.half {
+		width = 128
+	}
+	fn.op("MOVD $%d, %v", 16/p.vectors, count)
+	fn.loop(count, 1, func() {
+		for r := range p.rows {
+			for j := range p.vectors {
+				fn.ldr(p.acc(r, j), acc, 256*r+16*j)
+			}
+		}
+		if p.correct {
+			for j := range p.vectors {
+				fn.zero(p.column(j))
+			}
+		}
+		fn.op("MOVD %v, %v", x, rows[0])
+		for r := 1; r < p.rows; r++ {
+			fn.op("ADD %v, %v, %v", stride, rows[r-1], rows[r])
+		}
+		fn.op("MOVD %v, %v", w, slice)
+		fn.op("MOVD %v, %v", n, left)
+		p.walk(fn, rows, slice, 0, left, width)
+		p.restore(fn)
+		for r := range p.rows {
+			for j := range p.vectors {
+				fn.str(p.acc(r, j), acc, 256*r+16*j)
+			}
+		}
+		fn.op("ADD $%d, %v, %v", 16*p.vectors, acc, acc)
+		fn.op("ADD $%d, %v, %v", width/16*p.vectors, w, w)
+	})
+	fn.ret()
+}
+
+// attend writes an attendFunc: a tile over panels of 64 columns whose steps are any distance
+// apart, with sums that begin at zero unless carry.
+func (f *file) attend(name, doc string, p product) {
+	kind, width := "*float32", 4
+	if p.half {
+		kind, width = "*uint16", 2
+	}
+	fn, at := f.function(name, doc, "panels, depth int, a *float32, aStride int, b "+kind+", bStride, bPanel int, c *float32, cStride int, carry bool", "")
+	panels, depth, a, aStride, b, bStride, bPanel, c, cStride, carry := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7), reg(8), reg(9)
+	count, slice, left, row, here, to := reg(10), reg(11), reg(12), reg(13), reg(14), reg(15)
+	rows := []reg{16, 17, 19, 20, 21, 22}[:p.rows]
+	fn.load(at, "panels", panels, "depth", depth, "a", a, "aStride", aStride, "b", b, "bStride", bStride, "bPanel", bPanel, "c", c, "cStride", cStride, "carry.b", carry)
+	fn.loop(panels, 1, func() {
+		fn.op("MOVD $%d, %v", 16/p.vectors, count)
+		fn.op("MOVD %v, %v", b, here)
+		fn.op("MOVD %v, %v", c, to)
+		fn.loop(count, 1, func() {
+			fresh, ready := fn.label("fresh"), fn.label("ready")
+			fn.op("CBZ %v, %s", carry, fresh)
+			fn.op("MOVD %v, %v", to, row)
+			for r := range p.rows {
+				for j := range p.vectors {
+					fn.ldr(p.acc(r, j), row, 16*j)
+				}
+				if r+1 < p.rows {
+					fn.op("ADD %v, %v, %v", cStride, row, row)
+				}
+			}
+			fn.op("B %s", ready)
+			fn.at(fresh)
+			for r := range p.rows {
+				for j := range p.vectors {
+					fn.zero(p.acc(r, j))
+				}
+			}
+			fn.at(ready)
+			fn.op("MOVD %v, %v", a, rows[0])
+			for r := 1; r < p.rows; r++ {
+				fn.op("ADD %v, %v, %v", aStride, rows[r-1], rows[r])
+			}
+			fn.op("MOVD %v, %v", here, slice)
+			fn.op("MOVD %v, %v", depth, left)
+			p.walk(fn, rows, slice, bStride, left, 0)
+			fn.op("MOVD %v, %v", to, row)
+			for r := range p.rows {
+				for j := range p.vectors {
+					fn.str(p.acc(r, j), row, 16*j)
+				}
+				if r+1 < p.rows {
+					fn.op("ADD %v, %v, %v", cStride, row, row)
+				}
+			}
+			fn.op("ADD $%d, %v, %v", 16*p.vectors, to, to)
+			fn.op("ADD $%d, %v, %v", 4*width*p.vectors, here, here)
+		})
+		fn.op("ADD %v, %v, %v", bPanel, b, b)
+		fn.op("ADD $256, %v, %v", c, c)
+	})
+	fn.ret()
+}
+
+// score writes an asmScoreInt8: scores of queries with whole panels of keys, all signed bytes.
+func (f *file) score(name, doc string, p product) {
+	fn, at := f.function(name, doc, "dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int", "")
+	dst, dstStride, q, qStride, start, qScale, k, kScale, quads, panels := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7), reg(8), reg(9)
+	count, slice, left, row, size := reg(10), reg(11), reg(12), reg(13), reg(14)
+	rows := []reg{15, 16, 17, 19, 20, 21, 22, 23}[:p.rows]
+	fn.load(at, "dst", dst, "dstStride", dstStride, "q", q, "qStride", qStride, "start", start, "qScale", qScale, "k", k, "kScale", kScale, "quads", quads, "panels", panels)
+	fn.op("LSL $8, %v, %v", quads, size) // bytes of a panel
+	fn.loop(panels, 1, func() {
+		fn.op("MOVD $%d, %v", 16/p.vectors, count)
+		fn.loop(count, 1, func() {
+			fn.op("MOVD %v, %v", start, row)
+			for r := range p.rows {
+				fn.spread(p.acc(r, 0), row)
+				fn.op("ADD $4, %v, %v", row, row)
+				for j := 1; j < p.vectors; j++ {
+					fn.mov(p.acc(r, j), p.acc(r, 0))
+				}
+			}
+			fn.op("MOVD %v, %v", q, rows[0])
+			for r := 1; r < p.rows; r++ {
+				fn.op("ADD %v, %v, %v", qStride, rows[r-1], rows[r])
+			}
+			fn.op("MOVD %v, %v", k, slice)
+			fn.op("MOVD %v, %v", quads, left)
+			p.walk(fn, rows, slice, 0, left, 256)
+			// The activations are done with; their registers take the scales of the queries.
+			fn.op("MOVD %v, %v", qScale, row)
+			for r := range p.rows {
+				fn.spread(p.x(r), row)
+				fn.op("ADD $4, %v, %v", row, row)
+			}
+			for j := range p.vectors {
+				fn.ldr(p.temp(0), kScale, 16*j)
+				for r := range p.rows {
+					fn.fmul(p.temp(1), p.x(r), p.temp(0))
+					fn.scvtf(p.acc(r, j), p.acc(r, j))
+					fn.fmul(p.acc(r, j), p.acc(r, j), p.temp(1))
+				}
+			}
+			fn.op("MOVD %v, %v", dst, row)
+			for r := range p.rows {
+				for j := range p.vectors {
+					fn.str(p.acc(r, j), row, 16*j)
+				}
+				if r+1 < p.rows {
+					fn.op("ADD %v, %v, %v", dstStride, row, row)
+				}
+			}
+			fn.op("ADD $%d, %v, %v", 16*p.vectors, dst, dst)
+			fn.op("ADD $%d, %v, %v", 16*p.vectors, kScale, kScale)
+			fn.op("ADD $%d, %v, %v", 16*p.vectors, k, k)
+		})
+		fn.op("SUB $256, %v, %v", k, k)
+		fn.op("ADD %v, %v, %v", size, k, k)
+	})
+	fn.ret()
+}

@@ -1,0 +1,563 @@
+package main
+
+import "math"
+
+// Loops over vectors, in steps of sixteen elements: four registers, lane l of register i being
+// element 4i+l. What is left is done by "ref" in Go, and so are the last additions of sums,
+// which are handed over as sixteen partial ones.
+
+// bits returns the bits of float32 constants.
+func bits(values ...float64) []uint32 {
+	var b []uint32
+	for _, v := range values {
+		b = append(b, math.Float32bits(float32(v)))
+	}
+	return b
+}
+
+// broadcast loads constants into registers from first on, each into all lanes.
+func (f *fn) broadcast(symbol string, n int, first vec, scratch reg) {
+	f.op("MOVD $%s<>(SB), %v", symbol, scratch)
+	for i := range n {
+		f.spread(first+vec(i), scratch)
+		if i+1 < n {
+			f.op("ADD $4, %v, %v", scratch, scratch)
+		}
+	}
+}
+
+// Constants and coefficients of internal/kernel: vector_exp.go, vector_gelu.go, frame.go.
+var (
+	expConsts = bits(1.4426950408889634, 3<<22, -355.0/512, 2.12194440054690583e-4, -104, 89,
+		0x1.6a5232p-10, 0x1.12396cp-7, 0x1.5558aap-5, 0x1.555492p-3, 0x1.fffffcp-2, 1)
+	geluConsts = bits(0x1.bdbc2p-6, -0x1.7ce0a8p-4, 0x1.56e5d6p-4, 0x1.318a3p-7, 0x1.fcfae2p-5,
+		-0x1.4518c2p-3, -0x1.25dc7ep-2, 0x1.0d9b9cp+0, -0x1.32633ap+0, 0.5)
+	logConsts = append(bits(-0x1.38c974p-4, 0x1.055eaep-3, -0x1.0d8246p-3, 0x1.22d93p-3,
+		-0x1.54728ap-3, 0x1.99a01cp-3, -0x1.000226p-2, 0x1.555554p-2, -0.5,
+		-2.12194440054690583e-4, 355.0/512, 0.43429448190325182, 0x1p-126, 1), 0x3f3504f3, 0x7fffff)
+)
+
+// Registers of exp: its constants are 16 … 27, and 28 is 1023 in both halves.
+const (
+	expLog2e vec = 16 + iota
+	expShift
+	expHi
+	expLo
+	expMin
+	expMax
+	expC6
+	expOne  vec = 27
+	expBias vec = 28
+)
+
+func (f *fn) expConstants(scratch reg) {
+	f.broadcast(f.constants("expConsts", expConsts...), 12, expLog2e, scratch)
+	f.op("MOVD $1023, %v", scratch)
+	f.word(0x4e080c00|uint32(scratch)<<5|uint32(expBias), "dup %v.2d, x%d", expBias, int(scratch))
+}
+
+// exp replaces x by e^x, or by e^(x+low) if low is a register. t, u and n are scratch.
+func (f *fn) exp(x, low, t, u, n vec) {
+	f.fcmgt(t, expMin, x)
+	f.bit(x, expMin, t)
+	f.fcmgt(t, x, expMax)
+	f.bit(x, expMax, t)
+	f.mov(n, expShift)
+	f.fmla(n, x, expLog2e)
+	f.fsub(n, n, expShift)
+	f.fmla(x, n, expHi) // r
+	f.fmla(x, n, expLo)
+	if low >= 0 {
+		f.fadd(x, x, low)
+	}
+	p, other := expC6, t
+	for i, c := range []vec{expC6 + 1, expC6 + 2, expC6 + 3, expC6 + 4, expOne, expOne} {
+		f.mov(other, c)
+		f.fmla(other, p, x)
+		p, other = other, []vec{u, t}[i%2]
+	}
+	// p·2ⁿ in float64 is exact, so that only its conversion rounds.
+	f.fcvtzs(n, n)
+	f.wide(x, p)
+	f.wide2(other, p)
+	f.sxtl(p, n)
+	f.sxtl2(n, n)
+	f.addd(p, p, expBias)
+	f.addd(n, n, expBias)
+	f.shld(p, p, 52)
+	f.shld(n, n, 52)
+	f.fmuld(x, x, p)
+	f.fmuld(n, other, n)
+	f.slim(x, x)
+	f.slim2(x, n)
+}
+
+// expSum writes the sums of exponentials. If store, dst gets them; if scaled, it gets them
+// times scale, and the result is the bits of the largest.
+func (f *file) expSum(name, doc string, store, scaled bool) {
+	params, result := "dst, x *float32, n int, m float32, p *partials", ""
+	if scaled {
+		params, result = "dst, x, scale *float32, n int, m float32, p *partials", "uint32"
+	}
+	fn, at := f.function(name, doc, params, result)
+	dst, x, scale, n, p, scratch := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5)
+	fn.load(at, "dst", dst, "x", x, "n", n, "p", p, "m.w", scratch)
+	if scaled {
+		fn.load(at, "scale", scale)
+	}
+	const m, most = vec(29), vec(30)
+	fn.dupR(m, scratch)
+	fn.zero(most)
+	fn.expConstants(scratch)
+	for i := range 4 {
+		fn.ldr(vec(12+i), p, 16*i)
+	}
+	fn.loop(n, 16, func() {
+		for i := range 4 {
+			e := vec(i)
+			fn.ldrPost(e, x, 16)
+			fn.fsub(e, e, m)
+			fn.exp(e, -1, 4, 5, 6)
+			fn.fadd(vec(12+i), vec(12+i), e)
+			if scaled {
+				fn.ldrPost(7, scale, 16)
+				fn.fmul(e, e, 7)
+				fn.fabs(7, e)
+				fn.umax(most, most, 7)
+			}
+			if store || scaled {
+				fn.strPost(e, dst, 16)
+			}
+		}
+	})
+	for i := range 4 {
+		fn.str(vec(12+i), p, 16*i)
+	}
+	if scaled {
+		fn.umaxv(most, most)
+		fn.umov(scratch, most, 0)
+		fn.op("MOVW %v, ret+%d(FP)", scratch, at["ret"])
+	}
+	fn.ret()
+}
+
+func (f *file) gelu(name, doc string) {
+	fn, at := f.function(name, doc, "x *float32, n int", "")
+	x, n, scratch, table := reg(0), reg(1), reg(2), reg(3)
+	fn.load(at, "x", x, "n", n)
+	fn.expConstants(scratch)
+	symbol := f.constants("geluConsts", geluConsts...)
+	few := f.constants("geluFew", bits(3, -0.5, 12.9375)...)
+	fn.broadcast(few, 3, 29, scratch) // 29: 3, 30: -½, 31: geluMax
+	fn.loop(n, 4, func() {
+		v, t, g, s, d := vec(0), vec(1), vec(2), vec(3), vec(4)
+		fn.ldr(v, x, 0)
+		fn.fabs(t, v)
+		fn.fadd(s, t, 29)
+		fn.fdiv(s, t, s) // v of the formula
+		fn.op("MOVD $%s<>(SB), %v", symbol, table)
+		fn.spread(g, table)
+		other := vec(5)
+		for range 9 {
+			fn.op("ADD $4, %v, %v", table, table)
+			fn.spread(other, table)
+			fn.fmla(other, g, s)
+			g, other = other, g
+		}
+		fn.fmul(s, t, t)
+		fn.fneg(d, s)
+		fn.fmla(d, t, t)
+		fn.fmul(s, s, 30)
+		fn.fmul(d, d, 30)
+		fn.mov(10, g)
+		fn.exp(s, d, 6, 7, 8)
+		fn.fmul(s, s, 10)  // q
+		fn.fcmge(t, t, 31) // q = 0 from geluMax on
+		fn.bic(s, s, t)
+		fn.fsub(6, expOne, s)
+		fn.zero(7)
+		fn.fcmgt(8, 7, v) // x < 0
+		fn.bsl(8, s, 6)
+		fn.fmul(v, v, 8)
+		fn.strPost(v, x, 16)
+	})
+	fn.ret()
+}
+
+// maxAbs returns the bits of the largest magnitude; max, of which a NaN remains, fills most.
+func (f *file) maxAbs(name, doc string) {
+	fn, at := f.function(name, doc, "x *float32, n int", "uint32")
+	x, n := reg(0), reg(1)
+	fn.load(at, "x", x, "n", n)
+	for i := range 4 {
+		fn.zero(vec(4 + i))
+	}
+	fn.loop(n, 16, func() {
+		for i := range 4 {
+			fn.ldrPost(vec(i), x, 16)
+			fn.fabs(vec(i), vec(i))
+			fn.umax(vec(4+i), vec(4+i), vec(i))
+		}
+	})
+	fn.umax(4, 4, 5)
+	fn.umax(6, 6, 7)
+	fn.umax(4, 4, 6)
+	fn.umaxv(4, 4)
+	fn.umov(2, 4, 0)
+	fn.op("MOVW R2, ret+%d(FP)", at["ret"])
+	fn.ret()
+}
+
+func (f *file) max(name, doc string) {
+	fn, at := f.function(name, doc, "most *partials, x *float32, n int", "")
+	most, x, n := reg(0), reg(1), reg(2)
+	fn.load(at, "most", most, "x", x, "n", n)
+	for i := range 4 {
+		fn.ldr(vec(4+i), most, 16*i)
+	}
+	fn.loop(n, 16, func() {
+		for i := range 4 {
+			fn.ldrPost(vec(i), x, 16)
+			fn.fmax(vec(4+i), vec(4+i), vec(i))
+		}
+	})
+	for i := range 4 {
+		fn.str(vec(4+i), most, 16*i)
+	}
+	fn.ret()
+}
+
+// find returns how many elements, in blocks of sixteen, are before the one that has v.
+func (f *file) find(name, doc string) {
+	fn, at := f.function(name, doc, "x *float32, n int, v float32", "int")
+	x, n, scratch, done := reg(0), reg(1), reg(2), reg(3)
+	fn.load(at, "x", x, "n", n, "v.w", scratch)
+	fn.dupR(8, scratch)
+	fn.op("MOVD ZR, %v", done)
+	top, end := fn.label("block"), fn.label("found")
+	fn.at(top)
+	for i := range 4 {
+		fn.ldrPost(vec(i), x, 16)
+		fn.fcmeq(vec(4+i), vec(i), 8)
+		fn.fcmeq(vec(i), vec(i), vec(i))
+		fn.orn(vec(i), vec(4+i), vec(i)) // equal, or a NaN
+	}
+	fn.orr(0, 0, 1)
+	fn.orr(2, 2, 3)
+	fn.orr(0, 0, 2)
+	fn.umaxv(0, 0)
+	fn.umov(scratch, 0, 0)
+	fn.op("CBNZW %v, %s", scratch, end)
+	fn.op("ADD $16, %v, %v", done, done)
+	fn.op("CMP %v, %v", n, done)
+	fn.op("BLT %s", top)
+	fn.at(end)
+	fn.op("MOVD %v, ret+%d(FP)", done, at["ret"])
+	fn.ret()
+}
+
+// roundBytes rounds to bytes, and returns the sum of the numbers. They may be signed, or not.
+func (f *file) roundBytes(name, doc string) {
+	fn, at := f.function(name, doc, "dst *byte, x *float32, n int, inverse float32", "int32")
+	dst, x, n, scratch := reg(0), reg(1), reg(2), reg(3)
+	fn.load(at, "dst", dst, "x", x, "n", n, "inverse.w", scratch)
+	fn.dupR(16, scratch)
+	fn.broadcast(f.constants("magic", bits(0x1.8p23)...), 1, 17, scratch)
+	fn.zero(18)
+	fn.loop(n, 16, func() {
+		for i := range 4 {
+			v := vec(i)
+			fn.ldrPost(v, x, 16)
+			fn.fmul(v, v, 16)
+			fn.fadd(v, v, 17)
+			fn.sub(4+v, v, 17) // the integer
+			fn.add(18, 18, 4+v)
+		}
+		fn.uzp1(halves, 0, 0, 1)
+		fn.uzp1(halves, 2, 2, 3)
+		fn.uzp1(bytes1, 0, 0, 2)
+		fn.strPost(0, dst, 16)
+	})
+	fn.addv(18, 18)
+	fn.umov(scratch, 18, 0)
+	fn.op("MOVW %v, ret+%d(FP)", scratch, at["ret"])
+	fn.ret()
+}
+
+// quads interleaves four rows of 64 bytes.
+func (f *file) quads(name, doc string) {
+	fn, at := f.function(name, doc, "dst, x *byte", "")
+	dst, x := reg(0), reg(1)
+	fn.load(at, "dst", dst, "x", x)
+	for c := range 4 {
+		for r := range 4 {
+			fn.ldr(vec(r), x, 64*r+16*c)
+		}
+		fn.zip1(bytes1, 4, 0, 1)
+		fn.zip2(bytes1, 5, 0, 1)
+		fn.zip1(bytes1, 6, 2, 3)
+		fn.zip2(bytes1, 7, 2, 3)
+		for i, pair := range [2]vec{4, 5} {
+			fn.zip1(halves, 16, pair, pair+2)
+			fn.zip2(halves, 17, pair, pair+2)
+			fn.str(16, dst, 64*c+32*i)
+			fn.str(17, dst, 64*c+32*i+16)
+		}
+	}
+	fn.ret()
+}
+
+// turn transposes tiles of four by four, as float32 or binary16.
+func (f *file) turn(name, doc string, half bool) {
+	kind, width := "*float32", 4
+	if half {
+		kind, width = "*uint16", 2
+	}
+	fn, at := f.function(name, doc, "dst "+kind+", x *float32, stride, rows, cols int", "")
+	dst, x, stride, rows, cols := reg(0), reg(1), reg(2), reg(3), reg(4)
+	left, a, b, c, d, to := reg(5), reg(6), reg(7), reg(8), reg(9), reg(10)
+	fn.load(at, "dst", dst, "x", x, "stride", stride, "rows", rows, "cols", cols)
+	fn.loop(rows, 4, func() {
+		fn.op("MOVD %v, %v", x, a)
+		fn.op("ADD %v, %v, %v", stride, a, b)
+		fn.op("ADD %v, %v, %v", stride, b, c)
+		fn.op("ADD %v, %v, %v", stride, c, d)
+		fn.op("ADD %v, %v, %v", stride, d, x)
+		fn.op("MOVD %v, %v", dst, to)
+		fn.op("MOVD %v, %v", cols, left)
+		fn.loop(left, 4, func() {
+			for i, p := range []reg{a, b, c, d} {
+				fn.ldrPost(vec(i), p, 16)
+			}
+			fn.trn1(words, 4, 0, 1)
+			fn.trn2(words, 5, 0, 1)
+			fn.trn1(words, 6, 2, 3)
+			fn.trn2(words, 7, 2, 3)
+			fn.trn1(doubles, 0, 4, 6)
+			fn.trn1(doubles, 1, 5, 7)
+			fn.trn2(doubles, 2, 4, 6)
+			fn.trn2(doubles, 3, 5, 7)
+			for i := range 4 {
+				if half {
+					fn.fcvtn(vec(i), vec(i))
+					fn.strD(vec(i), to, 128*i)
+				} else {
+					fn.str(vec(i), to, 256*i)
+				}
+			}
+			fn.op("ADD $%d, %v, %v", 4*64*width, to, to)
+		})
+		fn.op("ADD $%d, %v, %v", 4*width, dst, dst)
+	})
+	fn.ret()
+}
+
+// narrow rounds to binary16, four at a time.
+func (f *file) narrow(name, doc string) {
+	fn, at := f.function(name, doc, "dst *uint16, x *float32, n int", "")
+	dst, x, n := reg(0), reg(1), reg(2)
+	fn.load(at, "dst", dst, "x", x, "n", n)
+	fn.loop(n, 4, func() {
+		fn.ldrPost(0, x, 16)
+		fn.fcvtn(0, 0)
+		fn.strDPost(0, dst, 8)
+	})
+	fn.ret()
+}
+
+// dots sums products in four partial sums each, without fusing.
+func (f *file) dots(name, doc string) {
+	fn, at := f.function(name, doc, "sums *partials, a, b *[4][]float32, n int", "")
+	sums, a, b, n := reg(0), reg(1), reg(2), reg(3)
+	fn.load(at, "sums", sums, "a", a, "b", b, "n", n)
+	p, q := []reg{4, 5, 6, 7}, []reg{8, 9, 10, 11}
+	for i := range 4 {
+		fn.op("MOVD %d(%v), %v", 24*i, a, p[i])
+		fn.op("MOVD %d(%v), %v", 24*i, b, q[i])
+		fn.zero(vec(i))
+	}
+	fn.loop(n, 4, func() {
+		for i := range 4 {
+			fn.ldrPost(4, p[i], 16)
+			fn.ldrPost(5, q[i], 16)
+			fn.fmul(4, 4, 5)
+			fn.fadd(vec(i), vec(i), 4)
+		}
+	})
+	for i := range 4 {
+		fn.str(vec(i), sums, 16*i)
+	}
+	fn.ret()
+}
+
+// each writes a loop over n elements, four registers at a time: dst[i] from x[i] and other
+// vectors, by body, which gets the register of x[i] and leaves the result there. Scalars are
+// float32 arguments, in registers from 16 on.
+func (f *file) each(name, doc string, vectors, scalars []string, body func(fn *fn, v vec, others []vec)) {
+	params := ""
+	for i, v := range vectors {
+		if i > 0 {
+			params += ", "
+		}
+		params += v
+	}
+	params += " *float32, n int"
+	for _, s := range scalars {
+		params += ", " + s + " float32"
+	}
+	fn, at := f.function(name, doc, params, "")
+	n, scratch := reg(8), reg(9)
+	for i, v := range vectors {
+		fn.load(at, v, reg(i))
+	}
+	fn.load(at, "n", n)
+	for i, s := range scalars {
+		fn.load(at, s+".w", scratch)
+		fn.dupR(vec(16+i), scratch)
+	}
+	fn.loop(n, 4, func() {
+		var others []vec
+		for i := range vectors {
+			if i == 0 && len(vectors) > 1 && vectors[0] == "to" {
+				continue // only written
+			}
+			fn.ldr(vec(i), reg(i), 0)
+			others = append(others, vec(i))
+		}
+		body(fn, others[0], others[1:])
+		fn.strPost(others[0], 0, 16)
+		for i := 1; i < len(vectors); i++ {
+			fn.op("ADD $16, %v, %v", reg(i), reg(i))
+		}
+	})
+	fn.ret()
+}
+
+// partials writes a sum in sixteen partials: of x, or of squares of x - mean.
+func (f *file) partials(name, doc string, squares bool) {
+	params := "p *partials, x *float32, n int"
+	if squares {
+		params += ", mean float32"
+	}
+	fn, at := f.function(name, doc, params, "")
+	p, x, n := reg(0), reg(1), reg(2)
+	fn.load(at, "p", p, "x", x, "n", n)
+	if squares {
+		fn.load(at, "mean.w", reg(3))
+		fn.dupR(16, 3)
+	}
+	for i := range 4 {
+		fn.ldr(vec(4+i), p, 16*i)
+	}
+	fn.loop(n, 16, func() {
+		for i := range 4 {
+			fn.ldrPost(vec(i), x, 16)
+			if squares {
+				fn.fsub(vec(i), vec(i), 16)
+				fn.fmla(vec(4+i), vec(i), vec(i))
+			} else {
+				fn.fadd(vec(4+i), vec(4+i), vec(i))
+			}
+		}
+	})
+	for i := range 4 {
+		fn.str(vec(4+i), p, 16*i)
+	}
+	fn.ret()
+}
+
+// log10 replaces x, which is not NaN, by its decimal logarithm, at least floor.
+func (f *file) log10(name, doc string) {
+	fn, at := f.function(name, doc, "dst, x *float32, n int, floor float32", "")
+	dst, x, n, scratch := reg(0), reg(1), reg(2), reg(3)
+	fn.load(at, "dst", dst, "x", x, "n", n, "floor.w", scratch)
+	fn.dupR(8, scratch)
+	const c7, half, lo, hi, log10e, least, one, root, fraction = vec(16), vec(24), vec(25), vec(26), vec(27), vec(28), vec(29), vec(30), vec(31)
+	fn.broadcast(f.constants("logConsts", logConsts...), 16, c7, scratch)
+	fn.loop(n, 4, func() {
+		v, e, p, w, t := vec(0), vec(1), vec(2), vec(3), vec(4)
+		fn.ldrPost(v, x, 16)
+		fn.fcmgt(t, least, v)
+		fn.bit(v, least, t)
+		fn.sub(v, v, root)
+		fn.sshr(e, v, 23)
+		fn.scvtf(e, e)
+		fn.and(v, v, fraction)
+		fn.add(v, v, root)
+		fn.fsub(v, v, one) // f
+		from, to := c7, p
+		for i := range 8 {
+			fn.mov(to, c7+vec(i+1))
+			fn.fmla(to, from, v)
+			from, to = to, []vec{t, p}[i%2]
+		}
+		fn.fmul(w, v, v)
+		fn.fmul(w, w, from)
+		fn.fmla(w, e, lo)
+		fn.fadd(w, w, v)
+		fn.fmla(w, e, hi)
+		fn.fmul(w, w, log10e)
+		fn.fcmgt(t, w, 8)
+		fn.bsl(t, w, 8)
+		fn.strPost(t, dst, 16)
+	})
+	fn.ret()
+}
+
+// squares writes the powers of two mirrored frequencies, a row of 64 frames each.
+func (f *file) squares(name, doc string) {
+	fn, at := f.function(name, doc, "dst, c0, c1, s0, s1 *float32, m int", "")
+	up, c0, c1, s0, s1, m, down, left := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7)
+	fn.load(at, "dst", up, "c0", c0, "c1", c1, "s0", s0, "s1", s1, "m", m)
+	// down starts at row 2m-2 and goes back: dst + (2m-2)·256.
+	fn.op("SUB $1, %v, %v", m, down)
+	fn.op("LSL $9, %v, %v", down, down)
+	fn.op("ADD %v, %v, %v", up, down, down)
+	fn.loop(m, 1, func() {
+		fn.op("MOVD $16, %v", left)
+		fn.loop(left, 1, func() {
+			for i, r := range []reg{c0, c1, s0, s1} {
+				fn.ldrPost(vec(i), r, 16)
+			}
+			fn.fadd(4, 0, 1)
+			fn.fadd(5, 2, 3)
+			fn.fsub(6, 0, 1)
+			fn.fsub(7, 2, 3)
+			for i := range 4 {
+				fn.fmul(vec(4+i), vec(4+i), vec(4+i))
+			}
+			fn.fadd(4, 4, 5)
+			fn.fadd(6, 6, 7)
+			fn.strPost(4, up, 16)
+			fn.strPost(6, down, 16)
+		})
+		fn.op("SUB $512, %v, %v", down, down)
+	})
+	fn.ret()
+}
+
+// fold adds and subtracts rows of 64, x forwards and y backwards.
+func (f *file) fold(name, doc string) {
+	fn, at := f.function(name, doc, "sum0, difference0, sum1, difference1, x, y *float32, n int", "")
+	x, y, n, left := reg(4), reg(5), reg(6), reg(7)
+	fn.load(at, "sum0", reg(0), "difference0", reg(1), "sum1", reg(2), "difference1", reg(3), "x", x, "y", y, "n", n)
+	// y points to its last row.
+	fn.op("LSL $9, %v, %v", n, left)
+	fn.op("ADD %v, %v, %v", left, y, y)
+	fn.op("SUB $256, %v, %v", y, y)
+	fn.loop(n, 1, func() {
+		for half := range 2 {
+			fn.op("MOVD $16, %v", left)
+			fn.loop(left, 1, func() {
+				fn.ldrPost(0, x, 16)
+				fn.ldrPost(1, y, 16)
+				fn.fadd(2, 0, 1)
+				fn.fsub(3, 0, 1)
+				fn.strPost(2, reg(2*half), 16)
+				fn.strPost(3, reg(2*half+1), 16)
+			})
+			fn.op("SUB $512, %v, %v", y, y)
+		}
+	})
+	fn.ret()
+}

@@ -1,0 +1,517 @@
+//go:build !purego
+
+package kernel
+
+import (
+	"math"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+
+	"verity/precision"
+)
+
+//go:generate sh -c "cd _asm && go run ./arm64 -out .."
+
+// Kernels for arm64, in three tiers: "neon", which every processor has; "dotprod", whose
+// SDOT adds four products of bytes at once (Apple M1, Neoverse N1, Cortex-A76 and later);
+// "i8mm", whose SMMLA adds eight (Apple M2, Neoverse V1 and N2, Oryon and later). The tiers
+// differ in products of bytes alone.
+//
+// Weights are prefetched by the hardware: the arguments of hint are not used.
+var (
+	hasDot  = cpu.ARM64.HasASIMDDP
+	hasI8MM = hasDot && cpu.ARM64.HasI8MM
+)
+
+// aheadRows is the least number of rows for which weights are prefetched.
+const aheadRows = few + 1
+
+func fetchRows(*byte, int, int) {}
+
+func tileArch() []impl[tileKernels] {
+	return []impl[tileKernels]{{"neon", true, tileKernels{
+		f32:       byDepth(bySizes(tileF32Ref, sized{1, tileF32x1NEON}, sized{2, tileF32x2NEON}, sized{4, tileF32x4NEON}, sized{8, tileF32x8NEON})),
+		f16:       byDepth(bySizes(tileF16Ref, sized{1, tileF16x1NEON}, sized{2, tileF16x2NEON}, sized{4, tileF16x4NEON}, sized{8, tileF16x8NEON})),
+		bf16:      tileBF16Ref,
+		widenF16:  widenWith(widenF16NEON),
+		widenBF16: widenBF16Ref,
+		store:     finishFull(storeSumsNEON, storeSumsRef),
+		add:       finishFull(addSumsNEON, addSumsRef),
+	}}}
+}
+
+// sized is a tile and its number of rows.
+type sized struct {
+	rows int
+	tile asmTile
+}
+
+// bySizes returns a tileFunc that uses tiles of ascending sizes, of which the first has one
+// row. Their steps along k come in pairs; a last odd one is done by ref.
+func bySizes[T any](ref tileFunc[T], tiles ...sized) tileFunc[T] {
+	return func(acc, x []float32, stride, rows int, w []T, _ hint) {
+		n := len(w) / panel
+		if n == 0 || rows == 0 {
+			return
+		}
+		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
+		if n > 1 {
+			for r := 0; r < rows; {
+				t := tiles[0]
+				for _, other := range tiles[1:] {
+					if other.rows <= rows-r {
+						t = other
+					}
+				}
+				t.tile(&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n&^1, 0, 0)
+				r += t.rows
+			}
+		}
+		if n%2 > 0 {
+			ref(acc, x[n-1:], stride, rows, w[(n-1)*panel:n*panel], hint{})
+		}
+	}
+}
+
+func int8Arch() []impl[int8Kernels] {
+	dot := int8NEON(
+		int8BySizes(tileInt8Ref, sizedInt8{1, tileInt8x1Dot}, sizedInt8{2, tileInt8x2Dot}, sizedInt8{4, tileInt8x4Dot}, sizedInt8{8, tileInt8x8Dot}),
+		int8BySizes(weighRef, sizedInt8{1, weighx1Dot}, sizedInt8{2, weighx2Dot}, sizedInt8{4, weighx4Dot}, sizedInt8{8, weighx8Dot}))
+	matrix := dot
+	matrix.weigh = clearing(int8ByDepth(int8BySizes(weighRef, sizedInt8{1, weighx1I8MM}, sizedInt8{2, weighx2I8MM}, sizedInt8{4, weighx4I8MM}, sizedInt8{8, weighx8I8MM})))
+	return []impl[int8Kernels]{
+		{"i8mm", hasI8MM, matrix},
+		{"dotprod", hasDot, dot},
+		{"neon", true, int8NEON(
+			int8BySizes(tileInt8Ref, sizedInt8{1, tileInt8x1NEON}, sizedInt8{4, tileInt8x4NEON}),
+			int8BySizes(weighRef, sizedInt8{1, weighx1NEON}, sizedInt8{4, weighx4NEON}))},
+	}
+}
+
+func int8NEON(tile, weigh tileInt8Func) int8Kernels {
+	tile = int8ByDepth(tile)
+	return int8Kernels{
+		maxAbs: maxAbsWith(maxAbsNEON),
+		quantise: quantiseWith(func(dst *uint8, x *float32, n int, inverse float32) {
+			roundBytesNEON(dst, x, n, inverse)
+		}),
+		tile:  tile,
+		first: clearing(tile),
+		weigh: clearing(int8ByDepth(weigh)),
+		store: finishInt8Full(storeInt8NEON, storeInt8Ref),
+		add:   finishInt8Full(addInt8NEON, addInt8Ref),
+	}
+}
+
+// sizedInt8 is sized for int8.
+type sizedInt8 struct {
+	rows int
+	tile asmInt8Tile
+}
+
+// int8BySizes is bySizes for int8, whose steps are of four k.
+func int8BySizes(ref tileInt8Func, tiles ...sizedInt8) tileInt8Func {
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
+		n := len(w) / (4 * panel)
+		if n == 0 || rows == 0 {
+			return
+		}
+		_, _ = x[(rows-1)*stride+4*n-1], acc[rows*panel-1]
+		if n > 1 {
+			for r := 0; r < rows; {
+				t := tiles[0]
+				for _, other := range tiles[1:] {
+					if other.rows <= rows-r {
+						t = other
+					}
+				}
+				t.tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), n&^1, 0, 0)
+				r += t.rows
+			}
+		}
+		if n%2 > 0 {
+			ref(acc, x[4*(n-1):], stride, rows, w[4*(n-1)*panel:4*n*panel], hint{})
+		}
+	}
+}
+
+func fewBitsArch() []impl[fewBitsKernels] {
+	dot := fewBitsNEON(tileGroupsx1Dot, tileGroupsx2Dot, tileGroupsx4Dot)
+	dot.directRows = 8
+	dot.direct = directTable{
+		precision.Int4:  directBySizes(directNibblesx1Dot, directNibblesx2Dot, directNibblesx4Dot),
+		precision.Int4Z: directBySizes(directNibblesZerox1Dot, directNibblesZerox2Dot, directNibblesZerox4Dot),
+	}
+	return []impl[fewBitsKernels]{
+		{"dotprod", hasDot, dot},
+		{"neon", true, fewBitsNEON(tileGroupsx1NEON, nil, tileGroupsx4NEON)},
+	}
+}
+
+// fewBitsNEON returns kernels with functions for one, two and four rows.
+func fewBitsNEON(one, two, four asmGroups) fewBitsKernels {
+	return fewBitsKernels{
+		quantise:    quantiseGroupsNEON,
+		nibbles:     nibblesWith(nibblesNEON),
+		nibblesZero: nibblesZeroWith(nibblesZeroNEON),
+		sixes:       sixesWith(sixesNEON),
+		powers:      powersRef,
+		tile: func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
+			n := len(u) / groupBytes
+			if n == 0 || rows == 0 {
+				return
+			}
+			if zero > 64 { // weights above 127 are no signed bytes
+				tileGroupsRef(acc, x, rows, u, wScale, zero, ahead)
+				return
+			}
+			last := (rows - 1) * x.groups
+			_, _, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1], wScale[n*panel-1]
+			for r := 0; r < rows; {
+				f, m := groupsOf(rows-r, one, two, four)
+				f(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &u[0], &wScale[0], n, int(zero), 0)
+				r += m
+			}
+		},
+	}
+}
+
+// groupsOf returns the function for the most of rows, and how many it takes.
+func groupsOf[F asmGroups | asmDirect](rows int, one, two, four F) (f F, m int) {
+	switch {
+	case rows >= 4:
+		return four, 4
+	case rows >= 2 && two != nil:
+		return two, 2
+	}
+	return one, 1
+}
+
+func directBySizes(one, two, four asmDirect) directGroupsFunc {
+	return func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32) {
+		n := x.groups
+		if n == 0 || rows == 0 {
+			return
+		}
+		last := (rows - 1) * x.groups
+		_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
+		for r := 0; r < rows; {
+			f, m := groupsOf(rows-r, one, two, four)
+			f(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &codes[0], &scales[0], &more[0], n, int(zero))
+			r += m
+		}
+	}
+}
+
+// quantiseGroupsNEON is quantiseGroupsRef.
+func quantiseGroupsNEON(q []byte, scale []float32, start []int32, x []float32) {
+	n := len(x) / groupSize
+	for g := range n {
+		part := x[g*groupSize:][:groupSize]
+		inverse, unit := int8Scale(maxAbsNEON(&part[0], groupSize))
+		to := q[g*groupSize:][:groupSize]
+		if scale[g] = unit; unit != unit {
+			clear(to)
+			start[g] = 0
+			continue
+		}
+		start[g] = -roundBytesNEON(&to[0], &part[0], groupSize, inverse)
+	}
+	quantiseGroupsRef(q[n*groupSize:], scale[n:], start[n:], x[n*groupSize:])
+}
+
+func attendArch() []impl[attendOps] {
+	return []impl[attendOps]{{"neon", true, attendOps{
+		f32: attendWith(attendF32Ref, attendF32R1NEON, attendF32R2NEON, attendF32R4NEON),
+		f16: attendWith(attendF16Ref, attendF16R1NEON, attendF16R2NEON, attendF16R4NEON),
+	}}}
+}
+
+// attendWith returns a tile that uses functions for one, two and four rows of whole panels,
+// and ref for narrower ones, as no published model has.
+func attendWith[E float32 | uint16](ref func(tileShape, []float32, []E, []float32), one, two, four attendFunc[E]) func(tileShape, []float32, []E, []float32) {
+	return func(s tileShape, a []float32, b []E, c []float32) {
+		if s.vectors*lanes < panelKeys || s.depth == 0 {
+			ref(s, a, b, c)
+			return
+		}
+		_ = a[(s.rows-1)*s.aStride+s.depth-1]
+		_ = b[(s.panels-1)*s.bPanel+(s.depth-1)*s.bStride+panelKeys-1]
+		_ = c[(s.rows-1)*s.cStride+s.panels*panelKeys-1]
+		elem := int(unsafe.Sizeof(b[0]))
+		for r := 0; r < s.rows; {
+			f, m := one, 1
+			if s.rows-r >= 4 {
+				f, m = four, 4
+			} else if s.rows-r >= 2 {
+				f, m = two, 2
+			}
+			f(s.panels, s.depth, &a[r*s.aStride], 4*s.aStride, &b[0], elem*s.bStride, elem*s.bPanel, &c[r*s.cStride], 4*s.cStride, s.carry)
+			r += m
+		}
+	}
+}
+
+func attendInt8Arch() []impl[attendInt8Ops] {
+	return []impl[attendInt8Ops]{
+		{"dotprod", hasDot, attendInt8Ops{score: scoreBySizes(scoreInt8R1Dot, scoreInt8R2Dot, scoreInt8R4Dot, scoreInt8R8Dot), weights: weightsNEON, quads: quadsOfNEON}},
+		{"neon", true, attendInt8Ops{score: scoreBySizes(scoreInt8R1NEON, nil, scoreInt8R4NEON, nil), weights: weightsNEON, quads: quadsOfNEON}},
+	}
+}
+
+func quadsOfNEON(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) }
+
+// scoreBySizes returns a scoreInt8Func that uses functions for one, two, four and eight rows.
+func scoreBySizes(one, two, four, eight asmScoreInt8) scoreInt8Func {
+	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
+		if rows == 0 || panels == 0 {
+			return
+		}
+		if depth == 0 || depth%8 != 0 {
+			scoreInt8Ref(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
+			return
+		}
+		keys := panels * panelKeys
+		_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
+		_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
+		for r := 0; r < rows; {
+			f, m := one, 1
+			switch left := rows - r; {
+			case left >= 8 && eight != nil:
+				f, m = eight, 8
+			case left >= 4:
+				f, m = four, 4
+			case left >= 2 && two != nil:
+				f, m = two, 2
+			}
+			f(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels)
+			r += m
+		}
+	}
+}
+
+// weightsNEON is weightsRef.
+func weightsNEON(dst []byte, unit []float32, x, scale []float32, m float32, spare *[weightBlock]float32) float32 {
+	var p partials
+	for b := 0; b*weightBlock < len(x); b++ {
+		block, by := x[b*weightBlock:min((b+1)*weightBlock, len(x))], scale[b*weightBlock:]
+		by = by[:len(block)]
+		n, most := len(block)&^15, uint32(0)
+		if n > 0 {
+			most = expWeightsNEON(&spare[0], &block[0], &by[0], n, m, &p)
+		}
+		for i := n; i < len(block); i++ {
+			e := Exp(block[i] - m)
+			p[i%16] += e
+			spare[i] = float32(e * by[i])
+			most = max(most, math.Float32bits(spare[i])&0x7fffffff)
+		}
+		inverse, worth := levelScale(most)
+		unit[b*int8TileRows] = worth
+		to := dst[b*weightStep:][:(len(block)+lanes-1)&^(lanes-1)]
+		clear(spare[len(block):len(to)])
+		roundBytesNEON(&to[0], &spare[0], len(to), inverse)
+	}
+	return p.sum()
+}
+
+func packArch() []impl[packKernels] {
+	return []impl[packKernels]{{"neon", true, packKernels{
+		widenHalf: func(dst []float32, src []byte) {
+			n := len(dst) &^ 15
+			widenHalfRef(dst[n:], src[2*n:])
+			if n > 0 {
+				_ = src[2*n-1]
+				widenHalfNEON(&dst[0], &src[0], n/16)
+			}
+		},
+		words: turnWordsRef, halves: turnHalvesRef, wide: widenHalvesRef,
+	}}}
+}
+
+func vectorArch() []impl[vectorOps] {
+	return []impl[vectorOps]{{"neon", true, vectorOps{
+		add: func(dst, x []float32) {
+			n := len(x) &^ 3
+			addRef(dst[n:], x[n:])
+			if n > 0 {
+				addNEON(&dst[:n][0], &x[0], n)
+			}
+		},
+		div:   inPlace(divNEON, divRef),
+		scale: twoOf(scaleNEON, scaleRef),
+		gelu: func(x []float32) {
+			n := len(x) &^ 3
+			geluRef(x[n:])
+			if n > 0 {
+				geluNEON(&x[0], n)
+			}
+		},
+		norm: normOfNEON, max: maxOfNEON, index: indexOfNEON,
+		expSum: func(dst, x []float32, m float32) float32 {
+			var p partials
+			n := len(x) &^ 15
+			if n > 0 {
+				expSumNEON(&dst[:n][0], &x[0], n, m, &p)
+			}
+			for i := n; i < len(x); i++ {
+				e := Exp(x[i] - m)
+				dst[i] = e
+				p[i%16] += e
+			}
+			return p.sum()
+		},
+		sumExp: func(x []float32, m float32) float32 {
+			var p partials
+			n := len(x) &^ 15
+			if n > 0 {
+				sumExpNEON(nil, &x[0], n, m, &p)
+			}
+			for i := n; i < len(x); i++ {
+				p[i%16] += Exp(x[i] - m)
+			}
+			return p.sum()
+		},
+		log10: twoOf(log10NEON, log10Ref),
+		chain: func(dst, w, x []float32) {
+			clear(dst)
+			tiles.fn.f32(dst, w, len(w), 1, x, hint{})
+		},
+		fold: func(sum0, difference0, sum1, difference1, x, y []float32) {
+			if n := len(x) / (2 * Lanes); n > 0 {
+				foldNEON(&sum0[0], &difference0[0], &sum1[0], &difference1[0], &x[0], &y[0], n)
+			}
+		},
+		squares: func(dst, c0, c1, s0, s1 []float32) {
+			squaresNEON(&dst[0], &c0[0], &c1[0], &s0[0], &s1[0], len(c0)/Lanes)
+		},
+		raise: func(dst, x []float32) {
+			n := len(x) &^ 3
+			raiseRef(dst[n:], x[n:])
+			if n > 0 {
+				raiseNEON(&dst[:n][0], &x[0], n)
+			}
+		},
+		cells: func(dst, x []float32, least float32) {
+			n := len(x) &^ 3
+			cellsRef(dst[n:], x[n:], least)
+			if n > 0 {
+				cellsNEON(&dst[:n][0], &x[0], n, least, 4)
+			}
+		},
+		dots: dotsOfNEON, scatterHalf: scatterHalfRef,
+		narrow: narrowWith(narrowNEON),
+		turn:   turnWith(turnNEON, turnRef), turnHalf: turnWith(turnHalfNEON, turnHalfRef),
+	}}}
+}
+
+// inPlace returns an operation on x and a number that uses f for multiples of four.
+func inPlace(f func(x *float32, n int, by float32), ref func(x []float32, by float32)) func(x []float32, by float32) {
+	return func(x []float32, by float32) {
+		n := len(x) &^ 3
+		ref(x[n:], by)
+		if n > 0 {
+			f(&x[0], n, by)
+		}
+	}
+}
+
+// twoOf is inPlace with a result apart.
+func twoOf(f func(to, x *float32, n int, by float32), ref func(to, x []float32, by float32)) func(to, x []float32, by float32) {
+	return func(to, x []float32, by float32) {
+		n := len(x) &^ 3
+		ref(to[n:], x[n:], by)
+		if n > 0 {
+			f(&to[:n][0], &x[0], n, by)
+		}
+	}
+}
+
+// normOfNEON is normRef.
+func normOfNEON(dst, x, gamma, beta []float32, eps float32) {
+	var sum, squares partials
+	all := float32(len(x))
+	n := len(x) &^ 15
+	if n > 0 {
+		sumNEON(&sum, &x[0], n)
+	}
+	for i := n; i < len(x); i++ {
+		sum[i%16] += x[i]
+	}
+	mean := sum.sum() / all
+	if n > 0 {
+		squaresSumNEON(&squares, &x[0], n, mean)
+	}
+	for i := n; i < len(x); i++ {
+		d := x[i] - mean
+		squares[i%16] = fma(d, d, squares[i%16])
+	}
+	scale := 1 / float32(math.Sqrt(float64(squares.sum()/all+eps)))
+	if n > 0 {
+		normNEON(&dst[:n][0], &x[0], &gamma[:n][0], &beta[:n][0], n, mean, scale)
+	}
+	for i := n; i < len(x); i++ {
+		dst[i] = fma(float32((x[i]-mean)*scale), gamma[i], beta[i])
+	}
+}
+
+// maxOfNEON is maxRef.
+func maxOfNEON(x []float32) float32 {
+	var most partials
+	for i := range most {
+		most[i] = negInf
+	}
+	n := len(x) &^ 15
+	if n > 0 {
+		maxNEON(&most, &x[0], n)
+	}
+	a, b := maxRef(most[:]), maxRef(x[n:])
+	if b != b || b > a {
+		return b
+	}
+	return a
+}
+
+// indexOfNEON is indexRef for v not NaN.
+func indexOfNEON(x []float32, v float32) int {
+	at := 0
+	if n := len(x) &^ 15; n > 0 {
+		at = findNEON(&x[0], n, v)
+	}
+	return at + indexRef(x[at:], v)
+}
+
+// dotsOfNEON is dotsRef.
+func dotsOfNEON(dst *[4]float32, a, b *[4][]float32) {
+	var sums partials
+	n := len(a[0]) &^ 3
+	if n > 0 {
+		dotsNEON(&sums, a, b, n)
+	}
+	for i, row := range a {
+		p := sums[4*i:][:4]
+		for j := n; j < len(a[0]); j++ {
+			p[0] += float32(row[j] * b[i][j])
+		}
+		dst[i] = (p[0] + p[1]) + (p[2] + p[3])
+	}
+}
+
+func ceilingArch() []impl[ceilingKernels] {
+	kernels := func(dot func(n int), perRound float64) ceilingKernels {
+		return ceilingKernels{
+			fma: fmaPeakNEON, fmaPerRound: 24 * 4, dot: dot, dotPerRound: perRound, vector: vectorPeakNEON, vectorPerRound: 24 * 4,
+			read: func(b []byte) {
+				if n := len(b) / 512; n > 0 {
+					readNEON(&b[0], n)
+				}
+			},
+		}
+	}
+	return []impl[ceilingKernels]{
+		{"i8mm", hasI8MM, kernels(dotPeakI8MM, 24*32)},
+		{"dotprod", hasDot, kernels(dotPeakDot, 24*16)},
+		{"neon", true, kernels(dotPeakNEON, 24*8)},
+	}
+}
