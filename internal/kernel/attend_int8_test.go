@@ -183,7 +183,7 @@ func TestQuads(t *testing.T) {
 		var got [3][4 * panel]byte // the first and the last are canaries
 		ops.quads(&got[1], &x)
 		for i, v := range got[1] {
-			if want := x[i%4*panel+i/4] - 128; v != want {
+			if want := x[i%4*panel+i/4] - int8Zero; v != want {
 				t.Fatalf("[%d][%d] = %d, want %d", i/4, i%4, v, want)
 			}
 		}
@@ -200,11 +200,11 @@ func TestCentre(t *testing.T) {
 		for _, q := range [][]byte{x, bytes.Repeat([]byte{255}, n), make([]byte, n)} {
 			want, sum := slices.Clone(q), int32(0)
 			for i := range want {
-				want[i] -= 128
+				want[i] -= int8Zero
 				sum += int32(int8(want[i]))
 			}
-			if start := centre(q); start != -128*sum || !bytes.Equal(q, want) {
-				t.Fatalf("centre of %d: start %d, want %d", n, start, -128*sum)
+			if start := centre(q); start != -int8Zero*sum || !bytes.Equal(q, want) {
+				t.Fatalf("centre of %d: start %d, want %d", n, start, -int8Zero*sum)
 			}
 		}
 	}

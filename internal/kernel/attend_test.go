@@ -168,6 +168,18 @@ func (a *attention) exact(r, h int) (out, bound []float64) {
 	return out, bound
 }
 
+// floatsBeside returns the name of the kernels in floating point that go with those of
+// bytes: the tile unit and arm64's products of bytes have none of their own.
+func floatsBeside(name string) string {
+	switch name {
+	case "amx":
+		return "avx512"
+	case "i8mm", "dotprod":
+		return "neon"
+	}
+	return name
+}
+
 // withImpl runs f with one implementation of attention, vectors and int8 in place. Int8
 // keeps its own if this CPU cannot run that one. The tile unit, "amx", does int8 products
 // beside AVX-512.
@@ -175,11 +187,11 @@ func withImpl(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		of := named(t, int8Impls, name)
 		int8 := named(t, attendInt8Impls, name)
-		if name == "amx" {
+		if beside := floatsBeside(name); beside != name {
 			if !of.ok {
 				skipOrRequire(t, name)
 			}
-			name = "avx512"
+			name = beside
 		}
 		im := named(t, attendImpls, name)
 		if !im.ok {

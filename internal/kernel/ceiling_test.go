@@ -3,6 +3,7 @@ package kernel
 import (
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -64,6 +65,10 @@ func TestCeilingCounts(t *testing.T) {
 // instructions, times the lanes of their vectors; and all instructions of vectors, of
 // which half multiply.
 func TestCeilingRounds(t *testing.T) {
+	if runtime.GOARCH == "arm64" {
+		ceilingRoundsARM(t)
+		return
+	}
 	var source []byte
 	for _, name := range []string{"ceiling_amd64.s", "matmul_amx_amd64.s"} {
 		text, err := os.ReadFile(name)
@@ -103,6 +108,32 @@ func TestCeilingRounds(t *testing.T) {
 		if im.fn.fmaPerRound != products[fma] || im.fn.dotPerRound != products[dot] || im.fn.vectorPerRound != products[vector] {
 			t.Errorf("%s: a round counts as %v, %v and %v, the assembly has %v, %v and %v", im.name,
 				im.fn.fmaPerRound, im.fn.dotPerRound, im.fn.vectorPerRound, products[fma], products[dot], products[vector])
+		}
+	}
+}
+
+// ceilingRoundsARM does so for arm64, whose instructions are words with their text.
+func ceilingRoundsARM(t *testing.T) {
+	text, err := os.ReadFile("ceiling_arm64.s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	products := map[string]float64{}
+	for _, f := range strings.Split(string(text), "\nTEXT ·")[1:] {
+		name, body, _ := strings.Cut(f, "(SB)")
+		for instruction, each := range map[string]int{"fmla": 4, "fadd": 4, "smlal": 8, "sdot": 16, "smmla": 32} {
+			products[name] += float64(each * strings.Count(body, "// "+instruction+" "))
+		}
+	}
+	dots := map[string]string{"neon": "dotPeakNEON", "dotprod": "dotPeakDot", "i8mm": "dotPeakI8MM"}
+	for _, im := range ceilingImpls {
+		if im.name == "ref" {
+			continue
+		}
+		if fma, dot, vector := products["fmaPeakNEON"], products[dots[im.name]], products["vectorPeakNEON"]; im.fn.fmaPerRound != fma ||
+			im.fn.dotPerRound != dot || im.fn.vectorPerRound != vector {
+			t.Errorf("%s: a round counts as %v, %v and %v, the assembly has %v, %v and %v", im.name,
+				im.fn.fmaPerRound, im.fn.dotPerRound, im.fn.vectorPerRound, fma, dot, vector)
 		}
 	}
 }

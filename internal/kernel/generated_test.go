@@ -27,7 +27,7 @@ func TestGenerated(t *testing.T) {
 	}
 	for _, command := range generators(t) {
 		c := exec.Command("sh", "-c", command)
-		c.Dir = dir
+		c.Dir, c.Env = dir, append(os.Environ(), "GOOS=", "GOARCH=") // generators run on the host
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}

@@ -210,7 +210,7 @@ func TestQuantise(t *testing.T) {
 				buf := make([]uint8, len(part)+2)
 				int8s.fn.quantise(buf[1:len(part)+1], part, 1)
 				for i, v := range part {
-					if got, want := int(buf[i+1])-128, int(math.RoundToEven(float64(v))); got != want {
+					if got, want := int(int8(buf[i+1]-int8Zero)), int(math.RoundToEven(float64(v))); got != want {
 						t.Fatalf("%v of %d values becomes %d, want %d", v, len(part), got, want)
 					}
 				}

@@ -254,8 +254,10 @@ func attendWith[E float32 | uint16](ref func(tileShape, []float32, []E, []float3
 }
 
 func attendInt8Arch() []impl[attendInt8Ops] {
+	dot := attendInt8Ops{score: scoreBySizes(scoreInt8R1Dot, scoreInt8R2Dot, scoreInt8R4Dot, scoreInt8R8Dot), weights: weightsNEON, quads: quadsOfNEON}
 	return []impl[attendInt8Ops]{
-		{"dotprod", hasDot, attendInt8Ops{score: scoreBySizes(scoreInt8R1Dot, scoreInt8R2Dot, scoreInt8R4Dot, scoreInt8R8Dot), weights: weightsNEON, quads: quadsOfNEON}},
+		{"i8mm", hasI8MM, dot},
+		{"dotprod", hasDot, dot},
 		{"neon", true, attendInt8Ops{score: scoreBySizes(scoreInt8R1NEON, nil, scoreInt8R4NEON, nil), weights: weightsNEON, quads: quadsOfNEON}},
 	}
 }

@@ -21,7 +21,7 @@ func TestRequired(t *testing.T) {
 		for table, ok := range map[string]bool{
 			"products": usable(tileImpls, name), "int8 products": usable(int8Impls, name), "vectors": usable(vectorImpls, name), "attention": usable(attendImpls, name),
 		} {
-			if !ok && (name != "amx" || table == "int8 products") {
+			if !ok && (floatsBeside(name) == name || table == "int8 products") {
 				t.Errorf("%s cannot run on %s, which this machine must have", table, name)
 			}
 		}

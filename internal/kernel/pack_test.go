@@ -144,7 +144,7 @@ func fillSlowly(t *testing.T, store precision.Format, w tensor.Tensor) *Matrix {
 			case precision.Int8:
 				q := roundInt8(v, inverse)
 				view[int8](m.data)[m.place(o)+k/4*4*panel+k%4] = int8(q)
-				m.offset[o] -= 128 * q
+				m.offset[o] -= int8Zero * q
 			}
 		}
 	}
