@@ -24,7 +24,7 @@ SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com github.com/envoyproxy \
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
-.PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego race fuzz fuzz-short \
+.PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego arm64 race fuzz fuzz-short \
 	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load throughput live clients clients-go help
 
 build: ## the program, ./bin/verity
@@ -96,6 +96,23 @@ bits: ## the same bits from every instruction set
 purego: ## the same without any assembly
 	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
 	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./selftest
+
+# The same under qemu, for processors of the three tiers. QEMU names Debian's static one or
+# another. ARM64=max is the part that CI runs.
+QEMU  ?= $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64 2>/dev/null))
+ARM64 ?= max cortex-a76 cortex-a53
+arm64: ## kernels and whole networks for arm64, under qemu
+	@if [ -z "$(QEMU)" ]; then echo "*** SKIPPED: make arm64 needs qemu-aarch64 (Debian: qemu-user-static) ***"; exit 0; fi; \
+	tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && \
+	for dir in ./internal/kernel ./parallel ./selftest; do \
+		GOARCH=arm64 go test -c -vet=off -o "$$tmp/$$(basename $$dir).test" $$dir || exit 1; \
+	done && \
+	for cpu in $(ARM64); do \
+		echo "qemu-aarch64 -cpu $$cpu"; \
+		(cd internal/kernel && $(QEMU) -cpu $$cpu "$$tmp/kernel.test" -test.short -test.skip 'TestGenerated') && \
+		(cd parallel && $(QEMU) -cpu $$cpu "$$tmp/parallel.test" -test.short) && \
+		(cd selftest && $(QEMU) -cpu $$cpu "$$tmp/selftest.test" -test.short -test.run 'TestDemoHash') || exit 1; \
+	done
 
 race: ## packages that share state, under the race detector
 	@if command -v "$$(go env CC)" >/dev/null; then \
