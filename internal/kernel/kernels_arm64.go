@@ -31,13 +31,11 @@ func fetchRows(*byte, int, int) {}
 
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{{"neon", true, tileKernels{
-		f32:       byDepth(bySizes(tileF32Ref, sized{1, tileF32x1NEON}, sized{2, tileF32x2NEON}, sized{4, tileF32x4NEON}, sized{8, tileF32x8NEON})),
-		f16:       byDepth(bySizes(tileF16Ref, sized{1, tileF16x1NEON}, sized{2, tileF16x2NEON}, sized{4, tileF16x4NEON}, sized{8, tileF16x8NEON})),
-		bf16:      tileBF16Ref,
-		widenF16:  widenWith(widenF16NEON),
-		widenBF16: widenBF16Ref,
-		store:     finishFull(storeSumsNEON, storeSumsRef),
-		add:       finishFull(addSumsNEON, addSumsRef),
+		f32:   byDepth(bySizes(tileF32Ref, sized{1, tileF32x1NEON}, sized{2, tileF32x2NEON}, sized{4, tileF32x4NEON}, sized{8, tileF32x8NEON})),
+		f16:   byDepth(bySizes(tileF16Ref, sized{1, tileF16x1NEON}, sized{2, tileF16x2NEON}, sized{4, tileF16x4NEON}, sized{8, tileF16x8NEON})),
+		widen: widenWith(widenF16NEON),
+		store: finishFull(storeSumsNEON, storeSumsRef),
+		add:   finishFull(addSumsNEON, addSumsRef),
 	}}}
 }
 
@@ -160,10 +158,6 @@ func fewBitsNEON(one, two, four asmGroups) fewBitsKernels {
 		tile: func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
 			n := len(u) / groupBytes
 			if n == 0 || rows == 0 {
-				return
-			}
-			if zero > 64 { // weights above 127 are no signed bytes
-				tileGroupsRef(acc, x, rows, u, wScale, zero, ahead)
 				return
 			}
 			last := (rows - 1) * x.groups

@@ -7,6 +7,3 @@ const int8Zero = 0
 
 // level returns what a byte of rounded activations or keys counts as in a sum.
 func level(b uint8) int32 { return int32(int8(b)) }
-
-// bf16Column returns the place of column c in a panel of bf16.
-func bf16Column(c int) int { return c }
