@@ -73,11 +73,11 @@ func bySizes[T any](ref tileFunc[T], tiles ...sized) tileFunc[T] {
 }
 
 func int8Arch() []impl[int8Kernels] {
-	dot := int8NEON(
-		int8BySizes(tileInt8Ref, sizedInt8{1, tileInt8x1Dot}, sizedInt8{2, tileInt8x2Dot}, sizedInt8{4, tileInt8x4Dot}, sizedInt8{8, tileInt8x8Dot}),
+	few := int8BySizes(tileInt8Ref, sizedInt8{1, tileInt8x1Dot}, sizedInt8{2, tileInt8x2Dot}, sizedInt8{4, tileInt8x4Dot}, sizedInt8{8, tileInt8x8Dot})
+	dot := int8NEON(few,
 		int8BySizes(weighRef, sizedInt8{1, weighx1Dot}, sizedInt8{2, weighx2Dot}, sizedInt8{4, weighx4Dot}, sizedInt8{8, weighx8Dot}))
-	matrix := dot
-	matrix.weigh = clearing(int8ByDepth(int8BySizes(weighRef, sizedInt8{1, weighx1I8MM}, sizedInt8{2, weighx2I8MM}, sizedInt8{4, weighx4I8MM}, sizedInt8{8, weighx8I8MM})))
+	natural := int8BySizes(weighRef, sizedInt8{1, weighx1I8MM}, sizedInt8{2, weighx2I8MM}, sizedInt8{4, weighx4I8MM}, sizedInt8{8, weighx8I8MM})
+	matrix := int8NEON(int8ByMatrix(few, tileInt8x16I8MM), int8ByMatrix(natural, weighx16I8MM))
 	return []impl[int8Kernels]{
 		{"i8mm", hasI8MM, matrix},
 		{"dotprod", hasDot, dot},
@@ -130,6 +130,25 @@ func int8BySizes(ref tileInt8Func, tiles ...sizedInt8) tileInt8Func {
 		}
 		if n%2 > 0 {
 			ref(acc, x[4*(n-1):], stride, rows, w[4*(n-1)*panel:4*n*panel], hint{})
+		}
+	}
+}
+
+// int8ByMatrix returns a tileInt8Func that uses matrix for sixteen rows at a time, after
+// pairing them, and few for the rest and for depths that are no multiple of eight.
+func int8ByMatrix(few tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) tileInt8Func {
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
+		n, r := len(w)/(8*panel), 0
+		if k := len(w) / panel; n > 0 && k == 8*n && k <= int8Step {
+			var pairs [16 * int8Step]byte
+			for ; r+16 <= rows; r += 16 {
+				_, _ = x[(r+15)*stride+k-1], acc[(r+16)*panel-1]
+				pairsNEON(&pairs[0], &x[r*stride], stride, n)
+				matrix(&acc[r*panel], &pairs[0], (*byte)(unsafe.Pointer(&w[0])), n)
+			}
+		}
+		if r < rows {
+			few(acc[r*panel:], x[r*stride:], stride, rows-r, w, next)
 		}
 	}
 }

@@ -2982,6 +2982,292 @@ loop2:
 	BNE loop1
 	RET
 
+// func pairsNEON(dst, x *byte, stride, n int) 
+TEXT ·pairsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD $8, R4
+loop1:
+	MOVD R0, R7
+	ADD R2, R1, R6
+	MOVD R3, R5
+loop2:
+	WORD $0xfc408420 // ldr d0, [x1], #8
+	WORD $0xfc4084c1 // ldr d1, [x6], #8
+	WORD $0xfd0000e0 // str d0, [x7]
+	WORD $0xfd0004e1 // str d1, [x7, #8]
+	ADD $128, R7, R7
+	SUBS $1, R5, R5
+	BNE loop2
+	SUB R3<<3, R6, R1
+	ADD R2, R1, R1
+	ADD $16, R0, R0
+	SUBS $1, R4, R4
+	BNE loop1
+	RET
+
+// func tileInt8x16I8MM(acc *int32, x, w *byte, n int) 
+TEXT ·tileInt8x16I8MM(SB), NOSPLIT, $0-32
+	MOVD acc+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD $16, R4
+loop1:
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R3, R5
+loop2:
+	WORD $0x3dc000f8 // ldr q24, [x7]
+	WORD $0x3dc040f9 // ldr q25, [x7, #256]
+	ADD $512, R7, R7
+	WORD $0x3dc000d0 // ldr q16, [x6]
+	WORD $0x3dc004d1 // ldr q17, [x6, #16]
+	WORD $0x3dc008d2 // ldr q18, [x6, #32]
+	WORD $0x3dc00cd3 // ldr q19, [x6, #48]
+	WORD $0x3dc010d4 // ldr q20, [x6, #64]
+	WORD $0x3dc014d5 // ldr q21, [x6, #80]
+	WORD $0x3dc018d6 // ldr q22, [x6, #96]
+	WORD $0x3dc01cd7 // ldr q23, [x6, #112]
+	ADD $128, R6, R6
+	WORD $0x4e993b1a // zip1 v26.4s, v24.4s, v25.4s
+	WORD $0x4e997b1b // zip2 v27.4s, v24.4s, v25.4s
+	WORD $0x4e9aa600 // smmla v0.4s, v16.16b, v26.16b
+	WORD $0x4e9ba601 // smmla v1.4s, v16.16b, v27.16b
+	WORD $0x4e9aa622 // smmla v2.4s, v17.16b, v26.16b
+	WORD $0x4e9ba623 // smmla v3.4s, v17.16b, v27.16b
+	WORD $0x4e9aa644 // smmla v4.4s, v18.16b, v26.16b
+	WORD $0x4e9ba645 // smmla v5.4s, v18.16b, v27.16b
+	WORD $0x4e9aa666 // smmla v6.4s, v19.16b, v26.16b
+	WORD $0x4e9ba667 // smmla v7.4s, v19.16b, v27.16b
+	WORD $0x4e9aa688 // smmla v8.4s, v20.16b, v26.16b
+	WORD $0x4e9ba689 // smmla v9.4s, v20.16b, v27.16b
+	WORD $0x4e9aa6aa // smmla v10.4s, v21.16b, v26.16b
+	WORD $0x4e9ba6ab // smmla v11.4s, v21.16b, v27.16b
+	WORD $0x4e9aa6cc // smmla v12.4s, v22.16b, v26.16b
+	WORD $0x4e9ba6cd // smmla v13.4s, v22.16b, v27.16b
+	WORD $0x4e9aa6ee // smmla v14.4s, v23.16b, v26.16b
+	WORD $0x4e9ba6ef // smmla v15.4s, v23.16b, v27.16b
+	SUBS $1, R5, R5
+	BNE loop2
+	WORD $0x3dc00018 // ldr q24, [x0]
+	WORD $0x3dc04019 // ldr q25, [x0, #256]
+	WORD $0x4ec1381a // zip1 v26.2d, v0.2d, v1.2d
+	WORD $0x4ec1781b // zip2 v27.2d, v0.2d, v1.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d800018 // str q24, [x0]
+	WORD $0x3d804019 // str q25, [x0, #256]
+	WORD $0x3dc08018 // ldr q24, [x0, #512]
+	WORD $0x3dc0c019 // ldr q25, [x0, #768]
+	WORD $0x4ec3385a // zip1 v26.2d, v2.2d, v3.2d
+	WORD $0x4ec3785b // zip2 v27.2d, v2.2d, v3.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d808018 // str q24, [x0, #512]
+	WORD $0x3d80c019 // str q25, [x0, #768]
+	WORD $0x3dc10018 // ldr q24, [x0, #1024]
+	WORD $0x3dc14019 // ldr q25, [x0, #1280]
+	WORD $0x4ec5389a // zip1 v26.2d, v4.2d, v5.2d
+	WORD $0x4ec5789b // zip2 v27.2d, v4.2d, v5.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d810018 // str q24, [x0, #1024]
+	WORD $0x3d814019 // str q25, [x0, #1280]
+	WORD $0x3dc18018 // ldr q24, [x0, #1536]
+	WORD $0x3dc1c019 // ldr q25, [x0, #1792]
+	WORD $0x4ec738da // zip1 v26.2d, v6.2d, v7.2d
+	WORD $0x4ec778db // zip2 v27.2d, v6.2d, v7.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d818018 // str q24, [x0, #1536]
+	WORD $0x3d81c019 // str q25, [x0, #1792]
+	WORD $0x3dc20018 // ldr q24, [x0, #2048]
+	WORD $0x3dc24019 // ldr q25, [x0, #2304]
+	WORD $0x4ec9391a // zip1 v26.2d, v8.2d, v9.2d
+	WORD $0x4ec9791b // zip2 v27.2d, v8.2d, v9.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d820018 // str q24, [x0, #2048]
+	WORD $0x3d824019 // str q25, [x0, #2304]
+	WORD $0x3dc28018 // ldr q24, [x0, #2560]
+	WORD $0x3dc2c019 // ldr q25, [x0, #2816]
+	WORD $0x4ecb395a // zip1 v26.2d, v10.2d, v11.2d
+	WORD $0x4ecb795b // zip2 v27.2d, v10.2d, v11.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d828018 // str q24, [x0, #2560]
+	WORD $0x3d82c019 // str q25, [x0, #2816]
+	WORD $0x3dc30018 // ldr q24, [x0, #3072]
+	WORD $0x3dc34019 // ldr q25, [x0, #3328]
+	WORD $0x4ecd399a // zip1 v26.2d, v12.2d, v13.2d
+	WORD $0x4ecd799b // zip2 v27.2d, v12.2d, v13.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d830018 // str q24, [x0, #3072]
+	WORD $0x3d834019 // str q25, [x0, #3328]
+	WORD $0x3dc38018 // ldr q24, [x0, #3584]
+	WORD $0x3dc3c019 // ldr q25, [x0, #3840]
+	WORD $0x4ecf39da // zip1 v26.2d, v14.2d, v15.2d
+	WORD $0x4ecf79db // zip2 v27.2d, v14.2d, v15.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d838018 // str q24, [x0, #3584]
+	WORD $0x3d83c019 // str q25, [x0, #3840]
+	ADD $16, R0, R0
+	ADD $16, R2, R2
+	SUBS $1, R4, R4
+	BNE loop1
+	RET
+
+// func weighx16I8MM(acc *int32, x, w *byte, n int) 
+TEXT ·weighx16I8MM(SB), NOSPLIT, $0-32
+	MOVD acc+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD $16, R4
+loop1:
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x6f00e40b // movi v11.2d, #0000000000000000
+	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
+	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
+	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
+	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R3, R5
+loop2:
+	WORD $0x3dc000f8 // ldr q24, [x7]
+	WORD $0x3dc040f9 // ldr q25, [x7, #256]
+	ADD $512, R7, R7
+	WORD $0x3dc000d0 // ldr q16, [x6]
+	WORD $0x3dc004d1 // ldr q17, [x6, #16]
+	WORD $0x3dc008d2 // ldr q18, [x6, #32]
+	WORD $0x3dc00cd3 // ldr q19, [x6, #48]
+	WORD $0x3dc010d4 // ldr q20, [x6, #64]
+	WORD $0x3dc014d5 // ldr q21, [x6, #80]
+	WORD $0x3dc018d6 // ldr q22, [x6, #96]
+	WORD $0x3dc01cd7 // ldr q23, [x6, #112]
+	ADD $128, R6, R6
+	WORD $0x4e993b1a // zip1 v26.4s, v24.4s, v25.4s
+	WORD $0x4e997b1b // zip2 v27.4s, v24.4s, v25.4s
+	WORD $0x4e9aae00 // usmmla v0.4s, v16.16b, v26.16b
+	WORD $0x4e9bae01 // usmmla v1.4s, v16.16b, v27.16b
+	WORD $0x4e9aae22 // usmmla v2.4s, v17.16b, v26.16b
+	WORD $0x4e9bae23 // usmmla v3.4s, v17.16b, v27.16b
+	WORD $0x4e9aae44 // usmmla v4.4s, v18.16b, v26.16b
+	WORD $0x4e9bae45 // usmmla v5.4s, v18.16b, v27.16b
+	WORD $0x4e9aae66 // usmmla v6.4s, v19.16b, v26.16b
+	WORD $0x4e9bae67 // usmmla v7.4s, v19.16b, v27.16b
+	WORD $0x4e9aae88 // usmmla v8.4s, v20.16b, v26.16b
+	WORD $0x4e9bae89 // usmmla v9.4s, v20.16b, v27.16b
+	WORD $0x4e9aaeaa // usmmla v10.4s, v21.16b, v26.16b
+	WORD $0x4e9baeab // usmmla v11.4s, v21.16b, v27.16b
+	WORD $0x4e9aaecc // usmmla v12.4s, v22.16b, v26.16b
+	WORD $0x4e9baecd // usmmla v13.4s, v22.16b, v27.16b
+	WORD $0x4e9aaeee // usmmla v14.4s, v23.16b, v26.16b
+	WORD $0x4e9baeef // usmmla v15.4s, v23.16b, v27.16b
+	SUBS $1, R5, R5
+	BNE loop2
+	WORD $0x3dc00018 // ldr q24, [x0]
+	WORD $0x3dc04019 // ldr q25, [x0, #256]
+	WORD $0x4ec1381a // zip1 v26.2d, v0.2d, v1.2d
+	WORD $0x4ec1781b // zip2 v27.2d, v0.2d, v1.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d800018 // str q24, [x0]
+	WORD $0x3d804019 // str q25, [x0, #256]
+	WORD $0x3dc08018 // ldr q24, [x0, #512]
+	WORD $0x3dc0c019 // ldr q25, [x0, #768]
+	WORD $0x4ec3385a // zip1 v26.2d, v2.2d, v3.2d
+	WORD $0x4ec3785b // zip2 v27.2d, v2.2d, v3.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d808018 // str q24, [x0, #512]
+	WORD $0x3d80c019 // str q25, [x0, #768]
+	WORD $0x3dc10018 // ldr q24, [x0, #1024]
+	WORD $0x3dc14019 // ldr q25, [x0, #1280]
+	WORD $0x4ec5389a // zip1 v26.2d, v4.2d, v5.2d
+	WORD $0x4ec5789b // zip2 v27.2d, v4.2d, v5.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d810018 // str q24, [x0, #1024]
+	WORD $0x3d814019 // str q25, [x0, #1280]
+	WORD $0x3dc18018 // ldr q24, [x0, #1536]
+	WORD $0x3dc1c019 // ldr q25, [x0, #1792]
+	WORD $0x4ec738da // zip1 v26.2d, v6.2d, v7.2d
+	WORD $0x4ec778db // zip2 v27.2d, v6.2d, v7.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d818018 // str q24, [x0, #1536]
+	WORD $0x3d81c019 // str q25, [x0, #1792]
+	WORD $0x3dc20018 // ldr q24, [x0, #2048]
+	WORD $0x3dc24019 // ldr q25, [x0, #2304]
+	WORD $0x4ec9391a // zip1 v26.2d, v8.2d, v9.2d
+	WORD $0x4ec9791b // zip2 v27.2d, v8.2d, v9.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d820018 // str q24, [x0, #2048]
+	WORD $0x3d824019 // str q25, [x0, #2304]
+	WORD $0x3dc28018 // ldr q24, [x0, #2560]
+	WORD $0x3dc2c019 // ldr q25, [x0, #2816]
+	WORD $0x4ecb395a // zip1 v26.2d, v10.2d, v11.2d
+	WORD $0x4ecb795b // zip2 v27.2d, v10.2d, v11.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d828018 // str q24, [x0, #2560]
+	WORD $0x3d82c019 // str q25, [x0, #2816]
+	WORD $0x3dc30018 // ldr q24, [x0, #3072]
+	WORD $0x3dc34019 // ldr q25, [x0, #3328]
+	WORD $0x4ecd399a // zip1 v26.2d, v12.2d, v13.2d
+	WORD $0x4ecd799b // zip2 v27.2d, v12.2d, v13.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d830018 // str q24, [x0, #3072]
+	WORD $0x3d834019 // str q25, [x0, #3328]
+	WORD $0x3dc38018 // ldr q24, [x0, #3584]
+	WORD $0x3dc3c019 // ldr q25, [x0, #3840]
+	WORD $0x4ecf39da // zip1 v26.2d, v14.2d, v15.2d
+	WORD $0x4ecf79db // zip2 v27.2d, v14.2d, v15.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d838018 // str q24, [x0, #3584]
+	WORD $0x3d83c019 // str q25, [x0, #3840]
+	ADD $16, R0, R0
+	ADD $16, R2, R2
+	SUBS $1, R4, R4
+	BNE loop1
+	RET
+
 // func widenF16NEON(dst *float32, w *byte, n int) 
 TEXT ·widenF16NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0

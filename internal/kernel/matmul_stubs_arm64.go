@@ -124,6 +124,21 @@ func tileInt8x4NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace in
 //go:noescape
 func weighx4NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
 
+// pairsNEON pairs sixteen rows of n times eight bytes, as the products of I8MM take them.
+//
+//go:noescape
+func pairsNEON(dst, x *byte, stride, n int)
+
+// tileInt8x16I8MM is tileInt8Ref for sixteen paired rows and n steps of eight k.
+//
+//go:noescape
+func tileInt8x16I8MM(acc *int32, x, w *byte, n int)
+
+// weighx16I8MM is weighRef for sixteen paired rows and n steps of eight k.
+//
+//go:noescape
+func weighx16I8MM(acc *int32, x, w *byte, n int)
+
 // widenF16NEON is widenF16Ref for n panels.
 //
 //go:noescape
