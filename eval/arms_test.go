@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"verity/report"
+	"verity/transcript"
 )
 
 // trio is three arms: one that drafts nothing, one that does, and one of another
@@ -20,19 +21,17 @@ func trio(t *testing.T, third Engine) ([]Arm, []Match) {
 		return s
 	}
 	arms := []Arm{
-		{Name: "a", Engine: hearer{}, Run: report.Run{Code: "a"}, Set: set("a")},
-		{Name: "a+assistant", Engine: hearer{drafts: true}, Run: report.Run{Code: "b"}, Set: set("b")},
-		{Name: "c", Engine: third, Run: report.Run{Code: "c"}},
+		{Name: "a", Engine: hearer{}, Run: transcript.Maker{Program: "a"}, Set: set("a")},
+		{Name: "a+assistant", Engine: hearer{drafts: true}, Run: transcript.Maker{Program: "b"}, Set: set("b")},
+		{Name: "c", Engine: third, Run: transcript.Maker{Program: "c", Options: map[string]string{"precision": "int4"}}, Set: set("c")},
 	}
-	matches := []Match{{0, 1, report.NewPairs(set("a"), set("b"))}, {0, 2, report.NewPairs(set("a"), set("c"))}}
-	matches[1].Pairs.Free = true
-	return arms, matches
+	return arms, []Match{{0, 1}, {0, 2}}
 }
 
 // odd hears the first word otherwise.
 var odd = hearer{wrong: func([]float32) bool { return true }}
 
-func TestCompareAll(t *testing.T) {
+func TestCompareArms(t *testing.T) {
 	dir := t.TempDir()
 	seen := 0
 	o := CompareOptions{Dir: dir, Repeats: 2, Limit: 4, Watch: func(r []*report.Record, what []string) {
@@ -41,10 +40,11 @@ func TestCompareAll(t *testing.T) {
 		}
 	}}
 	arms, matches := trio(t, odd)
-	if err := CompareAll(t.Context(), arms, matches, shelf(10), o); err != nil {
+	pairs, err := Compare(t.Context(), arms, matches, shelf(10), o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	demanded, free := matches[0].Pairs.Comparison(), matches[1].Pairs.Comparison()
+	demanded, free := pairs[0].Comparison(), pairs[1].Comparison()
 	if demanded.Verdict != report.Identical || free.Verdict != report.Free || free.Different == 0 || free.Divergence.Differ == 0 {
 		t.Errorf("verdicts %s and %s, %d differ by %+v", demanded.Verdict, free.Verdict, free.Different, free.Divergence)
 	}
@@ -55,10 +55,10 @@ func TestCompareAll(t *testing.T) {
 	// Again: what is there is not run again.
 	arms, matches = trio(t, odd)
 	o.Limit = 0
-	if err := CompareAll(t.Context(), arms, matches, shelf(10), o); err != nil {
+	if pairs, err = Compare(t.Context(), arms, matches, shelf(10), o); err != nil {
 		t.Fatal(err)
 	}
-	if c := matches[0].Pairs.Comparison(); c.Resumed != demanded.Utterances || c.Utterances <= demanded.Utterances || seen <= before {
+	if c := pairs[0].Comparison(); c.Resumed != demanded.Utterances || c.Utterances <= demanded.Utterances || seen <= before {
 		t.Errorf("resumed %d of %d utterances, want the %d of the first run and more", c.Resumed, c.Utterances, demanded.Utterances)
 	}
 	for _, name := range []string{"a", "a+assistant", "c"} {
@@ -68,8 +68,8 @@ func TestCompareAll(t *testing.T) {
 	}
 	// Records of another run are no arm's.
 	arms, matches = trio(t, hearer{})
-	arms[2].Run.Code = "other"
-	if err := CompareAll(t.Context(), arms, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds records of another run") {
+	arms[2].Run.Program = "other"
+	if _, err := Compare(t.Context(), arms, matches, shelf(10), o); err == nil || !strings.Contains(err.Error(), "c.jsonl holds records of another run") {
 		t.Errorf("error %v, want that c.jsonl is of another run", err)
 	}
 }

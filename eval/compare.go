@@ -12,6 +12,8 @@ import (
 	"verity/audio"
 	"verity/parallel"
 	"verity/report"
+	"verity/transcript"
+	"verity/wer"
 )
 
 // CompareOptions configures a comparison. The zero value runs every utterance once in
@@ -50,67 +52,39 @@ type CompareOptions struct {
 	// Sound configures how the sound of an utterance is opened.
 	Sound audio.Input
 
-	// Runs are stored in the records.
-	Runs report.Pair[report.Run]
-
-	// Score configures scoring.
-	Score report.Options
-
 	// Watch, if not nil, gets the records of an utterance, one for each arm, and the
 	// differences that are errors.
 	Watch func(records []*report.Record, what []string)
 }
 
-// Arms are the two engines of a comparison.
-type Arms struct{ Baseline, Assisted Engine }
-
 // An Arm is one of several engines that run over the same utterances.
 type Arm struct {
 	Name   string // of its record file, NAME.jsonl
 	Engine Engine
-	Run    report.Run  // stored in its records
-	Set    *report.Set // collects its records; may be nil
+	Run    transcript.Maker // stored in its records
+	Set    *report.Set      // collects its records; must be empty
 }
 
 // A Match is two arms, by index, that are compared.
-type Match struct {
-	Baseline, Assisted int
-	Pairs              *report.Pairs
-}
+type Match struct{ Baseline, Assisted int }
 
-// Compare runs both arms over the same utterances in turn, baseline first, and pairs
-// the records. Broken rows count as failed in both. On an error it also returns the
-// pairs so far.
-func Compare(ctx context.Context, arms Arms, data Dataset, o CompareOptions) (*report.Pairs, error) {
-	a, err := report.NewSet("baseline", o.Score)
-	if err != nil {
-		return nil, err
-	}
-	b, err := report.NewSet("assisted", o.Score)
-	if err != nil {
-		return nil, err
-	}
-	pairs := report.NewPairs(a, b)
-	return pairs, CompareAll(ctx, []Arm{
-		{Name: "baseline", Engine: arms.Baseline, Run: o.Runs.Baseline},
-		{Name: "assisted", Engine: arms.Assisted, Run: o.Runs.Assisted},
-	}, []Match{{0, 1, pairs}}, data, o)
-}
-
-// CompareAll runs any number of arms over the same utterances in turn, and adds their
-// records to the arms' sets and to the pairs of the matches. It ignores Options.Runs.
-func CompareAll(ctx context.Context, arms []Arm, matches []Match, data Dataset, o CompareOptions) (err error) {
+// Compare runs the arms over the same utterances in turn, and compares the records of the
+// matches. Broken rows count as failed in all. On an error it also returns the pairs so
+// far.
+func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o CompareOptions) (_ []*report.Pairs, err error) {
 	c := comparison{CompareOptions: o, arms: arms, matches: matches}
 	for _, m := range matches {
-		m.Pairs.Timed = true
+		p := report.NewPairs(arms[m.Baseline].Set, arms[m.Assisted].Set)
+		p.Timed = true
+		c.pairs = append(c.pairs, p)
 	}
 	if c.logs, err = openArmLogs(o.Dir, arms, func(r []*report.Record) error { return c.found(ctx, r) }); err != nil {
-		return err
+		return c.pairs, err
 	}
 	defer c.logs.close()
 	for _, arm := range arms {
 		if err := WarmUp(ctx, arm.Engine, data, cmp.Or(o.Warmups, 1), o.Batch, o.Sound); err != nil {
-			return err
+			return c.pairs, err
 		}
 	}
 	if o.Ready != nil {
@@ -118,57 +92,51 @@ func CompareAll(ctx context.Context, arms []Arm, matches []Match, data Dataset, 
 	}
 	pass := &sequence{log: c.logs[0]}
 	if err := c.all(ctx, data, pass); err != nil {
-		return err
+		return c.pairs, err
 	}
 	if err := c.logs.sync(); err != nil {
-		return err
+		return c.pairs, err
 	}
-	return pass.settle(c.logs...)
+	return c.pairs, pass.settle(c.logs...)
 }
 
-// A comparison is the state of CompareAll.
+// A comparison is the state of Compare.
 type comparison struct {
 	CompareOptions
 	arms    []Arm
 	matches []Match
+	pairs   []*report.Pairs // of the matches
 	logs    armLogs
 }
 
 // found adds the records of an utterance from an earlier run. They hold its times if
 // utterances ran one at a time; the times of a group are not kept.
 func (c *comparison) found(ctx context.Context, records []*report.Record) error {
-	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) {
-		return m.Pairs.Resume(ctx, a, b, c.Batch <= 1)
+	return c.enter(ctx, records, func(p *report.Pairs, a, b *report.Record, of report.Pair[wer.Counts]) []string {
+		return p.Resume(a, b, of, c.Batch <= 1)
 	})
-	if err == nil && c.Watch != nil {
-		c.Watch(records, what)
-	}
-	return err
 }
 
-// enter adds the records of an utterance to sets and pairs, and returns the differences
-// that are errors.
+// enter adds the records of an utterance to sets and pairs.
 func (c *comparison) enter(
-	ctx context.Context, records []*report.Record, into func(m Match, a, b *report.Record) ([]string, error),
-) (all []string, err error) {
+	ctx context.Context, records []*report.Record,
+	into func(p *report.Pairs, a, b *report.Record, of report.Pair[wer.Counts]) []string,
+) (err error) {
+	words := make([]wer.Counts, len(c.arms))
 	for i, arm := range c.arms {
-		if arm.Set == nil {
-			continue
-		}
-		if _, err := arm.Set.Add(ctx, records[i]); err != nil {
-			return nil, err
+		if words[i], err = arm.Set.Add(ctx, records[i]); err != nil {
+			return err
 		}
 	}
-	for _, m := range c.matches {
-		what, err := into(m, records[m.Baseline], records[m.Assisted])
-		if err != nil {
-			return nil, err
-		}
-		if !m.Pairs.Free {
-			all = append(all, what...)
-		}
+	var differ []string
+	for i, m := range c.matches {
+		of := report.Pair[wer.Counts]{Baseline: words[m.Baseline], Assisted: words[m.Assisted]}
+		differ = append(differ, into(c.pairs[i], records[m.Baseline], records[m.Assisted], of)...)
 	}
-	return all, nil
+	if c.Watch != nil {
+		c.Watch(records, differ)
+	}
+	return nil
 }
 
 // WarmUp runs the first n utterances, batch at a time, and discards the results. If n
@@ -250,9 +218,9 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 				runs[u][i] = append(runs[u][i], out[i].records[u])
 			}
 		}
-		for _, m := range c.matches {
+		for i, m := range c.matches {
 			x, y := out[m.Baseline], out[m.Assisted]
-			m.Pairs.Time(min(max(1, c.Batch), len(group)), x.records, y.records,
+			c.pairs[i].Time(min(max(1, c.Batch), len(group)), x.records, y.records,
 				report.Pair[float64]{Baseline: x.decode, Assisted: y.decode},
 				report.Pair[float64]{Baseline: x.total, Assisted: y.total})
 		}
@@ -322,7 +290,7 @@ func (c *comparison) typical(runs [][]*report.Record) []*report.Record {
 		some[i] = median(r)
 	}
 	for _, m := range c.matches {
-		if m.Pairs.Free {
+		if !report.MustAgree(c.arms[m.Baseline].Run, c.arms[m.Assisted].Run) {
 			continue
 		}
 		a, b := runs[m.Baseline], runs[m.Assisted]
@@ -343,42 +311,44 @@ func median(r []*report.Record) *report.Record {
 }
 
 func (c *comparison) add(ctx context.Context, records []*report.Record) error {
-	what, err := c.enter(ctx, records, func(m Match, a, b *report.Record) ([]string, error) {
-		return m.Pairs.Add(ctx, a, b)
-	})
-	if err != nil {
-		return err
-	}
 	if err := c.logs.append(records); err != nil {
 		return err
 	}
-	if c.Watch != nil {
-		c.Watch(records, what)
-	}
-	return nil
+	return c.enter(ctx, records, (*report.Pairs).Add)
 }
 
-// Predict returns the decoding speed-up that theory predicts from what was measured: α
-// is the share of judged draft tokens that were accepted; c is the time of a drafted
-// token and V that of a verify pass, both relative to a plain step. Theory assumes that
-// every draft token is accepted with the same probability, independently: where the
-// prediction is far off, they are not independent. Decoding work outside rounds is not
-// included. Predict returns nil if nothing was timed, or fewer than one token drafted in
-// twenty rounds: what it would say is how the two measurements of the same work differ. It must not be used
-// for utterances decoded together: their times are shared.
+// Predict fills in the decoding speed-up that theory predicts for each comparison of
+// equals, from what was measured: α is the share of judged draft tokens that were
+// accepted; c is the time of a drafted token and V that of a verify pass, both relative
+// to a plain step. Rounds without a draft yield one token. Theory assumes that every draft
+// token is accepted with the same probability, independently: where the prediction is far
+// off, they are not independent. Decoding work outside rounds is not included. There is no
+// prediction of utterances decoded together, since their times are shared.
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, theorem 3.8; assistant.Plan.
-func Predict(baseline, assisted *report.Score) *float64 {
+func Predict(d *report.Document) {
+	for _, c := range d.Comparisons {
+		a, b := d.Scores[c.Arms.Baseline], d.Scores[c.Arms.Assisted]
+		if c.Verdict != report.Free && c.Batch.Size <= 1 && !a.Overlaps() && !b.Overlaps() {
+			c.Predicted = predict(a, b)
+		}
+	}
+}
+
+// predict returns nil if nothing was timed, or fewer than one token drafted in twenty
+// rounds: what it would say is how the two measurements of the same work differ.
+func predict(baseline, assisted *report.Score) *float64 {
 	p, q := baseline.Drafting, assisted.Drafting
-	if q.Drafted*20 < q.Rounds || q.Drafted == 0 || p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0 {
+	if q.Drafted*20 < q.Rounds || q.Drafted == 0 || q.Empty >= q.Rounds || p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0 {
 		return nil
 	}
 	step := baseline.Seconds.Verify / float64(p.Rounds)
 	took := (assisted.Seconds.Draft + assisted.Seconds.Verify) / float64(q.Rounds)
+	drafting := float64(q.Rounds - q.Empty)
 	// Draft lengths vary: interpolate between the two nearest whole lengths.
-	n, more := math.Modf(float64(q.Drafted) / float64(q.Rounds))
+	n, more := math.Modf(float64(q.Drafted) / drafting)
 	alpha := q.Agreement()
 	tokens := (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1)
-	s := tokens * step / took
+	s := (tokens*drafting + float64(q.Empty)) / float64(q.Rounds) * step / took
 	return &s
 }

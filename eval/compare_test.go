@@ -15,18 +15,36 @@ import (
 	"verity/transcript"
 )
 
-func compare(t *testing.T, arms Arms, n int, o CompareOptions) (*report.Pairs, *report.Comparison) {
+// A duo is the two engines of a comparison.
+type duo struct{ Baseline, Assisted Engine }
+
+// run compares the duo, given what is stored in their records.
+func (d duo) run(t *testing.T, data Dataset, o CompareOptions, runs [2]transcript.Maker) (*report.Document, error) {
 	t.Helper()
-	p, err := Compare(t.Context(), arms, shelf(n), o)
+	arms, sets := make([]Arm, 2), make([]*report.Set, 2)
+	for i, name := range []string{"baseline", "assisted"} {
+		set, err := report.NewSet(name, report.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets[i], arms[i] = set, Arm{Name: name, Engine: []Engine{d.Baseline, d.Assisted}[i], Run: runs[i], Set: set}
+	}
+	pairs, err := Compare(t.Context(), arms, []Match{{0, 1}}, data, o)
+	return report.NewDocument(sets, pairs), err
+}
+
+func compare(t *testing.T, arms duo, n int, o CompareOptions) (*report.Document, *report.Comparison) {
+	t.Helper()
+	d, err := arms.run(t, shelf(n), o, [2]transcript.Maker{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, p.Comparison()
+	return d, d.Comparisons[0]
 }
 
 func TestCompare(t *testing.T) {
 	dir := t.TempDir()
-	p, c := compare(t, Arms{hearer{}, hearer{drafts: true}}, 10, CompareOptions{Dir: dir, Repeats: 2})
+	p, c := compare(t, duo{hearer{}, hearer{drafts: true}}, 10, CompareOptions{Dir: dir, Repeats: 2})
 	if c.Verdict != report.Identical || c.Utterances != 8 || c.Failed != 2 || c.Identical.All != 8 {
 		t.Errorf("comparison = %+v", c)
 	}
@@ -41,7 +59,8 @@ func TestCompare(t *testing.T) {
 	// refused, so theory expects one more a round.
 	drafts := float64(c.Acceptance.Drafted) / float64(c.Acceptance.Rounds)
 	want := 2 * (drafts + 1) / drafts
-	if got := Predict(p.Baseline.Score(), p.Assisted.Score()); got == nil || math.Abs(*got-want) > 1e-9 {
+	Predict(p)
+	if got := c.Predicted; got == nil || math.Abs(*got-want) > 1e-9 {
 		t.Errorf("predicted = %v, want %v", got, want)
 	}
 	files, err := report.Find(dir)
@@ -62,17 +81,17 @@ func TestRepeats(t *testing.T) {
 		}
 		return tr, err
 	})
-	p, c := compare(t, Arms{hearer{}, slowing}, 1, CompareOptions{Repeats: 3, Warmups: -1})
+	p, c := compare(t, duo{hearer{}, slowing}, 1, CompareOptions{Repeats: 3, Warmups: -1})
 	if s := c.Speedup.Decode; s.Median != 1 || s.High <= 1 || s.Low >= 1 {
 		t.Errorf("speed-ups 2, 1 and 2/3: %+v", s)
 	}
-	if got := p.Assisted.Score().Seconds.Decode; got != 0.25 {
+	if got := p.Scores[1].Seconds.Decode; got != 0.25 {
 		t.Errorf("recorded %v s, want the median, 0.25", got)
 	}
 }
 
 func TestCompareNothingDrafted(t *testing.T) {
-	_, c := compare(t, Arms{hearer{}, hearer{}}, 6, CompareOptions{})
+	_, c := compare(t, duo{hearer{}, hearer{}}, 6, CompareOptions{})
 	if c.Verdict != report.Inconclusive {
 		t.Errorf("verdict %s, want inconclusive", c.Verdict)
 	}
@@ -82,17 +101,17 @@ func TestCompareNothingDrafted(t *testing.T) {
 // repetition only.
 func TestCompareDifferent(t *testing.T) {
 	longest := func(pcm []float32) bool { return len(pcm) == 400 }
-	_, c := compare(t, Arms{hearer{}, hearer{drafts: true, wrong: longest}}, 4, CompareOptions{})
+	_, c := compare(t, duo{hearer{}, hearer{drafts: true, wrong: longest}}, 4, CompareOptions{})
 	if c.Verdict != report.Different || c.Different != 1 || c.Differences[0].ID != "u002" || !slices.Equal(c.Differences[0].What, []string{"tokens"}) {
 		t.Errorf("comparison = %+v", c)
 	}
 	calls := 0
 	flaky := hearer{drafts: true, wrong: func([]float32) bool { calls++; return calls == 6 }}
-	_, c = compare(t, Arms{hearer{}, flaky}, 3, CompareOptions{Repeats: 3, Warmups: -1})
+	_, c = compare(t, duo{hearer{}, flaky}, 3, CompareOptions{Repeats: 3, Warmups: -1})
 	if c.Different != 1 || c.Differences[0].ID != "u001" {
 		t.Errorf("wrong in a repetition only: %+v", c.Differences)
 	}
-	_, c = compare(t, Arms{hearer{}, hearer{fail: longest}}, 4, CompareOptions{})
+	_, c = compare(t, duo{hearer{}, hearer{fail: longest}}, 4, CompareOptions{})
 	if c.Verdict != report.Different || c.Differences[0].What[0] != "assisted failed" {
 		t.Errorf("one arm fails: %+v", c)
 	}
@@ -107,7 +126,7 @@ func TestOrder(t *testing.T) {
 			return hearer{drafts: c == 'B'}.Transcribe(ctx, clip)
 		})
 	}
-	compare(t, Arms{spy('A'), spy('B')}, 2, CompareOptions{Warmups: 2, Repeats: 2})
+	compare(t, duo{spy('A'), spy('B')}, 2, CompareOptions{Warmups: 2, Repeats: 2})
 	if got, want := string(order), "AABB"+"ABAB"+"ABAB"; got != want {
 		t.Errorf("order %s, want %s", got, want)
 	}
@@ -141,7 +160,7 @@ func TestBatch(t *testing.T) {
 	}
 	ready := 0
 	o := CompareOptions{Batch: 3, Repeats: 2, Limit: 4, Ready: func() { ready = len(order) }}
-	_, c := compare(t, Arms{spy('A', nil), spy('B', nil)}, 20, o)
+	_, c := compare(t, duo{spy('A', nil), spy('B', nil)}, 20, o)
 	if got, want := string(order), "AAABBB"+"AAABBBAAABBB"+"ABAB"; got != want || c.Utterances != 4 {
 		t.Errorf("order %s, want %s", got, want)
 	}
@@ -157,7 +176,7 @@ func TestBatch(t *testing.T) {
 		t.Errorf("speed-up %+v, of %+v", s, b)
 	}
 	longest := func(pcm []float32) bool { return len(pcm) == 400 }
-	_, c = compare(t, Arms{spy('A', nil), spy('B', longest)}, 4, CompareOptions{Batch: 4})
+	_, c = compare(t, duo{spy('A', nil), spy('B', longest)}, 4, CompareOptions{Batch: 4})
 	if c.Different != 1 || c.Differences[0].ID != "u002" {
 		t.Errorf("one of a group is wrong: %+v", c.Differences)
 	}
@@ -181,7 +200,7 @@ func TestGroup(t *testing.T) {
 	}
 	for _, batch := range []int{1, 2} {
 		most = 0
-		_, c := compare(t, Arms{arm(false), arm(true)}, 20, CompareOptions{Batch: batch, Group: 5, Limit: 7, Repeats: 2})
+		_, c := compare(t, duo{arm(false), arm(true)}, 20, CompareOptions{Batch: batch, Group: 5, Limit: 7, Repeats: 2})
 		if b := c.Batch; most != batch || b.Size != batch || b.Group != 5 || b.Pairs != 4 || c.Utterances != 6 {
 			t.Errorf("batch %d: %d at a time; %+v, %d utterances", batch, most, b, c.Utterances)
 		}
@@ -208,7 +227,7 @@ func (c clocked) Decoding() time.Duration {
 func TestClock(t *testing.T) {
 	for batch, want := range map[int]float64{1: 2, 2: 1} {
 		var a, b time.Duration
-		_, c := compare(t, Arms{clocked{hearer{}, &a}, clocked{hearer{drafts: true}, &b}}, 2, CompareOptions{Batch: batch})
+		_, c := compare(t, duo{clocked{hearer{}, &a}, clocked{hearer{drafts: true}, &b}}, 2, CompareOptions{Batch: batch})
 		if got := c.Speedup.Decode.Median; math.Abs(got-want) > 1e-9 {
 			t.Errorf("batches of %d: speed-up %v, want %v", batch, got, want)
 		}
@@ -232,7 +251,7 @@ func TestPredict(t *testing.T) {
 				Refused: int(math.Round(rounds * (1 - math.Pow(alpha, float64(n))))),
 			}
 			want := mean * step / (draft*float64(n) + pass)
-			if got := Predict(a, b); got == nil || math.Abs(*got-want) > 0.01*want {
+			if got := predict(a, b); got == nil || math.Abs(*got-want) > 0.01*want {
 				t.Errorf("α %v, %d drafts: predicted %v, want %.3f", alpha, n, got, want)
 			}
 		}
@@ -242,12 +261,12 @@ func TestPredict(t *testing.T) {
 		plain.Seconds, assisted.Seconds = transcript.Seconds{Verify: 12}, transcript.Seconds{Verify: 8}
 		plain.Drafting = transcript.Drafts{Rounds: 100}
 		assisted.Drafting = transcript.Drafts{Rounds: 100, Drafted: drafted, Empty: 100 - drafted, Kept: 100}
-		return Predict(plain, assisted)
+		return predict(plain, assisted)
 	}
 	if few(4) != nil || few(5) == nil {
 		t.Error("want a prediction from one draft in twenty rounds on")
 	}
-	if got := Predict(&report.Score{}, &report.Score{}); got != nil {
+	if got := predict(&report.Score{}, &report.Score{}); got != nil {
 		t.Errorf("of nothing: %v", *got)
 	}
 }
@@ -340,10 +359,10 @@ func speaker(p func(*script) assistant.Proposer, wrong bool) Engine {
 func TestWrongVerifier(t *testing.T) {
 	plain := speaker(func(*script) assistant.Proposer { return assistant.None{} }, false)
 	drafted := func(s *script) assistant.Proposer { return guess{s: s} }
-	if _, c := compare(t, Arms{plain, speaker(drafted, false)}, 10, CompareOptions{}); c.Verdict != report.Identical || c.Acceptance.Accepted == 0 {
+	if _, c := compare(t, duo{plain, speaker(drafted, false)}, 10, CompareOptions{}); c.Verdict != report.Identical || c.Acceptance.Accepted == 0 {
 		t.Errorf("right verifier: %s, %+v", c.Verdict, c.Acceptance)
 	}
-	_, c := compare(t, Arms{plain, speaker(drafted, true)}, 10, CompareOptions{})
+	_, c := compare(t, duo{plain, speaker(drafted, true)}, 10, CompareOptions{})
 	if c.Verdict != report.Different {
 		t.Errorf("wrong verifier: %s", c.Verdict)
 	}

@@ -23,7 +23,7 @@ type Engine interface {
 
 // A Marker is an Engine that can split a segment's text by what the assistant drafted.
 type Marker interface {
-	Pieces(s transcript.Segment, language string) []report.Piece
+	Rounds(s transcript.Segment) []transcript.Piece
 }
 
 // An EngineFunc is an Engine.
@@ -83,7 +83,7 @@ func place(row *datasets.RowError) string {
 
 // An origin is what all records of a run have in common.
 type origin struct {
-	report.Run
+	transcript.Maker
 	unscored bool        // utterances have no reference
 	sound    audio.Input // how their sound is opened
 }
@@ -93,7 +93,7 @@ func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, er
 	r := &report.Record{
 		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.unscored,
 		Duration: it.Duration,
-		Segments: []report.Segment{}, Run: o.Run,
+		Segments: []transcript.Segment{}, Run: o.Maker,
 	}
 	if it.Broken != nil {
 		r.NoReference, r.Error = true, "broken row: "+it.Broken.Err.Error()
@@ -110,14 +110,14 @@ func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, er
 	fill(r, t)
 	if m, ok := e.(Marker); ok {
 		for i, s := range t.Segments {
-			r.Segments[i].Pieces = m.Pieces(s, t.Language)
+			r.Segments[i].Pieces = m.Rounds(s)
 		}
 	}
 	if _, err := r.Line(); err != nil {
 		// The record has NaN or infinity, which JSON cannot represent.
 		return &report.Record{
 			ID: r.ID, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.unscored,
-			Segments: []report.Segment{}, Run: o.Run, Error: "unusable result: " + err.Error(),
+			Segments: []transcript.Segment{}, Run: o.Maker, Error: "unusable result: " + err.Error(),
 		}, nil
 	}
 	return r, nil
@@ -211,15 +211,8 @@ func fill(r *report.Record, t *transcript.Transcript) {
 	r.Hypothesis, r.Language, r.Duration = strings.TrimSpace(t.Text), t.Language, t.Duration
 	r.Truncated, r.Damaged = t.Truncated, t.Damaged
 	for _, s := range t.Segments {
-		tokens := make([]int32, len(s.Tokens))
-		for i, tok := range s.Tokens {
-			tokens[i] = int32(tok)
-		}
-		r.Segments = append(r.Segments, report.Segment{
-			Start: s.Start, End: s.End, Text: s.Text, Tokens: tokens,
-			Temperature: s.Temperature, AvgLogProb: s.AvgLogProb,
-			CompressionRatio: s.CompressionRatio, NoSpeechProb: s.NoSpeechProb,
-		})
+		s.Accepted, s.Marks = nil, nil // pieces say it
+		r.Segments = append(r.Segments, s)
 	}
 	if t.Proof != (transcript.Proof{}) {
 		r.Proof = &t.Proof

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"verity/report"
+	"verity/transcript"
 )
 
 func write(t *testing.T, name, text string) {
@@ -30,7 +31,7 @@ func read(t *testing.T, name string) string {
 // TestForeignFile: nothing is cut off a file that is not known to be of this run.
 func TestForeignFile(t *testing.T) {
 	line := func(model string) string {
-		b, err := (&report.Record{ID: "u", Run: report.Run{Model: model}}).Line()
+		b, err := (&report.Record{ID: "u", Run: transcript.Maker{Model: model}}).Line()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestForeignFile(t *testing.T) {
 			if file == "records.jsonl" {
 				_, err = Run(t.Context(), hearer{}, shelf(3), Options{Dir: dir})
 			} else {
-				_, err = Compare(t.Context(), Arms{hearer{}, hearer{drafts: true}}, shelf(3), CompareOptions{Dir: dir})
+				_, err = duo{hearer{}, hearer{drafts: true}}.run(t, shelf(3), CompareOptions{Dir: dir}, [2]transcript.Maker{})
 			}
 			if err == nil || read(t, path) != text {
 				t.Errorf("%s in %s: error %v, now %q", name, file, err, read(t, path))
@@ -152,7 +153,7 @@ func TestCompareDiskFaults(t *testing.T) {
 	defer func() { disk = whole }()
 	broken := errors.New("input/output error")
 	compare := func(dir string) error {
-		_, err := Compare(t.Context(), Arms{hearer{}, hearer{drafts: true}}, shelf(4), CompareOptions{Dir: dir, Warmups: -1})
+		_, err := duo{hearer{}, hearer{drafts: true}}.run(t, shelf(4), CompareOptions{Dir: dir, Warmups: -1}, [2]transcript.Maker{})
 		return err
 	}
 	files := func(dir string) [2]string {
@@ -202,17 +203,17 @@ func TestCompareDiskFaults(t *testing.T) {
 // TestCompareResume kills a comparison at many bytes of either file, as far as the
 // other can have come, and resumes it: the records are those of an undisturbed one.
 func TestCompareResume(t *testing.T) {
-	arms := Arms{hearer{}, hearer{drafts: true}}
-	o := CompareOptions{Warmups: -1, Runs: report.Pair[report.Run]{Baseline: report.Run{Model: "m"}, Assisted: report.Run{Model: "m", Assistant: "a"}}}
+	arms := duo{hearer{}, hearer{drafts: true}}
+	o, runs := CompareOptions{Warmups: -1}, [2]transcript.Maker{{Model: "m"}, {Model: "m", Assistant: "a"}}
 	const n = 4
 	run := func(dir string) (*report.Comparison, [2]string) {
 		t.Helper()
 		o.Dir = dir
-		p, err := Compare(t.Context(), arms, shelf(n), o)
+		d, err := arms.run(t, shelf(n), o, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.Comparison(), [2]string{read(t, filepath.Join(dir, "baseline.jsonl")), read(t, filepath.Join(dir, "assisted.jsonl"))}
+		return d.Comparisons[0], [2]string{read(t, filepath.Join(dir, "baseline.jsonl")), read(t, filepath.Join(dir, "assisted.jsonl"))}
 	}
 	whole, want := run(t.TempDir())
 	ends := func(s string) (at []int) { // of lines
@@ -248,13 +249,13 @@ func TestCompareResume(t *testing.T) {
 			check(a[i], at)
 		}
 	}
-	o.Runs.Assisted.Assistant = "another"
+	runs[1].Assistant = "another"
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "baseline.jsonl"), want[0])
 	write(t, filepath.Join(dir, "assisted.jsonl"), want[1])
 	o.Dir = dir
 	var mismatch *MismatchError
-	if _, err := Compare(t.Context(), arms, shelf(n), o); !errors.As(err, &mismatch) || read(t, filepath.Join(dir, "assisted.jsonl")) != want[1] {
+	if _, err := arms.run(t, shelf(n), o, runs); !errors.As(err, &mismatch) || read(t, filepath.Join(dir, "assisted.jsonl")) != want[1] {
 		t.Errorf("records of another assistant: %v", err)
 	}
 }

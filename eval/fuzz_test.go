@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"verity/report"
+	"verity/transcript"
 )
 
 // FuzzLog opens a file of records that may hold anything. It is refused, and then not
 // changed by a byte, or mended: opened again, it holds the same records and stays as
 // it is.
 func FuzzLog(f *testing.F) {
-	run := report.Run{Model: "m"}
+	run := transcript.Maker{Model: "m"}
 	var whole []byte
 	for _, r := range []report.Record{{ID: "a", Run: run}, {ID: "b", Run: run, Error: "broken"}, {ID: "c", Run: run}} {
 		line, err := r.Line()
@@ -25,7 +26,7 @@ func FuzzLog(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)-9])
 	f.Add(bytes.ReplaceAll(whole, []byte(`"model":"m"`), []byte(`"model":"n"`)))
-	f.Add([]byte(`{"schema":"verity.record/1`))
+	f.Add([]byte(`{"schema":"verity.record/2`))
 	f.Add([]byte("\x00\n\n{}"))
 	path := filepath.Join(f.TempDir(), "records.jsonl")
 	f.Fuzz(func(t *testing.T, raw []byte) {

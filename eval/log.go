@@ -14,6 +14,7 @@ import (
 
 	"verity/internal/output"
 	"verity/report"
+	"verity/transcript"
 )
 
 // A log is a file of records that one process at a time appends to. A log without a
@@ -54,7 +55,7 @@ var disk = struct {
 // run again. Records of another run, lines that are not records and another process
 // that has the file open are errors, and leave the file unchanged. An empty path gives
 // a log without a file.
-func openLog(path string, run report.Run, watch func(*report.Record)) (*log, error) {
+func openLog(path string, run transcript.Maker, watch func(*report.Record)) (*log, error) {
 	l := &log{name: path, path: path, done: map[string]entry{}}
 	if path == "" {
 		return l, nil
@@ -130,7 +131,7 @@ func (l *log) same(f *os.File) (bool, int64, error) {
 // records yields the records in the file, failures included, and counts them. Records
 // of another run and lines that are not records end it with an error. An incomplete
 // last line sets torn.
-func (l *log) records(run report.Run) func(yield func(*report.Record, error) bool) {
+func (l *log) records(run transcript.Maker) func(yield func(*report.Record, error) bool) {
 	return func(yield func(*report.Record, error) bool) {
 		if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 			yield(nil, err)

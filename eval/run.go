@@ -10,6 +10,7 @@ import (
 	"verity/audio"
 	"verity/parallel"
 	"verity/report"
+	"verity/transcript"
 )
 
 // Options configures a run. The zero value runs all utterances, one at a time.
@@ -35,7 +36,7 @@ type Options struct {
 	Sound audio.Input
 
 	// Run is stored in every record.
-	Run report.Run
+	Run transcript.Maker
 
 	// Watch, if not nil, gets the records that a resumed run finds, then every new
 	// record as soon as it is written.

@@ -56,7 +56,7 @@ func records(t *testing.T, raw []byte) (all []*report.Record) {
 }
 
 func TestRun(t *testing.T) {
-	sum, raw := run(t, t.TempDir(), 8, Options{Run: report.Run{Model: "m"}})
+	sum, raw := run(t, t.TempDir(), 8, Options{Run: transcript.Maker{Model: "m"}})
 	if sum.Done != 8 || sum.Failed != 2 || sum.Resumed != 0 {
 		t.Errorf("summary = %+v, want 8 done, 2 of them failed", sum)
 	}
@@ -182,12 +182,9 @@ func TestKill(t *testing.T) {
 
 // TestKillCompare is TestKill for both arms of a comparison.
 func TestKillCompare(t *testing.T) {
-	into := func(dir string, baseline, assisted Engine) *report.Pairs {
-		p, err := Compare(t.Context(), Arms{baseline, assisted}, shelf(40), CompareOptions{Dir: dir, Warmups: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+	into := func(dir string, baseline, assisted Engine) *report.Comparison {
+		_, c := compare(t, duo{baseline, assisted}, 40, CompareOptions{Dir: dir, Warmups: -1})
+		return c
 	}
 	plain, drafts := hearer{}, hearer{drafts: true}
 	if dir := os.Getenv("EVAL_KILL_TEST"); dir != "" {
@@ -196,13 +193,13 @@ func TestKillCompare(t *testing.T) {
 	}
 	dir, whole := t.TempDir(), t.TempDir()
 	killed(t, dir, "assisted.jsonl")
-	want := into(whole, plain, drafts).Comparison()
+	want := into(whole, plain, drafts)
 	for _, file := range []string{"baseline.jsonl", "assisted.jsonl"} {
 		if d := cmp.Diff(read(t, filepath.Join(whole, file)), read(t, filepath.Join(dir, file))); d != "" {
 			t.Errorf("%s differs from that of one run:\n%s", file, d)
 		}
 	}
-	got := into(dir, plain, drafts).Comparison() // nothing is left to run but what fails
+	got := into(dir, plain, drafts) // nothing is left to run but what fails
 	if got.Utterances != want.Utterances || got.Verdict != want.Verdict || got.Speedup.Decode.Mean != want.Speedup.Decode.Mean {
 		t.Errorf("compared again: %+v, want %+v", got, want)
 	}
@@ -392,18 +389,18 @@ func TestWorkers(t *testing.T) {
 
 // TestOtherRun checks that a folder takes records of one run only.
 func TestOtherRun(t *testing.T) {
-	made := report.Run{Code: "1", Model: "m", Options: map[string]string{"beam-size": "1"}, Machine: "here", Threads: 2}
+	made := transcript.Maker{Program: "1", Model: "m", Options: map[string]string{"beam-size": "1"}, Machine: "here", Threads: 2}
 	tests := []struct {
 		thing  string
-		change func(*report.Run)
+		change func(*transcript.Maker)
 	}{
-		{"", func(r *report.Run) { r.Machine, r.Threads = "there", 8 }}, // changes times alone
-		{"code", func(r *report.Run) { r.Code = "2" }},
-		{"model", func(r *report.Run) { r.Model = "n" }},
-		{"model id", func(r *report.Run) { r.ModelID = "x" }},
-		{"assistant", func(r *report.Run) { r.Assistant = "a" }},
-		{"dataset", func(r *report.Run) { r.Dataset = "d" }},
-		{"options", func(r *report.Run) { r.Options = map[string]string{"beam-size": "5"} }},
+		{"", func(r *transcript.Maker) { r.Machine, r.Threads = "there", 8 }}, // changes times alone
+		{"code", func(r *transcript.Maker) { r.Program = "2" }},
+		{"model", func(r *transcript.Maker) { r.Model = "n" }},
+		{"model id", func(r *transcript.Maker) { r.ModelID = "x" }},
+		{"assistant", func(r *transcript.Maker) { r.Assistant = "a" }},
+		{"dataset", func(r *transcript.Maker) { r.Dataset = "d" }},
+		{"options", func(r *transcript.Maker) { r.Options = map[string]string{"beam-size": "5"} }},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
@@ -580,7 +577,7 @@ func TestSound(t *testing.T) {
 		t.Errorf("Run: %+v, %v, heard %v", sum, err, heard)
 	}
 	heard = nil
-	if _, err := Compare(t.Context(), Arms{e, e}, data, CompareOptions{Sound: in}); err != nil || len(heard) != 8 || strings.Contains(fmt.Sprint(heard), "word1") {
+	if _, err := (duo{e, e}).run(t, data, CompareOptions{Sound: in}, [2]transcript.Maker{}); err != nil || len(heard) != 8 || strings.Contains(fmt.Sprint(heard), "word1") {
 		t.Errorf("Compare: %v, heard %v", err, heard)
 	}
 }

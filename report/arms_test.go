@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"verity/wer"
 )
 
 // threeArms is the document of a wide arm, a narrow one that hears some utterances
@@ -31,25 +33,27 @@ func threeArms(t *testing.T, n int) *Document {
 		}
 	}
 	sets := []*Set{set(names[0]), set(names[1]), set(names[2])}
-	var pairs []ArmPair
-	for _, x := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
-		p := NewPairs(set(names[x[0]]), set(names[x[1]]))
-		p.Free = x[0] == 0
-		for i := range n {
-			if _, err := p.Add(t.Context(), records[x[0]][i], records[x[1]][i]); err != nil {
+	var pairs []*Pairs
+	of := [][2]int{{0, 1}, {0, 2}, {1, 2}}
+	for _, x := range of {
+		pairs = append(pairs, NewPairs(sets[x[0]], sets[x[1]]))
+	}
+	for i := range n {
+		words := make([]wer.Counts, 3)
+		for arm, s := range sets {
+			var err error
+			if words[arm], err = s.Add(t.Context(), records[arm][i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		pairs = append(pairs, ArmPair{x[0], x[1], p})
+		for p, x := range of {
+			pairs[p].Add(records[x[0]][i], records[x[1]][i], Pair[wer.Counts]{words[x[0]], words[x[1]]})
+		}
 	}
 	for arm, s := range sets {
-		for _, r := range records[arm] {
-			if _, err := s.Add(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s.Uses(MemoryUse{Memory: int64(90-20*arm) << 20, BytesPerToken: float64(60-20*arm) * 1e6, GBPS: 7.5})
 	}
-	return DocumentOf(sets, pairs, []int64{90 << 20, 40 << 20, 50 << 20})
+	return NewDocument(sets, pairs)
 }
 
 // TestArms: arms of one precision must be the same, others may differ, and it is
@@ -68,14 +72,14 @@ func TestArms(t *testing.T) {
 	if c.Divergence == nil || c.Divergence.Differ != 4 || c.Different != 4 || c.Identical.Tokens != 16 {
 		t.Errorf("divergence %+v of %d utterances, want 4 tokens added in 4", c.Divergence, c.Different)
 	}
-	if x := c.Change; x == nil || !(x.Low <= x.Difference && x.Difference <= x.High) || x.Difference <= 0 {
+	if x := c.Change; x == nil || !(x.Interval.Low <= x.Difference && x.Difference <= x.Interval.High) || x.Difference <= 0 {
 		t.Errorf("change of the word error rate %+v, want one above 0 within its interval", x)
 	}
 	if c := d.Comparisons[2]; c.Divergence != nil || c.Change != nil {
 		t.Errorf("identical arms have divergence %+v and change %+v", c.Divergence, c.Change)
 	}
-	if a := d.Arms; a[0].Speedup != nil || a[2].Speedup == nil || !(a[2].TokensPerSecond > a[1].TokensPerSecond) {
-		t.Errorf("arms %+v: want speeds over the first arm, and the assisted one faster", a)
+	if a := d.arms(); len(a) != 4 || len(a[0]) != 8 || a[1][2] != "" || a[3][2] == "" || !(d.Scores[2].TokensPerSecond > d.Scores[1].TokensPerSecond) {
+		t.Errorf("arms %q: want speeds over the first arm, and the assisted one faster", a)
 	}
 	var b bytes.Buffer
 	if err := d.JSON(&b); err != nil {
@@ -85,7 +89,7 @@ func TestArms(t *testing.T) {
 		Schema, Verdict string
 		Arms            []struct{ Name string }
 	}
-	if err := json.Unmarshal(b.Bytes(), &read); err != nil || read.Schema != ArmsSchema || read.Verdict != "identical" || len(read.Arms) != 3 {
+	if err := json.Unmarshal(b.Bytes(), &read); err != nil || read.Schema != CompareSchema || read.Verdict != "identical" || len(read.Arms) != 3 {
 		t.Errorf("JSON %+v, %v", read, err)
 	}
 	b.Reset()

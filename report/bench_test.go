@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"verity/tokenizer"
+	"verity/transcript"
 )
 
 // crowd writes records of as many utterances as one likes, of the size and shape
@@ -20,7 +23,7 @@ import (
 func crowd(w io.Writer, n int, assistant string) error {
 	rng := rand.New(rand.NewPCG(9, 9))
 	zipf := rand.NewZipf(rng, 1.1, 3, 60_000)
-	run := Run{Code: "test", Model: "whisper", ModelID: "0b90784b7678f6f5", Assistant: assistant, Dataset: "crowd", Machine: "linux/amd64", Threads: 2, Options: map[string]string{}}
+	run := transcript.Maker{Program: "test", Model: "whisper", ModelID: "0b90784b7678f6f5", Assistant: assistant, Dataset: "crowd", Machine: "linux/amd64", Threads: 2, Options: map[string]string{}}
 	for i := range 36 {
 		run.Options[fmt.Sprintf("some-decoding-option-%d", i)] = fmt.Sprint(i)
 	}
@@ -42,10 +45,10 @@ func crowd(w io.Writer, n int, assistant string) error {
 		r.Reference, r.Hypothesis, r.Duration = strings.Join(said, " "), strings.Join(heard, " "), 0.4*float64(len(said))
 		for from := 0; from < len(heard); from += 10 {
 			words := heard[from:min(from+10, len(heard))]
-			s := Segment{Start: 4 * float64(from), End: 4*float64(from) + 4, Text: " " + strings.Join(words, " "), AvgLogProb: -rng.Float64(), CompressionRatio: 1.1, NoSpeechProb: rng.Float64() / 100}
+			s := transcript.Segment{Start: 4 * float64(from), End: 4*float64(from) + 4, Text: " " + strings.Join(words, " "), AvgLogProb: -rng.Float64(), CompressionRatio: 1.1, NoSpeechProb: rng.Float64() / 100}
 			for j, word := range words {
-				s.Tokens = append(s.Tokens, int32(rng.IntN(51866)), int32(rng.IntN(51866)))
-				s.Pieces = append(s.Pieces, Piece{Text: " " + word, Accepted: j%3 > 0})
+				s.Tokens = append(s.Tokens, tokenizer.Token(rng.IntN(51866)), tokenizer.Token(rng.IntN(51866)))
+				s.Pieces = append(s.Pieces, transcript.Piece{Text: " " + word, Accepted: j%3 > 0})
 			}
 			r.Segments = append(r.Segments, s)
 		}
@@ -149,18 +152,7 @@ func BenchmarkReport(b *testing.B) {
 			return err
 		}},
 		{"compare", func() error {
-			x, err := NewSet("a", o)
-			if err != nil {
-				return err
-			}
-			y, err := NewSet("b", o)
-			if err != nil {
-				return err
-			}
-			p, err := Join(b.Context(), one, one, x, y)
-			if err == nil {
-				p.Comparison()
-			}
+			_, err := Load(b.Context(), []Files{one, one}, o)
 			return err
 		}},
 	} {

@@ -25,7 +25,7 @@ func TestBrowser(t *testing.T) {
 	predicted := 2.31
 	identical := compared(t, 120, nil)
 	identical.Comparisons[0].Predicted = &predicted
-	identical.Comparisons[0].Memory = &Pair[int64]{50 << 20, 54 << 20}
+	identical.Scores[0].Memory, identical.Scores[1].Memory = 50<<20, 54<<20
 	different := compared(t, 12, func(r []*Record) {
 		r[3].Hypothesis, r[3].Segments[0].Tokens[0] = "seven "+r[3].Hypothesis, 1
 		r[5].Segments[0].AvgLogProb += 1e-16
@@ -34,12 +34,12 @@ func TestBrowser(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "beside.wav"), beep())
 	identical.Sound = func(r *Record) string {
-		if r == identical.Comparisons[0].scenes[0].Baseline {
+		if r == identical.sets[0].some[0] {
 			return "data:audio/wav;base64," + base64.StdEncoding.EncodeToString(beep())
 		}
 		return "./beside.wav#t=0.1,0.2"
 	}
-	sounds := fmt.Sprintf("%[1]d of %[1]d", len(identical.Comparisons[0].scenes))
+	sounds := fmt.Sprintf("%[1]d of %[1]d", len(identical.sets[0].some))
 	single := &Document{Title: "Digits, demo model", Scores: identical.Scores[:1]}
 	tests := []struct {
 		name, why     string

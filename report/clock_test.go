@@ -35,9 +35,7 @@ func TestDraftedInARepetition(t *testing.T) {
 	second := Pair[float64]{2, 1}
 	p.Time(1, []*Record{x}, []*Record{y}, second, second)
 	p.Time(1, []*Record{x}, []*Record{&drafting}, second, second)
-	if _, err := p.Add(t.Context(), x, y); err != nil {
-		t.Fatal(err)
-	}
+	pair(t, p, x, y)
 	c := p.Comparison()
 	if c.Verdict != Identical || c.Batch.TokensPerSecond != (Pair[float64]{3, 6}) || c.Batch.Pairs != 2 {
 		t.Errorf("%s, %+v", c.Verdict, c.Batch)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"verity/transcript"
 )
 
 // TestDefects holds what a reviewer missed on the page, but for what TestBrowser,
@@ -17,15 +19,14 @@ func TestDefects(t *testing.T) {
 				r.Drafting.Empty += r.Drafting.Histogram[0]
 			}
 			s := &r.Segments[0]
-			s.Pieces = []Piece{{Text: s.Text, Accepted: true, Round: 1, Refused: " and"}}
+			s.Pieces = []transcript.Piece{{Text: s.Text, Accepted: true, Round: 1, Refused: " and"}}
 		}
 	})
-	c := d.Comparisons[0]
-	c.Memory = &Pair[int64]{50 << 20, 54 << 20}
-	for _, r := range []*Run{&c.Runs.Baseline, &c.Runs.Assisted, &d.Scores[0].Run, &d.Scores[1].Run} {
+	d.Scores[0].Memory, d.Scores[1].Memory = 50<<20, 54<<20
+	for _, r := range []*transcript.Maker{&d.Scores[0].Run, &d.Scores[1].Run} {
 		r.Model, r.Dataset, r.Precision = "/home/me/models/tiny.en", "/home/me/data/speech", "f32"
 	}
-	c.Runs.Assisted.AssistantPrecision = "int8"
+	d.Scores[1].Run.AssistantPrecision = "int8"
 	var b bytes.Buffer
 	if err := d.HTML(&b); err != nil {
 		t.Fatal(err)
@@ -59,13 +60,13 @@ func TestDefects(t *testing.T) {
 
 // TestSetup: the tile says what was compared, and nothing of a precision that no assistant has.
 func TestSetup(t *testing.T) {
-	r := Run{Model: "/m/tiny.en", Precision: "f16", Assistant: "ngram", Options: map[string]string{"assistant-precision": "auto"}}
+	r := transcript.Maker{Model: "/m/tiny.en", Precision: "f16", Assistant: "ngram", Options: map[string]string{"assistant-precision": "auto"}}
 	want := [][2]string{{"model", "tiny.en"}, {"precision", "f16"}, {"assistant", "ngram"}}
-	if got := setup(Pair[Run]{Assisted: r}); !slices.Equal(got, want) {
+	if got := setup(r); !slices.Equal(got, want) {
 		t.Errorf("ngram: got %v, want %v", got, want)
 	}
 	r.Assistant, r.AssistantPrecision = "self", "int8"
-	if got := setup(Pair[Run]{Assisted: r}); !slices.Equal(got, append(want[:2:2], [][2]string{{"assistant", "self"}, {"its precision", "int8"}}...)) {
+	if got := setup(r); !slices.Equal(got, append(want[:2:2], [][2]string{{"assistant", "self"}, {"its precision", "int8"}}...)) {
 		t.Errorf("self: got %v", got)
 	}
 }

@@ -12,14 +12,12 @@ import (
 
 // A digest is what a comparison keeps of a record.
 type digest struct {
-	failed                     bool
-	tokens, logProbs, segments [16]byte
-	proven                     bool // the record has a proof
-	choices, odds              [16]byte
-	duration                   float64
-	seconds                    transcript.Seconds
-	words                      wer.Counts
-	scored                     bool
+	failed   bool
+	hashes   [3][16]byte // of tokens, log-probabilities and segments
+	duration float64
+	seconds  transcript.Seconds
+	words    wer.Counts
+	scored   bool
 }
 
 func digestOf(r *Record, words wer.Counts) digest {
@@ -37,17 +35,15 @@ func digestOf(r *Record, words wer.Counts) digest {
 		number(segments, math.Float64bits(s.End))
 		text(segments, s.Text)
 	}
-	if p := r.Proof; p != nil {
-		d.proven = true
-		choices, odds := sha256.Sum256([]byte(p.Tokens)), sha256.Sum256([]byte(p.LogProbs))
-		copy(d.choices[:], choices[:])
-		copy(d.odds[:], odds[:])
+	if r.Proof != nil {
+		text(tokens, r.Proof.Tokens)
+		text(logProbs, r.Proof.LogProbs)
 	}
 	text(segments, r.Hypothesis)
 	text(segments, r.Language)
-	copy(d.tokens[:], tokens.Sum(nil))
-	copy(d.logProbs[:], logProbs.Sum(nil))
-	copy(d.segments[:], segments.Sum(nil))
+	for i, h := range []hash.Hash{tokens, logProbs, segments} {
+		copy(d.hashes[i][:], h.Sum(nil))
+	}
 	return d
 }
 
@@ -58,7 +54,7 @@ func text(h hash.Hash, s string) {
 	h.Write([]byte(s))
 }
 
-// Differ returns what differs between two records, as Add does.
+// Differ returns what differs between two records, as [Pairs.Add] does.
 func Differ(a, b *Record) []string {
 	var p Pairs
 	return p.add(digestOf(a, wer.Counts{}), digestOf(b, wer.Counts{}))

@@ -4,73 +4,125 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"verity/internal/show"
 	"verity/transcript"
 )
 
-// Schema is the schema field of a report's JSON.
-const Schema = "verity.report/1"
+// The schema fields of a report's JSON: of one score, and of a comparison.
+const (
+	Schema        = "verity.report/2"
+	CompareSchema = "verity.compare/2"
+)
 
-// A Document is what a report shows: the scores of one or more sets, and the
-// comparisons of the first with the others.
+// A Document is what a report shows: the scores of one or more arms, and comparisons of
+// them.
 type Document struct {
-	Title       string // empty means Verity report
+	Title       string // empty means one that says what was run
 	Scores      []*Score
 	Comparisons []*Comparison
-	Arms        []*Arm // for a comparison of several arms
-
-	// Defaults are the values that options of runs have if nobody sets them, by name: the
-	// page folds them away. An option that is not among them is shown.
-	Defaults map[string]string
 
 	// Sound returns the address of a record's sound for the page to play: a file beside
 	// the page, or a data URL. An empty address means no sound for that record, a nil
 	// Sound none at all.
 	Sound func(*Record) string
+
+	sets []*Set
 }
 
-// JSON writes d on one line. With one score, its fields are those of the object. With
-// more, they are in "sets" and all comparisons in "comparisons". Arms have their own
-// schema.
+// NewDocument returns the document of some arms and of pairs of them.
+func NewDocument(sets []*Set, pairs []*Pairs) *Document {
+	d := &Document{sets: sets}
+	for _, s := range sets {
+		d.Scores = append(d.Scores, s.Score())
+	}
+	for _, p := range pairs {
+		c := p.Comparison()
+		c.Arms = Pair[int]{slices.Index(sets, p.Baseline), slices.Index(sets, p.Assisted)}
+		if c.Batch.Size > 1 && c.Batch.Pairs > 0 { // by the clock
+			d.Scores[c.Arms.Baseline].TokensPerSecond = c.Batch.TokensPerSecond.Baseline
+			d.Scores[c.Arms.Assisted].TokensPerSecond = c.Batch.TokensPerSecond.Assisted
+		}
+		d.Comparisons = append(d.Comparisons, c)
+	}
+	return d
+}
+
+// Verdict is the combined verdict of the comparisons that demand equality; Free if none
+// does.
+func (d *Document) Verdict() Verdict {
+	v := Free
+	for _, c := range d.Comparisons {
+		switch {
+		case c.Verdict == Different:
+			return Different
+		case c.Verdict == Inconclusive, c.Verdict == Identical && v == Free:
+			v = c.Verdict
+		}
+	}
+	return v
+}
+
+// A comparing is the JSON of a document with several arms.
+type comparing struct {
+	Schema  string        `json:"schema"`
+	Verdict Verdict       `json:"verdict"` // of the comparisons that demand equality; free if none does
+	Arms    []*Score      `json:"arms"`    // in the order requested
+	Pairs   []*Comparison `json:"pairs"`   // each arm with the first, then with the first of its precision
+}
+
+// JSON writes d on one line: the fields of its score, or arms and pairs.
 func (d *Document) JSON(w io.Writer) error {
-	if d.Arms != nil {
-		return d.armsJSON(w)
-	}
-	type one struct {
-		Schema string `json:"schema"`
-		*Score
-	}
-	type several struct {
-		one
-		Sets        []*Score      `json:"sets"`
-		Comparisons []*Comparison `json:"comparisons"`
-	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	first := one{Schema, d.Scores[0]}
 	if len(d.Scores) == 1 {
-		return e.Encode(first)
+		return e.Encode(struct {
+			Schema string `json:"schema"`
+			*Score
+		}{Schema, d.Scores[0]})
 	}
-	return e.Encode(several{first, d.Scores, d.Comparisons})
+	return e.Encode(comparing{CompareSchema, d.Verdict(), d.Scores, d.Comparisons})
 }
 
-// JSON writes c on one line.
-func (c *Comparison) JSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(c)
+// title returns the given title, or one that names what was compared or scored.
+func (d *Document) title() string {
+	if d.Title != "" {
+		return d.Title
+	}
+	r := d.Scores[0].Run
+	model, data := shortName(r.Model), shortName(r.Dataset)
+	if len(d.Comparisons) == 1 {
+		if a, b := d.Scores[0].Run, d.Scores[1].Run; b.Assistant != "" && a.Assistant == "" && model != "" {
+			return fmt.Sprintf("%s with assistant %s against %s alone", model, shortName(b.Assistant), model)
+		}
+	}
+	switch {
+	case len(d.Scores) > 2:
+		return model + ": " + strings.Join(d.names(), ", ")
+	case model != "" && data != "":
+		return model + " on " + data
+	case model != "":
+		return model
+	}
+	return "Verity report"
+}
+
+// names returns the names of the arms.
+func (d *Document) names() []string {
+	names := make([]string, len(d.Scores))
+	for i, s := range d.Scores {
+		names[i] = strings.TrimSuffix(s.Name, ".jsonl")
+	}
+	return names
 }
 
 // notes returns what a reader must know before the numbers.
 func (d *Document) notes() (notes []string) {
-	for _, s := range d.Scores {
-		if s.Run.Planted {
-			notes = append(notes, "The model is planted: it says the same text whatever it hears. "+
-				"Times and acceptance mean something, error rates do not.")
-			break
-		}
+	if slices.ContainsFunc(d.Scores, func(s *Score) bool { return s.Run.Planted }) {
+		notes = append(notes, "The model is planted: it says the same text whatever it hears. "+
+			"Times and acceptance mean something, error rates do not.")
 	}
 	for _, s := range d.Scores {
 		if lacking := s.Incomplete(); lacking != "" {
@@ -80,9 +132,98 @@ func (d *Document) notes() (notes []string) {
 	return notes
 }
 
+// labels returns the names of the two arms of a comparison; the arms' own names if there
+// are several.
+func (d *Document) labels(c *Comparison) Pair[string] {
+	if len(d.Scores) > 2 {
+		return c.Names
+	}
+	return Pair[string]{"baseline", "assisted"}
+}
+
+// heading names the arms of a comparison.
+func (c *Comparison) heading() string { return c.Names.Assisted + " against " + c.Names.Baseline }
+
+// same reports whether the arm at an index has the same texts as an earlier one.
+func (d *Document) same(i int) bool {
+	return slices.ContainsFunc(d.Comparisons, func(c *Comparison) bool {
+		return c.Arms.Assisted == i && (c.Verdict == Identical || c.Verdict == Inconclusive)
+	})
+}
+
+// arms returns the table of the arms, header first; nil without a comparison.
+func (d *Document) arms() [][]string {
+	if len(d.Comparisons) == 0 {
+		return nil
+	}
+	rows := [][]string{{"arm", "tokens/s", "decoding", "accepted", "GB/s", "MB a token", "memory", "WER"}}
+	for i, s := range d.Scores {
+		r := []string{d.names()[i], show.Digits(s.TokensPerSecond), d.gain(i), "", "", "", "", ""}
+		if s.Drafting.Drafted > 0 {
+			r[3] = fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())
+		}
+		if s.GBPS > 0 {
+			r[4], r[5] = show.Digits(s.GBPS), show.Digits(s.BytesPerToken/1e6)
+		}
+		if s.Memory > 0 {
+			r[6] = show.Bytes(s.Memory)
+		}
+		if s.Scored > 0 {
+			r[7] = show.Percent(s.WER)
+			if x := s.WERInterval; x != nil {
+				r[7] += fmt.Sprintf(" (%.2f – %.2f %%)", 100*x.Low, 100*x.High)
+			}
+		}
+		rows = append(rows, r)
+	}
+	for j := len(rows[0]) - 1; j > 0; j-- { // without columns that are empty
+		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[j] != "" }) {
+			for i := range rows {
+				rows[i] = slices.Delete(rows[i], j, j+1)
+			}
+		}
+	}
+	return rows
+}
+
+// gain spells the speed-up of decoding of an arm over the first.
+func (d *Document) gain(arm int) string {
+	at := slices.IndexFunc(d.Comparisons, func(c *Comparison) bool { return c.Arms == Pair[int]{0, arm} })
+	if at < 0 {
+		return ""
+	}
+	x := d.Comparisons[at].Speedup.Decode
+	switch i := x.Interval; {
+	case i == nil:
+		return show.Times(x.Overall)
+	case i[0] <= 1 && 1 <= i[1]:
+		return fmt.Sprintf("%s (%s to %s, inconclusive)", show.Times(x.Mean), show.Times(i[0]), show.Times(i[1]))
+	default:
+		return fmt.Sprintf("%s (%s to %s)", show.Times(x.Mean), show.Times(i[0]), show.Times(i[1]))
+	}
+}
+
 // span formats an interval of rates.
-func (i Interval) span() string {
+func (i *Interval) span() string {
+	if i == nil {
+		return fmt.Sprintf("no interval: fewer than %d utterances", fewUtterances)
+	}
 	return fmt.Sprintf("%.0f %% interval %.2f to %.2f %%", 100*i.Level, 100*i.Low, 100*i.High)
+}
+
+// points formats a change of rates, and says if it may be none.
+func (x *Change) points() string {
+	s := fmt.Sprintf("%+.2f points", 100*x.Difference)
+	switch i := x.Interval; {
+	case i == nil:
+		s += "; " + i.span()
+	default:
+		s += fmt.Sprintf(", %.0f %% interval %+.2f to %+.2f", 100*i.Level, 100*i.Low, 100*i.High)
+		if i.Low <= 0 && 0 <= i.High {
+			s += "; inconclusive: the interval contains 0"
+		}
+	}
+	return s
 }
 
 // sentence states the verdict in words.
@@ -93,10 +234,12 @@ func (c *Comparison) sentence() string {
 	}
 	switch c.Verdict {
 	case Free:
-		return fmt.Sprintf("%s of %s differ (%s); %s of %s have the same tokens. "+
-			"The arms hold different weights, so their texts may differ",
-			show.Count(c.Divergence.Differ), show.Some(c.Divergence.Tokens, "token"), show.Percent(c.Divergence.Share),
+		s := fmt.Sprintf("%s of %s have the same tokens; weights or options differ, so texts may",
 			show.Count(c.Identical.Tokens), all)
+		if x := c.Divergence; x != nil {
+			s += fmt.Sprintf(". %s of %s differ (%s)", show.Count(x.Differ), show.Some(x.Tokens, "token"), show.Percent(x.Share))
+		}
+		return s
 	case Different:
 		return fmt.Sprintf("%s of %s differ between the arms",
 			show.Count(c.Different), show.Some(c.Identical.All+c.Different, "utterance"))
@@ -109,61 +252,86 @@ func (c *Comparison) sentence() string {
 	return all + " identical, to the bit"
 }
 
-// rows returns the lines of the score table: a label, and a cell for each set.
-func (d *Document) rows() [][]string {
-	t := &scoreTable{scores: d.Scores}
-	t.counts()
-	t.errors()
-	t.times()
-	t.row("accepted drafts", func(s *Score) string {
+// A row is a line of a comparison: label and value.
+type row = [2]string
+
+// lines returns the comparison as labels and values, given the names of its arms.
+func (c *Comparison) lines(name Pair[string]) []row {
+	l := []row{{"verdict", c.sentence()}}
+	if c.Change != nil { // what a comparison of two models is for
+		l = append(l, row{"WER change", c.Change.points()})
+	}
+	l = append(l, row{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens),
+		show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances))})
+	if c.WER != nil {
+		l = append(l, row{"WER", fmt.Sprintf("%s %s, %s %s",
+			show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
+	}
+	if c.Unpaired > 0 {
+		l = append(l, row{"unpaired", show.Some(c.Unpaired, "utterance") + " in one set only: the other lacks shards"})
+	}
+	l = append(l, c.speeds()...)
+	if b := c.Batch; b.Size > 1 {
+		l = append(l, row{"batch", fmt.Sprintf("%d utterances at a time: %.1f tokens a second %s, %.1f %s",
+			b.Size, b.TokensPerSecond.Baseline, name.Baseline, b.TokensPerSecond.Assisted, name.Assisted)})
+	}
+	if a := c.Acceptance; a.Drafted > 0 {
+		text := fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round", 100*a.Rate, show.Count(a.Drafted), a.MeanKept)
+		if a.Runs != c.Utterances {
+			text += ", in " + show.Some(a.Runs, "run")
+		}
+		l = append(l, row{"acceptance", text})
+	}
+	if c.Predicted != nil {
+		l = append(l, row{"theory", show.Times(*c.Predicted) + " in decoding, from the acceptance and costs measured"})
+	}
+	return append(l, c.warnings()...)
+}
+
+// rows returns the lines of the score table: a label, and a cell for each arm. Lines
+// whose cells are all empty are left out.
+func (d *Document) rows() (rows [][]string) {
+	add := func(label string, cell func(s *Score) string) {
+		r, some := []string{label}, false
+		for _, s := range d.Scores {
+			c := cell(s)
+			r, some = append(r, c), some || c != ""
+		}
+		if some {
+			rows = append(rows, r)
+		}
+	}
+	counts(add)
+	errorRates(func(label string, cell func(s *Score) string) {
+		add(label, func(s *Score) string {
+			if s.Scored == 0 {
+				return ""
+			}
+			return cell(s)
+		})
+	})
+	times(add)
+	add("accepted drafts", func(s *Score) string {
 		if s.Drafting.Drafted == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%s of %s tokens (%.1f %%)",
 			show.Count(s.Drafting.Accepted), show.Count(s.Drafting.Drafted), 100*s.Drafting.Rate())
 	})
-	return t.rows
+	return rows
 }
 
-// A scoreTable collects the rows of a score table.
-type scoreTable struct {
-	scores []*Score
-	rows   [][]string
-}
+type addRow func(label string, cell func(s *Score) string)
 
-// row adds a row unless all of its cells are empty.
-func (t *scoreTable) row(label string, cell func(s *Score) string) {
-	r := []string{label}
-	some := false
-	for _, s := range t.scores {
-		c := cell(s)
-		some = some || c != ""
-		r = append(r, c)
-	}
-	if some {
-		t.rows = append(t.rows, r)
-	}
-}
-
-// scored adds a row whose cells are empty for sets without a scored utterance.
-func (t *scoreTable) scored(label string, cell func(s *Score) string) {
-	t.row(label, func(s *Score) string {
-		if s.Scored == 0 {
-			return ""
-		}
-		return cell(s)
-	})
-}
-
-func (t *scoreTable) counts() {
-	t.row("utterances", func(s *Score) string { return show.Count(s.Utterances) })
-	t.row("failed", func(s *Score) string {
+func counts(add addRow) {
+	add("utterances", func(s *Score) string { return show.Count(s.Utterances) })
+	add("failed", func(s *Score) string {
 		if s.Failed == 0 {
 			return ""
 		}
 		return show.Count(s.Failed)
 	})
-	t.row("shards", func(s *Score) string {
+	add("shards", func(s *Score) string {
 		if s.Shards == nil {
 			return ""
 		}
@@ -175,42 +343,44 @@ func (t *scoreTable) counts() {
 	})
 }
 
-func (t *scoreTable) errors() {
-	t.scored("word error rate (WER)", func(s *Score) string { return show.Percent(s.WER) })
-	t.scored("  95 % interval", func(s *Score) string {
+func errorRates(add addRow) {
+	add("word error rate (WER)", func(s *Score) string { return show.Percent(s.WER) })
+	add("  95 % interval", func(s *Score) string {
+		if s.WERInterval == nil {
+			return fmt.Sprintf("none: fewer than %d utterances", fewUtterances)
+		}
 		return fmt.Sprintf("%.2f – %.2f %%", 100*s.WERInterval.Low, 100*s.WERInterval.High)
 	})
-	t.scored("character error rate (CER)", func(s *Score) string { return show.Percent(s.CER) })
-	t.scored("match error rate (MER)", func(s *Score) string { return show.Percent(s.MER) })
-	t.scored("word information lost (WIL)", func(s *Score) string { return show.Percent(s.WIL) })
-	t.scored("reference words", func(s *Score) string { return show.Count(s.ReferenceWords) })
-	t.scored("  substitutions", func(s *Score) string { return show.Count(s.Substitutions) })
-	t.scored("  deletions (not written)", func(s *Score) string { return show.Count(s.Deletions) })
-	t.scored("  insertions (not said)", func(s *Score) string {
+	add("character error rate (CER)", func(s *Score) string { return show.Percent(s.CER) })
+	add("match error rate (MER)", func(s *Score) string { return show.Percent(s.MER) })
+	add("word information lost (WIL)", func(s *Score) string { return show.Percent(s.WIL) })
+	add("reference words", func(s *Score) string { return show.Count(s.ReferenceWords) })
+	add("  substitutions", func(s *Score) string { return show.Count(s.Substitutions) })
+	add("  deletions (not written)", func(s *Score) string { return show.Count(s.Deletions) })
+	add("  insertions (not said)", func(s *Score) string {
 		if s.ReferenceWords == 0 {
 			return show.Count(s.Insertions)
 		}
 		return fmt.Sprintf("%s (%s)", show.Count(s.Insertions), show.Percent(s.InsertionRate))
 	})
-	t.scored("five-word runs repeated", func(s *Score) string { return show.Count(s.Repeats) })
-	t.scored("utterances without error", func(s *Score) string {
-		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact),
-			100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
+	add("five-word runs repeated", func(s *Score) string { return show.Count(s.Repeats) })
+	add("utterances without error", func(s *Score) string {
+		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
 	})
 }
 
-func (t *scoreTable) times() {
-	t.row("audio", func(s *Score) string { return show.Seconds(s.AudioSeconds) })
-	t.row("time elapsed", func(s *Score) string {
+func times(add addRow) {
+	add("audio", func(s *Score) string { return show.Seconds(s.AudioSeconds) })
+	add("time elapsed", func(s *Score) string {
 		if s.Elapsed == s.Seconds.Total {
 			return ""
 		}
 		return show.Seconds(s.Elapsed)
 	})
-	t.row("time of work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
-	t.row("speed (RTFx)", func(s *Score) string { return show.Times(s.RTFx) + " real time" })
+	add("time of work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
+	add("speed (RTFx)", func(s *Score) string { return show.Times(s.RTFx) + " real time" })
 	for _, stage := range stageNames {
-		t.row("  "+stage.label, func(s *Score) string {
+		add("  "+stage.label, func(s *Score) string {
 			if v := stage.of(s); v > 0 {
 				return fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total))
 			}
@@ -247,79 +417,4 @@ func (s *Score) drafting() float64 {
 		return 0
 	}
 	return s.Seconds.Draft
-}
-
-// labels returns the names of the two arms; the arms' own names if there are several.
-func (c *Comparison) labels() Pair[string] {
-	if c.arm > 0 {
-		return c.Names
-	}
-	return Pair[string]{"baseline", "assisted"}
-}
-
-// points formats a change of rates, and says if it may be none.
-func (x *Change) points() string {
-	s := fmt.Sprintf("%+.2f points, %.0f %% interval %+.2f to %+.2f",
-		100*x.Difference, 100*x.Level, 100*x.Low, 100*x.High)
-	if x.Low <= 0 && 0 <= x.High {
-		s += "; inconclusive: the interval contains 0"
-	}
-	return s
-}
-
-// lines returns the comparison as labels and values.
-func (c *Comparison) lines() [][2]string {
-	name := c.labels()
-	l := [][2]string{
-		{"verdict", c.sentence()},
-		{"identical", fmt.Sprintf("tokens %s, log-probabilities %s, segments %s, of %s", show.Count(c.Identical.Tokens),
-			show.Count(c.Identical.LogProbs), show.Count(c.Identical.Segments), show.Count(c.Utterances))},
-	}
-	if c.WER != nil {
-		l = append(l, [2]string{"WER", fmt.Sprintf("%s %s, %s %s",
-			show.Percent(c.WER.Baseline), name.Baseline, show.Percent(c.WER.Assisted), name.Assisted)})
-		if x := c.Change; x != nil {
-			l = append(l, [2]string{"WER change", x.points()})
-		}
-		l = append(l, [2]string{"not worse", fmt.Sprintf("%.1f %% (%s of %s)",
-			100*transcript.Ratio(float64(c.NotWorse), float64(c.Scored)),
-			show.Count(c.NotWorse), show.Some(c.Scored, "utterance"))})
-	}
-	if c.Unpaired > 0 {
-		l = append(l, [2]string{"unpaired", show.Some(c.Unpaired, "utterance") +
-			" in one set only: the other lacks shards"})
-	}
-	l = append(l, c.speeds()...)
-	l = append(l, c.clock()...)
-	if a := c.Acceptance; a.Drafted > 0 {
-		l = append(l, [2]string{"acceptance", fmt.Sprintf("%.1f %% of %s drafted tokens, %.2f tokens a round%s",
-			100*a.Rate, show.Count(a.Drafted), a.MeanKept, c.repeated())})
-	}
-	if c.Predicted != nil {
-		l = append(l, [2]string{"theory", show.Times(*c.Predicted) +
-			" in decoding, from the acceptance and costs measured"})
-	}
-	if c.Memory != nil {
-		l = append(l, [2]string{"memory", show.Bytes(c.Memory.Baseline) + " baseline, " +
-			show.Bytes(c.Memory.Assisted) + " assisted"})
-	}
-	return append(l, c.warnings()...)
-}
-
-// repeated says how many runs the acceptance covers, if utterances ran several times:
-// the scores cover one run each.
-func (c *Comparison) repeated() string {
-	if c.Acceptance.Runs == c.Utterances {
-		return ""
-	}
-	return ", in " + show.Some(c.Acceptance.Runs, "run")
-}
-
-// names returns the names of the sets.
-func (d *Document) names() []string {
-	names := make([]string, len(d.Scores))
-	for i, s := range d.Scores {
-		names[i] = strings.TrimSuffix(s.Name, ".jsonl")
-	}
-	return names
 }

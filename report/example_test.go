@@ -11,8 +11,8 @@ import (
 
 // Records are scored without a model: raw texts are normalised here.
 func ExampleRead() {
-	const records = `{"schema":"verity.record/1","id":"a","reference":"Mr. Smith paid $5.","hypothesis":"mister smith paid five dollars","language":"en","audio_seconds":2,"segments":[]}
-{"schema":"verity.record/1","id":"b","reference":"good night","hypothesis":"good knight","language":"en","audio_seconds":1,"segments":[]}
+	const records = `{"schema":"verity.record/2","id":"a","reference":"Mr. Smith paid $5.","hypothesis":"mister smith paid five dollars","language":"en","audio_seconds":2,"segments":[]}
+{"schema":"verity.record/2","id":"b","reference":"good night","hypothesis":"good knight","language":"en","audio_seconds":1,"segments":[]}
 `
 	set, err := report.NewSet("example", report.Options{Normalizer: "english"})
 	if err != nil {

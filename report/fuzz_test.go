@@ -35,32 +35,26 @@ func recordSeeds(f *testing.F) (whole, odd []byte) {
 // can be written in every form.
 func FuzzRecords(f *testing.F) {
 	whole, odd := recordSeeds(f)
-	f.Add([]byte(`{"schema":"verity.record/1","id":"a"}`+"\n"), []byte("{]\n{"))
+	f.Add([]byte(`{"schema":"verity.record/2","id":"a"}`+"\n"), []byte("{]\n{"))
 	f.Add(whole, odd)
 	f.Add(odd, whole)
 	f.Add(whole, whole[:len(whole)/2])
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		var files [2]Files
-		var sets [2]*Set
 		for i, raw := range [][]byte{first, second} {
 			path := filepath.Join(dir, []string{"a.jsonl", "b.jsonl"}[i])
 			if err := os.WriteFile(path, raw, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			set, err := NewSet(path, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[i], sets[i] = Files{path, []string{path}}, set
+			files[i] = Files{path, []string{path}}
 		}
-		pairs, err := Join(t.Context(), files[0], files[1], sets[0], sets[1])
+		d, err := Load(t.Context(), files[:], Options{})
 		if err != nil {
 			return
 		}
-		d := &Document{Scores: []*Score{sets[0].Score(), sets[1].Score()}, Comparisons: []*Comparison{pairs.Comparison()}}
 		var b bytes.Buffer
-		for _, write := range []func(io.Writer) error{d.HTML, d.Markdown, func(w io.Writer) error { return d.Text(w, true) }, d.JSON} {
+		for _, write := range []func(io.Writer) error{d.HTML, func(w io.Writer) error { return d.Text(w, true) }, d.JSON} {
 			b.Reset()
 			var value *json.UnsupportedValueError // a time that is infinite has no JSON
 			if err := write(&b); err != nil && !errors.As(err, &value) {

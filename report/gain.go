@@ -53,10 +53,9 @@ func distance(ratio float64) float64 { return math.Abs(math.Log(ratio)) }
 // sameWork reports whether the arms run the same network in the same way, so that their
 // encoders do the same.
 func (c *Comparison) sameWork() bool {
-	a, b := c.Runs.Baseline, c.Runs.Assisted
-	return c.Verdict != Free && a.Code == b.Code && a.Model == b.Model && a.ModelID == b.ModelID &&
-		a.Precision == b.Precision && a.Options["precision"] == b.Options["precision"] &&
-		a.Machine == b.Machine && a.Threads == b.Threads
+	a, b := c.runs.Baseline, c.runs.Assisted
+	return c.Verdict != Free && a.Program == b.Program && a.ModelID == b.ModelID &&
+		a.Precision == b.Precision && a.Machine == b.Machine && a.Threads == b.Threads
 }
 
 // noise returns the time of encoding in the baseline over that in the assisted arm, the
@@ -71,7 +70,7 @@ func (c *Comparison) noise() float64 {
 }
 
 // speeds returns the speed-ups as lines of label and value.
-func (c *Comparison) speeds() (l [][2]string) {
+func (c *Comparison) speeds() (l []row) {
 	for _, x := range []struct {
 		name string
 		Speedup
@@ -80,21 +79,21 @@ func (c *Comparison) speeds() (l [][2]string) {
 		if doubt := c.doubt(x.Speedup); doubt != "" {
 			text += "; " + doubt
 		}
-		l = append(l, [2]string{x.name, text})
+		l = append(l, row{x.name, text})
 		if spread := x.spread(); spread != "" {
-			l = append(l, [2]string{"  pairs", spread})
+			l = append(l, row{"  pairs", spread})
 		}
 	}
 	return l
 }
 
 // warnings returns what limits the speed-ups, as lines of label and value.
-func (c *Comparison) warnings() (l [][2]string) {
+func (c *Comparison) warnings() (l []row) {
 	if n := c.noise(); n > 0 && c.Speedup.Decode.Median > 0 {
-		l = append(l, [2]string{"noise", show.Times(n) + " in encoding, which is the same work in both arms"})
+		l = append(l, row{"noise", show.Times(n) + " in encoding, which is the same work in both arms"})
 	}
 	if n := len(c.decode); n > 0 && n < fewPairs {
-		l = append(l, [2]string{"few pairs", show.Count(n) + ": use --repeats, or more utterances"})
+		l = append(l, row{"few pairs", show.Count(n) + ": use --repeats, or more utterances"})
 	}
 	return l
 }

@@ -67,13 +67,12 @@ func TestSameWork(t *testing.T) {
 		want   float64
 	}{
 		{"the same", func(*Comparison) {}, 2},
-		{"another assistant", func(c *Comparison) { c.Runs.Assisted.Assistant = "self" }, 2},
-		{"another model", func(c *Comparison) { c.Runs.Assisted.ModelID = "b" }, 0},
-		{"another precision", func(c *Comparison) { c.Runs.Assisted.Precision = "int8" }, 0},
-		{"another precision, of an older record", func(c *Comparison) { c.Runs.Assisted.Options = map[string]string{"precision": "int8"} }, 0},
-		{"another machine", func(c *Comparison) { c.Runs.Assisted.Machine = "b" }, 0},
-		{"other threads", func(c *Comparison) { c.Runs.Assisted.Threads = 2 }, 0},
-		{"another version", func(c *Comparison) { c.Runs.Assisted.Code = "b" }, 0},
+		{"another assistant", func(c *Comparison) { c.runs.Assisted.Assistant = "self" }, 2},
+		{"another model", func(c *Comparison) { c.runs.Assisted.ModelID = "b" }, 0},
+		{"another precision", func(c *Comparison) { c.runs.Assisted.Precision = "int8" }, 0},
+		{"another machine", func(c *Comparison) { c.runs.Assisted.Machine = "b" }, 0},
+		{"other threads", func(c *Comparison) { c.runs.Assisted.Threads = 2 }, 0},
+		{"another version", func(c *Comparison) { c.runs.Assisted.Program = "b" }, 0},
 		{"arms that may differ", func(c *Comparison) { c.Verdict = Free }, 0},
 		{"batches", func(c *Comparison) { c.Batch.Size = 2 }, 0},
 		{"no time", func(c *Comparison) { c.Seconds.Encode.Assisted = 0 }, 0},
@@ -93,7 +92,7 @@ func TestWarnings(t *testing.T) {
 	forms := func(d *Document) map[string]string {
 		all := map[string]string{}
 		for name, write := range map[string]func(io.Writer) error{
-			"text": func(w io.Writer) error { return d.Text(w, false) }, "Markdown": d.Markdown, "page": d.HTML,
+			"text": func(w io.Writer) error { return d.Text(w, false) }, "page": d.HTML,
 		} {
 			var b bytes.Buffer
 			if err := write(&b); err != nil {
@@ -136,7 +135,7 @@ func TestChangeInterval(t *testing.T) {
 		low, high float64
 		doubt     bool
 	}{{-0.01, 0.02, true}, {0, 0.02, true}, {0.001, 0.02, false}, {-0.02, -0.001, false}} {
-		x := &Change{(tt.low + tt.high) / 2, Interval{tt.low, tt.high, 0.95}}
+		x := &Change{(tt.low + tt.high) / 2, &Interval{tt.low, tt.high, 0.95}}
 		if got := strings.Contains(x.points(), "inconclusive"); got != tt.doubt {
 			t.Errorf("%v to %v: %q", tt.low, tt.high, x.points())
 		}

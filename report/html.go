@@ -36,6 +36,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
 	"indented": func(s string) bool { return strings.HasPrefix(s, " ") },
 	"bytes":    func(v int64) string { return hard(show.Bytes(v)) },
+	"points":   func(x *Change) string { return hard(x.points()) },
+	"span":     func(i *Interval) string { return hard(i.span()) },
 }).Parse(pageHTML))
 
 // soft matches the spaces between a number and its unit, and those in a range.
@@ -48,9 +50,6 @@ var hardSpaces = strings.NewReplacer("– ", "–\u2060\u00a0", " ", "\u00a0")
 func hard(s string) string {
 	return soft.ReplaceAllStringFunc(s, func(m string) string { return hardSpaces.Replace(m) })
 }
-
-// hardRows returns the score table for the page.
-func (d *Document) hardRows() [][]string { return hardCells(d.rows()) }
 
 // hardCells keeps the numbers of a table on one line.
 func hardCells(rows [][]string) [][]string {
@@ -71,6 +70,7 @@ type page struct {
 	Scores          []*Score
 	Comparisons     []comparisonView
 	Arms            [][]string // the first row is the header
+	Several         bool       // more than two arms
 	Replay          *replayView
 	Bars            []barView
 	Errors          []errorView
@@ -84,25 +84,14 @@ type page struct {
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
 		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
-		Scores: d.Scores, Names: d.names(), Rows: d.hardRows(), Bars: d.bars(),
+		Scores: d.Scores, Names: d.names(), Rows: hardCells(d.rows()), Bars: d.bars(), Arms: hardCells(d.arms()),
+		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
-	if d.Arms != nil {
-		p.Arms, p.Replay = hardCells(d.armRows()), d.replay()
-		p.Replay.listen(d.Sound)
-	}
-	for i, c := range d.Comparisons {
-		v := viewOf(c, d.heading(i))
-		if s := d.Scores[cmp.Or(c.arm, i+1)]; s.Scored > 0 {
-			v.Interval = s.WERInterval.Span()
-		}
-		if d.Arms != nil {
-			v.Replay = nil // the replay shows all arms at once
-		}
-		v.Replay.listen(d.Sound)
-		p.Comparisons = append(p.Comparisons, v)
+	for _, c := range d.Comparisons {
+		p.Comparisons = append(p.Comparisons, d.view(c))
 	}
 	for i, s := range d.Scores {
-		p.Runs = append(p.Runs, d.runView(s))
+		p.Runs = append(p.Runs, viewOfRun(s))
 		p.Failures = append(p.Failures, s.Failures...)
 		if s.Scored > 0 && (i == 0 || !d.same(i)) {
 			p.Errors = append(p.Errors, errorsOf(s))
@@ -121,64 +110,35 @@ func (d *Document) subtitle() string {
 	if s.Run.Model != "" {
 		parts = append(parts, "model "+shortName(s.Run.Model))
 	}
-	for _, s := range d.Scores {
-		if s.Run.Assistant != "" {
-			parts = append(parts, "assistant "+shortName(s.Run.Assistant))
-			break
+	if i := slices.IndexFunc(d.Scores, func(s *Score) bool { return s.Run.Assistant != "" }); i >= 0 {
+		parts = append(parts, "assistant "+shortName(d.Scores[i].Run.Assistant))
+	}
+	for _, x := range []string{shortName(s.Run.Dataset), s.Run.Machine} {
+		if x != "" {
+			parts = append(parts, x)
 		}
-	}
-	if s.Run.Dataset != "" {
-		parts = append(parts, shortName(s.Run.Dataset))
-	}
-	if s.Run.Machine != "" {
-		parts = append(parts, s.Run.Machine)
 	}
 	return strings.Join(parts, " · ")
 }
 
-// Span formats an interval for the page.
-func (i Interval) Span() string { return hard(i.span()) }
-
-// Points formats a change of the word error rate for the page.
-func (x *Change) Points() string { return hard(x.points()) }
-
-// Labels returns the names of the two arms.
-func (c *Comparison) Labels() Pair[string] { return c.labels() }
-
-// Sentence states the verdict in words, with a capital.
-func (c *Comparison) Sentence() string {
-	s := c.sentence()
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // A runView is how a set was made, for the page: labels and values.
 type runView struct {
-	Name  string
-	Rows  [][2]string
-	Usual [][2]string // options that have their defaults
+	Name string
+	Rows []row
 }
 
-// runView returns the facts of a set's run, and its options. Those without a value that
-// have their default are left out.
-func (d *Document) runView(s *Score) runView {
+// viewOfRun returns the facts of a set's run, and its options.
+func viewOfRun(s *Score) runView {
 	r := s.Run
-	v := runView{Name: s.Name, Rows: [][2]string{{"code", r.Code}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
+	v := runView{Name: s.Name, Rows: []row{{"code", r.Program}, {"model", r.Model}, {"model id", r.ModelID}, {"precision", r.Precision},
 		{"assistant", r.Assistant}, {"assistant precision", r.AssistantPrecision},
 		{"dataset", r.Dataset}, {"machine", r.Machine}}}
 	if r.Threads > 0 {
-		v.Rows = append(v.Rows, [2]string{"threads", fmt.Sprint(r.Threads)})
+		v.Rows = append(v.Rows, row{"threads", fmt.Sprint(r.Threads)})
 	}
-	v.Rows = slices.DeleteFunc(v.Rows, func(r [2]string) bool { return r[1] == "" })
+	v.Rows = slices.DeleteFunc(v.Rows, func(r row) bool { return r[1] == "" })
 	for _, name := range slices.Sorted(maps.Keys(r.Options)) {
-		value := r.Options[name]
-		usual, known := d.Defaults[name]
-		row := [2]string{"--" + name, cmp.Or(value, `""`)}
-		switch {
-		case known && value != usual, !known && value != "":
-			v.Rows = append(v.Rows, row)
-		case value != "":
-			v.Usual = append(v.Usual, row)
-		}
+		v.Rows = append(v.Rows, row{"--" + name, cmp.Or(r.Options[name], `""`)})
 	}
 	return v
 }
@@ -197,12 +157,11 @@ type partView struct {
 }
 
 // bars returns the stage times of each set.
-func (d *Document) bars() []barView {
+func (d *Document) bars() (out []barView) {
 	longest := 0.0
 	for _, s := range d.Scores {
 		longest = max(longest, s.Seconds.Total)
 	}
-	var out []barView
 	for i, s := range d.Scores {
 		b := barView{Name: d.names()[i], Value: show.Seconds(s.Seconds.Total),
 			Width: 100 * transcript.Ratio(s.Seconds.Total, longest)}
@@ -217,56 +176,53 @@ func (d *Document) bars() []barView {
 	return out
 }
 
-// A comparisonView is a comparison and its plots.
+// A comparisonView is a comparison and its charts.
 type comparisonView struct {
 	*Comparison
-	Heading, Sign string
-	Interval      string      // of the word error rate
-	Setup         [][2]string // what was compared, in short
-	Decode, Total gainView
-	Warnings      []string // what limits the speed-ups
-	Replay        *replayView
-	Plots         []plotView
+	Heading, Sentence, Sign string
+	Labels                  Pair[string]
+	Interval                *Interval    // of the word error rate
+	Setup                   []row        // what was compared, in short
+	Memory                  *Pair[int64] // nil if not measured
+	Decode, Total           gainView
+	Warnings                []string // what limits the speed-ups
+	Charts                  []*chart
 }
 
-type plotView struct {
-	Title string
-	SVG   template.HTML
-}
-
-func viewOf(c *Comparison, heading string) comparisonView {
-	v := comparisonView{Comparison: c, Heading: heading, Replay: replayOf(c)}
-	v.Setup, v.Decode, v.Total = setup(c.Runs), c.gainView(c.Speedup.Decode), c.gainView(c.Speedup.Total)
+func (d *Document) view(c *Comparison) comparisonView {
+	a, b := d.Scores[c.Arms.Baseline], d.Scores[c.Arms.Assisted]
+	sentence := c.sentence()
+	v := comparisonView{
+		Comparison: c, Heading: c.heading(), Sentence: strings.ToUpper(sentence[:1]) + sentence[1:], Labels: d.labels(c),
+		Sign:     map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[c.Verdict],
+		Interval: b.WERInterval, Setup: setup(b.Run), Decode: c.gainView(c.Speedup.Decode), Total: c.gainView(c.Speedup.Total),
+	}
+	if a.Memory > 0 && b.Memory > 0 {
+		v.Memory = &Pair[int64]{a.Memory, b.Memory}
+	}
 	for _, w := range []string{few(c), noisy(c)} {
 		if w != "" {
 			v.Warnings = append(v.Warnings, w)
 		}
 	}
-	v.Sign = map[Verdict]string{Identical: "✓", Different: "≠", Inconclusive: "?", Free: "≈"}[c.Verdict]
-	for _, p := range []plotView{{"Speed-up of decoding", speedPlot(c)},
-		{"Accepted tokens a round", acceptancePlot(c)}} {
-		if p.SVG != "" {
-			v.Plots = append(v.Plots, p)
+	for _, x := range []*chart{speedChart(c), acceptanceChart(c)} {
+		if x != nil {
+			v.Charts = append(v.Charts, x)
 		}
 	}
 	return v
 }
 
-// setup returns what was compared: model, assistant and the precision of each.
-func setup(runs Pair[Run]) (rows [][2]string) {
-	r := runs.Assisted
-	for _, x := range [][2]string{
-		{"model", shortName(r.Model)}, {"precision", cmp.Or(r.Precision, r.Options["precision"])},
-		{"assistant", shortName(r.Assistant)},
-		{"its precision", cmp.Or(r.AssistantPrecision, r.Options["assistant-precision"])},
-	} {
-		// What auto came to is in newer records; the word alone says nothing, least of an ngram.
-		if x[1] != "" && x[1] != "auto" {
-			rows = append(rows, x)
-		}
-	}
-	return rows
+// setup returns what was run: model, assistant and the precision of each.
+func setup(r transcript.Maker) []row {
+	return slices.DeleteFunc([]row{
+		{"model", shortName(r.Model)}, {"precision", r.Precision},
+		{"assistant", shortName(r.Assistant)}, {"its precision", r.AssistantPrecision},
+	}, func(r row) bool { return r[1] == "" })
 }
+
+// Setup returns what was run, for the page.
+func (s *Score) Setup() []row { return setup(s.Run) }
 
 // shortName returns the last element of a path. The directories of the author's machine
 // do not concern a reader.
@@ -282,7 +238,7 @@ type errorView struct {
 	Parts       []partView
 	Confusions  []Confusion
 	Worst, More []Utterance
-	Plot        template.HTML
+	Chart       *chart
 }
 
 // How many confusions and worst utterances are shown before unfolding.
@@ -292,7 +248,7 @@ const (
 )
 
 func errorsOf(s *Score) errorView {
-	v := errorView{Name: s.Name, Score: s, Plot: errorPlot(s)}
+	v := errorView{Name: s.Name, Score: s, Chart: errorChart(s)}
 	all := float64(s.ReferenceWords)
 	for _, x := range []struct {
 		label, class string

@@ -8,53 +8,73 @@ import (
 	"verity/wer"
 )
 
-// Join compares the record files of two runs by utterance. The sets must be empty. Only
-// digests are kept; the texts of what differs are read again from the files.
+// Load scores the sets of files, and compares the first with every other by utterance.
+// Of records only digests are kept; the texts of what differs are read again.
 //
 // An utterance that only one run has is a difference. If shards of the other run are
 // missing, it counts as unpaired instead.
-func Join(ctx context.Context, baseline, assisted Files, a, b *Set) (*Pairs, error) {
-	j := joint{Pairs: NewPairs(a, b), found: map[key][]string{}}
-	var first []*digest // of the records of a, in order; nil once paired
-	if err := a.AddAll(ctx, baseline, func(r *Record, c wer.Counts) {
-		d := digestOf(r, c)
-		first = append(first, &d)
-	}); err != nil {
-		return nil, err
+func Load(ctx context.Context, files []Files, o Options) (*Document, error) {
+	sets, first := make([]*Set, len(files)), []digest{}
+	var pairs []*Pairs
+	for i, f := range files {
+		var err error
+		if sets[i], err = NewSet(f.Name, o); err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			err = sets[0].AddAll(ctx, f, func(r *Record, c wer.Counts) {
+				if len(files) > 1 {
+					first = append(first, digestOf(r, c))
+				}
+			})
+		} else {
+			j := join{Pairs: NewPairs(sets[0], sets[i]), found: map[key][]string{}}
+			pairs, err = append(pairs, j.Pairs), j.read(ctx, first, files[0], f)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
+	return NewDocument(sets, pairs), nil
+}
+
+// A join pairs the records of two runs.
+type join struct {
+	*Pairs
+	found map[key][]string // what differs, at most maxFindings
+}
+
+// read reads the records of the other set, given the digests of the first in order.
+func (j *join) read(ctx context.Context, first []digest, baseline, assisted Files) error {
+	a, b, paired := j.Baseline, j.Assisted, make([]bool, len(first))
 	partial := a.shards().incomplete() != ""
 	if err := b.AddAll(ctx, assisted, func(r *Record, c wer.Counts) {
 		k, d := keyOf(r.ID), digestOf(r, c)
 		if at, ok := a.ids[k]; ok {
-			j.note(k, j.add(*first[at], d))
-			first[at] = nil
+			j.note(k, j.add(first[at], d))
+			paired[at] = true
 		} else {
 			j.lack(k, d, "not in baseline", partial)
 		}
 	}); err != nil {
-		return nil, err
+		return err
 	}
+	j.free = len(a.ids) > 0 && len(b.ids) > 0 && !MustAgree(a.score.Run, b.score.Run)
 	partial = b.shards().incomplete() != ""
 	alone := make([]key, len(first))
 	for k, at := range a.ids {
 		alone[at] = k
 	}
 	for at, k := range alone {
-		if first[at] != nil {
-			j.lack(k, *first[at], "not in assisted", partial)
+		if !paired[at] {
+			j.lack(k, first[at], "not in assisted", partial)
 		}
 	}
-	return j.Pairs, j.lookUp(ctx, baseline, assisted)
-}
-
-// A joint is the state of a Join.
-type joint struct {
-	*Pairs
-	found map[key][]string // what differs, at most maxFindings
+	return j.lookUp(ctx, baseline, assisted)
 }
 
 // note counts an utterance that differs.
-func (j *joint) note(k key, what []string) {
+func (j *join) note(k key, what []string) {
 	switch {
 	case len(what) == 0:
 	case len(j.found) < maxFindings:
@@ -65,7 +85,7 @@ func (j *joint) note(k key, what []string) {
 }
 
 // lack counts an utterance that one set does not have.
-func (j *joint) lack(k key, d digest, what string, partial bool) {
+func (j *join) lack(k key, d digest, what string, partial bool) {
 	switch {
 	case d.failed: // a failure has no hypothesis that could be missing
 	case partial:
@@ -76,7 +96,7 @@ func (j *joint) lack(k key, d digest, what string, partial bool) {
 }
 
 // lookUp reads the names and texts of the utterances that differ.
-func (j *joint) lookUp(ctx context.Context, baseline, assisted Files) error {
+func (j *join) lookUp(ctx context.Context, baseline, assisted Files) error {
 	if len(j.found) == 0 {
 		return nil
 	}

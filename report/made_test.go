@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"verity/tokenizer"
 	"verity/transcript"
+	"verity/wer"
 )
 
 var digits = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
@@ -36,12 +38,12 @@ func made(n int, assisted bool) []*Record {
 			ID: fmt.Sprintf("test/speaker-%02d/%04d.flac", i%7, i), Language: "en", Duration: 0.7 * float64(len(said)),
 			Reference: strings.Join(said, " "), Hypothesis: strings.Join(heard, " "),
 		}
-		tokens := make([]int32, len(heard)+2)
+		tokens := make([]tokenizer.Token, len(heard)+2)
 		for j := range tokens {
-			tokens[j] = int32(rng.IntN(424))
+			tokens[j] = tokenizer.Token(rng.IntN(424))
 		}
-		r.Segments = []Segment{{End: r.Duration, Text: " " + r.Hypothesis, Tokens: tokens, AvgLogProb: -rng.Float64(), NoSpeechProb: rng.Float64() / 100}}
-		r.Run = Run{Code: "test", Model: "demo", Dataset: "digits", Machine: "linux/amd64, 2 threads", Options: map[string]string{"language": "en"}}
+		r.Segments = []transcript.Segment{{End: r.Duration, Text: " " + r.Hypothesis, Tokens: tokens, AvgLogProb: -rng.Float64(), NoSpeechProb: rng.Float64() / 100}}
+		r.Run = transcript.Maker{Program: "test", Model: "demo", Dataset: "digits", Machine: "linux/amd64, 2 threads", Options: map[string]string{"language": "en"}}
 		spend(r, times, assisted)
 		out[i] = r
 	}
@@ -90,15 +92,27 @@ func compared(t *testing.T, n int, change func(assisted []*Record)) *Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewPairs(a, b)
 	baseline, assisted := made(n, false), made(n, true)
 	if change != nil {
 		change(assisted)
 	}
+	p := NewPairs(a, b)
 	for i := range baseline {
-		if _, err := p.Add(t.Context(), baseline[i], assisted[i]); err != nil {
-			t.Fatal(err)
-		}
+		pair(t, p, baseline[i], assisted[i])
 	}
-	return &Document{Scores: []*Score{a.Score(), b.Score()}, Comparisons: []*Comparison{p.Comparison()}}
+	return NewDocument([]*Set{a, b}, []*Pairs{p})
+}
+
+// pair adds records to both sets, and to the pairs.
+func pair(t *testing.T, p *Pairs, baseline, assisted *Record) {
+	t.Helper()
+	a, err := p.Baseline.Add(t.Context(), baseline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := p.Assisted.Add(t.Context(), assisted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Add(baseline, assisted, Pair[wer.Counts]{a, b})
 }

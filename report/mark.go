@@ -11,6 +11,7 @@ import (
 	"runtime"
 
 	"verity/parallel"
+	"verity/transcript"
 	"verity/wer"
 )
 
@@ -174,7 +175,7 @@ func readLine(b *bufio.Reader) (text []byte, err error) {
 // all.
 type parser struct {
 	raw []byte // of the last one
-	run Run
+	run transcript.Maker
 }
 
 // record parses a line. A *LineError concerns this line alone.

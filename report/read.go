@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"verity/internal/input"
+	"verity/transcript"
 )
 
 // ErrTorn is the cause of a [LineError] for a last line without a line end: the run was
@@ -67,7 +68,7 @@ func (p *parser) parse(text []byte) (*Record, error) {
 		return nil, errors.New("malformed record: it has no id")
 	}
 	if read.Run != nil && !bytes.Equal(read.Run, p.raw) {
-		var run Run
+		var run transcript.Maker
 		if err := json.Unmarshal(read.Run, &run); err != nil {
 			return nil, fmt.Errorf("malformed record: %w", err)
 		}

@@ -6,32 +6,11 @@ import (
 	"unicode/utf8"
 
 	"verity/internal/show"
+	"verity/transcript"
 )
 
 // replayed is how many utterances a page can replay. It must be even.
 const replayed = 24
-
-// A Scene is one utterance in both arms, for the replay.
-type Scene struct {
-	ID       string
-	Baseline *Record
-	Assisted *Record
-}
-
-// Scenes returns evenly spaced utterances for which both arms have text.
-func (p *Pairs) Scenes() []Scene {
-	other := map[string]*Record{}
-	for _, r := range p.Assisted.some {
-		other[r.ID] = r
-	}
-	var scenes []Scene
-	for _, r := range p.Baseline.some {
-		if o := other[r.ID]; o != nil && r.Hypothesis != "" {
-			scenes = append(scenes, Scene{r.ID, r, o})
-		}
-	}
-	return scenes
-}
 
 // A replayView is the data of the replay of all arms.
 type replayView struct {
@@ -39,26 +18,12 @@ type replayView struct {
 	Count  string // empty if there is only one
 	Marked bool   // rounds are known
 	Sounds []soundView
-
-	records []*Record // of one arm
 }
 
 // A soundView is the sound of an utterance on the page.
 type soundView struct {
 	ID  string
 	URL template.URL
-}
-
-// listen fills in the sounds of all utterances. A nil replay has none.
-func (v *replayView) listen(sound func(*Record) string) {
-	if v == nil || sound == nil {
-		return
-	}
-	for _, r := range v.records {
-		if url := sound(r); url != "" {
-			v.Sounds = append(v.Sounds, soundView{r.ID, template.URL(url)}) // Document.Sound must return a safe address
-		}
-	}
 }
 
 // A paneView is one arm: its utterances in turn.
@@ -84,54 +49,65 @@ type stepView struct {
 	Pass     int     // passes so far, over all utterances
 }
 
-// A pane is one arm: its name and its records.
-type pane struct {
-	name    string
-	slow    bool // the pane that the others are compared with
-	records []*Record
-}
-
-// replayOf returns the replay of a comparison; nil if there is nothing to show.
-func replayOf(c *Comparison) *replayView {
-	a, b := pane{name: "Baseline", slow: true}, pane{name: "Assisted"}
-	for _, s := range c.scenes {
-		a.records, b.records = append(a.records, s.Baseline), append(b.records, s.Assisted)
+// replay returns the replay of all arms side by side, of evenly spaced utterances for
+// which all have text; nil if there is nothing to show.
+func (d *Document) replay() *replayView {
+	if len(d.sets) < 2 {
+		return nil
 	}
-	return newReplay([]pane{a, b})
-}
-
-// newReplay returns the replay of panes with the same number of records; nil if there
-// is nothing to show.
-func newReplay(panes []pane) *replayView {
-	v := &replayView{}
-	for _, p := range panes {
-		view := paneView{Name: p.name}
-		if p.slow {
-			view.Class = "slow"
+	v := &replayView{Panes: make([]paneView, len(d.sets))}
+	for i, name := range d.names() {
+		v.Panes[i].Name = name
+	}
+	v.Panes[0].Class = "slow"
+	seen := 0
+	for _, first := range d.sets[0].some {
+		scene := d.scene(first)
+		if scene == nil {
+			continue
 		}
-		for _, r := range p.records {
-			view.play(r)
+		seen++
+		for i, r := range scene {
+			v.Marked = v.Panes[i].play(r) || v.Marked
 		}
-		if view.Total == 0 {
+		if d.Sound == nil {
+			continue
+		}
+		if url := d.Sound(first); url != "" {
+			v.Sounds = append(v.Sounds, soundView{first.ID, template.URL(url)}) // Document.Sound must return a safe address
+		}
+	}
+	for _, p := range v.Panes {
+		if p.Total == 0 {
 			return nil
 		}
-		for _, line := range view.Lines {
-			for _, s := range line.Steps {
-				v.Marked = v.Marked || s.Accepted || s.Refused != ""
-			}
-		}
-		v.Panes = append(v.Panes, view)
 	}
-	v.records = panes[0].records
-	if n := len(v.records); n > 1 {
-		v.Count = show.Some(n, "utterance")
+	if seen > 1 {
+		v.Count = show.Some(seen, "utterance")
 	}
 	return v
 }
 
-// play adds an utterance after the earlier ones. Its passes are spread evenly over its
-// decoding time.
-func (p *paneView) play(r *Record) {
+// scene returns the records of an utterance in all arms; nil if one has none or no text.
+func (d *Document) scene(first *Record) []*Record {
+	scene := make([]*Record, 0, len(d.sets))
+	for _, s := range d.sets {
+		for _, r := range s.some {
+			if r.ID == first.ID && first.Hypothesis != "" {
+				scene = append(scene, r)
+				break
+			}
+		}
+	}
+	if len(scene) < len(d.sets) {
+		return nil
+	}
+	return scene
+}
+
+// play adds an utterance after the earlier ones, and reports whether it has drafts. Its
+// passes are spread evenly over its decoding time.
+func (p *paneView) play(r *Record) (marked bool) {
 	line := lineView{ID: r.ID}
 	passes := max(r.Drafting.Rounds, 1)
 	for _, s := range r.Segments {
@@ -141,11 +117,12 @@ func (p *paneView) play(r *Record) {
 	total, seen := 0, 0
 	for _, s := range line.Steps {
 		total += utf8.RuneCountInString(s.Text)
+		marked = marked || s.Accepted || s.Refused != ""
 	}
 	for i := range line.Steps {
 		s := &line.Steps[i]
 		seen += utf8.RuneCountInString(s.Text)
-		if s.Pass == 0 { // unknown: estimate it from the length of the text
+		if s.Pass == 0 { // nothing was drafted: estimate it from the length of the text
 			s.Pass = (seen*passes + total - 1) / max(total, 1)
 		}
 		s.Pass = min(s.Pass, passes)
@@ -155,25 +132,25 @@ func (p *paneView) play(r *Record) {
 	p.Lines = append(p.Lines, line)
 	p.Total += r.Seconds.Decode
 	p.Passes += passes
+	return marked
 }
 
-// steps returns the pieces of a segment; if its rounds are unknown, its words, each
-// with the space before it.
-func steps(s Segment) (all []stepView) {
-	var text strings.Builder
+// steps returns the pieces of a segment; if nothing was drafted, its words, each with the
+// space before it.
+func steps(s transcript.Segment) (all []stepView) {
 	for _, piece := range s.Pieces {
-		text.WriteString(piece.Text)
 		all = append(all, stepView{Text: piece.Text, Refused: piece.Refused,
 			Accepted: piece.Accepted, Pass: piece.Round})
 	}
-	if len(all) > 0 && text.String() == s.Text {
+	if all != nil {
 		return all
 	}
-	all = nil
 	for rest := s.Text; rest != ""; {
-		end := len(rest)
-		if i := strings.IndexByte(strings.TrimLeft(rest, " "), ' '); i >= 0 {
-			end = len(rest) - len(strings.TrimLeft(rest, " ")) + i
+		word := strings.TrimLeft(rest, " ")
+		word, _, _ = strings.Cut(word, " ")
+		end := strings.Index(rest, word) + len(word)
+		if word == "" {
+			end = len(rest)
 		}
 		all = append(all, stepView{Text: rest[:end]})
 		rest = rest[end:]

@@ -35,8 +35,9 @@ type Score struct {
 	Scored     int    `json:"scored"` // utterances with a reference
 	Normalizer string `json:"normalizer"`
 	Effort
-	Run    Run     `json:"run"`              // common to all records; machine and threads are the first record's
-	Shards *Shards `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
+	MemoryUse
+	Run    transcript.Maker `json:"run"`              // common to all records; machine and threads are the first record's
+	Shards *Shards          `json:"shards,omitempty"` // absent for a whole run, or if the file names do not tell
 	Details
 
 	bins wer.Bins // of utterances, for the plot
@@ -44,19 +45,19 @@ type Score struct {
 
 // WordErrors counts the errors of a set and derives the rates.
 type WordErrors struct {
-	ReferenceWords int      `json:"reference_words"`
-	Hits           int      `json:"hits"`
-	Substitutions  int      `json:"substitutions"`
-	Deletions      int      `json:"deletions"`
-	Insertions     int      `json:"insertions"`
-	InsertionRate  float64  `json:"insertion_rate"` // of reference words; a sign of hallucination
-	WER            float64  `json:"wer"`
-	WERInterval    Interval `json:"wer_interval"`
-	CER            float64  `json:"cer"`
-	MER            float64  `json:"mer"`
-	WIL            float64  `json:"wil"`
-	Exact          int      `json:"exact"`            // utterances without a word error
-	Repeats        int      `json:"repeated_5_grams"` // a sign of hallucination
+	ReferenceWords int       `json:"reference_words"`
+	Hits           int       `json:"hits"`
+	Substitutions  int       `json:"substitutions"`
+	Deletions      int       `json:"deletions"`
+	Insertions     int       `json:"insertions"`
+	InsertionRate  float64   `json:"insertion_rate"` // of reference words; a sign of hallucination
+	WER            float64   `json:"wer"`
+	WERInterval    *Interval `json:"wer_interval"` // null for fewer than ten utterances
+	CER            float64   `json:"cer"`
+	MER            float64   `json:"mer"`
+	WIL            float64   `json:"wil"`
+	Exact          int       `json:"exact"`            // utterances without a word error
+	Repeats        int       `json:"repeated_5_grams"` // a sign of hallucination
 }
 
 // Pace is how fast a set was transcribed.
@@ -64,6 +65,15 @@ type Pace struct {
 	AudioSeconds float64 `json:"audio_seconds"`
 	Elapsed      float64 `json:"elapsed_seconds"` // of work; less than the sum of all seconds if several run at once
 	RTFx         float64 `json:"rtfx"`            // seconds of audio over elapsed seconds
+
+	TokensPerSecond float64 `json:"tokens_per_second"`
+}
+
+// MemoryUse is what an arm of a comparison used and read of the memory.
+type MemoryUse struct {
+	Memory        int64   `json:"memory_bytes,omitempty"`    // that loading and running took; absent if not measured
+	BytesPerToken float64 `json:"bytes_per_token,omitempty"` // read by the passes of model and assistant
+	GBPS          float64 `json:"gbps,omitempty"`            // at which these passes read
 }
 
 // Effort is the work that went into a set, as its records count it.
@@ -78,7 +88,15 @@ type Details struct {
 	Failures   []Failure   `json:"failures"` // at most a hundred
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
+
+	// How much too low a count of a confusion may be: 0 unless there are very many
+	// different ones.
+	Floor int `json:"confusions_floor,omitempty"`
 }
+
+// fewUtterances is the number of utterances below which there is no interval of error
+// rates: to resample fewer says nothing about others.
+const fewUtterances = 10
 
 // An Interval is a confidence interval.
 type Interval struct {
@@ -86,6 +104,10 @@ type Interval struct {
 	High  float64 `json:"high"`
 	Level float64 `json:"level"`
 }
+
+// Overlaps reports whether utterances of a run were transcribed at the same time: the
+// time of each then includes that of its neighbours.
+func (s *Score) Overlaps() bool { return s.Elapsed < 0.99*s.Seconds.Total }
 
 // A Failure is an utterance without a hypothesis, or a line that is not a record.
 type Failure struct {
@@ -108,16 +130,13 @@ type Confusion struct {
 	Reference  string `json:"reference,omitempty"`
 	Hypothesis string `json:"hypothesis,omitempty"`
 	Count      int    `json:"count"`
-
-	// How much too low the count may be. The count is exact unless there are very many
-	// different confusions.
-	Missed int `json:"missed,omitempty"`
 }
 
 // maxFailures is how many failures a score names; all are counted.
 const maxFailures = 100
 
-// A Set collects records and scores them. It is not safe for concurrent use.
+// A Set collects the records of one run, which may be an arm of a comparison, and scores
+// them. It is not safe for concurrent use.
 //
 // It keeps about fifty bytes for each utterance, whatever the length of its text and
 // name. Besides these it keeps the worst utterances, a few for the replay, and the
@@ -324,6 +343,9 @@ func (s *Set) sample(r *Record) {
 	}
 	s.seen++
 }
+
+// Uses sets what the arm used of the memory.
+func (s *Set) Uses(m MemoryUse) { s.score.MemoryUse = m }
 
 // Score returns the score so far.
 func (s *Set) Score() *Score {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -43,9 +44,6 @@ func TestScore(t *testing.T) {
 	}
 	if s.InsertionRate != 0.5 || s.Repeats != 0 {
 		t.Errorf("insertion rate %v, repeats %d, want 1/2 and 0", s.InsertionRate, s.Repeats)
-	}
-	if !(s.WERInterval.Low <= s.WER && s.WER <= s.WERInterval.High) || s.WERInterval.Low == s.WERInterval.High {
-		t.Errorf("interval %+v", s.WERInterval)
 	}
 	want := []string{"1: 3", "0: 2"}
 	for i, u := range s.Worst {
@@ -168,5 +166,28 @@ func TestManyRecords(t *testing.T) {
 	}
 	if kept > 150*n {
 		t.Errorf("%d bytes are kept, %d for each utterance, want at most 150", kept, kept/n)
+	}
+}
+
+// TestFewUtterances: of fewer than ten utterances there is no interval, in any form.
+func TestFewUtterances(t *testing.T) {
+	for _, n := range []int{1, 2, 9, 10, 40} {
+		d := compared(t, n, func(r []*Record) { r[0].Hypothesis += " nine" })
+		s, c := d.Scores[1], d.Comparisons[0].Change
+		if c == nil || (s.WERInterval == nil) != (n < 10) || (c.Interval == nil) != (n < 10) {
+			t.Fatalf("%d utterances: intervals %v and %+v", n, s.WERInterval, c)
+		}
+		if i := s.WERInterval; i != nil && (!(i.Low <= s.WER && s.WER <= i.High) || i.Low == i.High) {
+			t.Errorf("%d utterances: interval %+v of %v", n, i, s.WER)
+		}
+		var text, page strings.Builder
+		if err := errors.Join(d.Text(&text, false), d.HTML(&page)); err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{text.String(), page.String()} {
+			if got := strings.Contains(form, "fewer than 10 utterances"); got != (n < 10) {
+				t.Errorf("%d utterances: it says that they are too few: %v", n, got)
+			}
+		}
 	}
 }

@@ -69,7 +69,7 @@ func (s *sums) note(m marked) {
 	}
 	for _, w := range m.diff {
 		if w.Op != wer.Hit.String() {
-			s.made.add(confused{w.Reference, w.Hypothesis})
+			s.made.add(confused{w.Reference, w.Hypothesis}, 1)
 		}
 	}
 	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff})
@@ -101,11 +101,15 @@ func (s *sums) total(name string) *Score {
 	r.Name, r.Scored = name, s.corpus.Len()
 	r.ReferenceWords, r.Hits, r.Substitutions, r.Deletions, r.Insertions = w.Ref(), w.Hits, w.Subs, w.Dels, w.Ins
 	r.WER, r.CER, r.MER, r.WIL, r.InsertionRate = w.Rate(), s.corpus.Chars.Rate(), w.MER(), w.WIL(), w.InsertionRate()
-	i := s.corpus.Interval(s.opt.Bootstrap)
-	r.WERInterval = Interval{i.Low, i.High, cmp.Or(s.opt.Bootstrap.Level, 0.95)}
+	if r.Scored >= fewUtterances {
+		i := s.corpus.Interval(s.opt.Bootstrap)
+		r.WERInterval = &Interval{i.Low, i.High, cmp.Or(s.opt.Bootstrap.Level, 0.95)}
+	}
+	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
 	r.Normalizer = s.opt.Normalizer + ", " + normalize.Version
 	r.Worst, r.Confusions = s.worst, s.made.top(shownConfusions)
+	r.Floor = s.made.floor
 	r.bins = s.corpus.Bins
 	if r.Failures == nil {
 		r.Failures = []Failure{}
@@ -192,7 +196,7 @@ type tallyJSON struct {
 	Score      *Score      `json:"score"`
 	Worst      []Utterance `json:"worst"`
 	Confusions []Confusion `json:"confusions"`
-	Floor      int32       `json:"confusions_floor"`
+	Floor      int         `json:"confusions_floor"`
 }
 
 // MarshalJSON writes all of t.
@@ -216,7 +220,7 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	s.corpus, s.score, s.worst = *read.Corpus, *read.Score, read.Worst
 	s.made.floor = read.Floor
 	for _, c := range read.Confusions {
-		s.made.put(confused{c.Reference, c.Hypothesis}, counted{int32(c.Count), int32(c.Missed)})
+		s.made.add(confused{c.Reference, c.Hypothesis}, c.Count)
 	}
 	t.sums = s
 	return nil

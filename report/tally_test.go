@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"verity/transcript"
 )
 
 // tallied are records of a run: some with errors in the text, some that failed, one
@@ -16,7 +18,7 @@ func tallied(rng *rand.Rand, n int) []*Record {
 	said := []string{"one", "two", "three", "four", "five", "six"}
 	var all []*Record
 	for i := range n {
-		r := &Record{ID: fmt.Sprintf("u%03d", i), Duration: float64(i) / 8, Run: Run{Model: "m"}}
+		r := &Record{ID: fmt.Sprintf("u%03d", i), Duration: float64(i) / 8, Run: transcript.Maker{Model: "m"}}
 		r.Seconds.Total, r.Work.Tokens = 0.25*float64(1+i), i
 		for range 1 + rng.IntN(8) {
 			r.Reference += said[rng.IntN(len(said))] + " "
@@ -99,7 +101,7 @@ func sent(t *testing.T, from *Tally) *Tally {
 // TestTallyRefuses checks that runs are not mixed and that what is no tally is not read.
 func TestTallyRefuses(t *testing.T) {
 	a, b := newTally(t), newTally(t)
-	for to, r := range map[*Tally]*Record{a: {ID: "1", Run: Run{Model: "m"}}, b: {ID: "2", Run: Run{Model: "other"}}} {
+	for to, r := range map[*Tally]*Record{a: {ID: "1", Run: transcript.Maker{Model: "m"}}, b: {ID: "2", Run: transcript.Maker{Model: "other"}}} {
 		if err := to.Add(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +131,7 @@ func TestCountersMerge(t *testing.T) {
 	for range 4000 {
 		k := confused{fmt.Sprint(int(rng.ExpFloat64() * 20)), "x"}
 		truth[k]++
-		parts[rng.IntN(len(parts))].add(k)
+		parts[rng.IntN(len(parts))].add(k, 1)
 	}
 	whole := counter{most: 40}
 	for _, p := range parts {
@@ -139,12 +141,12 @@ func TestCountersMerge(t *testing.T) {
 		t.Errorf("%d things are counted, want 10 to 40", len(whole.n))
 	}
 	for k, v := range whole.n {
-		if n := truth[k]; n < int(v.count) || n > int(v.count+v.missed) {
-			t.Errorf("%v came %d times: counted %d, at most %d missed", k, n, v.count, v.missed)
+		if n := truth[k]; n < v || n > v+whole.floor {
+			t.Errorf("%v came %d times: counted %d, at most %d missed", k, n, v, whole.floor)
 		}
 	}
 	for k, n := range truth {
-		if _, ok := whole.n[k]; !ok && n > int(whole.floor) {
+		if _, ok := whole.n[k]; !ok && n > whole.floor {
 			t.Errorf("%v came %d times and was dropped; the floor is %d", k, n, whole.floor)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,21 +18,11 @@ func (d *Document) Text(w io.Writer, color bool) error {
 	for _, note := range d.notes() {
 		fmt.Fprintf(b, "%s\n\n", p.paint("1;33", note))
 	}
-	if d.Arms != nil {
-		p.arms(d)
+	for _, c := range d.Comparisons {
+		p.comparison(d, c)
 	}
-	for i, c := range d.Comparisons {
-		fmt.Fprintf(b, "%s: %s\n", d.heading(i), p.verdict(c))
-		for _, l := range c.lines()[1:] {
-			fmt.Fprintf(b, "  %-14s %s\n", l[0], l[1])
-		}
-		name := c.labels()
-		for _, f := range c.Differences[:min(len(c.Differences), c.examples())] {
-			width := max(len(name.Baseline), len(name.Assisted))
-			fmt.Fprintf(b, "  %s: %s\n    %s  %s\n    %s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "),
-				pad(name.Baseline, width), show.Line(f.Text.Baseline),
-				pad(name.Assisted, width), show.Line(f.Text.Assisted))
-		}
+	if rows := d.arms(); rows != nil {
+		writeColumns(b, rows)
 		fmt.Fprintln(b)
 	}
 	d.table(b)
@@ -54,29 +43,24 @@ func (d *Document) Text(w io.Writer, color bool) error {
 // freeExamples is how many differences a terminal shows if the arms may differ.
 const freeExamples = 3
 
-// examples returns how many differences a terminal shows: all that are kept if the arms
-// must not differ.
-func (c *Comparison) examples() int {
+// comparison writes the lines of a comparison, and what differs.
+func (p painter) comparison(d *Document, c *Comparison) {
+	name := d.labels(c)
+	fmt.Fprintf(p, "%s: %s\n", c.heading(), p.verdict(c))
+	for _, l := range c.lines(name)[1:] {
+		fmt.Fprintf(p, "  %-14s %s\n", l[0], l[1])
+	}
+	most := len(c.Differences)
 	if c.Verdict == Free {
-		return freeExamples
+		most = min(most, freeExamples)
 	}
-	return maxFindings
-}
-
-// heading names the arms of the comparison at an index.
-func (d *Document) heading(i int) string {
-	c := d.Comparisons[i]
-	return c.Names.Assisted + " against " + c.Names.Baseline
-}
-
-// same reports whether the set at an index has the same texts as an earlier one.
-func (d *Document) same(i int) bool {
-	if d.Arms != nil {
-		return slices.ContainsFunc(d.Comparisons, func(c *Comparison) bool {
-			return c.arm == i && (c.Verdict == Identical || c.Verdict == Inconclusive)
-		})
+	width := max(len(name.Baseline), len(name.Assisted))
+	for _, f := range c.Differences[:most] {
+		fmt.Fprintf(p, "  %s: %s\n    %s  %s\n    %s  %s\n", show.Name(f.ID), strings.Join(f.What, ", "),
+			pad(name.Baseline, width), show.Line(f.Text.Baseline),
+			pad(name.Assisted, width), show.Line(f.Text.Assisted))
 	}
-	return i-1 < len(d.Comparisons) && d.Comparisons[i-1].Verdict != Different
+	fmt.Fprintln(p)
 }
 
 // table writes the scores, a column for each set.

@@ -83,7 +83,7 @@ func (a *answer) segment(s transcript.Segment) {
 // pieces splits text, the text of s with or without surrounding space, into pieces.
 func (a *answer) pieces(s transcript.Segment, text string) []transcript.Piece {
 	list, skip := []transcript.Piece{}, strings.Index(s.Text, text)
-	for _, p := range s.Pieces(a.model.Tokenizer) {
+	for _, p := range s.Drafted(a.model.Tokenizer) {
 		n := min(skip, len(p.Text))
 		skip -= n
 		p.Text = p.Text[n:]

@@ -1,23 +1,30 @@
 package transcript
 
-import "verity/tokenizer"
+import (
+	"slices"
+
+	"verity/tokenizer"
+)
 
 // A Piece is a part of a segment's text that is either all drafted or not at all.
 type Piece struct {
 	Text     string `json:"text"`
 	Accepted bool   `json:"accepted"` // proposed by the assistant and accepted by the model
+
+	Round   int    `json:"round,omitempty"`   // of rounds: the pass of the model that chose the tokens, from 1 in the transcript
+	Refused string `json:"refused,omitempty"` // of rounds: drafted text before this one that the model refused
 }
 
-// Pieces splits the text of s by Accepted. A character belongs to the token that
+// Drafted splits the text of s by Accepted. A character belongs to the token that
 // completes it.
-func (s Segment) Pieces(tok *tokenizer.Tokenizer) (list []Piece) {
+func (s Segment) Drafted(tok *tokenizer.Tokenizer) (list []Piece) {
 	put := func(text string, accepted bool) {
 		switch n := len(list); {
 		case text == "":
 		case n > 0 && list[n-1].Accepted == accepted:
 			list[n-1].Text += text
 		default:
-			list = append(list, Piece{text, accepted})
+			list = append(list, Piece{Text: text, Accepted: accepted})
 		}
 	}
 	stream := tok.Stream()
@@ -25,5 +32,37 @@ func (s Segment) Pieces(tok *tokenizer.Tokenizer) (list []Piece) {
 		put(stream.Push(t), i < len(s.Accepted) && s.Accepted[i])
 	}
 	put(stream.Flush(), false)
+	return list
+}
+
+// Rounds splits the text of s where a round ends or where accepted drafts do. It returns
+// nil unless some round accepted or refused something.
+func (s Segment) Rounds(tok *tokenizer.Tokenizer) (list []Piece) {
+	refusing := func(m Mark) bool { return len(m.Refused) > 0 }
+	if len(s.Marks) != len(s.Tokens) || !slices.Contains(s.Accepted, true) && !slices.ContainsFunc(s.Marks, refusing) {
+		return nil
+	}
+	put := func(p Piece) {
+		last := len(list) - 1
+		switch {
+		case last >= 0 && list[last].Round == p.Round && list[last].Accepted == p.Accepted:
+			list[last].Text += p.Text
+		case p.Text != "" || p.Refused != "":
+			list = append(list, p)
+		}
+	}
+	stream := tok.Stream()
+	p := Piece{}
+	for i, t := range s.Tokens {
+		p = Piece{Accepted: s.Accepted[i], Round: s.Marks[i].Round + 1, Refused: tok.Decode(s.Marks[i].Refused)}
+		if tok.IsText(t) {
+			p.Text = stream.Push(t)
+		}
+		if p.Text != "" || p.Refused != "" {
+			put(p)
+		}
+	}
+	p.Text, p.Refused = stream.Flush(), ""
+	put(p)
 	return list
 }

@@ -1,6 +1,11 @@
 package transcript
 
-import "verity/tokenizer"
+import (
+	"maps"
+	"slices"
+
+	"verity/tokenizer"
+)
 
 // A Transcript is the text of one clip.
 type Transcript struct {
@@ -34,11 +39,12 @@ type Gap struct {
 }
 
 // A Maker says what made a transcript: the model, and everything else that the text
-// depends on.
+// depends on. Machine and Threads change only the times.
 type Maker struct {
 	Program   string `json:"program"`             // version of Verity
 	Model     string `json:"model"`               // as the user named it
 	ModelID   string `json:"model_id"`            // fingerprint of its weights
+	Planted   bool   `json:"planted,omitempty"`   // the text is planted, whatever the audio
 	Precision string `json:"precision"`           // format of weights, activations and cache
 	Assistant string `json:"assistant,omitempty"` // the text does not depend on it
 
@@ -48,6 +54,43 @@ type Maker struct {
 	// Flags that affect the text or the subtitles, with their values, if not the
 	// defaults.
 	Options map[string]string `json:"options"`
+
+	// Of the records of a dataset alone.
+
+	Dataset string `json:"dataset,omitempty"`
+	Machine string `json:"machine,omitempty"`
+	Threads int    `json:"threads,omitempty"`
+}
+
+// Differs returns the first thing in which m differs from want and that affects the text
+// or the drafts, with both values; nothing if there is none. Results of such makers must
+// not be mixed.
+func (m Maker) Differs(want Maker) (thing, got, wanted string) {
+	for _, x := range [][3]string{
+		{"code", m.Program, want.Program}, {"model", m.Model, want.Model}, {"model id", m.ModelID, want.ModelID},
+		{"assistant", m.Assistant, want.Assistant}, {"dataset", m.Dataset, want.Dataset},
+	} {
+		if x[1] != x[2] {
+			return x[0], x[1], x[2]
+		}
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(m.Options)), maps.Keys(want.Options))
+	slices.Sort(names)
+	for _, name := range names {
+		if got, want := option(m.Options, name), option(want.Options, name); got != want {
+			return "options", got, want
+		}
+	}
+	return "", "", ""
+}
+
+// option formats an option as a flag.
+func option(options map[string]string, name string) string {
+	v, ok := options[name]
+	if !ok {
+		return "no --" + name
+	}
+	return "--" + name + "=" + v
 }
 
 // A Proof is two hashes over every choice of the decoder, in every attempt at every
@@ -90,6 +133,10 @@ type Segment struct {
 
 	// Marks say for each token which round chose it; set together with Accepted.
 	Marks []Mark `json:"-"`
+
+	// The text again, split where a round or its accepted drafts end ([Segment.Rounds]);
+	// in records only.
+	Pieces []Piece `json:"pieces,omitempty"`
 
 	// The language of the window, if languages are detected per window
 	// (transcribe.Options.Multilingual). Upstream has no such fields.

@@ -16,10 +16,12 @@ import (
 	"verity/precision"
 	"verity/report"
 	"verity/transcribe"
+	"verity/transcript"
 )
 
 // An armSpec is one way to run a model.
 type armSpec struct {
+	name      string // of baseline and assisted; else empty
 	precision precision.Precision
 	assisted  bool
 }
@@ -28,7 +30,10 @@ type armSpec struct {
 const assistedMark = "+assistant"
 
 func (a armSpec) String() string {
-	if a.assisted {
+	switch {
+	case a.name != "":
+		return a.name
+	case a.assisted:
 		return a.precision.String() + assistedMark
 	}
 	return a.precision.String()
@@ -87,8 +92,18 @@ func (a *armsFlag) String() string {
 
 func (a *armsFlag) Type() string { return "format" }
 
-// An armed is an arm that is ready to run.
-type armed struct {
+// specs returns the arms that the flag names. A single precision means two: plain, and
+// with the assistant.
+func (a *armsFlag) specs() []armSpec {
+	if a.list != nil {
+		return a.list
+	}
+	p := a.one.Precision
+	return []armSpec{{"baseline", p, false}, {"assisted", p, true}}
+}
+
+// An arm is ready to run.
+type arm struct {
 	armSpec
 	eval.Arm
 	flags  modelFlags // with the precision and the assistant of this arm
@@ -96,52 +111,52 @@ type armed struct {
 	engine *evalEngine
 }
 
-// A rack holds the arms of a comparison and what must be closed afterwards.
-type rack struct {
-	arms   []*armed
-	loaded map[precision.Precision]*loaded // without an assistant
-	grown  map[precision.Precision]int64   // memory of these
-	pool   *parallel.Pool
+// arms are those of a comparison, and what must be closed afterwards. Arms of one
+// precision share the weights, and all share the threads.
+type arms struct {
+	list  []*arm
+	plain map[precision.Precision]*loaded // without an assistant
+	grown map[precision.Precision]int64   // memory of these
+	pool  *parallel.Pool
 }
 
-func (r *rack) close() {
-	for _, m := range r.loaded {
+func (r *arms) close() {
+	for _, m := range r.plain {
 		m.close()
 	}
 	r.pool.Close()
 }
 
-// openRack opens all arms that v names. Arms of one precision share the weights, and
-// all share the threads.
-func openRack(ctx context.Context, v *comparing, specs []armSpec, data *corpus, scoring report.Options) (_ *rack, err error) {
-	r := &rack{loaded: map[precision.Precision]*loaded{}, grown: map[precision.Precision]int64{}, pool: parallel.New(v.model.threads)}
+// openArms opens all arms that v names.
+func openArms(ctx context.Context, v *comparing, data *corpus, scoring report.Options) (_ *arms, err error) {
+	r := &arms{plain: map[precision.Precision]*loaded{}, grown: map[precision.Precision]int64{}, pool: parallel.New(v.model.threads)}
 	defer func() {
 		if err != nil {
 			r.close()
 		}
 	}()
-	for _, spec := range specs {
+	for _, spec := range v.model.arms.specs() {
 		a, err := r.open(ctx, v, spec, data)
+		if err == nil {
+			a.Set, err = report.NewSet(spec.String(), scoring)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("arm %v: %w", spec, err)
 		}
-		if a.Set, err = report.NewSet(spec.String(), scoring); err != nil {
-			return nil, err
-		}
-		r.arms = append(r.arms, a)
+		r.list = append(r.list, a)
 	}
 	return r, nil
 }
 
 // open opens an arm and warms it up, so that its memory can be measured.
-func (r *rack) open(ctx context.Context, v *comparing, spec armSpec, data *corpus) (*armed, error) {
-	a := &armed{armSpec: spec, flags: v.model}
+func (r *arms) open(ctx context.Context, v *comparing, spec armSpec, data *corpus) (*arm, error) {
+	a := &arm{armSpec: spec, flags: v.model}
 	a.flags.precision.Precision, a.flags.pool, a.flags.arms = spec.precision, r.pool, nil
 	if !spec.assisted {
 		a.flags.assistant.name = string(transcribe.None)
 	}
 	before := resident()
-	plain, err := r.plain(ctx, a.flags)
+	plain, err := r.load(ctx, a.flags)
 	if err != nil {
 		return nil, err
 	}
@@ -155,18 +170,19 @@ func (r *rack) open(ctx context.Context, v *comparing, spec armSpec, data *corpu
 		return nil, err
 	}
 	a.Arm = eval.Arm{Name: spec.file(), Engine: a.engine, Run: identity(plain, &a.flags, v.made, data.name)}
-	a.Run.Options["precision"] = spec.precision.String()
+	if spec.name == "" {
+		a.Run.Options["precision"] = spec.precision.String()
+	}
 	if err := eval.WarmUp(ctx, a.engine, data.all(ctx), max(1, v.warmups), v.batch, v.sound.Input); err != nil {
 		return nil, err
 	}
-	a.engine.forget()
 	r.measure(a, before)
 	return a, nil
 }
 
 // measure records the memory that an arm uses. An assisted arm includes that of the
 // plain arm whose weights it shares.
-func (r *rack) measure(a *armed, before int64) {
+func (r *arms) measure(a *arm, before int64) {
 	now := resident()
 	if before <= 0 || now <= 0 {
 		return
@@ -178,47 +194,38 @@ func (r *rack) measure(a *armed, before int64) {
 	}
 }
 
-// plain returns the model of a precision without assistant, loaded once.
-func (r *rack) plain(ctx context.Context, flags modelFlags) (*loaded, error) {
+// load returns the model of a precision without assistant, loaded once.
+func (r *arms) load(ctx context.Context, flags modelFlags) (*loaded, error) {
 	p := flags.precision.Precision
-	if m := r.loaded[p]; m != nil {
+	if m := r.plain[p]; m != nil {
 		return m, nil
 	}
 	flags.assistant.name = string(transcribe.None)
 	m, err := flags.load(ctx)
 	if err == nil {
-		r.loaded[p] = m
+		r.plain[p] = m
 	}
 	return m, err
 }
 
-// matches returns the comparisons: every arm with the first, and with the first of the
-// same precision if that is another one. Arms of different precisions may differ.
-func (r *rack) matches(scoring report.Options) (all []eval.Match, err error) {
-	add := func(i, j int) {
-		a, errA := report.NewSet(r.arms[i].String(), scoring)
-		b, errB := report.NewSet(r.arms[j].String(), scoring)
-		if err = errors.Join(err, errA, errB); err != nil {
-			return
-		}
-		p := report.NewPairs(a, b)
-		p.Free = r.arms[i].precision != r.arms[j].precision
-		all = append(all, eval.Match{Baseline: i, Assisted: j, Pairs: p})
+// matches returns what is compared: every arm with the first, and with the first of the
+// same precision if that is another one.
+func (r *arms) matches() (all []eval.Match) {
+	for j := 1; j < len(r.list); j++ {
+		all = append(all, eval.Match{Baseline: 0, Assisted: j})
 	}
-	for j := 1; j < len(r.arms); j++ {
-		add(0, j)
-	}
-	for j := range r.arms {
-		if i := slices.IndexFunc(r.arms, func(a *armed) bool { return a.precision == r.arms[j].precision }); i != 0 && i != j {
-			add(i, j)
+	for j := range r.list {
+		if i := slices.IndexFunc(r.list, func(a *arm) bool { return a.precision == r.list[j].precision }); i != 0 && i != j {
+			all = append(all, eval.Match{Baseline: i, Assisted: j})
 		}
 	}
-	return all, err
+	return all
 }
 
-// ready makes sure that every assistant drafts something.
-func (r *rack) ready() {
-	for _, a := range r.arms {
+// ready makes sure that every assistant drafts something: otherwise there would be nothing
+// to compare.
+func (r *arms) ready() {
+	for _, a := range r.list {
 		if auto := a.flags.assistant.auto; auto != nil && a.assisted {
 			auto.Try()
 		}
@@ -227,8 +234,8 @@ func (r *rack) ready() {
 }
 
 // why returns the reason why nothing was drafted, if it is known.
-func (r *rack) why() string {
-	for _, a := range r.arms {
+func (r *arms) why() string {
+	for _, a := range r.list {
 		if err := a.engine.assistantError(); err != nil {
 			return ": " + err.Error()
 		}
@@ -236,20 +243,15 @@ func (r *rack) why() string {
 	return ""
 }
 
-// race runs all arms over the dataset, and returns their comparisons.
-func (r *rack) race(ctx context.Context, v *comparing, data *corpus, scoring report.Options) ([]eval.Match, error) {
-	matches, err := r.matches(scoring)
-	if err != nil {
-		return nil, err
-	}
-	arms := make([]eval.Arm, len(r.arms))
-	for i, a := range r.arms {
-		arms[i] = a.Arm
+// run runs all arms over the dataset, and compares them.
+func (r *arms) run(ctx context.Context, v *comparing, data *corpus) (*report.Document, error) {
+	all, sets := make([]eval.Arm, len(r.list)), make([]*report.Set, len(r.list))
+	for i, a := range r.list {
+		all[i], sets[i] = a.Arm, a.Set
 	}
 	bar := newTally(v.env, v.log.quiet, v.log.progress, func() int { return data.count(ctx) })
-	defer bar.clear()
 	different := 0
-	return matches, eval.CompareAll(ctx, arms, matches, data.all(ctx), eval.CompareOptions{
+	pairs, err := eval.Compare(ctx, all, r.matches(), data.all(ctx), eval.CompareOptions{
 		Warmups: -1, // open warmed up
 		Repeats: v.repeats, Batch: v.batch, Group: v.group, Ready: r.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored, Sound: v.sound.Input,
 		Watch: func(_ []*report.Record, what []string) {
@@ -259,94 +261,50 @@ func (r *rack) race(ctx context.Context, v *comparing, data *corpus, scoring rep
 			bar.add(fmt.Sprintf("%d differ", different))
 		},
 	})
-}
-
-// runArms is compare with several arms.
-func (v *comparing) runArms(ctx context.Context, data *corpus, scoring report.Options) error {
-	specs := v.model.arms.list
-	if err := v.checkArms(specs); err != nil {
-		return err
-	}
-	stop := v.loading(&v.log, v.model.name)
-	r, err := openRack(ctx, v, specs, data, scoring)
-	stop()
+	bar.clear()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer r.close()
-	if err := v.nameArms(ctx, r); err != nil {
-		return err
+	for _, a := range r.list {
+		s := a.engine.sum()
+		read := s.Passes
+		read.Add(s.DraftPasses)
+		a.Set.Uses(report.MemoryUse{
+			Memory: a.memory, GBPS: read.Rate() / 1e9, BytesPerToken: transcript.Ratio(float64(read.Bytes), float64(s.Tokens)),
+		})
 	}
-	matches, err := r.race(ctx, v, data, scoring)
-	if err != nil {
-		return err
-	}
-	pairs, sets, memory := make([]report.ArmPair, len(matches)), make([]*report.Set, len(r.arms)), make([]int64, len(r.arms))
-	for i, m := range matches {
-		pairs[i] = report.ArmPair(m)
-	}
-	for i, a := range r.arms {
-		sets[i], memory[i] = a.Set, a.memory
-	}
-	d := report.DocumentOf(sets, pairs, memory)
-	if v.batch <= 1 {
-		for i, c := range d.Comparisons {
-			if c.Verdict != report.Free {
-				c.Predicted = eval.Predict(d.Scores[matches[i].Baseline], d.Scores[matches[i].Assisted])
-			}
-		}
-	}
-	if n := d.Comparisons[0].Resumed; n > 0 && !v.log.quiet {
-		v.complain(nil, resumedText(d.Comparisons[0], v.batch))
-	}
-	if err := v.report.write(ctx, v.env, d, d.JSON); err != nil {
-		return err
-	}
-	return v.concludeArms(d, r)
+	d := report.NewDocument(sets, pairs)
+	eval.Predict(d)
+	return d, nil
 }
 
-// concludeArms returns the error that decides the exit status.
-func (v *comparing) concludeArms(d *report.Document, r *rack) error {
-	different := 0
-	for _, c := range d.Comparisons {
-		if c.Verdict == report.Different {
-			different = max(different, c.Different)
-		}
-	}
-	switch d.Verdict() {
-	case report.Different:
-		return differsError{errors.New(differText(different) + " between arms of one precision")}
-	case report.Inconclusive:
-		return differsError{fmt.Errorf("inconclusive: an arm drafted nothing%s", r.why())}
-	}
-	return judged(d)
-}
-
-// checkArms returns an error about arms that cannot be run.
-func (v *comparing) checkArms(specs []armSpec) error {
-	assistant := v.model.assistant.method(v.model.name)
-	none := assistant == string(transcribe.None)
-	if slices.ContainsFunc(specs, func(a armSpec) bool { return a.assisted }) {
-		if none {
-			return usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.model.arms)
-		}
-	} else if v.model.assistant.name != "auto" && !none {
-		return usagef("--assistant %s: no arm has it: write %s behind a precision", assistant, assistedMark)
-	}
-	return nil
-}
-
-// nameArms writes the names of the arms beside their records, for report.Find.
-func (v *comparing) nameArms(ctx context.Context, r *rack) error {
+// writeNames writes the names of the arms beside their records, for report.Find.
+func (r *arms) writeNames(ctx context.Context, v *comparing) error {
 	if v.out == "" {
 		return nil
 	}
-	names := make([]string, len(r.arms))
-	for i, a := range r.arms {
+	names := make([]string, len(r.list))
+	for i, a := range r.list {
 		names[i] = a.Name
 	}
 	if err := os.MkdirAll(v.out, 0o777); err != nil {
 		return err
 	}
 	return output.WriteIn(v.out, report.ArmsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
+}
+
+// conclude returns the error that decides the exit status.
+func (r *arms) conclude(d *report.Document) error {
+	err := judged(d)
+	if d.Verdict() != report.Inconclusive || errors.As(err, new(differsError)) {
+		return err
+	}
+	if err != nil && d.Comparisons[0].Utterances == 0 {
+		return err // nothing could be run at all
+	}
+	text := "inconclusive: nothing was drafted"
+	if err != nil {
+		text += "; " + err.Error()
+	}
+	return differsError{errors.New(text + r.why())}
 }

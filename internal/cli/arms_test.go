@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"verity/report"
+	"verity/transcript"
 )
 
 func TestParseArms(t *testing.T) {
@@ -58,7 +59,7 @@ func TestCompareArms(t *testing.T) {
 	}
 	assistant := filepath.Join(digits, "assistant")
 	records := filepath.Join(dir, "records")
-	for range 2 {
+	for again := range 2 {
 		out, _, err := run("f16,int4,int4+assistant", "-a", assistant, "--json", "--html", page, "--out", records)
 		if err != nil {
 			t.Fatal(err)
@@ -68,26 +69,32 @@ func TestCompareArms(t *testing.T) {
 			Arms            []struct {
 				Name            string
 				TokensPerSecond float64 `json:"tokens_per_second"`
+				BytesPerToken   float64 `json:"bytes_per_token"`
+				GBPS            float64
+				Run             transcript.Maker
 			}
-			Comparisons []report.Comparison
+			Pairs []report.Comparison
 		}
 		if err := json.Unmarshal([]byte(out), &d); err != nil {
 			t.Fatal(err)
 		}
-		if d.Schema != report.ArmsSchema || d.Verdict != string(report.Identical) || len(d.Arms) != 3 || len(d.Comparisons) != 3 {
-			t.Fatalf("schema %s, verdict %s, %d arms, %d comparisons", d.Schema, d.Verdict, len(d.Arms), len(d.Comparisons))
+		if d.Schema != report.CompareSchema || d.Verdict != string(report.Identical) || len(d.Arms) != 3 || len(d.Pairs) != 3 {
+			t.Fatalf("schema %s, verdict %s, %d arms, %d comparisons", d.Schema, d.Verdict, len(d.Arms), len(d.Pairs))
 		}
-		last := d.Comparisons[2]
+		last := d.Pairs[2]
 		if last.Names.Baseline != "int4" || last.Names.Assisted != "int4+assistant" || last.Acceptance.Drafted == 0 {
 			t.Errorf("last comparison: %+v, drafted %d; want the assisted arm against the plain one of its precision", last.Names, last.Acceptance.Drafted)
 		}
-		if r := last.Runs.Assisted; r.Options["precision"] != "int4" || r.Assistant == "" || last.Runs.Baseline.Assistant != "" {
-			t.Errorf("runs %+v", last.Runs)
+		if r := d.Arms[2].Run; r.Options["precision"] != "int4" || r.Assistant == "" || d.Arms[1].Run.Assistant != "" {
+			t.Errorf("runs %+v", d.Arms)
 		}
 		for _, a := range d.Arms {
-			if !(a.TokensPerSecond > 0) {
-				t.Errorf("arm %s: %v tokens per second", a.Name, a.TokensPerSecond)
+			if again == 0 && !(a.TokensPerSecond > 0 && a.BytesPerToken > 0 && a.GBPS > 0) {
+				t.Errorf("arm %+v: want tokens per second, and what they read", a)
 			}
+		}
+		if wide, narrow := d.Arms[0].BytesPerToken, d.Arms[1].BytesPerToken; again == 0 && !(narrow < wide/2) {
+			t.Errorf("%.0f bytes a token in int4, %.0f in f16: want less than half", narrow, wide)
 		}
 	}
 	files, err := report.Find(records)

@@ -3,46 +3,44 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/eval"
 	"verity/internal/show"
 	"verity/report"
 	"verity/transcribe"
 )
 
-const compareHelp = `Compare runs every utterance with plain decoding and with the assistant, in turn,
-after a warm-up, and holds the results against each other to the bit: tokens,
-log-probabilities, no-speech probabilities, temperatures, segment times and texts.
-It says what the assistant gained in decoding and on the whole way from sound to
-text: the geometric mean over pairs of runs with its 95 % interval (Student's t of the
-logarithms), and the median with the 5th and 95th percentile; how many of its tokens
-were accepted, and what theory expects of that. A speed-up whose interval contains 1
-is inconclusive, and marked so. Noise is the ratio of the times of encoding, the same
-work in both arms: gains of that size mean nothing.
+const compareHelp = `Compare runs every utterance in several arms in turn, after a warm-up: by default with
+plain decoding and with the assistant; with --precision f16,mxfp6,mxfp6+assistant in
+each of these precisions, plain or with the assistant. Each arm is compared with the
+first, and with the first of its own precision.
 
-With --batch N each arm runs N utterances at the same time, in groups: they share
-every pass over the weights, those of the assistant too. A pair is then a group, and
-what it took is the clock's: of decoding, the time in which any utterance of the group
-was being decoded and none encoded. Bits are still held against each other utterance
-by utterance. The same --audio may be named several times. With --group M a pair is M
-utterances, N of them at a time: one that ends makes room for the next, which begins
-beside others that are half way, as in transcribe and eval. Short utterances, too,
-are timed better in groups: a hiccup of the machine is a smaller part of them.
+Arms of one precision must be identical to the bit: tokens, log-probabilities,
+no-speech probabilities, temperatures, segment times and texts. If nothing was
+drafted, equality proves nothing: that is "inconclusive". Between precisions, compare
+counts the tokens and word errors that differ, with the interval of the paired
+difference.
 
-With several arms, as in --precision f16,mxfp6,mxfp6+assistant, each runs in turn
-with its precision, plain or with the assistant. Each is compared with the first, and with the
-first of its own precision: those two must be identical. Between precisions it is
-counted what differs: tokens, and word errors with the interval of their paired
-difference. The page replays all arms side by side.
+The speed-up of decoding, and of the whole way from sound to text, is the geometric
+mean over pairs of runs with its 95 % interval (Student's t of the logarithms), then
+the median with the 5th and 95th percentile. A speed-up whose interval contains 1 is
+inconclusive. Noise is the ratio of the times of encoding, which is the same work in
+both arms: gains of that size mean nothing. The table of arms has tokens per second,
+the bytes that a token makes the machine read and how fast, and memory.
 
-If nothing was drafted, equality proves nothing: that is "inconclusive".
+With --batch N each arm runs N utterances at the same time; they share every pass over
+the weights. A pair is then a whole group, timed by the wall clock. Its decoding time is
+the time during which at least one of its utterances was being decoded and none was
+being encoded. Bits are still compared utterance by utterance. The same --audio may be
+named several times. With --group M a pair is M utterances, N of them at a time: when
+one finishes, the next starts, as in transcribe and eval. Groups also make the times of
+short utterances steadier.
 
-  verity compare --audio talk.wav --repeats 9
-  verity compare --audio talk.wav --audio talk.wav --batch 2
+  verity compare --audio talk.wav --assistant self --repeats 9
+  verity compare --audio talk.wav --audio talk.wav --assistant self --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant ~/distil-large-v2 --html compare.html
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
@@ -70,34 +68,20 @@ type comparing struct {
 	opt transcribe.Options
 }
 
-// A contest holds the two engines of a comparison and their state.
-type contest struct {
-	eval.Arms
-	runs   report.Pair[report.Run]
-	memory *report.Pair[int64] // nil if not measured
-	broken func() error        // returns why the assistant could not draft; nil if unknown
-	close  func()
-}
-
-func compareCommand(e env) *cobra.Command { return compareWith(e, openArms) }
-
-// compareWith returns the command with a function that opens its engines.
-func compareWith(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) *cobra.Command {
-	_, c := newComparing(e, open)
+func compareCommand(e env) *cobra.Command {
+	_, c := newComparing(e)
 	return c
 }
 
 // newComparing returns the command and the struct of its flags.
-func newComparing(e env, open func(context.Context, *comparing, *corpus) (*contest, error)) (*comparing, *cobra.Command) {
+func newComparing(e env) (*comparing, *cobra.Command) {
 	v := &comparing{env: e}
 	v.model.arms = new(armsFlag)
 	c := &cobra.Command{
 		Use:   "compare --dataset PATH | --audio FILE... [flags]",
 		Short: "Compare plain and assisted decoding, to the bit",
 		Long:  compareHelp,
-		RunE: func(c *cobra.Command, more []string) error {
-			return v.run(c.Context(), more, open)
-		},
+		RunE:  func(c *cobra.Command, more []string) error { return v.run(c.Context(), more) },
 	}
 	addFlags(c,
 		flagGroup{commonFlags, v.registerAudio},
@@ -119,7 +103,7 @@ const runFlags = "Runs"
 
 func (v *comparing) registerAudio(f *pflag.FlagSet) {
 	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
-	f.StringVarP(&v.out, "out", "o", "", "keep the records of both arms in this `directory`")
+	f.StringVarP(&v.out, "out", "o", "", "keep the records of the arms in this `directory`")
 }
 
 func (v *comparing) registerRuns(f *pflag.FlagSet) {
@@ -131,7 +115,7 @@ func (v *comparing) registerRuns(f *pflag.FlagSet) {
 		"One runs in any case, for the memory")
 }
 
-func (v *comparing) run(ctx context.Context, more []string, open func(context.Context, *comparing, *corpus) (*contest, error)) error {
+func (v *comparing) run(ctx context.Context, more []string) error {
 	if err := v.check(more); err != nil {
 		return err
 	}
@@ -146,37 +130,27 @@ func (v *comparing) run(ctx context.Context, more []string, open func(context.Co
 	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
 		return err
 	}
-	if v.model.arms.list != nil {
-		return v.runArms(ctx, data, scoring)
-	}
 	stop := v.loading(&v.log, v.model.name)
-	arms, err := open(ctx, v, data)
+	r, err := openArms(ctx, v, data, scoring)
 	stop()
 	if err != nil {
 		return err
 	}
-	defer arms.close()
-	bar := newTally(v.env, v.log.quiet, v.log.progress, func() int { return data.count(ctx) })
-	different := 0
-	pairs, err := eval.Compare(ctx, arms.Arms, data.all(ctx), eval.CompareOptions{
-		Warmups: -1, // openArms warmed up
-		Repeats: v.repeats, Batch: v.batch, Group: v.group, Ready: v.ready, Limit: v.data.limit, Dir: v.out, Unscored: data.unscored, Sound: v.sound.Input,
-		Runs: arms.runs, Score: scoring,
-		Watch: func(_ []*report.Record, what []string) {
-			if len(what) > 0 {
-				different++
-			}
-			bar.add(fmt.Sprintf("%d differ", different))
-		},
-	})
-	bar.clear()
+	defer r.close()
+	if err := r.writeNames(ctx, v); err != nil {
+		return err
+	}
+	d, err := r.run(ctx, v, data)
 	if err != nil {
 		return err
 	}
-	if c := pairs.Comparison(); c.Resumed > 0 && !v.log.quiet {
+	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.quiet {
 		v.complain(nil, resumedText(c, v.batch))
 	}
-	return v.conclude(ctx, pairs, arms)
+	if err := v.report.write(ctx, v.env, d); err != nil {
+		return err
+	}
+	return r.conclude(d)
 }
 
 // resumedText describes the records of an earlier run.
@@ -195,14 +169,6 @@ func pairsWere(n int) string {
 	return show.Count(n) + " pairs were"
 }
 
-// ready makes sure that something is drafted; otherwise there would be nothing to
-// compare.
-func (v *comparing) ready() {
-	if a := v.model.assistant.auto; a != nil {
-		a.Try()
-	}
-}
-
 // check validates the flags and turns them into options.
 func (v *comparing) check(more []string) error {
 	switch {
@@ -219,8 +185,8 @@ func (v *comparing) check(more []string) error {
 		return err
 	}
 	v.data.audio = append(v.data.audio, more...)
-	if v.model.arms.list == nil && v.model.assistant.method(v.model.name) == string(transcribe.None) {
-		return usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory)")
+	if err := v.checkArms(); err != nil {
+		return err
 	}
 	if v.data.path == "" && len(v.data.audio) == 0 {
 		return usagef("nothing to run: name a dataset with --dataset PATH or sound files with --audio FILE")
@@ -236,94 +202,18 @@ func (v *comparing) check(more []string) error {
 	return err
 }
 
-// conclude writes the comparison and returns the error that decides the exit status.
-func (v *comparing) conclude(ctx context.Context, pairs *report.Pairs, arms *contest) error {
-	c := pairs.Comparison()
-	a, b := pairs.Baseline.Score(), pairs.Assisted.Score()
-	c.Memory = arms.memory
-	if v.batch <= 1 { // in a batch, times overlap and their sums are too high
-		c.Predicted = eval.Predict(a, b)
-	}
-	d := &report.Document{Scores: []*report.Score{a, b}, Comparisons: []*report.Comparison{c}}
-	if err := v.report.write(ctx, v.env, d, c.JSON); err != nil {
-		return err
-	}
-	switch {
-	case c.Verdict == report.Different:
-		ids := make([]string, 0, 5)
-		for _, f := range c.Differences[:min(len(c.Differences), 5)] {
-			ids = append(ids, f.ID)
-		}
-		return differsError{fmt.Errorf("%s: %s", differText(c.Different), strings.Join(ids, ", "))}
-	case c.Verdict == report.Inconclusive && c.Failed == 0:
-		return differsError{fmt.Errorf("inconclusive: nothing was drafted%s", arms.why())}
-	case c.Verdict == report.Inconclusive && c.Utterances > 0:
-		return differsError{fmt.Errorf("inconclusive: nothing was drafted; %s%s", failedText(c.Failed), arms.why())}
-	}
-	return judged(d)
-}
-
-// why returns the reason why nothing was drafted, if it is known.
-func (c *contest) why() string {
-	if c.broken != nil {
-		if err := c.broken(); err != nil {
-			return ": " + err.Error()
-		}
-	}
-	return ""
-}
-
-// openArms opens the model plain, warms it up and measures it, then gives it its
-// assistant.
-func openArms(ctx context.Context, v *comparing, data *corpus) (*contest, error) {
-	plain := v.model
-	plain.assistant.name = "none"
-	m, err := plain.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := &contest{close: m.close}
-	if err := c.open(ctx, v, m, data); err != nil {
-		m.close()
-		return nil, err
-	}
-	return c, nil
-}
-
-func (c *contest) open(ctx context.Context, v *comparing, m *loaded, data *corpus) (err error) {
-	if c.Baseline, err = newEvalEngine(m.Model, v.opt); err != nil {
-		return err
-	}
-	plain := v.model
-	plain.assistant.name = "none"
-	c.runs.Baseline = identity(m, &plain, v.made, data.name)
-	c.runs.Assisted = identity(m, &v.model, v.made, data.name)
-	if err := eval.WarmUp(ctx, c.Baseline, data.all(ctx), max(1, v.warmups), v.batch, v.sound.Input); err != nil {
-		return err
-	}
-	memory := report.Pair[int64]{Baseline: resident()}
-	if c.Assisted, err = c.assisted(ctx, v, m); err != nil {
-		return err
-	}
-	if err := eval.WarmUp(ctx, c.Assisted, data.all(ctx), max(1, v.warmups), v.batch, v.sound.Input); err != nil {
-		return err
-	}
-	if memory.Assisted = resident(); memory.Baseline > 0 && memory.Assisted > 0 {
-		c.memory = &memory
+// checkArms returns an error about arms that cannot be run.
+func (v *comparing) checkArms() error {
+	assistant := v.model.assistant.method(v.model.name)
+	none := assistant == string(transcribe.None)
+	switch assisted := slices.ContainsFunc(v.model.arms.specs(), func(a armSpec) bool { return a.assisted }); {
+	case none && v.model.arms.list == nil:
+		return usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), " +
+			"or several precisions with --precision f16,int8")
+	case assisted && none:
+		return usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.model.arms)
+	case !assisted && !none && v.model.assistant.name != "auto":
+		return usagef("--assistant %s: no arm has it: write %s behind a precision", assistant, assistedMark)
 	}
 	return nil
-}
-
-// assisted returns the engine with the assistant that the flags name.
-func (c *contest) assisted(ctx context.Context, v *comparing, m *loaded) (eval.Engine, error) {
-	with, err := m.assisted(ctx, &v.model.assistant)
-	if err != nil {
-		return nil, err
-	}
-	e, err := newEvalEngine(with, v.opt)
-	if err != nil {
-		return nil, err
-	}
-	c.broken = e.assistantError
-	return e, nil
 }

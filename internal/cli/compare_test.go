@@ -1,13 +1,17 @@
 package cli
 
 import (
-	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
-	"verity/eval"
+	"verity/report"
+	"verity/tokenizer"
+	"verity/transcript"
+	"verity/wer"
 )
 
 // TestCompareWarm: both arms have decoded before anything is measured.
@@ -16,22 +20,78 @@ func TestCompareWarm(t *testing.T) {
 	if err := os.WriteFile(sound, wav(1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	opened := 0
-	c := compareWith(env{out: io.Discard, err: io.Discard}, func(ctx context.Context, v *comparing, data *corpus) (*contest, error) {
-		c, err := openArms(ctx, v, data)
-		if err != nil {
-			return nil, err
+	v, c := newComparing(env{out: io.Discard, err: io.Discard})
+	if err := c.ParseFlags([]string{"-q", "-m", modelDir(t), "-l", "en", "-a", "self", "--draft-tokens", "2", "--warmup", "0", "--audio", sound}); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.check(nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := v.data.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := openArms(t.Context(), v, data, report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	for _, a := range r.list {
+		if a.engine.Decoding() == 0 {
+			t.Errorf("%v is cold", a.armSpec)
 		}
-		opened++
-		for name, e := range map[string]eval.Engine{"baseline": c.Baseline, "assisted": c.Assisted} {
-			if clock, ok := e.(eval.Clock); !ok || clock.Decoding() == 0 {
-				t.Errorf("%s is cold", name)
+	}
+}
+
+// TestCompareStatus checks that one wrong bit of one utterance is status 3, and nothing
+// drafted, too; that failures are status 1.
+func TestCompareStatus(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*report.Record)
+		want   int
+		stderr string
+	}{
+		{"the same", func(*report.Record) {}, 0, ""},
+		{"a token", func(r *report.Record) { r.Segments[0].Tokens[1] = 7 }, 3, "1 utterance differs: b"},
+		{"a bit of a log-probability", func(r *report.Record) { r.Segments[0].AvgLogProb -= 1e-16 }, 3, "differs"},
+		{"a time", func(r *report.Record) { r.Segments[0].End = 0.98 }, 3, "differs"},
+		{"nothing drafted", func(r *report.Record) { r.Drafting = transcript.Drafts{} }, 3, "inconclusive: nothing was drafted"},
+		{"one failed in an arm", func(r *report.Record) { r.Error = "no" }, 3, "differs: b; 1 utterance has failed"},
+	}
+	for _, tt := range tests {
+		var sets []*report.Set
+		record := func(id string) *report.Record {
+			r := &report.Record{ID: id, Hypothesis: "hello", Reference: "hello", Duration: 1}
+			r.Segments = []transcript.Segment{{End: 1, Text: " hello", Tokens: []tokenizer.Token{5, 6}, AvgLogProb: -0.5}}
+			r.Drafting = transcript.Drafts{Rounds: 2, Drafted: 3, Accepted: 1, Histogram: []int{1, 1}}
+			return r
+		}
+		for _, name := range []string{"baseline", "assisted"} {
+			s, err := report.NewSet(name, report.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sets = append(sets, s)
+		}
+		p := report.NewPairs(sets[0], sets[1])
+		a, b := record("b"), record("b")
+		tt.change(b)
+		for i, r := range []*report.Record{a, b} {
+			if _, err := sets[i].Add(t.Context(), r); err != nil {
+				t.Fatal(err)
 			}
 		}
-		return c, nil
-	})
-	c.SetArgs([]string{"-q", "-m", modelDir(t), "-l", "en", "-a", "self", "--draft-tokens", "2", "--warmup", "0", "--audio", sound})
-	if err := c.ExecuteContext(t.Context()); err != nil || opened != 1 {
-		t.Errorf("opened %d times: %v", opened, err)
+		p.Add(a, b, report.Pair[wer.Counts]{})
+		err := new(arms).conclude(report.NewDocument(sets, []*report.Pairs{p}))
+		code, text := 0, ""
+		if err != nil {
+			if code, text = 1, err.Error(); errors.As(err, new(differsError)) {
+				code = 3
+			}
+		}
+		if code != tt.want || !strings.Contains(text, tt.stderr) {
+			t.Errorf("%s: status %d, want %d, with %q in %q", tt.name, code, tt.want, tt.stderr, text)
+		}
 	}
 }

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"verity/audio"
-	"verity/report"
-	"verity/tokenizer"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -74,49 +71,7 @@ func (e *evalEngine) assistantError() error {
 	return errors.New(e.broken)
 }
 
-// Pieces implements eval.Marker: the text of a segment, cut where a round ends or
-// where accepted drafts do. Without any round that accepted or refused something there
-// are no pieces.
-func (e *evalEngine) Pieces(s transcript.Segment, _ string) (pieces []report.Piece) {
-	drafted := func(m transcript.Mark) bool { return len(m.Refused) > 0 }
-	if len(s.Marks) != len(s.Tokens) || !slices.Contains(s.Accepted, true) && !slices.ContainsFunc(s.Marks, drafted) {
-		return nil
-	}
-	stream, refused := e.model.Tokenizer.Stream(), ""
-	put := func(text string, round int, accepted bool) {
-		if n := len(pieces); n > 0 && pieces[n-1].Round == round && pieces[n-1].Accepted == accepted {
-			pieces[n-1].Text += text
-		} else if text != "" || refused != "" {
-			pieces = append(pieces, report.Piece{Text: text, Accepted: accepted, Round: round, Refused: refused})
-		}
-		refused = ""
-	}
-	for i, t := range s.Tokens {
-		m := s.Marks[i]
-		if refused = e.words(m.Refused); e.model.Tokenizer.IsText(t) || refused != "" {
-			text := ""
-			if e.model.Tokenizer.IsText(t) {
-				text = stream.Push(t)
-			}
-			put(text, m.Round+1, s.Accepted[i])
-		}
-	}
-	if n := len(s.Marks); n > 0 {
-		put(stream.Flush(), s.Marks[n-1].Round+1, s.Accepted[n-1])
-	}
-	return pieces
-}
-
-// words is the text of tokens, without special ones.
-func (e *evalEngine) words(tokens []tokenizer.Token) string {
-	if len(tokens) == 0 {
-		return ""
-	}
-	text := make([]tokenizer.Token, 0, len(tokens))
-	for _, t := range tokens {
-		if e.model.Tokenizer.IsText(t) {
-			text = append(text, t)
-		}
-	}
-	return e.model.Tokenizer.Decode(text)
+// Rounds implements eval.Marker.
+func (e *evalEngine) Rounds(s transcript.Segment) []transcript.Piece {
+	return s.Rounds(e.model.Tokenizer)
 }

@@ -36,7 +36,7 @@ func TestPieces(t *testing.T) {
 	accepted, words, round, refused := 0, 0, 0, 0
 	for _, s := range tr.Segments {
 		var text strings.Builder
-		for _, p := range e.Pieces(s, tr.Language) {
+		for _, p := range e.Rounds(s) {
 			text.WriteString(p.Text)
 			words++
 			if p.Round < round || p.Round > tr.Stats.Drafts.Rounds {

@@ -204,7 +204,7 @@ func (v *evaluation) all(ctx context.Context, e eval.Engine, data *corpus, o eva
 		fmt.Fprint(v.err, told(sum, o.Shard))
 	}
 	d := &report.Document{Scores: []*report.Score{set.Score()}}
-	if err := v.report.write(ctx, v.env, d, d.JSON); err != nil {
+	if err := v.report.write(ctx, v.env, d); err != nil {
 		return err
 	}
 	return judged(d)

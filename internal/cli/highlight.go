@@ -75,7 +75,7 @@ func (m marker) line(s transcript.Segment) string {
 		marked = drafted
 		b.WriteString(show.Text(text))
 	}
-	for _, p := range s.Pieces(m.tok) {
+	for _, p := range s.Drafted(m.tok) {
 		put(p.Text, p.Accepted)
 	}
 	if marked {

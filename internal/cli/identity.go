@@ -11,41 +11,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/internal/machine"
 	"verity/model"
-	"verity/report"
 	"verity/synth"
 	"verity/transcribe"
 	"verity/transcript"
 )
 
 // identity describes a run in its records: made are the flags that decide the records.
-func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string) report.Run {
-	r := report.Run{
-		Code: code(), Model: flags.name, ModelID: fingerprint(l.checkpoint), Dataset: dataset,
-		Assistant: assistantName(flags), Machine: machineName(), Threads: l.Threads(), Options: map[string]string{},
+func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string) transcript.Maker {
+	m := maker(l, flags, made)
+	m.Dataset, m.Machine, m.Threads = dataset, machineName(), l.Threads()
+	for _, name := range []string{"model", "assistant", "threads"} {
+		delete(m.Options, name)
 	}
-	if synth.Planted(l.checkpoint.FS()) != nil {
-		r.Model += " (planted text)"
-		r.Planted = true
-	}
-	r.Precision, r.AssistantPrecision = precisions(l, flags, r.Assistant)
-	made.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains([]string{"model", "assistant", "threads"}, f.Name) {
-			r.Options[f.Name] = f.Value.String()
-		}
-	})
-	return r
-}
-
-// recordedDefaults returns the defaults of the program for the options that records name.
-func recordedDefaults() map[string]string {
-	v, defaults := new(evaluation), map[string]string{}
-	addDecoding(new(cobra.Command), &v.model, &v.sound, &v.decoding).VisitAll(func(f *pflag.Flag) { defaults[f.Name] = f.DefValue })
-	return defaults
+	return *m
 }
 
 // maker describes what makes transcripts: made are the flags that decide them. The
@@ -57,6 +39,7 @@ func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker 
 	}
 	if synth.Planted(l.checkpoint.FS()) != nil {
 		by.Model += " (planted text)"
+		by.Planted = true
 	}
 	by.Precision, by.AssistantPrecision = precisions(l, flags, by.Assistant)
 	made.VisitAll(func(f *pflag.Flag) {

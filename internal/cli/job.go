@@ -15,6 +15,7 @@ import (
 	"verity/eval"
 	"verity/report"
 	"verity/transcribe"
+	"verity/transcript"
 )
 
 // A Job is "verity eval", or both arms of "verity compare", for a program that deals
@@ -139,7 +140,7 @@ func (j *Job) Rows(ctx context.Context, d *datasets.Dataset) func(yield func(eva
 type Arm struct {
 	Name   string // of the arm: records, or baseline and assisted
 	Engine eval.Engine
-	Run    report.Run
+	Run    transcript.Maker
 }
 
 // Row runs a row. A failure is in the record; the error is the cause that ended ctx.
@@ -198,7 +199,7 @@ func (j *Job) CheckReport() error { return j.report.check(j.data.path) }
 // exit status.
 func (j *Job) Report(ctx context.Context, s *report.Score) error {
 	d := &report.Document{Scores: []*report.Score{s}}
-	if err := j.report.write(ctx, j.env, d, d.JSON); err != nil {
+	if err := j.report.write(ctx, j.env, d); err != nil {
 		return err
 	}
 	return judged(d)
@@ -207,15 +208,15 @@ func (j *Job) Report(ctx context.Context, s *report.Score) error {
 // ReportPair writes the comparison of the records of both arms where the flags say. The
 // error is what makes the exit status.
 func (j *Job) ReportPair(ctx context.Context, baseline, assisted report.Files) error {
-	d, err := documentOf(ctx, []report.Files{baseline, assisted}, j.Scoring())
+	d, err := report.Load(ctx, []report.Files{baseline, assisted}, j.Scoring())
 	if err != nil {
 		return err
 	}
-	c := d.Comparisons[0]
-	if err := j.report.write(ctx, j.env, d, c.JSON); err != nil {
+	eval.Predict(d)
+	if err := j.report.write(ctx, j.env, d); err != nil {
 		return err
 	}
-	if c.Verdict == report.Inconclusive && c.Failed == 0 {
+	if c := d.Comparisons[0]; c.Verdict == report.Inconclusive && c.Failed == 0 {
 		return differsError{errors.New("inconclusive: nothing was drafted")}
 	}
 	return judged(d)

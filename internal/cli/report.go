@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -44,7 +43,6 @@ type reportFlags struct {
 	normalizer string
 	json       bool
 	html       string
-	markdown   string
 	title      string
 
 	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
@@ -59,14 +57,12 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&r.json, "json", false, "write JSON")
 	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no network. It holds small recordings (report: "+
 		"only those beside it or below) and links larger ones beside it or below")
-	f.StringVar(&r.markdown, "markdown", "", "write Markdown to `file`")
-	f.StringVar(&r.title, "title", "", "`heading` of page and Markdown")
+	f.StringVar(&r.title, "title", "", "`heading` of the page")
 }
 
 func (r *reportFlags) complete(c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("normalizer", cobra.FixedCompletions(append([]string{"auto"}, normalize.Names()...), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("html", "html"))
-	must(c.MarkFlagFilename("markdown", "md"))
 }
 
 // options says how to score.
@@ -77,13 +73,10 @@ func (r *reportFlags) options() (report.Options, error) {
 
 // check reports why the files that the flags name could not be written.
 func (r *reportFlags) check(inputs ...string) error {
-	if r.html == output.Stdout && r.markdown == output.Stdout {
-		return usagef("--html and --markdown: both on standard output")
-	}
-	if err := output.Check([]string{r.html, r.markdown}, inputs); err != nil {
+	if err := output.Check([]string{r.html}, inputs); err != nil {
 		return err
 	}
-	return errors.Join(replaces(r.html, "<!doctype html>", "a page"), replaces(r.markdown, "#", "Markdown with a heading"))
+	return replaces(r.html, "<!doctype html>", "a page")
 }
 
 // replaces refuses to write over a file that does not begin as what is written: it may be
@@ -104,28 +97,21 @@ func replaces(name, begin, kind string) error {
 	return &output.Error{Name: name, Err: fmt.Errorf("something else is there, not %s; take another name or remove it", kind)}
 }
 
-// write writes d where the flags say: to files, and to standard output as a table or as
-// JSON, unless a file is standard output. The files come first, since a closed pipe ends
-// the program; one that cannot be written costs nothing else.
-func (r *reportFlags) write(ctx context.Context, e env, d *report.Document, json func(io.Writer) error) error {
-	d.Title, d.Sound, d.Defaults = r.title, newListening(r.html, !r.foreign).url, recordedDefaults()
-	var errs []error
-	for _, x := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{{r.html, d.HTML}, {r.markdown, d.Markdown}} {
-		if x.name != "" {
-			errs = append(errs, output.Write(ctx, x.name, e.out, x.write))
-		}
+// write writes d where the flags say: a page, and to standard output a table or JSON,
+// unless the page goes there. The page comes first, since a closed pipe ends the program.
+func (r *reportFlags) write(ctx context.Context, e env, d *report.Document) error {
+	d.Title, d.Sound = r.title, newListening(r.html, !r.foreign).url
+	var page error
+	if r.html != "" {
+		page = output.Write(ctx, r.html, e.out, d.HTML)
 	}
 	switch {
-	case r.html == output.Stdout || r.markdown == output.Stdout:
+	case r.html == output.Stdout:
+		return page
 	case r.json:
-		errs = append(errs, json(e.out))
-	default:
-		errs = append(errs, d.Text(e.out, e.color()))
+		return errors.Join(page, d.JSON(e.out))
 	}
-	return errors.Join(errs...)
+	return errors.Join(page, d.Text(e.out, e.color()))
 }
 
 // A reporting is the report command with its flags.
@@ -171,19 +157,20 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 	if err := r.report.check(inputs...); err != nil {
 		return err
 	}
-	d, err := documentOf(ctx, files, o)
+	d, err := report.Load(ctx, files, o)
 	if err != nil {
 		return err
 	}
+	eval.Predict(d)
 	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
 		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
 	}
-	if err := r.report.write(ctx, r.env, d, d.JSON); err != nil {
+	if err := r.report.write(ctx, r.env, d); err != nil {
 		return err
 	}
 	if len(d.Comparisons) > 0 {
 		for _, s := range d.Scores {
-			if overlaps(s) {
+			if s.Overlaps() {
 				fmt.Fprintf(r.err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", s.Name)
 			}
 		}
@@ -210,68 +197,17 @@ func findRecords(args []string, merge bool) (all []report.Files, err error) {
 	return []report.Files{one}, nil
 }
 
-// overlaps reports whether utterances of a run were transcribed at the same time: the
-// time of each then includes that of its neighbours.
-func overlaps(s *report.Score) bool { return s.Elapsed < 0.99*s.Seconds.Total }
-
-// documentOf scores all sets and compares the first with every other.
-func documentOf(ctx context.Context, files []report.Files, o report.Options) (*report.Document, error) {
-	d := new(report.Document)
-	first, err := report.NewSet(files[0].Name, o)
-	if err != nil {
-		return nil, err
+// differText says how many utterances differ, and names the first.
+func differText(c *report.Comparison) string {
+	ids := make([]string, 0, 5)
+	for _, f := range c.Differences[:min(len(c.Differences), 5)] {
+		ids = append(ids, show.Name(f.ID))
 	}
-	if len(files) == 1 {
-		if err := first.AddAll(ctx, files[0], nil); err != nil {
-			return nil, err
-		}
-		d.Scores = append(d.Scores, first.Score())
+	text := show.Count(c.Different) + " utterances differ: "
+	if c.Different == 1 {
+		text = "1 utterance differs: "
 	}
-	for _, f := range files[1:] {
-		a, err := report.NewSet(files[0].Name, o)
-		if err != nil {
-			return nil, err
-		}
-		b, err := report.NewSet(f.Name, o)
-		if err != nil {
-			return nil, err
-		}
-		pairs, err := report.Join(ctx, files[0], f, a, b)
-		if err != nil {
-			return nil, err
-		}
-		if len(d.Scores) == 0 {
-			d.Scores = append(d.Scores, a.Score())
-		}
-		d.Scores = append(d.Scores, b.Score())
-		c := pairs.Comparison()
-		if !overlaps(d.Scores[0]) && !overlaps(b.Score()) {
-			c.Predicted = eval.Predict(d.Scores[0], b.Score())
-		}
-		d.Comparisons = append(d.Comparisons, c)
-	}
-	return d, nil
-}
-
-// mustAgree reports whether two runs must have the same text: the same model and the
-// same options, apart from those of assistants.
-func mustAgree(p report.Pair[report.Run]) bool {
-	text := func(r report.Run) map[string]string {
-		o := maps.Clone(r.Options)
-		maps.DeleteFunc(o, func(name, _ string) bool {
-			return name == "assistant-precision" || strings.HasPrefix(name, "draft-")
-		})
-		return o
-	}
-	return p.Baseline.ModelID == p.Assisted.ModelID && p.Baseline.Dataset == p.Assisted.Dataset && maps.Equal(text(p.Baseline), text(p.Assisted))
-}
-
-// differText says how many utterances differ.
-func differText(n int) string {
-	if n == 1 {
-		return "1 utterance differs"
-	}
-	return show.Count(n) + " utterances differ"
+	return text + strings.Join(ids, ", ")
 }
 
 // failedText says how many utterances have failed.
@@ -288,8 +224,8 @@ func judged(d *report.Document) error {
 	var faults []string
 	differ := false
 	for _, c := range d.Comparisons {
-		if c.Verdict == report.Different && mustAgree(c.Runs) {
-			faults, differ = append(faults, differText(c.Different)), true
+		if c.Verdict == report.Different {
+			faults, differ = append(faults, differText(c)), true
 			break
 		}
 	}

@@ -15,7 +15,7 @@ func TestOverlaps(t *testing.T) {
 		s := &report.Score{}
 		s.Elapsed = tt.elapsed
 		s.Seconds.Total = tt.sum
-		if got := overlaps(s); got != tt.want {
+		if got := s.Overlaps(); got != tt.want {
 			t.Errorf("%v s by the clock, %v s in all: %v, want %v", tt.elapsed, tt.sum, got, tt.want)
 		}
 	}
