@@ -1,6 +1,9 @@
 package kernel
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // An asmInt8Tile is a tileInt8Func for a fixed number of rows, with the arguments of an
 // asmTile. n is the number of steps of four k.
@@ -34,6 +37,59 @@ func int8ByDepth(tile tileInt8Func) tileInt8Func {
 		next.block = rows > 1 && rows < manyRows
 		for k, n := 0, len(w)/panel; k < n; k += step {
 			tile(acc, x[k:], stride, rows, w[k*panel:min(k+step, n)*panel], next.at(k, n-step, panel))
+		}
+	}
+}
+
+// wordDepth is how many k of activations are widened to words at a time. The weights of as
+// many fit a first-level cache.
+const wordDepth = 256
+
+// A wordBuffer holds activations of some rows as words.
+type wordBuffer [few * wordDepth]uint16
+
+var wordBuffers = sync.Pool{New: func() any { return new(wordBuffer) }}
+
+// widen sets rows of the buffer to n numbers of rows rows of x, by f and one by one.
+func (b *wordBuffer) widen(f asmWiden, x []uint8, stride, n, rows int, one func(byte) uint16) {
+	whole := n &^ 15
+	if whole > 0 {
+		f(&b[0], &x[0], stride, whole, rows)
+	}
+	for r := 0; r < rows && whole < n; r++ {
+		for k := whole; k < n; k++ {
+			b[r*wordDepth+k] = one(x[r*stride+k])
+		}
+	}
+}
+
+// An asmWiden widens n numbers of each of some rows, for a wordBuffer.
+type asmWiden = func(dst *uint16, x *uint8, stride, n, rows int)
+
+// An asmWordTile is an asmInt8Tile for activations that are words.
+type asmWordTile = func(acc *int32, x *uint16, stride int, w *byte, n, ahead, pace int)
+
+// int8ByWords makes a tileInt8Func of tiles for 1, 2, … rows of words.
+func int8ByWords(widen asmWiden, tiles ...asmWordTile) tileInt8Func {
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
+		n := len(w) / panel
+		if n == 0 || rows == 0 {
+			return
+		}
+		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
+		words := wordBuffers.Get().(*wordBuffer)
+		defer wordBuffers.Put(words)
+		for k := 0; k < n; k += wordDepth {
+			m, then := min(wordDepth, n-k), next.at(k, n-wordDepth, panel)
+			then.block = rows < manyRows
+			g := newGroups(rows, len(tiles), 4*panel, m/4, then)
+			for r := 0; r < rows; {
+				some := g.next()
+				then.fetch(r, some)
+				words.widen(widen, x[r*stride+k:], stride, m, some, func(b byte) uint16 { return uint16(b) })
+				tiles[some-1](&acc[r*panel], &words[0], 2*wordDepth, (*byte)(unsafe.Pointer(&w[k*panel])), m/4, g.ahead, g.pace)
+				r += some
+			}
 		}
 	}
 }

@@ -9,28 +9,20 @@ func attendArch() []impl[attendOps] {
 	}
 }
 
-var tilesF32AVX512 = attendTable[float32]{tiles: [3][tileRows]attendFunc[float32]{
-	{attendF32R1V1AVX512, attendF32R2V1AVX512, attendF32R3V1AVX512, attendF32R4V1AVX512, attendF32R5V1AVX512, attendF32R6V1AVX512},
-	{attendF32R1V2AVX512, attendF32R2V2AVX512, attendF32R3V2AVX512, attendF32R4V2AVX512, attendF32R5V2AVX512, attendF32R6V2AVX512},
-	{attendF32R1V4AVX512, attendF32R2V4AVX512, attendF32R3V4AVX512, attendF32R4V4AVX512, attendF32R5V4AVX512, attendF32R6V4AVX512},
+var tilesF32AVX512 = attendTable[float32]{tiles: [tileRows]attendFunc[float32]{
+	attendF32R1AVX512, attendF32R2AVX512, attendF32R3AVX512, attendF32R4AVX512, attendF32R5AVX512, attendF32R6AVX512,
 }}
 
 // With one row, most of the time goes into widening. Zen 4 widens faster with vectors of
 // 256 bits. Other processors are bound by memory either way.
-var tilesF16AVX512 = attendTable[uint16]{tiles: [3][tileRows]attendFunc[uint16]{
-	{attendF16R1V1AVX2, attendF16R2V1AVX512, attendF16R3V1AVX512, attendF16R4V1AVX512, attendF16R5V1AVX512, attendF16R6V1AVX512},
-	{attendF16R1V2AVX2, attendF16R2V2AVX512, attendF16R3V2AVX512, attendF16R4V2AVX512, attendF16R5V2AVX512, attendF16R6V2AVX512},
-	{attendF16R1V4AVX2, attendF16R2V4AVX512, attendF16R3V4AVX512, attendF16R4V4AVX512, attendF16R5V4AVX512, attendF16R6V4AVX512},
+var tilesF16AVX512 = attendTable[uint16]{tiles: [tileRows]attendFunc[uint16]{
+	attendF16R1AVX2, attendF16R2AVX512, attendF16R3AVX512, attendF16R4AVX512, attendF16R5AVX512, attendF16R6AVX512,
 }}
 
-var tilesF32AVX2 = attendTable[float32]{tiles: [3][tileRows]attendFunc[float32]{
-	{attendF32R1V1AVX2, attendF32R2V1AVX2, attendF32R3V1AVX2, attendF32R4V1AVX2, attendF32R5V1AVX2, attendF32R6V1AVX2},
-	{attendF32R1V2AVX2, attendF32R2V2AVX2, attendF32R3V2AVX2, attendF32R4V2AVX2, attendF32R5V2AVX2, attendF32R6V2AVX2},
-	{attendF32R1V4AVX2, attendF32R2V4AVX2, attendF32R3V4AVX2, attendF32R4V4AVX2, attendF32R5V4AVX2, attendF32R6V4AVX2},
+var tilesF32AVX2 = attendTable[float32]{tiles: [tileRows]attendFunc[float32]{
+	attendF32R1AVX2, attendF32R2AVX2, attendF32R3AVX2, attendF32R4AVX2, attendF32R5AVX2, attendF32R6AVX2,
 }, chunk: 256}
 
-var tilesF16AVX2 = attendTable[uint16]{tiles: [3][tileRows]attendFunc[uint16]{
-	{attendF16R1V1AVX2, attendF16R2V1AVX2, attendF16R3V1AVX2, attendF16R4V1AVX2, attendF16R5V1AVX2, attendF16R6V1AVX2},
-	{attendF16R1V2AVX2, attendF16R2V2AVX2, attendF16R3V2AVX2, attendF16R4V2AVX2, attendF16R5V2AVX2, attendF16R6V2AVX2},
-	{attendF16R1V4AVX2, attendF16R2V4AVX2, attendF16R3V4AVX2, attendF16R4V4AVX2, attendF16R5V4AVX2, attendF16R6V4AVX2},
+var tilesF16AVX2 = attendTable[uint16]{tiles: [tileRows]attendFunc[uint16]{
+	attendF16R1AVX2, attendF16R2AVX2, attendF16R3AVX2, attendF16R4AVX2, attendF16R5AVX2, attendF16R6AVX2,
 }, chunk: 128}

@@ -4,167 +4,57 @@
 
 package kernel
 
-// attendF32R1V1AVX512 is attendF32Ref for 1 rows of 1 vectors. Strides are in bytes.
+// attendF32R1AVX512 is attendF32Ref for 1 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R1V1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF32R1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R2V1AVX512 is attendF32Ref for 2 rows of 1 vectors. Strides are in bytes.
+// attendF32R2AVX512 is attendF32Ref for 2 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R2V1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF32R2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R3V1AVX512 is attendF32Ref for 3 rows of 1 vectors. Strides are in bytes.
+// attendF32R3AVX512 is attendF32Ref for 3 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R3V1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF32R3AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R4V1AVX512 is attendF32Ref for 4 rows of 1 vectors. Strides are in bytes.
+// attendF32R4AVX512 is attendF32Ref for 4 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R4V1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF32R4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R5V1AVX512 is attendF32Ref for 5 rows of 1 vectors. Strides are in bytes.
+// attendF32R5AVX512 is attendF32Ref for 5 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R5V1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF32R5AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R6V1AVX512 is attendF32Ref for 6 rows of 1 vectors. Strides are in bytes.
+// attendF32R6AVX512 is attendF32Ref for 6 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R6V1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF32R6AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R1V2AVX512 is attendF32Ref for 1 rows of 2 vectors. Strides are in bytes.
+// attendF16R2AVX512 is attendF16Ref for 2 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R1V2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF16R2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R2V2AVX512 is attendF32Ref for 2 rows of 2 vectors. Strides are in bytes.
+// attendF16R3AVX512 is attendF16Ref for 3 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R2V2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF16R3AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R3V2AVX512 is attendF32Ref for 3 rows of 2 vectors. Strides are in bytes.
+// attendF16R4AVX512 is attendF16Ref for 4 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R3V2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF16R4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R4V2AVX512 is attendF32Ref for 4 rows of 2 vectors. Strides are in bytes.
+// attendF16R5AVX512 is attendF16Ref for 5 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R4V2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF16R5AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R5V2AVX512 is attendF32Ref for 5 rows of 2 vectors. Strides are in bytes.
+// attendF16R6AVX512 is attendF16Ref for 6 rows. Strides are in bytes.
 //
 //go:noescape
-func attendF32R5V2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF32R6V2AVX512 is attendF32Ref for 6 rows of 2 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF32R6V2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF32R1V4AVX512 is attendF32Ref for 1 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF32R1V4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF32R2V4AVX512 is attendF32Ref for 2 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF32R2V4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF32R3V4AVX512 is attendF32Ref for 3 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF32R3V4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF32R4V4AVX512 is attendF32Ref for 4 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF32R4V4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF32R5V4AVX512 is attendF32Ref for 5 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF32R5V4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF32R6V4AVX512 is attendF32Ref for 6 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF32R6V4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R2V1AVX512 is attendF16Ref for 2 rows of 1 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R2V1AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R3V1AVX512 is attendF16Ref for 3 rows of 1 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R3V1AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R4V1AVX512 is attendF16Ref for 4 rows of 1 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R4V1AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R5V1AVX512 is attendF16Ref for 5 rows of 1 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R5V1AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R6V1AVX512 is attendF16Ref for 6 rows of 1 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R6V1AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R2V2AVX512 is attendF16Ref for 2 rows of 2 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R2V2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R3V2AVX512 is attendF16Ref for 3 rows of 2 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R3V2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R4V2AVX512 is attendF16Ref for 4 rows of 2 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R4V2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R5V2AVX512 is attendF16Ref for 5 rows of 2 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R5V2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R6V2AVX512 is attendF16Ref for 6 rows of 2 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R6V2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R2V4AVX512 is attendF16Ref for 2 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R2V4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R3V4AVX512 is attendF16Ref for 3 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R3V4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R4V4AVX512 is attendF16Ref for 4 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R4V4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R5V4AVX512 is attendF16Ref for 5 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R5V4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
-
-// attendF16R6V4AVX512 is attendF16Ref for 6 rows of 4 vectors. Strides are in bytes.
-//
-//go:noescape
-func attendF16R6V4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
+func attendF16R6AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)

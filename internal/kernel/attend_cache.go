@@ -8,8 +8,7 @@ import (
 // panelKeys is how many keys share a panel of Keys.
 const panelKeys = 64
 
-// lanes is the width that the columns of Values and the tiles of attention are
-// rounded up to: sixteen float32, one AVX-512 register.
+// lanes is sixteen float32, one AVX-512 register.
 const lanes = 16
 
 // A store holds the numbers of a cache: float32 in f32, binary16 in f16, or bytes in i8.
@@ -152,14 +151,14 @@ func (k *Keys) CopyPrefix(from *Keys, n int) {
 func (k *Keys) Bytes() int64 { return k.bytes() + 4*int64(len(k.scale)) }
 
 // Values is a cache of attention values for the positions 0 … capacity-1, laid
-// out so that a vector lane is a column: [head][position][dim rounded up to 16].
+// out so that a vector lane is a column: [head][position][dim rounded up to 64].
 // The columns beyond dim are zero.
 //
 // Int8 values are laid out as [head][panel of 64 columns][position/4][64][4], padded at
 // the end of columns and positions. Each position has one scale per head, as in [Keys].
 type Values struct {
 	heads, dim, capacity int
-	cols                 int // dim rounded up to lanes, for int8 to panels
+	cols                 int // dim rounded up to panels
 	quads                int // positions, in fours
 	store
 	scale []float32 // of int8: [head][quad][4]
@@ -168,13 +167,11 @@ type Values struct {
 // NewValues returns a cache of zeros in the format d: F32, F16 or Int8. It panics on
 // another format.
 func NewValues(heads, dim, capacity int, d precision.Format) *Values {
-	v := &Values{heads: heads, dim: dim, capacity: capacity, quads: (capacity + 3) / 4}
+	v := &Values{heads: heads, dim: dim, capacity: capacity, quads: (capacity + 3) / 4, cols: (dim + panel - 1) / panel * panel}
 	if d != precision.Int8 {
-		v.cols = (dim + lanes - 1) / lanes * lanes
 		v.store = newStore(heads*capacity*v.cols, d)
 		return v
 	}
-	v.cols = (dim + panel - 1) / panel * panel
 	size := heads * 4 * v.quads * v.cols
 	v.store = newStore(size+tallPart*panel, d) // tallOps read beyond the last position
 	v.i8 = v.i8[:size]

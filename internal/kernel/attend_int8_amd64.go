@@ -11,7 +11,7 @@ func attendInt8Arch() []impl[attendInt8Ops] {
 	tall := wide
 	tall.tall = tallAMX
 	narrow := attendInt8Ops{
-		score:   scoreInt8With(scoreInt8R1AVX2, scoreInt8R2AVX2, scoreInt8R3AVX2, scoreInt8R4AVX2),
+		score:   scoreInt8Words(widenSignedAVX2, scoreInt8R1AVX2, scoreInt8R2AVX2, scoreInt8R3AVX2, scoreInt8R4AVX2, scoreInt8R5AVX2, scoreInt8R6AVX2),
 		weights: weightsWith(vecWeightsAVX2),
 		quads:   quadsAVX2,
 	}

@@ -89,16 +89,10 @@ func (j *attendJob) score(b *attendBuffer, head int, rows block) {
 	}
 	k := j.spans[rows.lo].K
 	t := tileShape{
-		rows: rows.rows(), vectors: panelKeys / lanes, panels: n / panelKeys, depth: j.dim,
+		rows: rows.rows(), panels: panels, depth: j.dim,
 		aStride: j.dim, bStride: panelKeys, bPanel: j.dim * panelKeys, cStride: b.stride,
 	}
-	if t.panels > 0 {
-		attend.run(t, b.query, &k.store, k.at(head, 0), b.scores)
-	}
-	if whole := t.panels * panelKeys; whole < n {
-		t.panels, t.vectors = 1, (n-whole+lanes-1)/lanes
-		attend.run(t, b.query, &k.store, k.at(head, panels-1), b.scores[whole:])
-	}
+	attend.run(t, b.query, &k.store, k.at(head, 0), b.scores)
 }
 
 // exponents turns the scores of a tile of rows into e[j], and sums them.
@@ -135,8 +129,7 @@ func (j *attendJob) mixRows(b *attendBuffer, head int, tile, rows block, from, t
 		rows: rows.rows(), panels: 1, depth: to - from, carry: from > 0,
 		aStride: b.stride, bStride: v.cols, cStride: v.cols,
 	}
-	for col := 0; col < v.cols; col += t.vectors * lanes {
-		t.vectors = min(panelKeys, v.cols-col) / lanes
+	for col := 0; col < v.cols; col += panelKeys {
 		attend.run(t, b.scores[rows.lo*b.stride+from:], &v.store, v.at(head, from)+col, b.out[rows.lo*v.cols+col:])
 	}
 }

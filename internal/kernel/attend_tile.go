@@ -11,7 +11,7 @@ const int8TileRows = 32
 
 // A tileShape describes a product of few rows with panels of many columns.
 //
-//	for p < panels, r < rows, l < 16·vectors:
+//	for p < panels, r < rows, l < 64:
 //	    sum = 0, or c[r·cStride+64p+l] if carry
 //	    for i < depth, in order:
 //	        sum = fma(a[r·aStride+i], b[p·bPanel+i·bStride+l], sum)
@@ -22,7 +22,6 @@ const int8TileRows = 32
 // and depth is the number of keys.
 type tileShape struct {
 	rows    int // 1 … tileRows
-	vectors int // 1 … 4, lanes of sixteen
 	panels  int
 	depth   int
 	aStride int
@@ -59,7 +58,7 @@ func attendF32Ref(s tileShape, a, b, c []float32) {
 	for p := range s.panels {
 		s.start(c[p*panelKeys:])
 		for i := range s.depth {
-			s.step(a[i:], b[p*s.bPanel+i*s.bStride:][:lanes*s.vectors], c[p*panelKeys:])
+			s.step(a[i:], b[p*s.bPanel+i*s.bStride:][:panelKeys], c[p*panelKeys:])
 		}
 	}
 }
@@ -69,10 +68,10 @@ func attendF16Ref(s tileShape, a []float32, b []uint16, c []float32) {
 	for p := range s.panels {
 		s.start(c[p*panelKeys:])
 		for i := range s.depth {
-			for l := range lanes * s.vectors {
+			for l := range wide {
 				wide[l] = tensor.F16ToFloat32(b[p*s.bPanel+i*s.bStride+l])
 			}
-			s.step(a[i:], wide[:lanes*s.vectors], c[p*panelKeys:])
+			s.step(a[i:], wide[:], c[p*panelKeys:])
 		}
 	}
 }
@@ -81,7 +80,7 @@ func attendF16Ref(s tileShape, a []float32, b []uint16, c []float32) {
 func (s *tileShape) start(c []float32) {
 	for r := range s.rows {
 		if !s.carry {
-			clear(c[r*s.cStride:][:lanes*s.vectors])
+			clear(c[r*s.cStride:][:panelKeys])
 		}
 	}
 }

@@ -55,6 +55,12 @@
 //	*_amd64.go noasm.go                    which implementations this machine has
 //	*_stubs_amd64.go *_avx*_amd64.go *.s   generated
 //
-// A new architecture brings its tables (the functions that noasm.go has empty), its
-// assembly, and its values of layout.go. Adapters, packing and references stay.
+// A new architecture brings the functions that noasm.go has empty, in files *_ARCH.go,
+// with the table of its sets; its assembly, with generators in _asm; its values of
+// layout.go; and what noasm.go says. Adapters, packing and references stay: an adapter
+// turns functions of fixed shapes into kernels of any size. A set may leave a table to
+// "ref", and may borrow single functions of the references. What to fill, by weight in the
+// time of a transcription: int8Kernels.tile, tileKernels, attendInt8Ops.score,
+// attendOps, fewBitsKernels.direct, vectorOps (expSum, gelu, norm first), int8Kernels'
+// quantise and store, packKernels, ceilingKernels.
 package kernel

@@ -3,7 +3,8 @@
 package kernel
 
 // Without assembly only "ref" is left. A new architecture adds a file that declares these
-// names, and is excluded by the constraint above.
+// names, and is excluded by the constraint above. Each returns sets of kernels, best first;
+// nil fields are what that type's comment says, others must be filled.
 
 func tileArch() []impl[tileKernels]             { return nil }
 func int8Arch() []impl[int8Kernels]             { return nil }

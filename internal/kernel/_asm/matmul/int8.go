@@ -17,12 +17,12 @@ func int8512() {
 }
 
 func int8256() {
-	for rows := 1; rows <= 4; rows++ {
-		tileInt8256(rows)
-	}
 	for rows := 1; rows <= 6; rows++ {
+		tileInt8256(rows)
 		tileInt8VNNI(rows)
 	}
+	widenWords("Unsigned", func(x, y Op) { VPMOVZXBW(x, y) })
+	widenWords("Signed", func(x, y Op) { VPMOVSXBW(x, y) })
 	maxAbs("AVX2", YMM, 8)
 	quantise256()
 	finishInt8256("store")
@@ -147,11 +147,44 @@ func quantiseNext(dst, x, n reg.GPVirtual) {
 	RET()
 }
 
-// tileInt8256 generates a tile that goes through the columns in slices, each over
-// all k. Both factors are widened to 16 bits. A vector of sums has two for each
-// of four columns, over k%4 < 2 and k%4 ≥ 2.
+// widenWords generates the widening of rows of n activations to words.
+func widenWords(name string, widen func(x, y Op)) {
+	TEXT("widen"+name+"AVX2", NOSPLIT, "func(dst *uint16, x *uint8, stride, n, rows int)")
+	Doc("widen"+name+"AVX2 widens n numbers of each of some rows, stride bytes apart; n is a multiple of 16 and not 0.",
+		"Rows of dst are wordDepth numbers apart.")
+	Pragma("noescape")
+	dst, x, stride, n, rows := GP64(), GP64(), GP64(), GP64(), GP64()
+	Load(Param("dst"), dst)
+	Load(Param("x"), x)
+	Load(Param("stride"), stride)
+	Load(Param("n"), n)
+	Load(Param("rows"), rows)
+	k := GP64()
+	Label("row")
+	XORQ(k, k)
+	Label("loop")
+	v := YMM()
+	widen(Mem{Base: x, Index: k, Scale: 1}, v)
+	VMOVDQU(v, Mem{Base: dst, Index: k, Scale: 2})
+	ADDQ(U8(16), k)
+	CMPQ(k, n)
+	JLT(LabelRef("loop"))
+	ADDQ(stride, x)
+	ADDQ(U32(2*wordDepth), dst)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// wordDepth is that of package kernel.
+const wordDepth = 256
+
+// tileInt8256 generates a tile that goes through the columns in slices, each over all k.
+// Weights are widened to 16 bits here, activations were before. A vector of sums has two
+// for each of four columns, over k%4 < 2 and k%4 ≥ 2.
 func tileInt8256(rows int) {
-	a, n := load("AVX2", int8s, rows), []int{8, 4, 2, 2}[rows-1]
+	a, n := load("AVX2", words, rows), []int{8, 4, 2, 2, 2, 2}[rows-1]
 	acc := make([]reg.VecVirtual, rows*n)
 	for i := range acc {
 		acc[i] = YMM()
@@ -160,22 +193,21 @@ func tileInt8256(rows int) {
 		for _, sum := range acc {
 			VPXOR(sum, sum, sum)
 		}
-		loop(b, int8s, 2, func(u int) {
+		loop(b, words, 2, func(u int) {
 			b.prefetch(16*n, false)
-			factors := make([]reg.VecVirtual, rows)
-			for r := range factors {
-				four := XMM()
-				factors[r] = YMM()
-				VPBROADCASTD(b.row(r, u), four)
-				VPMOVZXBW(four, factors[r])
-			}
-			for v := range n {
-				wide := YMM()
-				VPMOVSXBW(Mem{Base: b.w, Disp: u*panel*4 + 16*v}, wide)
+			for v := 0; v < n; v += 2 {
+				var wide [2]reg.VecVirtual
+				for i := range wide {
+					wide[i] = YMM()
+					VPMOVSXBW(Mem{Base: b.w, Disp: u*panel*4 + 16*(v+i)}, wide[i])
+				}
 				for r := range rows {
-					products := YMM()
-					VPMADDWD(wide, factors[r], products)
-					VPADDD(products, acc[r*n+v], acc[r*n+v])
+					factor, product := YMM(), YMM()
+					VPBROADCASTQ(b.row(r, u), factor)
+					VPMADDWD(wide[0], factor, product)
+					VPADDD(product, acc[r*n+v], acc[r*n+v])
+					VPMADDWD(wide[1], factor, factor)
+					VPADDD(factor, acc[r*n+v+1], acc[r*n+v+1])
 				}
 			}
 		})

@@ -20,11 +20,13 @@ type width struct {
 	size int    // bytes of one output's weights
 	sums string // type of a sum
 	x    string // type of an activation
+	step int    // bytes of activations in a step
 }
 
 var (
-	floats = []width{{"F32", 4, "float32", "float32"}, {"F16", 2, "float32", "float32"}}
-	int8s  = width{"Int8", 4, "int32", "uint8"} // a step is four k, of x and of weights
+	floats = []width{{"F32", 4, "float32", "float32", 4}, {"F16", 2, "float32", "float32", 4}}
+	int8s  = width{"Int8", 4, "int32", "uint8", 4} // a step is four k, of x and of weights
+	words  = width{"Int8", 4, "int32", "uint16", 8}
 )
 
 func main() {
@@ -52,6 +54,7 @@ type args struct {
 	acc, x, w, n reg.GPVirtual
 	stride       [6]reg.GPVirtual // stride·1, 3, 5 in bytes at those places
 	ahead, pace  reg.GPVirtual    // what to prefetch next, and the bytes per k
+	step         int              // as in width
 }
 
 // load begins a tile function and loads its arguments.
@@ -59,7 +62,7 @@ func load(isa string, w width, rows int) args {
 	TEXT(fmt.Sprintf("tile%sx%d%s", w.name, rows, isa), NOSPLIT,
 		fmt.Sprintf("func(acc *%s, x *%s, stride int, w *byte, n, ahead, pace int)", w.sums, w.x))
 	Doc(fmt.Sprintf("tile%sx%d%s does %d rows of tile%sRef: asmTile in matmul_amd64.go.", w.name, rows, isa, rows, w.name))
-	a := args{acc: GP64(), x: GP64(), w: GP64(), n: GP64(), ahead: GP64(), pace: GP64()}
+	a := args{step: w.step, acc: GP64(), x: GP64(), w: GP64(), n: GP64(), ahead: GP64(), pace: GP64()}
 	Load(Param("acc"), a.acc)
 	Load(Param("x"), a.x)
 	Load(Param("w"), a.w)
@@ -109,9 +112,9 @@ func slices(a args, bytes, sums int, body func(b args)) {
 	RET()
 }
 
-// row returns the address of x[r] at step k+u: four bytes.
+// row returns the address of x[r] at step k+u.
 func (a args) row(r, u int) Mem {
-	m := Mem{Base: a.x, Disp: 4 * u}
+	m := Mem{Base: a.x, Disp: a.step * u}
 	switch r {
 	case 0:
 	case 1, 3, 5:
@@ -145,7 +148,7 @@ func loop(a args, w width, unroll int, step func(u int)) {
 	for u := range unroll {
 		step(u)
 	}
-	ADDQ(U8(4*unroll), a.x)
+	ADDQ(U8(w.step*unroll), a.x)
 	ADDQ(U32(unroll*panel*w.size), a.w)
 	SUBQ(U8(unroll), a.n)
 	JGE(LabelRef("loop"))
@@ -154,7 +157,7 @@ func loop(a args, w width, unroll int, step func(u int)) {
 	JZ(LabelRef("done"))
 	Label("single")
 	step(0)
-	ADDQ(U8(4), a.x)
+	ADDQ(U8(w.step), a.x)
 	ADDQ(U32(panel*w.size), a.w)
 	DECQ(a.n)
 	JNZ(LabelRef("single"))

@@ -10,17 +10,15 @@ import (
 
 // int8s writes the functions of attendInt8Ops.
 func int8s(g *gen) {
-	most := 6
+	sets := []string{g.suffix()}
 	if !g.wide {
-		most = 4
+		sets = append(sets, "VNNI")
 	}
-	for rows := 1; rows <= most; rows++ {
-		s := &score{gen: g, rows: rows, isa: g.suffix()}
-		s.write()
-	}
-	for rows := 1; rows <= 6 && !g.wide; rows++ {
-		s := &score{gen: g, rows: rows, isa: "VNNI"}
-		s.write()
+	for _, isa := range sets {
+		for rows := 1; rows <= 6; rows++ {
+			s := &score{gen: g, rows: rows, isa: isa}
+			s.write()
+		}
 	}
 	weights(g)
 	quads(g)
@@ -37,35 +35,70 @@ type score struct {
 	isa  string
 
 	q, q3, qStride     reg.GPVirtual
-	k                  reg.GPVirtual
+	k, ahead           reg.GPVirtual
 	dst, dst3, dStride reg.GPVirtual
 	start, scale       reg.GPVirtual
 	kScale             reg.GPVirtual
 }
 
 func (s *score) write() {
+	query := "byte"
+	if s.isa == "AVX2" {
+		query = "uint16"
+	}
 	s.functionFor(s.isa, fmt.Sprintf("scoreInt8R%d", s.rows),
-		"func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)",
+		"func(dst *float32, dstStride int, q *"+query+", qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)",
 		fmt.Sprintf("is scoreInt8Ref for %d rows of quads·4 numbers. Strides are in bytes.", s.rows))
 	s.dst, s.dStride, s.qStride = s.pointer("dst"), s.pointer("dstStride"), s.pointer("qStride")
 	s.start, s.scale = s.pointer("start"), s.pointer("qScale")
 	s.k, s.kScale = s.pointer("k"), s.pointer("kScale")
-	s.q, s.q3, s.dst3 = s.GP64(), s.GP64(), s.GP64()
 	panels := s.pointer("panels")
-	s.Label("panel")
-	switch {
-	case s.wide:
+	if s.wide {
+		s.Label("panel")
 		s.panel512()
-	case s.isa == "VNNI":
-		s.panelVNNI()
-	default:
-		s.panel256()
+		s.ADDQ(operand.U32(4*panelKeys), s.dst)
+		s.ADDQ(operand.U32(4*panelKeys), s.kScale)
+	} else {
+		s.ahead = s.GP64()
+		s.LEAQ(operand.Mem{Base: s.k, Disp: scoreAhead}, s.ahead)
+		s.Label("panel")
+		if s.isa == "VNNI" {
+			s.slices(32, []int{8, 4, 4, 2, 2, 2}[s.rows-1], s.sliceVNNI)
+		} else {
+			s.slices(16, []int{8, 4, 2, 2, 2, 2}[s.rows-1], s.slice256)
+		}
 	}
-	s.ADDQ(operand.U32(4*panelKeys), s.dst)
-	s.ADDQ(operand.U32(4*panelKeys), s.kScale)
 	s.DECQ(panels)
 	s.JNE(operand.LabelRef("panel"))
 	s.ret()
+}
+
+// slices does a panel in slices of n vectors of keys, each over all quads. A vector takes
+// size bytes of a quad, and so do its scores. It leaves k, dst and kScale at the next panel.
+// Each slice prefetches its share of keys, one after the other as they lie.
+func (s *score) slices(size, n int, slice func(n int)) {
+	count, from, left := 4*panelKeys/(size*n), s.GP64(), s.GP64()
+	s.MOVQ(operand.U32(count), left)
+	s.MOVQ(s.k, from)
+	s.Label("slice")
+	s.MOVQ(from, s.k)
+	slice(n)
+	for _, p := range []reg.GPVirtual{from, s.dst, s.kScale} {
+		s.ADDQ(operand.U32(size*n), p)
+	}
+	s.DECQ(left)
+	s.JNE(operand.LabelRef("slice"))
+	if back := size * n * (count - 1); back > 0 {
+		s.SUBQ(operand.U32(back), s.k)
+	}
+}
+
+// fetch prefetches the keys that one quad of a slice has to.
+func (s *score) fetch(bytes int) {
+	for at := 0; at < bytes; at += 64 {
+		s.PREFETCHT0(operand.Mem{Base: s.ahead, Disp: at})
+	}
+	s.ADDQ(operand.U32(bytes), s.ahead)
 }
 
 // third sets to = from + 3·stride, where rows 3 … 5 start.
@@ -76,9 +109,11 @@ func (s *score) third(from, stride, to reg.GPVirtual) {
 	}
 }
 
-// factors runs step along the depth, unroll quads at a time while so many are left.
-func (s *score) factors(name string, unroll int, step func(u int)) {
+// factors runs step along the depth, unroll quads at a time while so many are left. A quad
+// of a query has size bytes.
+func (s *score) factors(unroll, size int, step func(u int)) {
 	n := s.pointer("quads")
+	s.q, s.q3 = s.GP64(), s.GP64()
 	s.Load(s.Param("q"), s.q)
 	s.third(s.q, s.qStride, s.q3)
 	turn := func(steps int) {
@@ -86,24 +121,24 @@ func (s *score) factors(name string, unroll int, step func(u int)) {
 			step(u)
 		}
 		s.ADDQ(operand.U32(256*steps), s.k)
-		s.ADDQ(operand.U8(4*steps), s.q)
+		s.ADDQ(operand.U8(size*steps), s.q)
 		if s.rows > 3 {
-			s.ADDQ(operand.U8(4*steps), s.q3)
+			s.ADDQ(operand.U8(size*steps), s.q3)
 		}
 		s.SUBQ(operand.U8(steps), n)
 	}
 	s.SUBQ(operand.U8(unroll), n)
-	s.JLT(operand.LabelRef(name + "few"))
-	s.Label(name + "many")
+	s.JLT(operand.LabelRef("few"))
+	s.Label("many")
 	turn(unroll)
-	s.JGE(operand.LabelRef(name + "many"))
-	s.Label(name + "few")
+	s.JGE(operand.LabelRef("many"))
+	s.Label("few")
 	s.ADDQ(operand.U8(unroll), n)
-	s.JE(operand.LabelRef(name + "done"))
-	s.Label(name + "one")
+	s.JE(operand.LabelRef("done"))
+	s.Label("one")
 	turn(1)
-	s.JNE(operand.LabelRef(name + "one"))
-	s.Label(name + "done")
+	s.JNE(operand.LabelRef("one"))
+	s.Label("done")
 }
 
 func (s *score) panel512() {
@@ -114,7 +149,7 @@ func (s *score) panel512() {
 			s.VPBROADCASTD(operand.Mem{Base: s.start, Disp: 4 * r}, sums[r][v])
 		}
 	}
-	s.factors("", 4, func(u int) {
+	s.factors(4, 4, func(u int) {
 		var keys [4]reg.VecVirtual
 		for v := range keys {
 			keys[v] = s.ZMM()
@@ -134,6 +169,7 @@ func (s *score) panel512() {
 		scales[v] = s.ZMM()
 		s.VMOVUPS(operand.Mem{Base: s.kScale, Disp: 64 * v}, scales[v])
 	}
+	s.dst3 = s.GP64()
 	s.third(s.dst, s.dStride, s.dst3)
 	for r := range sums {
 		q := s.ZMM()
@@ -148,59 +184,46 @@ func (s *score) panel512() {
 	}
 }
 
-// panel256 goes through the keys in slices, each over all quads. Both factors are
-// widened to 16 bits. A vector of sums has two for each of four keys.
-func (s *score) panel256() {
-	n := []int{8, 4, 2, 2}[s.rows-1] // vectors of a slice
+// slice256 multiplies words: keys are widened here, queries were before. A vector of sums
+// has two for each of four keys.
+func (s *score) slice256(n int) {
+	sums := make([]reg.VecVirtual, s.rows*n)
+	for i := range sums {
+		sums[i] = s.YMM()
+		s.VPXOR(sums[i], sums[i], sums[i])
+	}
+	s.factors(2, 8, func(u int) {
+		s.fetch(16 * n)
+		for v := 0; v < n; v += 2 {
+			var keys [2]reg.VecVirtual
+			for i := range keys {
+				keys[i] = s.YMM()
+				s.VPMOVZXBW(operand.Mem{Base: s.k, Disp: 256*u + 16*(v+i)}, keys[i])
+			}
+			for r := range s.rows {
+				q, product := s.YMM(), s.YMM()
+				s.VPBROADCASTQ(row(r, s.q, s.q3, s.qStride).Offset(8*u), q)
+				s.VPMADDWD(keys[0], q, product)
+				s.VPADDD(product, sums[r*n+v], sums[r*n+v])
+				s.VPMADDWD(keys[1], q, q)
+				s.VPADDD(q, sums[r*n+v+1], sums[r*n+v+1])
+			}
+		}
+	})
+	s.dst3 = s.GP64()
 	s.third(s.dst, s.dStride, s.dst3)
-	keys := s.GP64()
-	for first := 0; first < panelKeys/4; first += n {
-		sums := make([][]reg.VecVirtual, s.rows)
-		for r := range sums {
-			for range n {
-				v := s.YMM()
-				s.VPXOR(v, v, v)
-				sums[r] = append(sums[r], v)
-			}
-		}
-		s.MOVQ(s.k, keys)
-		s.factors(fmt.Sprintf("at%d", first), 2, func(u int) {
-			factors := make([]reg.VecVirtual, s.rows)
-			for r := range factors {
-				four := s.XMM()
-				factors[r] = s.YMM()
-				s.VPBROADCASTD(row(r, s.q, s.q3, s.qStride).Offset(4*u), four)
-				s.VPMOVSXBW(four, factors[r])
-			}
-			for v := range n {
-				if first == 0 && v < 4 {
-					s.PREFETCHT0(operand.Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
-				}
-				wide := s.YMM()
-				s.VPMOVZXBW(operand.Mem{Base: s.k, Disp: 256*u + 16*(first+v)}, wide)
-				for r := range sums {
-					products := s.YMM()
-					s.VPMADDWD(wide, factors[r], products)
-					s.VPADDD(products, sums[r][v], sums[r][v])
-				}
-			}
-		})
-		if first+n < panelKeys/4 {
-			s.MOVQ(keys, s.k)
-		}
-		for r := range sums {
-			for v := 0; v < n; v += 2 {
-				at, sum, by, start := 16*(first+v), sums[r][v], s.YMM(), s.YMM()
-				s.VPHADDD(sums[r][v+1], sum, sum)
-				s.VPERMQ(operand.U8(0xd8), sum, sum)
-				s.VPBROADCASTD(operand.Mem{Base: s.start, Disp: 4 * r}, start)
-				s.VPADDD(start, sum, sum)
-				s.VBROADCASTSS(operand.Mem{Base: s.scale, Disp: 4 * r}, by)
-				s.VMULPS(operand.Mem{Base: s.kScale, Disp: at}, by, by)
-				s.VCVTDQ2PS(sum, sum)
-				s.VMULPS(by, sum, sum)
-				s.VMOVUPS(sum, row(r, s.dst, s.dst3, s.dStride).Offset(at))
-			}
+	for r := range s.rows {
+		for v := 0; v < n; v += 2 {
+			sum, by, start := sums[r*n+v], s.YMM(), s.YMM()
+			s.VPHADDD(sums[r*n+v+1], sum, sum)
+			s.VPERMQ(operand.U8(0xd8), sum, sum)
+			s.VPBROADCASTD(operand.Mem{Base: s.start, Disp: 4 * r}, start)
+			s.VPADDD(start, sum, sum)
+			s.VBROADCASTSS(operand.Mem{Base: s.scale, Disp: 4 * r}, by)
+			s.VMULPS(operand.Mem{Base: s.kScale, Disp: 16 * v}, by, by)
+			s.VCVTDQ2PS(sum, sum)
+			s.VMULPS(by, sum, sum)
+			s.VMOVUPS(sum, row(r, s.dst, s.dst3, s.dStride).Offset(16*v))
 		}
 	}
 }

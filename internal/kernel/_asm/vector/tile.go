@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tiles writes the functions of attendOps, one for each kind of storage, number
-// of rows and width. Where the sums do not fit the registers (24 of 32 hold sums
+// tiles writes the functions of attendOps, one for each kind of storage and number of
+// rows. Where the sums do not fit the registers (24 of 32 hold sums
 // for AVX-512, 12 of 16 for AVX2), a function does a panel in narrower pieces.
 func tiles(g *gen) {
 	most := 12
@@ -16,15 +16,13 @@ func tiles(g *gen) {
 		most = 24
 	}
 	for _, half := range []bool{false, true} {
-		for _, vectors := range []int{1, 2, 4} {
-			for rows := 1; rows <= 6; rows++ {
-				t := &tile{gen: g, rows: rows, vectors: vectors, pieces: 1, half: half}
-				for t.rows*t.parts() > most {
-					t.vectors, t.pieces = t.vectors/2, t.pieces*2
-				}
-				if !(g.wide && half && rows == 1) { // AVX2 does that better
-					t.write()
-				}
+		for rows := 1; rows <= 6; rows++ {
+			t := &tile{gen: g, rows: rows, vectors: 4, pieces: 1, half: half}
+			for t.rows*t.parts() > most {
+				t.vectors, t.pieces = t.vectors/2, t.pieces*2
+			}
+			if !(g.wide && half && rows == 1) { // AVX2 does that better
+				t.write()
 			}
 		}
 	}
@@ -58,11 +56,10 @@ func (t *tile) write() {
 	if t.half {
 		kind, elem = "F16", "uint16"
 	}
-	width := t.vectors * t.pieces
-	name := fmt.Sprintf("attend%sR%dV%d", kind, t.rows, width)
+	name := fmt.Sprintf("attend%sR%d", kind, t.rows)
 	t.function(name, fmt.Sprintf("func(panels, depth int, a *float32, aStride int, b *%s, "+
 		"bStride, bPanel int, c *float32, cStride int, carry bool)", elem),
-		fmt.Sprintf("is attend%sRef for %d rows of %d vectors. Strides are in bytes.", kind, t.rows, width))
+		fmt.Sprintf("is attend%sRef for %d rows. Strides are in bytes.", kind, t.rows))
 
 	panels := t.Load(t.Param("panels"), t.GP64()).(reg.GPVirtual)
 	t.aStride = t.Load(t.Param("aStride"), t.GP64()).(reg.GPVirtual)
@@ -86,7 +83,7 @@ func (t *tile) write() {
 	t.eachSum(func(sum reg.VecVirtual, m operand.Mem) { t.VMOVUPS(sum, m) })
 	done := 0 // columns that panel and c have moved on
 	if t.pieces > 1 {
-		done = width * lanes
+		done = panelKeys
 		t.ADDQ(operand.U32(t.vectors*lanes*t.elem()), panel)
 		t.ADDQ(operand.U32(t.vectors*lanes*4), t.c)
 		t.DECQ(pieces)
