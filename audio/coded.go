@@ -130,12 +130,6 @@ func (c *codedSource) next() error {
 		c.miss(p.lost)
 		c.dec.restart()
 	}
-	if p.start >= 0 {
-		if c.lost.why != nil {
-			c.fill(p.start, -1)
-		}
-		c.base, c.placed = p.start-c.pos, true
-	}
 	pcm := p.pcm
 	if pcm == nil {
 		if pcm, err = c.decode(p.data); err != nil {
@@ -144,8 +138,12 @@ func (c *codedSource) next() error {
 	}
 	s := c.dec.shape()
 	pcm = pcm[:max(0, len(pcm)-int(p.discard*int64(s.rate)/1e9)*s.channels)]
+	n := int64(len(pcm) / s.channels)
+	if p.start >= 0 && n > 0 {
+		p.end = p.start + n
+	}
 	if c.lost.why == nil {
-		if n := int64(len(pcm) / s.channels); p.end > 0 && !c.placed {
+		if p.end > 0 && (!c.placed || p.start >= 0) {
 			c.base, c.placed = max(0, p.end-c.pos-n), true
 		}
 		c.give(pcm, p.limit)

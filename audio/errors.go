@@ -61,7 +61,7 @@ func placeOf(err error) string {
 	if !errors.As(err, &f) {
 		return err.Error()
 	}
-	text := f.Thing + ": got " + f.Got
+	text := strings.TrimPrefix(f.Thing+": got ", ": ") + f.Got
 	if f.Want != "" {
 		text += ", want " + f.Want
 	}

@@ -217,6 +217,9 @@ func (f *flacReader) parse(at int64) (packet, error) {
 // resume finds the first sound frame behind damage. Without one the sound ends: nothing is
 // missing if what follows is padding, a tag, or another file.
 func (f *flacReader) resume(why error) (packet, error) {
+	if begins(f.r, f.at, f.size) {
+		return packet{}, f.finish(f.at, why)
+	}
 	for at := f.at; ; at++ {
 		var err error
 		if at, err = find(f.r, at, f.size, "\xff\xf8", "\xff\xf9", "fLaC"); at < 0 {
@@ -228,8 +231,9 @@ func (f *flacReader) resume(why error) (packet, error) {
 		var head [16]byte
 		n, _ := f.r.ReadAt(head[:], at)
 		if isFLAC(head[:n]) {
+			err := f.finish(at, why)
 			f.joined = at
-			return packet{}, f.finish(at, why)
+			return packet{}, err
 		}
 		if _, err := frame.New(bytes.NewReader(head[:n])); err != nil || at == f.at {
 			continue
@@ -253,6 +257,7 @@ func (f *flacReader) finish(at int64, why error) error {
 	if f.number < 0 {
 		return why // there is no frame at all
 	}
+	f.joined = f.at
 	total := int64(f.codec.info.NSamples)
 	f.cut = (total == 0 || f.number < total) && !f.padding(f.at, at)
 	return io.EOF

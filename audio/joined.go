@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 )
 
 // A Gap is a stretch of a clip, in seconds, whose sound is damaged or lost in the file.
@@ -144,11 +143,11 @@ func (j *joined) follow() error {
 	case f.magic == "" && !mp3: // two bytes that happen to begin some format
 		return nil
 	}
-	err = fmt.Errorf("what follows %.2f s, at byte %d, cannot be read: %w", float64(j.given)/SampleRate, at, err)
+	thing := fmt.Sprintf("what follows %.2f s, at byte %d", float64(j.given)/SampleRate, at)
 	if j.in.Strict {
-		return err
+		return malformed(thing, "", "%s", placeOf(err))
 	}
-	j.short(strings.TrimPrefix(err.Error(), ": "))
+	j.short(thing + ", cannot be read: " + placeOf(err))
 	return nil
 }
 

@@ -159,7 +159,11 @@ func (m *mkvReader) next() (packet, error) {
 	// packet.
 	for len(m.queue) < 2 && m.end == nil {
 		at := m.at
-		if _, m.end = m.element(); errors.Is(m.end, ErrMalformed) {
+		_, m.end = m.element()
+		broken := errors.Is(m.end, ErrMalformed)
+		if m.segment > 0 && at >= m.segment && (broken || m.end == io.EOF) { // nothing is missing there
+			m.at, m.cut, m.lost, m.end = m.segment, false, hole{}, io.EOF
+		} else if broken {
 			m.end = m.resume(at, m.end)
 		}
 	}
@@ -171,12 +175,8 @@ func (m *mkvReader) next() (packet, error) {
 	return p, nil
 }
 
-// resume goes to the cluster behind damage. Behind the end of the segment nothing is missing.
+// resume goes to the cluster behind damage.
 func (m *mkvReader) resume(at int64, why error) error {
-	if m.segment > 0 && at >= m.segment {
-		m.at = at
-		return io.EOF
-	}
 	if m.broken++; m.broken > maxDamage {
 		return malformed("Matroska elements", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 	}
@@ -200,6 +200,9 @@ func (m *mkvReader) miss(why error, bytes int64) {
 // element reads one element and returns its id.
 func (m *mkvReader) element() (uint64, error) {
 	at := m.at
+	if m.segment > 0 && at >= m.segment && begins(m.file, at, m.size) {
+		return 0, io.EOF
+	}
 	id, err := m.number(true)
 	if err != nil {
 		return 0, err

@@ -209,7 +209,7 @@ type mpegFrames struct {
 const maxGap = 16 << 20
 
 func (f *mpegFrames) seek(at int64) {
-	f.at, f.r = at, bufio.NewReaderSize(io.NewSectionReader(f.file, at, f.size-at), 8192)
+	f.at, f.r = at, bufio.NewReaderSize(io.NewSectionReader(f.file, at, f.size-at), 1<<15)
 }
 
 // next returns the next frame, its place, and how many bytes before it are no frame nor a
@@ -239,6 +239,9 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 				return nil, 0, 0, err
 			}
 		}
+		if frame == nil && lost == 0 && f.header.rate != 0 && begins(f.file, f.at, f.size) {
+			f.joined = f.at
+		}
 		if f.joined > 0 {
 			f.cut = lost > 0 && !zeros && !words
 			return nil, 0, 0, io.EOF
@@ -263,7 +266,7 @@ func tagSize(head []byte) int64 {
 		return id3Size(head)
 	case hasAt(head, 0, "TAG"):
 		return 128
-	case hasAt(head, 0, "APETAGEX") && len(head) == 32:
+	case hasAt(head, 0, "APETAGEX") && len(head) >= 32:
 		return 32 + int64(binary.LittleEndian.Uint32(head[12:]))
 	}
 	return 0
@@ -272,7 +275,7 @@ func tagSize(head []byte) int64 {
 // take returns the frame that h is the header of, if it is one. It is none if it begins
 // another file: with a table, or three frames of another kind.
 func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
-	b, err := f.r.Peek(h.size + 4)
+	b, err := f.r.Peek(h.size + 3*maxMPEGFrame)
 	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", h.size, f.at, err)
 	}
@@ -280,33 +283,48 @@ func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
 		return nil, nil
 	}
 	behind := b[h.size:]
-	next, ok, err := parseMPEG(behind)
-	follows := ok && err == nil && next.like(h)
-	if f.header.rate != 0 && !h.like(f.header) {
-		if b, _ = f.r.Peek(h.size + next.size + 4); follows && len(b) == h.size+next.size+4 {
-			if third, ok, err := parseMPEG(b[h.size+next.size:]); ok && err == nil && third.like(h) {
-				f.joined = f.at
-			}
+	follows := runOf(behind, 1, h)
+	if !follows && f.header.rate != 0 {
+		other := formatOf(behind)
+		follows = len(behind) < 4 || tagSize(behind) > 0 || hasAt(behind, 0, "LYRICS") ||
+			other != nil && len(other.magic) >= 4 || runOf(behind, 3, mpegHeader{})
+	}
+	if !follows {
+		return nil, nil
+	}
+	if f.header.rate != 0 {
+		_, table := parseXing(b[:h.size], h)
+		if !h.like(f.header) {
+			table = runOf(b, 3, mpegHeader{})
 		}
-		return nil, nil
-	}
-	last := len(behind) < 4
-	for _, tag := range []string{"TAG", "APETAGEX", "LYRICS", "ID3"} {
-		last = last || hasAt(behind, 0, tag[:min(len(tag), 4)])
-	}
-	if !follows && (f.header.rate == 0 || !last) {
-		return nil, nil
-	}
-	if _, table := parseXing(b[:h.size], h); table && f.header.rate != 0 {
-		f.joined = f.at
-		return nil, nil
-	}
-	if f.header.rate == 0 {
+		if table {
+			f.joined = f.at
+		}
+		if table || !h.like(f.header) {
+			return nil, nil
+		}
+	} else {
 		f.header = h
 	}
 	frame := append([]byte(nil), b[:h.size]...)
 	f.r.Discard(h.size)
 	return frame, nil
+}
+
+// maxMPEGFrame is more bytes than a frame has: 144·320,000/32,000, and padding.
+const maxMPEGFrame = 1500
+
+// runOf reports whether b begins with n headers of frames that follow each other, like h if
+// h is none of zeros.
+func runOf(b []byte, n int, h mpegHeader) bool {
+	for range n {
+		next, ok, err := parseMPEG(b)
+		if !ok || err != nil || h.rate != 0 && !next.like(h) {
+			return false
+		}
+		h, b = next, b[min(next.size, len(b)):]
+	}
+	return true
 }
 
 // A xingTag is the content of the first frame of most files, which holds no sound.

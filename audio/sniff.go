@@ -27,37 +27,41 @@ type format struct {
 
 // formats is the one list of what is recognised; the first match wins. A new
 // format is a line here and a file with its source.
-var formats = []format{
-	{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: newWAV},
-	{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: newWAV},
-	{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: newWAV},
-	{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: newWAV},
-	{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC},
-	{name: "a Sony Wave64 file (w64)", reads: "Wave64", magic: "riff\x2e\x91\xcf\x11", open: newW64},
-	{name: "an AVI video", magic: "RIFF????AVI "},
-	{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: newAIFF},
-	{name: "a Sun AU file", reads: "AU", magic: ".snd", open: newAU},
-	{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: newCAF},
-	{name: "an Ogg Opus file", reads: "Ogg Opus", magic: "OggS????????????????????????OpusHead", open: newOggOpus},
-	{
-		name: "an Ogg Vorbis file", reads: "Ogg Vorbis",
-		magic: "OggS????????????????????????\x01vorbis", open: newOggVorbis,
-	},
-	{name: "FLAC in an Ogg container", magic: "OggS????????????????????????\x7fFLAC", open: newOggFLAC},
-	{name: "an Ogg file", magic: "OggS"},
-	{name: "an MP4 or M4A file", magic: "????ftyp"},
-	{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska},
-	{name: "a WavPack file", magic: "wvpk"},
-	{name: "a Monkey's Audio file", magic: "MAC "},
-	{name: "a True Audio file", magic: "TTA1"},
-	{name: "an AMR file", magic: "#!AMR"},
-	{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11"},
-	{name: "a MIDI file", magic: "MThd"},
-	{name: "a NIST SPHERE file", magic: "NIST_1A"},
-	{name: "a Flash video", magic: "FLV\x01"},
-	{name: "an AC-3 file", magic: "\x0b\x77"},
-	{name: "an AAC file (ADTS)", is: isADTS},
-	{name: "an MP3 file", reads: "MP3", is: isMPEG, open: newMP3},
+var formats []format
+
+func init() {
+	formats = []format{
+		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: newWAV},
+		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: newWAV},
+		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: newWAV},
+		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: newWAV},
+		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC},
+		{name: "a Sony Wave64 file (w64)", reads: "Wave64", magic: "riff\x2e\x91\xcf\x11", open: newW64},
+		{name: "an AVI video", magic: "RIFF????AVI "},
+		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: newAIFF},
+		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: newAU},
+		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: newCAF},
+		{name: "an Ogg Opus file", reads: "Ogg Opus", magic: "OggS????????????????????????OpusHead", open: newOggOpus},
+		{
+			name: "an Ogg Vorbis file", reads: "Ogg Vorbis",
+			magic: "OggS????????????????????????\x01vorbis", open: newOggVorbis,
+		},
+		{name: "FLAC in an Ogg container", magic: "OggS????????????????????????\x7fFLAC", open: newOggFLAC},
+		{name: "an Ogg file", magic: "OggS"},
+		{name: "an MP4 or M4A file", magic: "????ftyp"},
+		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska},
+		{name: "a WavPack file", magic: "wvpk"},
+		{name: "a Monkey's Audio file", magic: "MAC "},
+		{name: "a True Audio file", magic: "TTA1"},
+		{name: "an AMR file", magic: "#!AMR"},
+		{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11"},
+		{name: "a MIDI file", magic: "MThd"},
+		{name: "a NIST SPHERE file", magic: "NIST_1A"},
+		{name: "a Flash video", magic: "FLV\x01"},
+		{name: "an AC-3 file", magic: "\x0b\x77"},
+		{name: "an AAC file (ADTS)", is: isADTS},
+		{name: "an MP3 file", reads: "MP3", is: isMPEG, open: newMP3},
+	}
 }
 
 // matches reports whether head begins like a file of the format.
@@ -111,6 +115,17 @@ func sniff(r io.ReaderAt, size int64) (source, error) {
 		r, size = io.NewSectionReader(r, start, size-start), size-start
 	}
 	return f.open(r, size)
+}
+
+// begins reports whether a file of sound begins at a place, behind any ID3 tags. It does not
+// go by fewer than four bytes, as formats without a magic have.
+func begins(r io.ReaderAt, at, size int64) bool {
+	if at <= 0 || at >= size {
+		return false
+	}
+	_, head, err := skipID3(io.NewSectionReader(r, at, size-at), size-at)
+	f := formatOf(head)
+	return err == nil && f != nil && len(f.magic) >= 4
 }
 
 // skipID3 returns where the sound begins behind any ID3 tags, and its first bytes.

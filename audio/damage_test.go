@@ -1,0 +1,266 @@
+package audio
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// heard is what is read of a file: samples of all channels at the file's own rates.
+type heard struct {
+	samples []float64
+	clip    *Clip
+	err     error
+}
+
+// hear reads a file, and those behind it, without resampling.
+func hear(file []byte, in Input) heard {
+	in.FFmpeg = FFmpegNever
+	c, err := in.open("x", bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return heard{err: err}
+	}
+	h := heard{clip: c}
+	buf := make([]float64, 1<<12)
+	for j := c.whole; !j.over; {
+		m := j.now.mix
+		n, err := m.src.read(buf)
+		h.samples = append(h.samples, buf[:n]...)
+		m.frame += int64(n / m.shape.channels)
+		j.given += int64(n/m.shape.channels) * SampleRate / int64(m.shape.rate)
+		if err == io.EOF {
+			if err = j.finish(); err == nil {
+				err = j.follow()
+			}
+		}
+		if err != nil || len(h.samples) > 1<<24 {
+			h.err = err
+			return h
+		}
+	}
+	c.ended = true
+	return h
+}
+
+// silent reports whether nothing was said about the file.
+func (h heard) silent() bool { return h.err == nil && len(h.clip.Warnings()) == 0 }
+
+// sum returns what ffmpeg.json holds of samples.
+func (h heard) sum() [2]any {
+	var b []byte
+	for _, v := range h.samples {
+		b = binary.LittleEndian.AppendUint32(b, uint32(int32(v*(1<<31))))
+	}
+	s := sha256.Sum256(b)
+	return [2]any{len(h.samples), hex.EncodeToString(s[:])[:8]}
+}
+
+// damageKinds damage a file of n bytes as tools/reference/damage_goldens.py does.
+var damageKinds = map[string]struct {
+	count int
+	make  func(b []byte, k int) []byte
+}{
+	"cut": {10, func(b []byte, k int) []byte { return b[:len(b)*(k+1)/11] }},
+	"flip": {40, func(b []byte, k int) []byte {
+		b = bytes.Clone(b)
+		b[min(len(b)*k/40+17, len(b)-1)] ^= 1 << (k % 8)
+		return b
+	}},
+	"zero": {10, func(b []byte, k int) []byte {
+		b = bytes.Clone(b)
+		at := len(b) * (k + 1) / 11
+		clear(b[at:min(at+512, len(b))])
+		return b
+	}},
+	"drop": {10, func(b []byte, k int) []byte {
+		at := len(b) * (k + 1) / 11
+		return slices.Concat(b[:at], b[min(at+512, len(b)):])
+	}},
+}
+
+// reference returns what ffmpeg heard, by file and kind of damage.
+func reference(t testing.TB) map[string]map[string]json.RawMessage {
+	t.Helper()
+	b, err := os.ReadFile("testdata/damage/ffmpeg.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	delete(all, "ffmpeg")
+	files := map[string]map[string]json.RawMessage{}
+	for name, raw := range all {
+		files[name] = map[string]json.RawMessage{}
+		if err := json.Unmarshal(raw, new(map[string]json.RawMessage)); err != nil {
+			t.Fatal(err)
+		}
+		m := files[name]
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// exact reports whether samples of a file are exact: the format loses none.
+func exact(name string) bool {
+	return !slices.Contains([]string{".mp3", ".ogg", ".opus", ".webm", ".mka"}, filepath.Ext(name))
+}
+
+// TestDamage damages a file of every format in many ways. Either what is heard equals what
+// ffmpeg hears (its samples, or how many there are where the format is lossy), or there is an
+// error, or a warning together with Truncated or Damaged. With Strict, warnings are errors.
+func TestDamage(t *testing.T) {
+	for name, want := range reference(t) {
+		file, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := hear(file, Input{})
+		check := func(what string, h heard, golden json.RawMessage) {
+			var g [2]any
+			if err := json.Unmarshal(golden, &g); err != nil {
+				t.Fatal(err)
+			}
+			got := h.sum()
+			off := math.Abs(float64(got[0].(int)) - g[0].(float64))
+			if filepath.Ext(name) == ".mka" { // a bit of Vorbis without a checksum may change the size of a block
+				off = max(0, off-256)
+			}
+			if h.silent() && (off > 0 || exact(name) && got[1] != g[1]) && !slices.Equal(h.samples, whole.samples) {
+				t.Errorf("%s, %s: %v without a word, ffmpeg has %v, the whole file %v", name, what, got, g, whole.sum())
+			}
+		}
+		check("whole", whole, want["whole"])
+		if !whole.silent() {
+			t.Errorf("%s: %v, %q", name, whole.err, whole.clip.Warnings())
+		}
+		for kind, d := range damageKinds {
+			var golden []json.RawMessage
+			if err := json.Unmarshal(want[kind], &golden); err != nil || len(golden) != d.count {
+				t.Fatalf("%s: %d of %s, %v", name, len(golden), kind, err)
+			}
+			said := map[string]int{}
+			for k := range d.count {
+				if testing.Short() && k%3 > 0 {
+					continue
+				}
+				bad := d.make(file, k)
+				h := hear(bad, Input{})
+				what := kind + " " + string(rune('0'+k/10)) + string(rune('0'+k%10))
+				check(what, h, golden[k])
+				switch {
+				case h.silent():
+					said["nothing"]++
+				case h.err != nil:
+					said["an error"]++
+				default:
+					said["a warning"]++
+					if !h.clip.Truncated() && h.clip.Damaged() == nil {
+						t.Errorf("%s, %s: only %q", name, what, h.clip.Warnings())
+					}
+				}
+				if s := hear(bad, Input{Strict: true}); h.silent() != (s.err == nil) {
+					t.Errorf("%s, %s: strict: %v; otherwise %v", name, what, s.err, h.clip.Warnings())
+				}
+			}
+			t.Logf("%s: %s: %v", name, kind, said)
+		}
+	}
+}
+
+// TestJoined joins every file with every other. Both are heard, or there is a warning; where
+// one follows its own kind, both are heard.
+func TestJoined(t *testing.T) {
+	var names []string
+	for name := range reference(t) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, a := range names {
+		for k, b := range names {
+			if testing.Short() && (i+k)%3 > 0 && filepath.Ext(a) != filepath.Ext(b) {
+				continue
+			}
+			first, err := os.ReadFile(filepath.Join("testdata", a))
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := os.ReadFile(filepath.Join("testdata", b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := hear(slices.Concat(first, second), Input{})
+			want := slices.Concat(hear(first, Input{}).samples, hear(second, Input{}).samples)
+			same := slices.Equal(h.samples, want) ||
+				filepath.Ext(a) == ".mp3" && len(h.samples) == len(want) // frames go on with the bits of those before
+			if h.silent() && !same {
+				t.Errorf("%s and %s: %d samples without a word, want %d", a, b, len(h.samples), len(want))
+			}
+			if !h.silent() {
+				var said []string
+				if h.err == nil {
+					said = h.clip.Warnings()
+				}
+				if filepath.Ext(a) == filepath.Ext(b) {
+					t.Errorf("%s and %s: %v, %q", a, b, h.err, said)
+				}
+				t.Logf("%s and %s: %v, %q", a, b, h.err, said)
+			}
+		}
+	}
+}
+
+// clock reports whether a format says where its frames lie, so that what follows damage is
+// at its place.
+func clock(name string) bool {
+	return slices.Contains([]string{".flac", ".oga", ".ogg", ".opus", ".webm", ".mka"}, filepath.Ext(name))
+}
+
+// TestDamageKeepsTime: where silence stands for lost sound, what follows is at its place.
+func TestDamageKeepsTime(t *testing.T) {
+	for name := range reference(t) {
+		if !clock(name) {
+			continue
+		}
+		file, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := hear(file, Input{})
+		for _, kind := range []string{"flip", "zero", "drop"} {
+			for k := range damageKinds[kind].count {
+				h := hear(damageKinds[kind].make(file, k), Input{})
+				if h.err != nil || h.silent() || h.clip.Truncated() {
+					continue
+				}
+				rate := h.clip.whole.first.mix.shape.rate
+				if d := len(h.samples) - len(whole.samples); d < -rate/500 || d > rate/500 {
+					t.Errorf("%s, %s %d: %d samples, the whole file %d; %q", name, kind, k, len(h.samples), len(whole.samples), h.clip.Warnings())
+				}
+			}
+		}
+	}
+}
+
+// TestStrictNamesTheFile: its errors are as others are.
+func TestStrictNamesTheFile(t *testing.T) {
+	file := bytes.Clone(readFLAC(t, "16"))
+	file[len(file)/2] ^= 1
+	h := hear(file, Input{Strict: true})
+	if !errors.Is(h.err, ErrMalformed) || !strings.Contains(named("x", h.err).Error(), "x: damaged sound file: FLAC frame at byte") {
+		t.Errorf("error = %v", h.err)
+	}
+}
