@@ -110,19 +110,22 @@ func (l *line) wait(ctx context.Context, p *place) error {
 	l.mu.Unlock()
 	select {
 	case <-p.turn:
-		return nil
+		if ctx.Err() == nil {
+			return nil
+		}
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case <-p.turn: // at the same time
-		return nil
+		l.release(p)
+		l.give()
 	default:
+		same := func(q *place) bool { return q == p }
+		l.files, l.live = slices.DeleteFunc(l.files, same), slices.DeleteFunc(l.live, same)
+		p.turn = nil
 	}
-	same := func(q *place) bool { return q == p }
-	l.files, l.live = slices.DeleteFunc(l.files, same), slices.DeleteFunc(l.live, same)
-	p.turn = nil
 	return context.Cause(ctx)
 }
 
