@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"verity/internal/options"
 	"verity/tokenizer"
 	"verity/transcribe"
 )
@@ -37,6 +38,9 @@ func fit(o transcribe.Options, words bool) transcribe.Options {
 	o.WordTimestamps = o.WordTimestamps || words
 	o.Multilingual = o.Multilingual && o.Language == ""
 	o.CarryInitialPrompt = o.CarryInitialPrompt && o.InitialPrompt != ""
+	if o.BeamSize < 2 {
+		o.Patience = 0
+	}
 	return o
 }
 
@@ -52,20 +56,30 @@ func spokenIn(tag string) string {
 	return tag
 }
 
-// fields are the form fields that set options. No other option is the client's business.
+// fields are OpenAI's form fields that set options; others have their names in the table
+// of options. What no field sets is not the client's business.
 var fields = map[string]string{
-	"Language": "language", "InitialPrompt": "prompt", "Temperatures": "temperature", "Task": "model",
-	"WordTimestamps": "timestamp_granularities[]",
+	"InitialPrompt": "prompt", "Task": "model", "WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
+}
+
+func fieldOf(option string) string {
+	if name := fields[option]; name != "" {
+		return name
+	}
+	if o := options.ByField(option); o != nil && o.Who&options.Request != 0 {
+		return o.FormField()
+	}
+	return ""
 }
 
 // asProblem returns the problem with an option, whose parameters begin with a prefix, or
 // nil if it is not one that the client set.
 func asProblem(err error, prefix string) *problem {
 	var option *transcribe.OptionError
-	if !errors.As(err, &option) || fields[option.Field] == "" {
+	if !errors.As(err, &option) || fieldOf(option.Field) == "" {
 		return nil
 	}
-	name := prefix + fields[option.Field]
+	name := prefix + fieldOf(option.Field)
 	switch option.Field {
 	case "Task":
 		return wrong(http.StatusBadRequest, name, "", "This model knows English only and cannot translate.")

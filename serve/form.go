@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +13,17 @@ import (
 	"strings"
 	"time"
 
+	"verity/internal/options"
 	"verity/transcribe"
+	"verity/vad"
 )
 
 const (
 	mostParts = 64
 	mostField = 64 << 10 // bytes
+	mostMS    = 60_000   // of a silence, and of what is added to speech
+
+	ignoredHeader = "X-Verity-Ignored"
 )
 
 // A request is a parsed form.
@@ -106,9 +112,8 @@ func broken(err error) error {
 	return wrong(http.StatusBadRequest, "", "", "Could not parse multipart form: %v", err)
 }
 
-// field sets the option that a part names. One that is empty is left out, since a form of
-// a browser sends fields that nobody filled in. Unknown fields are not refused, since
-// clients keep adding some, but the answer names them.
+// field reads a part that is no file. One that is empty is left out, since a form of a
+// browser sends fields that nobody filled in.
 func (s *Server) field(q *request, part *multipart.Part, body *upload) error {
 	data, err := io.ReadAll(io.LimitReader(part, mostField+1))
 	if err != nil {
@@ -122,6 +127,11 @@ func (s *Server) field(q *request, part *multipart.Part, body *upload) error {
 	if value == "" {
 		return nil
 	}
+	return s.set(q, name, value)
+}
+
+// set sets what a field says.
+func (s *Server) set(q *request, name, value string) (err error) {
 	bad := func(want string) error {
 		return wrong(http.StatusBadRequest, name, "", "%s: got %q, want %s", name, value, want)
 	}
@@ -150,13 +160,112 @@ func (s *Server) field(q *request, part *multipart.Part, body *upload) error {
 		if q.stream, err = strconv.ParseBool(value); err != nil {
 			return bad("true or false")
 		}
-	case "include[]", "include": // of OpenAI's values there is none
+	case "include[]", "include":
 		q.progress = q.progress || value == withProgress
 		q.decoding.MarkAccepted = q.decoding.MarkAccepted || value == withAccepted
+		if value != withProgress && value != withAccepted {
+			q.ignored = append(q.ignored, name+"="+value)
+		}
 	case "timestamp_granularities[]", "timestamp_granularities":
 		return q.granularity(value, bad)
+	case "vad_filter": // of speaches and faster-whisper
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return bad("true or false")
+		}
+		q.skipSilence(on)
+	default:
+		if strategy, ok := strings.CutPrefix(name, "chunking_strategy"); ok {
+			return q.strategy(strategy, value, bad)
+		}
+		return q.option(name, value, bad)
 	}
 	return nil
+}
+
+// skipSilence has speech found first, by the server's options for that if it has some.
+func (q *request) skipSilence(on bool) {
+	if !on {
+		q.decoding.VAD = nil
+	} else if q.decoding.VAD == nil {
+		q.decoding.VAD = new(vad.Options)
+	}
+}
+
+// strategy takes OpenAI's chunking_strategy: auto, or server_vad with its numbers, as one
+// JSON or as fields with the names of its members behind it, in brackets or dots.
+func (q *request) strategy(member, value string, bad func(string) error) error {
+	const kinds = "auto, or server_vad with threshold, prefix_padding_ms and silence_duration_ms"
+	d := detection{Type: value}
+	var err error
+	switch strings.Trim(member, "[].") {
+	case "":
+		if strings.HasPrefix(value, "{") {
+			err = json.Unmarshal([]byte(value), &d)
+		}
+	case "type":
+	case "threshold", "prefix_padding_ms", "silence_duration_ms":
+		err = json.Unmarshal(fmt.Appendf(nil, `{"type":"server_vad",%q:%s}`, strings.Trim(member, "[]."), value), &d)
+	default:
+		q.ignored = append(q.ignored, "chunking_strategy"+member)
+		return nil
+	}
+	if err != nil || d.Type != "auto" && d.Type != "server_vad" {
+		return bad(kinds)
+	}
+	q.skipSilence(true)
+	v := *q.decoding.VAD
+	if d.Threshold != nil {
+		if !(*d.Threshold > 0 && *d.Threshold <= 1) {
+			return bad("a threshold above 0, at most 1")
+		}
+		v.Threshold, v.NegThreshold = *d.Threshold, 0
+	}
+	for _, ms := range []struct{ from, to *int }{{d.Padding, &v.SpeechPadMS}, {d.Silence, &v.MinSilenceDurationMS}} {
+		switch {
+		case ms.from == nil:
+		case *ms.from < 0 || *ms.from > mostMS:
+			return bad(fmt.Sprintf("times of 0 to %d ms", mostMS))
+		case *ms.from == 0:
+			*ms.to = -1 // 0 would mean the default
+		default:
+			*ms.to = *ms.from
+		}
+	}
+	q.decoding.VAD = &v
+	return nil
+}
+
+// option takes a field that OpenAI does not have, by the table of options: hotwords,
+// beam_size and others. Fields that nothing knows are not refused, since clients keep
+// adding some, but the answer and the log name them.
+func (q *request) option(name, value string, bad func(string) error) error {
+	o := options.Find(strings.ReplaceAll(name, "_", "-"))
+	if o == nil || o.Field == "" || o.Who&options.Request == 0 {
+		q.ignored = append(q.ignored, name)
+		return nil
+	}
+	d := options.Decoding{Options: q.decoding}
+	if err := d.Set(o.Name, value, options.Request); err != nil {
+		return bad(strings.TrimPrefix(err.Error(), "want "))
+	}
+	q.decoding = d.Options
+	return nil
+}
+
+// warn names in the answer and the log what was sent and does nothing.
+func (q *request) warn(w http.ResponseWriter, r *http.Request) {
+	if len(q.ignored) == 0 {
+		return
+	}
+	const most = 10
+	var names []string
+	for _, name := range q.ignored[:min(len(q.ignored), most)] {
+		names = append(names, strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.40s", name)), `"`))
+	}
+	text := strings.Join(names, ", ")
+	w.Header().Set(ignoredHeader, text)
+	note(r, "ignored", text)
 }
 
 // keep writes the file to the spool.

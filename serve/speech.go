@@ -54,6 +54,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	defer q.done()
+	q.warn(w, r)
 	if err := q.check(s.model.Assisted()); err != nil {
 		return err
 	}

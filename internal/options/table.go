@@ -143,10 +143,10 @@ var table = []*Option{
 		Help: "what follows the end of the sound in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)"},
 
 	// Voice activity. Names and defaults are faster-whisper's.
-	{Name: "vad", Group: Voice, Common: true, Who: Keep, Field: "VAD",
+	{Name: "vad", Group: Voice, Common: true, Who: Keep | Server, Field: "VAD",
 		set:  func(d *Decoding, v Value) error { d.vadOn = v.On; return nil },
 		Help: "find speech first (Silero VAD) and skip the rest. Times remain those of the file"},
-	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep, Needs: "vad",
+	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep | Server, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
 		Help: "`probability` at which 32 ms begin speech"},
 	{Name: "vad-neg-threshold", Kind: Real, Unit: "probability", Max: 1, Group: Voice, Who: Keep, Needs: "vad",
@@ -155,13 +155,13 @@ var table = []*Option{
 	{Name: "vad-min-speech-duration-ms", Kind: Whole, Unit: "ms", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.MinSpeechDurationMS = int(v.Number); return nil },
 		Help: "drop speech that is not longer than this"},
-	{Name: "vad-min-silence-duration-ms", Kind: Whole, Unit: "ms", Default: "2000", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
+	{Name: "vad-min-silence-duration-ms", Kind: Whole, Unit: "ms", Default: "2000", Max: hour, Group: Voice, Who: Keep | Server, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.MinSilenceDurationMS = orNone(v); return nil },
 		Help: "silence that ends speech"},
 	{Name: "vad-max-speech-duration-s", Kind: Real, Unit: "seconds", Default: "none", None: true, Above: true, Max: longest, Group: Voice, Who: Keep, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.MaxSpeechDurationS = v.or(math.Inf(1)); return nil },
 		Help: "split speech that is longer than this"},
-	{Name: "vad-speech-pad-ms", Kind: Whole, Unit: "ms", Default: "400", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
+	{Name: "vad-speech-pad-ms", Kind: Whole, Unit: "ms", Default: "400", Max: hour, Group: Voice, Who: Keep | Server, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.SpeechPadMS = orNone(v); return nil },
 		Help: "added to speech on either side"},
 

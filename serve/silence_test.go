@@ -1,0 +1,127 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"verity/audio"
+	"verity/transcribe"
+	"verity/vad"
+)
+
+// TestStrategy: every way in which clients ask for voice activity has its effect.
+func TestStrategy(t *testing.T) {
+	serverVAD := &vad.Options{Threshold: 0.4, SpeechPadMS: -1, MinSilenceDurationMS: 700}
+	for _, tt := range []struct {
+		why    string
+		server *vad.Options
+		fields []field
+		want   *vad.Options
+		wrong  bool
+	}{
+		{"nothing", nil, nil, nil, false},
+		{"the server's", serverVAD, nil, serverVAD, false},
+		{"auto", nil, []field{{"chunking_strategy", "auto"}}, &vad.Options{}, false},
+		{"auto is the server's", serverVAD, []field{{"chunking_strategy", "auto"}}, serverVAD, false},
+		{"off", serverVAD, []field{{"vad_filter", "false"}}, nil, false},
+		{"speaches", nil, []field{{"vad_filter", "True"}}, &vad.Options{}, false},
+		{"JSON", nil, []field{{"chunking_strategy", `{"type":"server_vad","threshold":0.4,"prefix_padding_ms":0,"silence_duration_ms":700}`}}, serverVAD, false},
+		{"brackets", nil, []field{{"chunking_strategy[type]", "server_vad"}, {"chunking_strategy[threshold]", "0.4"},
+			{"chunking_strategy[prefix_padding_ms]", "0"}, {"chunking_strategy[silence_duration_ms]", "700"}}, serverVAD, false},
+		{"dots", nil, []field{{"chunking_strategy.type", "auto"}, {"chunking_strategy.threshold", "0.3"}}, &vad.Options{Threshold: 0.3}, false},
+		{"another kind", nil, []field{{"chunking_strategy", "semantic"}}, nil, true},
+		{"no number", nil, []field{{"chunking_strategy[threshold]", "loud"}}, nil, true},
+		{"too much", nil, []field{{"chunking_strategy[threshold]", "1.5"}}, nil, true},
+		{"before", nil, []field{{"chunking_strategy[prefix_padding_ms]", "-3"}}, nil, true},
+		{"days", nil, []field{{"chunking_strategy[silence_duration_ms]", "86400000"}}, nil, true},
+		{"perhaps", nil, []field{{"vad_filter", "perhaps"}}, nil, true},
+	} {
+		m := loaded(t)
+		s, err := New(m, Options{Spool: t.TempDir(), Decoding: transcribe.Options{VAD: tt.server}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &request{decoding: s.opt.Decoding}
+		var failure error
+		for _, f := range tt.fields {
+			if err := s.set(q, f.name, f.value); err != nil {
+				failure = err
+			}
+		}
+		if (failure != nil) != tt.wrong {
+			t.Errorf("%s: %v", tt.why, failure)
+		} else if d := cmp.Diff(tt.want, q.decoding.VAD); d != "" && !tt.wrong {
+			t.Errorf("%s: %s", tt.why, d)
+		}
+	}
+}
+
+// TestSilence: sound without speech has no text if voice activity is asked for.
+func TestSilence(t *testing.T) {
+	var b bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&b, nil))
+	h, _ := newServer(t, Options{Decoding: transcribe.Options{Log: log}})
+	quiet := make([]float32, 3*audio.SampleRate)
+	for i := range quiet {
+		quiet[i] = 0.001 * float32(i%7-3)
+	}
+	for _, f := range []field{{"chunking_strategy", "auto"}, {"vad_filter", "true"}} {
+		r, body := post(t, h.URL+transcriptions, field{"file", string(wavOf(quiet))}, f, field{"response_format", "verbose_json"})
+		var v verbose
+		if json.Unmarshal([]byte(body), &v); r.StatusCode != 200 || v.Text != "" || len(v.Segments) > 0 || v.Duration != 3 {
+			t.Errorf("%s: %s %s", f.name, r.Status, body)
+		}
+		if r, body := post(t, h.URL+transcriptions, wav(t), f, field{"response_format", "text"}); !strings.Contains(body, "three five") {
+			t.Errorf("%s: speech: %s %s", f.name, r.Status, body)
+		}
+	}
+	if n := strings.Count(b.String(), "speech found"); n != 4 {
+		t.Errorf("voice activity ran %d times, want 4", n)
+	}
+}
+
+// TestIgnored: nothing that is sent is ignored silently.
+func TestIgnored(t *testing.T) {
+	var b bytes.Buffer
+	h, _ := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
+	r, body := post(t, h.URL+transcriptions, wav(t), field{"user", "me"}, field{"known_speaker_names[]", "Ann"}, field{"évil", "x"},
+		field{"include[]", "logprobs"}, field{"empty", ""})
+	want := `user, known_speaker_names[], \u00e9vil, include[]=logprobs`
+	if got := r.Header.Get(ignoredHeader); r.StatusCode != 200 || got != want {
+		t.Errorf("%s, %q, want %q: %s", r.Status, got, want, body)
+	}
+	if !strings.Contains(b.String(), "known_speaker_names") || strings.Contains(b.String(), "Ann") {
+		t.Errorf("the log: %s", b.String())
+	}
+	if r, _ := post(t, h.URL+transcriptions, wav(t), field{"model", "whisper-1"}); r.Header.Get(ignoredHeader) != "" {
+		t.Errorf("a plain request: %q", r.Header.Get(ignoredHeader))
+	}
+}
+
+// TestTableFields: options of the table for requests are fields, those for nobody or for
+// files are not.
+func TestTableFields(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, tt := range []struct {
+		name, value string
+		status      int
+		ignored     bool
+	}{
+		{"hotwords", "seven", 200, false}, {"beam_size", "2", 200, false}, {"beam_size", "many", 400, false}, {"beam_size", "1000000", 400, false},
+		{"no_speech_threshold", "none", 200, false}, {"condition_on_previous_text", "false", 200, false},
+		{"prefix", "one", 200, true}, {"clip_timestamps", "0,1", 200, true}, {"threads", "64", 200, true}, {"listen", ":1", 200, true},
+	} {
+		r, body := post(t, h.URL+transcriptions, wav(t), field{tt.name, tt.value})
+		if r.StatusCode != tt.status || (r.Header.Get(ignoredHeader) != "") != tt.ignored {
+			t.Errorf("%s=%s: %s, ignored %q: %s", tt.name, tt.value, r.Status, r.Header.Get(ignoredHeader), body)
+		}
+		if tt.status == 400 {
+			checkProblem(t, r, body, 400, tt.name, tt.name+": got")
+		}
+	}
+}
