@@ -53,7 +53,7 @@ var clients = []sent{
 	{"openai_stt with its default model", nil, []part{
 		{"Content-Type: audio/wav\r\n" + `Content-Disposition: form-data; name="file"; filename="whisper_audio.wav"`, ""},
 		{plainText + `Content-Disposition: form-data; name="model"`, "gpt-4o-mini-transcribe"},
-	}, 404},
+	}, 200},
 }
 
 const plainText = "Content-Type: text/plain; charset=utf-8\r\n"
@@ -92,9 +92,6 @@ func TestClients(t *testing.T) {
 		}
 		if c.status == 200 && text.Text == "" {
 			t.Errorf("%s: no text: %s", c.name, answer)
-		}
-		if c.status == 404 && !strings.Contains(string(answer), "whisper-1, or leave it out") {
-			t.Errorf("%s: the answer does not say which model to name: %s", c.name, answer)
 		}
 	}
 }

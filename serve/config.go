@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	"verity/live"
 	"verity/transcribe"
@@ -23,6 +24,7 @@ var rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 
 // A sessionConfig is what a session.update sets.
 type sessionConfig struct {
 	id       string // of the session
+	ends     time.Time
 	model    string
 	language string
 	prompt   string
@@ -78,7 +80,7 @@ type update struct {
 // newConfig returns the configuration of a session before its first update.
 func (s *Server) newConfig(id string) (c sessionConfig, err error) {
 	d := s.opt.Decoding
-	c = sessionConfig{id: id, ear: live.DefaultEar(), model: s.opt.Name, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
+	c = sessionConfig{id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), model: s.opt.Name, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
 	c.by, err = live.New(s.model, c.decoding(s))
 	return c, err
 }
@@ -205,25 +207,56 @@ func (c sessionConfig) turns() any {
 	return detection{"server_vad", &c.ear.Threshold, &c.ear.PaddingMS, &c.ear.SilenceMS}
 }
 
+// A transcription is what a session says about itself to the client.
+type transcription struct {
+	Model    string  `json:"model"`
+	Language *string `json:"language"`
+	Prompt   *string `json:"prompt"`
+}
+
+// A sessionObject is OpenAI's session of today, or of the beta.
+type sessionObject struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Type    string       `json:"type,omitzero"`
+	Expires int64        `json:"expires_at"`
+	Include []string     `json:"include"`
+	Audio   *audioObject `json:"audio,omitzero"`
+
+	Modalities    []string       `json:"modalities,omitzero"`
+	Format        string         `json:"input_audio_format,omitzero"`
+	Transcription *transcription `json:"input_audio_transcription,omitzero"`
+	Turns         any            `json:"turn_detection,omitempty"`
+}
+
+type audioObject struct {
+	Input struct {
+		Format        soundFormat     `json:"format"`
+		Transcription transcription   `json:"transcription"`
+		Turns         any             `json:"turn_detection"`
+		Noise         json.RawMessage `json:"noise_reduction"`
+	} `json:"input"`
+}
+
 // object returns the session object for events.
-func (c sessionConfig) object(id string, beta bool) map[string]any {
-	transcription := map[string]any{"model": c.model, "language": c.language, "prompt": c.prompt}
-	if beta {
-		return map[string]any{
-			"id": id, "object": "realtime.transcription_session", "modalities": []string{"audio", "text"},
-			"input_audio_format": "pcm16", "input_audio_transcription": transcription,
-			"turn_detection": c.turns(), "include": c.include,
+func (c sessionConfig) object(beta bool) sessionObject {
+	given := func(text string) *string {
+		if text == "" {
+			return nil
 		}
+		return &text
 	}
-	noise := c.noise
-	if noise == nil {
-		noise = json.RawMessage("null")
+	t := transcription{c.model, given(c.language), given(c.prompt)}
+	o := sessionObject{ID: c.id, Object: "realtime.transcription_session", Expires: c.ends.Unix(), Include: append([]string{}, c.include...)}
+	if beta {
+		o.Modalities, o.Format, o.Transcription, o.Turns = []string{"audio", "text"}, "pcm16", &t, c.turns()
+		return o
 	}
-	return map[string]any{
-		"id": id, "object": "realtime.transcription_session", "type": "transcription", "include": c.include,
-		"audio": map[string]any{"input": map[string]any{
-			"format": soundFormat{"audio/pcm", &c.rate}, "transcription": transcription,
-			"turn_detection": c.turns(), "noise_reduction": noise,
-		}},
+	o.Type, o.Audio = "transcription", new(audioObject)
+	in := &o.Audio.Input
+	in.Format, in.Transcription, in.Turns, in.Noise = soundFormat{"audio/pcm", &c.rate}, t, c.turns(), c.noise
+	if in.Noise == nil {
+		in.Noise = json.RawMessage("null")
 	}
+	return o
 }

@@ -44,7 +44,8 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 	case "input_audio_buffer.append":
 		return x.append(m)
 	case "input_audio_buffer.commit":
-		if !x.commit() {
+		committed := x.commit() || x.fresh // by voice activity, a moment ago
+		if x.fresh = false; !committed {
 			return wrong(http.StatusBadRequest, "", "input_audio_buffer_commit_empty", "There is nothing to commit: no sound, or no speech in it.")
 		}
 	case "input_audio_buffer.clear":
@@ -64,7 +65,7 @@ func (x *session) update(m *message) *problem {
 	x.commit()
 	x.config = c
 	x.prepare()
-	x.say(x.name("session.updated"), map[string]any{"session": c.object(x.id, x.beta)})
+	x.say(x.name("session.updated"), map[string]any{"session": c.object(x.beta)})
 	return nil
 }
 
@@ -158,7 +159,7 @@ func (x *session) begin(at int64) {
 // stop ends the open utterance and sends the client its item.
 func (x *session) stop() {
 	p := x.now
-	x.now = nil
+	x.now, x.fresh = nil, true
 	close(p.ended)
 	var previous any
 	if x.previous != "" {

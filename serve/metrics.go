@@ -2,10 +2,13 @@ package serve
 
 import (
 	"net/http"
+	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"verity/transcript"
@@ -24,9 +27,11 @@ type metrics struct {
 	batch    prometheus.Histogram
 	delay    prometheus.Histogram
 	shares   *prometheus.CounterVec
+	rejected *prometheus.CounterVec
 }
 
-func newMetrics(l *line, k *sockets) *metrics {
+func newMetrics(s *Server) *metrics {
+	l, o := s.line, s.opt
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "verity_" + name, Help: help})
 	}
@@ -36,11 +41,14 @@ func newMetrics(l *line, k *sockets) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "verity_requests_total", Help: "Requests answered, by path and status.",
-		}, []string{"path", "status"}),
+			Name: "verity_requests_total", Help: "Requests answered; 499 is a client that had gone.",
+		}, []string{"method", "route", "code"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "verity_request_seconds", Help: "Time of a request, waiting included.", Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
-		}, []string{"path"}),
+		}, []string{"method", "route"}),
+		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "verity_rejected_total", Help: "Requests refused because there was no room, by reason.",
+		}, []string{"reason"}),
 		audio:    counter("audio_seconds_total", "Seconds of audio transcribed."),
 		tokens:   counter("tokens_total", "Tokens decoded, those of refused attempts included."),
 		drafted:  counter("drafted_tokens_total", "Tokens the assistant drafted."),
@@ -61,7 +69,18 @@ func newMetrics(l *line, k *sockets) *metrics {
 		}, []string{"part"}),
 	}
 	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages, m.batch, m.delay, m.shares,
-		gauge("live_sessions", "Realtime sessions that are open.", k.open),
+		m.rejected, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "verity_build_info", Help: "The program and what it serves.",
+			ConstLabels: prometheus.Labels{"version": o.Version, "model": o.Name, "goversion": runtime.Version()},
+		}, func() float64 { return 1 }),
+		gauge("turns_limit", "Requests that are transcribed at the same time at most.", func() int { return o.Turns }),
+		gauge("waiting_limit", "Requests that may wait.", func() int { return o.Waiting }),
+		gauge("live_sessions_limit", "Realtime sessions at most.", func() int { return o.Sessions }),
+		gauge("spool_limit_bytes", "Bytes of uploads at most.", func() int { return int(o.MaxSpool) }),
+		gauge("spool_bytes", "Bytes of uploads that are worked on.", func() int { return int(s.spool.used.Load()) }),
+		gauge("uploading", "Uploads that are being read.", s.intake.size),
+		gauge("live_sessions", "Realtime sessions that are open.", s.sockets.open),
 		gauge("working", "Requests being transcribed: those that share passes.", l.working),
 		gauge("waiting", "Requests that wait for a turn.", l.waiting))
 	return m
@@ -72,14 +91,15 @@ func (m *metrics) handler() http.Handler {
 }
 
 // answered counts a request. All unknown paths share one label, since clients can
-// invent any number of them.
+// invent any number of them, and so do methods.
 func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
-	path := r.Pattern
-	if path == "" || path == "/" {
-		path = "other"
+	method, route, ok := strings.Cut(r.Pattern, " ")
+	if !ok {
+		method, route = "other", "other"
 	}
-	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
-	m.took.WithLabelValues(path).Observe(took.Seconds())
+	route = strings.TrimSuffix(route, "{$}")
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	m.took.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
 // passed counts a pass of the model.

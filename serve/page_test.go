@@ -26,7 +26,7 @@ import (
 // TestPageServed: the page and its parts are there, and may load nothing from elsewhere.
 func TestPageServed(t *testing.T) {
 	h, _ := newServer(t, Options{})
-	for path, kind := range map[string]string{"/": "text/html", "/page.js": "text/javascript", "/worklet.js": "text/javascript"} {
+	for path, kind := range map[string]string{"/": "text/html", "/page/page.js": "text/javascript", "/page/worklet.js": "text/javascript"} {
 		r, err := http.Get(h.URL + path)
 		if err != nil {
 			t.Fatal(err)

@@ -50,6 +50,7 @@ type session struct {
 	items    int
 	at       int64 // samples received, at 16 kHz
 	base     int64 // sample at which the ear started
+	fresh    bool  // an utterance has ended since the client's last commit
 	closed   bool  // further sound is discarded
 	clock    clock
 	said     tally // delays in the whole session
@@ -143,7 +144,7 @@ func (x *session) run(r *http.Request) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel(errClosed)
-	x.say(x.name("session.created"), map[string]any{"session": x.config.object(x.id, x.beta)})
+	x.say(x.name("session.created"), map[string]any{"session": x.config.object(x.beta)})
 	all.Go(x.s.safely(x.id, cancel, func() { x.work(ctx) }))
 	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
 	err := x.read(ctx)

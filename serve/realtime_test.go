@@ -377,10 +377,10 @@ func FuzzUpdate(f *testing.F) {
 		if _, err := live.New(m, config.decoding(s)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := json.Marshal(config.object("x", true)); err != nil {
+		if _, err := json.Marshal(config.object(true)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := json.Marshal(config.object("x", false)); err != nil {
+		if _, err := json.Marshal(config.object(false)); err != nil {
 			t.Fatal(err)
 		}
 	})

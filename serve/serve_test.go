@@ -20,6 +20,7 @@ import (
 	"github.com/mewkiz/flac"
 	"github.com/mewkiz/flac/frame"
 	"github.com/mewkiz/flac/meta"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"go.uber.org/goleak"
 
 	"verity/audio"
@@ -332,7 +333,7 @@ func TestRefused(t *testing.T) {
 		{"not a boolean", []field{wav(t), {"stream", "perhaps"}}, 400, "stream", "true or false"},
 		{"granularity", []field{wav(t), {"timestamp_granularities[]", "letter"}}, 400, "timestamp_granularities[]", "word or segment"},
 		{"words as text", []field{wav(t), {"timestamp_granularities[]", "word"}}, 400, "timestamp_granularities[]", "verbose_json"},
-		{"a stream of srt", []field{wav(t), {"stream", "true"}, {"response_format", "srt"}}, 400, "stream", "json or text"},
+		{"progress of srt", []field{wav(t), {"stream", "true"}, {"response_format", "srt"}, {"include[]", withProgress}}, 400, "include[]", "json or text"},
 		{"a language it does not know", []field{wav(t), {"language", "klingon"}}, 400, "language", "does not know it"},
 		{"not sound", []field{{"file", "this is text, and no sound at all"}}, 400, "file", "cannot be read as sound"},
 		{"nothing", []field{{"file", ""}}, 400, "file", "cannot be read as sound"},
@@ -718,7 +719,7 @@ func TestLog(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	h, _ := newServer(t, Options{})
+	h, _ := newServer(t, Options{Version: "v0"})
 	post(t, h.URL+transcriptions, wav(t))
 	post(t, h.URL+"/v1/nothing")
 	r, err := http.Get(h.URL + "/metrics")
@@ -727,10 +728,14 @@ func TestMetrics(t *testing.T) {
 	}
 	defer r.Body.Close()
 	body, _ := io.ReadAll(r.Body)
+	if problems, err := promlint.New(bytes.NewReader(body)).Lint(); err != nil || len(problems) > 0 {
+		t.Errorf("names: %v, %v", problems, err)
+	}
 	for _, line := range []string{
-		`verity_requests_total{path="POST /v1/audio/transcriptions",status="200"} 1`,
-		`verity_requests_total{path="other",status="404"} 1`,
-		"verity_audio_seconds_total 9.98", "verity_working 0", "verity_waiting 0",
+		`verity_requests_total{code="200",method="POST",route="/v1/audio/transcriptions"} 1`,
+		`verity_requests_total{code="404",method="other",route="other"} 1`,
+		`model="whisper",version="v0"} 1`, "verity_turns_limit 4", "verity_waiting_limit 64", "go_goroutines", "process_",
+		"verity_spool_bytes 0", "verity_spool_limit_bytes", "verity_uploading 0", "verity_audio_seconds_total 9.98", "verity_working 0", "verity_waiting 0",
 	} {
 		if !strings.Contains(string(body), line) {
 			t.Errorf("/metrics has no %s", line)

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -20,6 +19,13 @@ import (
 type Options struct {
 	// Name is the id of the model in /v1/models. Empty means "whisper".
 	Name string
+
+	// Aliases are further names by which requests may call the model; "*" is any. Its name
+	// with or without "openai/whisper-" and the like, and OpenAI's names, need none.
+	Aliases []string
+
+	// Version is that of the program, for metrics.
+	Version string
 
 	// Turns is how many requests are transcribed at the same time. 0 means 4.
 	Turns int
@@ -44,6 +50,10 @@ type Options struct {
 
 	// MaxAudio is the longest sound, and the longest realtime session. 0 means six hours.
 	MaxAudio time.Duration
+
+	// DrainDelay is how long connections are still accepted after the end has been
+	// announced by /readyz.
+	DrainDelay time.Duration
 
 	// Timeout is the most time for a request, from its first byte to the answer. 0
 	// means two hours.
@@ -117,8 +127,10 @@ type Server struct {
 	foreign sync.Once // tells of ffmpeg
 	closing atomic.Bool
 	created time.Time
-	stall   time.Duration // of a client; shorter in tests
-	quiet   time.Duration // of a stream
+
+	languages []language    // of the model
+	stall     time.Duration // of a client; shorter in tests
+	quiet     time.Duration // of a stream
 }
 
 // New returns a server of m, which must stay open while it serves.
@@ -137,7 +149,8 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
 		spool: newSpool(o.Spool, o.MaxSpool), sockets: newSockets(o.Sessions),
 	}
-	s.metrics = newMetrics(s.line, &s.sockets)
+	s.metrics = newMetrics(s)
+	s.languages = languagesOf(m)
 	m.OnPass(s.metrics.passed)
 	s.handler = s.routes()
 	return s, nil
@@ -168,9 +181,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("GET /openapi.json", embedded("openapi.json", "application/json"))
-	mux.HandleFunc("GET /page.js", embedded("page.js", "text/javascript; charset=utf-8"))
-	mux.HandleFunc("GET /worklet.js", embedded("worklet.js", "text/javascript; charset=utf-8"))
-	mux.HandleFunc("GET /{$}", embedded("page.html", "text/html; charset=utf-8"))
+	mux.HandleFunc("GET /page/{file}", page)
+	mux.HandleFunc("GET /{$}", embedded("page/index.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		if allowed := methods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -194,34 +206,43 @@ func methods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 	return allowed
 }
 
-// ready answers /readyz.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	if s.closing.Load() {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		writeText(w, "shutting down\n")
+// ready answers /readyz. With ?queue=1 a full queue is not ready either.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	why := ""
+	switch {
+	case s.closing.Load():
+		why = "shutting down"
+	case r.URL.Query().Has("queue") && s.line.full():
+		why = "the queue is full"
+	default:
+		writeText(w, "ready\n")
 		return
 	}
-	writeText(w, "ready\n")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	writeText(w, why+"\n")
 }
 
-// models lists the one model, or describes the model that is named.
+// models lists the model by its name and its aliases, or describes the one that is named.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	m := modelObject{ID: s.opt.Name, Object: "model", Created: s.created.Unix(), OwnedBy: "verity", Assisted: s.model.Assisted()}
+	object := func(id string) modelObject {
+		return modelObject{ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "verity", Assisted: s.model.Assisted(),
+			Translates: len(s.languages) > 1, Languages: s.languages}
+	}
 	id := r.PathValue("id")
 	switch {
 	case id == "":
-		writeJSON(w, modelList{Object: "list", Data: []modelObject{m}})
+		list := modelList{Object: "list", Data: []modelObject{object(s.opt.Name)}}
+		for _, alias := range s.opt.Aliases {
+			if alias != "*" {
+				list.Data = append(list.Data, object(alias))
+			}
+		}
+		writeJSON(w, list)
 	case s.knows(id):
-		writeJSON(w, m)
+		writeJSON(w, object(id))
 	default:
 		writeProblem(w, unknownModel(id, s.opt.Name))
 	}
-}
-
-// knows reports whether a request may use a name for the model: its own, that of
-// OpenAI's hosted Whisper, which clients send by default, or none.
-func (s *Server) knows(model string) bool {
-	return model == "" || model == s.opt.Name || model == "whisper-1"
 }
 
 type modelObject struct {
@@ -230,35 +251,13 @@ type modelObject struct {
 	Created int64  `json:"created"`
 	OwnedBy string `json:"owned_by"`
 
-	Assisted bool `json:"assisted"` // whether drafts can be marked; not OpenAI's
+	// Not OpenAI's.
+	Assisted   bool       `json:"assisted"` // whether drafts can be marked
+	Translates bool       `json:"translates"`
+	Languages  []language `json:"languages"`
 }
 
 type modelList struct {
 	Object string        `json:"object"`
 	Data   []modelObject `json:"data"`
-}
-
-// Serve answers requests until ctx ends, and then finishes accepted requests for at
-// most grace.
-func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
-	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- listen(server) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	s.Drain()
-	s.opt.Log.Info("shutting down", "working", s.line.working(), "waiting", s.line.waiting())
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	err := errors.Join(server.Shutdown(last), s.sockets.wait(last)) // Shutdown does not wait for sockets
-	if err != nil {
-		return errors.Join(errors.New("serve: requests were given up at the end of the grace period"), server.Close())
-	}
-	return nil
 }

@@ -54,10 +54,10 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	defer q.done()
-	q.warn(w, r)
 	if err := q.check(s.model.Assisted()); err != nil {
 		return err
 	}
+	q.warn(w, r)
 	clip, err := s.opt.Sound.OpenFile(ctx, q.String(), q.file)
 	if err != nil {
 		return err
@@ -138,20 +138,21 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, a *answer, err e
 
 // check reports contradictions within the form.
 func (q *request) check(assisted bool) error {
-	if q.decoding.MarkAccepted && !assisted {
-		return wrong(http.StatusBadRequest, "include[]", "", "%s needs an assistant: this server was started without one.", withAccepted)
+	if q.stream && q.format != "json" && q.format != "text" { // as OpenAI does for whisper-1
+		q.stream, q.ignored = false, append(q.ignored, "stream=true")
 	}
-	if q.decoding.MarkAccepted && q.format != "verbose_json" && !q.stream {
-		return wrong(http.StatusBadRequest, "include[]", "", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
+	bad := func(param, format string, args ...any) error {
+		return wrong(http.StatusBadRequest, param, "", format, args...)
 	}
-	if q.progress && !q.stream {
-		return wrong(http.StatusBadRequest, "include[]", "", "%s needs stream=true.", withProgress)
-	}
-	if q.words && q.format != "verbose_json" && !q.stream {
-		return wrong(http.StatusBadRequest, "timestamp_granularities[]", "", "Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
-	}
-	if q.stream && q.format != "json" && q.format != "text" {
-		return wrong(http.StatusBadRequest, "stream", "", "stream=true needs response_format json or text, got %s.", q.format)
+	switch whole := q.format == "verbose_json" || q.stream; {
+	case q.decoding.MarkAccepted && !assisted:
+		return bad("include[]", "%s needs an assistant: this server was started without one.", withAccepted)
+	case q.decoding.MarkAccepted && !whole:
+		return bad("include[]", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
+	case q.progress && !q.stream:
+		return bad("include[]", "%s needs stream=true, and response_format json or text.", withProgress)
+	case q.words && !whole:
+		return bad("timestamp_granularities[]", "Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
 	}
 	return nil
 }
@@ -160,6 +161,9 @@ func (q *request) check(assisted bool) error {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if p := s.problemOf(w, r, err); p != nil {
 		note(r, "error", p.Message)
+		if p.Status == http.StatusTooManyRequests && p.Code != nil {
+			s.metrics.rejected.WithLabelValues(*p.Code).Inc()
+		}
 		writeProblem(w, p)
 	} else {
 		w.WriteHeader(statusGone)

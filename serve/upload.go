@@ -112,6 +112,12 @@ func (in *intake) enter(u *upload) *problem {
 	return nil
 }
 
+func (in *intake) size() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.open)
+}
+
 func (in *intake) leave(u *upload) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -225,7 +225,7 @@ class Live {
     try {
       this.stream = await navigator.mediaDevices.getUserMedia({audio: {channelCount: 1, echoCancellation: false, autoGainControl: true}});
       this.context = new AudioContext();
-      await this.context.audioWorklet.addModule("worklet.js");
+      await this.context.audioWorklet.addModule("page/worklet.js");
       if (running !== this) return this.close();
       this.connect();
     } catch (e) {

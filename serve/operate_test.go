@@ -1,0 +1,302 @@
+package serve
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// TestNames: a model answers to the forms of its name, to OpenAI's, and to its aliases;
+// in files, in sessions and in /v1/models.
+func TestNames(t *testing.T) {
+	h, s := newServer(t, Options{Name: "base", Aliases: []string{"house-model"}})
+	for name, known := range map[string]bool{
+		"": true, "base": true, "whisper-base": true, "openai/whisper-base": true, "Systran/faster-whisper-base": true, "ggml-base.bin": true, "base.pt": true,
+		"whisper-1": true, "gpt-4o-transcribe": true, "gpt-4o-mini-transcribe": true, "gpt-4o-mini-transcribe-2025-12-15": true, "house-model": true,
+		"gpt-4o": false, "gpt-4o-transcribe-diarize": false, "base.en": false, "openai/whisper-small": false, "large": false, "house": false,
+	} {
+		r, body := post(t, h.URL+transcriptions, wav(t), field{"model", name})
+		if (r.StatusCode == 200) != known || !known && r.StatusCode != 404 {
+			t.Errorf("%q: %s %s", name, r.Status, body)
+		}
+		conn, resp, err := websocket.Dial(t.Context(), h.URL+"/v1/realtime?model="+name, nil)
+		if (err == nil) != known {
+			t.Errorf("a session of %q: %v, %v", name, resp, err)
+		}
+		if err == nil {
+			conn.CloseNow()
+		}
+		if name == "" {
+			continue
+		}
+		if r, err := http.Get(h.URL + "/v1/models/" + name); err != nil || (r.StatusCode == 200) != known {
+			t.Errorf("/v1/models/%s: %v %v", name, r, err)
+		} else {
+			r.Body.Close()
+		}
+	}
+	settle(t, s)
+	for own, asked := range map[string]string{"whisper-large-v3-turbo": "turbo", "large-v3": "large", "faster-whisper-tiny.en": "openai/whisper-tiny.en"} {
+		if plainName(own) != plainName(asked) {
+			t.Errorf("%s is not %s", asked, own)
+		}
+	}
+	r, err := http.Get(h.URL + "/v1/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var list modelList
+	if err := json.NewDecoder(r.Body).Decode(&list); err != nil || len(list.Data) != 2 || list.Data[1].ID != "house-model" ||
+		len(list.Data[0].Languages) != 1 || list.Data[0].Translates {
+		t.Errorf("%+v %v", list, err)
+	}
+	all, _ := newServer(t, Options{Aliases: []string{"*"}})
+	if r, body := post(t, all.URL+transcriptions, wav(t), field{"model", "anything"}); r.StatusCode != 200 {
+		t.Errorf("any name: %s %s", r.Status, body)
+	}
+}
+
+// TestLoading: health is answered while the model is loaded, work is not; readiness says
+// no then, when the queue is full, and before the connections are closed.
+func TestLoading(t *testing.T) {
+	_, s := newServer(t, Options{Turns: 1, Waiting: -1, DrainDelay: 300 * time.Millisecond})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string) (int, string) {
+		r, err := http.Get("http://" + l.Addr().String() + path)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer r.Body.Close()
+		body, _ := io.ReadAll(r.Body)
+		return r.StatusCode, string(body)
+	}
+	want := func(path string, status int, text string) {
+		t.Helper()
+		if code, body := get(path); code != status || !strings.Contains(body, text) {
+			t.Errorf("%s: %d %s, want %d …%s…", path, code, body, status, text)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	loaded, ended := make(chan struct{}), make(chan error, 1)
+	listen := func(h *http.Server) error { return h.Serve(l) }
+	go func() {
+		ended <- Run(ctx, func() (*Server, error) { <-loaded; return s, nil }, listen, slog.New(slog.DiscardHandler), time.Minute)
+	}()
+	want("/healthz", 200, "ok")
+	want("/readyz", 503, "loading")
+	want("/v1/models", 503, "being loaded")
+	close(loaded)
+	for code, _ := get("/readyz"); code != 200; code, _ = get("/readyz") {
+		time.Sleep(time.Millisecond)
+	}
+	free := occupy(t, s)
+	want("/readyz", 200, "ready")
+	want("/readyz?queue=1", 503, "full")
+	free()
+	stop()
+	for !s.closing.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	want("/readyz", 503, "shutting down")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if code, _ := get("/healthz"); code != 0 {
+		t.Errorf("after the end: %d", code)
+	}
+	failure := errors.New("no such model")
+	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(t.Context(), func() (*Server, error) { return nil, failure }, listen, slog.New(slog.DiscardHandler), 0); err != failure {
+		t.Errorf("a model that cannot be loaded: %v", err)
+	}
+}
+
+// makeCertificate writes a certificate for localhost with a serial number.
+func makeCertificate(t *testing.T, cert, key string, serial int64) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: public}, key: {Type: "EC PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTLS: files and sessions work over TLS; a certificate that is renewed is used without
+// a new start, one that is broken is not.
+func TestTLS(t *testing.T) {
+	_, s := newServer(t, Options{})
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if _, err := TLS(cert, key, slog.Default()); err == nil || !strings.Contains(err.Error(), "cert.pem") {
+		t.Errorf("missing files: %v", err)
+	}
+	makeCertificate(t, cert, key, 1)
+	c := &certificate{cert: cert, key: key, log: slog.New(slog.DiscardHandler)}
+	if err := c.read(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Serve(ctx, s, func(h *http.Server) error {
+			h.TLSConfig = c.config()
+			return h.ServeTLS(l, "", "")
+		}, time.Minute)
+	}()
+	url := "https://" + l.Addr().String()
+	var last int64
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
+		InsecureSkipVerify: true, // the certificate is our own
+		VerifyConnection: func(s tls.ConnectionState) error {
+			last = s.PeerCertificates[0].SerialNumber.Int64()
+			return nil
+		},
+	}}}
+	body, kind := form(t, wav(t))
+	r, err := client.Post(url+transcriptions, kind, body)
+	if err != nil || r.StatusCode != 200 || last != 1 {
+		t.Fatalf("%v %v, certificate %d", r, err, last)
+	}
+	r.Body.Close()
+	conn, _, err := websocket.Dial(t.Context(), url+"/v1/realtime", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.CloseNow()
+	see := func(serial int64) {
+		t.Helper()
+		r, err := client.Get(url + "/healthz")
+		if err != nil || last != serial {
+			t.Errorf("%v, certificate %d, want %d", err, last, serial)
+			return
+		}
+		r.Body.Close()
+	}
+	later := time.Now().Add(time.Minute)
+	makeCertificate(t, cert, key, 2)
+	os.Chtimes(cert, later, later)
+	see(2)
+	os.WriteFile(cert, []byte("half a certi"), 0o600)
+	see(2)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	s.sockets.all.Wait()
+}
+
+// TestWaitingStream: a stream that waits says so at once and again, and its errors are
+// events then.
+func TestWaitingStream(t *testing.T) {
+	h, s := newServer(t, Options{Turns: 1, MaxAudio: 5 * time.Second})
+	s.quiet = 20 * time.Millisecond
+	free := occupy(t, s)
+	body, kind := form(t, wav(t), field{"stream", "true"})
+	r, err := http.Post(h.URL+transcriptions, kind, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != 200 || r.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%s %s", r.Status, r.Header.Get("Content-Type"))
+	}
+	buf := make([]byte, 200)
+	if n, err := io.ReadAtLeast(r.Body, buf, 60); err != nil || strings.Count(string(buf[:n]), ": waiting") < 2 {
+		t.Errorf("%q %v", buf[:n], err)
+	}
+	free()
+	rest, err := io.ReadAll(r.Body)
+	if text := string(rest); err != nil || !strings.Contains(text, `"type":"error"`) || !strings.Contains(text, "longer than 5s") {
+		t.Errorf("%v %s", err, text)
+	}
+	// With no wait, an error has its status.
+	r, text := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"})
+	checkProblem(t, r, text, 413, "file", "longer than 5s,")
+}
+
+// TestIgnoredStream: where OpenAI ignores stream, so does this, and says so.
+func TestIgnoredStream(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	for _, format := range []string{"srt", "vtt", "verbose_json"} {
+		r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"response_format", format})
+		if r.StatusCode != 200 || r.Header.Get(ignoredHeader) != "stream=true" || strings.Contains(body, "data:") {
+			t.Errorf("%s: %s %q %s", format, r.Status, r.Header.Get(ignoredHeader), body)
+		}
+	}
+}
+
+// TestTranslationLanguage: the text of a translation is English, whatever was spoken, and
+// a model that cannot translate says so in words of its own.
+func TestTranslationLanguage(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	r, body := post(t, h.URL+"/v1/audio/translations", wav(t))
+	if r.StatusCode == 400 {
+		checkProblem(t, r, body, 400, "model", "This model knows English only and cannot translate.")
+		a := &answer{q: &request{}, model: loaded(t)}
+		a.q.decoding.Task = "translate"
+		if v := a.verbose(want(), "", usage{}); v.Language != "english" {
+			t.Errorf("language %q", v.Language)
+		}
+	}
+}
+
+// TestSessionObject: what is not set is null, lists are lists, and a session has an end.
+func TestSessionObject(t *testing.T) {
+	h, s := newServer(t, Options{})
+	c := call(t, h, "", nil)
+	e := c.until("session.created")
+	text, _ := json.Marshal(e.Session)
+	for _, part := range []string{`"include":[]`, `"language":null`, `"prompt":null`, `"expires_at":`, `"turn_detection":{`} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("%s has no %s", text, part)
+		}
+	}
+	c.conn.CloseNow()
+	settle(t, s)
+}
