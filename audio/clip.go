@@ -32,6 +32,10 @@ type Input struct {
 	// FFmpegNever refuses it; anything else is the path of the program.
 	FFmpeg string
 
+	// Telephones restricts ffmpeg to what telephones record, MP4, M4A, 3GP, AAC and AMR: for
+	// files of strangers.
+	Telephones bool
+
 	// Strict makes damaged, missing and unreadable sound an error. Otherwise silence stands
 	// for it, and the clip has warnings.
 	Strict bool

@@ -28,6 +28,9 @@ const ffmpegFormats = "aa,aac,aax,ac3,ac4,act,adp,adx,aea,aiff,alp,amr,amrnb,amr
 	"nistsphere,nsv,nut,oma,ogg,paf,pvf,qcp,qoa,r3d,rm,rso,sds,sdx,shn,sln,smjpeg,sox,spdif,svag,swf,tak,tta,vag,voc,vpk,vqf,w64," +
 	"wav,wsaud,wsvqa,wtv,wv,wve,xa,xmv,xvag,xwma"
 
+// telephoneFormats are the demuxers for Input.Telephones.
+const telephoneFormats = "mov,mp4,m4a,3gp,aac,amr,amrnb,amrwb"
+
 // program returns the path of ffmpeg, or an empty one if it must not be used or is not
 // installed.
 func (in Input) program() (string, error) {
@@ -55,6 +58,7 @@ type ffmpegSource struct {
 	result
 	ctx     context.Context
 	program string
+	formats string // that it may read
 	file    *os.File
 	layout  pcmLayout
 	stop    context.CancelFunc // of the run
@@ -65,8 +69,8 @@ type ffmpegSource struct {
 	buf     []byte
 }
 
-func newFFmpeg(ctx context.Context, program string, file *os.File) (*ffmpegSource, error) {
-	f := &ffmpegSource{ctx: ctx, program: program, file: file}
+func newFFmpeg(ctx context.Context, program, formats string, file *os.File) (*ffmpegSource, error) {
+	f := &ffmpegSource{ctx: ctx, program: program, formats: formats, file: file}
 	if err := f.rewind(); err != nil {
 		f.close()
 		return nil, err
@@ -95,7 +99,7 @@ func (f *ffmpegSource) rewind() error {
 		name, inherited = "file:/dev/fd/3", []*os.File{f.file}
 	}
 	f.cmd = exec.CommandContext(ctx, f.program, "-nostdin", "-v", "error", "-xerror",
-		"-protocol_whitelist", "file", "-format_whitelist", ffmpegFormats, "-i", name,
+		"-protocol_whitelist", "file", "-format_whitelist", f.formats, "-i", name,
 		"-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "pcm_f32be", "-f", "au", "-protocol_whitelist", "pipe", "pipe:1")
 	f.cmd.Stderr, f.cmd.ExtraFiles = &f.said, inherited
 	out, err := f.cmd.StdoutPipe()
@@ -250,7 +254,11 @@ func (in Input) convert(ctx context.Context, name string, file *os.File, refused
 	if program == "" {
 		return nil, refused
 	}
-	src, err := newFFmpeg(ctx, program, file)
+	formats := ffmpegFormats
+	if in.Telephones {
+		formats = telephoneFormats
+	}
+	src, err := newFFmpeg(ctx, program, formats, file)
 	if err != nil {
 		var failed *FormatError
 		if errors.As(err, &failed) {

@@ -206,8 +206,8 @@ func (s *Server) tellOfFFmpeg(err error) {
 		return
 	}
 	s.foreign.Do(func() {
-		s.opt.Log.Warn("a client sent sound that is not read here; with --ffmpeg auto the installed ffmpeg reads what it can "+
-			"(for trusted clients: ffmpeg knows formats that name other files)", "got", format.Got)
+		s.opt.Log.Warn("a client sent sound that is not read here; with --ffmpeg auto, ffmpeg, if it is installed, reads "+
+			"what telephones record", "got", format.Got)
 	})
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -50,6 +52,8 @@ type serving struct {
 	decoding decodingFlags
 	log      logFlags
 	address  string
+	cert     string // files of TLS
+	key      string
 	keyFile  string
 	anyone   bool
 	origins  []string
@@ -75,12 +79,10 @@ func (s *serving) register(f *pflag.FlagSet) {
 	bind(f, "listen", &s.address)
 	bind(f, "api-key-file", &s.keyFile)
 	bind(f, "allow-anyone", &s.anyone)
-	addOption(f, "origin", func(v options.Value) error {
-		if s.origins = nil; v.Text != "" {
-			s.origins = strings.Split(v.Text, ",")
-		}
-		return nil
-	})
+	bindList(f, "origin", &s.origins)
+	bindList(f, "alias", &s.opt.Aliases)
+	bind(f, "tls-cert", &s.cert)
+	bind(f, "tls-key", &s.key)
 	bind(f, "batch", &s.opt.Turns)
 	redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over the weights; each "+
 		"needs memory of its own")
@@ -88,12 +90,23 @@ func (s *serving) register(f *pflag.FlagSet) {
 	addOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = orNone(v); return nil })
 	addOption(f, "max-upload", func(v options.Value) error { s.opt.MaxBytes = int64(v.Number) << 20; return nil })
 	bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
-	redefine(f, "ffmpeg", audio.FFmpegNever, "`program` that decodes what Verity does not read itself: never, auto for the installed "+
-		"ffmpeg, or a path. ffmpeg knows formats that name other files: not for strangers' uploads")
+	redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, "+
+		"of which only what telephones record is asked (MP4, M4A, 3GP, AAC, AMR), never, or a path, of which everything is")
 	addOption(f, "max-audio", func(v options.Value) error { s.opt.MaxAudio = duration(v); return nil })
 	addOption(f, "timeout", func(v options.Value) error { s.opt.Timeout = duration(v); return nil })
+	addOption(f, "drain-delay", func(v options.Value) error { s.opt.DrainDelay = duration(v); return nil })
 	addOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
 	bind(f, "spool", &s.opt.Spool)
+}
+
+// bindList adds the flag of an option whose values are a list between commas.
+func bindList(f *pflag.FlagSet, name string, to *[]string) {
+	addOption(f, name, func(v options.Value) error {
+		if *to = nil; v.Text != "" {
+			*to = strings.Split(v.Text, ",")
+		}
+		return nil
+	})
 }
 
 // orNone returns a number for a field whose zero means its default and -1 none.
@@ -119,20 +132,76 @@ func (s *serving) run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	s.model.serving = true
-	m, err := s.model.load(ctx)
+	var m *loaded
+	defer func() {
+		if m != nil {
+			m.close()
+		}
+	}()
+	load := func() (server *serve.Server, err error) {
+		if m, err = s.load(ctx, logger); err != nil {
+			return nil, err
+		}
+		if server, err = serve.New(m.Model, s.opt); err != nil {
+			return nil, inFlag(err)
+		}
+		fmt.Fprintf(s.err, "verity: serving %s on %s://%s\n", s.opt.Name, s.scheme(), listener.Addr())
+		return server, nil
+	}
+	secure, err := s.tls(logger)
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	s.opt.Decoding = s.decoding.options(logger)
-	s.opt.Name, s.opt.Log = filepath.Base(m.checkpoint.Name), logger
-	server, err := serve.New(m.Model, s.opt)
+	return serve.Run(ctx, load, func(h *http.Server) error {
+		if secure == nil {
+			return h.Serve(listener)
+		}
+		h.TLSConfig = secure
+		return h.ServeTLS(listener, "", "")
+	}, logger, s.grace)
+}
+
+// load loads the model, and completes the options by what it is.
+func (s *serving) load(ctx context.Context, logger *slog.Logger) (*loaded, error) {
+	s.model.serving = true
+	m, err := s.model.load(ctx)
 	if err != nil {
-		return inFlag(err)
+		return nil, err
 	}
-	fmt.Fprintf(s.err, "verity: serving %s on http://%s\n", s.opt.Name, listener.Addr())
-	return serve.Serve(ctx, server, func(h *http.Server) error { return h.Serve(listener) }, s.grace)
+	s.opt.Decoding = s.decoding.options(logger)
+	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.checkpoint.Name), logger, version
+	return m, nil
+}
+
+func (s *serving) scheme() string {
+	if s.cert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// tls returns nil without a certificate.
+func (s *serving) tls(logger *slog.Logger) (*tls.Config, error) {
+	if s.cert == "" {
+		return nil, nil
+	}
+	c, err := serve.TLS(s.cert, s.key, logger)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert: %w", err)
+	}
+	return c, nil
+}
+
+// telephones has auto read what telephones record, with the ffmpeg that is there.
+func (s *serving) telephones() {
+	sound := &s.opt.Sound
+	if sound.FFmpeg != audio.FFmpegAuto {
+		return
+	}
+	sound.Telephones = true
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		sound.FFmpeg = audio.FFmpegNever // so that clients are not told to install one
+	}
 }
 
 // listen opens the address.
@@ -169,6 +238,7 @@ func (s *serving) prepare(ctx context.Context) error {
 	}
 	s.opt.Origins = s.origins
 	s.opt.MaxSpool = max(8<<30, s.opt.MaxBytes)
+	s.telephones()
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
 		return usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
