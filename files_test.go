@@ -56,9 +56,9 @@ var writers = map[string]string{
 	"quantize.openJournal":    below,
 	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",
 
-	"internal/cli.comparing.nameArms": below,
-	"internal/cli.planning.run":       told,
-	"internal/cli.reportFlags.write":  told,
+	"internal/cli.arms.writeNames":   below,
+	"internal/cli.planning.run":      told,
+	"internal/cli.reportFlags.write": told,
 
 	"tools/dist.dist.run": build,
 }
