@@ -33,9 +33,8 @@ var plan = map[string]room{
 	"vad":        {"finds speech in a clip with a small network of its own", []string{"audio", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
-	"schedule":   {"windows that are decoded together: who has the threads", []string{"decoder", "encoder", "internal/layer", "model"}},
-	"assistant":  {"drafting and the round; imports the target's rooms to run a second model", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
-	"transcribe": {"a clip → a transcript; the only room that uses the whole engine", []string{"assistant", "audio", "decoder", "encoder", "parallel", "precision", "schedule", "internal/zlibsize", "model", "tokenizer", "transcript", "vad"}},
+	"assistant":  {"drafting and the round; imports the target's rooms to run a second model", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
+	"transcribe": {"a clip → a transcript; the only room that uses the whole engine", []string{"assistant", "audio", "decoder", "encoder", "parallel", "precision", "internal/zlibsize", "model", "tokenizer", "transcript", "vad"}},
 	"parallel":   {"the worker pool; public, since options of public packages name it", nil},
 	"precision":  {"names of number formats; a leaf, since options of public packages name them", nil},
 	"transcript": {"the result and its file formats; needs no engine", []string{"tokenizer"}},
@@ -44,12 +43,12 @@ var plan = map[string]room{
 	"wer/normalize": {"text normalisers; need no engine", nil},
 	"datasets":      {"utterances from folders and manifests; no decoding", []string{"internal/input"}},
 
-	"selftest": {"checks the guarantees of the design on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
+	"selftest": {"checks the guarantees of the design on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
 
 	"eval":   {"engine × dataset → records; assistant's theory predicts the speed-up", []string{"assistant", "audio", "datasets", "internal/output", "parallel", "report", "transcript", "wer"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/input", "internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
-	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
+	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer", "transcript"}},
 	"plan":     {"predicts the gain of an assistant from measurements of bench and compare", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
 	"live":     {"transcribes sound while it arrives; confirmed text never changes", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
 	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "internal/options", "live", "tokenizer", "transcribe", "transcript", "vad"}},
@@ -60,7 +59,7 @@ var plan = map[string]room{
 	"internal/cli":     {"flags → one call → output; a package because verity-beam in the module cluster has the same flags", []string{"*"}},
 	"internal/options": {"the one table of options; serve and internal/cli derive flags and fields from it", []string{"audio", "parallel", "precision", "tokenizer", "transcribe", "transcript", "vad"}},
 	"models/digits":    {"test only: a small model trained in this repository; files only", nil},
-	"models/whisper":   {"the embedded model; files only", nil},
+	"models/whisper":   {"the embedded model: files, and their name for model.Inside", []string{"model"}},
 
 	"tools/crossvet": {"go vet for other platforms; imports nothing of the engine", nil},
 	"tools/dist":     {"release archives; imports nothing of the engine", nil},

@@ -23,7 +23,7 @@ import (
 // its assistant under that of distil-small.en. It counts the files it sends.
 func serveDigits(t *testing.T) *atomic.Int32 {
 	const commit = "0123456789abcdef0123456789abcdef01234567"
-	repos := map[string]fs.FS{"openai/whisper-tiny": digits.Target(), "distil-whisper/distil-small.en": digits.Assistant()}
+	repos := map[string]fs.FS{"openai/whisper-tiny": digits.Target(), "openai/whisper-small.en": digits.Target(), "distil-whisper/distil-small.en": digits.Assistant()}
 	sent := new(atomic.Int32)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/models/{owner}/{name}/revision/main", func(w http.ResponseWriter, r *http.Request) {
@@ -60,6 +60,24 @@ func serveDigits(t *testing.T) *atomic.Int32 {
 	return sent
 }
 
+// TestOpenInside: a model inside the program is opened by its name, without a network.
+func TestOpenInside(t *testing.T) {
+	sent := serveDigits(t)
+	t.Setenv("HF_HUB_CACHE", t.TempDir())
+	t.Chdir(t.TempDir())
+	model.Embed("tiny", digits.Target()) // as an init function of the model's package does
+	defer model.Embed("tiny", nil)
+	m, err := verity.Open(t.Context(), "tiny", verity.Options{Threads: 1, Assistant: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	text, err := m.TranscribeReader(t.Context(), "digits.wav", strings.NewReader(string(digits.Sample())))
+	if err != nil || len(text.Text) < 20 || sent.Load() != 0 {
+		t.Errorf("text %v, %v, %d files fetched", text, err, sent.Load())
+	}
+}
+
 // TestOpenName: a name is looked for in the cache, then fetched, unless that is forbidden;
 // what is there under a path is taken as it is.
 func TestOpenName(t *testing.T) {
@@ -87,6 +105,17 @@ func TestOpenName(t *testing.T) {
 	if fetched < 4 {
 		t.Errorf("%d files were sent, want those of both models", fetched)
 	}
+
+	m, err = verity.Open(ctx, "small.en", verity.Options{Threads: 1, Assistant: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = m.TranscribeReader(ctx, "digits.wav", strings.NewReader(string(digits.Sample())))
+	if err != nil || text.Stats.Drafts.Accepted == 0 {
+		t.Errorf("the published partner in the cache drafted nothing: %v", err)
+	}
+	m.Close()
+	fetched = sent.Load()
 
 	o.Offline = true
 	m, err = verity.Open(ctx, "openai/whisper-tiny", o)

@@ -29,8 +29,9 @@ type Options struct {
 	Precision precision.Precision
 
 	// Assistant drafts tokens: none, ngram, bigram, self, or the name or path of a
-	// distilled decoder or of a smaller model of the same family. Empty means none. The
-	// text does not depend on it.
+	// distilled decoder or of a smaller model of the same family; auto is the published
+	// partner of a published model, if that is in the cache, else none. Empty means none.
+	// The text does not depend on it.
 	Assistant string
 
 	// AssistantPrecision is what the assistant's weights are held in. Zero means int8.
@@ -52,9 +53,10 @@ type Model struct {
 	files       []io.Closer
 }
 
-// Open loads a model: a path that model.Open takes, or the name of a published model,
-// such as small or openai/whisper-small. What is there under a path is never looked for
-// elsewhere. A published model comes from the cache that all programs of Hugging Face
+// Open loads a model: a path that model.Open takes, the name of a model inside the program
+// (base, with import _ "verity/models/whisper"), or the name of a published one, such as
+// small or openai/whisper-small. What is there under a path is never looked for elsewhere. A
+// published model comes from the cache that all programs of Hugging Face
 // share; if it is not there it is downloaded, unless Options.Offline. Package model/hub
 // says which environment variables name cache, hub and token. Close ends the model.
 func Open(ctx context.Context, name string, o Options) (*Model, error) {
@@ -62,12 +64,15 @@ func Open(ctx context.Context, name string, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, c, o)
+	return open(ctx, c, name, o)
 }
 
 // openCheckpoint opens the checkpoint of a path or a name.
 func openCheckpoint(ctx context.Context, name string, o Options) (*model.Checkpoint, error) {
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if files := model.Inside(name); files != nil {
+			return model.OpenFS(files, name)
+		}
 		if _, ok := hub.Repo(name); ok {
 			h := hub.FromEnv()
 			h.Offline = h.Offline || o.Offline
@@ -85,11 +90,14 @@ func OpenFS(ctx context.Context, fsys fs.FS, name string, o Options) (*Model, er
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, c, o)
+	return open(ctx, c, name, o)
 }
 
 // open loads c, and closes it if that fails.
-func open(ctx context.Context, c *model.Checkpoint, o Options) (*Model, error) {
+func open(ctx context.Context, c *model.Checkpoint, name string, o Options) (*Model, error) {
+	if o.Assistant == "auto" {
+		o.Assistant = hub.FromEnv().Partner(name)
+	}
 	m := &Model{files: []io.Closer{c}}
 	if err := m.load(ctx, c, o); err != nil {
 		return nil, errors.Join(err, m.Close())

@@ -13,7 +13,6 @@ import (
 
 	"verity/decoder"
 	"verity/precision"
-	"verity/schedule"
 	"verity/tokenizer"
 )
 
@@ -136,13 +135,15 @@ func TestSearchAlone(t *testing.T) {
 		if !slices.IsSortedFunc(want, func(a, b decoder.Hypothesis) int { return int(math.Copysign(1, b.Score-a.Score)) }) {
 			t.Errorf("%s: not the best first", name)
 		}
-		b := schedule.New(r.dec, schedule.Options{})
+		b := decoder.NewBatch(r.dec)
+		o.Stepper = b
 		var wg sync.WaitGroup
-		for _, m := range []*schedule.Member{b.Join(), b.Join(), b.Join()} {
+		for range 3 {
+			b.Join()
+		}
+		for range 3 {
 			wg.Go(func() {
-				defer m.Leave()
-				o := o
-				o.Stepper = m
+				defer b.Leave()
 				for i, h := range run(t.Context(), o) {
 					if i >= len(want) || h.Score != want[i].Score || !slices.Equal(h.Choices, want[i].Choices) {
 						t.Errorf("%s: hypothesis %d differs in a batch", name, i)

@@ -11,7 +11,6 @@ import (
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
-	"verity/schedule"
 	"verity/tokenizer"
 )
 
@@ -159,7 +158,7 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 	if m.pool == nil {
 		m.pool, m.ownPool = parallel.New(o.Threads), true
 	}
-	m.encoder, m.decoder, err = schedule.Load(c, decoder.Options{Pool: m.pool, Precision: o.Precision})
+	m.encoder, m.decoder, err = decoder.NewBoth(c, decoder.Options{Pool: m.pool, Precision: o.Precision})
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -200,7 +199,10 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 // wire connects the parts.
 func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
-	m.batch = schedule.New(m.decoder, schedule.Options{WindowsFirst: o.WindowsFirst})
+	m.batch, m.policies = decoder.NewBatch(m.decoder), new(policies)
+	if o.WindowsFirst {
+		m.batch.DecodeShare = -1
+	}
 	m.pace, m.newPolicy = &assistant.Pace{Streams: m.batch.Members}, o.Policy
 	if _, none := a.(assistant.Off); none {
 		return

@@ -157,15 +157,5 @@ func locate(ctx context.Context, name string, offline bool) (string, error) {
 // partner returns the published assistant of a model that is in the cache, "" if
 // there is none.
 func partner(name string) string {
-	repo, ok := hub.Repo(name)
-	if !ok {
-		return ""
-	}
-	h := hub.FromEnv()
-	for _, p := range hub.Partners(repo) {
-		if _, ok := h.Find(p); ok {
-			return p
-		}
-	}
-	return ""
+	return hub.FromEnv().Partner(name)
 }

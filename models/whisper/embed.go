@@ -6,7 +6,11 @@ import (
 	"embed"
 	"io/fs"
 	"unsafe"
+
+	"verity/model"
 )
+
+func init() { model.Embed("base", Base()) }
 
 //go:embed base
 var inside embed.FS

@@ -1,4 +1,4 @@
-package schedule
+package decoder
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"verity/audio"
-	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/testmodel"
 	"verity/model"
@@ -17,16 +16,16 @@ import (
 	"verity/precision"
 )
 
-// TestLoad holds logits and features of halves loaded together against those loaded one
+// TestBoth holds logits and features of halves loaded together against those loaded one
 // after the other: they are the same bits.
-func TestLoad(t *testing.T) {
+func TestBoth(t *testing.T) {
 	spec := testmodel.Named("odd")
 	c := testmodel.Open(t, "odd")
 	pool := parallel.New(3)
 	defer pool.Close()
-	o := decoder.Options{Pool: pool, Precision: precision.Of(precision.Int8)}
+	o := Options{Pool: pool, Precision: precision.Of(precision.Int8)}
 	mel := &audio.Mel{Bins: c.Dims.MelBins, Frames: c.Dims.WindowFrames(), Data: spec.Mel()}
-	logits := func(e *encoder.Encoder, d *decoder.Decoder) []float32 {
+	logits := func(e *encoder.Encoder, d *Decoder) []float32 {
 		f, err := e.Encode(t.Context(), mel)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +38,7 @@ func TestLoad(t *testing.T) {
 		s := d.NewStream(x)
 		defer s.Close()
 		y := make([]float32, d.Dims().Vocab)
-		if err := d.Step(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, y); err != nil {
+		if err := d.Step(t.Context(), []Row{{s, 0, 1, false}}, y); err != nil {
 			t.Fatal(err)
 		}
 		return y
@@ -48,13 +47,13 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := decoder.New(c, o)
+	d, err := New(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := logits(e, d)
 	for range 5 {
-		e, d, err := Load(c, o)
+		e, d, err := NewBoth(c, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,12 +63,12 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoadErrors checks that an error of a half ends the other, and that it is the one
+// TestBothErrors checks that an error of a half ends the other, and that it is the one
 // reported.
-func TestLoadErrors(t *testing.T) {
+func TestBothErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if e, d, err := Load(testmodel.Open(t, "odd").WithContext(ctx), decoder.Options{}); !errors.Is(err, context.Canceled) || e != nil || d != nil {
+	if e, d, err := NewBoth(testmodel.Open(t, "odd").WithContext(ctx), Options{}); !errors.Is(err, context.Canceled) || e != nil || d != nil {
 		t.Errorf("error = %v, want Canceled", err)
 	}
 	dir := testmodel.Write(t, testmodel.Named("odd"))
@@ -81,7 +80,7 @@ func TestLoadErrors(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 1<<16); err != nil {
 		t.Skip("this system protects mapped files:", err)
 	}
-	if e, d, err := Load(c, decoder.Options{}); !errors.Is(err, model.ErrChanged) || e != nil || d != nil {
+	if e, d, err := NewBoth(c, Options{}); !errors.Is(err, model.ErrChanged) || e != nil || d != nil {
 		t.Errorf("error = %v, want ErrChanged", err)
 	}
 }

@@ -1,4 +1,4 @@
-package schedule
+package decoder
 
 import (
 	"context"
