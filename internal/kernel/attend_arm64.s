@@ -16,6 +16,7 @@ TEXT ·attendF32R1NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
+	MOVD R2, R16
 loop1:
 	MOVD $1, R10
 	MOVD R4, R14
@@ -58,13 +59,13 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R2, R16
 	MOVD R14, R11
 	MOVD R1, R12
+	MOVD ZR, R23
 	SUBS $2, R12, R12
 	BLT one5
 wide7:
-	WORD $0xfc408610 // ldr d16, [x16], #8
+	WORD $0xfc776a10 // ldr d16, [x16, x23]
 	WORD $0x3dc00171 // ldr q17, [x11]
 	WORD $0x3dc00572 // ldr q18, [x11, #16]
 	WORD $0x3dc00973 // ldr q19, [x11, #32]
@@ -131,12 +132,13 @@ wide7:
 	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
 	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
 	ADD R5, R11, R11
+	ADD $8, R23, R23
 	SUBS $2, R12, R12
 	BGE wide7
 one5:
 	ADDS $2, R12, R12
 	BEQ end6
-	WORD $0xbc404610 // ldr s16, [x16], #4
+	WORD $0xbc776a10 // ldr s16, [x16, x23]
 	WORD $0x3dc00171 // ldr q17, [x11]
 	WORD $0x3dc00572 // ldr q18, [x11, #16]
 	WORD $0x3dc00973 // ldr q19, [x11, #32]
@@ -169,7 +171,6 @@ one5:
 	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
 	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	ADD R5, R11, R11
 end6:
 	MOVD R15, R13
 	WORD $0x3d8001a0 // str q0, [x13]
@@ -210,6 +211,7 @@ TEXT ·attendF16R1NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
+	MOVD R2, R16
 loop1:
 	MOVD $1, R10
 	MOVD R4, R14
@@ -252,13 +254,13 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R2, R16
 	MOVD R14, R11
 	MOVD R1, R12
+	MOVD ZR, R23
 	SUBS $2, R12, R12
 	BLT one5
 wide7:
-	WORD $0xfc408610 // ldr d16, [x16], #8
+	WORD $0xfc776a10 // ldr d16, [x16, x23]
 	WORD $0x3dc00172 // ldr q18, [x11]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
@@ -341,12 +343,13 @@ wide7:
 	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
 	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
 	ADD R5, R11, R11
+	ADD $8, R23, R23
 	SUBS $2, R12, R12
 	BGE wide7
 one5:
 	ADDS $2, R12, R12
 	BEQ end6
-	WORD $0xbc404610 // ldr s16, [x16], #4
+	WORD $0xbc776a10 // ldr s16, [x16, x23]
 	WORD $0x3dc00172 // ldr q18, [x11]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
@@ -387,7 +390,6 @@ one5:
 	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
 	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	ADD R5, R11, R11
 end6:
 	MOVD R15, R13
 	WORD $0x3d8001a0 // str q0, [x13]
@@ -428,6 +430,8 @@ TEXT ·attendF32R2NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
+	MOVD R2, R16
+	ADD R3, R16, R17
 loop1:
 	MOVD $2, R10
 	MOVD R4, R14
@@ -471,15 +475,14 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R2, R16
-	ADD R3, R16, R17
 	MOVD R14, R11
 	MOVD R1, R12
+	MOVD ZR, R23
 	SUBS $2, R12, R12
 	BLT one5
 wide7:
-	WORD $0xfc408610 // ldr d16, [x16], #8
-	WORD $0xfc408631 // ldr d17, [x17], #8
+	WORD $0xfc776a10 // ldr d16, [x16, x23]
+	WORD $0xfc776a31 // ldr d17, [x17, x23]
 	WORD $0x3dc00172 // ldr q18, [x11]
 	WORD $0x3dc00573 // ldr q19, [x11, #16]
 	WORD $0x3dc00974 // ldr q20, [x11, #32]
@@ -530,13 +533,14 @@ wide7:
 	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
 	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
 	ADD R5, R11, R11
+	ADD $8, R23, R23
 	SUBS $2, R12, R12
 	BGE wide7
 one5:
 	ADDS $2, R12, R12
 	BEQ end6
-	WORD $0xbc404610 // ldr s16, [x16], #4
-	WORD $0xbc404631 // ldr s17, [x17], #4
+	WORD $0xbc776a10 // ldr s16, [x16, x23]
+	WORD $0xbc776a31 // ldr s17, [x17, x23]
 	WORD $0x3dc00172 // ldr q18, [x11]
 	WORD $0x3dc00573 // ldr q19, [x11, #16]
 	WORD $0x3dc00974 // ldr q20, [x11, #32]
@@ -561,7 +565,6 @@ one5:
 	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
 	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
 	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	ADD R5, R11, R11
 end6:
 	MOVD R15, R13
 	WORD $0x3d8001a0 // str q0, [x13]
@@ -603,6 +606,8 @@ TEXT ·attendF16R2NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
+	MOVD R2, R16
+	ADD R3, R16, R17
 loop1:
 	MOVD $2, R10
 	MOVD R4, R14
@@ -646,15 +651,14 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R2, R16
-	ADD R3, R16, R17
 	MOVD R14, R11
 	MOVD R1, R12
+	MOVD ZR, R23
 	SUBS $2, R12, R12
 	BLT one5
 wide7:
-	WORD $0xfc408610 // ldr d16, [x16], #8
-	WORD $0xfc408631 // ldr d17, [x17], #8
+	WORD $0xfc776a10 // ldr d16, [x16, x23]
+	WORD $0xfc776a31 // ldr d17, [x17, x23]
 	WORD $0x3dc00173 // ldr q19, [x11]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
@@ -713,13 +717,14 @@ wide7:
 	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
 	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
 	ADD R5, R11, R11
+	ADD $8, R23, R23
 	SUBS $2, R12, R12
 	BGE wide7
 one5:
 	ADDS $2, R12, R12
 	BEQ end6
-	WORD $0xbc404610 // ldr s16, [x16], #4
-	WORD $0xbc404631 // ldr s17, [x17], #4
+	WORD $0xbc776a10 // ldr s16, [x16, x23]
+	WORD $0xbc776a31 // ldr s17, [x17, x23]
 	WORD $0x3dc00173 // ldr q19, [x11]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
@@ -748,7 +753,6 @@ one5:
 	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
 	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
 	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	ADD R5, R11, R11
 end6:
 	MOVD R15, R13
 	WORD $0x3d8001a0 // str q0, [x13]
@@ -790,6 +794,10 @@ TEXT ·attendF32R4NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
+	MOVD R2, R16
+	ADD R3, R16, R17
+	ADD R3, R17, R19
+	ADD R3, R19, R20
 loop1:
 	MOVD $4, R10
 	MOVD R4, R14
@@ -835,19 +843,16 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R2, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
-	ADD R3, R19, R20
 	MOVD R14, R11
 	MOVD R1, R12
+	MOVD ZR, R23
 	SUBS $2, R12, R12
 	BLT one5
 wide7:
-	WORD $0xfc408610 // ldr d16, [x16], #8
-	WORD $0xfc408631 // ldr d17, [x17], #8
-	WORD $0xfc408672 // ldr d18, [x19], #8
-	WORD $0xfc408693 // ldr d19, [x20], #8
+	WORD $0xfc776a10 // ldr d16, [x16, x23]
+	WORD $0xfc776a31 // ldr d17, [x17, x23]
+	WORD $0xfc776a72 // ldr d18, [x19, x23]
+	WORD $0xfc776a93 // ldr d19, [x20, x23]
 	WORD $0x3dc00174 // ldr q20, [x11]
 	WORD $0x3dc00575 // ldr q21, [x11, #16]
 	WORD $0x3dc00976 // ldr q22, [x11, #32]
@@ -890,15 +895,16 @@ wide7:
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
 	ADD R5, R11, R11
+	ADD $8, R23, R23
 	SUBS $2, R12, R12
 	BGE wide7
 one5:
 	ADDS $2, R12, R12
 	BEQ end6
-	WORD $0xbc404610 // ldr s16, [x16], #4
-	WORD $0xbc404631 // ldr s17, [x17], #4
-	WORD $0xbc404672 // ldr s18, [x19], #4
-	WORD $0xbc404693 // ldr s19, [x20], #4
+	WORD $0xbc776a10 // ldr s16, [x16, x23]
+	WORD $0xbc776a31 // ldr s17, [x17, x23]
+	WORD $0xbc776a72 // ldr s18, [x19, x23]
+	WORD $0xbc776a93 // ldr s19, [x20, x23]
 	WORD $0x3dc00174 // ldr q20, [x11]
 	WORD $0x3dc00575 // ldr q21, [x11, #16]
 	WORD $0x3dc00976 // ldr q22, [x11, #32]
@@ -919,7 +925,6 @@ one5:
 	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	ADD R5, R11, R11
 end6:
 	MOVD R15, R13
 	WORD $0x3d8001a0 // str q0, [x13]
@@ -963,6 +968,10 @@ TEXT ·attendF16R4NEON(SB), NOSPLIT, $0-73
 	MOVD c+56(FP), R7
 	MOVD cStride+64(FP), R8
 	MOVBU carry+72(FP), R9
+	MOVD R2, R16
+	ADD R3, R16, R17
+	ADD R3, R17, R19
+	ADD R3, R19, R20
 loop1:
 	MOVD $4, R10
 	MOVD R4, R14
@@ -1008,19 +1017,16 @@ fresh3:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 ready4:
-	MOVD R2, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
-	ADD R3, R19, R20
 	MOVD R14, R11
 	MOVD R1, R12
+	MOVD ZR, R23
 	SUBS $2, R12, R12
 	BLT one5
 wide7:
-	WORD $0xfc408610 // ldr d16, [x16], #8
-	WORD $0xfc408631 // ldr d17, [x17], #8
-	WORD $0xfc408672 // ldr d18, [x19], #8
-	WORD $0xfc408693 // ldr d19, [x20], #8
+	WORD $0xfc776a10 // ldr d16, [x16, x23]
+	WORD $0xfc776a31 // ldr d17, [x17, x23]
+	WORD $0xfc776a72 // ldr d18, [x19, x23]
+	WORD $0xfc776a93 // ldr d19, [x20, x23]
 	WORD $0x3dc00175 // ldr q21, [x11]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
@@ -1067,15 +1073,16 @@ wide7:
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
 	ADD R5, R11, R11
+	ADD $8, R23, R23
 	SUBS $2, R12, R12
 	BGE wide7
 one5:
 	ADDS $2, R12, R12
 	BEQ end6
-	WORD $0xbc404610 // ldr s16, [x16], #4
-	WORD $0xbc404631 // ldr s17, [x17], #4
-	WORD $0xbc404672 // ldr s18, [x19], #4
-	WORD $0xbc404693 // ldr s19, [x20], #4
+	WORD $0xbc776a10 // ldr s16, [x16, x23]
+	WORD $0xbc776a31 // ldr s17, [x17, x23]
+	WORD $0xbc776a72 // ldr s18, [x19, x23]
+	WORD $0xbc776a93 // ldr s19, [x20, x23]
 	WORD $0x3dc00175 // ldr q21, [x11]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
@@ -1098,7 +1105,6 @@ one5:
 	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	ADD R5, R11, R11
 end6:
 	MOVD R15, R13
 	WORD $0x3d8001a0 // str q0, [x13]
@@ -1143,6 +1149,7 @@ TEXT ·scoreInt8R1Dot(SB), NOSPLIT, $0-80
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
 	LSL $8, R8, R14
+	MOVD R2, R15
 loop1:
 	MOVD $1, R10
 loop2:
@@ -1164,11 +1171,11 @@ loop2:
 	WORD $0x4ea01c0d // mov v13.16b, v0.16b
 	WORD $0x4ea01c0e // mov v14.16b, v0.16b
 	WORD $0x4ea01c0f // mov v15.16b, v0.16b
-	MOVD R2, R15
 	MOVD R6, R11
 	MOVD R8, R12
+	MOVD ZR, R24
 loop3:
-	WORD $0xfc4085f0 // ldr d16, [x15], #8
+	WORD $0xfc7869f0 // ldr d16, [x15, x24]
 	WORD $0x3dc00171 // ldr q17, [x11]
 	WORD $0x3dc00572 // ldr q18, [x11, #16]
 	WORD $0x3dc00973 // ldr q19, [x11, #32]
@@ -1233,6 +1240,7 @@ loop3:
 	WORD $0x4fb0e2cd // sdot v13.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2ee // sdot v14.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e30f // sdot v15.4s, v24.16b, v16.4b[1]
+	ADD $8, R24, R24
 	ADD $512, R11, R11
 	SUBS $2, R12, R12
 	BNE loop3
@@ -1344,6 +1352,8 @@ TEXT ·scoreInt8R2Dot(SB), NOSPLIT, $0-80
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
 	LSL $8, R8, R14
+	MOVD R2, R15
+	ADD R3, R15, R16
 loop1:
 	MOVD $2, R10
 loop2:
@@ -1366,13 +1376,12 @@ loop2:
 	WORD $0x4ea81d0d // mov v13.16b, v8.16b
 	WORD $0x4ea81d0e // mov v14.16b, v8.16b
 	WORD $0x4ea81d0f // mov v15.16b, v8.16b
-	MOVD R2, R15
-	ADD R3, R15, R16
 	MOVD R6, R11
 	MOVD R8, R12
+	MOVD ZR, R24
 loop3:
-	WORD $0xfc4085f0 // ldr d16, [x15], #8
-	WORD $0xfc408611 // ldr d17, [x16], #8
+	WORD $0xfc7869f0 // ldr d16, [x15, x24]
+	WORD $0xfc786a11 // ldr d17, [x16, x24]
 	WORD $0x3dc00172 // ldr q18, [x11]
 	WORD $0x3dc00573 // ldr q19, [x11, #16]
 	WORD $0x3dc00974 // ldr q20, [x11, #32]
@@ -1421,6 +1430,7 @@ loop3:
 	WORD $0x4fb1e30e // sdot v14.4s, v24.16b, v17.4b[1]
 	WORD $0x4fb0e327 // sdot v7.4s, v25.16b, v16.4b[1]
 	WORD $0x4fb1e32f // sdot v15.4s, v25.16b, v17.4b[1]
+	ADD $8, R24, R24
 	ADD $512, R11, R11
 	SUBS $2, R12, R12
 	BNE loop3
@@ -1527,6 +1537,10 @@ TEXT ·scoreInt8R4Dot(SB), NOSPLIT, $0-80
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
 	LSL $8, R8, R14
+	MOVD R2, R15
+	ADD R3, R15, R16
+	ADD R3, R16, R17
+	ADD R3, R17, R19
 loop1:
 	MOVD $4, R10
 loop2:
@@ -1551,17 +1565,14 @@ loop2:
 	WORD $0x4eac1d8d // mov v13.16b, v12.16b
 	WORD $0x4eac1d8e // mov v14.16b, v12.16b
 	WORD $0x4eac1d8f // mov v15.16b, v12.16b
-	MOVD R2, R15
-	ADD R3, R15, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
 	MOVD R6, R11
 	MOVD R8, R12
+	MOVD ZR, R24
 loop3:
-	WORD $0xfc4085f0 // ldr d16, [x15], #8
-	WORD $0xfc408611 // ldr d17, [x16], #8
-	WORD $0xfc408632 // ldr d18, [x17], #8
-	WORD $0xfc408673 // ldr d19, [x19], #8
+	WORD $0xfc7869f0 // ldr d16, [x15, x24]
+	WORD $0xfc786a11 // ldr d17, [x16, x24]
+	WORD $0xfc786a32 // ldr d18, [x17, x24]
+	WORD $0xfc786a73 // ldr d19, [x19, x24]
 	WORD $0x3dc00174 // ldr q20, [x11]
 	WORD $0x3dc00575 // ldr q21, [x11, #16]
 	WORD $0x3dc00976 // ldr q22, [x11, #32]
@@ -1602,6 +1613,7 @@ loop3:
 	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
 	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
 	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
+	ADD $8, R24, R24
 	ADD $512, R11, R11
 	SUBS $2, R12, R12
 	BNE loop3
@@ -1710,6 +1722,14 @@ TEXT ·scoreInt8R8Dot(SB), NOSPLIT, $0-80
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
 	LSL $8, R8, R14
+	MOVD R2, R15
+	ADD R3, R15, R16
+	ADD R3, R16, R17
+	ADD R3, R17, R19
+	ADD R3, R19, R20
+	ADD R3, R20, R21
+	ADD R3, R21, R22
+	ADD R3, R22, R23
 loop1:
 	MOVD $8, R10
 loop2:
@@ -1738,25 +1758,18 @@ loop2:
 	WORD $0x4d40c9ae // ld1r { v14.4s }, [x13]
 	ADD $4, R13, R13
 	WORD $0x4eae1dcf // mov v15.16b, v14.16b
-	MOVD R2, R15
-	ADD R3, R15, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
-	ADD R3, R19, R20
-	ADD R3, R20, R21
-	ADD R3, R21, R22
-	ADD R3, R22, R23
 	MOVD R6, R11
 	MOVD R8, R12
+	MOVD ZR, R24
 loop3:
-	WORD $0xfc4085f0 // ldr d16, [x15], #8
-	WORD $0xfc408611 // ldr d17, [x16], #8
-	WORD $0xfc408632 // ldr d18, [x17], #8
-	WORD $0xfc408673 // ldr d19, [x19], #8
-	WORD $0xfc408694 // ldr d20, [x20], #8
-	WORD $0xfc4086b5 // ldr d21, [x21], #8
-	WORD $0xfc4086d6 // ldr d22, [x22], #8
-	WORD $0xfc4086f7 // ldr d23, [x23], #8
+	WORD $0xfc7869f0 // ldr d16, [x15, x24]
+	WORD $0xfc786a11 // ldr d17, [x16, x24]
+	WORD $0xfc786a32 // ldr d18, [x17, x24]
+	WORD $0xfc786a73 // ldr d19, [x19, x24]
+	WORD $0xfc786a94 // ldr d20, [x20, x24]
+	WORD $0xfc786ab5 // ldr d21, [x21, x24]
+	WORD $0xfc786ad6 // ldr d22, [x22, x24]
+	WORD $0xfc786af7 // ldr d23, [x23, x24]
 	WORD $0x3dc00178 // ldr q24, [x11]
 	WORD $0x3dc00579 // ldr q25, [x11, #16]
 	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
@@ -1793,6 +1806,7 @@ loop3:
 	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
 	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
 	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
+	ADD $8, R24, R24
 	ADD $512, R11, R11
 	SUBS $2, R12, R12
 	BNE loop3
@@ -1911,6 +1925,7 @@ TEXT ·scoreInt8R1NEON(SB), NOSPLIT, $0-80
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
 	LSL $8, R8, R14
+	MOVD R2, R15
 loop1:
 	MOVD $2, R10
 loop2:
@@ -1924,11 +1939,11 @@ loop2:
 	WORD $0x4ea01c05 // mov v5.16b, v0.16b
 	WORD $0x4ea01c06 // mov v6.16b, v0.16b
 	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	MOVD R2, R15
 	MOVD R6, R11
 	MOVD R8, R12
+	MOVD ZR, R24
 loop3:
-	WORD $0xfc4085e8 // ldr d8, [x15], #8
+	WORD $0xfc7869e8 // ldr d8, [x15, x24]
 	WORD $0x3dc00169 // ldr q9, [x11]
 	WORD $0x3dc0056a // ldr q10, [x11, #16]
 	WORD $0x3dc0096b // ldr q11, [x11, #32]
@@ -2025,6 +2040,7 @@ loop3:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $8, R24, R24
 	ADD $512, R11, R11
 	SUBS $2, R12, R12
 	BNE loop3
@@ -2096,6 +2112,10 @@ TEXT ·scoreInt8R4NEON(SB), NOSPLIT, $0-80
 	MOVD quads+64(FP), R8
 	MOVD panels+72(FP), R9
 	LSL $8, R8, R14
+	MOVD R2, R15
+	ADD R3, R15, R16
+	ADD R3, R16, R17
+	ADD R3, R17, R19
 loop1:
 	MOVD $8, R10
 loop2:
@@ -2112,17 +2132,14 @@ loop2:
 	WORD $0x4d40c9a6 // ld1r { v6.4s }, [x13]
 	ADD $4, R13, R13
 	WORD $0x4ea61cc7 // mov v7.16b, v6.16b
-	MOVD R2, R15
-	ADD R3, R15, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
 	MOVD R6, R11
 	MOVD R8, R12
+	MOVD ZR, R24
 loop3:
-	WORD $0xfc4085e8 // ldr d8, [x15], #8
-	WORD $0xfc408609 // ldr d9, [x16], #8
-	WORD $0xfc40862a // ldr d10, [x17], #8
-	WORD $0xfc40866b // ldr d11, [x19], #8
+	WORD $0xfc7869e8 // ldr d8, [x15, x24]
+	WORD $0xfc786a09 // ldr d9, [x16, x24]
+	WORD $0xfc786a2a // ldr d10, [x17, x24]
+	WORD $0xfc786a6b // ldr d11, [x19, x24]
 	WORD $0x3dc0016c // ldr q12, [x11]
 	WORD $0x3dc0056d // ldr q13, [x11, #16]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
@@ -2207,6 +2224,7 @@ loop3:
 	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $8, R24, R24
 	ADD $512, R11, R11
 	SUBS $2, R12, R12
 	BNE loop3

@@ -11,6 +11,7 @@ TEXT ·tileF32x1NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
 	MOVD $1, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -29,11 +30,11 @@ loop1:
 	WORD $0x3dc0340d // ldr q13, [x0, #208]
 	WORD $0x3dc0380e // ldr q14, [x0, #224]
 	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R1, R8
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x3dc000d1 // ldr q17, [x6]
 	WORD $0x3dc004d2 // ldr q18, [x6, #16]
 	WORD $0x3dc008d3 // ldr q19, [x6, #32]
@@ -98,6 +99,7 @@ loop2:
 	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
 	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -130,6 +132,7 @@ TEXT ·tileF16x1NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
 	MOVD $1, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -148,11 +151,11 @@ loop1:
 	WORD $0x3dc0340d // ldr q13, [x0, #208]
 	WORD $0x3dc0380e // ldr q14, [x0, #224]
 	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R1, R8
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x3dc000d2 // ldr q18, [x6]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
@@ -233,6 +236,7 @@ loop2:
 	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
 	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
+	ADD $8, R17, R17
 	ADD $256, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -265,6 +269,8 @@ TEXT ·tileF32x2NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -283,13 +289,12 @@ loop1:
 	WORD $0x3dc0540d // ldr q13, [x0, #336]
 	WORD $0x3dc0580e // ldr q14, [x0, #352]
 	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R1, R8
-	ADD R2, R8, R9
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x3dc000d2 // ldr q18, [x6]
 	WORD $0x3dc004d3 // ldr q19, [x6, #16]
 	WORD $0x3dc008d4 // ldr q20, [x6, #32]
@@ -338,6 +343,7 @@ loop2:
 	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
 	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
 	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -370,6 +376,8 @@ TEXT ·tileF16x2NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -388,13 +396,12 @@ loop1:
 	WORD $0x3dc0540d // ldr q13, [x0, #336]
 	WORD $0x3dc0580e // ldr q14, [x0, #352]
 	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R1, R8
-	ADD R2, R8, R9
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x3dc000d3 // ldr q19, [x6]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
@@ -451,6 +458,7 @@ loop2:
 	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
 	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
 	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
+	ADD $8, R17, R17
 	ADD $256, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -483,6 +491,10 @@ TEXT ·tileF32x4NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
 	MOVD $4, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -501,17 +513,14 @@ loop1:
 	WORD $0x3dc0c40d // ldr q13, [x0, #784]
 	WORD $0x3dc0c80e // ldr q14, [x0, #800]
 	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
 	WORD $0x3dc000d4 // ldr q20, [x6]
 	WORD $0x3dc004d5 // ldr q21, [x6, #16]
 	WORD $0x3dc008d6 // ldr q22, [x6, #32]
@@ -552,6 +561,7 @@ loop2:
 	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -584,6 +594,10 @@ TEXT ·tileF16x4NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
 	MOVD $4, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -602,17 +616,14 @@ loop1:
 	WORD $0x3dc0c40d // ldr q13, [x0, #784]
 	WORD $0x3dc0c80e // ldr q14, [x0, #800]
 	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
 	WORD $0x3dc000d5 // ldr q21, [x6]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
@@ -657,6 +668,7 @@ loop2:
 	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	ADD $8, R17, R17
 	ADD $256, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -689,6 +701,14 @@ TEXT ·tileF32x8NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
 	MOVD $8, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -707,25 +727,18 @@ loop1:
 	WORD $0x3dc1840d // ldr q13, [x0, #1552]
 	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
 	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
-	WORD $0xfc408594 // ldr d20, [x12], #8
-	WORD $0xfc4085b5 // ldr d21, [x13], #8
-	WORD $0xfc4085d6 // ldr d22, [x14], #8
-	WORD $0xfc4085f7 // ldr d23, [x15], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
+	WORD $0xfc716994 // ldr d20, [x12, x17]
+	WORD $0xfc7169b5 // ldr d21, [x13, x17]
+	WORD $0xfc7169d6 // ldr d22, [x14, x17]
+	WORD $0xfc7169f7 // ldr d23, [x15, x17]
 	WORD $0x3dc000d8 // ldr q24, [x6]
 	WORD $0x3dc004d9 // ldr q25, [x6, #16]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
@@ -762,6 +775,7 @@ loop2:
 	WORD $0x4fb5132b // fmla v11.4s, v25.4s, v21.s[1]
 	WORD $0x4fb6132d // fmla v13.4s, v25.4s, v22.s[1]
 	WORD $0x4fb7132f // fmla v15.4s, v25.4s, v23.s[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -794,6 +808,14 @@ TEXT ·tileF16x8NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
 	MOVD $8, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -812,25 +834,18 @@ loop1:
 	WORD $0x3dc1840d // ldr q13, [x0, #1552]
 	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
 	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
-	WORD $0xfc408594 // ldr d20, [x12], #8
-	WORD $0xfc4085b5 // ldr d21, [x13], #8
-	WORD $0xfc4085d6 // ldr d22, [x14], #8
-	WORD $0xfc4085f7 // ldr d23, [x15], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
+	WORD $0xfc716994 // ldr d20, [x12, x17]
+	WORD $0xfc7169b5 // ldr d21, [x13, x17]
+	WORD $0xfc7169d6 // ldr d22, [x14, x17]
+	WORD $0xfc7169f7 // ldr d23, [x15, x17]
 	WORD $0x3dc000d9 // ldr q25, [x6]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
@@ -869,6 +884,7 @@ loop2:
 	WORD $0x4fb5132b // fmla v11.4s, v25.4s, v21.s[1]
 	WORD $0x4fb6132d // fmla v13.4s, v25.4s, v22.s[1]
 	WORD $0x4fb7132f // fmla v15.4s, v25.4s, v23.s[1]
+	ADD $8, R17, R17
 	ADD $256, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -901,6 +917,7 @@ TEXT ·tileInt8x1Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
 	MOVD $1, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -919,11 +936,11 @@ loop1:
 	WORD $0x3dc0340d // ldr q13, [x0, #208]
 	WORD $0x3dc0380e // ldr q14, [x0, #224]
 	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R1, R8
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x3dc000d1 // ldr q17, [x6]
 	WORD $0x3dc004d2 // ldr q18, [x6, #16]
 	WORD $0x3dc008d3 // ldr q19, [x6, #32]
@@ -988,6 +1005,7 @@ loop2:
 	WORD $0x4fb0e2cd // sdot v13.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2ee // sdot v14.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e30f // sdot v15.4s, v24.16b, v16.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1023,6 +1041,7 @@ TEXT ·weighx1Dot(SB), NOSPLIT, $0-56
 	MOVD $0x80, R5
 	WORD $0x4e010cb1 // dup v17.16b, w5
 	WORD $0x4f00e432 // movi v18.16b, #1
+	MOVD R1, R8
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1041,11 +1060,11 @@ loop1:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
-	MOVD R1, R8
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0x6e311d08 // eor v8.16b, v8.16b, v17.16b
 	WORD $0x3dc000d3 // ldr q19, [x6]
 	WORD $0x3dc004d4 // ldr q20, [x6, #16]
@@ -1095,6 +1114,7 @@ loop2:
 	WORD $0x4fa8e326 // sdot v6.4s, v25.16b, v8.4b[1]
 	WORD $0x4f92e350 // sdot v16.4s, v26.16b, v18.4b[0]
 	WORD $0x4fa8e347 // sdot v7.4s, v26.16b, v8.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1135,6 +1155,7 @@ TEXT ·weighx1I8MM(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
 	MOVD $1, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1153,11 +1174,11 @@ loop1:
 	WORD $0x3dc0340d // ldr q13, [x0, #208]
 	WORD $0x3dc0380e // ldr q14, [x0, #224]
 	WORD $0x3dc03c0f // ldr q15, [x0, #240]
-	MOVD R1, R8
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x3dc000d1 // ldr q17, [x6]
 	WORD $0x3dc004d2 // ldr q18, [x6, #16]
 	WORD $0x3dc008d3 // ldr q19, [x6, #32]
@@ -1222,6 +1243,7 @@ loop2:
 	WORD $0x4f30f2cd // sudot v13.4s, v22.16b, v16.4b[1]
 	WORD $0x4f30f2ee // sudot v14.4s, v23.16b, v16.4b[1]
 	WORD $0x4f30f30f // sudot v15.4s, v24.16b, v16.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1254,6 +1276,8 @@ TEXT ·tileInt8x2Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1272,13 +1296,12 @@ loop1:
 	WORD $0x3dc0540d // ldr q13, [x0, #336]
 	WORD $0x3dc0580e // ldr q14, [x0, #352]
 	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R1, R8
-	ADD R2, R8, R9
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x3dc000d2 // ldr q18, [x6]
 	WORD $0x3dc004d3 // ldr q19, [x6, #16]
 	WORD $0x3dc008d4 // ldr q20, [x6, #32]
@@ -1327,6 +1350,7 @@ loop2:
 	WORD $0x4fb1e30e // sdot v14.4s, v24.16b, v17.4b[1]
 	WORD $0x4fb0e327 // sdot v7.4s, v25.16b, v16.4b[1]
 	WORD $0x4fb1e32f // sdot v15.4s, v25.16b, v17.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1362,6 +1386,8 @@ TEXT ·weighx2Dot(SB), NOSPLIT, $0-56
 	MOVD $0x80, R5
 	WORD $0x4e010cba // dup v26.16b, w5
 	WORD $0x4f00e43b // movi v27.16b, #1
+	MOVD R1, R8
+	ADD R2, R8, R9
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1388,14 +1414,13 @@ loop1:
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
 	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
-	MOVD R1, R8
-	ADD R2, R8, R9
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x6e3a1e10 // eor v16.16b, v16.16b, v26.16b
-	WORD $0xfc408531 // ldr d17, [x9], #8
+	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x6e3a1e31 // eor v17.16b, v17.16b, v26.16b
 	WORD $0x3dc000dc // ldr q28, [x6]
 	WORD $0x3dc004dd // ldr q29, [x6, #16]
@@ -1461,6 +1486,7 @@ loop2:
 	WORD $0x4f9be3f9 // sdot v25.4s, v31.16b, v27.4b[0]
 	WORD $0x4fb0e3e7 // sdot v7.4s, v31.16b, v16.4b[1]
 	WORD $0x4fb1e3ef // sdot v15.4s, v31.16b, v17.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1517,6 +1543,8 @@ TEXT ·weighx2I8MM(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1535,13 +1563,12 @@ loop1:
 	WORD $0x3dc0540d // ldr q13, [x0, #336]
 	WORD $0x3dc0580e // ldr q14, [x0, #352]
 	WORD $0x3dc05c0f // ldr q15, [x0, #368]
-	MOVD R1, R8
-	ADD R2, R8, R9
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x3dc000d2 // ldr q18, [x6]
 	WORD $0x3dc004d3 // ldr q19, [x6, #16]
 	WORD $0x3dc008d4 // ldr q20, [x6, #32]
@@ -1590,6 +1617,7 @@ loop2:
 	WORD $0x4f31f30e // sudot v14.4s, v24.16b, v17.4b[1]
 	WORD $0x4f30f327 // sudot v7.4s, v25.16b, v16.4b[1]
 	WORD $0x4f31f32f // sudot v15.4s, v25.16b, v17.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1622,6 +1650,10 @@ TEXT ·tileInt8x4Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
 	MOVD $4, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1640,17 +1672,14 @@ loop1:
 	WORD $0x3dc0c40d // ldr q13, [x0, #784]
 	WORD $0x3dc0c80e // ldr q14, [x0, #800]
 	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
 	WORD $0x3dc000d4 // ldr q20, [x6]
 	WORD $0x3dc004d5 // ldr q21, [x6, #16]
 	WORD $0x3dc008d6 // ldr q22, [x6, #32]
@@ -1691,6 +1720,7 @@ loop2:
 	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
 	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
 	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1726,6 +1756,10 @@ TEXT ·weighx4Dot(SB), NOSPLIT, $0-56
 	MOVD $0x80, R5
 	WORD $0x4e010cb8 // dup v24.16b, w5
 	WORD $0x4f00e439 // movi v25.16b, #1
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
 	MOVD $4, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1748,20 +1782,17 @@ loop1:
 	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
 	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x6e381e10 // eor v16.16b, v16.16b, v24.16b
-	WORD $0xfc408531 // ldr d17, [x9], #8
+	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x6e381e31 // eor v17.16b, v17.16b, v24.16b
-	WORD $0xfc408552 // ldr d18, [x10], #8
+	WORD $0xfc716952 // ldr d18, [x10, x17]
 	WORD $0x6e381e52 // eor v18.16b, v18.16b, v24.16b
-	WORD $0xfc408573 // ldr d19, [x11], #8
+	WORD $0xfc716973 // ldr d19, [x11, x17]
 	WORD $0x6e381e73 // eor v19.16b, v19.16b, v24.16b
 	WORD $0x3dc000da // ldr q26, [x6]
 	WORD $0x3dc004db // ldr q27, [x6, #16]
@@ -1811,6 +1842,7 @@ loop2:
 	WORD $0x4fb1e3a7 // sdot v7.4s, v29.16b, v17.4b[1]
 	WORD $0x4fb2e3ab // sdot v11.4s, v29.16b, v18.4b[1]
 	WORD $0x4fb3e3af // sdot v15.4s, v29.16b, v19.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1863,6 +1895,10 @@ TEXT ·weighx4I8MM(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
 	MOVD $4, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1881,17 +1917,14 @@ loop1:
 	WORD $0x3dc0c40d // ldr q13, [x0, #784]
 	WORD $0x3dc0c80e // ldr q14, [x0, #800]
 	WORD $0x3dc0cc0f // ldr q15, [x0, #816]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
 	WORD $0x3dc000d4 // ldr q20, [x6]
 	WORD $0x3dc004d5 // ldr q21, [x6, #16]
 	WORD $0x3dc008d6 // ldr q22, [x6, #32]
@@ -1932,6 +1965,7 @@ loop2:
 	WORD $0x4f31f2e7 // sudot v7.4s, v23.16b, v17.4b[1]
 	WORD $0x4f32f2eb // sudot v11.4s, v23.16b, v18.4b[1]
 	WORD $0x4f33f2ef // sudot v15.4s, v23.16b, v19.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -1964,6 +1998,14 @@ TEXT ·tileInt8x8Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
 	MOVD $8, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -1982,25 +2024,18 @@ loop1:
 	WORD $0x3dc1840d // ldr q13, [x0, #1552]
 	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
 	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
-	WORD $0xfc408594 // ldr d20, [x12], #8
-	WORD $0xfc4085b5 // ldr d21, [x13], #8
-	WORD $0xfc4085d6 // ldr d22, [x14], #8
-	WORD $0xfc4085f7 // ldr d23, [x15], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
+	WORD $0xfc716994 // ldr d20, [x12, x17]
+	WORD $0xfc7169b5 // ldr d21, [x13, x17]
+	WORD $0xfc7169d6 // ldr d22, [x14, x17]
+	WORD $0xfc7169f7 // ldr d23, [x15, x17]
 	WORD $0x3dc000d8 // ldr q24, [x6]
 	WORD $0x3dc004d9 // ldr q25, [x6, #16]
 	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
@@ -2037,6 +2072,7 @@ loop2:
 	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
 	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
 	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -2072,6 +2108,14 @@ TEXT ·weighx8Dot(SB), NOSPLIT, $0-56
 	MOVD $0x80, R5
 	WORD $0x4e010cba // dup v26.16b, w5
 	WORD $0x4f00e43b // movi v27.16b, #1
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
 	MOVD $8, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -2092,32 +2136,25 @@ loop1:
 	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
 	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
 	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x6e3a1e10 // eor v16.16b, v16.16b, v26.16b
-	WORD $0xfc408531 // ldr d17, [x9], #8
+	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x6e3a1e31 // eor v17.16b, v17.16b, v26.16b
-	WORD $0xfc408552 // ldr d18, [x10], #8
+	WORD $0xfc716952 // ldr d18, [x10, x17]
 	WORD $0x6e3a1e52 // eor v18.16b, v18.16b, v26.16b
-	WORD $0xfc408573 // ldr d19, [x11], #8
+	WORD $0xfc716973 // ldr d19, [x11, x17]
 	WORD $0x6e3a1e73 // eor v19.16b, v19.16b, v26.16b
-	WORD $0xfc408594 // ldr d20, [x12], #8
+	WORD $0xfc716994 // ldr d20, [x12, x17]
 	WORD $0x6e3a1e94 // eor v20.16b, v20.16b, v26.16b
-	WORD $0xfc4085b5 // ldr d21, [x13], #8
+	WORD $0xfc7169b5 // ldr d21, [x13, x17]
 	WORD $0x6e3a1eb5 // eor v21.16b, v21.16b, v26.16b
-	WORD $0xfc4085d6 // ldr d22, [x14], #8
+	WORD $0xfc7169d6 // ldr d22, [x14, x17]
 	WORD $0x6e3a1ed6 // eor v22.16b, v22.16b, v26.16b
-	WORD $0xfc4085f7 // ldr d23, [x15], #8
+	WORD $0xfc7169f7 // ldr d23, [x15, x17]
 	WORD $0x6e3a1ef7 // eor v23.16b, v23.16b, v26.16b
 	WORD $0x3dc000dc // ldr q28, [x6]
 	WORD $0x3dc004dd // ldr q29, [x6, #16]
@@ -2159,6 +2196,7 @@ loop2:
 	WORD $0x4fb5e3ab // sdot v11.4s, v29.16b, v21.4b[1]
 	WORD $0x4fb6e3ad // sdot v13.4s, v29.16b, v22.4b[1]
 	WORD $0x4fb7e3af // sdot v15.4s, v29.16b, v23.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -2209,6 +2247,14 @@ TEXT ·weighx8I8MM(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	ADD R2, R11, R12
+	ADD R2, R12, R13
+	ADD R2, R13, R14
+	ADD R2, R14, R15
 	MOVD $8, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -2227,25 +2273,18 @@ loop1:
 	WORD $0x3dc1840d // ldr q13, [x0, #1552]
 	WORD $0x3dc1c00e // ldr q14, [x0, #1792]
 	WORD $0x3dc1c40f // ldr q15, [x0, #1808]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408510 // ldr d16, [x8], #8
-	WORD $0xfc408531 // ldr d17, [x9], #8
-	WORD $0xfc408552 // ldr d18, [x10], #8
-	WORD $0xfc408573 // ldr d19, [x11], #8
-	WORD $0xfc408594 // ldr d20, [x12], #8
-	WORD $0xfc4085b5 // ldr d21, [x13], #8
-	WORD $0xfc4085d6 // ldr d22, [x14], #8
-	WORD $0xfc4085f7 // ldr d23, [x15], #8
+	WORD $0xfc716910 // ldr d16, [x8, x17]
+	WORD $0xfc716931 // ldr d17, [x9, x17]
+	WORD $0xfc716952 // ldr d18, [x10, x17]
+	WORD $0xfc716973 // ldr d19, [x11, x17]
+	WORD $0xfc716994 // ldr d20, [x12, x17]
+	WORD $0xfc7169b5 // ldr d21, [x13, x17]
+	WORD $0xfc7169d6 // ldr d22, [x14, x17]
+	WORD $0xfc7169f7 // ldr d23, [x15, x17]
 	WORD $0x3dc000d8 // ldr q24, [x6]
 	WORD $0x3dc004d9 // ldr q25, [x6, #16]
 	WORD $0x4f10f300 // sudot v0.4s, v24.16b, v16.4b[0]
@@ -2282,6 +2321,7 @@ loop2:
 	WORD $0x4f35f32b // sudot v11.4s, v25.16b, v21.4b[1]
 	WORD $0x4f36f32d // sudot v13.4s, v25.16b, v22.4b[1]
 	WORD $0x4f37f32f // sudot v15.4s, v25.16b, v23.4b[1]
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -2314,6 +2354,7 @@ TEXT ·tileInt8x1NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -2324,11 +2365,11 @@ loop1:
 	WORD $0x3dc01405 // ldr q5, [x0, #80]
 	WORD $0x3dc01806 // ldr q6, [x0, #96]
 	WORD $0x3dc01c07 // ldr q7, [x0, #112]
-	MOVD R1, R8
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0x3dc000c9 // ldr q9, [x6]
 	WORD $0x3dc004ca // ldr q10, [x6, #16]
 	WORD $0x3dc008cb // ldr q11, [x6, #32]
@@ -2425,6 +2466,7 @@ loop2:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -2452,6 +2494,7 @@ TEXT ·weighx1NEON(SB), NOSPLIT, $0-56
 	MOVD $0x80, R5
 	WORD $0x4e010cb1 // dup v17.16b, w5
 	WORD $0x4f00e432 // movi v18.16b, #1
+	MOVD R1, R8
 	MOVD $2, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -2470,11 +2513,11 @@ loop1:
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
-	MOVD R1, R8
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0x6e311d08 // eor v8.16b, v8.16b, v17.16b
 	WORD $0x3dc000d3 // ldr q19, [x6]
 	WORD $0x3dc004d4 // ldr q20, [x6, #16]
@@ -2652,6 +2695,7 @@ loop2:
 	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -2692,6 +2736,10 @@ TEXT ·tileInt8x4NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
 	MOVD $8, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -2702,17 +2750,14 @@ loop1:
 	WORD $0x3dc08405 // ldr q5, [x0, #528]
 	WORD $0x3dc0c006 // ldr q6, [x0, #768]
 	WORD $0x3dc0c407 // ldr q7, [x0, #784]
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408508 // ldr d8, [x8], #8
-	WORD $0xfc408529 // ldr d9, [x9], #8
-	WORD $0xfc40854a // ldr d10, [x10], #8
-	WORD $0xfc40856b // ldr d11, [x11], #8
+	WORD $0xfc716908 // ldr d8, [x8, x17]
+	WORD $0xfc716929 // ldr d9, [x9, x17]
+	WORD $0xfc71694a // ldr d10, [x10, x17]
+	WORD $0xfc71696b // ldr d11, [x11, x17]
 	WORD $0x3dc000cc // ldr q12, [x6]
 	WORD $0x3dc004cd // ldr q13, [x6, #16]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
@@ -2797,6 +2842,7 @@ loop2:
 	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2
@@ -2824,6 +2870,10 @@ TEXT ·weighx4NEON(SB), NOSPLIT, $0-56
 	MOVD $0x80, R5
 	WORD $0x4e010cae // dup v14.16b, w5
 	WORD $0x4f00e42f // movi v15.16b, #1
+	MOVD R1, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
 	MOVD $8, R5
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
@@ -2836,20 +2886,17 @@ loop1:
 	WORD $0x3dc0c407 // ldr q7, [x0, #784]
 	WORD $0x6f00e40c // movi v12.2d, #0000000000000000
 	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
-	MOVD R1, R8
-	ADD R2, R8, R9
-	ADD R2, R9, R10
-	ADD R2, R10, R11
 	MOVD R3, R6
 	MOVD R4, R7
+	MOVD ZR, R17
 loop2:
-	WORD $0xfc408508 // ldr d8, [x8], #8
+	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0x6e2e1d08 // eor v8.16b, v8.16b, v14.16b
-	WORD $0xfc408529 // ldr d9, [x9], #8
+	WORD $0xfc716929 // ldr d9, [x9, x17]
 	WORD $0x6e2e1d29 // eor v9.16b, v9.16b, v14.16b
-	WORD $0xfc40854a // ldr d10, [x10], #8
+	WORD $0xfc71694a // ldr d10, [x10, x17]
 	WORD $0x6e2e1d4a // eor v10.16b, v10.16b, v14.16b
-	WORD $0xfc40856b // ldr d11, [x11], #8
+	WORD $0xfc71696b // ldr d11, [x11, x17]
 	WORD $0x6e2e1d6b // eor v11.16b, v11.16b, v14.16b
 	WORD $0x3dc000d0 // ldr q16, [x6]
 	WORD $0x3dc004d1 // ldr q17, [x6, #16]
@@ -2955,6 +3002,7 @@ loop2:
 	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	ADD $8, R17, R17
 	ADD $512, R6, R6
 	SUBS $2, R7, R7
 	BNE loop2

@@ -256,6 +256,14 @@ func (f *fn) strDPost(t vec, n reg, by int) { f.post(0xfc000400, "str", "d", t, 
 func (f *fn) ldrDPost(t vec, n reg, by int) { f.post(0xfc400400, "ldr", "d", t, n, by) }
 func (f *fn) strHPost(t vec, n reg, by int) { f.post(0x7c000400, "str", "h", t, n, by) }
 
+// Loads from the sum of two registers.
+func (f *fn) ldrDAt(t vec, n, m reg) { f.indexed(0xfc606800, "d", t, n, m) }
+func (f *fn) ldrSAt(t vec, n, m reg) { f.indexed(0xbc606800, "s", t, n, m) }
+
+func (f *fn) indexed(code uint32, kind string, t vec, n, m reg) {
+	f.word(code|uint32(m)<<16|uint32(n)<<5|uint32(t), "ldr %s%d, [x%d, x%d]", kind, int(t), int(n), int(m))
+}
+
 // spread loads one word into all four lanes.
 func (f *fn) spread(t vec, n reg) {
 	f.word(0x4d40c800|uint32(n)<<5|uint32(t), "ld1r { %v.4s }, [x%d]", t, int(n))

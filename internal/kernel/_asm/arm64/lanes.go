@@ -101,36 +101,38 @@ func (p product) step(f *fn, w reg, at, lane int) {
 }
 
 // walk multiplies n steps of k, width bytes apart, for one slice, two at a time. The
-// registers x point to rows of activations and w to weights; all move. If width is 0, the
-// distance is in the register far, and n may be odd.
-func (p product) walk(f *fn, x []reg, w, far, n reg, width int) {
-	load := func(one func(vec, reg, int), by int) {
+// registers x point to rows of activations, which at moves along, and w to weights. If width
+// is 0, the distance is in the register far, and n may be odd.
+func (p product) walk(f *fn, x []reg, at, w, far, n reg, width int) {
+	load := func(one func(vec, reg, reg)) {
 		for r := range p.rows {
-			one(p.x(r), x[r], by)
+			one(p.x(r), x[r], at)
 			if p.correct {
 				f.eor(p.x(r), p.x(r), p.flip())
 			}
 		}
 	}
+	f.op("MOVD ZR, %v", at)
 	if width > 0 {
 		f.loop(n, 2, func() {
-			load(f.ldrDPost, 8)
+			load(f.ldrDAt)
 			p.step(f, w, 0, 0)
 			p.step(f, w, width, 1)
+			f.op("ADD $8, %v, %v", at, at)
 			f.op("ADD $%d, %v, %v", 2*width, w, w)
 		})
 		return
 	}
 	f.steps(n, 2, func() {
-		load(f.ldrDPost, 8)
+		load(f.ldrDAt)
 		for lane := range 2 {
 			p.step(f, w, 0, lane)
 			f.op("ADD %v, %v, %v", far, w, w)
 		}
+		f.op("ADD $8, %v, %v", at, at)
 	}, func() {
-		load(f.ldrSPost, 4)
+		load(f.ldrSAt)
 		p.step(f, w, 0, 0)
-		f.op("ADD %v, %v, %v", far, w, w)
 	})
 }
 
@@ -156,6 +158,14 @@ func (p product) restore(f *fn) {
 	}
 }
 
+// rows sets registers to rows that are stride bytes apart.
+func (f *fn) rows(rows []reg, first, stride reg) {
+	f.op("MOVD %v, %v", first, rows[0])
+	for r := 1; r < len(rows); r++ {
+		f.op("ADD %v, %v, %v", stride, rows[r-1], rows[r])
+	}
+}
+
 // tile writes an asmTile or asmInt8Tile: sums of a panel of 64 columns gain products. params
 // are those of the one or the other.
 func (f *file) tile(name, doc, params string, p product) {
@@ -165,6 +175,7 @@ func (f *file) tile(name, doc, params string, p product) {
 	rows := spare[8 : 8+p.rows]
 	fn.load(at, "acc", acc, "x", x, "stride", stride, "w", w, "n", n)
 	p.prepare(fn, count)
+	fn.rows(rows, x, stride)
 	width := 256
 	if p.half {
 		width = 128
@@ -181,13 +192,9 @@ func (f *file) tile(name, doc, params string, p product) {
 				fn.zero(p.column(j))
 			}
 		}
-		fn.op("MOVD %v, %v", x, rows[0])
-		for r := 1; r < p.rows; r++ {
-			fn.op("ADD %v, %v, %v", stride, rows[r-1], rows[r])
-		}
 		fn.op("MOVD %v, %v", w, slice)
 		fn.op("MOVD %v, %v", n, left)
-		p.walk(fn, rows, slice, 0, left, width)
+		p.walk(fn, rows, 17, slice, 0, left, width)
 		p.restore(fn)
 		for r := range p.rows {
 			for j := range p.vectors {
@@ -212,6 +219,7 @@ func (f *file) attend(name, doc string, p product) {
 	count, slice, left, row, here, to := reg(10), reg(11), reg(12), reg(13), reg(14), reg(15)
 	rows := []reg{16, 17, 19, 20, 21, 22}[:p.rows]
 	fn.load(at, "panels", panels, "depth", depth, "a", a, "aStride", aStride, "b", b, "bStride", bStride, "bPanel", bPanel, "c", c, "cStride", cStride, "carry.b", carry)
+	fn.rows(rows, a, aStride)
 	fn.loop(panels, 1, func() {
 		fn.op("MOVD $%d, %v", 16/p.vectors, count)
 		fn.op("MOVD %v, %v", b, here)
@@ -236,13 +244,9 @@ func (f *file) attend(name, doc string, p product) {
 				}
 			}
 			fn.at(ready)
-			fn.op("MOVD %v, %v", a, rows[0])
-			for r := 1; r < p.rows; r++ {
-				fn.op("ADD %v, %v, %v", aStride, rows[r-1], rows[r])
-			}
 			fn.op("MOVD %v, %v", here, slice)
 			fn.op("MOVD %v, %v", depth, left)
-			p.walk(fn, rows, slice, bStride, left, 0)
+			p.walk(fn, rows, 23, slice, bStride, left, 0)
 			fn.op("MOVD %v, %v", to, row)
 			for r := range p.rows {
 				for j := range p.vectors {
@@ -269,6 +273,7 @@ func (f *file) score(name, doc string, p product) {
 	rows := []reg{15, 16, 17, 19, 20, 21, 22, 23}[:p.rows]
 	fn.load(at, "dst", dst, "dstStride", dstStride, "q", q, "qStride", qStride, "start", start, "qScale", qScale, "k", k, "kScale", kScale, "quads", quads, "panels", panels)
 	fn.op("LSL $8, %v, %v", quads, size) // bytes of a panel
+	fn.rows(rows, q, qStride)
 	fn.loop(panels, 1, func() {
 		fn.op("MOVD $%d, %v", 16/p.vectors, count)
 		fn.loop(count, 1, func() {
@@ -280,13 +285,9 @@ func (f *file) score(name, doc string, p product) {
 					fn.mov(p.acc(r, j), p.acc(r, 0))
 				}
 			}
-			fn.op("MOVD %v, %v", q, rows[0])
-			for r := 1; r < p.rows; r++ {
-				fn.op("ADD %v, %v, %v", qStride, rows[r-1], rows[r])
-			}
 			fn.op("MOVD %v, %v", k, slice)
 			fn.op("MOVD %v, %v", quads, left)
-			p.walk(fn, rows, slice, 0, left, 256)
+			p.walk(fn, rows, 24, slice, 0, left, 256)
 			// The activations are done with; their registers take the scales of the queries.
 			fn.op("MOVD %v, %v", qScale, row)
 			for r := range p.rows {

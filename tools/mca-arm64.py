@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Predicts how fast the kernels for arm64 are, by llvm-mca: a table in Markdown.
+
+    tools/mca-arm64.py [--mca llvm-mca-22] [--out TABLE.md]
+
+Of each kernel the innermost loop is taken from internal/kernel/*_arm64.s as it is committed, and run by the
+model of each core, without caches. The share is of what the loops of ceiling_arm64.s (nothing but multiplications,
+nothing but loads) do by the same model. Needs LLVM 19 or later: older ones have no model of Neoverse or Oryon.
+Apple's chips since A14 have no model at all: apple-m1 is scheduled there as the Cyclone of 2013, with three
+multipliers where they have four. A prediction is no measurement.
+"""
+import argparse
+import re
+import subprocess
+from pathlib import Path
+
+CORES = ["neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2", "ampere1b", "oryon-1", "apple-m1", "cortex-a53"]
+HAVE_I8MM = {"neoverse-n2", "neoverse-v1", "neoverse-v2", "ampere1b", "oryon-1"}
+
+# kernel, file, instruction that multiplies, its multiplications, ceiling to compare with
+TILES = [
+    ("tileF32x8NEON", "matmul", "fmla", 4, "fmaPeakNEON"),
+    ("tileF16x8NEON", "matmul", "fmla", 4, "fmaPeakNEON"),
+    ("tileF32x4NEON", "matmul", "fmla", 4, "fmaPeakNEON"),
+    ("attendF32R4NEON", "attend", "fmla", 4, "fmaPeakNEON"),
+    ("tileInt8x8Dot", "matmul", "sdot", 16, "dotPeakDot"),
+    ("scoreInt8R8Dot", "attend", "sdot", 16, "dotPeakDot"),
+    ("directNibblesx4Dot", "fewbits", "sdot", 16, "dotPeakDot"),
+    ("tileInt8x16I8MM", "matmul", "smmla", 32, "dotPeakI8MM"),
+    ("tileInt8x4NEON", "matmul", "smull", 8, None),
+]
+# one row: bytes of weights that the loop reads
+ROWS = [("tileF32x1NEON", "matmul"), ("tileF16x1NEON", "matmul"), ("tileInt8x1Dot", "matmul"), ("directNibblesx1Dot", "fewbits")]
+
+
+def body(name, file):
+    """The innermost loop of a kernel, in the syntax of LLVM."""
+    text = (Path("internal/kernel") / f"{file}_arm64.s").read_text()
+    lines = text[text.index(f"TEXT ·{name}(SB)"):].split("\n")[1:]
+    lines = lines[: next((i for i, l in enumerate(lines) if l.startswith("TEXT")), len(lines))]
+    best, start = None, {}
+    for i, line in enumerate(lines):
+        if line.endswith(":"):
+            start[line[:-1]] = i
+        m = re.match(r"\tB(NE|GE|LT) (\w+)$", line)
+        if m and m[2] in start:
+            part = lines[start[m[2]] + 1 : i]
+            if not any(l.endswith(":") for l in part) and (best is None or len(part) > len(best)):
+                best = part
+    return [translate(l) for l in best]
+
+
+def translate(line):
+    line = line.strip()
+    if line.startswith("WORD"):
+        return line.split("// ")[1]
+    m = re.match(r"(ADD|SUBS?|LSL) \$(\d+), R(\d+), R(\d+)$", line)
+    if m:
+        return f"{m[1].lower()} x{m[4]}, x{m[3]}, #{m[2]}"
+    m = re.match(r"(ADD|SUBS?) R(\d+), R(\d+), R(\d+)$", line)
+    if m:
+        return f"{m[1].lower()} x{m[4]}, x{m[3]}, x{m[2]}"
+    raise SystemExit(f"not understood: {line}")
+
+
+def cycles(mca, core, code, times=200):
+    out = subprocess.run([mca, "-mtriple=aarch64", f"-mcpu={core}", "-mattr=+dotprod,+i8mm", f"-iterations={times}"], input="\n".join(code), text=True, capture_output=True)
+    m = re.search(r"Total Cycles:\s+(\d+)", out.stdout)
+    return int(m[1]) / times if m else None
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--mca", default="llvm-mca-22")
+    a = ap.parse_args()
+    print("| kernel | " + " | ".join(CORES) + " |")
+    print("|---|" + "---|" * len(CORES))
+    for name, file, multiply, each, peak in TILES:
+        cells = []
+        code = body(name, file)
+        n = sum(l.startswith((multiply + " ", multiply + "2 ")) for l in code)
+        for core in CORES:
+            if multiply == "smmla" and core not in HAVE_I8MM or multiply == "sdot" and core == "cortex-a53":
+                cells.append("–")
+                continue
+            c = cycles(a.mca, core, code)
+            if c is None:
+                cells.append("no model")
+                continue
+            rate = n * each / c
+            if peak is None:
+                cells.append(f"{rate:.0f}")
+                continue
+            top = body(peak, "ceiling")
+            best = sum(l.startswith(multiply) for l in top) * each / cycles(a.mca, core, top)
+            cells.append(f"{rate:.0f} ({100 * rate / best:.0f} %)")
+        print(f"| {name}: multiply-adds a cycle | " + " | ".join(cells) + " |")
+    read = body("readNEON", "ceiling")
+    for name, file in ROWS:
+        cells = []
+        code = body(name, file)
+        size = 16 * sum(bool(re.match(r"ldr q\d+", l)) for l in code)
+        for core in CORES:
+            if name.endswith("Dot") and core == "cortex-a53":
+                cells.append("–")
+                continue
+            c = cycles(a.mca, core, code)
+            if c is None:
+                cells.append("no model")
+                continue
+            rate = size / c
+            best = 16 * sum(l.startswith("ldr q") for l in read) / cycles(a.mca, core, read)
+            cells.append(f"{rate:.0f} of {best:.0f}")
+        print(f"| {name}: bytes a cycle | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
