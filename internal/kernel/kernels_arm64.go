@@ -46,7 +46,7 @@ type sized struct {
 }
 
 // bySizes returns a tileFunc that uses tiles of ascending sizes, of which the first has one
-// row. Their steps along k come in pairs; a last odd one is done by ref.
+// row. Their steps along k come in fours; what is left is done by ref.
 func bySizes[T any](ref tileFunc[T], tiles ...sized) tileFunc[T] {
 	return func(acc, x []float32, stride, rows int, w []T, _ hint) {
 		n := len(w) / panel
@@ -54,7 +54,8 @@ func bySizes[T any](ref tileFunc[T], tiles ...sized) tileFunc[T] {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		if n > 1 {
+		whole := n &^ 3
+		if whole > 0 {
 			for r := 0; r < rows; {
 				t := tiles[0]
 				for _, other := range tiles[1:] {
@@ -62,12 +63,12 @@ func bySizes[T any](ref tileFunc[T], tiles ...sized) tileFunc[T] {
 						t = other
 					}
 				}
-				t.tile(&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n&^1, 0, 0)
+				t.tile(&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), whole, 0, 0)
 				r += t.rows
 			}
 		}
-		if n%2 > 0 {
-			ref(acc, x[n-1:], stride, rows, w[(n-1)*panel:n*panel], hint{})
+		if whole < n {
+			ref(acc, x[whole:], stride, rows, w[whole*panel:n*panel], hint{})
 		}
 	}
 }
@@ -116,7 +117,8 @@ func int8BySizes(ref tileInt8Func, tiles ...sizedInt8) tileInt8Func {
 			return
 		}
 		_, _ = x[(rows-1)*stride+4*n-1], acc[rows*panel-1]
-		if n > 1 {
+		whole := n &^ 3
+		if whole > 0 {
 			for r := 0; r < rows; {
 				t := tiles[0]
 				for _, other := range tiles[1:] {
@@ -124,12 +126,12 @@ func int8BySizes(ref tileInt8Func, tiles ...sizedInt8) tileInt8Func {
 						t = other
 					}
 				}
-				t.tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), n&^1, 0, 0)
+				t.tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), whole, 0, 0)
 				r += t.rows
 			}
 		}
-		if n%2 > 0 {
-			ref(acc, x[4*(n-1):], stride, rows, w[4*(n-1)*panel:4*n*panel], hint{})
+		if whole < n {
+			ref(acc, x[4*whole:], stride, rows, w[4*whole*panel:4*n*panel], hint{})
 		}
 	}
 }
@@ -283,7 +285,7 @@ func scoreBySizes(one, two, four, eight asmScoreInt8) scoreInt8Func {
 		if rows == 0 || panels == 0 {
 			return
 		}
-		if depth == 0 || depth%8 != 0 {
+		if depth == 0 || depth%16 != 0 {
 			scoreInt8Ref(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
 			return
 		}

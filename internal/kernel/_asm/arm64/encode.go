@@ -257,6 +257,7 @@ func (f *fn) ldrDPost(t vec, n reg, by int) { f.post(0xfc400400, "ldr", "d", t, 
 func (f *fn) strHPost(t vec, n reg, by int) { f.post(0x7c000400, "str", "h", t, n, by) }
 
 // Loads from the sum of two registers.
+func (f *fn) ldrAt(t vec, n, m reg)  { f.indexed(0x3ce06800, "q", t, n, m) }
 func (f *fn) ldrDAt(t vec, n, m reg) { f.indexed(0xfc606800, "d", t, n, m) }
 func (f *fn) ldrSAt(t vec, n, m reg) { f.indexed(0xbc606800, "s", t, n, m) }
 

@@ -100,7 +100,16 @@ func (p product) step(f *fn, w reg, at, lane int) {
 	}
 }
 
-// walk multiplies n steps of k, width bytes apart, for one slice, two at a time. The
+// lanes is how many steps of k a tile takes at a time, of activations that it loads at once.
+// Four spare narrow processors instructions where there are many sums.
+func (p product) lanes() int {
+	if p.rows >= 4 && !p.plain && !p.correct {
+		return 4
+	}
+	return 2
+}
+
+// walk multiplies n steps of k, width bytes apart, for one slice, some at a time. The
 // registers x point to rows of activations, which at moves along, and w to weights. If width
 // is 0, the distance is in the register far, and n may be odd.
 func (p product) walk(f *fn, x []reg, at, w, far, n reg, width int) {
@@ -114,12 +123,17 @@ func (p product) walk(f *fn, x []reg, at, w, far, n reg, width int) {
 	}
 	f.op("MOVD ZR, %v", at)
 	if width > 0 {
-		f.loop(n, 2, func() {
-			load(f.ldrDAt)
-			p.step(f, w, 0, 0)
-			p.step(f, w, width, 1)
-			f.op("ADD $8, %v, %v", at, at)
-			f.op("ADD $%d, %v, %v", 2*width, w, w)
+		lanes, one := p.lanes(), f.ldrDAt
+		if lanes == 4 {
+			one = f.ldrAt
+		}
+		f.loop(n, lanes, func() {
+			load(one)
+			for lane := range lanes {
+				p.step(f, w, lane*width, lane)
+			}
+			f.op("ADD $%d, %v, %v", 4*lanes, at, at)
+			f.op("ADD $%d, %v, %v", lanes*width, w, w)
 		})
 		return
 	}
