@@ -42,8 +42,8 @@ func int8ByDepth(tile tileInt8Func) tileInt8Func {
 }
 
 // wordDepth is how many k of activations are widened to words at a time. The weights of as
-// many fit a first-level cache.
-const wordDepth = 256
+// many, and those of the next that are prefetched, fit a first-level cache together.
+const wordDepth = 128
 
 // A wordBuffer holds activations of some rows as words.
 type wordBuffer [few * wordDepth]uint16
@@ -69,11 +69,13 @@ type asmWiden = func(dst *uint16, x *uint8, stride, n, rows int)
 // An asmWordTile is an asmInt8Tile for activations that are words.
 type asmWordTile = func(acc *int32, x *uint16, stride int, w *byte, n, ahead, pace int)
 
-// int8ByWords makes a tileInt8Func of tiles for 1, 2, … rows of words.
-func int8ByWords(widen asmWiden, tiles ...asmWordTile) tileInt8Func {
+// int8ByWords makes a tileInt8Func of tiles for 3, 4, … rows of words. Fewer rows, which
+// are bound by memory, are done by bytes.
+func int8ByWords(widen asmWiden, bytes tileInt8Func, tiles ...asmWordTile) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
-		if n == 0 || rows == 0 {
+		if rows < 3 || n == 0 {
+			bytes(acc, x, stride, rows, w, next)
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
@@ -82,12 +84,12 @@ func int8ByWords(widen asmWiden, tiles ...asmWordTile) tileInt8Func {
 		for k := 0; k < n; k += wordDepth {
 			m, then := min(wordDepth, n-k), next.at(k, n-wordDepth, panel)
 			then.block = rows < manyRows
-			g := newGroups(rows, len(tiles), 4*panel, m/4, then)
+			g := newGroups(rows, 2+len(tiles), 4*panel, m/4, then)
 			for r := 0; r < rows; {
 				some := g.next()
 				then.fetch(r, some)
 				words.widen(widen, x[r*stride+k:], stride, m, some, func(b byte) uint16 { return uint16(b) })
-				tiles[some-1](&acc[r*panel], &words[0], 2*wordDepth, (*byte)(unsafe.Pointer(&w[k*panel])), m/4, g.ahead, g.pace)
+				tiles[some-3](&acc[r*panel], &words[0], 2*wordDepth, (*byte)(unsafe.Pointer(&w[k*panel])), m/4, g.ahead, g.pace)
 				r += some
 			}
 		}

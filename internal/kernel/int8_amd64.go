@@ -4,7 +4,7 @@ package kernel
 
 func int8Arch() []impl[int8Kernels] {
 	wide := int8ByRows(tileInt8x1AVX512, tileInt8x2AVX512, tileInt8x3AVX512, tileInt8x4AVX512, tileInt8x5AVX512, tileInt8x6AVX512)
-	narrow := int8ByWords(widenUnsignedAVX2, tileInt8x1AVX2, tileInt8x2AVX2, tileInt8x3AVX2, tileInt8x4AVX2, tileInt8x5AVX2, tileInt8x6AVX2)
+	narrow := int8ByWords(widenUnsignedAVX2, int8ByDepth(int8ByRows(tileInt8x1AVX2, tileInt8x2AVX2)), tileInt8x3AVX2, tileInt8x4AVX2, tileInt8x5AVX2, tileInt8x6AVX2)
 	impls := []impl[int8Kernels]{
 		{"amx", hasAMX, int8AMX(wide)},
 		{"avx512", hasVNNI, int8AVX512(wide)},

@@ -18,7 +18,11 @@ func int8512() {
 
 func int8256() {
 	for rows := 1; rows <= 6; rows++ {
-		tileInt8256(rows)
+		if rows <= 2 {
+			tileBytes256(rows)
+		} else {
+			tileInt8256(rows)
+		}
 		tileInt8VNNI(rows)
 	}
 	widenWords("Unsigned", func(x, y Op) { VPMOVZXBW(x, y) })
@@ -178,13 +182,59 @@ func widenWords(name string, widen func(x, y Op)) {
 }
 
 // wordDepth is that of package kernel.
-const wordDepth = 256
+const wordDepth = 128
+
+// tileBytes256 generates a tile of one or two rows. Memory delivers weights more slowly than
+// they are multiplied, so each is read once, in as few slices as there can be: the odd and
+// the even bytes of weights and activations are widened apart, which leaves one sum for
+// each column and not two.
+func tileBytes256(rows int) {
+	a, n := load("AVX2", int8s, rows), 8/rows
+	acc := make([]reg.VecVirtual, rows*n)
+	for i := range acc {
+		acc[i] = YMM()
+	}
+	low := constant(0x00ff00ff, YMM)
+	slices(a, 32*n, 32*n, func(b args) {
+		at := func(i int) Mem { return Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)} }
+		for i := range acc {
+			VMOVDQU(at(i), acc[i])
+		}
+		loop(b, int8s, 2, func(u int) {
+			b.prefetch(32*n, false)
+			even, odd := make([]reg.VecVirtual, rows), make([]reg.VecVirtual, rows)
+			for r := range rows {
+				even[r], odd[r] = YMM(), YMM()
+				VPBROADCASTD(b.row(r, u), even[r])
+				VPSRLW(U8(8), even[r], odd[r])
+				VPAND(low, even[r], even[r])
+			}
+			for v := range n {
+				w, upper := YMM(), YMM()
+				VMOVDQU(Mem{Base: b.w, Disp: u*panel*4 + 32*v}, w)
+				VPSRAW(U8(8), w, upper)
+				VPSLLW(U8(8), w, w)
+				VPSRAW(U8(8), w, w)
+				for r := range rows {
+					sum, product := acc[r*n+v], YMM()
+					VPMADDWD(w, even[r], product)
+					VPADDD(product, sum, sum)
+					VPMADDWD(upper, odd[r], product)
+					VPADDD(product, sum, sum)
+				}
+			}
+		})
+		for i := range acc {
+			VMOVDQU(acc[i], at(i))
+		}
+	})
+}
 
 // tileInt8256 generates a tile that goes through the columns in slices, each over all k.
 // Weights are widened to 16 bits here, activations were before. A vector of sums has two
 // for each of four columns, over k%4 < 2 and k%4 ≥ 2.
 func tileInt8256(rows int) {
-	a, n := load("AVX2", words, rows), []int{8, 4, 2, 2, 2, 2}[rows-1]
+	a, n := load("AVX2", words, rows), 2
 	acc := make([]reg.VecVirtual, rows*n)
 	for i := range acc {
 		acc[i] = YMM()
@@ -194,7 +244,7 @@ func tileInt8256(rows int) {
 			VPXOR(sum, sum, sum)
 		}
 		loop(b, words, 2, func(u int) {
-			b.prefetch(16*n, false)
+			b.prefetch(16*n, true)
 			for v := 0; v < n; v += 2 {
 				var wide [2]reg.VecVirtual
 				for i := range wide {
