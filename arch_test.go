@@ -33,8 +33,9 @@ var plan = map[string]room{
 	"vad":        {"finds speech in a clip with a small network of its own", []string{"audio", "internal/kernel"}},
 	"encoder":    {"mel → features", []string{"audio", "internal/kernel", "internal/layer", "parallel", "precision", "model"}},
 	"decoder":    {"features → choices", []string{"encoder", "internal/kernel", "internal/layer", "parallel", "precision", "model", "tokenizer"}},
-	"assistant":  {"drafting and the round; imports the target's rooms to run a second model", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
-	"transcribe": {"a clip → a transcript; the only room that uses the whole engine", []string{"assistant", "audio", "decoder", "encoder", "parallel", "precision", "internal/zlibsize", "model", "tokenizer", "transcript", "vad"}},
+	"schedule":   {"windows that are decoded together: who has the threads", []string{"decoder", "encoder", "internal/layer", "model"}},
+	"assistant":  {"drafting and the round; imports the target's rooms to run a second model", []string{"audio", "decoder", "encoder", "internal/tensor", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
+	"transcribe": {"a clip → a transcript; the only room that uses the whole engine", []string{"assistant", "audio", "decoder", "encoder", "parallel", "precision", "schedule", "internal/zlibsize", "model", "tokenizer", "transcript", "vad"}},
 	"parallel":   {"the worker pool; public, since options of public packages name it", nil},
 	"precision":  {"names of number formats; a leaf, since options of public packages name them", nil},
 	"transcript": {"the result and its file formats; needs no engine", []string{"tokenizer"}},
@@ -43,12 +44,12 @@ var plan = map[string]room{
 	"wer/normalize": {"text normalisers; need no engine", nil},
 	"datasets":      {"utterances from folders and manifests; no decoding", []string{"internal/input"}},
 
-	"selftest": {"checks the guarantees of the design on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "tokenizer", "transcript"}},
+	"selftest": {"checks the guarantees of the design on any loaded model", []string{"assistant", "audio", "decoder", "encoder", "internal/kernel", "internal/tensor", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
 
 	"eval":   {"engine × dataset → records; assistant's theory predicts the speed-up", []string{"assistant", "audio", "datasets", "internal/output", "parallel", "report", "transcript", "wer"}},
 	"report": {"records → scores, comparisons, pages; needs no model and no engine", []string{"internal/input", "internal/show", "parallel", "transcript", "wer", "wer/normalize"}},
 
-	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "tokenizer", "transcript"}},
+	"bench":    {"ceilings of the machine, and how close the stages come to them", []string{"audio", "decoder", "encoder", "internal/kernel", "internal/layer", "internal/machine", "internal/show", "model", "parallel", "precision", "schedule", "tokenizer", "transcript"}},
 	"plan":     {"predicts the gain of an assistant from measurements of bench and compare", []string{"assistant", "bench", "internal/input", "internal/output", "internal/show", "report"}},
 	"live":     {"transcribes sound while it arrives; confirmed text never changes", []string{"audio", "tokenizer", "transcribe", "transcript", "vad"}},
 	"serve":    {"OpenAI's audio API over HTTP; requests share the model", []string{"audio", "internal/options", "live", "tokenizer", "transcribe", "transcript", "vad"}},

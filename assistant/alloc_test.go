@@ -3,8 +3,8 @@ package assistant
 import (
 	"testing"
 
-	"verity/decoder"
 	"verity/precision"
+	"verity/schedule"
 )
 
 // TestAssistedAllocates checks that rounds in which an int8 assistant drafts for a wider
@@ -15,10 +15,8 @@ func TestAssistedAllocates(t *testing.T) {
 	}
 	r := newRig(t, "multi", 2, precision.F16)
 	a := &Model{Decoder: r.light, EOT: -1}
-	b := decoder.NewBatch(r.d)
-	b.Join()
 	o := r.options(0)
-	o.Stepper = b
+	o.Stepper = schedule.New(r.d, schedule.Options{}).Join()
 	s, err := r.d.NewSession(r.cross, o)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"verity/audio"
 	"verity/decoder"
 	"verity/encoder"
+	"verity/schedule"
 )
 
 // A Window is the input of an assistant: the target's features, and the log-mel they were
@@ -102,8 +103,10 @@ type modelDrafter struct {
 func (p *modelDrafter) Begin(o decoder.SessionOptions, policy Policy) {
 	p.drop()
 	o.NoSpeech = -1
-	if o.Stepper != nil {
-		o.Stepper = o.Stepper.Beside(p.m.Decoder)
+	if m, shared := o.Stepper.(*schedule.Member); shared {
+		o.Stepper = m.Of(p.m.Decoder)
+	} else {
+		o.Stepper = nil
 	}
 	p.o, p.policy, p.keeps, p.cost = o, policy, false, Cost{}
 	p.known = append(p.known[:0], o.Prompt...)

@@ -9,6 +9,7 @@ import (
 	"verity/decoder"
 	"verity/internal/machine"
 	"verity/model"
+	"verity/schedule"
 )
 
 // A Load is the time and memory that loading a model takes. Without files, as with
@@ -79,7 +80,7 @@ func (b *bench) measureLoad(c *model.Checkpoint) error {
 
 // read loads the weights.
 func (b *bench) read(c *model.Checkpoint) (err error) {
-	b.encoder, b.decoder, err = decoder.NewBoth(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
+	b.encoder, b.decoder, err = schedule.Load(c, decoder.Options{Pool: b.Pool, Precision: b.Precision})
 	if err == nil {
 		b.Precision = b.encoder.Precision()
 	}

@@ -149,7 +149,7 @@ func (s *search) pass(ctx context.Context) ([][]float32, error) {
 			s.rows = append(s.rows, Row{b.stream, p, b.tokens[p], !loud})
 		}
 	}
-	logits, err := s.o.Stepper.lend(ctx, s.rows, &s.logits)
+	logits, err := s.o.Stepper.Lend(ctx, s.rows, &s.logits)
 	if err != nil {
 		return nil, err
 	}

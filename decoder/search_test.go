@@ -13,6 +13,7 @@ import (
 
 	"verity/decoder"
 	"verity/precision"
+	"verity/schedule"
 	"verity/tokenizer"
 )
 
@@ -135,15 +136,13 @@ func TestSearchAlone(t *testing.T) {
 		if !slices.IsSortedFunc(want, func(a, b decoder.Hypothesis) int { return int(math.Copysign(1, b.Score-a.Score)) }) {
 			t.Errorf("%s: not the best first", name)
 		}
-		b := decoder.NewBatch(r.dec)
-		o.Stepper = b
+		b := schedule.New(r.dec, schedule.Options{})
 		var wg sync.WaitGroup
-		for range 3 {
-			b.Join()
-		}
-		for range 3 {
+		for _, m := range []*schedule.Member{b.Join(), b.Join(), b.Join()} {
 			wg.Go(func() {
-				defer b.Leave()
+				defer m.Leave()
+				o := o
+				o.Stepper = m
 				for i, h := range run(t.Context(), o) {
 					if i >= len(want) || h.Score != want[i].Score || !slices.Equal(h.Choices, want[i].Choices) {
 						t.Errorf("%s: hypothesis %d differs in a batch", name, i)

@@ -121,7 +121,7 @@ func (s *Session) Limit(sampleLen int) int {
 func (s *Session) Choose(ctx context.Context, draft []tokenizer.Token) ([]Choice, error) {
 	s.prepare(draft)
 	var err error
-	if s.read, err = s.o.Stepper.lend(ctx, s.rows, &s.logits); err != nil {
+	if s.read, err = s.o.Stepper.Lend(ctx, s.rows, &s.logits); err != nil {
 		return nil, err
 	}
 	return s.judge(s.read)

@@ -18,8 +18,7 @@ func session(t testing.TB, d *Decoder, tok *tokenizer.Tokenizer) *Session {
 	}
 	s, err := d.NewSession(c, SessionOptions{
 		Prompt: []tokenizer.Token{tok.SOT, tok.Languages()[0].Token, tok.Transcribe}, NoSpeech: tok.NoSpeech,
-		Rules:   Rules(tok, model.Generation{}, RuleOptions{}),
-		Stepper: NewBatch(d),
+		Rules: Rules(tok, model.Generation{}, RuleOptions{}),
 	})
 	if err != nil {
 		t.Fatal(err)

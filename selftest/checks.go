@@ -9,6 +9,7 @@ import (
 	"verity/audio"
 	"verity/decoder"
 	"verity/model"
+	"verity/schedule"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -106,17 +107,18 @@ func checkThreads(ctx context.Context, b *bench) (string, int64, error) {
 // batch of files would.
 func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
 	const members = 8
-	batch := decoder.NewBatch(b.Decoder)
-	for range members {
-		batch.Join()
+	batch := schedule.New(b.Decoder, schedule.Options{})
+	var all [members]*schedule.Member
+	for i := range all {
+		all[i] = batch.Join()
 	}
 	var wg sync.WaitGroup
 	var errs [members]error
 	var values [members]int64
 	for i := range members {
 		wg.Go(func() {
-			defer batch.Leave()
-			values[i], errs[i] = b.member(ctx, batch, 1+i*2)
+			defer all[i].Leave()
+			values[i], errs[i] = b.member(ctx, all[i], 1+i*2)
 		})
 	}
 	wg.Wait()
@@ -130,11 +132,11 @@ func checkBatches(ctx context.Context, b *bench) (string, int64, error) {
 	return fmt.Sprintf("%d streams decoded together against one alone", members), sum, nil
 }
 
-// member runs the text through a batch: a prompt of that many tokens, then one by one.
-func (b *bench) member(ctx context.Context, batch *decoder.Batch, prompt int) (values int64, err error) {
+// member runs the text as a member of a batch: a prompt of that many tokens, then one by one.
+func (b *bench) member(ctx context.Context, m *schedule.Member, prompt int) (values int64, err error) {
 	s := b.Decoder.NewStream(b.cross)
 	defer s.Close()
-	vocab := b.Dims.Vocab
+	var own []float32
 	prompt = min(prompt, len(b.alone)-1)
 	for p := 0; p < len(b.alone); {
 		n := 1
@@ -145,12 +147,12 @@ func (b *bench) member(ctx context.Context, batch *decoder.Batch, prompt int) (v
 		for i := range rows {
 			rows[i] = decoder.Row{Stream: s, Position: p + i, Token: b.tokens[p+i], Silent: i < n-1}
 		}
-		logits := make([]float32, vocab)
-		if err := batch.Step(ctx, rows, logits); err != nil {
+		logits, err := m.Lend(ctx, rows, &own)
+		if err != nil {
 			return values, err
 		}
 		p += n
-		values += int64(vocab)
+		values += int64(len(logits))
 		if !same(logits, b.alone[p-1]) {
 			return values, differs("position %d", p-1)
 		}

@@ -11,6 +11,7 @@ import (
 	"verity/model"
 	"verity/parallel"
 	"verity/precision"
+	"verity/schedule"
 	"verity/tokenizer"
 )
 
@@ -158,7 +159,7 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 	if m.pool == nil {
 		m.pool, m.ownPool = parallel.New(o.Threads), true
 	}
-	m.encoder, m.decoder, err = decoder.NewBoth(c, decoder.Options{Pool: m.pool, Precision: o.Precision})
+	m.encoder, m.decoder, err = schedule.Load(c, decoder.Options{Pool: m.pool, Precision: o.Precision})
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -199,10 +200,7 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 // wire connects the parts.
 func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
-	m.batch, m.policies = decoder.NewBatch(m.decoder), new(policies)
-	if o.WindowsFirst {
-		m.batch.DecodeShare = -1
-	}
+	m.batch, m.policies = schedule.New(m.decoder, schedule.Options{WindowsFirst: o.WindowsFirst}), new(policies)
 	m.pace, m.newPolicy = &assistant.Pace{Streams: m.batch.Members}, o.Policy
 	if _, none := a.(assistant.Off); none {
 		return

@@ -10,6 +10,7 @@ import (
 	"verity/encoder"
 	"verity/model"
 	"verity/parallel"
+	"verity/schedule"
 	"verity/tokenizer"
 	"verity/transcript"
 )
@@ -26,7 +27,7 @@ type Model struct {
 	ownPool   bool
 	encoder   *encoder.Encoder
 	decoder   *decoder.Decoder
-	batch     *decoder.Batch // of all windows that are decoded at the same time
+	batch     *schedule.Batch // of all windows that are decoded at the same time
 	assistant assistant.Assistant
 	policies  *policies
 	auto      *assistant.Auto

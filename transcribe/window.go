@@ -69,9 +69,9 @@ func (w *encodedWindow) languages(ctx context.Context) ([]float32, error) {
 func (w *encodedWindow) decode(
 	ctx context.Context, o decoder.SessionOptions, h help, step func(tokens int),
 ) (decoding, error) {
-	w.batch.Join()
-	defer w.batch.Leave()
-	o.Stepper = w.batch
+	member := w.batch.Join()
+	defer member.Leave()
+	o.Stepper = member
 	if o.Search.Size() > 1 {
 		return w.search(ctx, o)
 	}

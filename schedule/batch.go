@@ -1,55 +1,49 @@
-package decoder
+package schedule
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"verity/decoder"
 )
 
-// A Stepper runs rows through the network: *Decoder alone, *Batch and what its Beside
-// returns together with the rows of others.
-type Stepper interface {
-	// Step runs rows and writes the logits [rows not silent][Vocab].
-	Step(ctx context.Context, rows []Row, logits []float32) error
-
-	// Beside returns a Stepper of another decoder, an assistant's, for the same
-	// sequences.
-	Beside(d *Decoder) Stepper
-
-	// lend runs rows and returns their logits, which are valid until the caller's next
-	// call. They lie in own, grown as needed, or in memory of the stepper.
-	lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error)
+// Options configures a Batch.
+type Options struct {
+	// WindowsFirst encodes all windows that wait before anything is decoded. More
+	// sequences then share a pass; their text comes in bursts. Without, passes get a
+	// sixteenth of the time while windows are encoded, so that nobody waits long.
+	WindowsFirst bool
 }
 
-// A Batch lets goroutines that each decode a stream share passes, so that the weights are
+// decodeShare is the share of time that passes get while windows are encoded. These
+// passes have fewer rows than if the members waited for the windows: a larger share
+// shortens the wait of members, and costs throughput.
+const decodeShare = 1.0 / 16
+
+// A Batch lets goroutines that each decode a window share passes, so that the weights are
 // read once for all of them. A member's logits have the same bits as alone, so members
 // may join, leave, and bring any number of rows.
 //
 // A pass starts when every member waits for one. Therefore the logits of a pass, which
 // are lent and not copied, stay valid until their reader waits again. The price: a
 // goroutine may be a member only while it decodes, since the others wait for it. Passes
-// of an assistant's decoder (see Beside) go first. So all members that draft do so
-// together, each with its own draft length, and then all verify together.
+// of an assistant's decoder go before those of the target. So all members that draft do
+// so together, each with its own draft length, and then all verify together.
 //
 // Encode is for other work that uses all threads.
 type Batch struct {
-	// DecodeShare is the share of time that passes of the members get while windows are
-	// encoded. These passes have fewer rows than if the members waited for the windows: a
-	// larger share shortens the wait of members, and costs throughput. 0 means 1/16; below
-	// 0, all windows that wait are encoded first.
-	DecodeShare float64
-
-	own    queue
+	share  float64 // see decodeShare
+	target queue
 	cpu    processor
 	passed atomic.Pointer[func(members, rows int)]
 
 	mu      sync.Mutex
 	members int
 	waiting int      // members, in all queues
-	beside  []*queue // of assistants
+	others  []*queue // of assistants
 
 	trace func(q *queue, calls []*call) // called for every shared pass, in tests; or nil
 }
@@ -57,51 +51,78 @@ type Batch struct {
 // A queue collects rows of the members of a batch and runs them through one decoder.
 type queue struct {
 	b      *Batch
-	d      *Decoder
+	d      *decoder.Decoder
 	calls  []*call // of the coming pass
 	spare  []*call // memory for those of the next
 	idle   []*call
-	rows   []Row
+	rows   []decoder.Row
 	logits []float32 // of the last pass; lent to the members until the next
 }
 
 // A call is one member's part of a pass.
 type call struct {
 	ctx    context.Context
-	rows   []Row
+	rows   []decoder.Row
 	logits []float32
 	err    error
-	turn   chan []*call // all calls of a pass, for the leader; nil once a leader has run it
+	lead   chan []*call // all calls of a pass, for the leader; nil once a leader has run it
 }
 
-// NewBatch returns a batch over d without members.
-func NewBatch(d *Decoder) *Batch {
-	b := new(Batch)
-	b.own = queue{b: b, d: d}
+// New returns a batch over a target's decoder, without members.
+func New(target *decoder.Decoder, o Options) *Batch {
+	b := &Batch{share: decodeShare}
+	if o.WindowsFirst {
+		b.share = 0
+	}
+	b.target = queue{b: b, d: target}
 	b.cpu.init()
 	return b
 }
 
-// Beside returns the queue of another decoder for the same members. Its passes go before
-// those of the batch itself.
-func (b *Batch) Beside(d *Decoder) Stepper {
+// A Member is a goroutine that decodes a window. It is a Stepper of the target.
+type Member struct {
+	seat
+	b    *Batch
+	left bool
+}
+
+// A seat is a member's place in one queue.
+type seat struct {
+	m *Member
+	q *queue
+}
+
+// Join makes the calling goroutine a member until it calls Leave.
+func (b *Batch) Join() *Member {
+	m := &Member{b: b}
+	m.seat = seat{m, &b.target}
+	b.change(1)
+	return m
+}
+
+// Leave ends the membership: the others no longer wait. A second call does nothing.
+// Rows that the goroutine still brings run alone.
+func (m *Member) Leave() {
+	if !m.left {
+		m.left = true
+		m.b.change(-1)
+	}
+}
+
+// Of returns a Stepper of another decoder, an assistant's, for the same member.
+func (m *Member) Of(d *decoder.Decoder) decoder.Stepper {
+	b := m.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, q := range b.beside {
+	for _, q := range b.others {
 		if q.d == d {
-			return q
+			return seat{m, q}
 		}
 	}
 	q := &queue{b: b, d: d}
-	b.beside = append(b.beside, q)
-	return q
+	b.others = append(b.others, q)
+	return seat{m, q}
 }
-
-// Join makes the calling goroutine a member.
-func (b *Batch) Join() { b.change(1) }
-
-// Leave ends a membership. The others no longer wait for it.
-func (b *Batch) Leave() { b.change(-1) }
 
 // Members returns the number of members.
 func (b *Batch) Members() int {
@@ -118,13 +139,13 @@ func (b *Batch) change(n int) {
 	b.start()
 }
 
-// OnPass has f called after every pass of the model, with how many members shared it and
+// OnPass has f called after every pass of the target, with how many members shared it and
 // how many rows they had. Only the last f is called.
 func (b *Batch) OnPass(f func(members, rows int)) { b.passed.Store(&f) }
 
 // tell calls the function of OnPass.
 func (q *queue) tell(members, rows int) {
-	if f := q.b.passed.Load(); f != nil && q == &q.b.own {
+	if f := q.b.passed.Load(); f != nil && q == &q.b.target {
 		(*f)(members, rows)
 	}
 }
@@ -134,15 +155,15 @@ func (q *queue) tell(members, rows int) {
 func (b *Batch) Busy() time.Duration { return b.cpu.busyTime() }
 
 // Encode runs work, the encoding of a window, which uses all threads, while no pass runs.
-// Only one work runs at a time. It must call between every few milliseconds, so that the
-// members can run passes for their share of the time.
+// Only one work runs at a time, and never that of a member, for whom the others would
+// wait. It must call between every few milliseconds, so that the members can run passes
+// for their share of the time.
 func (b *Batch) Encode(ctx context.Context, work func(between func()) error) error {
 	if err := b.cpu.beginWork(ctx); err != nil {
 		return err
 	}
 	defer b.cpu.endWork()
-	share := max(0, cmp.Or(b.DecodeShare, 1.0/16))
-	return work(func() { b.cpu.between(share) })
+	return work(func() { b.cpu.between(b.share) })
 }
 
 // start hands the waiting calls of one queue to the first of them, its leader, if every
@@ -151,8 +172,8 @@ func (b *Batch) start() {
 	if b.waiting == 0 || b.waiting < b.members {
 		return
 	}
-	q := &b.own
-	for _, other := range b.beside {
+	q := &b.target
+	for _, other := range b.others {
 		if len(other.calls) > 0 {
 			q = other
 			break
@@ -164,36 +185,17 @@ func (b *Batch) start() {
 	if b.trace != nil {
 		b.trace(q, calls)
 	}
-	calls[0].turn <- calls
+	calls[0].lead <- calls
 }
 
-// Step runs rows, together with those of the other members.
-func (b *Batch) Step(ctx context.Context, rows []Row, logits []float32) error {
-	return b.own.Step(ctx, rows, logits)
-}
-
-func (b *Batch) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
-	return b.own.lend(ctx, rows, own)
-}
-
-// Beside returns a queue of the same batch.
-func (q *queue) Beside(d *Decoder) Stepper { return q.b.Beside(d) }
-
-// Step runs rows, together with those of the other members.
-func (q *queue) Step(ctx context.Context, rows []Row, logits []float32) error {
-	lent, err := q.lend(ctx, rows, &logits)
-	copy(logits, lent) // a copy onto itself, if the rows ran alone
-	return err
-}
-
-// lend waits for the members and runs rows with theirs. If there are no members, the rows
-// run alone.
-func (q *queue) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
-	c, members := q.join(ctx, rows)
+// Lend waits for the other members and runs rows with theirs.
+func (s seat) Lend(ctx context.Context, rows []decoder.Row, own *[]float32) ([]float32, error) {
+	q := s.q
+	var c *call
+	if !s.m.left {
+		c = q.join(ctx, rows)
+	}
 	if c == nil {
-		if members == 1 {
-			own = &q.logits
-		}
 		return q.alone(ctx, rows, own)
 	}
 	if err := q.follow(ctx, c); err != nil {
@@ -207,29 +209,29 @@ func (q *queue) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32
 }
 
 // join adds a call to the coming pass, and starts the pass if every member waits. It
-// returns nil if there are no members.
-func (q *queue) join(ctx context.Context, rows []Row) (c *call, members int) {
+// returns nil if there is no other member.
+func (q *queue) join(ctx context.Context, rows []decoder.Row) (c *call) {
 	b := q.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.members == 0 || b.members == 1 && b.waiting == 0 {
-		return nil, b.members
+	if b.members == 1 {
+		return nil
 	}
 	if n := len(q.idle); n > 0 {
 		c, q.idle = q.idle[n-1], q.idle[:n-1]
 	} else {
-		c = &call{turn: make(chan []*call, 1)}
+		c = &call{lead: make(chan []*call, 1)}
 	}
 	c.ctx, c.rows = ctx, rows
 	q.calls = append(q.calls, c)
 	b.waiting++
 	b.start()
-	return c, b.members
+	return c
 }
 
 // giveBack keeps the memory of a call for reuse. b.mu is held.
 func (q *queue) giveBack(c *call) {
-	*c = call{turn: c.turn}
+	*c = call{lead: c.lead}
 	q.idle = append(q.idle, c)
 }
 
@@ -238,7 +240,7 @@ func (q *queue) giveBack(c *call) {
 // for, since it is running.
 func (q *queue) follow(ctx context.Context, c *call) error {
 	select {
-	case calls := <-c.turn:
+	case calls := <-c.lead:
 		q.lead(calls)
 		return nil
 	case <-ctx.Done():
@@ -246,7 +248,7 @@ func (q *queue) follow(ctx context.Context, c *call) error {
 	if q.withdraw(c) {
 		return ctx.Err()
 	}
-	q.lead(<-c.turn)
+	q.lead(<-c.lead)
 	return nil
 }
 
@@ -271,7 +273,7 @@ func (q *queue) lead(calls []*call) {
 	}
 	q.run(calls)
 	for _, other := range calls[1:] {
-		other.turn <- nil
+		other.lead <- nil
 	}
 	q.b.mu.Lock()
 	q.spare = calls
@@ -279,11 +281,11 @@ func (q *queue) lead(calls []*call) {
 }
 
 // alone runs rows without those of other members.
-func (q *queue) alone(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
+func (q *queue) alone(ctx context.Context, rows []decoder.Row, own *[]float32) ([]float32, error) {
 	q.b.cpu.beginPass()
 	defer q.b.cpu.endPass()
 	defer q.tell(1, len(rows))
-	return q.d.lend(ctx, rows, own)
+	return q.d.Lend(ctx, rows, own)
 }
 
 // run does one pass for all calls. If it fails, each call is run alone: a failed pass
@@ -300,49 +302,26 @@ func (q *queue) run(calls []*call) {
 	for _, c := range calls {
 		q.rows = append(q.rows, c.rows...)
 	}
-	logits := room(&q.logits, q.rows, q.d.dims.Vocab)
-	for rest, c := logits, calls; len(c) > 0; c = c[1:] {
-		n := loudOf(c[0].rows) * q.d.dims.Vocab
-		c[0].logits, rest = rest[:n:n], rest[n:]
-	}
-	err := q.d.Step(ctx, q.rows, logits)
+	logits, err := q.d.Lend(ctx, q.rows, &q.logits)
 	q.tell(len(calls), len(q.rows))
-	if err == nil {
-		return
-	}
-	if len(calls) == 1 {
-		calls[0].err = err
-		return
-	}
 	for _, c := range calls {
-		c.err = q.d.Step(c.ctx, c.rows, c.logits)
+		switch n := q.values(c.rows); {
+		case err == nil:
+			c.logits, logits = logits[:n:n], logits[n:]
+		case len(calls) == 1:
+			c.err = err
+		default:
+			var own []float32
+			c.logits, c.err = q.d.Lend(c.ctx, c.rows, &own)
+		}
 	}
 }
 
-// Beside returns d: there is nothing to share.
-func (*Decoder) Beside(d *Decoder) Stepper { return d }
-
-// lend runs rows at once.
-func (d *Decoder) lend(ctx context.Context, rows []Row, own *[]float32) ([]float32, error) {
-	logits := room(own, rows, d.dims.Vocab)
-	return logits, d.Step(ctx, rows, logits)
-}
-
-// room returns memory for the logits of rows, from own.
-func room(own *[]float32, rows []Row, vocab int) []float32 {
-	n := loudOf(rows) * vocab
-	if cap(*own) < n {
-		*own = make([]float32, n)
-	}
-	return (*own)[:n]
-}
-
-// loudOf counts the rows that are not silent.
-func loudOf(rows []Row) int {
-	n := 0
+// values is the number of logits of rows.
+func (q *queue) values(rows []decoder.Row) (n int) {
 	for _, r := range rows {
 		if !r.Silent {
-			n++
+			n += q.d.Dims().Vocab
 		}
 	}
 	return n

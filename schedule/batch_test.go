@@ -1,4 +1,4 @@
-package decoder
+package schedule
 
 import (
 	"cmp"
@@ -12,38 +12,99 @@ import (
 	"testing"
 	"time"
 
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/testmodel"
 	"verity/parallel"
 	"verity/tokenizer"
 )
+
+func open(t testing.TB, pool *parallel.Pool) *decoder.Decoder {
+	t.Helper()
+	d, err := decoder.New(testmodel.Open(t, "odd"), decoder.Options{Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// features are random but the same for a seed.
+func features(d *decoder.Decoder, seed uint64) *encoder.Features {
+	m := d.Dims()
+	f := &encoder.Features{Positions: m.AudioPositions, Width: m.AudioWidth, Data: make([]float32, m.AudioPositions*m.AudioWidth)}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for i := range f.Data {
+		f.Data[i] = float32(rng.NormFloat64())
+	}
+	return f
+}
+
+func cross(t testing.TB, d *decoder.Decoder, seed uint64) *decoder.Cross {
+	t.Helper()
+	c, err := d.Cross(t.Context(), features(d, seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func randomTokens(rng *rand.Rand, n, vocab int) []tokenizer.Token {
+	out := make([]tokenizer.Token, n)
+	for i := range out {
+		out[i] = tokenizer.Token(rng.IntN(vocab))
+	}
+	return out
+}
+
+// oneByOne returns the logits after each of the tokens, run alone.
+func oneByOne(t testing.TB, d *decoder.Decoder, c *decoder.Cross, tokens []tokenizer.Token) (out [][]float32) {
+	t.Helper()
+	s := d.NewStream(c)
+	defer s.Close()
+	for p, tok := range tokens {
+		logits := make([]float32, d.Dims().Vocab)
+		if err := d.Step(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: tok}}, logits); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, logits)
+	}
+	return out
+}
+
+// equalBits compares as bits, so that NaN, and zeros of different sign, differ.
+func equalBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+}
 
 // TestBatch lets members of different length join and leave, and compares each with
 // itself alone.
 func TestBatch(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	d := open(t, "odd", Options{Pool: pool})
+	d := open(t, pool)
 	rng := rand.New(rand.NewPCG(7, 8))
 	const members = 5
 	var tokens [members][]tokenizer.Token
 	var want [members][][]float32
-	var crosses [members]*Cross
+	var crosses [members]*decoder.Cross
 	for i := range members {
 		tokens[i] = randomTokens(rng, 1+rng.IntN(8), d.Dims().Vocab)
 		crosses[i] = cross(t, d, uint64(i))
 		want[i] = oneByOne(t, d, crosses[i], tokens[i])
 	}
-	b := NewBatch(d)
+	b := New(d, Options{})
 	var wg sync.WaitGroup
 	for i := range members {
 		wg.Go(func() {
 			time.Sleep(time.Duration(i) * time.Millisecond) // some join late
-			b.Join()
-			defer b.Leave()
+			m := b.Join()
+			defer m.Leave()
 			s := d.NewStream(crosses[i])
 			defer s.Close()
+			var own []float32
 			for p, tok := range tokens[i] {
-				logits := make([]float32, d.Dims().Vocab)
-				if err := b.Step(t.Context(), []Row{{s, p, tok, false}}, logits); err != nil {
+				logits, err := m.Lend(t.Context(), []decoder.Row{{Stream: s, Position: p, Token: tok}}, &own)
+				if err != nil {
 					t.Errorf("member %d: %v", i, err)
 					return
 				}
@@ -62,7 +123,7 @@ func TestBatch(t *testing.T) {
 
 // An error in one member's window, or the end of its context, must not reach the others.
 func TestBatchErrors(t *testing.T) {
-	d := open(t, "odd", Options{})
+	d := open(t, nil)
 	f := features(d, 1)
 	f.Data[0] = float32(math.NaN())
 	broken, err := d.Cross(t.Context(), f)
@@ -72,20 +133,21 @@ func TestBatchErrors(t *testing.T) {
 	good := cross(t, d, 2)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	b := NewBatch(d)
+	b := New(d, Options{})
 	var errs [3]error
 	var wg sync.WaitGroup
-	for range errs {
-		b.Join()
+	var all [3]*Member
+	for i := range all {
+		all[i] = b.Join()
 	}
-	for i, c := range []*Cross{broken, good, good} {
+	for i, c := range []*decoder.Cross{broken, good, good} {
 		ctx := t.Context()
 		if i == 2 {
 			ctx = ended
 		}
 		wg.Go(func() {
-			defer b.Leave()
-			errs[i] = b.Step(ctx, []Row{{d.NewStream(c), 0, 1, false}}, make([]float32, d.Dims().Vocab))
+			defer all[i].Leave()
+			_, errs[i] = all[i].Lend(ctx, []decoder.Row{{Stream: d.NewStream(c), Token: 1}}, new([]float32))
 		})
 	}
 	wg.Wait()
@@ -94,50 +156,51 @@ func TestBatchErrors(t *testing.T) {
 	}
 }
 
-// TestBatchBeside checks that members that draft do so together, each with its own draft
+// TestBatchDrafts checks that members that draft do so together, each with its own draft
 // length, while the others wait; then all verify in one pass.
-func TestBatchBeside(t *testing.T) {
-	d, small := open(t, "odd", Options{}), open(t, "odd", Options{})
-	b := NewBatch(d)
+func TestBatchDrafts(t *testing.T) {
+	d, small := open(t, nil), open(t, nil)
+	b := New(d, Options{})
 	type pass struct {
 		draft         bool
 		streams, rows int
 	}
 	var got []pass
 	b.trace = func(q *queue, calls []*call) {
-		p := pass{draft: q != &b.own, streams: len(calls)}
+		p := pass{draft: q != &b.target, streams: len(calls)}
 		for _, c := range calls {
 			p.rows += len(c.rows)
 		}
 		got = append(got, p)
 	}
 	drafts := []int{3, 0, 1, 2} // of each member, in each of two rounds
-	for range drafts {
-		b.Join()
+	members := make([]*Member, len(drafts))
+	for i := range drafts {
+		members[i] = b.Join()
 	}
 	var wg sync.WaitGroup
 	for i, n := range drafts {
 		wg.Go(func() {
-			queue := b.Beside(small)
+			queue := members[i].Of(small)
 			own, side := d.NewStream(cross(t, d, uint64(i))), small.NewStream(cross(t, small, uint64(i)))
-			logits := make([]float32, d.Dims().Vocab)
+			var logits []float32
 			for range 2 {
 				for range n { // the first of all is a prompt
-					if err := queue.Step(t.Context(), []Row{{side, side.Len(), 1, false}}, logits); err != nil {
+					if _, err := queue.Lend(t.Context(), []decoder.Row{{Stream: side, Position: side.Len(), Token: 1}}, &logits); err != nil {
 						t.Error(err)
 					}
 				}
 				// Later silent rows catch up on accepted tokens; they are no prompt.
-				rows := []Row{{own, own.Len(), 1, true}, {own, own.Len() + 1, 2, false}}
-				if err := b.Step(t.Context(), rows, logits); err != nil {
+				rows := []decoder.Row{{Stream: own, Position: own.Len(), Token: 1, Silent: true}, {Stream: own, Position: own.Len() + 1, Token: 2}}
+				if _, err := members[i].Lend(t.Context(), rows, &logits); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	for range drafts {
-		b.Leave()
+	for _, m := range members {
+		m.Leave()
 	}
 	round := []pass{{true, 3, 3}, {true, 2, 2}, {true, 1, 1}, {false, 4, 8}}
 	if want := slices.Concat(round, round); !slices.Equal(got, want) {
@@ -148,22 +211,21 @@ func TestBatchBeside(t *testing.T) {
 // TestBatchWithdraws checks that a member whose context ends while it waits for the
 // others stops waiting, and that the others go on without it.
 func TestBatchWithdraws(t *testing.T) {
-	d := open(t, "odd", Options{})
+	d := open(t, nil)
 	c := cross(t, d, 1)
-	b := NewBatch(d)
-	for range 3 {
-		b.Join()
-	}
-	step := func(ctx context.Context) error {
-		defer b.Leave()
+	b := New(d, Options{})
+	members := []*Member{b.Join(), b.Join(), b.Join()}
+	step := func(ctx context.Context, m *Member) error {
+		defer m.Leave()
 		s := d.NewStream(c)
 		defer s.Close()
-		return b.Step(ctx, []Row{{s, 0, 1, false}}, make([]float32, d.Dims().Vocab))
+		_, err := m.Lend(ctx, []decoder.Row{{Stream: s, Token: 1}}, new([]float32))
+		return err
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 3)
-	go func() { errs <- step(ctx) }()
-	go func() { errs <- step(t.Context()) }()
+	go func() { errs <- step(ctx, members[0]) }()
+	go func() { errs <- step(t.Context(), members[1]) }()
 	for waiting := 0; waiting < 2; time.Sleep(time.Millisecond) {
 		b.mu.Lock()
 		waiting = b.waiting
@@ -173,7 +235,7 @@ func TestBatchWithdraws(t *testing.T) {
 	if err := <-errs; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that the context was canceled", err)
 	}
-	go func() { errs <- step(t.Context()) }()
+	go func() { errs <- step(t.Context(), members[2]) }()
 	for range 2 {
 		if err := <-errs; err != nil {
 			t.Error(err)
@@ -187,11 +249,11 @@ func TestBatchWithdraws(t *testing.T) {
 // TestBatchEncode checks that members run passes while a window is encoded, between its
 // layers, and that Busy does not count the encoding.
 func TestBatchEncode(t *testing.T) {
-	d := open(t, "odd", Options{})
-	b := NewBatch(d)
+	d := open(t, nil)
+	b := New(d, Options{})
 	const layers, layer = 20, 5 * time.Millisecond
 	passes, done := 0, make(chan struct{})
-	b.Join()
+	m := b.Join()
 	var err error
 	began := time.Now()
 	go func() {
@@ -205,20 +267,20 @@ func TestBatchEncode(t *testing.T) {
 		})
 	}()
 	s := d.NewStream(cross(t, d, 1))
-	logits := make([]float32, d.Dims().Vocab)
+	var logits []float32
 	for ended := false; !ended; {
 		select {
 		case <-done:
 			ended = true
 		default:
 			s.Cut(0)
-			if err := b.Step(t.Context(), []Row{{s, 0, 1, false}}, logits); err != nil {
+			if _, err := m.Lend(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, &logits); err != nil {
 				t.Fatal(err)
 			}
 			passes++
 		}
 	}
-	b.Leave()
+	m.Leave()
 	if err != nil || passes < 2 {
 		t.Errorf("%d passes beside %d layers, error %v", passes, layers, err)
 	}
@@ -235,17 +297,16 @@ func TestBatchEncode(t *testing.T) {
 
 // TestBatchWindowsFirst checks that no pass runs before a window is encoded, if none may.
 func TestBatchWindowsFirst(t *testing.T) {
-	d := open(t, "odd", Options{})
-	b := NewBatch(d)
-	b.DecodeShare = -1
-	b.Join()
-	defer b.Leave()
+	d := open(t, nil)
+	b := New(d, Options{WindowsFirst: true})
+	m := b.Join()
+	defer m.Leave()
 	var passed atomic.Bool
 	stepped := make(chan error, 1)
-	s, logits := d.NewStream(cross(t, d, 1)), make([]float32, d.Dims().Vocab)
+	s := d.NewStream(cross(t, d, 1))
 	err := b.Encode(t.Context(), func(between func()) error {
 		go func() {
-			err := b.Step(t.Context(), []Row{{s, 0, 1, false}}, logits)
+			_, err := m.Lend(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, new([]float32))
 			passed.Store(true)
 			stepped <- err
 		}()
@@ -266,13 +327,15 @@ func TestBatchWindowsFirst(t *testing.T) {
 // TestBatchLends checks that sessions of a batch read the logits of a pass in its memory,
 // and choose as they do alone.
 func TestBatchLends(t *testing.T) {
-	d := open(t, "odd", Options{})
-	tok := multilingual(t)
+	d := open(t, nil)
 	want := make([][]tokenizer.Token, 3)
-	run := func(i int, o Stepper) []tokenizer.Token {
-		s := session(t, d, tok)
-		s.o.Stepper = o
-		var text []tokenizer.Token
+	run := func(i int, o decoder.Stepper) (text []tokenizer.Token) {
+		s, err := d.NewSession(cross(t, d, 1), decoder.SessionOptions{Prompt: []tokenizer.Token{1, 2}, NoSpeech: -1, Stepper: o})
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		defer s.Close()
 		for n := range 6 {
 			choices, err := s.Choose(t.Context(), slices.Repeat([]tokenizer.Token{tokenizer.Token(50 + i)}, (i+n)%3))
 			if err != nil {
@@ -290,15 +353,13 @@ func TestBatchLends(t *testing.T) {
 	for i := range want {
 		want[i] = run(i, d)
 	}
-	b := NewBatch(d)
+	b := New(d, Options{})
+	members := []*Member{b.Join(), b.Join(), b.Join()}
 	var wg sync.WaitGroup
-	for range want {
-		b.Join()
-	}
-	for i := range want {
+	for i, m := range members {
 		wg.Go(func() {
-			defer b.Leave()
-			if got := run(i, b); !slices.Equal(got, want[i]) {
+			defer m.Leave()
+			if got := run(i, m); !slices.Equal(got, want[i]) {
 				t.Errorf("session %d: %v, alone %v", i, got, want[i])
 			}
 		})
@@ -306,36 +367,85 @@ func TestBatchLends(t *testing.T) {
 	wg.Wait()
 }
 
+// TestBatchStranger checks that rows of a goroutine that is no member any more run alone,
+// in memory of its own, whether there are no members, one or two; and that a second Leave
+// takes no other's place.
+func TestBatchStranger(t *testing.T) {
+	d := open(t, nil)
+	b := New(d, Options{})
+	stranger := b.Join()
+	for range 2 {
+		stranger.Leave()
+	}
+	c := cross(t, d, 1)
+	ask := func(o decoder.Stepper, token tokenizer.Token, own *[]float32) []float32 {
+		s := d.NewStream(c)
+		defer s.Close()
+		logits, err := o.Lend(t.Context(), []decoder.Row{{Stream: s, Token: token}}, own)
+		if err != nil {
+			t.Error(err)
+		}
+		return logits
+	}
+	want := [2][]float32{ask(d, 1, new([]float32)), ask(d, 2, new([]float32))}
+	for n := range 3 {
+		members := make([]*Member, n)
+		for i := range members {
+			members[i] = b.Join()
+		}
+		lent := make([][]float32, n)
+		var wg sync.WaitGroup
+		for i, m := range members {
+			wg.Go(func() { lent[i] = ask(m, 1, new([]float32)) })
+		}
+		wg.Wait()
+		// The members still read what they were lent.
+		for _, o := range []decoder.Stepper{stranger, stranger.Of(d)} {
+			if got := ask(o, 2, new([]float32)); !equalBits(got, want[1]) {
+				t.Errorf("beside %d members: other logits", n)
+			}
+		}
+		for i, m := range members {
+			if !equalBits(lent[i], want[0]) {
+				t.Errorf("of %d members, %d: its logits changed while it reads them", n, i)
+			}
+			if m.Leave(); b.Members() != n-1-i {
+				t.Errorf("%d members are left, want %d", b.Members(), n-1-i)
+			}
+		}
+	}
+}
+
 // A round of several members allocates nothing.
 func TestBatchAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates, and empties pools at random")
 	}
-	d := open(t, "odd", Options{})
-	b := NewBatch(d)
-	b.Join()
-	b.Join()
-	var streams [2]*Stream
+	d := open(t, nil)
+	b := New(d, Options{})
+	members := [2]*Member{b.Join(), b.Join()}
+	var streams [2]*decoder.Stream
 	for i := range streams {
 		streams[i] = d.NewStream(cross(t, d, uint64(i)))
 	}
 	again := make(chan bool)
 	done := make(chan error)
-	step := func(i int, rows []Row, logits []float32) error {
+	var rows [2][1]decoder.Row
+	var own [2][]float32
+	step := func(i int) error {
 		streams[i].Cut(0)
-		rows[0] = Row{streams[i], 0, 1, false}
-		return b.Step(t.Context(), rows, logits)
+		rows[i][0] = decoder.Row{Stream: streams[i], Token: 1}
+		_, err := members[i].Lend(t.Context(), rows[i][:], &own[i])
+		return err
 	}
 	go func() {
-		rows, logits := make([]Row, 1), make([]float32, d.Dims().Vocab)
 		for range again {
-			done <- step(1, rows, logits)
+			done <- step(1)
 		}
 	}()
-	rows, logits := make([]Row, 1), make([]float32, d.Dims().Vocab)
 	round := func() {
 		again <- true
-		if err := errors.Join(step(0, rows, logits), <-done); err != nil {
+		if err := errors.Join(step(0), <-done); err != nil {
 			t.Fatal(err)
 		}
 	}

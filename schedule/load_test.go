@@ -1,4 +1,4 @@
-package decoder
+package schedule
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/testmodel"
 	"verity/model"
@@ -16,16 +17,16 @@ import (
 	"verity/precision"
 )
 
-// TestBoth holds logits and features of halves loaded together against those loaded one
+// TestLoad holds logits and features of halves loaded together against those loaded one
 // after the other: they are the same bits.
-func TestBoth(t *testing.T) {
+func TestLoad(t *testing.T) {
 	spec := testmodel.Named("odd")
 	c := testmodel.Open(t, "odd")
 	pool := parallel.New(3)
 	defer pool.Close()
-	o := Options{Pool: pool, Precision: precision.Of(precision.Int8)}
+	o := decoder.Options{Pool: pool, Precision: precision.Of(precision.Int8)}
 	mel := &audio.Mel{Bins: c.Dims.MelBins, Frames: c.Dims.WindowFrames(), Data: spec.Mel()}
-	logits := func(e *encoder.Encoder, d *Decoder) []float32 {
+	logits := func(e *encoder.Encoder, d *decoder.Decoder) []float32 {
 		f, err := e.Encode(t.Context(), mel)
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,7 @@ func TestBoth(t *testing.T) {
 		s := d.NewStream(x)
 		defer s.Close()
 		y := make([]float32, d.Dims().Vocab)
-		if err := d.Step(t.Context(), []Row{{s, 0, 1, false}}, y); err != nil {
+		if err := d.Step(t.Context(), []decoder.Row{{Stream: s, Token: 1}}, y); err != nil {
 			t.Fatal(err)
 		}
 		return y
@@ -47,13 +48,13 @@ func TestBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(c, o)
+	d, err := decoder.New(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := logits(e, d)
 	for range 5 {
-		e, d, err := NewBoth(c, o)
+		e, d, err := Load(c, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,12 +64,12 @@ func TestBoth(t *testing.T) {
 	}
 }
 
-// TestBothErrors checks that an error of a half ends the other, and that it is the one
+// TestLoadErrors checks that an error of a half ends the other, and that it is the one
 // reported.
-func TestBothErrors(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if e, d, err := NewBoth(testmodel.Open(t, "odd").WithContext(ctx), Options{}); !errors.Is(err, context.Canceled) || e != nil || d != nil {
+	if e, d, err := Load(testmodel.Open(t, "odd").WithContext(ctx), decoder.Options{}); !errors.Is(err, context.Canceled) || e != nil || d != nil {
 		t.Errorf("error = %v, want Canceled", err)
 	}
 	dir := testmodel.Write(t, testmodel.Named("odd"))
@@ -80,7 +81,7 @@ func TestBothErrors(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 1<<16); err != nil {
 		t.Skip("this system protects mapped files:", err)
 	}
-	if e, d, err := NewBoth(c, Options{}); !errors.Is(err, model.ErrChanged) || e != nil || d != nil {
+	if e, d, err := Load(c, decoder.Options{}); !errors.Is(err, model.ErrChanged) || e != nil || d != nil {
 		t.Errorf("error = %v, want ErrChanged", err)
 	}
 }

@@ -1,17 +1,18 @@
-package decoder
+package schedule
 
 import (
 	"context"
 	"sync"
 
+	"verity/decoder"
 	"verity/encoder"
 	"verity/internal/layer"
 	"verity/model"
 )
 
-// NewBoth reads the encoder and the decoder of c, in the same precision. That is faster
-// than one after the other: the disk reads the second while the end of the first is packed.
-func NewBoth(c *model.Checkpoint, o Options) (e *encoder.Encoder, d *Decoder, err error) {
+// Load reads the encoder and the decoder of c, in the same precision. That is faster than
+// one after the other: the disk reads the second while the end of the first is packed.
+func Load(c *model.Checkpoint, o decoder.Options) (e *encoder.Encoder, d *decoder.Decoder, err error) {
 	if o.Precision, err = layer.Resolve(c, o.Precision, o.Pool); err != nil {
 		return nil, nil, err
 	}
@@ -21,13 +22,13 @@ func NewBoth(c *model.Checkpoint, o Options) (e *encoder.Encoder, d *Decoder, er
 	var both sync.WaitGroup
 	both.Go(func() {
 		var err error
-		if e, err = encoder.New(c, encoder.Options{Pool: o.Pool, Precision: o.Precision}); err != nil {
+		if e, err = encoder.New(c, encoder.Options(o)); err != nil {
 			cancel(err)
 		}
 	})
 	both.Go(func() {
 		var err error
-		if d, err = New(c, o); err != nil {
+		if d, err = decoder.New(c, o); err != nil {
 			cancel(err)
 		}
 	})
