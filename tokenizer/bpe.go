@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -30,9 +29,6 @@ type merge struct {
 	rank int32
 	tok  Token
 }
-
-// noRank is the rank of a pair that cannot be merged.
-const noRank = math.MaxInt32
 
 // newBPE indexes the text tokens. Of two with equal bytes the first counts. A known token
 // may be empty: the last one of openai's multilingual table is.
@@ -62,31 +58,17 @@ func (b *bpe) has(tok Token) bool {
 // it leaves out, or -1.
 func (b *bpe) encode(s string) (toks []Token, bad int) {
 	toks, bad = make([]Token, 0, len(s)/3+1), -1
-	c := classes()
+	m := merger{bpe: b}
 	for at := 0; at < len(s); {
-		n := c.piece(s[at:])
+		n := piece(s[at:])
 		missing := -1
-		toks, missing = b.appendPiece(toks, s[at:at+n])
+		toks, missing = m.appendPiece(toks, s[at:at+n])
 		if missing >= 0 && bad < 0 {
 			bad = at + missing
 		}
 		at += n
 	}
 	return toks, bad
-}
-
-// appendPiece appends the tokens of one piece.
-func (b *bpe) appendPiece(dst []Token, piece string) (toks []Token, bad int) {
-	bad = b.missing(piece)
-	if b.whole || bad >= 0 {
-		if tok, ok := b.ids[piece]; ok {
-			return append(dst, tok), -1
-		}
-	}
-	if len(piece) <= shortPiece {
-		return b.mergeShort(dst, piece), bad
-	}
-	return b.mergeLong(dst, piece), bad
 }
 
 // missing returns the index of the first byte of s without a token, or -1.
@@ -107,73 +89,4 @@ func unspellable(text string, at int) error {
 		Got:    fmt.Sprintf("%q", text[at:min(at+12, len(text))]),
 		Remedy: "this vocabulary has no token for every byte: use words it has",
 	}
-}
-
-// A part is a token that may still be merged; its bytes are piece[start:end].
-type part struct {
-	tok        Token
-	start, end int32
-	rank       int32 // of merging with the next part
-	into       Token // what that gives
-}
-
-// rate sets the rank and product of merging l with r.
-func (b *bpe) rate(piece string, l, r *part) {
-	if b.pairs == nil {
-		if tok, ok := b.ids[piece[l.start:r.end]]; ok {
-			l.rank, l.into = int32(tok), tok
-			return
-		}
-	} else if m, ok := b.pairs[pair{l.tok, r.tok}]; ok {
-		l.rank, l.into = m.rank, m.tok
-		return
-	}
-	l.rank = noRank
-}
-
-// split returns the bytes of piece as unmerged parts, appended to dst.
-func (b *bpe) split(dst []part, piece string) []part {
-	for i := range len(piece) {
-		if tok := b.single[piece[i]]; tok != None {
-			dst = append(dst, part{tok: tok, start: int32(i), end: int32(i + 1), rank: noRank})
-		}
-	}
-	for i := 0; i+1 < len(dst); i++ {
-		b.rate(piece, &dst[i], &dst[i+1])
-	}
-	return dst
-}
-
-// shortPiece is the longest piece, in bytes, for which mergeShort is faster.
-const shortPiece = 48
-
-// mergeShort merges piece in time quadratic in its length. It is the definition
-// of merging; mergeLong must give the same.
-func (b *bpe) mergeShort(dst []Token, piece string) []Token {
-	var buf [shortPiece]part
-	parts := b.split(buf[:0], piece)
-	for {
-		at, best := 0, int32(noRank)
-		for i := range parts {
-			if parts[i].rank < best {
-				at, best = i, parts[i].rank
-			}
-		}
-		if best == noRank {
-			break
-		}
-		l := &parts[at]
-		l.tok, l.end, l.rank = l.into, parts[at+1].end, noRank
-		parts = append(parts[:at+1], parts[at+2:]...)
-		if at+1 < len(parts) {
-			b.rate(piece, l, &parts[at+1])
-		}
-		if at > 0 {
-			b.rate(piece, &parts[at-1], l)
-		}
-	}
-	for i := range parts {
-		dst = append(dst, parts[i].tok)
-	}
-	return dst
 }

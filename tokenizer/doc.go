@@ -28,7 +28,6 @@
 // Ids, languages, non-speech tokens and the splitting into words follow
 // whisper/tokenizer.py of openai/whisper at c0d2f62, encoding and decoding
 // follow tiktoken 0.14.0. Its classes \p{L}, \p{N} and \s are those of Unicode
-// 16.0 and are kept here as tables (classes.go), because Go's package unicode
-// and Python's unicodedata are of other versions: Go 1.26 has 15.0, which
-// lacks 4,924 of the letters and 80 of the numbers.
+// 16.0: Go's tables of 15.0 and the 4,924 letters and 80 numbers that they lack
+// (split.go).
 package tokenizer

@@ -1,7 +1,7 @@
 package tokenizer
 
 import (
-	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -15,47 +15,39 @@ const (
 	number              // \p{N}
 )
 
-// A span is a range of characters, both ends included.
-type span struct{ lo, hi rune }
-
-// A classTable holds the class of every character.
-type classTable struct {
-	pages [(utf8.MaxRune + 1) >> pageBits]*[1 << pageBits]class // nil: all other
-}
-
-const pageBits = 8
-
-// classes returns the table of classes, built from the spans of classes.go when
-// first needed.
-var classes = sync.OnceValue(func() *classTable {
-	t := new(classTable)
-	t.set(space, spaceSpans)
-	t.set(letter, letterSpans)
-	t.set(number, numberSpans)
-	return t
-})
-
-func (t *classTable) set(c class, spans []span) {
-	for _, s := range spans {
-		for r := s.lo; r <= s.hi; r++ {
-			page := &t.pages[r>>pageBits]
-			if *page == nil {
-				*page = new([1 << pageBits]class)
-			}
-			(*page)[r&(1<<pageBits-1)] = c
-		}
-	}
+// newer are the letters and numbers of Unicode 16.0, that of upstream, which Go's tables of
+// 15.0 lack.
+var newer = []struct {
+	lo, hi rune
+	class  class
+}{
+	{0x1c89, 0x1c8a, letter}, {0xa7cb, 0xa7cd, letter}, {0xa7da, 0xa7dc, letter}, {0x105c0, 0x105f3, letter},
+	{0x10d40, 0x10d49, number}, {0x10d4a, 0x10d65, letter}, {0x10d6f, 0x10d85, letter}, {0x10ec2, 0x10ec4, letter},
+	{0x11380, 0x11389, letter}, {0x1138b, 0x1138b, letter}, {0x1138e, 0x1138e, letter}, {0x11390, 0x113b5, letter},
+	{0x113b7, 0x113b7, letter}, {0x113d1, 0x113d1, letter}, {0x113d3, 0x113d3, letter}, {0x116d0, 0x116e3, number},
+	{0x11bc0, 0x11be0, letter}, {0x11bf0, 0x11bf9, number}, {0x13460, 0x143fa, letter}, {0x16100, 0x1611d, letter},
+	{0x16130, 0x16139, number}, {0x16d40, 0x16d6c, letter}, {0x16d70, 0x16d79, number}, {0x18cff, 0x18cff, letter},
+	{0x1ccf0, 0x1ccf9, number}, {0x1e5d0, 0x1e5ed, letter}, {0x1e5f0, 0x1e5f0, letter}, {0x1e5f1, 0x1e5fa, number},
+	{0x2ebf0, 0x2ee5d, letter},
 }
 
 // next returns the class and width of the character s begins with. A byte that
 // is not UTF-8 is a character by itself, of class other. s must not be empty.
-func (t *classTable) next(s string) (class, int) {
-	r, n := rune(s[0]), 1
-	if r >= utf8.RuneSelf {
-		r, n = utf8.DecodeRuneInString(s)
-	}
-	if page := t.pages[r>>pageBits]; page != nil {
-		return page[r&(1<<pageBits-1)], n
+func next(s string) (class, int) {
+	r, n := utf8.DecodeRuneInString(s)
+	switch {
+	case unicode.IsLetter(r):
+		return letter, n
+	case unicode.IsSpace(r):
+		return space, n
+	case unicode.IsNumber(r):
+		return number, n
+	case r >= newer[0].lo:
+		for _, c := range newer {
+			if c.lo <= r && r <= c.hi {
+				return c.class, n
+			}
+		}
 	}
 	return other, n
 }
@@ -69,19 +61,19 @@ func (t *classTable) next(s string) (class, int) {
 // belongs to the word. s must not be empty.
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, pat_str in get_encoding.
-func (t *classTable) piece(s string) int {
+func piece(s string) int {
 	if n := contraction(s); n > 0 {
 		return n
 	}
-	c, n := t.next(s)
+	c, n := next(s)
 	if s[0] == ' ' && len(s) > 1 {
-		if after, m := t.next(s[1:]); after != space {
+		if after, m := next(s[1:]); after != space {
 			c, n = after, 1+m
 		}
 	}
 	last := n // width of the last character of the run
 	for n < len(s) {
-		after, m := t.next(s[n:])
+		after, m := next(s[n:])
 		if after != c {
 			break
 		}
