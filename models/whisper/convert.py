@@ -119,4 +119,5 @@ def main(first, second, out):
     print(f"{len(one)} tensors, {sum(v.size for v in one.values())} weights, the same in both sources")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
