@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"verity/assistant"
 	"verity/bench"
 	"verity/internal/input"
-	"verity/internal/show"
 	"verity/report"
+	"verity/transcript"
 )
 
 // Assumptions are the input of a forecast: chance of acceptance and costs, given or
@@ -34,8 +33,7 @@ type Assumptions struct {
 	// ByOverlap uses Overlap of files for α, instead of Agreement.
 	ByOverlap bool `json:"-"`
 
-	step  bench.Step   // of the model
-	model bench.Result // whole
+	model bench.Result
 }
 
 // An OptionError reports a field of Assumptions with an invalid value.
@@ -98,151 +96,93 @@ func (a *Assumptions) verify(m int) float64 {
 type measured struct {
 	bench.Result // of bench
 
-	Acceptance struct { // of compare
-		Drafted  float64 `json:"drafted"`
-		Accepted float64 `json:"accepted"`
-		Rounds   float64 `json:"rounds"`
-		MeanKept float64 `json:"mean_kept"`
-
-		Agreement *float64 `json:"alpha_agreement"`
-		Overlap   *float64 `json:"alpha_overlap"`
-	} `json:"acceptance"`
-	Stages struct {
-		Draft  struct{ Baseline, Assisted float64 } `json:"draft"`
-		Verify struct{ Baseline, Assisted float64 } `json:"verify"`
-	} `json:"-"`
-
+	Pairs []report.Comparison `json:"pairs"` // of compare
 	Stats *struct { // of transcribe
-		Drafts struct {
-			Rounds   float64 `json:"rounds"`
-			Drafted  float64 `json:"drafted"`
-			Accepted float64 `json:"accepted"`
-		} `json:"drafts"`
-
-		Agreement *float64 `json:"alpha_agreement"`
-		Overlap   *float64 `json:"alpha_overlap"`
+		Drafts    transcript.Drafts `json:"drafts"`
+		Agreement float64           `json:"alpha_agreement"`
+		Overlap   *float64          `json:"alpha_overlap"`
 	} `json:"stats"`
 }
 
 // Read reads a JSON file of bench, compare or transcribe.
 func (a *Assumptions) Read(name string) error {
 	m, err := readMeasured(name)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case m.Schema == bench.Schema:
 		return a.fromBench(name, m)
-	case m.Schema == report.CompareSchema:
-		return a.fromCompare(name, m)
-	case m.Stats != nil:
-		d := m.Stats.Drafts
-		if d.Drafted == 0 || d.Rounds == 0 {
-			return fmt.Errorf("%s: nothing was drafted: transcribe with an assistant", name)
-		}
-		a.Sources = append(a.Sources, "α as in "+name)
-		return a.accept(name, m.Stats.Agreement, m.Stats.Overlap,
-			assistant.Acceptance(1+d.Accepted/d.Rounds, d.Drafted/d.Rounds))
+	case m.Schema == report.CompareSchema && len(m.Pairs) > 0:
+		return a.fromCompare(name, m.Pairs[0])
+	case m.Stats == nil:
+		return fmt.Errorf("%s: want JSON that verity bench, compare or transcribe wrote, got schema %q", name, m.Schema)
+	case m.Stats.Drafts.Drafted == 0:
+		return fmt.Errorf("%s: nothing was drafted: transcribe with an assistant", name)
 	}
-	return fmt.Errorf("%s: want JSON that verity bench, compare or transcribe wrote, got schema %q", name, m.Schema)
+	a.Sources = append(a.Sources, "α as in "+name)
+	return a.accept(name, m.Stats.Agreement, m.Stats.Overlap)
 }
 
 // maxMeasured is the largest file of measurements that is read.
 const maxMeasured = 64 << 20
 
-// readBounded reads a regular file of bounded size: other files might never end.
-func readBounded(name string) ([]byte, error) {
-	f, err := input.Open(context.Background(), name)
-	if errors.Is(err, input.ErrNotRegular) {
+func readMeasured(name string) (*measured, error) {
+	b, err := input.Read(context.Background(), name, maxMeasured)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w: want JSON that verity bench, compare or transcribe wrote", name, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	defer f.Close()
-	if f.Size() > maxMeasured {
-		return nil, fmt.Errorf("%s: it has %s, JSON of a measurement at most %s",
-			name, show.Bytes(f.Size()), show.Bytes(maxMeasured))
-	}
-	return io.ReadAll(io.LimitReader(f, maxMeasured))
-}
-
-func readMeasured(name string) (*measured, error) {
-	b, err := readBounded(name)
-	if err != nil {
-		return nil, err
-	}
-	// The seconds of a comparison are an object, those of a bench a number.
 	m := new(measured)
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(b, &raw); err != nil {
-		return nil, fmt.Errorf("%s: reading JSON: %w", name, err)
-	}
-	if string(raw["schema"]) == `"`+report.CompareSchema+`"` {
-		if err := json.Unmarshal(raw["seconds"], &m.Stages); err != nil {
-			return nil, fmt.Errorf("%s: seconds: %w", name, err)
-		}
-		delete(raw, "seconds")
-		if b, err = json.Marshal(raw); err != nil {
-			return nil, err
-		}
-	}
 	if err := json.Unmarshal(b, m); err != nil {
 		return nil, fmt.Errorf("%s: reading JSON: %w", name, err)
 	}
 	return m, nil
 }
 
-// accept sets α from a file, by the measure asked for. Older files hold neither measure:
-// then α is the value for which rounds of the mean draft length keep as many tokens.
-func (a *Assumptions) accept(name string, agreement, overlap *float64, solved float64) error {
-	a.Agreement, a.Overlap = agreement, overlap
-	switch {
-	case a.ByOverlap && overlap == nil:
-		return fmt.Errorf("%s: Σ min(p, q) was not measured: make it with --measure-alpha", name)
-	case a.ByOverlap:
-		a.Alpha = *overlap
-	case agreement != nil:
-		a.Alpha = *agreement
-	default:
-		a.Alpha = solved
+// accept sets α from a file, by the measure asked for.
+func (a *Assumptions) accept(name string, agreement float64, overlap *float64) error {
+	a.Agreement, a.Overlap = &agreement, overlap
+	if a.Alpha = agreement; !a.ByOverlap {
+		return nil
 	}
+	if overlap == nil {
+		return fmt.Errorf("%s: Σ min(p, q) was not measured: make it with --measure-alpha", name)
+	}
+	a.Alpha = *overlap
 	return nil
 }
 
 func (a *Assumptions) fromBench(name string, m *measured) error {
-	if len(m.Result.Verify) == 0 || m.Step.Seconds <= 0 {
+	if len(m.Verify) == 0 || m.Step.Seconds <= 0 {
 		return fmt.Errorf("%s: holds no passes", name)
 	}
 	a.Verify = nil
-	for _, v := range m.Result.Verify {
+	for _, v := range m.Verify {
 		a.Verify = append(a.Verify, v.Ratio)
 	}
-	a.step, a.StepBytes, a.model = m.Step, m.Step.Bytes, m.Result
+	a.StepBytes, a.model = m.Step.Bytes, m.Result
 	a.Sources = append(a.Sources, fmt.Sprintf("V of %s in %s", m.Model, m.Precision))
 	return nil
 }
 
 // fromCompare sets α, c and, as a straight line, V. A plain step is the time of the
 // baseline's passes over the tokens of both.
-func (a *Assumptions) fromCompare(name string, m *measured) error {
+func (a *Assumptions) fromCompare(name string, c report.Comparison) error {
 	// Acceptance counts all runs, seconds only the recorded one. The number of runs
 	// cancels in the quotients below.
-	x, s := m.Acceptance, m.Stages
-	step := s.Verify.Baseline / (x.MeanKept * x.Rounds)
+	x, s := c.Acceptance, c.Seconds
+	rounds, drafted := float64(x.Rounds), float64(x.Drafted)
+	step := s.Verify.Baseline / (x.MeanKept * rounds)
 	if x.Drafted == 0 || !(step > 0) {
 		return fmt.Errorf("%s: nothing was drafted, or not timed", name)
 	}
-	if err := a.accept(name, x.Agreement, x.Overlap,
-		assistant.Acceptance(1+x.Accepted/x.Rounds, x.Drafted/x.Rounds)); err != nil {
+	if err := a.accept(name, x.Agreement, x.Overlap); err != nil {
 		return err
 	}
-	a.Cost = s.Draft.Assisted / x.Drafted / step
-	length := x.Drafted / x.Rounds
-	slope := (s.Verify.Assisted/x.Rounds/step - 1) / length
+	a.Cost = s.Draft.Assisted / drafted / step
+	slope := (s.Verify.Assisted/rounds/step - 1) * rounds / drafted
 	a.Verify = nil
-	for m := 1; m <= 17; m++ {
-		a.Verify = append(a.Verify, 1+slope*float64(m-1))
+	for m := range 17 {
+		a.Verify = append(a.Verify, 1+slope*float64(m))
 	}
 	a.Sources = append(a.Sources, "α, c and V as in "+name)
 	return nil
@@ -258,26 +198,22 @@ func (a *Assumptions) ReadAssistant(name string) error {
 	switch {
 	case m.Schema != bench.Schema:
 		return fmt.Errorf("%s: want JSON that verity bench wrote", name)
-	case a.step.Seconds == 0:
+	case a.model.Step.Seconds == 0:
 		return fmt.Errorf("%s: %w", name, ErrNoModel)
 	}
 	if err := pairs(a.model, m.Result); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	a.Cost = m.Step.Seconds / a.step.Seconds
-	a.Operations = m.Step.FLOPs / a.step.FLOPs
-	a.Bytes = float64(m.Step.Bytes) / float64(a.step.Bytes)
+	a.Cost = m.Step.Seconds / a.model.Step.Seconds
+	a.Operations = m.Step.FLOPs / a.model.Step.FLOPs
+	a.Bytes = float64(m.Step.Bytes) / float64(a.model.Step.Bytes)
 	a.Sources = append(a.Sources, fmt.Sprintf("c of %s in %s", m.Model, m.Precision))
 	return nil
 }
 
-// pairs returns an error if a model cannot draft for another. Results of older versions
-// have no dimensions and are not checked.
+// pairs returns an error if a model cannot draft for another.
 func pairs(target, small bench.Result) error {
 	t, s := target.Dims, small.Dims
-	if t.Vocab == 0 || s.Vocab == 0 {
-		return nil
-	}
 	for _, x := range []struct {
 		thing     string
 		got, want int

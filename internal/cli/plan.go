@@ -3,14 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"verity/internal/output"
 	"verity/plan"
 )
 
@@ -35,8 +31,7 @@ one of the model it gives c, ĉ and b. What is given by a flag is not taken from
   verity plan --alpha 0.8 --cost 0.1
   verity bench --size large-v2 --json > large.json
   verity bench --size distil-large-v2 --precision int8 --json > distil.json
-  verity plan --alpha 0.8 --from large.json --assistant-from distil.json \
-    --plot plan.svg
+  verity plan --alpha 0.8 --from large.json --assistant-from distil.json
 
 Exit status: 0 done, 1 a file cannot be read or written, 2 wrong usage.`
 
@@ -49,7 +44,6 @@ type planning struct {
 	most  int
 	by    string
 	json  bool
-	plot  string
 }
 
 func planCommand(e env) *cobra.Command {
@@ -72,11 +66,9 @@ func planCommand(e env) *cobra.Command {
 	f.StringVar(&p.by, "alpha-by", "agreement", "which α of a file: agreement, or overlap, the mean of Σ min(p, q)")
 	f.StringVar(&p.small, "assistant-from", "", "`file` of JSON by bench of the assistant")
 	f.BoolVar(&p.json, "json", false, "write JSON (verity.plan/1)")
-	f.StringVar(&p.plot, "plot", "", "draw speed-ups to `file`, .svg or .png")
 	must(c.RegisterFlagCompletionFunc("alpha-by", cobra.FixedCompletions([]string{"agreement", "overlap"}, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("from", "json"))
 	must(c.MarkFlagFilename("assistant-from", "json"))
-	must(c.MarkFlagFilename("plot", "svg", "png"))
 	return c
 }
 
@@ -85,12 +77,6 @@ func (p *planning) run(c *cobra.Command) error {
 		return usagef("--draft-tokens %d: want 1 to 64", p.most)
 	}
 	if err := oneOf("alpha-by", p.by, "agreement", "overlap"); err != nil {
-		return err
-	}
-	if ext := filepath.Ext(p.plot); p.plot != "" && ext != ".svg" && ext != ".png" {
-		return usagef("--plot %s: want a name that ends in .svg or .png", p.plot)
-	}
-	if err := output.Check([]string{p.plot}, append(slices.Clone(p.from), p.small)); err != nil {
 		return err
 	}
 	a, err := p.assume(func(flag string) bool { return c.Flags().Changed(flag) })
@@ -103,16 +89,6 @@ func (p *planning) run(c *cobra.Command) error {
 			return usagef("--%s %v: %s", strings.ToLower(option.Field), option.Value, option.Reason)
 		}
 		return err
-	}
-	if p.plot != "" {
-		b, err := plan.Draw(a, p.most, strings.TrimPrefix(filepath.Ext(p.plot), "."))
-		if err != nil {
-			return err
-		}
-		err = output.Write(c.Context(), p.plot, p.out, func(w io.Writer) error { _, err := w.Write(b); return err })
-		if err != nil {
-			return err
-		}
 	}
 	forecast := plan.New(a, p.most)
 	if p.json {

@@ -14,25 +14,22 @@ import (
 
 // Files as other commands write them, cut to what a plan reads.
 const (
-	benchJSON = `{"schema":"verity.bench/1","model":"large-v2","precision":"f16","seconds":30.2,
+	benchJSON = `{"schema":"verity.bench/1","model":"large-v2","dims":{"MelBins":80,"AudioPositions":1500,"Vocab":51865},"precision":"f16","seconds":30.2,
 		"step":{"seconds":0.05,"bytes":2000000000,"flops":2e9},
 		"verify":[{"rows":1,"ratio":1},{"rows":2,"ratio":1.1},{"rows":3,"ratio":1.2},{"rows":4,"ratio":1.3},{"rows":5,"ratio":1.4}]}`
-	smallJSON = `{"schema":"verity.bench/1","model":"distil","precision":"int8","seconds":10,
+	smallJSON = `{"schema":"verity.bench/1","model":"distil","dims":{"MelBins":80,"AudioPositions":1500,"Vocab":51865},"precision":"int8","seconds":10,
 		"step":{"seconds":0.005,"bytes":100000000,"flops":4e8},"verify":[{"rows":1,"ratio":1}]}`
 	// 300 rounds of drafts of 4 that kept 2 each: steps of 0.05 s, drafts of 0.005 s, passes of 1.4 steps.
-	compareJSON = `{"schema":"verity.compare/1","acceptance":{"drafted":1200,"accepted":300,"rounds":300,"mean_kept":2},
-		"seconds":{"draft":{"baseline":0,"assisted":6},"verify":{"baseline":30,"assisted":21}}}`
-	// The same, with α as newer files have it.
-	bothJSON = `{"schema":"verity.compare/1","acceptance":{"drafted":1200,"accepted":300,"rounds":300,"mean_kept":2,
+	compareJSON = `{"schema":"verity.compare/2","arms":[],"pairs":[{"acceptance":{"drafted":1200,"accepted":300,"rounds":300,"mean_kept":2,
 		"alpha_agreement":0.51,"alpha_overlap":0.47},
-		"seconds":{"draft":{"baseline":0,"assisted":6},"verify":{"baseline":30,"assisted":21}}}`
+		"seconds":{"draft":{"baseline":0,"assisted":6},"verify":{"baseline":30,"assisted":21}}}]}`
+	transcriptJSON = `{"text":"","stats":{"drafts":{"rounds":100,"drafted":100,"accepted":70},"alpha_agreement":0.72}}`
 	weighedJSON    = `{"text":"","stats":{"drafts":{"rounds":100,"drafted":100,"accepted":70},"alpha_agreement":0.72,"alpha_overlap":0.66}}`
-	transcriptJSON = `{"text":"","stats":{"drafts":{"rounds":100,"drafted":100,"accepted":70}}}`
 )
 
 func TestPlanFrom(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"bench": benchJSON, "small": smallJSON, "compare": compareJSON, "text": transcriptJSON, "both": bothJSON, "weighed": weighedJSON, "other": `{"schema":"x"}`} {
+	for name, text := range map[string]string{"bench": benchJSON, "small": smallJSON, "compare": compareJSON, "text": transcriptJSON, "weighed": weighedJSON, "other": `{"schema":"x"}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -47,12 +44,10 @@ func TestPlanFrom(t *testing.T) {
 		{"nothing", "", 0.8, 0.1, 0, "the defaults"},
 		{"bench", "--from bench", 0.8, 0.1, 1.4, "V is of the file"},
 		{"two benches", "--from bench --assistant-from small --alpha 0.7", 0.7, 0.1, 1.4, "c is the quotient of steps"},
-		{"compare", "--from compare", 0.51879, 0.1, 1.4, "α solves 1 + α + … + α⁴ = 2"},
-		{"compare, but", "--from compare --cost 0.2", 0.51879, 0.2, 1.4, "a flag wins over a file"},
-		{"transcribe", "--from text", 0.7, 0.1, 0, "one draft a round: α is the rate"},
-		{"compare, measured", "--from both", 0.51, 0.1, 1.4, "α is the agreement"},
-		{"compare, by overlap", "--from both --alpha-by overlap", 0.47, 0.1, 1.4, "α is the mean of Σ min(p, q)"},
-		{"transcribe, measured", "--from weighed", 0.72, 0.1, 0, "α is the agreement"},
+		{"compare", "--from compare", 0.51, 0.1, 1.4, "α is the agreement"},
+		{"compare, but", "--from compare --cost 0.2", 0.51, 0.2, 1.4, "a flag wins over a file"},
+		{"transcribe", "--from text", 0.72, 0.1, 0, "α is the agreement"},
+		{"compare, by overlap", "--from compare --alpha-by overlap", 0.47, 0.1, 1.4, "α is the mean of Σ min(p, q)"},
 		{"transcribe, by overlap", "--from weighed --alpha-by overlap", 0.66, 0.1, 0, "α is the mean of Σ min(p, q)"},
 	}
 	for _, tt := range tests {
@@ -94,7 +89,7 @@ func TestPlanRefuses(t *testing.T) {
 		"tiny.en": `"MelBins":80,"AudioPositions":1500,"Vocab":51864`, "short": `"MelBins":80,"AudioPositions":750,"Vocab":51865`,
 		"large-v3": `"MelBins":128,"AudioPositions":1500,"Vocab":51866`,
 	} {
-		content := strings.Replace(benchJSON, `"large-v2",`, `"`+name+`","dims":{`+dims+`},`, 1)
+		content := strings.NewReplacer("large-v2", name, `"MelBins":80,"AudioPositions":1500,"Vocab":51865`, dims).Replace(benchJSON)
 		if err := os.WriteFile(name+".json", []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

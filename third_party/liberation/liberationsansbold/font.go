@@ -1,7 +1,0 @@
-// Package liberationsansbold has the Go font where gonum/plot asks for a face of Liberation.
-package liberationsansbold
-
-import "golang.org/x/image/font/gofont/goregular"
-
-// TTF is the font.
-var TTF = goregular.TTF
