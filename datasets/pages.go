@@ -8,24 +8,21 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
-	"github.com/pierrec/lz4/v4"
 )
 
 // maxPage is the most bytes a page may hold after decompression.
 const maxPage = 512 << 20
 
-// codecs are the supported compressions. Each function returns the decompressed size of
-// a page, or, for a page above limit, some size above limit. parquet-go does not bound
-// its codecs: a page that holds more than its header says would take all memory, and
-// its LZ4 codec keeps doubling its buffer for a damaged page. The older LZ4 of Hadoop
-// is not supported, because parquet-go lacks it.
+// codecs are the supported compressions, those that writers of data sets use. Each
+// function returns the decompressed size of a page, or, for a page above limit, some size
+// above limit: parquet-go does not bound its codecs, so that a page that holds more than
+// its header says would take all memory.
 var codecs = map[format.CompressionCodec]func(r io.Reader, limit int64) (int64, error){
-	format.Uncompressed: func(r io.Reader, limit int64) (int64, error) { return discard(r, limit) },
+	format.Uncompressed: discard,
 	format.Snappy:       snappySize,
 	format.Gzip: func(r io.Reader, limit int64) (int64, error) {
 		z, err := gzip.NewReader(r)
@@ -42,8 +39,6 @@ var codecs = map[format.CompressionCodec]func(r io.Reader, limit int64) (int64, 
 		defer z.Close()
 		return discard(z, limit)
 	},
-	format.Brotli: func(r io.Reader, limit int64) (int64, error) { return discard(brotli.NewReader(r), limit) },
-	format.Lz4Raw: lz4Size,
 }
 
 func discard(r io.Reader, limit int64) (int64, error) {
@@ -57,27 +52,12 @@ func snappySize(r io.Reader, _ int64) (int64, error) {
 	return int64(min(n, 1<<62)), err
 }
 
-// lz4Size decompresses an LZ4 block with a bound. parquet-go decompresses it again
-// without one, but then the size is known to be acceptable.
-func lz4Size(r io.Reader, limit int64) (int64, error) {
-	const ratio, slack = 255, 64 // each byte of a block expands to at most 255
-	block, err := io.ReadAll(io.LimitReader(r, maxPage))
-	if err != nil {
-		return 0, err
-	}
-	n, err := lz4.UncompressBlock(block, make([]byte, min(limit, ratio*int64(len(block)))+slack))
-	if err != nil {
-		return 0, fmt.Errorf("malformed LZ4 block, or one of more than %d bytes: %w", limit, err)
-	}
-	return int64(n), nil
-}
-
 // checkPages walks over the pages of a column chunk and reports one that does not match
 // its header, before any is decompressed into memory.
 func checkPages(in io.ReaderAt, m *format.ColumnMetaData) error {
 	size, ok := codecs[m.Codec]
 	if !ok {
-		return fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP, BROTLI, ZSTD or LZ4_RAW",
+		return fmt.Errorf("column %v is compressed with %v: want none, SNAPPY, GZIP or ZSTD",
 			m.PathInSchema, m.Codec)
 	}
 	at := m.DataPageOffset
