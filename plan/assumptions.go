@@ -97,7 +97,7 @@ type measured struct {
 	bench.Result // of bench
 
 	Pairs []report.Comparison `json:"pairs"` // of compare
-	Stats *struct { // of transcribe
+	Stats *struct {           // of transcribe
 		Drafts    transcript.Drafts `json:"drafts"`
 		Agreement float64           `json:"alpha_agreement"`
 		Overlap   *float64          `json:"alpha_overlap"`
