@@ -114,11 +114,9 @@ type Drafts struct {
 	// token. Older records did not count them.
 	Empty int `json:"empty,omitempty"`
 
-	// Of the accepted tokens, the words that a text drafted, and how often what was said
-	// was not found in it any more, and then again.
-	FromText int `json:"from_text,omitempty"`
-	Lost     int `json:"text_lost,omitempty"`
-	Found    int `json:"text_found,omitempty"`
+	FromText int `json:"from_text,omitempty"`  // of the accepted tokens, those that a text drafted
+	Lost     int `json:"text_lost,omitempty"`  // times that what was said was not found in the text any more
+	Found    int `json:"text_found,omitempty"` // times that it was found again
 
 	// Positions at which the probabilities p of the model and q of the assistant were
 	// compared; 0 unless requested.
