@@ -103,12 +103,12 @@ type failure struct{ value any }
 const MaxThreads = 1024
 
 // New returns a pool of the given number of threads, the caller's included; below 1
-// it takes runtime.GOMAXPROCS(0), above MaxThreads that many. With one thread there are no
+// it takes those of the fast cores ([runtime.GOMAXPROCS] at most), above MaxThreads that many. With one thread there are no
 // goroutines, and nothing to close.
 func New(threads int) *Pool {
 	procs, threads := runtime.GOMAXPROCS(0), min(threads, MaxThreads)
 	if threads < 1 {
-		threads = procs
+		threads = fastCores()
 	}
 	p := &Pool{finished: make(chan struct{}, 1)}
 	if threads <= procs { // else a spinning thread would keep a working one off

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package parallel
+
+func systemFastCores() int { return 0 }
