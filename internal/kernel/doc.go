@@ -52,7 +52,7 @@
 //	dispatch.go names.go                   tables of implementations
 //	*_ref.go, attend_tile.go, vector*.go   "ref": what every implementation must equal
 //	adapt*.go groups.go                    assembly of fixed sizes → kernels of any size
-//	*_amd64.go noasm.go                    which implementations this machine has
+//	*_amd64.go *_arm64.go noasm.go         which implementations this machine has
 //	*_stubs_amd64.go *_avx*_amd64.go *.s   generated
 //
 // A new architecture brings the functions that noasm.go has empty, in files *_ARCH.go,

@@ -243,11 +243,10 @@ func attendArch() []impl[attendOps] {
 	}}}
 }
 
-// attendWith returns a tile that uses functions for one, two and four rows of whole panels,
-// and ref for narrower ones, as no published model has.
+// attendWith returns a tile that uses functions for one, two and four rows.
 func attendWith[E float32 | uint16](ref func(tileShape, []float32, []E, []float32), one, two, four attendFunc[E]) func(tileShape, []float32, []E, []float32) {
 	return func(s tileShape, a []float32, b []E, c []float32) {
-		if s.vectors*lanes < panelKeys || s.depth == 0 {
+		if s.depth == 0 {
 			ref(s, a, b, c)
 			return
 		}
