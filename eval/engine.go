@@ -21,6 +21,12 @@ type Engine interface {
 	Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error)
 }
 
+// A Knower is an Engine that may use what is known of an utterance: not for the result,
+// but to be faster.
+type Knower interface {
+	TranscribeOf(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error)
+}
+
 // A Marker is an Engine that can split a segment's text by what the assistant drafted.
 type Marker interface {
 	Rounds(s transcript.Segment) []transcript.Piece
@@ -130,6 +136,9 @@ func transcribe(ctx context.Context, e Engine, u datasets.Utterance, in audio.In
 		return nil, err
 	}
 	defer clip.Close()
+	if k, ok := e.(Knower); ok {
+		return k.TranscribeOf(ctx, clip, u)
+	}
 	return e.Transcribe(ctx, clip)
 }
 

@@ -15,7 +15,6 @@ import (
 	"verity/parallel"
 	"verity/precision"
 	"verity/report"
-	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -153,7 +152,7 @@ func (r *arms) open(ctx context.Context, v *comparing, spec armSpec, data *corpu
 	a := &arm{armSpec: spec, flags: v.model}
 	a.flags.precision.Precision, a.flags.pool, a.flags.arms = spec.precision, r.pool, nil
 	if !spec.assisted {
-		a.flags.assistant.name = string(transcribe.None)
+		a.flags.assistant = a.flags.assistant.off()
 	}
 	before := resident()
 	plain, err := r.load(ctx, a.flags)
@@ -168,6 +167,9 @@ func (r *arms) open(ctx context.Context, v *comparing, spec armSpec, data *corpu
 	}
 	if a.engine, err = newEvalEngine(m, v.opt); err != nil {
 		return nil, err
+	}
+	if spec.assisted {
+		a.engine.drafts = v.drafts
 	}
 	a.Arm = eval.Arm{Name: spec.file(), Engine: a.engine, Run: identity(plain, &a.flags, v.made, data.name)}
 	if spec.name == "" {
@@ -200,7 +202,7 @@ func (r *arms) load(ctx context.Context, flags modelFlags) (*loaded, error) {
 	if m := r.plain[p]; m != nil {
 		return m, nil
 	}
-	flags.assistant.name = string(transcribe.None)
+	flags.assistant = flags.assistant.off()
 	m, err := flags.load(ctx)
 	if err == nil {
 		r.plain[p] = m

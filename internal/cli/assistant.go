@@ -19,6 +19,7 @@ import (
 type assistantFlags struct {
 	name      string
 	precision precisionFlag
+	from      string // text to draft from
 	draft     options.Draft
 	sampler   string
 	auto      *assistant.Auto // that the latest policies share, if they are auto
@@ -31,6 +32,14 @@ func (a *assistantFlags) register(f *pflag.FlagSet) {
 	addOption(f, "draft-tokens", func(v options.Value) (err error) { a.draft, err = options.ParseDraft(v.Text); return err })
 	bind(f, "sampler", &a.sampler)
 	bind(f, "measure-alpha", &a.overlap)
+}
+
+func (a *assistantFlags) registerText(f *pflag.FlagSet) { bind(f, "draft-from", &a.from) }
+
+// off returns the flags of plain decoding.
+func (a assistantFlags) off() assistantFlags {
+	a.name, a.from = string(transcribe.None), ""
+	return a
 }
 
 // comparable refuses a sampler that does not keep the bits, for commands that

@@ -65,7 +65,8 @@ type comparing struct {
 	group    int
 	made     *pflag.FlagSet
 
-	opt transcribe.Options
+	opt    transcribe.Options
+	drafts *draftSource
 }
 
 func compareCommand(e env) *cobra.Command {
@@ -128,6 +129,12 @@ func (v *comparing) run(ctx context.Context, more []string) error {
 		return err
 	}
 	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
+		return err
+	}
+	if v.drafts, err = openDrafts(ctx, v.model.assistant.from, len(slices.Compact(slices.Sorted(slices.Values(v.data.audio))))); err == nil && len(v.data.audio) > 0 {
+		err = v.drafts.check(v.data.audio)
+	}
+	if err != nil {
 		return err
 	}
 	stop := v.loading(&v.log, v.model.name)
@@ -205,11 +212,11 @@ func (v *comparing) check(more []string) error {
 // checkArms returns an error about arms that cannot be run.
 func (v *comparing) checkArms() error {
 	assistant := v.model.assistant.method(v.model.name)
-	none := assistant == string(transcribe.None)
+	none := assistant == string(transcribe.None) && v.model.assistant.from == ""
 	switch assisted := slices.ContainsFunc(v.model.arms.specs(), func(a armSpec) bool { return a.assisted }); {
 	case none && v.model.arms.list == nil:
 		return usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), " +
-			"or several precisions with --precision f16,int8")
+			"text of it with --draft-from, or several precisions with --precision f16,int8")
 	case assisted && none:
 		return usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.model.arms)
 	case !assisted && !none && v.model.assistant.name != "auto":

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"verity/audio"
+	"verity/datasets"
 	"verity/transcribe"
 	"verity/transcript"
 )
@@ -17,6 +18,7 @@ import (
 type evalEngine struct {
 	transcriber *transcribe.Transcriber
 	model       *transcribe.Model
+	drafts      *draftSource
 
 	mu     sync.Mutex
 	broken string           // why the assistant could not draft, the first time
@@ -35,9 +37,22 @@ func newEvalEngine(m *transcribe.Model, o transcribe.Options) (*evalEngine, erro
 // Decoding implements eval.Clock.
 func (e *evalEngine) Decoding() time.Duration { return e.model.DecodeTime() }
 
+// TranscribeOf implements eval.Knower: what is written of the utterance drafts.
+func (e *evalEngine) TranscribeOf(ctx context.Context, clip *audio.Clip, u datasets.Utterance) (*transcript.Transcript, error) {
+	lines, err := e.drafts.lines(ctx, u.Audio.Path, u.ID, u.Text)
+	if err != nil {
+		return nil, err
+	}
+	return e.run(ctx, clip, e.transcriber.Drafting(lines))
+}
+
 // Transcribe implements eval.Engine.
 func (e *evalEngine) Transcribe(ctx context.Context, clip *audio.Clip) (*transcript.Transcript, error) {
-	t, err := e.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+	return e.run(ctx, clip, e.transcriber)
+}
+
+func (e *evalEngine) run(ctx context.Context, clip *audio.Clip, with *transcribe.Transcriber) (*transcript.Transcript, error) {
+	t, err := with.Transcribe(ctx, clip, transcribe.Watch{})
 	if t != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()

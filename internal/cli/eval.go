@@ -109,6 +109,10 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
 		return err
 	}
+	drafts, err := openDrafts(ctx, v.model.assistant.from, 0)
+	if err != nil {
+		return err
+	}
 	stop := v.loading(&v.log, v.model.name)
 	m, err := v.model.load(ctx)
 	stop()
@@ -120,6 +124,7 @@ func (v *evaluation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.drafts = drafts
 	o.Run = identity(m, &v.model, v.made, data.name)
 	return v.all(ctx, e, data, o, scoring)
 }

@@ -24,7 +24,7 @@ import (
 func identity(l *loaded, flags *modelFlags, made *pflag.FlagSet, dataset string) transcript.Maker {
 	m := maker(l, flags, made)
 	m.Dataset, m.Machine, m.Threads = dataset, machineName(), l.Threads()
-	for _, name := range []string{"model", "assistant", "threads"} {
+	for _, name := range []string{"model", "assistant", "draft-from", "threads"} {
 		delete(m.Options, name)
 	}
 	return *m
@@ -41,9 +41,13 @@ func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker 
 		by.Model += " (planted text)"
 		by.Planted = true
 	}
-	by.Precision, by.AssistantPrecision = precisions(l, flags, by.Assistant)
+	by.Precision, by.AssistantPrecision = precisions(l, flags)
 	made.VisitAll(func(f *pflag.Flag) {
-		if v := f.Value.String(); v != optionOf(f).Zero() {
+		zero := f.DefValue // of --precision where it takes arms
+		if o := optionOf(f); o != nil {
+			zero = o.Zero()
+		}
+		if v := f.Value.String(); v != zero {
 			by.Options[f.Name] = v
 		}
 	})
@@ -51,12 +55,12 @@ func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker 
 }
 
 // precisions returns the formats of the weights of a loaded model and of its assistant.
-func precisions(l *loaded, flags *modelFlags, assistant string) (target, drafts string) {
+func precisions(l *loaded, flags *modelFlags) (target, drafts string) {
 	if l.Model != nil {
 		target = l.Encoder().Precision().String()
 	}
-	switch transcribe.Method(assistant) {
-	case "", transcribe.NGram, transcribe.Bigram:
+	switch transcribe.Method(flags.assistant.method(flags.name)) {
+	case transcribe.None, transcribe.NGram, transcribe.Bigram:
 		return target, ""
 	}
 	return target, flags.assistant.inPrecision().String()
@@ -65,10 +69,14 @@ func precisions(l *loaded, flags *modelFlags, assistant string) (target, drafts 
 // assistantName returns the name of the assistant that the flags select; empty means
 // none.
 func assistantName(m *modelFlags) string {
-	if name := m.assistant.method(m.name); name != string(transcribe.None) {
-		return name
+	var names []string
+	if m.assistant.from != "" {
+		names = append(names, "text of "+m.assistant.from)
 	}
-	return ""
+	if name := m.assistant.method(m.name); name != string(transcribe.None) {
+		names = append(names, name)
+	}
+	return strings.Join(names, ", then ")
 }
 
 // code is the version of this program: with the commit, if it was built from one.

@@ -90,8 +90,8 @@ func (j *Job) Check() (err error) {
 	if !j.compare {
 		return err
 	}
-	if j.model.assistant.method(j.model.name) == string(transcribe.None) {
-		return usagef("--compare: there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory)")
+	if j.model.assistant.method(j.model.name) == string(transcribe.None) && j.model.assistant.from == "" {
+		return usagef("--compare: there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), or text of it with --draft-from")
 	}
 	return j.model.assistant.comparable()
 }
@@ -161,14 +161,14 @@ func (j *Job) ArmNames() []string {
 func (j *Job) Load(ctx context.Context) ([]Arm, error) {
 	first := j.model
 	if j.compare {
-		first.assistant.name = string(transcribe.None)
+		first.assistant = first.assistant.off()
 	}
 	m, err := first.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	names := j.ArmNames()
-	arm, err := j.arm(names[0], m, m.Model, &first)
+	arm, err := j.arm(ctx, names[0], m, m.Model, &first)
 	if err != nil || !j.compare {
 		return []Arm{arm}, err
 	}
@@ -179,12 +179,15 @@ func (j *Job) Load(ctx context.Context) ([]Arm, error) {
 	if a := j.model.assistant.auto; a != nil {
 		a.Try() // otherwise there would be nothing to compare
 	}
-	assisted, err := j.arm(names[1], m, with, &j.model)
+	assisted, err := j.arm(ctx, names[1], m, with, &j.model)
 	return []Arm{arm, assisted}, err
 }
 
-func (j *Job) arm(name string, l *loaded, m *transcribe.Model, flags *modelFlags) (Arm, error) {
+func (j *Job) arm(ctx context.Context, name string, l *loaded, m *transcribe.Model, flags *modelFlags) (Arm, error) {
 	e, err := newEvalEngine(m, j.opt)
+	if err == nil {
+		e.drafts, err = openDrafts(ctx, flags.assistant.from, 0)
+	}
 	if err != nil {
 		return Arm{}, err
 	}

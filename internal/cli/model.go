@@ -38,6 +38,7 @@ const modelVariable = "VERITY_MODEL"
 func (m *modelFlags) register(f *pflag.FlagSet) {
 	m.registerModel(f)
 	m.registerSpeed(f)
+	m.assistant.registerText(f)
 	m.assistant.register(f)
 }
 

@@ -84,7 +84,11 @@ func (t *transcribing) listen(ctx context.Context, j *job, b *board) (*transcrip
 		return nil, err
 	}
 	defer clip.Close()
-	tr, err := t.transcribe.Transcribe(ctx, clip, transcribe.Watch{
+	written, err := t.drafts.lines(ctx, j.name, "", "")
+	if err != nil {
+		return nil, err
+	}
+	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, transcribe.Watch{
 		Segment: j.segments.put,
 		Within:  func(done, total float64) { b.within(j.index, done, total) },
 	})

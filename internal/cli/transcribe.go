@@ -67,6 +67,7 @@ type transcribing struct {
 
 	mark       marker
 	transcribe *transcribe.Transcriber
+	drafts     *draftSource
 }
 
 func transcribeCommand(e env) *cobra.Command {
@@ -137,6 +138,12 @@ func (t *transcribing) run(ctx context.Context, files []string) error {
 	}
 	files, err = t.missing(out, files)
 	if err != nil || len(files) == 0 {
+		return err
+	}
+	if t.drafts, err = openDrafts(ctx, t.model.assistant.from, len(files)); err == nil {
+		err = t.drafts.check(files)
+	}
+	if err != nil {
 		return err
 	}
 	done := t.loading(t.model.name)
@@ -238,7 +245,11 @@ func (t *transcribing) file(ctx context.Context, name string, out sink, bar *pro
 	defer cancel(nil)
 
 	defer bar.clear()
-	tr, err := t.transcribe.Transcribe(ctx, clip, transcribe.Watch{
+	written, err := t.drafts.lines(ctx, name, "", "")
+	if err != nil {
+		return err
+	}
+	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, transcribe.Watch{
 		Within: bar.seconds,
 		Segment: func(s transcript.Segment) {
 			if err := out.segment(bar, s); err != nil {

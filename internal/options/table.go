@@ -237,6 +237,7 @@ var table = []*Option{
 
 	// Drafting.
 	{Name: "assistant", Short: "a", Kind: Text, Unit: "name", Default: "auto", Max: 4096, Group: Drafts, Common: true, Who: Keep | Server, Help: assistantHelp},
+	{Name: "draft-from", Kind: Text, Unit: "path", Max: 4096, Group: Drafts, Common: true, Help: draftHelp},
 	{Name: "assistant-precision", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Drafts, Who: Keep | Server,
 		Help: "number `format` of the assistant's weights: " + precision.Names() + ". auto is int8"},
 	{Name: "draft-tokens", Kind: List, Unit: "number", Default: "auto", Choices: []string{"auto", "heuristic", "confidence"}, Check: checkDraft, Group: Drafts, Who: Keep | Server,
@@ -287,6 +288,12 @@ ngram: what followed the last words when they came before; no model
 bigram: what followed each token most often before; no model, a baseline
 self: the model itself, in --assistant-precision
 or the directory of a distilled decoder or a smaller Whisper of the same family`
+
+const draftHelp = `draft from text that somebody wrote of the sound: the result is the same, and comes sooner
+a transcript of any program or person: txt, srt, vtt, tsv, csv, lrc, or the json of verity, openai-whisper or whisper.cpp
+a directory with one of the same name for each sound, or beside: they are beside the sounds
+of a dataset also the directory of records of an earlier eval or compare, or references: its own texts
+An assistant drafts where the text has nothing`
 
 // formats are what output-format takes.
 func formats() []string {
