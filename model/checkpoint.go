@@ -26,13 +26,8 @@ type Checkpoint struct {
 	Name       string // as the caller named it
 	Dims       Dims
 	Generation Generation
-	Features   Features
 
-	// Watch, if set before networks are made of the checkpoint, gets the inputs of all
-	// their products with matrices: that many rows, stride apart, and the names of the
-	// weights they are multiplied by. It must be safe for concurrent use.
-	Watch func(names []string, x []float32, rows, stride int)
-
+	watch Watch           // see Watched
 	ctx   context.Context // ends the reading of weights: see WithContext
 	fsys  fs.FS
 	tied  bool
@@ -124,6 +119,21 @@ func (c *Checkpoint) finish(err error) (*Checkpoint, error) {
 	return c, nil
 }
 
+// A Watch gets the inputs of a product with matrices: that many rows, stride apart, and the
+// names of the weights they are multiplied by. It must be safe for concurrent use.
+type Watch func(names []string, x []float32, rows, stride int)
+
+// Watched returns the same checkpoint, whose networks pass the inputs of all their products
+// to watch.
+func (c *Checkpoint) Watched(watch Watch) *Checkpoint {
+	other := *c
+	other.watch = watch
+	return &other
+}
+
+// Watch returns what was given to Watched; nil if nothing was.
+func (c *Checkpoint) Watch() Watch { return c.watch }
+
 // WithContext returns the same checkpoint under another context. Constructors of other
 // packages read weights long after Open. When ctx is done, reading ends with its error.
 func (c *Checkpoint) WithContext(ctx context.Context) *Checkpoint {
@@ -194,8 +204,7 @@ func (c *Checkpoint) readSettings() error {
 	if err != nil {
 		return err
 	}
-	c.Features, err = parseFeatures(file, b, dims)
-	return err
+	return checkFeatures(file, b, dims)
 }
 
 // readFirst reads the first of the files that exists; nil if none does.

@@ -49,10 +49,10 @@ func (c *Checkpoint) openCTranslate2(open opener) error {
 		return err
 	}
 	file, b, err := c.readFirst("preprocessor_config.json")
-	if err == nil {
-		c.Features, err = parseFeatures(file, b, c.Dims)
+	if err != nil {
+		return err
 	}
-	return err
+	return checkFeatures(file, b, c.Dims)
 }
 
 // ct2Generation reads the settings of decoding from config.json.
@@ -121,7 +121,6 @@ func (n *ct2Network) entries() ([]weights.Entry, error) {
 	if err := n.sizes(); err != nil {
 		return nil, err
 	}
-	n.checkKind()
 	n.take("encoder/conv1/", "encoder.conv1.", "weight", "bias")
 	n.take("encoder/conv2/", "encoder.conv2.", "weight", "bias")
 	n.half("encoder", n.dims.AudioLayers)
@@ -159,17 +158,6 @@ func (n *ct2Network) sizes() error {
 		TextLayers: layers("decoder"), TextFFN: dim("decoder/layer_0/ffn/linear_0/weight", 0),
 	}
 	return n.dims.check(n.file, func(f field) string { return f.openai })
-}
-
-// checkKind refuses settings that no Whisper model has. Activation 3 is GELU.
-func (n *ct2Network) checkKind() {
-	for _, half := range []string{"encoder/", "decoder/"} {
-		for name, want := range map[string]int{"pre_norm": 1, "activation": 3, "scale_embeddings": 0} {
-			if got, ok := n.Int(half + name); ok && got != want && n.err == nil {
-				n.err = &ConfigError{n.file, half + name, fmt.Sprintf("is %d, want %d", got, want)}
-			}
-		}
-	}
 }
 
 // variable returns a variable, or sets n.err if there is none.

@@ -32,7 +32,7 @@ func OpenMade(
 	add := func(at string, shape []int) bool {
 		t := source(at, shape)
 		e := weights.Entry{Name: at, Shape: t.Shape, Type: t.DType.String(), DType: t.DType, Data: t.Data}
-		c.store.weights[at] = Weight{Entry: e, shard: name, there: true}
+		c.store.weights[at] = Weight{Entry: e, shard: name}
 		c.store.order = append(c.store.order, at)
 		return true
 	}

@@ -71,9 +71,9 @@ func (w Weight) expanding(m *quant.Matrix) Weight {
 // types and lengths.
 func packed(parts map[string]Weight) (*quant.Matrix, error) {
 	part := func(name string, types ...string) (w Weight, err error) {
-		w = parts[name]
+		w, there := parts[name]
 		switch {
-		case !w.there:
+		case !there:
 			return w, fmt.Errorf("tensor %s%s is missing", strings.TrimSuffix(parts[codesPart].Name, codesPart), name)
 		case !slices.Contains(types, w.Type) || len(w.Shape) != 2:
 			return w, fmt.Errorf("tensor %s is %v, want a matrix of %v", w.Name, w, types)

@@ -59,8 +59,7 @@ func (c *Checkpoint) openSingle(parse weights.Parser) error {
 	}
 	c.Generation = defaultGeneration(c.Dims)
 	c.Generation.AlignmentHeads = headsOf(c.Dims, c.Name)
-	c.Features, err = parseFeatures(c.Name, nil, c.Dims)
-	return err
+	return nil
 }
 
 // defaultGeneration returns the settings of openai's programs, whose files have none

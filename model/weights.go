@@ -28,8 +28,7 @@ type Weight struct {
 	Packed *quant.Matrix // of a few-bit weight, else nil
 
 	shard string        // the file it is in, or should be
-	file  *weights.File // nil if the weight was made, or is missing
-	there bool          // false if the index promises it and its shard lacks it
+	file  *weights.File // nil if the weight was made
 }
 
 // Fetch brings rows lo … hi-1 of the weight into memory, since they will be used soon. It
@@ -127,7 +126,7 @@ func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
 // addAll adds the tensors of the only file.
 func (s *store) addAll(f *weights.File, entries []weights.Entry) error {
 	for _, e := range entries {
-		if err := s.add(Weight{Entry: e, shard: s.name, file: f, there: true}); err != nil {
+		if err := s.add(Weight{Entry: e, shard: s.name, file: f}); err != nil {
 			return err
 		}
 	}
@@ -135,20 +134,17 @@ func (s *store) addAll(f *weights.File, entries []weights.Entry) error {
 }
 
 // addShard adds the tensors that the index promises in a file, in the order of the file.
-// Those missing from the file come last.
 func (s *store) addShard(f *weights.File, shard string, promised []string) error {
 	for _, e := range f.Entries() {
 		if _, ok := slices.BinarySearch(promised, e.Name); ok {
-			if err := s.add(Weight{Entry: e, shard: shard, file: f, there: true}); err != nil {
+			if err := s.add(Weight{Entry: e, shard: shard, file: f}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range promised {
 		if _, ok := f.Entry(name); !ok {
-			if err := s.add(Weight{Entry: weights.Entry{Name: name}, shard: shard}); err != nil {
-				return err
-			}
+			return &TensorError{File: shard, Name: name, Err: ErrMissing}
 		}
 	}
 	return nil
@@ -195,8 +191,6 @@ func (s *store) get(key string, shape []int) (Weight, error) {
 	}
 	e := TensorError{File: w.shard, Name: w.Name}
 	switch {
-	case !w.there:
-		e.Err = ErrMissing
 	case shape != nil && !slices.Equal(w.Shape, shape):
 		e.Err, e.Got = ErrShape, w.String()
 	case w.DType == 0 || w.DType == tensor.I8:

@@ -47,7 +47,7 @@ func TestCalibrated(t *testing.T) {
 	}
 	defer c.Close()
 	passes, want := 0, ""
-	o := quantize.Options{Format: "mxfp6", Calibrate: func(ctx context.Context) (err error) {
+	o := quantize.Options{Format: "mxfp6", Calibrate: func(ctx context.Context, c *model.Checkpoint) (err error) {
 		passes++
 		want, err = text(ctx, c)
 		return err

@@ -77,7 +77,7 @@ type listener struct {
 	err  error
 }
 
-// see is model.Checkpoint.Watch.
+// see is a model.Watch.
 func (l *listener) see(names []string, x []float32, rows, stride int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -29,11 +29,10 @@ type Options struct {
 	// Empty means Format.
 	Head string
 
-	// Calibrate runs the model on speech: it makes networks of the checkpoint, whose
-	// Watch is set. GPTQ needs it; without it weights are rounded to nearest, and errors
+	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ needs it; without it weights are rounded to nearest, and errors
 	// are those of weights. It is called again for each part of a model whose statistics
 	// do not fit into Memory.
-	Calibrate func(ctx context.Context) error
+	Calibrate func(ctx context.Context, c *model.Checkpoint) error
 
 	// Nearest rounds to nearest even with calibration, which is then used for scales and
 	// errors only.
@@ -216,10 +215,7 @@ func (r *run) part(ctx context.Context) error {
 		l.of[t.inputs] = newHessian(t.cols)
 	}
 	if r.Calibrate != nil {
-		r.from.Watch = l.see
-		err := r.Calibrate(ctx)
-		r.from.Watch = nil
-		if err != nil {
+		if err := r.Calibrate(ctx, r.from.Watched(l.see)); err != nil {
 			return err
 		}
 		if err := l.finish(); err != nil {

@@ -292,7 +292,7 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "config.json"), []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	quiet := func(context.Context) error { return nil }
+	quiet := func(context.Context, *model.Checkpoint) error { return nil }
 	for _, tt := range []struct {
 		name, dir, want string
 		o               Options

@@ -137,7 +137,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 			return err
 		}
 		q.opt.Made = fmt.Sprintf("%s %d", data.name, q.data.limit)
-		q.opt.Calibrate = func(ctx context.Context) error { return q.calibrate(ctx, c, data) }
+		q.opt.Calibrate = func(ctx context.Context, c *model.Checkpoint) error { return q.calibrate(ctx, c, data) }
 	}
 	q.opt.Progress = q.progress
 	began := time.Now()

@@ -15,7 +15,7 @@ type Linear struct {
 	Watch Watch
 }
 
-// A Watch passes the inputs of a product to the calibration: model.Checkpoint.Watch.
+// A Watch passes the inputs of a product to the calibration: model.Watch.
 type Watch struct {
 	names []string // of the weights
 	see   func(names []string, x []float32, rows, stride int)

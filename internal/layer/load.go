@@ -138,7 +138,7 @@ func (l *Loader) Linear(out, in int, names ...string) Linear {
 }
 
 // Watch returns the Watch of a product with the named weights.
-func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch} }
+func (l *Loader) Watch(names ...string) Watch { return Watch{names, l.from.Watch()} }
 
 // Conv reads a convolution of the given width over time as a matrix product
 // whose input is taps neighbouring rows of channels:
