@@ -31,6 +31,10 @@ type SearchOptions struct {
 	LengthPenalty *float64
 }
 
+// MaxSequences is the most sequences of a search: each holds keys and values of its own,
+// 73 MB with large models.
+const MaxSequences = 64
+
 // Size returns how many sequences there are.
 func (o SearchOptions) Size() int {
 	if o.Beams > 1 {
@@ -358,10 +362,10 @@ func (s *search) score(b *beam) float64 {
 // Check returns an error if the options are invalid.
 func (o SearchOptions) Check() error {
 	switch {
-	case o.Beams < 0 || o.Samples < 0:
-		return fmt.Errorf("decoder: search: got %d beams and %d samples, want 0 or more", o.Beams, o.Samples)
-	case !(o.Patience >= 0 && o.Patience <= math.MaxInt16):
-		return fmt.Errorf("decoder: search: patience: got %v, want 0 or more", o.Patience)
+	case o.Beams < 0 || o.Samples < 0 || max(o.Beams, o.Samples) > MaxSequences:
+		return fmt.Errorf("decoder: search: got %d beams and %d samples, want 0 to %d", o.Beams, o.Samples, MaxSequences)
+	case !(o.Patience >= 0 && o.Patience <= MaxSequences):
+		return fmt.Errorf("decoder: search: patience: got %v, want 0 to %d", o.Patience, MaxSequences)
 	case o.LengthPenalty != nil && !(*o.LengthPenalty >= 0 && *o.LengthPenalty <= 1):
 		return fmt.Errorf("decoder: search: length penalty: got %v, want 0 to 1", *o.LengthPenalty)
 	}

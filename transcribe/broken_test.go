@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -145,7 +146,7 @@ func TestBrokenOnce(t *testing.T) {
 	a := m.assistant
 	clip := func() *audio.Clip { return recordings(t)[0].open(t) }
 	// Every window fails the gates: four attempts each, of windows of one second.
-	opt := Options{Language: "en", Temperatures: []float64{0, 0.2, 0.4, 0.6}, MinLogProb: -1e-9, MaxNoSpeech: 2}
+	opt := Options{Language: "en", Temperatures: []float64{0, 0.2, 0.4, 0.6}, MinLogProb: -1e-9, MaxNoSpeech: math.Inf(1)}
 	for i := range 8 {
 		opt.Spans = append(opt.Spans, Span{float64(i), float64(i + 1)})
 	}

@@ -65,9 +65,15 @@ func (c loopCase) run(t *testing.T) *transcript.Transcript {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := newScripted(scripted{seed: c.Seed, tok: tok}, c.Window, c.Positions, c.options())
+	o := c.options()
+	spans := o.Spans
+	o.Spans = nil // upstream takes parts in any order; New refuses that
+	tr, err := newScripted(scripted{seed: c.Seed, tok: tok}, c.Window, c.Positions, o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if spans != nil {
+		tr.opt.Spans = spans
 	}
 	r := tr.newTranscription("", ramp{c.Frames, c.Window}, Watch{})
 	if err := r.run(t.Context()); err != nil {

@@ -17,6 +17,7 @@ import (
 	"verity/models/digits"
 	"verity/tokenizer"
 	"verity/transcript"
+	"verity/vad"
 )
 
 // TestLanesCut: a span is cut evenly, at quiet places; no lane is shorter than asked for.
@@ -295,15 +296,17 @@ func TestLanesRefuses(t *testing.T) {
 		}
 	}
 	for _, bad := range []ChunkOptions{
-		{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Length: math.Inf(1)}, {Length: maxLane + 1}, {Windows: -1},
+		{Length: math.NaN()}, {Length: 0.5}, {Length: -1}, {Length: math.Inf(1)}, {Length: 301}, {Windows: -1},
 	} {
-		if bad.check(30) == nil {
+		if _, err := newScripted(scripted{tok: tok}, 3000, 448, Options{Chunked: &bad}); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
 	}
-	live := scriptedLanes(t, Options{Chunked: &ChunkOptions{}}, nil)
-	if _, err := live.Live(t.Context(), "", nil, Watch{}); err == nil {
-		t.Error("live sound was taken in lanes")
+	for field, o := range map[string]Options{"Chunked": {Chunked: &ChunkOptions{}}, "VAD": {VAD: &vad.Options{}}} {
+		var option *OptionError
+		if _, err := scriptedLanes(t, o, nil).Live(t.Context(), "", nil, Watch{}); !errors.As(err, &option) || option.Field != field {
+			t.Errorf("live sound with %s: %v", field, err)
+		}
 	}
 }
 

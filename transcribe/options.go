@@ -129,8 +129,8 @@ type Options struct {
 	// hallucinations; it needs WordTimestamps. 0 turns it off.
 	HallucinationSilence float64
 
-	// Spans are the parts of the audio to transcribe, in the order given. Nil means
-	// all of it.
+	// Spans are the parts of the audio to transcribe, each behind the one before. Nil
+	// means all of it.
 	Spans []Span
 
 	// VAD skips audio without speech, which a small network of its own detects. Nil
@@ -182,9 +182,6 @@ type ChunkOptions struct {
 	Windows int
 }
 
-// maxLane bounds what a lane holds in memory: five minutes of 128 bins are 15 MB.
-const maxLane = 300
-
 // MaxChunkWindows is the most windows of a clip that are decoded at the same time.
 const MaxChunkWindows = 256
 
@@ -197,14 +194,10 @@ func windowsFor(d model.Dims) int {
 	return many
 }
 
-// check reports the first unusable field of o for windows of the model's length.
+// check reports a length too short for windows of the model's length.
 func (o ChunkOptions) check(window float64) error {
-	switch {
-	case o.Length != 0 && !(o.Length >= 2*window && o.Length <= maxLane):
-		return &OptionError{"Chunked.Length", o.Length, fmt.Sprintf(
-			"must be from %v s, two of the model's windows, to %d s", 2*window, maxLane)}
-	case o.Windows < 0 || o.Windows > MaxChunkWindows:
-		return &OptionError{"Chunked.Windows", o.Windows, fmt.Sprintf("must be from 1 to %d", MaxChunkWindows)}
+	if o.Length != 0 && !(o.Length >= 2*window) {
+		return &OptionError{"Chunked.Length", o.Length, fmt.Sprintf("must be at least %v s, two of the model's windows", 2*window)}
 	}
 	return nil
 }
@@ -244,75 +237,26 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// An OptionError reports a field of Options with an unusable value.
-type OptionError struct {
-	Field  string
-	Value  any
-	Reason string
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("transcribe: option %s = %v: %s", e.Field, e.Value, e.Reason)
-}
-
 // check reports the first unusable field of o, after defaults, apart from what
 // depends on the model. NaN is refused everywhere: a gate compared with NaN would
 // never fire.
 func (o Options) check() error {
-	if len(o.Temperatures) == 0 {
-		return &OptionError{"Temperatures", o.Temperatures, "must not be empty"}
-	}
-	for _, t := range o.Temperatures {
-		if !(t >= 0 && t <= math.MaxFloat32) {
-			return &OptionError{"Temperatures", o.Temperatures, "must be 0 or more"}
-		}
+	if err := cmp.Or(o.limits(), o.lists()); err != nil {
+		return err
 	}
 	if o.VAD != nil {
 		if err := o.VAD.Check(); err != nil {
 			return &OptionError{"VAD", true, err.Error()}
 		}
 		if len(o.Spans) != 1 || o.Spans[0] != (Span{0, math.Inf(1)}) {
-			return &OptionError{"VAD", true, "cannot be combined with Spans"}
-		}
-	}
-	for _, s := range o.Spans {
-		if !(s.Start >= 0 && s.End >= s.Start) {
-			return &OptionError{"Spans", s, "must start at 0 or later and not end before it starts"}
+			return &OptionError{"VAD", true, "cannot be combined with spans of the clip"}
 		}
 	}
 	switch {
 	case o.Task != Transcribe && o.Task != Translate:
 		return &OptionError{"Task", o.Task, "must be transcribe or translate"}
-	case !(o.MaxCompressionRatio > 0):
-		return &OptionError{"MaxCompressionRatio", o.MaxCompressionRatio, "must be positive"}
-	case math.IsNaN(o.MinLogProb) || o.MinLogProb > 0:
-		return &OptionError{"MinLogProb", o.MinLogProb, "must not be positive"}
-	case !(o.MaxNoSpeech > 0):
-		return &OptionError{"MaxNoSpeech", o.MaxNoSpeech, "must be positive"}
-	case !(o.MaxInitialTimestamp > 0):
-		return &OptionError{"MaxInitialTimestamp", o.MaxInitialTimestamp, "must be positive"}
-	case !(o.Repetition.Penalty >= 0 && o.Repetition.Penalty <= math.MaxFloat32):
-		return &OptionError{"Repetition.Penalty", o.Repetition.Penalty, "must not be negative"}
-	case o.Repetition.NoRepeat < 0:
-		return &OptionError{"Repetition.NoRepeat", o.Repetition.NoRepeat, "must not be negative"}
-	case o.Repetition.MinTokens < 0:
-		return &OptionError{"Repetition.MinTokens", o.Repetition.MinTokens, "must not be negative"}
-	case o.BeamSize < 0:
-		return &OptionError{"BeamSize", o.BeamSize, "must not be negative"}
-	case !(o.Patience >= 0 && o.Patience <= math.MaxInt16):
-		return &OptionError{"Patience", o.Patience, "must not be negative"}
 	case o.Patience > 0 && o.BeamSize < 2:
 		return &OptionError{"Patience", o.Patience, "needs a beam size above 1"}
-	case o.BestOf < 0:
-		return &OptionError{"BestOf", o.BestOf, "must not be negative"}
-	case o.LengthPenalty != nil && !(*o.LengthPenalty >= 0 && *o.LengthPenalty <= 1):
-		return &OptionError{"LengthPenalty", *o.LengthPenalty, "must be from 0 to 1"}
-	case o.TopK < 0:
-		return &OptionError{"TopK", o.TopK, "must not be negative"}
-	case !(o.TopP >= 0 && o.TopP <= 1):
-		return &OptionError{"TopP", o.TopP, "must be from 0 to 1"}
-	case !(o.HallucinationSilence >= 0):
-		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "must not be negative"}
 	case o.HallucinationSilence > 0 && !o.WordTimestamps:
 		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "needs word timestamps"}
 	case o.CarryInitialPrompt && o.InitialPrompt == "":
@@ -320,7 +264,7 @@ func (o Options) check() error {
 	case o.Multilingual && o.Language != "":
 		return &OptionError{"Multilingual", true, "cannot be combined with a language"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
-		return &OptionError{"Pad", o.Pad, "must be PadAudio or PadMel"}
+		return &OptionError{"Pad", o.Pad, "must be audio or mel"}
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func randomOptions(rng *rand.Rand) Options {
 	maybe(func() { o.MaxNoSpeech = 0.01 })
 	switch rng.IntN(4) {
 	case 0:
-		o.Spans = []Span{{1, 4}, {3, 7.5}}
+		o.Spans = []Span{{1, 4}, {4.5, 7.5}}
 	case 1:
 		o.VAD = &vad.Options{}
 	}

@@ -316,9 +316,11 @@ func damaged(clip *audio.Clip) (gaps []transcript.Gap) {
 func (t *Transcriber) Live(
 	ctx context.Context, name string, live *audio.Live, w Watch,
 ) (*transcript.Transcript, error) {
-	if t.opt.Chunked != nil {
-		return nil, &OptionError{"Chunked", true,
-			"needs a file: sound that is still arriving cannot be cut"}
+	switch {
+	case t.opt.Chunked != nil:
+		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving cannot be cut"}
+	case t.opt.VAD != nil:
+		return nil, &OptionError{"VAD", true, "needs a file: sound that is still arriving is not looked through first"}
 	}
 	return t.run(ctx, name, live, t.windowFrames(), time.Now(), w)
 }

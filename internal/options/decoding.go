@@ -177,6 +177,9 @@ func spans(text string) (list []transcribe.Span, err error) {
 		if times[i+1] < times[i] {
 			return nil, fmt.Errorf("the part from %v s ends before that, at %v s", times[i], times[i+1])
 		}
+		if i > 0 && times[i] < times[i-1] {
+			return nil, fmt.Errorf("the part from %v s begins before the end of the one before it, at %v s", times[i], times[i-1])
+		}
 		list = append(list, transcribe.Span{Start: times[i], End: times[i+1]})
 	}
 	return list, nil
