@@ -24,8 +24,8 @@ type answer struct {
 	text   strings.Builder
 }
 
-// An sse is an event of a stream: OpenAI's names, and words, pieces, done, total and
-// place beyond them.
+// An sse is an event of a stream: OpenAI's names, and beyond them words, pieces, done,
+// total, language and duration.
 type sse struct {
 	Type   string             `json:"type"`
 	Delta  string             `json:"delta,omitzero"`
@@ -39,6 +39,9 @@ type sse struct {
 	Done   *float64           `json:"done,omitzero"`
 	Total  *float64           `json:"total,omitzero"`
 	Error  *problem           `json:"error,omitzero"`
+
+	Language string  `json:"language,omitzero"` // of the end, with the duration
+	Duration float64 `json:"duration,omitzero"`
 }
 
 // close ends the stream if there is one.
@@ -118,7 +121,7 @@ func marshal(v any) []byte {
 func (a *answer) finish(tr *transcript.Transcript) error {
 	text, used := tokenizer.Strip(tr.Text), usage{"duration", audioSeconds(tr)}
 	if a.stream != nil {
-		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used})
+		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used, Language: a.language(tr.Language), Duration: tr.Duration})
 		a.stream.add("data: [DONE]\n\n")
 		a.stream.end()
 		return nil

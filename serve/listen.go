@@ -248,7 +248,7 @@ func (x *session) saw(p *spoken, n int64) {
 // utter makes passes over an utterance until it has ended.
 func (x *session) utter(ctx context.Context, p *spoken) error {
 	var said tally
-	text, last := "", false
+	text, language, last := "", "", false
 	p.u.Follow(x.story)
 	for !last {
 		if err := p.due(ctx); err != nil {
@@ -276,6 +276,7 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 			return x.fail(p, err)
 		}
 		text += x.tell(p, text, r)
+		language = r.Language
 		x.measure(p, r, waited, &said)
 		x.s.metrics.worked(r.Stats)
 		if x.story = text; r.Unsure {
@@ -286,10 +287,13 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 	x.say("conversation.item.input_audio_transcription.completed", map[string]any{
 		"item_id": p.item, "content_index": 0, "transcript": text,
 		"usage":   map[string]any{"type": "duration", "seconds": float64(p.u.Len()) / audio.SampleRate},
-		"latency": said.report(),
+		"latency": said.report(), "language": x.nameOf(language),
 	})
 	return nil
 }
+
+// nameOf spells a language as in verbose_json.
+func (x *session) nameOf(code string) string { return (&answer{model: x.s.model}).language(code) }
 
 // pass makes a pass, and ends the turn.
 func (x *session) pass(ctx context.Context, p *spoken, last bool, end func()) (live.Result, error) {

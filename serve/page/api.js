@@ -1,0 +1,91 @@
+// What the server is asked, and its errors in the words of this page.
+
+// A Failure has a sentence for people, and what can be done: "key" asks for one.
+export class Failure extends Error {
+  constructor(message, remedy) { super(message); this.remedy = remedy; }
+}
+
+const sentences = {
+  invalid_api_key: ["This server wants an API key. Type it above, then try again.", "key"],
+  invalid_audio: ["This file holds no sound that the server can read. Save it as WAV, FLAC, MP3 or Opus and choose it again."],
+  spool_full: ["The server has no room for more files at the moment. Try again in a minute."],
+  rate_limit_exceeded: ["The server is busy. Try again in a minute."],
+  model_not_found: ["The server has another model than this page thought. Reload the page."],
+  origin: ["The server does not accept this page under this address."],
+  host: ["The server does not accept this page under this address."],
+};
+
+const byParam = {
+  language: "The model does not know this language. Choose one of the list, or leave it empty.",
+  "session.audio.input.transcription.language": "The model does not know this language. Choose one of the list, or leave it empty.",
+  model: "This model cannot translate. Choose “as it is spoken”.",
+  prompt: "The names and terms cannot be used. Shorten them.",
+};
+
+// explain turns an error of the API into a Failure.
+export function explain(problem, status) {
+  const known = problem && sentences[problem.code];
+  if (known) return new Failure(...known);
+  if (problem && byParam[problem.param]) return new Failure(byParam[problem.param]);
+  if (status === 413) return new Failure("This file is too long or too large for the server. Cut it into parts.");
+  if (status === 408) return new Failure("The upload was too slow or was interrupted. Try again.");
+  if (status === 503) return new Failure("The server is starting, stopping, or took too long. Try again soon.");
+  if (status >= 500) return new Failure("The server failed. Try again, or ask who runs it.");
+  return new Failure(problem && problem.message ? "The server said: " + problem.message : "The server gave an answer that this page does not understand.");
+}
+
+export const unreachable = () => new Failure("The server cannot be reached. Is it running?");
+
+export function headers(key) { return key ? {Authorization: "Bearer " + key} : {}; }
+
+// ask fetches, with a Failure for whatever goes wrong but an abort.
+export async function ask(path, options) {
+  let r;
+  try {
+    r = await fetch(path, options);
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
+    throw unreachable();
+  }
+  if (r.ok) return r;
+  const answer = await r.json().catch(() => null);
+  throw explain(answer && answer.error, r.status);
+}
+
+// models returns what the server says of its model.
+export async function models(key) {
+  const r = await ask("v1/models", {headers: headers(key)});
+  return (await r.json()).data[0];
+}
+
+// transcribe uploads a file and calls back for each event of the stream.
+export async function transcribe(file, name, o, signal, event) {
+  const f = new FormData();
+  f.append("stream", "true");
+  for (const g of ["segment", "word"]) f.append("timestamp_granularities[]", g);
+  f.append("include[]", "verity.progress");
+  if (o.assisted) f.append("include[]", "verity.accepted");
+  if (o.language) f.append("language", o.language);
+  if (o.prompt) f.append("prompt", o.prompt);
+  f.append("vad_filter", o.silence ? "true" : "false");
+  f.append("file", file, name);
+  const r = await ask("v1/audio/" + o.task, {method: "POST", body: f, headers: headers(o.key), signal});
+  const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "", ended = false;
+  for (;;) {
+    const {value, done} = await reader.read().catch(e => { throw e.name === "AbortError" ? e : unreachable(); });
+    if (done) break;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      const waits = /^: waiting, (\d+)/.exec(line);
+      if (waits) event({type: "waiting", before: +waits[1]});
+      if (!line.startsWith("data: {")) continue;
+      const e = JSON.parse(line.slice(6));
+      if (e.type === "error") throw explain(e.error, 0);
+      if (e.type === "transcript.text.done") ended = true;
+      event(e);
+    }
+  }
+  if (!ended) throw unreachable();
+}

@@ -1,0 +1,171 @@
+// The microphone, as text that stands and text that may still change. Sound goes to the
+// server in pieces, over OpenAI's realtime transcription; what a delta says is final.
+import {ask, explain, Failure, headers, unreachable} from "./api.js";
+import {wave} from "./formats.js";
+
+const kept = 30 * 60; // seconds that can be heard again
+const behind = 5000; // ms of delay from which on people are told
+
+export class Live {
+  // on has the functions level(0 … 1), began(), text(segment), tentative(text), slow(ms) and
+  // ended(failure).
+  constructor(job, options, on) {
+    Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], samples: 0});
+  }
+
+  async start() {
+    try {
+      if (!navigator.mediaDevices) throw new Failure("The microphone works only at localhost or over https.");
+      this.stream = await navigator.mediaDevices.getUserMedia({audio: {channelCount: 1, echoCancellation: false, autoGainControl: true}});
+    } catch (e) {
+      return this.end(e instanceof Failure ? e : new Failure(e.name === "NotAllowedError" ? "The browser does not let this page use the microphone. Allow it beside the address, then press Record." :
+        e.name === "NotFoundError" ? "No microphone was found." : "The microphone cannot be used: another program may have it."));
+    }
+    try {
+      this.context = new AudioContext();
+      await this.context.audioWorklet.addModule(new URL("worklet.js", import.meta.url));
+    } catch {
+      return this.end(unreachable());
+    }
+    if (this.over) return this.close();
+    this.connect();
+  }
+
+  connect() {
+    const address = new URL("v1/realtime?intent=transcription", document.baseURI);
+    address.protocol = address.protocol.replace("http", "ws");
+    const protocols = ["realtime"];
+    if (this.options.key) protocols.push("openai-insecure-api-key." + this.options.key);
+    this.socket = new WebSocket(address, protocols);
+    this.socket.onmessage = m => this.event(JSON.parse(m.data));
+    this.socket.onclose = () => this.lost();
+  }
+
+  // lost asks why there is no connection: sockets do not tell.
+  async lost() {
+    if (this.over) return;
+    if (this.ready) return this.end(this.why || new Failure("The connection was lost. What was said until then is below."));
+    let why = new Failure("The server has no room for live sound at the moment. Try again in a minute.");
+    try {
+      await ask("v1/models", {headers: headers(this.options.key)});
+    } catch (e) {
+      why = e;
+    }
+    this.end(why);
+  }
+
+  send(event) { if (this.socket && this.socket.readyState === 1) this.socket.send(JSON.stringify(event)); }
+
+  event(e) {
+    const item = this.items.get(e.item_id);
+    switch (e.type) {
+      case "session.created": return this.configure();
+      case "session.updated": return this.listen();
+      case "input_audio_buffer.speech_started":
+        this.open++;
+        this.items.set(e.item_id, {start: e.audio_start_ms / 1000, end: 0, text: "", words: []});
+        return;
+      case "input_audio_buffer.speech_stopped":
+        item.end = e.audio_end_ms / 1000;
+        return;
+      case "conversation.item.input_audio_transcription.delta":
+        if (!item.text) this.job.segments.push(item);
+        item.text += e.delta;
+        item.words.push(...e.words || []);
+        this.on.tentative("");
+        return this.on.text(item);
+      case "conversation.item.input_audio_transcription.tentative":
+        return this.on.tentative(e.text);
+      case "conversation.item.input_audio_transcription.completed":
+        if (e.language) this.job.language = e.language;
+        if (e.latency && e.latency.words > 3) this.on.slow(e.latency.median_ms > behind ? e.latency.median_ms : 0);
+        // falls through
+      case "conversation.item.input_audio_transcription.failed":
+        this.open--;
+        this.on.tentative("");
+        return this.settle();
+      case "error":
+        if (e.error.code === "input_audio_buffer_commit_empty") return;
+        if (this.why) return;
+        this.why = e.error.type === "server_error" ? new Failure("The server is ending. What was said until then is below.") : explain(e.error, 0);
+        this.mute(); // nothing more would be heard
+        if (!this.ready) this.end(this.why);
+    }
+  }
+
+  configure() {
+    const transcription = {};
+    if (this.options.language) transcription.language = this.options.language;
+    if (this.options.prompt) transcription.prompt = this.options.prompt;
+    this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],
+      audio: {input: {format: {type: "audio/pcm", rate: this.context.sampleRate}, transcription, turn_detection: {type: "server_vad", silence_duration_ms: 1200}}}}});
+  }
+
+  listen() {
+    if (this.ready) return;
+    this.ready = true;
+    this.node = new AudioWorkletNode(this.context, "microphone", {numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit"});
+    this.node.port.onmessage = m => this.hear(m.data);
+    this.context.createMediaStreamSource(this.stream).connect(this.node);
+    this.context.resume();
+    this.on.began();
+  }
+
+  hear(piece) {
+    if (this.muted) return;
+    let top = 0, binary = "";
+    for (const x of piece) top = Math.max(top, Math.abs(x));
+    this.on.level(Math.min(1, Math.sqrt(top / 32768)));
+    const bytes = new Uint8Array(piece.buffer);
+    for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
+    this.send({type: "input_audio_buffer.append", audio: btoa(binary)});
+    if (this.samples < kept * this.context.sampleRate) {
+      this.pieces.push(piece);
+      this.samples += piece.length;
+    }
+  }
+
+  mute() {
+    this.muted = true;
+    if (this.stream) for (const t of this.stream.getTracks()) t.stop();
+    if (this.node) this.node.disconnect();
+    this.on.level(0);
+  }
+
+  // stop ends the session when what was said has its text; a second time at once.
+  stop() {
+    if (this.stopping || !this.ready) return this.end(null);
+    this.stopping = true;
+    this.mute();
+    this.send({type: "input_audio_buffer.commit"});
+    this.settle();
+  }
+
+  settle() {
+    if (!this.stopping) return;
+    clearTimeout(this.timer);
+    if (this.open > 0 && this.socket && this.socket.readyState === 1) return;
+    this.timer = setTimeout(() => { // a commit may have begun an item
+      if (this.open <= 0) this.end(null);
+    }, 300);
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.mute();
+    if (this.context && this.context.state !== "closed") this.context.close();
+    if (this.socket) this.socket.close(1000);
+  }
+
+  end(failure) {
+    if (this.over) return;
+    this.over = true;
+    for (const s of this.job.segments) s.end = s.end || (s.words.length ? s.words[s.words.length - 1].end : s.start);
+    if (this.samples) {
+      this.job.file = wave(this.pieces, this.samples, this.context.sampleRate);
+      this.job.duration = this.samples / this.context.sampleRate;
+    }
+    this.close();
+    this.on.ended(failure);
+  }
+}

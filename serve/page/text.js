@@ -1,0 +1,167 @@
+// The text of a recording: segments with times that play, words that light up as they
+// are spoken, and that can be changed.
+import {short} from "./formats.js";
+
+const $ = id => document.getElementById(id);
+let shown = null; // the job
+let words = []; // of all segments, in order, with node, start and end
+let lit = null;
+
+// follow reports whether the end of the page is in view, so that new text should be.
+function atEnd() { return innerHeight + scrollY >= document.documentElement.scrollHeight - 120; }
+
+export function show(job) {
+  shown = job;
+  words = [];
+  $("text").replaceChildren();
+  $("tentative").textContent = "";
+  for (const s of job.segments) draw(s);
+}
+
+// add shows a new segment, or more of one that is shown.
+export function add(job, s, follow) {
+  if (job !== shown) return;
+  const end = follow && atEnd();
+  draw(s);
+  if (end) scrollTo({top: document.documentElement.scrollHeight});
+}
+
+export function tentative(job, text) {
+  if (job !== shown) return;
+  const end = atEnd();
+  $("tentative").textContent = text;
+  if (end) scrollTo({top: document.documentElement.scrollHeight});
+}
+
+function draw(s) {
+  let row = [...$("text").children].find(r => r.segment === s);
+  if (!row) {
+    row = document.createElement("div");
+    row.className = "segment";
+    row.segment = s;
+    const time = document.createElement("button");
+    time.className = "time";
+    time.textContent = short(s.start);
+    time.setAttribute("aria-label", "Play from " + short(s.start));
+    time.onclick = () => play(s.start);
+    row.append(time, document.createElement("p"));
+    $("text").append(row);
+  }
+  const p = row.lastChild;
+  words = words.filter(w => w.segment !== s);
+  p.replaceChildren();
+  spell(p, s);
+  words.sort((a, b) => a.start - b.start);
+  if ($("edit").getAttribute("aria-pressed") === "true") p.contentEditable = "plaintext-only";
+}
+
+// spell appends text, in which each word can be clicked to be heard. What is no word of
+// the list, such as space, stands between.
+function spell(into, s) {
+  const text = s.text.trimStart(), offset = s.text.length - text.length;
+  let at = 0, from = 0;
+  const cuts = (s.pieces || []).map(p => ({from: from - offset, to: (from += p.text.length) - offset, accepted: p.accepted})).filter(p => p.accepted);
+  for (const w of s.words && s.words.length ? s.words : [{word: text, start: s.start, end: s.end}]) {
+    const found = w.word ? text.indexOf(w.word, at) : -1;
+    if (found < 0) continue;
+    marked(into, text, at, found, cuts);
+    const b = document.createElement("span"); // not a button, which cannot break into lines
+    b.setAttribute("role", "button");
+    b.tabIndex = $("text").querySelector("[tabindex='0']") || words.length ? -1 : 0;
+    b.start = w.start;
+    at = found + w.word.length;
+    marked(b, text, found, at, cuts);
+    into.append(b);
+    words.push({node: b, start: w.start, end: w.end, segment: s});
+  }
+  marked(into, text, at, text.length, cuts);
+}
+
+// marked appends a part of a text, with what the assistant drafted in elements.
+function marked(into, text, from, to, cuts) {
+  let done = from;
+  for (const c of cuts) {
+    const a = Math.max(c.from, done), b = Math.min(c.to, to);
+    if (a >= b) continue;
+    const mark = document.createElement("span");
+    mark.className = "accepted";
+    mark.textContent = text.slice(a, b);
+    into.append(text.slice(done, a), mark);
+    done = b;
+  }
+  if (done < to) into.append(text.slice(done, to));
+}
+
+function play(t) {
+  $("player").currentTime = t;
+  $("player").play().catch(() => {});
+}
+
+// light marks the word that is being spoken.
+function light() {
+  const t = $("player").currentTime;
+  const now = words.findLast(w => w.start <= t + 0.02 && t < Math.max(w.end, w.start + 0.1) + 0.15);
+  if (now !== lit) {
+    if (lit) lit.node.classList.remove("now");
+    if (now) now.node.classList.add("now");
+    lit = now;
+  }
+  if (!$("player").paused) requestAnimationFrame(light);
+}
+
+function reach(node) {
+  for (const b of $("text").querySelectorAll("[tabindex='0']")) b.tabIndex = -1;
+  node.tabIndex = 0;
+  node.focus();
+}
+
+// editing switches between words to click and text to change. What was changed loses the
+// times of its words, and keeps those of its segment.
+function editing(on) {
+  $("edit").setAttribute("aria-pressed", on);
+  $("edit").textContent = on ? "Done editing" : "Edit";
+  let changed = false;
+  for (const row of $("text").children) {
+    const p = row.lastChild, s = row.segment;
+    if (on) {
+      p.contentEditable = "plaintext-only";
+      p.setAttribute("role", "textbox");
+      p.setAttribute("aria-multiline", "true");
+      p.setAttribute("aria-label", "Text from " + short(s.start));
+      continue;
+    }
+    for (const name of ["contenteditable", "role", "aria-multiline", "aria-label"]) p.removeAttribute(name);
+    if (p.textContent === s.text.trimStart()) continue;
+    s.text = (/^\s/.test(s.text) ? " " : "") + p.textContent.trim();
+    s.words = s.pieces = undefined;
+    changed = true;
+    draw(s);
+  }
+  return changed;
+}
+
+// listen connects the text with the page. edited is called with a job that was changed.
+export function listen(edited) {
+  $("text").onclick = e => {
+    const word = e.target.closest("[role=button]");
+    if (!word || $("edit").getAttribute("aria-pressed") === "true") return;
+    reach(word);
+    play(word.start);
+  };
+  $("text").onkeydown = e => {
+    const here = e.target.closest("[role=button]");
+    if (!here || $("edit").getAttribute("aria-pressed") === "true") return;
+    const all = [...$("text").querySelectorAll("[role=button]")], i = all.indexOf(here);
+    const next = {ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: all.length - 1}[e.key];
+    if (e.key === "Enter" || e.key === " ") play(here.start);
+    else if (next === undefined) return;
+    else if (all[next]) reach(all[next]);
+    e.preventDefault();
+  };
+  $("player").onplay = light;
+  $("player").onseeked = light;
+  $("edit").onclick = () => {
+    const on = $("edit").getAttribute("aria-pressed") !== "true";
+    if (editing(on)) edited(shown);
+  };
+}
