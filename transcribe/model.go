@@ -47,7 +47,7 @@ func (m *Model) Decoder() *decoder.Decoder { return m.decoder }
 func (m *Model) Assistant() assistant.Assistant { return m.assistant }
 
 // Assisted reports whether anything drafts tokens.
-func (m *Model) Assisted() bool { return m.policies.make != nil }
+func (m *Model) Assisted() bool { return m.policies != nil && m.policies.make != nil }
 
 // Auto returns what decides on draft lengths; nil without an assistant or if LoadOptions
 // named a policy.

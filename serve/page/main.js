@@ -246,6 +246,7 @@ $("file").onchange = () => {
   $("file").value = ""; // so that the same file can be chosen again
 };
 $("key").onchange = look;
+$("keys").onsubmit = e => { e.preventDefault(); look(); };
 $("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", $("key").value) : localStorage.removeItem("key");
 $("mark").onchange = () => $("text").classList.toggle("marked", $("mark").checked);
 $("copy").onclick = async () => {
