@@ -156,11 +156,9 @@ grid: ## assisted equals plain on real speech: every point, not a sample
 
 # Needs chromium, and npm for axe-core. The pictures are to be looked at.
 PAGE := bin/page
-page: ## the server's page in Chromium: microphone, file, keyboard; reports; axe-core, pictures in bin/page
-	@mkdir -p $(PAGE)
-	@npm install --silent --no-save --prefix $(PAGE)/axe axe-core@4.10.3 || echo "*** SKIPPED: axe-core cannot be installed ***"
-	VERITY_PAGE=$(abspath $(PAGE)) VERITY_AXE=$(abspath $(PAGE))/axe/node_modules/axe-core/axe.min.js \
-		go test -count=1 -v -timeout 15m -run 'TestPage$$' ./serve
+page: build ## the server's page in Chromium: microphone, files, keyboard; reports; axe-core, pictures in bin/page
+	tools/page/run.sh $(abspath $(BIN)) $(or $(MODEL),base) models/whisper/jfk.flac $(abspath $(PAGE))
+	@npm install --silent --no-save --prefix $(PAGE)/axe axe-core@4.14.1 || echo "*** SKIPPED: axe-core cannot be installed ***"
 	VERITY_SCREENSHOTS=$(abspath $(PAGE)) VERITY_AXE=$$(ls $(abspath $(PAGE))/axe/node_modules/axe-core/axe.min.js 2>/dev/null) \
 		go test -count=1 -v -timeout 15m -run 'TestBrowser$$' ./report
 

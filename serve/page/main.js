@@ -34,6 +34,7 @@ async function look() {
   const n = model.languages.length;
   $("model").textContent = model.id + " · " + (n > 1 ? n + " languages" : model.languages[0].name) + (model.translates ? " · translates to English" : "");
   $("languages").replaceChildren(...model.languages.map(l => Object.assign(document.createElement("option"), {value: l.name[0].toUpperCase() + l.name.slice(1)})));
+  $("language").parentElement.hidden = n < 2;
   $("tasks").hidden = !model.translates;
   $("marks").hidden = !model.assisted;
   return true;
@@ -100,7 +101,7 @@ function event(job, e) {
       break;
     case "transcript.text.segment":
       job.segments.push(e);
-      text.add(job, e, true);
+      text.add(job, e);
       break;
     case "transcript.text.done":
       Object.assign(job, {language: e.language, duration: e.duration});
@@ -138,7 +139,7 @@ function list() {
     button(j.name, "", () => choose(j), "name").setAttribute("aria-current", j === chosen);
     li.append(Object.assign(document.createElement("span"), {className: "state" + (j.state === "failed" ? " bad" : ""), textContent: states[j.state](j)}));
     if (j.state === "working" || j.state === "queued") button("Stop", "Stop " + j.name, () => stop(j));
-    if ((j.state === "failed" || j.state === "stopped") && j.file && j.options) button("Try again", "Try " + j.name + " again", () => again(j));
+    if ((j.state === "failed" || j.state === "stopped") && j.file && j.options) button("Try again", "Try again: " + j.name, () => again(j));
     if (j.state !== "working" && j.state !== "live" && j.state !== "queued") button("Forget", "Forget " + j.name, () => forget(j));
     if (j.state === "working") li.append(Object.assign(document.createElement("progress"), {max: 1, ariaLabel: "Progress of " + j.name}, j.progress != null && {value: j.progress}));
     return li;
@@ -199,7 +200,7 @@ function record() {
     return failed(e);
   }
   const now = new Date(), pad = n => String(n).padStart(2, "0");
-  const job = add({name: `Recording ${now.getFullYear()}-${pad(now.getMonth() + 1)}-${pad(now.getDate())} ${pad(now.getHours())}.${pad(now.getMinutes())}`, state: "live", task: "transcriptions"});
+  const job = add({name: `Recording ${now.getFullYear()}-${pad(now.getMonth() + 1)}-${pad(now.getDate())} ${pad(now.getHours())}-${pad(now.getMinutes())}`, state: "live", task: "transcriptions"});
   choose(job);
   say("Asking for the microphone …");
   const button = label => { $("recordText").textContent = label; $("record").classList.toggle("live", label !== "Record"); };
@@ -210,8 +211,9 @@ function record() {
       const began = performance.now();
       tick = setInterval(() => button("Stop " + short((performance.now() - began) / 1000)), 250);
       button("Stop 0:00");
+      text.follow();
     },
-    text: s => text.add(job, s, true),
+    text: s => text.add(job, s),
     tentative: t => text.tentative(job, t),
     slow: ms => { if (!live.stopping) say(ms ? `The server is busy: text comes ${Math.round(ms / 1000)} s after it is said.` : "Speak now."); },
     ended: e => {

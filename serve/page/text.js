@@ -7,8 +7,15 @@ let shown = null; // the job
 let words = []; // of all segments, in order, with node, start and end
 let lit = null;
 
-// follow reports whether the end of the page is in view, so that new text should be.
-function atEnd() { return innerHeight + scrollY >= document.documentElement.scrollHeight - 120; }
+let following = false; // the end is in view, so that new text should be
+
+const toEnd = () => scrollTo({top: document.documentElement.scrollHeight});
+addEventListener("scroll", () => { following = innerHeight + scrollY >= document.documentElement.scrollHeight - 120; });
+
+export function follow() {
+  following = true;
+  toEnd();
+}
 
 export function show(job) {
   shown = job;
@@ -19,18 +26,18 @@ export function show(job) {
 }
 
 // add shows a new segment, or more of one that is shown.
-export function add(job, s, follow) {
+export function add(job, s) {
   if (job !== shown) return;
-  const end = follow && atEnd();
+  const end = following;
   draw(s);
-  if (end) scrollTo({top: document.documentElement.scrollHeight});
+  if (end) toEnd();
 }
 
 export function tentative(job, text) {
   if (job !== shown) return;
-  const end = atEnd();
+  const end = following;
   $("tentative").textContent = text;
-  if (end) scrollTo({top: document.documentElement.scrollHeight});
+  if (end) toEnd();
 }
 
 function draw(s) {

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Drives the server's page in Chromium: run.sh PROGRAM MODEL SPEECH PICTURES. What a
+# machine lacks is said, and the page is skipped then.
+set -eu
+program=$1 model=$2 speech=$3 pictures=$4
+skip() { echo "*** SKIPPED: the page in Chromium: $1 ***"; exit 0; }
+browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+[ -n "$browser" ] || skip "no Chromium is installed"
+command -v npm >/dev/null || skip "no npm is installed"
+command -v ffmpeg >/dev/null || skip "no ffmpeg is installed"
+mkdir -p "$pictures"
+cp "$(dirname "$0")/package.json" "$(dirname "$0")/page.mjs" "$pictures"
+npm install --silent --prefix "$pictures" || skip "playwright-core and axe-core cannot be installed"
+ffmpeg -v error -y -i "$speech" -af adelay=500,apad=pad_dur=2 -ar 48000 -ac 1 "$pictures/speech.wav"
+cd "$pictures"
+exec node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures"
