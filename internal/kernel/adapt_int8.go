@@ -41,9 +41,10 @@ func int8ByDepth(tile tileInt8Func) tileInt8Func {
 	}
 }
 
-// wordDepth is how many k of activations are widened to words at a time. The weights of as
-// many, and those of the next that are prefetched, fit a first-level cache together.
-const wordDepth = 128
+// wordDepth is how many k of activations are widened to words at a time, and half of it for
+// fewer than manyRows: the weights of as many fit a first-level cache, for some rows
+// together with the next ones, which are prefetched.
+const wordDepth = 256
 
 // A wordBuffer holds activations of some rows as words.
 type wordBuffer [few * wordDepth]uint16
@@ -81,8 +82,12 @@ func int8ByWords(widen asmWiden, bytes tileInt8Func, tiles ...asmWordTile) tileI
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
 		words := wordBuffers.Get().(*wordBuffer)
 		defer wordBuffers.Put(words)
-		for k := 0; k < n; k += wordDepth {
-			m, then := min(wordDepth, n-k), next.at(k, n-wordDepth, panel)
+		step := wordDepth
+		if rows < manyRows {
+			step /= 2
+		}
+		for k := 0; k < n; k += step {
+			m, then := min(step, n-k), next.at(k, n-step, panel)
 			then.block = rows < manyRows
 			g := newGroups(rows, 2+len(tiles), 4*panel, m/4, then)
 			for r := 0; r < rows; {

@@ -3877,7 +3877,7 @@ loop:
 	CMPQ      DI, BX
 	JLT       loop
 	ADDQ      DX, CX
-	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000200, AX
 	DECQ      SI
 	JNZ       row
 	VZEROUPPER
@@ -3902,7 +3902,7 @@ loop:
 	CMPQ      DI, BX
 	JLT       loop
 	ADDQ      DX, CX
-	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000200, AX
 	DECQ      SI
 	JNZ       row
 	VZEROUPPER

@@ -182,7 +182,7 @@ func widenWords(name string, widen func(x, y Op)) {
 }
 
 // wordDepth is that of package kernel.
-const wordDepth = 128
+const wordDepth = 256
 
 // tileBytes256 generates a tile of one or two rows. Memory delivers weights more slowly than
 // they are multiplied, so each is read once, in as few slices as there can be: the odd and
