@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 
 	"verity/internal/quant"
 	"verity/internal/tensor"
@@ -172,13 +173,38 @@ func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
 
 // fewBitsRow writes output o to dst, as float32.
 func (m *Matrix) fewBitsRow(o int, dst []float32) {
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
+	f, c := m.few, o%panel
 	for g := range m.groups() {
-		u, scales := m.expand(s, o/panel*m.groups()+g, 1)
+		at := o/panel*m.groups() + g
+		scale, codes := m.scaleOf(at*panel+c), m.data[at*f.size:][:f.size]
 		for k := range min(groupSize, m.in-g*groupSize) {
-			v := int32(u[k/4*4*panel+o%panel*4+k%4]) - m.few.zero
-			dst[g*groupSize+k] = float32(v) * scales[o%panel]
+			v := int32(f.weight(codes, k/4*4*panel+4*c+k%4)) - f.zero
+			if m.zeros != nil {
+				v += int32(m.zeros[at*panel+c])
+			}
+			dst[g*groupSize+k] = float32(v) * scale
 		}
 	}
+}
+
+// weight returns the expansion of code i of a group, as the functions in fewbits_ref.go
+// define it.
+func (f *fewBitsForm) weight(codes []byte, i int) byte {
+	const half, quarter = groupBytes / 2, groupBytes / 4
+	code := codes[i%half] >> (i / half * 4) & 15
+	switch f.quant {
+	case quant.MXFP6:
+		return f.sixes[code|codes[half+i%quarter]>>(i/quarter*2)&3<<4]
+	case quant.Int4Zero:
+		return code
+	}
+	return f.table[code]
+}
+
+// scaleOf returns scale i.
+func (m *Matrix) scaleOf(i int) float32 {
+	if m.few.powers() {
+		return math.Float32frombits(uint32(m.scales[i]) << 23)
+	}
+	return tensor.F16ToFloat32(view[uint16](m.scales)[i])
 }

@@ -27,8 +27,8 @@ func fewBitsArch() []impl[fewBitsKernels] {
 	}
 	narrow := fewBitsKernels{
 		quantise:    quantiseGroupsWith(quantiseGroupsAVX2),
-		nibbles:     nibblesWith(nibblesAVX2),
-		nibblesZero: nibblesZeroWith(nibblesZeroAVX2),
+		nibbles:     nibblesRef, // all rows go directly
+		nibblesZero: nibblesZeroRef,
 		sixes:       sixesWith(sixesAVX2),
 		powers:      powersWith(powersAVX2),
 		tile:        groupsByRows(few256...),

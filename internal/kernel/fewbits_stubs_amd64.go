@@ -29,16 +29,6 @@ func powersAVX512(dst *float32, e *byte, n int)
 //go:noescape
 func quantiseGroupsAVX512(q *byte, scale *float32, start *int32, x *float32, groups int)
 
-// nibblesAVX2 does nibblesRef for groups groups. It prefetches what lies ahead bytes on.
-//
-//go:noescape
-func nibblesAVX2(dst *byte, codes *byte, table *byte, groups int, ahead int)
-
-// nibblesZeroAVX2 does nibblesZeroRef for groups groups. It prefetches what lies ahead bytes on.
-//
-//go:noescape
-func nibblesZeroAVX2(dst *byte, codes *byte, zeros *byte, groups int, ahead int)
-
 // sixesAVX2 does sixesRef for groups groups. It prefetches what lies ahead bytes on.
 //
 //go:noescape

@@ -10,7 +10,7 @@ func int8Arch() []impl[int8Kernels] {
 		{"avx512", hasVNNI, int8AVX512(wide)},
 	}
 	if hasAVXVNNI {
-		vnni := int8ByRows(tileInt8x1VNNI, tileInt8x2VNNI, tileInt8x3VNNI, tileInt8x4VNNI, tileInt8x5VNNI, tileInt8x6VNNI)
+		vnni := int8ByRows(tileInt8x1AVX2, tileInt8x2AVX2, tileInt8x3VNNI, tileInt8x4VNNI, tileInt8x5VNNI, tileInt8x6VNNI)
 		impls = append(impls, impl[int8Kernels]{"avx2", true, int8AVX2(int8ByDepth(vnni))})
 	}
 	return append(impls, impl[int8Kernels]{"avx2", hasAVX2, int8AVX2(narrow)})

@@ -37,14 +37,8 @@ func addInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, sca
 // tileInt8x1AVX2 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x1AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x1VNNI does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x1VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
 // tileInt8x2AVX2 does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x2AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
-
-// tileInt8x2VNNI does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
-func tileInt8x2VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // tileInt8x3AVX2 does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x3AVX2(acc *int32, x *uint16, stride int, w *byte, n int, ahead int, pace int)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math/bits"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -31,14 +33,23 @@ func (e expansion) halves(at int) (lo, hi reg.VecVirtual) {
 	return lo, hi
 }
 
-// next ends the loop over groups, of size bytes each, and the function.
-func (e expansion) next(size int) {
-	for at := 0; at < size; at += 64 {
-		PREFETCHT0(Mem{Base: e.src, Index: e.ahead, Scale: 1, Disp: at})
-	}
-	ADDQ(U32(size), e.src)
-	ADDQ(U32(groupBytes), e.dst)
+// loop generates the function's loops over groups of size bytes, and over parts of each:
+// body does one vector of so many parts, from src to dst.
+func (e expansion) loop(size, parts int, body func()) {
+	SHLQ(U8(bits.TrailingZeros(uint(parts))), e.n)
+	Label("loop")
+	body()
+	ADDQ(U8(e.isa.size), e.src)
+	ADDQ(U8(e.isa.size), e.dst)
 	DECQ(e.n)
+	TESTQ(U32(uint32(parts-1)), e.n)
+	JNZ(LabelRef("loop"))
+	ADDQ(U32(uint32(size-parts*e.isa.size)), e.src)
+	ADDQ(U32(uint32(groupBytes-parts*e.isa.size)), e.dst)
+	for at := 0; at < size; at += 64 {
+		PREFETCHT0(Mem{Base: e.src, Index: e.ahead, Scale: 1, Disp: at - size})
+	}
+	TESTQ(e.n, e.n)
 	JNZ(LabelRef("loop"))
 	VZEROUPPER()
 	RET()
@@ -48,15 +59,13 @@ func (e expansion) next(size int) {
 func nibbles(s isa) {
 	e := expand(s, "nibbles", "table")
 	values := s.table(Mem{Base: e.more})
-	Label("loop")
-	for at := 0; at < groupBytes/2; at += s.size {
-		lo, hi := e.halves(at)
+	e.loop(groupBytes/2, groupBytes/2/s.size, func() {
+		lo, hi := e.halves(0)
 		VPSHUFB(lo, values, lo)
 		VPSHUFB(hi, values, hi)
-		s.store(lo, Mem{Base: e.dst, Disp: at})
-		s.store(hi, Mem{Base: e.dst, Disp: at + groupBytes/2})
-	}
-	e.next(groupBytes / 2)
+		s.store(lo, Mem{Base: e.dst})
+		s.store(hi, Mem{Base: e.dst, Disp: groupBytes / 2})
+	})
 }
 
 // nibblesZero generates the expansion of four bits, to which a byte of each column is
@@ -80,7 +89,15 @@ func nibblesZero(s isa, spread Mem) {
 		s.store(hi, Mem{Base: e.dst, Disp: at + groupBytes/2})
 	}
 	ADDQ(U8(panel), e.more)
-	e.next(groupBytes / 2)
+	for at := 0; at < groupBytes/2; at += 64 {
+		PREFETCHT0(Mem{Base: e.src, Index: e.ahead, Scale: 1, Disp: at})
+	}
+	ADDQ(U32(groupBytes/2), e.src)
+	ADDQ(U32(groupBytes), e.dst)
+	DECQ(e.n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
 }
 
 // sixes generates the expansion of E2M3. A table has the values of four bits with a large
@@ -95,58 +112,50 @@ func sixes(s isa) {
 		for i := range bits {
 			bits[i] = s.bytes(1 << i)
 		}
-		Label("loop")
-		for at := 0; at < quarter; at += s.size {
-			plane := s.vector()
-			s.load(Mem{Base: e.src, Disp: groupBytes/2 + at}, plane)
-			e.sixes(at, func(i int, v reg.VecVirtual) {
-				exponent, sign := K(), K()
-				VPTESTMB(bits[2*i], plane, exponent)
-				VPTESTMB(bits[2*i+1], plane, sign)
-				VPSHUFB(v, large, exponent, v)
-				u := s.vector()
-				VPADDB(zero, v, u)
-				VPSUBB(v, zero, sign, u)
-				s.store(u, Mem{Base: e.dst, Disp: i*quarter + at})
-			})
-		}
-		e.next(groupBytes * 3 / 4)
+		e.sixes(func(i int, plane, v reg.VecVirtual) {
+			exponent, sign, u := K(), K(), s.vector()
+			VPTESTMB(bits[2*i], plane, exponent)
+			VPTESTMB(bits[2*i+1], plane, sign)
+			VPSHUFB(v, large, exponent, v)
+			VPADDB(zero, v, u)
+			VPSUBB(v, zero, sign, u)
+			s.store(u, Mem{Base: e.dst, Disp: i * quarter})
+		})
 		return
 	}
 	one, two := s.bytes(1), s.bytes(2)
-	Label("loop")
-	for at := 0; at < quarter; at += s.size {
-		plane := s.vector()
-		s.load(Mem{Base: e.src, Disp: groupBytes/2 + at}, plane)
-		e.sixes(at, func(i int, v reg.VecVirtual) {
-			exponent, sign, w := s.vector(), s.vector(), s.vector()
-			VPAND(one, plane, exponent)
-			VPCMPEQB(one, exponent, exponent)
-			VPAND(two, plane, sign)
-			VPCMPEQB(two, sign, sign)
-			if i < 3 {
-				VPSRLW(U8(2), plane, plane)
-			}
-			VPSHUFB(v, large, w)
-			VPBLENDVB(exponent, w, v, v)
-			Comment("Two's complement where there is a sign.")
-			VPXOR(sign, v, v)
-			VPSUBB(sign, v, v)
-			VPADDB(zero, v, v)
-			s.store(v, Mem{Base: e.dst, Disp: i*quarter + at})
-		})
-	}
-	e.next(groupBytes * 3 / 4)
+	e.sixes(func(i int, plane, v reg.VecVirtual) {
+		exponent, sign, w := s.vector(), s.vector(), s.vector()
+		VPAND(one, plane, exponent)
+		VPCMPEQB(one, exponent, exponent)
+		VPAND(two, plane, sign)
+		VPCMPEQB(two, sign, sign)
+		if i < 3 {
+			VPSRLW(U8(2), plane, plane)
+		}
+		VPSHUFB(v, large, w)
+		VPBLENDVB(exponent, w, v, v)
+		Comment("Two's complement where there is a sign.")
+		VPXOR(sign, v, v)
+		VPSUBB(sign, v, v)
+		VPADDB(zero, v, v)
+		s.store(v, Mem{Base: e.dst, Disp: i * quarter})
+	})
 }
 
-// sixes calls do for each of the four vectors of four-bit codes that share a vector of
-// the plane.
-func (e expansion) sixes(at int, do func(i int, v reg.VecVirtual)) {
-	lo0, hi0 := e.halves(at)
-	lo1, hi1 := e.halves(at + groupBytes/4)
-	for i, v := range []reg.VecVirtual{lo0, lo1, hi0, hi1} {
-		do(i, v)
-	}
+// sixes generates the loop: do is called for each of the four vectors of four-bit codes
+// that share a vector of the plane.
+func (e expansion) sixes(do func(i int, plane, v reg.VecVirtual)) {
+	const quarter = groupBytes / 4
+	e.loop(groupBytes*3/4, quarter/e.isa.size, func() {
+		plane := e.vector()
+		e.load(Mem{Base: e.src, Disp: groupBytes / 2}, plane)
+		lo0, hi0 := e.halves(0)
+		lo1, hi1 := e.halves(quarter)
+		for i, v := range []reg.VecVirtual{lo0, lo1, hi0, hi1} {
+			do(i, plane, v)
+		}
+	})
 }
 
 // powers generates the conversion of exponents with a bias of 127 to float32.

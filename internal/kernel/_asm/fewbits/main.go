@@ -37,9 +37,9 @@ func main() {
 	for i := range 4 {
 		DATA(4*i, U32(uint32(4*i)*0x01010101))
 	}
+	nibbles(wide)
+	nibblesZero(wide, spread)
 	for _, s := range []isa{wide, narrow} {
-		nibbles(s)
-		nibblesZero(s, spread)
 		sixes(s)
 		powers(s)
 		quantise(s)

@@ -22,8 +22,8 @@ func int8256() {
 			tileBytes256(rows)
 		} else {
 			tileInt8256(rows)
+			tileInt8VNNI(rows)
 		}
-		tileInt8VNNI(rows)
 	}
 	widenWords("Unsigned", func(x, y Op) { VPMOVZXBW(x, y) })
 	widenWords("Signed", func(x, y Op) { VPMOVSXBW(x, y) })

@@ -7,12 +7,15 @@ import (
 	"verity/internal/kernel/_asm/vex"
 )
 
-// tileInt8VNNI generates a tile for AVX-VNNI, of processors without AVX-512: it goes
+// tileInt8VNNI generates a tile for AVX-VNNI, of processors without AVX-512, for three rows
+// and more: fewer are as fast with AVX2. It goes
 // through the columns in slices, each over all k. Registers are physical ones, since
 // vex.Dot needs their numbers: sums, two of weights, two of activations.
 func tileInt8VNNI(rows int) {
-	a := load("VNNI", int8s, rows)
-	n := []int{8, 4, 4, 2, 2, 2}[rows-1] // vectors of eight columns in a slice
+	a, n := load("VNNI", int8s, rows), 2 // vectors of eight columns in a slice
+	if rows == 3 {
+		n = 4
+	}
 	const weights, factors = 12, 14
 	slices(a, 32*n, 32*n, func(b args) {
 		for i := range rows * n {
@@ -21,14 +24,6 @@ func tileInt8VNNI(rows int) {
 		loop(b, int8s, 2, func(u int) {
 			b.prefetch(32*n, false)
 			at := func(v int) Mem { return Mem{Base: b.w, Disp: u*panel*4 + 32*v} }
-			if rows == 1 {
-				VPBROADCASTD(b.row(0, u), vex.Y(factors+u))
-				for v := range n {
-					VMOVDQU(at(v), vex.Y(weights+v%2))
-					vex.Dot(vex.Global, v, factors+u, weights+v%2)
-				}
-				return
-			}
 			for v := 0; v < n; v += 2 {
 				VMOVDQU(at(v), vex.Y(weights))
 				VMOVDQU(at(v+1), vex.Y(weights+1))
