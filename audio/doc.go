@@ -15,7 +15,7 @@
 //
 // The table in sniff.go tells a file's format by its first bytes, never by its name.
 // Every format that is read has a source in a Go file of its own: WAV (RIFF, RIFX,
-// RF64, BW64), Wave64, AIFF, CAF and AU by way of pcm.go; FLAC; MP3; Opus and Vorbis in
+// RF64, BW64), AIFF, CAF and AU by way of pcm.go; FLAC; MP3; Opus and Vorbis in
 // Ogg and Matroska. Every other format is refused with a sentence that names it. A
 // source gives interleaved channels at the file's own rate; the Clip mixes them and
 // resamples once. Files are streamed: memory is bounded by the window, whatever the

@@ -77,6 +77,13 @@ func TestTruncatedWAV(t *testing.T) {
 	}
 }
 
+// swap reverses every size bytes of b.
+func swap(b []byte, size int) {
+	for ; len(b) >= size; b = b[size:] {
+		slices.Reverse(b[:size])
+	}
+}
+
 // bigEndian turns a WAV file of one fmt and one data chunk into RIFX.
 func bigEndian(file []byte, container int) []byte {
 	b := bytes.Clone(file)

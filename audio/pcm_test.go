@@ -1,12 +1,16 @@
 package audio
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-audio/wav"
 )
 
 // big joins chunks of AIFF: ids, sizes most significant byte first, even lengths.
@@ -54,25 +58,12 @@ func au(code, size uint32, samples string) []byte {
 	return append(b, samples...)
 }
 
-// w64 returns a Wave64 file.
-func w64(size int, samples string) []byte {
-	le := binary.LittleEndian
-	b := append([]byte("riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00"), make([]byte, 8)...)
-	b = append(b, "wave"+w64Tail...)
-	b = append(b, "fmt "+w64Tail...)
-	b = append(le.AppendUint64(b, 24+16), fmtBody(1, 1, SampleRate, 16)...)
-	b = append(b, "junk"+w64Tail...)
-	b = append(le.AppendUint64(b, 24+3), "xxx\x00\x00\x00\x00\x00"...)
-	b = append(b, "data"+w64Tail...)
-	return append(le.AppendUint64(b, uint64(24+size)), samples...)
-}
-
 // pcmSeeds are small files of each container of uncompressed samples.
 func pcmSeeds() [][]byte {
 	return [][]byte{
 		big("AIFF", "COMM", comm(1, 2, 16, ""), "SSND", ssnd("\x40\x00\x80\x00")),
 		big("AIFC", "FVER", "xxxx", "COMM", comm(2, 2, 16, "sowt"), "SSND", ssnd("\x00\x40\x00\x20")),
-		caf("lpcm", 3, 32, 4, "\x00\x00\x00\x3f"), au(27, 2, "\xd5\x2a"), w64(4, "\x00\x40\x00\x80"),
+		caf("lpcm", 3, 32, 4, "\x00\x00\x00\x3f"), au(27, 2, "\xd5\x2a"),
 		riff(chunk("fmt ", fmtBody(6, 1, 8000, 8)), chunk("data", []byte("\xd5\x2a"))),
 	}
 }
@@ -113,7 +104,6 @@ func TestContainers(t *testing.T) {
 		{"AU of no stated size", au(3, 0xffffffff, be16), half},
 		{"AU float", au(6, 4, "\x3f\x00\x00\x00"), half[:1]},
 		{"AU mu-law", au(1, 2, "\xff\x00"), []float32{0, -32124.0 / 32768}},
-		{"Wave64", w64(4, le16), half},
 	} {
 		c, err := openBytes(tt.file)
 		if err != nil {
@@ -133,7 +123,7 @@ func TestContainersTruncated(t *testing.T) {
 		"AIFF":                      big("AIFF", "COMM", comm(1, 2, 16, ""), "SSND", ssnd(strings.Repeat("x", 100)))[:80],
 		"AIFF, more frames in COMM": big("AIFF", "COMM", comm(1, 9, 16, ""), "SSND", ssnd("xxxx")),
 		"AIFF, other channels":      big("AIFF", "COMM", comm(9, 50, 16, ""), "SSND", ssnd(strings.Repeat("x", 100))),
-		"CAF":                       caf("lpcm", 0, 16, 104, "xxxx"), "AU": au(3, 100, "xxxx"), "Wave64": w64(100, "xxxx"),
+		"CAF":                       caf("lpcm", 0, 16, 104, "xxxx"), "AU": au(3, 100, "xxxx"),
 	} {
 		c, err := openBytes(file)
 		if err != nil {
@@ -164,11 +154,35 @@ func TestContainerErrors(t *testing.T) {
 		{caf("lpcm", 0, 16, 4, "")[:60], "data chunk: got none", ErrMalformed},
 		{au(23, 4, "xxxx"), "AU encoding: got 23", ErrUnsupported},
 		{au(3, 4, "")[:20], "AU header: got 20", ErrMalformed},
-		{w64(4, "")[:80], "data chunk: got none", ErrMalformed},
 	} {
 		_, err := openBytes(tt.file)
 		if !errors.Is(err, tt.err) || !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("error = %v\nwant %v with %q", err, tt.err, tt.want)
+		}
+	}
+}
+
+// TestAsGoAudio compares integers of every width with those of go-audio/wav.
+func TestAsGoAudio(t *testing.T) {
+	sound := make([]byte, 2*3*4*100)
+	for i := range sound {
+		sound[i] = byte(noise(uint64(i)))
+	}
+	for _, bits := range []int{8, 16, 24, 32} {
+		file := riff(chunk("fmt ", fmtBody(1, 1, SampleRate, bits)), chunk("data", sound))
+		b, err := wav.NewDecoder(bytes.NewReader(file)).FullPCMBuffer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]float64, len(b.Data))
+		for i, v := range b.Data {
+			if bits == 8 {
+				v -= 128
+			}
+			want[i] = math.Ldexp(float64(v), 1-bits)
+		}
+		if got := hear(file, Input{}); len(want) != 8*len(sound)/bits || !slices.Equal(got.samples, want) {
+			t.Errorf("%d bits: %d samples are not the %d of go-audio/wav", bits, len(got.samples), len(want))
 		}
 	}
 }

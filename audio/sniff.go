@@ -36,7 +36,7 @@ func init() {
 		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: newWAV},
 		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: newWAV},
 		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC},
-		{name: "a Sony Wave64 file (w64)", reads: "Wave64", magic: "riff\x2e\x91\xcf\x11", open: newW64},
+		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11"},
 		{name: "an AVI video", magic: "RIFF????AVI "},
 		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: newAIFF},
 		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: newAU},

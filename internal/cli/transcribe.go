@@ -23,7 +23,7 @@ import (
 
 const transcribeHelp = `Transcribe writes the text of sound files to standard output, a line per segment,
 as soon as it is known, in the order given. WAV, FLAC, MP3, Ogg Opus, Ogg Vorbis,
-WebM, AIFF, CAF, AU and Wave64 files of any rate, width and number of channels are
+WebM, AIFF, CAF and AU files of any rate, width and number of channels are
 read; "-" is standard input.
 
 With --output-dir the text goes to files there instead, NAME.txt for NAME.wav, and
