@@ -31,7 +31,7 @@ func NewText(tok *tokenizer.Tokenizer, lines []transcript.Line) *Text {
 	t := &Text{tok: tok, timed: true}
 	upper, lower := false, false
 	for _, l := range lines {
-		if l.Text == "" {
+		if l.Text = tokenizer.Strip(l.Text); l.Text == "" {
 			continue
 		}
 		l.Text = spaced(l.Text)

@@ -67,7 +67,7 @@ func TestAgreement(t *testing.T) {
 // scripted returns an utterance whose passes say what f does.
 func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance {
 	u := &Utterance{}
-	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool) (*transcript.Transcript, error) {
+	u.run = func(_ context.Context, pcm []float32, _, _ string, last bool, _ []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
 		from := seconds(u.cut)
 		words := f(from, from+seconds(int64(len(pcm))), last)
 		for i := range words {
@@ -78,7 +78,7 @@ func scripted(f func(from, to float64, last bool) []transcript.Word) *Utterance 
 		if len(words) > 0 {
 			s.End = words[len(words)-1].End
 		}
-		return &transcript.Transcript{Language: "en", Segments: []transcript.Segment{s}}, nil
+		return &transcript.Transcript{Language: "en", Segments: []transcript.Segment{s}}, nil, nil
 	}
 	return u
 }
@@ -175,8 +175,8 @@ func TestSilent(t *testing.T) {
 func TestFailed(t *testing.T) {
 	u := scripted(func(float64, float64, bool) []transcript.Word { return said("one", 0) })
 	good := u.run
-	u.run = func(context.Context, []float32, string, string, bool) (*transcript.Transcript, error) {
-		return nil, errors.New("broken")
+	u.run = func(context.Context, []float32, string, string, bool, []transcript.Line) (*transcript.Transcript, []transcript.Line, error) {
+		return nil, nil, errors.New("broken")
 	}
 	u.Add(make([]float32, audio.SampleRate))
 	if _, err := u.Pass(t.Context(), false); err == nil {

@@ -41,8 +41,10 @@ type Result struct {
 	Unsure bool
 }
 
-// A pass transcribes sound that follows the text of the prompt.
-type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool) (*transcript.Transcript, error)
+// A pass transcribes sound that follows the text of the prompt. draft is what the pass
+// before heard in it. It returns the next one's draft too.
+type pass func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Line) (
+	*transcript.Transcript, []transcript.Line, error)
 
 // An Utterance is speech being transcribed. Add may be called while a pass runs.
 type Utterance struct {
@@ -55,8 +57,9 @@ type Utterance struct {
 	cut int64 // samples dropped before pcm
 
 	agreed agreement
-	before string // end of the confirmed text before pcm
-	count  int    // confirmed words
+	draft  []transcript.Line // what the last pass heard, from the start of the utterance
+	before string            // end of the confirmed text before pcm
+	count  int               // confirmed words
 }
 
 // A Transcriber makes utterances of one language, one prompt and one set of options. It
@@ -84,16 +87,22 @@ func New(m *transcribe.Model, o transcribe.Options) (*Transcriber, error) {
 
 // Utterance returns an Utterance without sound.
 func (t *Transcriber) Utterance() *Utterance {
-	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool) (*transcript.Transcript, error) {
+	run := func(ctx context.Context, pcm []float32, prompt, language string, last bool, draft []transcript.Line) (
+		*transcript.Transcript, []transcript.Line, error,
+	) {
 		var temperatures []float64
 		if !last { // no temperature fallback if the gates refuse a window: another pass follows
 			temperatures = []float64{0}
 		}
 		by, err := t.by.With(language, prompt, temperatures)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return by.Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Watch{})
+		tr, err := by.Again(draft).Transcribe(ctx, audio.FromSamples("live sound", pcm), transcribe.Watch{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return tr, by.Lines(tr), nil
 	}
 	return &Utterance{run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language}
 }
@@ -127,10 +136,11 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	pcm, from := slices.Clone(u.pcm), seconds(u.cut)
 	u.mu.Unlock()
 	r := Result{Heard: from + seconds(int64(len(pcm))), Audio: seconds(int64(len(pcm)))}
-	tr, err := u.run(ctx, pcm, u.context(), u.language, last)
+	tr, heard, err := u.run(ctx, pcm, u.context(), u.language, last, shifted(u.draft, -from))
 	if err != nil {
 		return r, err
 	}
+	u.draft = shifted(heard, from)
 	r.Language, r.Stats = tr.Language, tr.Stats
 	for _, g := range tr.Segments {
 		r.Unsure = r.Unsure || g.Temperature > 0.5
@@ -151,6 +161,18 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	r.Tentative = spell(u.agreed.last)
 	r.Took = time.Since(began)
 	return r, nil
+}
+
+// shifted returns lines with other times. Those that end before the sound have none any
+// more, and are left out.
+func shifted(lines []transcript.Line, by float64) (list []transcript.Line) {
+	for _, l := range lines {
+		if l.Start, l.End = l.Start+by, l.End+by; l.End > 0 {
+			l.Start = max(0, l.Start)
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // wordsOf returns the words of a transcript of sound that begins at from, and the ends

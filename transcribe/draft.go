@@ -13,11 +13,33 @@ import (
 // window. The transcript does not depend on it. It costs little: every clip has its own.
 func (t *Transcriber) Drafting(lines []transcript.Line) *Transcriber {
 	n := *t
+	n.warns = true
 	n.lines, n.text = lines, assistant.NewText(t.model.Tokenizer, lines)
 	if n.text != nil && t.opt.BeamSize > 1 {
 		t.opt.Log.Warn("beam search does not use drafts", "beam_size", t.opt.BeamSize)
 	}
 	return &n
+}
+
+// Again is Drafting from Lines of a transcript of t, of which nothing need be said.
+func (t *Transcriber) Again(lines []transcript.Line) *Transcriber {
+	n := t.Drafting(lines)
+	n.warns = false
+	return n
+}
+
+// Lines returns the segments of a transcript as text to draft from. The times are those of
+// the timestamps, which words may have moved.
+func (t *Transcriber) Lines(tr *transcript.Transcript) (lines []transcript.Line) {
+	tok := t.model.Tokenizer
+	for _, s := range tr.Segments {
+		l := transcript.Line{Start: s.Start, End: s.End, Text: s.Text}
+		if n := len(s.Tokens); n > 1 && tok.IsTimestamp(s.Tokens[0]) && tok.IsTimestamp(s.Tokens[n-1]) {
+			l.Start, l.End = seconds(s.Seek)+tok.Seconds(s.Tokens[0]), seconds(s.Seek)+tok.Seconds(s.Tokens[n-1])
+		}
+		lines = append(lines, l)
+	}
+	return lines
 }
 
 // packed returns the lines with times in speech that is packed without the rest.
@@ -63,7 +85,7 @@ const leastTokens = 20
 // warnUseless warns once if next to nothing of the text was said.
 func (r *transcription) warnUseless() {
 	const share = 50 // one of so many tokens, at least
-	if n := r.stats.Tokens; r.t.text != nil && r.t.opt.BeamSize < 2 && n >= leastTokens && r.stats.Drafts.FromText*share < n {
+	if n := r.stats.Tokens; r.t.text != nil && r.t.warns && r.t.opt.BeamSize < 2 && n >= leastTokens && r.stats.Drafts.FromText*share < n {
 		r.log.Warn("the text to draft from was of no use: next to nothing of it is said", "tokens", n,
 			"drafted_from_it", r.stats.Drafts.FromText)
 	}

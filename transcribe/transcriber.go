@@ -31,6 +31,7 @@ type Transcriber struct {
 	heads   []decoder.Head      // for word times
 	lines   []transcript.Line   // of the text to draft from
 	text    *assistant.Text     // made of lines; nil without
+	warns   bool                // if the text was of no use
 }
 
 // New checks the options against the model. The error is an *OptionError, or says
