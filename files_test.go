@@ -57,7 +57,6 @@ var writers = map[string]string{
 	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",
 
 	"internal/cli.arms.writeNames":   below,
-	"internal/cli.planning.run":      told,
 	"internal/cli.reportFlags.write": told,
 
 	"tools/dist.dist.run": build,
@@ -105,6 +104,7 @@ var readers = map[string]string{
 	"bench.readFiles":            "files that the model was loaded from",
 	"internal/input.Open":        looked,
 	"internal/kernel.readCaches": system,
+	"parallel.readFastCores":     system,
 	"internal/machine.Resident":  system,
 	"datasets.audioIn":           "a directory",
 	"internal/machine.CPU":       system,
