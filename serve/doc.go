@@ -21,6 +21,5 @@
 //
 // Fields, formats, events and errors follow OpenAI's reference of the audio API
 // (platform.openai.com/docs/api-reference/audio), as its clients of 2026 send and read
-// them. Left out: chunking_strategy, include[] and known speakers are accepted and
-// ignored.
+// them. What a request sends and this package does not know is named in the answer.
 package serve
