@@ -45,7 +45,9 @@ func writeLRC(w io.Writer, t *Transcript) error {
 	return b.Flush()
 }
 
-// writeCSV writes start and end in milliseconds and the text, following RFC 4180.
+// writeCSV writes start and end in milliseconds and the text, following RFC 4180. The text is
+// what was said, also where a spreadsheet would take it for a formula (=1+1): import the
+// column as text.
 func writeCSV(w io.Writer, t *Transcript) error {
 	c := csv.NewWriter(w)
 	c.Write([]string{"start", "end", "text"}) // Error returns any error
