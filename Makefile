@@ -25,7 +25,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
 .PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego arm64 arm64-short race fuzz fuzz-short \
-	generate dist wheel reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load throughput live clients clients-go help
+	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load throughput live clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -41,7 +41,7 @@ install: build ## the program, its completions and man pages, under PREFIX (/usr
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/verity
 	$(BIN) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_verity
 	$(BIN) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/verity.fish
-	go test -count=1 -vet=off -run '^TestManPages$$' ./internal/cli -args -man $(abspath $(DESTDIR)$(PREFIX)/share/man/man1) > /dev/null
+	$(BIN) manual man $(DESTDIR)$(PREFIX)/share/man/man1
 
 test: ## all tests, the longest of them shortened
 	go test -vet=off -short -timeout 10m ./...
@@ -254,9 +254,6 @@ cluster: build verity-beam ## workers that are processes, one killed in the midd
 
 dist: ## release archives for all systems and processors, with checksums, in dist
 	go run ./tools/dist -version $(VERSION) -out dist
-
-wheel: ## Python wheels for all systems and processors, in dist; this machine's is installed and tried
-	python3 tools/wheel/build.py --version $(VERSION) --out dist --test
 
 # A second build with an empty build cache, in a directory of another name.
 PLATFORMS ?= linux/amd64,windows/arm64

@@ -58,7 +58,7 @@ var plan = map[string]room{
 
 	"cmd/verity":       {"the program: internal/cli with a version", []string{"internal/cli"}},
 	"internal/cli":     {"flags → one call → output; a package because verity-beam in the module cluster has the same flags", []string{"*"}},
-	"internal/options": {"the one table of options; serve and internal/cli derive flags and fields from it", []string{"audio", "parallel", "precision", "tokenizer", "transcribe", "transcript", "vad"}},
+	"internal/options": {"the one table of options; serve and internal/cli derive flags and fields from it", []string{"audio", "parallel", "precision", "tokenizer", "transcribe", "transcript", "vad", "wer/normalize"}},
 	"models/digits":    {"test only: a small model trained in this repository; files only", nil},
 	"models/whisper":   {"the embedded model: files, and their name for model.Inside", []string{"model"}},
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,12 +186,12 @@ func follow(t *testing.T, m *transcribe.Model, queue []*going, heard []Heard) []
 
 func (s *measured) score(t *testing.T, ref, file, live string) {
 	t.Helper()
-	var scorer wer.Scorer
+	scorer := wer.Scorer{Normalize: normalize.English}
 	for _, x := range []struct {
 		c   *wer.Corpus
 		hyp string
 	}{{&s.file, file}, {&s.live, live}} {
-		score, err := scorer.Score(t.Context(), normalize.English(ref), normalize.English(x.hyp))
+		score, err := scorer.Score(t.Context(), ref, strings.TrimSpace(x.hyp))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"maps"
 	"regexp"
@@ -23,7 +24,7 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var pageTemplate = newRenderer("page", pageHTML, map[string]any{
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": func(v float64) string { return hard(show.Percent(v)) }, "times": show.Times, "count": show.Count,
 	"seconds":  func(v float64) string { return hard(show.Seconds(v)) },
 	"percent1": func(v float64) string { return hard(fmt.Sprintf("%.1f %%", 100*v)) },
@@ -37,8 +38,7 @@ var pageTemplate = newRenderer("page", pageHTML, map[string]any{
 	"bytes":    func(v int64) string { return hard(show.Bytes(v)) },
 	"points":   func(x *Change) string { return hard(x.points()) },
 	"span":     func(i *Interval) string { return hard(i.span()) },
-	"setup":    func(s *Score) []row { return setup(s.Run) },
-})
+}).Parse(pageHTML))
 
 // soft matches the spaces between a number and its unit, and those in a range.
 var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
@@ -65,7 +65,8 @@ func hardCells(rows [][]string) [][]string {
 type page struct {
 	Title, Subtitle string
 	Notes           []string
-	CSS, JS         raw
+	CSS             template.CSS
+	JS              template.JS
 	Scores          []*Score
 	Comparisons     []comparisonView
 	Arms            [][]string // the first row is the header
@@ -82,7 +83,7 @@ type page struct {
 // HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
-		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: raw(pageCSS), JS: raw(pageJS),
+		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
 		Scores: d.Scores, Names: d.names(), Rows: hardCells(d.rows()), Bars: d.bars(), Arms: hardCells(d.arms()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
@@ -99,7 +100,7 @@ func (d *Document) HTML(w io.Writer) error {
 	if len(p.Errors) == 1 {
 		p.Errors[0].Name = ""
 	}
-	return pageTemplate.execute(w, "page", p)
+	return pageTemplate.Execute(w, p)
 }
 
 // subtitle names what was run.
@@ -219,6 +220,9 @@ func setup(r transcript.Maker) []row {
 		{"assistant", shortName(r.Assistant)}, {"its precision", r.AssistantPrecision},
 	}, func(r row) bool { return r[1] == "" })
 }
+
+// Setup returns what was run, for the page.
+func (s *Score) Setup() []row { return setup(s.Run) }
 
 // shortName returns the last element of a path. The directories of the author's machine
 // do not concern a reader.

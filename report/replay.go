@@ -1,6 +1,7 @@
 package report
 
 import (
+	"html/template"
 	"strings"
 	"unicode/utf8"
 
@@ -22,7 +23,7 @@ type replayView struct {
 // A soundView is the sound of an utterance on the page.
 type soundView struct {
 	ID  string
-	URL string
+	URL template.URL
 }
 
 // A paneView is one arm: its utterances in turn.
@@ -73,7 +74,7 @@ func (d *Document) replay() *replayView {
 			continue
 		}
 		if url := d.Sound(first); url != "" {
-			v.Sounds = append(v.Sounds, soundView{first.ID, url}) // Document.Sound must return a safe address
+			v.Sounds = append(v.Sounds, soundView{first.ID, template.URL(url)}) // Document.Sound must return a safe address
 		}
 	}
 	for _, p := range v.Panes {

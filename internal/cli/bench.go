@@ -55,7 +55,7 @@ func benchCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
 	}
-	addFlags(c, flagGroup{commonFlags, b.register})
+	addFlags(c, b.register)
 	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
@@ -68,7 +68,7 @@ func (b *benching) register(f *pflag.FlagSet) {
 	bind(f, "threads", &b.threads)
 	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading "+
 		"the file")
-	f.BoolVar(&b.json, "json", false, "write JSON (verity.bench/1)")
+	bind(f, "json", &b.json)
 }
 
 func (b *benching) run(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/internal/options"
 	"verity/internal/show"
 	"verity/report"
 	"verity/transcribe"
@@ -85,35 +86,28 @@ func newComparing(e env) (*comparing, *cobra.Command) {
 		RunE:  func(c *cobra.Command, more []string) error { return v.run(c.Context(), more) },
 	}
 	addFlags(c,
-		flagGroup{commonFlags, v.registerAudio},
-		flagGroup{commonFlags, v.data.registerPath},
-		flagGroup{inputFlags, v.data.register},
-		flagGroup{runFlags, v.registerRuns},
-		flagGroup{reportFlagGroup, v.report.register},
-		flagGroup{logFlagGroup, v.log.registerRun},
+		titled(options.Dataset, v.registerAudio),
+		v.data.registerPath,
+		v.data.register,
+		v.registerRuns,
+		v.report.register,
+		v.log.registerRun,
 	)
 	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
-	v.data.complete(c)
-	v.report.complete(c)
-	must(c.MarkFlagDirname("out"))
 	return v, c
 }
 
-// runFlags is the title of the flags for the number of runs.
-const runFlags = "Runs"
-
 func (v *comparing) registerAudio(f *pflag.FlagSet) {
 	f.StringArrayVar(&v.data.audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
-	f.StringVarP(&v.out, "out", "o", "", "keep the records of the arms in this `directory`")
+	bind(f, "out", &v.out)
 }
 
 func (v *comparing) registerRuns(f *pflag.FlagSet) {
-	f.IntVar(&v.repeats, "repeats", 1, "run each utterance this `number` of times in each arm")
+	bind(f, "repeats", &v.repeats)
 	bind(f, "batch", &v.batch)
 	redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
-	f.IntVar(&v.group, "group", 0, "`number` of utterances in a pair, --batch of them at a time; 0 for as many as --batch")
-	f.IntVar(&v.warmups, "warmup", 1, "`number` of utterances to run first in each arm, unmeasured: at least --batch. "+
-		"One runs in any case, for the memory")
+	bind(f, "group", &v.group)
+	bind(f, "warmup", &v.warmups)
 }
 
 func (v *comparing) run(ctx context.Context, more []string) error {
@@ -178,15 +172,8 @@ func pairsWere(n int) string {
 
 // check validates the flags and turns them into options.
 func (v *comparing) check(more []string) error {
-	switch {
-	case len(more) > 0 && len(v.data.audio) == 0:
+	if len(more) > 0 && len(v.data.audio) == 0 {
 		return usagef("no arguments are taken without --audio: got %q", more[0])
-	case v.repeats < 1:
-		return usagef("--repeats %d: must be 1 or more", v.repeats)
-	case v.group < 0:
-		return usagef("--group %d: must be 0 or more", v.group)
-	case v.warmups < 0:
-		return usagef("--warmup %d: must be 0 or more", v.warmups)
 	}
 	if err := v.sound.check(); err != nil {
 		return err

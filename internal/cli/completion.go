@@ -35,6 +35,15 @@ func plainUsage(c *cobra.Command) {
 	}
 }
 
+// completing makes a shell's question about "verity FILE" and "verity --flag" one about
+// transcribe.
+func completing(root *cobra.Command, args []string) []string {
+	if len(args) < 2 || isCommand(root, args[1]) || len(args) == 2 && !strings.HasPrefix(args[1], "-") {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), 1, "transcribe")
+}
+
 // completeModel offers names of models as the argument, and files and directories.
 func completeModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

@@ -177,7 +177,7 @@ func setDefault(root *cobra.Command, key, value, from string, commands ...string
 // needsNoConfig reports whether a command must work although the config file is broken:
 // config, which repairs it, and commands that only print information.
 func needsNoConfig(args []string) bool {
-	return len(args) == 0 || slices.Contains([]string{"config", "version", "-v", "--version", "help", "-h", "--help", "completion",
+	return len(args) == 0 || slices.Contains([]string{"config", "manual", "version", "-v", "--version", "help", "-h", "--help", "completion",
 		cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
 }
 

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/datasets"
 	"verity/eval"
+	"verity/internal/options"
 )
 
 // datasetFlags say which utterances to run.
@@ -22,33 +22,22 @@ type datasetFlags struct {
 	limit int
 }
 
-var datasetFormats = []string{"librispeech", "jsonl", "tsv", "parquet", "folder"}
-
 func (d *datasetFlags) registerPath(f *pflag.FlagSet) {
-	f.StringVarP(&d.path, "dataset", "d", "", "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV "+
-		"manifest, Parquet files, or a folder with .txt beside the sound")
-	f.IntVar(&d.limit, "limit", 0, "run only the first `number` of utterances")
+	bind(f, "dataset", &d.path)
+	bind(f, "limit", &d.limit)
 }
 
 func (d *datasetFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&d.opt.Format, "dataset-format", "", "librispeech, jsonl, tsv, parquet or folder (default: detect it)")
-	f.StringVar(&d.opt.Split, "split", "", "take only rows whose field split has this `value`")
-	f.StringVar(&d.opt.Audio, "audio-column", "", "`name` of the field or column with the sound")
-	f.StringVar(&d.opt.Text, "text-column", "", "`name` of the field or column with the text")
-	f.BoolVar(&d.opt.AllowEmpty, "allow-empty-text", false,
-		"count every word as wrong where the text is empty; without it such a row is broken")
-}
-
-// checkFormat refuses a format that does not exist.
-func (d *datasetFlags) checkFormat() error {
-	if d.opt.Format == "" {
-		return nil // it is detected
-	}
-	return oneOf("dataset-format", d.opt.Format, datasetFormats...)
-}
-
-func (d *datasetFlags) complete(c *cobra.Command) {
-	must(c.RegisterFlagCompletionFunc("dataset-format", cobra.FixedCompletions(datasetFormats, cobra.ShellCompDirectiveNoFileComp)))
+	addOption(f, "dataset-format", func(v options.Value) error {
+		if d.opt.Format = v.Text; v.Text == "auto" {
+			d.opt.Format = ""
+		}
+		return nil
+	})
+	bind(f, "split", &d.opt.Split)
+	bind(f, "audio-column", &d.opt.Audio)
+	bind(f, "text-column", &d.opt.Text)
+	bind(f, "allow-empty-text", &d.opt.AllowEmpty)
 }
 
 // A corpus is the dataset or the files that datasetFlags name.
@@ -65,17 +54,12 @@ var errNoDataset = usagef("--dataset PATH is missing: want a LibriSpeech folder,
 
 func (d *datasetFlags) open(ctx context.Context) (*corpus, error) {
 	switch {
-	case d.limit < 0:
-		return nil, usagef("--limit %d: must be 0 or more", d.limit)
 	case d.path != "" && len(d.audio) > 0:
 		return nil, usagef("--dataset and --audio are two ways to say the same: take one")
 	case len(d.audio) > 0:
 		return d.files(), nil
 	case d.path == "":
 		return nil, errNoDataset
-	}
-	if err := d.checkFormat(); err != nil {
-		return nil, err
 	}
 	data, err := datasets.Open(ctx, d.path, d.opt)
 	if err == nil {

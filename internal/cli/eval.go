@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/eval"
+	"verity/internal/options"
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/report"
@@ -23,11 +24,12 @@ confidence interval, errors by kind, speed, time by stage. Records go to --out a
 JSON lines, raw text with everything known about each utterance; "verity report"
 scores them again, compares them and makes a page of them.
 
-An interrupted run resumes where it stopped when you start it again with the same
-flags. Rows that cannot be used (no audio, bad JSON, an empty text) and sounds that
-cannot be read are counted and named, and do not stop the others; the next start tries them again. With --shard 2/4 this run takes the second of
-every four rows, so that four machines can share a dataset; reports take all shards in
-a directory together.
+A run that was stopped, however that came, goes on where it was when it is started
+again with the same flags. Rows that cannot be used (no audio, bad JSON, an empty
+text) and sounds that cannot be read are counted and named, and do not stop the
+others; they are tried again when the run is started again. With --shard 2/4 the second of
+four runs the second of every four rows, on another machine for example; reports
+take all shards in a directory together.
 
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity eval --dataset manifest.jsonl --split test --normalizer basic \
@@ -62,22 +64,19 @@ func evalCommand(e env) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
 	}
 	addFlags(c,
-		flagGroup{commonFlags, v.data.registerPath},
-		flagGroup{commonFlags, v.registerOut},
-		flagGroup{inputFlags, v.data.register},
-		flagGroup{speedFlags, v.registerBatch},
-		flagGroup{reportFlagGroup, v.report.register},
-		flagGroup{logFlagGroup, v.log.registerRun},
+		v.data.registerPath,
+		titled(options.Dataset, v.registerOut),
+		v.data.register,
+		v.registerBatch,
+		v.report.register,
+		v.log.registerRun,
 	)
 	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
-	v.data.complete(c)
-	v.report.complete(c)
-	must(c.MarkFlagDirname("out"))
 	return c
 }
 
 func (v *evaluation) registerOut(f *pflag.FlagSet) {
-	f.StringVarP(&v.out, "out", "o", "", "keep the records in this `directory`")
+	bind(f, "out", &v.out)
 	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes "+
 		"Indexed Job takes the part from $JOB_COMPLETION_INDEX")
 }
@@ -89,7 +88,7 @@ func (v *evaluation) registerBatch(f *pflag.FlagSet) {
 // addDecoding adds the flags of model, sound and decoding, and returns them: they decide
 // on what is in the records.
 func addDecoding(c *cobra.Command, m *modelFlags, s *soundFlags, d *decodingFlags) *pflag.FlagSet {
-	return addFlags(c, flagGroup{"", m.register}, flagGroup{"", s.register}, flagGroup{"", d.register(0)})
+	return addFlags(c, m.register, s.register, d.register(0))
 }
 
 func (v *evaluation) run(ctx context.Context) error {

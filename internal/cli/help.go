@@ -1,72 +1,50 @@
 package cli
 
 import (
-	"cmp"
+	"context"
 	"fmt"
-	"slices"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"verity/internal/options"
+	"verity/internal/output"
 )
 
-// A flagGroup is a part of a command's flags under one heading of its help. Groups of
-// the same title are printed as one.
-type flagGroup struct {
-	title    string
-	register func(*pflag.FlagSet)
-}
-
-// Titles of flags that are not in the table of options.
-const (
-	commonFlags  = options.Input
-	inputFlags   = options.Input
-	speedFlags   = options.Speed
-	logFlagGroup = options.Log
-)
-
-// groupKey is the annotation that holds the title of a flag's group.
+// groupKey is the annotation that holds the heading of a flag in help.
 const groupKey = "verity_group"
 
-// addFlags adds groups of flags to a command, and returns those of the groups.
-func addFlags(c *cobra.Command, groups ...flagGroup) *pflag.FlagSet {
+// addFlags adds flags to a command, and returns those that it added.
+func addFlags(c *cobra.Command, register ...func(*pflag.FlagSet)) *pflag.FlagSet {
 	added := pflag.NewFlagSet("", pflag.ContinueOnError)
 	added.SortFlags = false
-	for _, g := range groups {
-		set := pflag.NewFlagSet("", pflag.ContinueOnError)
-		set.SortFlags = false
-		g.register(set)
-		set.VisitAll(func(f *pflag.Flag) {
-			if f.Annotations[groupKey] == nil { // those of the table have one
-				must(set.SetAnnotation(f.Name, groupKey, []string{g.title}))
-			}
-		})
-		added.AddFlagSet(set)
+	for _, r := range register {
+		r(added)
 	}
 	c.Flags().SortFlags = false
 	c.Flags().AddFlagSet(added)
 	return added
 }
 
-// groupsOf returns the titles of a command's flags, common flags first.
-func groupsOf(f *pflag.FlagSet) (titles []string) {
-	f.VisitAll(func(flag *pflag.Flag) {
-		if t := titleOf(flag); !slices.Contains(titles, t) {
-			titles = append(titles, t)
-		}
-	})
-	place := func(title string) int {
-		if i := slices.Index(options.Groups, title); i >= 0 {
-			return i
-		}
-		return len(options.Groups)
+// titled puts flags that are not in the table under a heading.
+func titled(title string, register func(*pflag.FlagSet)) func(*pflag.FlagSet) {
+	return func(f *pflag.FlagSet) {
+		register(f)
+		f.VisitAll(func(flag *pflag.Flag) {
+			if flag.Annotations[groupKey] == nil {
+				must(f.SetAnnotation(flag.Name, groupKey, []string{title}))
+			}
+		})
 	}
-	slices.SortStableFunc(titles, func(a, b string) int { return place(a) - place(b) })
-	return titles
 }
 
+// titleOf returns the heading of a flag.
 func titleOf(f *pflag.Flag) string {
 	if t := f.Annotations[groupKey]; len(t) == 1 {
 		return t[0]
@@ -74,14 +52,28 @@ func titleOf(f *pflag.Flag) string {
 	return "Flags"
 }
 
-// helpWidth is how wide help is: a terminal of the usual size shows it unbroken.
-const helpWidth = 80
+// briefKey is the annotation of a command whose help was asked for with -h.
+const briefKey = "verity_brief"
+
+// addHelp adds --help, which explains everything, and -h, which fits on one screen, to a
+// command and those under it.
+func addHelp(c *cobra.Command) {
+	c.Flags().Bool("help", false, "explain everything")
+	c.Flags().BoolFuncP("short-help", "h", "show the common flags", func(string) error {
+		c.Annotations = map[string]string{briefKey: "true"}
+		return c.Flags().Set("help", "true")
+	})
+	must(c.Flags().MarkHidden("short-help"))
+	for _, sub := range c.Commands() {
+		addHelp(sub)
+	}
+}
 
 // writeHelp writes what a command does, and how to call it.
 func writeHelp(c *cobra.Command, _ []string) {
-	text := foldText(cmp.Or(c.Long, c.Short))
+	brief := c.Annotations[briefKey] != ""
 	// An error is kept by the writer of the program, which reports it.
-	fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", strings.TrimRight(text, " \n"), c.UsageString())
+	fmt.Fprint(c.OutOrStdout(), pageOf(c, brief).terminal(brief))
 }
 
 // helpCommand is "verity help COMMAND", which refuses what is no command.
@@ -98,7 +90,6 @@ func helpCommand() *cobra.Command {
 			if err := noArgs(of, rest); err != nil {
 				return err
 			}
-			of.InitDefaultHelpFlag()
 			return of.Help()
 		},
 		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
@@ -114,71 +105,104 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// usage writes how to call a command: its line, its commands, its flags in groups.
-func usage(c *cobra.Command) error {
-	w := c.OutOrStderr()
-	line := c.UseLine()
-	if !c.HasParent() {
-		line = "verity [flags of transcribe] FILE...\n  verity COMMAND [flags]" // withCommand takes both
-	}
-	fmt.Fprintf(w, "Usage:\n  %s\n", line)
-	if c.HasAvailableSubCommands() {
-		fmt.Fprint(w, "\nCommands:\n")
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(w, "  %-12s %s\n", sub.Name(), sub.Short)
+// manualCommand writes the manual pages, or docs/CLI.md: packages and go generate call it.
+func manualCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "manual man DIR | manual markdown FILE", Short: "Write the manual", Hidden: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[0] != "man" && args[0] != "markdown" {
+				return usagef("want man DIR or markdown FILE")
 			}
-		}
-	}
-	flags := c.Flags()
-	for _, title := range groupsOf(flags) {
-		var b strings.Builder
-		flags.VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" && titleOf(f) == title {
-				writeFlag(&b, f)
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if args[0] == "markdown" {
+				return output.Write(c.Context(), args[1], c.OutOrStdout(), func(w io.Writer) error {
+					_, err := io.WriteString(w, reference(c.Root()))
+					return err
+				})
 			}
-		})
-		if b.Len() > 0 {
-			fmt.Fprintf(w, "\n%s:\n%s", title, b.String())
-		}
+			if err := output.Dir(args[1]); err != nil {
+				return err
+			}
+			return manPages(c.Context(), c.Root(), args[1])
+		},
 	}
-	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\nRun '%s COMMAND --help' for the flags of a command.\n", c.CommandPath())
-	}
-	return nil
 }
 
-// flagColumn is where the text of a flag begins.
-const flagColumn = 26
-
-// writeFlag writes a flag with its text beside it, or below it if its name is long.
-func writeFlag(b *strings.Builder, f *pflag.Flag) {
-	value, text := pflag.UnquoteUsage(f)
-	if value == "string" {
-		value = "name"
+// manPages writes a manual page for a command and each under it. Its date is
+// SOURCE_DATE_EPOCH, so that the same revision gives the same bytes.
+func manPages(ctx context.Context, c *cobra.Command, dir string) error {
+	date := time.Now()
+	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
+		date = time.Unix(n, 0)
 	}
-	head := "      --" + f.Name
-	if f.Shorthand != "" {
-		head = "  -" + f.Shorthand + ", --" + f.Name
-	}
-	if value != "" {
-		head += " " + strings.ToUpper(value)
-	}
-	if d := defaultOf(f); d != "" {
-		if from := f.Annotations[fromKey]; from != nil {
-			d += ", from " + from[0]
+	name := filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1")
+	err := output.Write(ctx, name, nil, func(w io.Writer) error {
+		_, err := io.WriteString(w, pageOf(c, false).man(date.UTC().Format(time.DateOnly)))
+		return err
+	})
+	for _, sub := range c.Commands() {
+		if err == nil && sub.IsAvailableCommand() {
+			err = manPages(ctx, sub, dir)
 		}
-		text += " (default " + d + ")"
 	}
-	at := len(head)
-	b.WriteString(head)
-	if at+2 > flagColumn {
-		b.WriteByte('\n')
-		at = 0
+	return err
+}
+
+const referenceHead = `# Command line
+
+Written by ` + "`go generate ./cmd/verity`" + ` from the program itself; a test fails when it is not current. ` + "`verity FILE`" + ` is
+short for ` + "`verity transcribe FILE`" + `. Underscores in flag names are read as hyphens. The JSON that commands write is
+described in [JSON.md](JSON.md).
+
+| exit status | meaning |
+|---|---|
+| 0 | done |
+| 1 | some input failed; the others are done |
+| 2 | wrong usage; nothing was done |
+| 3 | ` + "`compare`, `report` and `selftest`" + `: outputs differ that must be equal, or nothing was compared |
+| 130 | interrupted; what was finished stays written |
+
+## Options
+
+Options that several commands take, or that decide the text. The option of a name is a flag (` + "`--beam-size 5`" + `), a key of
+the configuration file (` + "`beam-size = 5`" + `, see [verity config](#verity-config)) and an environment variable
+(` + "`VERITY_BEAM_SIZE=5`" + `), in this order of precedence. Those marked ° are flags only.
+`
+
+// reference is docs/CLI.md: all options once, then every command.
+func reference(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	for _, title := range options.Groups {
+		rows := ""
+		for _, o := range options.All() {
+			if o.Group != title || title == options.Serving {
+				continue
+			}
+			f := &pflag.Flag{Name: o.Name, Shorthand: o.Short, Usage: o.Help, Value: &optionFlag{o: o}, DefValue: o.Zero()}
+			_, text := pflag.UnquoteUsage(f)
+			r := row{name: written(f), limits: limits(f), text: text}
+			if o.Who&options.Keep == 0 {
+				r.text += " °"
+			}
+			rows += r.markdown()
+		}
+		if rows != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n| option | values | meaning |\n|---|---|---|\n%s", title, rows)
+		}
 	}
-	for _, line := range fold(text, helpWidth-flagColumn) {
-		fmt.Fprintf(b, "%*s%s\n", flagColumn-at, "", line)
-		at = 0
+	writeCommands(&b, root)
+	return b.String()
+}
+
+func writeCommands(b *strings.Builder, c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help" {
+			b.WriteString(pageOf(sub, false).markdown())
+			writeCommands(b, sub)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ func TestHelpWidth(t *testing.T) {
 	visit = func(c *cobra.Command, path []string) {
 		commands++
 		var out, problem bytes.Buffer
-		if code := run(t.Context(), env{out: &out, err: &problem}, append(path, "--help")); code != 0 || problem.Len() > 0 {
+		if code := run(t.Context(), env{out: &out, err: &problem}, append(path[:len(path):len(path)], "--help")); code != 0 || problem.Len() > 0 {
 			t.Errorf("%s --help: status %d, %s", c.CommandPath(), code, &problem)
 		}
 		for line := range strings.Lines(out.String()) {
@@ -24,11 +24,19 @@ func TestHelpWidth(t *testing.T) {
 				t.Errorf("%s --help: a line of %d characters: %s", c.CommandPath(), n, line)
 			}
 		}
+		var brief bytes.Buffer
+		run(t.Context(), env{out: &brief, err: &problem}, append(path[:len(path):len(path)], "-h"))
+		if n := strings.Count(brief.String(), "\n"); n > 40 || n < 5 || problem.Len() > 0 {
+			t.Errorf("%s -h: %d lines, want one screen of 40:\n%s%s", c.CommandPath(), n, &brief, &problem)
+		}
 		for _, sub := range c.Commands() {
 			visit(sub, append(path[:len(path):len(path)], sub.Name()))
 		}
 	}
 	visit(newRoot(env{}), nil)
+	if code, out, _ := cli(t, nil, "help"); code != 0 || !strings.Contains(out, "\nMeasure:\n") {
+		t.Errorf("help: status %d, %s", code, out)
+	}
 	if commands < 20 {
 		t.Errorf("%d commands were looked at, want all", commands)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/internal/machine"
+	"verity/internal/options"
 	"verity/model"
 	"verity/synth"
 	"verity/transcribe"
@@ -43,11 +44,7 @@ func maker(l *loaded, flags *modelFlags, made *pflag.FlagSet) *transcript.Maker 
 	}
 	by.Precision, by.AssistantPrecision = precisions(l, flags)
 	made.VisitAll(func(f *pflag.Flag) {
-		zero := f.DefValue // of --precision where it takes arms
-		if o := optionOf(f); o != nil {
-			zero = o.Zero()
-		}
-		if v := f.Value.String(); v != zero {
+		if v := f.Value.String(); v != options.Find(f.Name).Zero() {
 			by.Options[f.Name] = v
 		}
 	})

@@ -95,8 +95,8 @@ func infoCommand(e env) *cobra.Command {
 			return i.print(e.out)
 		},
 	}
-	addFlags(c, flagGroup{commonFlags, m.registerModel},
-		flagGroup{commonFlags, func(f *pflag.FlagSet) { f.BoolVar(&asJSON, "json", false, "write JSON") }})
+	addFlags(c, m.registerModel,
+		func(f *pflag.FlagSet) { bind(f, "json", &asJSON) })
 	completeOr(c, "model", modelNames()...)
 	return c
 }

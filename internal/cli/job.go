@@ -31,12 +31,12 @@ type Job struct {
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
 	j := &Job{evaluation: evaluation{env: env{out: out, err: err}}}
-	addFlags(c, flagGroup{commonFlags, j.data.registerPath}, flagGroup{title, own}, flagGroup{reportFlagGroup, j.report.register})
+	addFlags(c, j.data.registerPath, titled(title, own), j.report.register)
 	j.theirs = addFlags(c,
-		flagGroup{commonFlags, j.registerCompare},
-		flagGroup{inputFlags, j.data.register},
-		flagGroup{speedFlags, j.registerBatch},
-		flagGroup{logFlagGroup, j.log.registerQuiet},
+		j.registerCompare,
+		j.data.register,
+		j.registerBatch,
+		j.log.registerQuiet,
 	)
 	for _, name := range []string{"dataset", "limit", "normalizer"} {
 		j.theirs.AddFlag(c.Flags().Lookup(name))
@@ -45,7 +45,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	j.theirs.AddFlagSet(j.made)
 	c.SetFlagErrorFunc(flagError)
 	c.SetGlobalNormalizationFunc(dashes)
-	c.SetUsageFunc(usage)
+	c.SetHelpFunc(writeHelp)
 	c.SilenceUsage, c.SilenceErrors = true, true
 	return j
 }
@@ -84,9 +84,6 @@ func (j *Job) Check() (err error) {
 	if _, err = j.report.options(); err != nil {
 		return err
 	}
-	if j.data.limit < 0 {
-		return usagef("--limit %d: must be 0 or more", j.data.limit)
-	}
 	if !j.compare {
 		return err
 	}
@@ -117,9 +114,6 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 	}
 	if path == "" {
 		return nil, errNoDataset
-	}
-	if err := j.data.checkFormat(); err != nil {
-		return nil, err
 	}
 	d, err := datasets.Open(ctx, path, j.data.opt)
 	if err == nil && len(files) > 1 {

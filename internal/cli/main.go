@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -78,6 +79,7 @@ func run(ctx context.Context, e env, args []string) int {
 	root.SetErr(e.err)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
+		root.SetArgs(completing(root, args))
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && out.err != nil {
@@ -155,18 +157,38 @@ func newRoot(e env) *cobra.Command {
 		SilenceErrors: true,
 		Args:          noArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		// Where no command begins so, the shell offers files: "verity FILE" transcribes.
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
 	}
+	cobra.EnableCommandSorting = false // the groups have an order of their own
 	root.SetFlagErrorFunc(flagError)
 	root.SetGlobalNormalizationFunc(dashes)
-	root.SetUsageFunc(usage)
 	root.SetHelpFunc(writeHelp)
 	root.SetHelpCommand(helpCommand())
 	root.SetOut(e.out) // before completionCommand, which keeps it
-	root.AddCommand(transcribeCommand(e), infoCommand(e), selftestCommand(e), versionCommand(e))
-	root.AddCommand(evalCommand(e), compareCommand(e), reportCommand(e))
-	root.AddCommand(planCommand(e), benchCommand(e), synthCommand(e), quantizeCommand(e), modelsCommand(e), serveCommand(e), configCommand(e))
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Transcribe", []*cobra.Command{transcribeCommand(e), serveCommand(e)}},
+		{"Measure", []*cobra.Command{evalCommand(e), compareCommand(e), reportCommand(e), benchCommand(e), planCommand(e), selftestCommand(e)}},
+		{"Models", []*cobra.Command{modelsCommand(e), infoCommand(e), quantizeCommand(e), synthCommand(e)}},
+		{"Shell", []*cobra.Command{configCommand(e), versionCommand(e), manualCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.SetHelpCommandGroupID("Shell")
+	root.SetCompletionCommandGroupID("Shell")
 	completionCommand(root)
 	completeOptions(root)
+	addHelp(root)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return contradiction(c.Flags()) }
 	return root
 }
@@ -186,16 +208,19 @@ func withCommand(root *cobra.Command, args []string) []string {
 	case "-h", "--help", "-v", "--version", "help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return args
 	}
-	for _, c := range root.Commands() {
-		if c.Name() == first {
-			return args
-		}
+	if isCommand(root, first) {
+		return args
 	}
 	_, err := os.Stat(first)
 	if err == nil || strings.HasPrefix(first, "-") || strings.ContainsAny(first, `./\`) {
 		return append([]string{"transcribe"}, args...)
 	}
 	return args
+}
+
+// isCommand reports whether a word is a command of root.
+func isCommand(root *cobra.Command, word string) bool {
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 }
 
 // noArgs refuses arguments; at the root they are commands that do not exist.

@@ -80,12 +80,12 @@ func quantizeCommand(e env) *cobra.Command {
 	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and needs "+
 		"--calibrate. gptq is the default with --calibrate")
 	f.StringVar(&q.data.path, "calibrate", "", "`path` of a dataset of speech, as eval takes it; no text is read")
-	f.StringVar(&q.data.opt.Split, "split", "", "calibrate only on rows whose field split has this `value`")
-	f.IntVar(&q.data.limit, "limit", 0, "calibrate on the first `number` of utterances only")
-	f.StringVarP(&q.dir, "out", "o", "", "`directory` to write to")
-	f.IntVar(&q.threads, "threads", 0, "`number` of threads; 0 means one for each core. The result does not depend on it")
-	f.BoolVarP(&q.quiet, "quiet", "q", false, "say nothing but errors")
-	must(c.MarkFlagDirname("out"))
+	bind(f, "split", &q.data.opt.Split)
+	bind(f, "limit", &q.data.limit)
+	bind(f, "out", &q.dir)
+	redefine(f, "out", "", "`directory` to write to")
+	bind(f, "threads", &q.threads)
+	bind(f, "quiet", &q.quiet)
 	for flag, values := range map[string][]string{"to": quantize.Formats(), "head": quantize.Formats(), "method": {"rtn", "gptq"}} {
 		must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -98,10 +98,6 @@ func (q *quantization) check() error {
 		return usagef("--to FORMAT is needed: %s", either(quantize.Formats()))
 	case q.dir == "":
 		return usagef("--out DIR is needed")
-	case q.threads < 0:
-		return usagef("--threads %d: must be 0 or more", q.threads)
-	case q.data.limit < 0:
-		return usagef("--limit %d: must be 0 or more", q.data.limit)
 	}
 	if err := oneOf("to", q.opt.Format, quantize.Formats()...); err != nil {
 		return err

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,99 +12,66 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const referenceHead = `# Command line
-
-Written by ` + "`go generate ./cmd/verity`" + ` from the program's own flags and types; a test fails when it is not current.
-` + "`verity FILE`" + ` is short for ` + "`verity transcribe FILE`" + `. Underscores in flag names are taken for hyphens.
-
-## Exit status
-
-| status | means |
-|---|---|
-| 0 | done |
-| 1 | some input failed; the others are done |
-| 2 | wrong usage; nothing was done |
-| 3 | ` + "`compare`, `report` and `selftest`" + `: outputs differ that must be equal, or nothing was compared |
-| 130 | interrupted; what was finished stays written |
-`
-
-// TestReference holds docs/CLI.md against the program: every command, flag, default
-// and field of JSON. -update writes it.
+// TestReference holds docs/CLI.md against the program, and docs/JSON.md against the types
+// that it writes.
 func TestReference(t *testing.T) {
 	onBase(t)
-	name := filepath.Join("..", "..", "docs", "CLI.md")
 	var b strings.Builder
-	b.WriteString(referenceHead)
-	for _, c := range newRoot(env{}).Commands() {
-		if c.IsAvailableCommand() && c.Name() != "completion" && c.Name() != "help" {
-			writeCommand(&b, c)
-		}
-	}
 	writeSchemas(t, &b)
-	if *update {
-		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+	for name, want := range map[string]string{"CLI.md": reference(newRoot(env{})), "JSON.md": b.String()} {
+		name := filepath.Join("..", "..", "docs", name)
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		raw, err := os.ReadFile(name)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
+		if diff := cmp.Diff(string(raw), want); diff != "" {
+			t.Errorf("%s is not current: run go generate ./cmd/verity (-file +program):\n%s", name, diff)
+		}
 	}
-	raw, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(raw), b.String()); diff != "" {
-		t.Errorf("docs/CLI.md is not current: run go generate ./cmd/verity (-file +program):\n%s", diff)
+	if lines := strings.Count(reference(newRoot(env{})), "\n"); lines > 800 {
+		t.Errorf("docs/CLI.md has %d lines, want at most 800", lines)
 	}
 }
 
-// writeCommand writes a command's text and its flags, a table for each group.
-func writeCommand(b *strings.Builder, c *cobra.Command) {
-	fmt.Fprintf(b, "\n## %s\n\n    %s\n", c.CommandPath(), c.UseLine())
-	text, _, _ := strings.Cut(c.Long, "\n\nExit status:")
-	if text == "" {
-		text = c.Short + "."
+// TestManual writes the pages as the program of packages does, and looks for every
+// command and flag there. The default of the tests is not the program's.
+func TestManual(t *testing.T) {
+	onBase(t)
+	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
+	dir := t.TempDir()
+	if code, out, stderr := cli(t, nil, "manual", "man", dir); code != 0 || out != "" {
+		t.Fatalf("status %d: %s%s", code, out, stderr)
 	}
-	// Lines that begin with two spaces are examples, which Markdown wants four of.
-	fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(strings.TrimSpace(text), "\n  ", "\n    "))
-	flags := c.LocalFlags()
-	for _, title := range groupsOf(flags) {
-		rows := ""
-		flags.VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" && titleOf(f) == title {
-				rows += flagRow(f)
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		raw, err := os.ReadFile(filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := strings.ReplaceAll(string(raw), `\-`, "-")
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" && f.Name != "version" && !strings.Contains(page, "--"+f.Name) {
+				t.Errorf("%s lacks --%s", c.CommandPath(), f.Name)
 			}
 		})
-		if rows != "" {
-			fmt.Fprintf(b, "\n**%s**\n\n| flag | default | meaning |\n|---|---|---|\n%s", title, rows)
+		if strings.Contains(page, "default digits") || !strings.HasPrefix(page, ".TH VERITY") || !strings.Contains(page, " 2023-11-14 ") {
+			t.Errorf("%s: %.200s", c.CommandPath(), page)
+		}
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				visit(sub)
+			}
 		}
 	}
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			writeCommand(b, sub)
-		}
+	visit(newRoot(env{}))
+	page, err := os.ReadFile(filepath.Join(dir, "verity-info.1"))
+	if err != nil || !bytes.Contains(page, []byte(".EX\nverity info\nverity info small\n")) {
+		t.Errorf("%v: the examples of info are not lines of their own:\n%s", err, page)
 	}
-}
-
-// flagRow is a flag as a row of a table.
-func flagRow(f *pflag.Flag) string {
-	value, text := pflag.UnquoteUsage(f)
-	name := "--" + f.Name
-	if f.Shorthand != "" {
-		name = "-" + f.Shorthand + ", " + name
-	}
-	if value == "string" {
-		value = "name"
-	}
-	if value != "" {
-		name += " " + strings.ToUpper(value)
-	}
-	return fmt.Sprintf("| `%s` | %s | %s |\n", name, cell(defaultOf(f)), cell(text))
-}
-
-// cell makes text fit into one cell of a table.
-func cell(text string) string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		lines = append(lines, strings.TrimSpace(line))
-	}
-	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(strings.Join(lines, " "))
 }

@@ -48,21 +48,11 @@ type reportFlags struct {
 	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
 }
 
-// reportFlagGroup is the title of the flags of a report.
-const reportFlagGroup = "Report"
-
 func (r *reportFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&r.normalizer, "normalizer", "auto",
-		"how texts are normalized before scoring: auto, "+strings.Join(normalize.Names(), ", "))
-	f.BoolVar(&r.json, "json", false, "write JSON")
-	f.StringVar(&r.html, "html", "", "write a page to `file`; it needs no network. It holds small recordings (report: "+
-		"only those beside it or below) and links larger ones beside it or below")
-	f.StringVar(&r.title, "title", "", "`heading` of the page")
-}
-
-func (r *reportFlags) complete(c *cobra.Command) {
-	must(c.RegisterFlagCompletionFunc("normalizer", cobra.FixedCompletions(append([]string{"auto"}, normalize.Names()...), cobra.ShellCompDirectiveNoFileComp)))
-	must(c.MarkFlagFilename("html", "html"))
+	bind(f, "normalizer", &r.normalizer)
+	bind(f, "json", &r.json)
+	bind(f, "html", &r.html)
+	bind(f, "title", &r.title)
 }
 
 // options says how to score.
@@ -136,7 +126,6 @@ func reportCommand(e env) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
 	}
 	r.report.register(c.Flags())
-	r.report.complete(c)
 	c.Flags().BoolVar(&r.merge, "merge", false, "take all arguments as shards of one run")
 	return c
 }

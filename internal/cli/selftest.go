@@ -63,11 +63,10 @@ func selftestCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
 	}
-	addFlags(c, flagGroup{"", t.model.register})
-	addFlags(c, flagGroup{commonFlags, func(f *pflag.FlagSet) {
-		f.BoolVar(&t.json, "json", false, "write JSON")
+	addFlags(c, t.model.register, func(f *pflag.FlagSet) {
+		bind(f, "json", &t.json)
 		f.StringVar(&t.digest, "digest", "", "")
-	}})
+	})
 	must(c.Flags().MarkHidden("digest"))
 	return c
 }

@@ -70,8 +70,8 @@ func serveCommand(e env) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
-	addFlags(c, flagGroup{"", s.model.registerModel}, flagGroup{"", s.register}, flagGroup{"", s.decoding.register(options.Server)},
-		flagGroup{"", s.model.registerSpeed}, flagGroup{"", s.model.assistant.register}, flagGroup{"", s.log.register})
+	addFlags(c, s.model.registerModel, s.register, s.decoding.register(options.Server),
+		s.model.registerSpeed, s.model.assistant.register, s.log.register)
 	return c
 }
 

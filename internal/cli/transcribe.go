@@ -84,8 +84,8 @@ func transcribeCommand(e env) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, files []string) error { return t.run(c.Context(), files) },
 	}
-	addFlags(c, flagGroup{"", t.model.register}, flagGroup{"", t.registerOutput}, flagGroup{"", t.log.register})
-	t.made = addFlags(c, flagGroup{"", t.decoding.register(0)}, flagGroup{"", t.sound.register}, flagGroup{"", t.registerSubtitles})
+	addFlags(c, t.model.register, t.registerOutput, t.log.register)
+	t.made = addFlags(c, t.decoding.register(0), t.sound.register, t.registerSubtitles)
 	t.made.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
 	completeFormats(c)
 	completeSound(c)

@@ -54,7 +54,7 @@ type Option struct {
 	Choices     []string // of Choice, and what completion offers of List
 	Check       func(text string) error
 	Group       string
-	Common      bool // among the few of -h
+	Brief       string // what -h says; empty for options that it leaves out
 	Who         Who
 	Needs, Not  string // another option without which, or with which, it is refused
 	Help        string

@@ -53,12 +53,12 @@ func TestCeilings(t *testing.T) {
 // TestTable checks what no type can: names are unique, what a row names exists, and every
 // default is a value.
 func TestTable(t *testing.T) {
-	names, shorts := map[string]bool{}, map[string]bool{}
+	names := map[string]bool{}
 	for _, o := range All() {
-		if names[o.Name] || o.Short != "" && shorts[o.Short] {
+		if names[o.Name] {
 			t.Errorf("%s stands twice", o.Name)
 		}
-		names[o.Name], shorts[o.Short] = true, true
+		names[o.Name] = true
 		for _, other := range []string{o.Needs, o.Not} {
 			if other != "" && Find(other) == nil {
 				t.Errorf("%s names %s, which does not exist", o.Name, other)

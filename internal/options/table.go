@@ -7,6 +7,7 @@ import (
 	"verity/precision"
 	"verity/transcribe"
 	"verity/transcript"
+	"verity/wer/normalize"
 )
 
 // The groups, in the order of help.
@@ -21,11 +22,14 @@ const (
 	Speed     = "Speed"
 	Drafts    = "Drafting (changes the time; the text only with --sampler rejection)"
 	Serving   = "Serving"
+	Dataset   = "Dataset"
+	Runs      = "Runs"
+	Report    = "Report"
 	Log       = "Log"
 )
 
 // Groups are the headings of help, in order.
-var Groups = []string{Input, Output, Subtitles, Model, Words, Voice, Quality, Speed, Drafts, Serving, Log}
+var Groups = []string{Dataset, Runs, Input, Output, Subtitles, Model, Words, Voice, Quality, Speed, Drafts, Serving, Report, Log}
 
 // Ceilings that follow from the model or from memory.
 const (
@@ -55,29 +59,29 @@ var table = []*Option{
 		Help: "parts to transcribe: start,end,start,end,… in seconds. The last end may be left out"},
 
 	// Output.
-	{Name: "output-format", Short: "f", Kind: List, Unit: "formats", Choices: formats(), Check: checkFormats, Group: Output, Common: true, Who: Keep,
+	{Name: "output-format", Brief: "txt, srt, vtt, tsv, lrc, csv, json or all", Short: "f", Kind: List, Unit: "formats", Choices: formats(), Check: checkFormats, Group: Output, Who: Keep,
 		Help: "one or more of txt, srt, vtt, tsv, lrc, csv and json, separated by commas, or all (default txt)"},
-	{Name: "output-dir", Short: "o", Kind: Text, Unit: "directory", Max: 4096, Group: Output, Common: true, Who: Keep,
+	{Name: "output-dir", Brief: "write files here, not to standard output", Short: "o", Kind: Text, Unit: "directory", Max: 4096, Group: Output, Who: Keep,
 		Help: "write files to this `directory` instead of standard output"},
-	{Name: "force", Group: Output, Common: true, Needs: "output-dir", Not: "skip-existing", Help: "replace files that exist"},
-	{Name: "skip-existing", Group: Output, Common: true, Needs: "output-dir",
+	{Name: "force", Brief: "replace files that exist", Group: Output, Needs: "output-dir", Not: "skip-existing", Help: "replace files that exist"},
+	{Name: "skip-existing", Brief: "leave files that exist: resumes a run", Group: Output, Needs: "output-dir",
 		Help: "leave files that exist, and skip sound files whose outputs all do"},
-	{Name: "timestamps", Group: Output, Common: true, Who: Keep, Help: "on standard output, write the times of each segment before its text"},
+	{Name: "timestamps", Brief: "write times before the text", Group: Output, Who: Keep, Help: "on standard output, write the times of each segment before its text"},
 	{Name: "stats", Group: Output, Who: Keep, Help: "write the work done for each file to standard error: tokens, drafts, times, memory " +
 		"traffic. JSON of several files on standard output ends with an object of the totals"},
-	{Name: "highlight", Kind: Choice, Default: "never", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
+	{Name: "highlight", Kind: Choice, Unit: "when", Default: "never", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
 		Help: "mark text that the assistant drafted: auto (on a terminal; what the flag alone means), always or never. " +
 			"With NO_COLOR it is underlined"},
-	{Name: "progress", Kind: Choice, Default: "auto", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
+	{Name: "progress", Kind: Choice, Unit: "when", Default: "auto", Choices: []string{"auto", "always", "never"}, Group: Output, Who: Keep,
 		Help: "show progress: auto (a bar on a terminal), always (also a line every ten seconds elsewhere; what the flag alone means) or never"},
 
 	// Subtitles.
-	{Name: "word-timestamps", Group: Subtitles, Common: true, Who: Keep | Server, Field: "WordTimestamps",
+	{Name: "word-timestamps", Brief: "find the time of every word", Group: Subtitles, Who: Keep | Server, Field: "WordTimestamps",
 		set:  func(d *Decoding, v Value) error { d.WordTimestamps = v.On; return nil },
 		Help: "find the time of every word by a second pass over the final text. Segments then begin and end with their words"},
-	{Name: "max-line-width", Kind: Whole, Max: line, Group: Subtitles, Common: true, Who: Keep, Needs: "word-timestamps",
+	{Name: "max-line-width", Brief: "most characters in a line", Kind: Whole, Max: line, Group: Subtitles, Who: Keep, Needs: "word-timestamps",
 		Help: "most `characters` in a line of a subtitle; 0 means any number"},
-	{Name: "max-line-count", Kind: Whole, Max: line, Group: Subtitles, Common: true, Who: Keep, Needs: "max-line-width",
+	{Name: "max-line-count", Brief: "most lines in a subtitle", Kind: Whole, Max: line, Group: Subtitles, Who: Keep, Needs: "max-line-width",
 		Help: "most `lines` in a subtitle; 0 means any number"},
 	{Name: "max-words-per-line", Kind: Whole, Max: line, Group: Subtitles, Who: Keep, Needs: "word-timestamps", Not: "max-line-width",
 		Help: "most `words` in a subtitle; 0 means any number"},
@@ -93,23 +97,23 @@ var table = []*Option{
 		Help: "`marks` that are joined to the word before them"},
 
 	// Model.
-	{Name: "model", Short: "m", Kind: Text, Unit: "name", Max: 4096, Group: Model, Common: true, Who: Keep | Server,
+	{Name: "model", Brief: "base (in this program), small, …, or a path", Short: "m", Kind: Text, Unit: "name", Max: 4096, Group: Model, Who: Keep | Server,
 		Help: "base, which is part of this program; the `name` of another published model, such as small or openai/whisper-small, " +
 			"which is downloaded if it is not in the cache; or the path of a checkpoint: a directory of Hugging Face or CTranslate2, " +
 			"a .pt file of openai/whisper, a ggml file of whisper.cpp"},
-	{Name: "language", Short: "l", Kind: Text, Unit: "language", Default: "auto", Max: 64, Check: checkLanguage, Group: Model, Common: true,
+	{Name: "language", Brief: "as en or English; detected if not given", Short: "l", Kind: Text, Unit: "language", Default: "auto", Max: 64, Check: checkLanguage, Group: Model,
 		Who: Keep | Server | Request, Field: "Language", set: setLanguage,
 		Help: "spoken `language`, as en or English; auto detects it"},
 	{Name: "multilingual", Group: Model, Who: Keep, Field: "Multilingual", Not: "language",
 		set:  func(d *Decoding, v Value) error { d.Multilingual = v.On; return nil },
 		Help: "detect the language of every window anew. JSON says which in each segment"},
-	{Name: "task", Kind: Choice, Default: "transcribe", Choices: []string{"transcribe", "translate"}, Group: Model, Common: true, Who: Keep, Field: "Task",
+	{Name: "task", Brief: "transcribe, or translate to English", Kind: Choice, Unit: "task", Default: "transcribe", Choices: []string{"transcribe", "translate"}, Group: Model, Who: Keep, Field: "Task",
 		set:  func(d *Decoding, v Value) error { d.Task = transcribe.Task(v.Text); return nil },
 		Help: "transcribe, or translate to English"},
 	{Name: "offline", Group: Model, Who: Keep | Server, Help: "do not download models: use the cache only, as HF_HUB_OFFLINE=1 does"},
 
 	// Text.
-	{Name: "initial-prompt", Kind: Text, Max: prompt, Group: Words, Common: true, Who: Keep | Server | Request, Field: "InitialPrompt",
+	{Name: "initial-prompt", Brief: "names, spelling and style to expect", Kind: Text, Max: prompt, Group: Words, Who: Keep | Server | Request, Field: "InitialPrompt",
 		set:  func(d *Decoding, v Value) error { d.InitialPrompt = v.Text; return nil },
 		Help: "`text` that the first window continues: names, spelling, style"},
 	{Name: "carry-initial-prompt", Group: Words, Who: Keep | Server | Request, Field: "CarryInitialPrompt", Needs: "initial-prompt",
@@ -139,11 +143,11 @@ var table = []*Option{
 		Field: "AudioContext", set: setContext,
 		Help: "positions of 20 ms that the encoder hears of a window, up to 1500, or fit: as many as a short file needs. Faster for short " +
 			"files, but the text may differ: models were trained on 30 s"},
-	{Name: "pad", Kind: Choice, Default: "audio", Choices: []string{"audio", "mel"}, Group: Words, Who: Keep, Field: "Pad", set: setPad,
+	{Name: "pad", Kind: Choice, Unit: "kind", Default: "audio", Choices: []string{"audio", "mel"}, Group: Words, Who: Keep, Field: "Pad", set: setPad,
 		Help: "what follows the end of the sound in a window: audio (silence, as in training) or mel (zeros, as in openai/whisper)"},
 
 	// Voice activity. Names and defaults are faster-whisper's.
-	{Name: "vad", Group: Voice, Common: true, Who: Keep | Server, Field: "VAD",
+	{Name: "vad", Brief: "skip everything that is not speech", Group: Voice, Who: Keep | Server, Field: "VAD",
 		set:  func(d *Decoding, v Value) error { d.vadOn = v.On; return nil },
 		Help: "find speech first (Silero VAD) and skip the rest. Times remain those of the file"},
 	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep | Server, Needs: "vad",
@@ -172,7 +176,7 @@ var table = []*Option{
 	{Name: "temperature-increment-on-fallback", Kind: Real, Default: "0.2", None: true, Min: 0.01, Max: 2, Group: Quality, Who: Keep,
 		set:  func(d *Decoding, v Value) error { d.increment = v; return nil },
 		Help: "`step` to the temperature of the next attempt, up to 1, while a window fails the thresholds"},
-	{Name: "beam-size", Kind: Whole, Max: sequences, Group: Quality, Common: true, Who: Keep | Server | Request, Field: "BeamSize",
+	{Name: "beam-size", Kind: Whole, Max: sequences, Group: Quality, Who: Keep | Server | Request, Field: "BeamSize",
 		set:  func(d *Decoding, v Value) error { d.BeamSize = int(v.Number); return nil },
 		Help: "`number` of sequences of a beam search at temperature 0, which uses no assistant; 0 or 1 means greedy decoding"},
 	{Name: "patience", Kind: Real, Max: sequences, Group: Quality, Who: Keep, Field: "Patience", Needs: "beam-size",
@@ -215,15 +219,15 @@ var table = []*Option{
 		Help: "`number` that seeds sampling above temperature 0"},
 
 	// Speed.
-	{Name: "threads", Kind: Whole, Max: parallel.MaxThreads, Group: Speed, Common: true, Who: Keep | Server,
+	{Name: "threads", Brief: "0 means one for each core", Kind: Whole, Max: parallel.MaxThreads, Group: Speed, Who: Keep | Server,
 		Help: "`number` of threads; 0 means one for each core. The text does not depend on it"},
-	{Name: "precision", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Speed, Common: true, Who: Keep | Server,
+	{Name: "precision", Brief: "auto, f32, f16, int8, …", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Speed, Who: Keep | Server,
 		Help: "number `format` of the weights: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored. Append " +
 			":head=FORMAT for the token embedding (also the output layer) and :cache=FORMAT for the attention cache, as in int4:head=int8"},
-	{Name: "batch", Kind: Whole, Default: "1", Min: 1, Max: Batch, Group: Speed, Common: true, Who: Keep,
+	{Name: "batch", Brief: "files at the same time", Kind: Whole, Default: "1", Min: 1, Max: Batch, Group: Speed, Who: Keep,
 		Help: "transcribe this `number` of files at the same time. They share every pass over the weights; each needs memory of its own. " +
 			"The text does not depend on it"},
-	{Name: "chunked", Group: Speed, Common: true, Who: Keep, Field: "Chunked",
+	{Name: "chunked", Brief: "parts of a file at the same time", Group: Speed, Who: Keep, Field: "Chunked",
 		set: func(d *Decoding, v Value) error { d.chunked = v.On; return nil },
 		Help: "cut a file into lanes at quiet places and decode several lanes at the same time. Faster for files of three minutes " +
 			"and more"},
@@ -236,25 +240,25 @@ var table = []*Option{
 			"does not depend on it"},
 
 	// Drafting.
-	{Name: "assistant", Short: "a", Kind: Text, Unit: "name", Default: "auto", Max: 4096, Group: Drafts, Common: true, Who: Keep | Server, Help: assistantHelp},
-	{Name: "draft-from", Kind: Text, Unit: "path", Max: 4096, Group: Drafts, Common: true, Help: draftHelp},
+	{Name: "assistant", Brief: "what drafts: auto, none, self, ngram, a model", Short: "a", Kind: Text, Unit: "name", Default: "auto", Max: 4096, Group: Drafts, Who: Keep | Server, Help: assistantHelp},
+	{Name: "draft-from", Brief: "text that somebody wrote of the sound", Kind: Text, Unit: "path", Max: 4096, Group: Drafts, Help: draftHelp},
 	{Name: "assistant-precision", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Drafts, Who: Keep | Server,
 		Help: "number `format` of the assistant's weights: " + precision.Names() + ". auto is int8"},
 	{Name: "draft-tokens", Kind: List, Unit: "number", Default: "auto", Choices: []string{"auto", "heuristic", "confidence"}, Check: checkDraft, Group: Drafts, Who: Keep | Server,
 		Help: "`number` of tokens to draft in a round, up to 64; auto (by cost and acceptance); heuristic (2 more after success, 1 less after " +
 			"failure); or confidence (until the assistant is unsure)"},
-	{Name: "sampler", Kind: Choice, Default: "gumbel", Choices: []string{"gumbel", "rejection"}, Group: Drafts, Who: Keep,
+	{Name: "sampler", Kind: Choice, Unit: "method", Default: "gumbel", Choices: []string{"gumbel", "rejection"}, Group: Drafts, Who: Keep,
 		Help: "how drafts are verified above temperature 0. gumbel: exactly the text of plain decoding; rejection: the same distribution, " +
 			"but a different text that also varies with draft length"},
 	{Name: "measure-alpha", Group: Drafts, Help: "compare the distributions of model and assistant at every drafted token. The statistics then " +
 		"have the mean of Σ min(p, q), the acceptance rate α of theory, at the temperature of the window, or 1 where that is 0"},
 
 	// Serving.
-	{Name: "listen", Kind: Text, Unit: "address", Default: "127.0.0.1:8000", Max: 4096, Group: Serving, Common: true, Who: Server,
+	{Name: "listen", Brief: "host:port (default 127.0.0.1:8000)", Kind: Text, Unit: "address", Default: "127.0.0.1:8000", Max: 4096, Group: Serving, Who: Server,
 		Help: "`address` to listen on, host:port"},
-	{Name: "api-key-file", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Common: true, Who: Server,
+	{Name: "api-key-file", Brief: "keys that are accepted, one a line", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server,
 		Help: "`file` of the API keys that are accepted, one a line; empty lines and lines that begin with # are skipped"},
-	{Name: "allow-anyone", Group: Serving, Common: true, Who: Server, Help: "let other machines connect without a key"},
+	{Name: "allow-anyone", Brief: "other machines need no key", Group: Serving, Who: Server, Help: "let other machines connect without a key"},
 	{Name: "origin", Kind: Text, Unit: "origins", Max: prompt, Group: Serving, Who: Server,
 		Help: "web `origins` whose pages may call the server, separated by commas, as https://example.org, or *"},
 	{Name: "alias", Kind: Text, Unit: "names", Max: prompt, Group: Serving, Who: Server,
@@ -275,9 +279,33 @@ var table = []*Option{
 	{Name: "spool", Kind: Text, Unit: "directory", Max: 4096, Group: Serving, Who: Server,
 		Help: "`directory` for uploads while they are worked on; empty means that for temporary files"},
 
+	// Measuring.
+	{Name: "dataset", Brief: "a folder or a manifest", Short: "d", Kind: Text, Unit: "path", Max: 4096, Group: Dataset,
+		Help: "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV manifest, Parquet files, or a folder with a .txt " +
+			"beside each sound"},
+	{Name: "limit", Brief: "only the first utterances", Kind: Whole, Max: 1e9, Group: Dataset, Help: "run only the first `number` of utterances; 0 means all"},
+	{Name: "dataset-format", Kind: Choice, Unit: "format", Choices: []string{"auto", "librispeech", "jsonl", "tsv", "parquet", "folder"}, Default: "auto",
+		Group: Dataset, Help: "auto, librispeech, jsonl, tsv, parquet or folder"},
+	{Name: "split", Kind: Text, Unit: "value", Max: line, Group: Dataset, Help: "take only rows whose field split has this `value`"},
+	{Name: "audio-column", Kind: Text, Unit: "name", Max: line, Group: Dataset, Help: "`name` of the field or column with the sound"},
+	{Name: "text-column", Kind: Text, Unit: "name", Max: line, Group: Dataset, Help: "`name` of the field or column with the text"},
+	{Name: "allow-empty-text", Group: Dataset, Help: "count every word as wrong where the text is empty; otherwise such a row is broken"},
+	{Name: "repeats", Brief: "runs of each utterance in each arm", Kind: Whole, Default: "1", Min: 1, Max: 1000, Group: Runs,
+		Help: "run each utterance this `number` of times in each arm"},
+	{Name: "group", Kind: Whole, Max: Batch, Group: Runs, Help: "`number` of utterances in a pair, --batch of them at a time; 0 means as many as --batch"},
+	{Name: "warmup", Kind: Whole, Default: "1", Max: Batch, Group: Runs, Help: "`number` of utterances that each arm runs first, unmeasured: at " +
+		"least --batch. One runs in any case, for the memory"},
+	{Name: "out", Brief: "keep the records here", Short: "o", Kind: Text, Unit: "directory", Max: 4096, Group: Report, Help: "keep the records in this `directory`"},
+	{Name: "html", Brief: "write a page", Kind: Text, Unit: "file", Max: 4096, Group: Report, Help: "write a page to `file`; it needs no network. It holds small recordings " +
+		"(report: only those beside it or below) and links larger ones beside it or below"},
+	{Name: "title", Kind: Text, Unit: "heading", Max: line, Group: Report, Help: "`heading` of the page"},
+	{Name: "normalizer", Kind: Choice, Unit: "name", Default: "auto", Choices: append([]string{"auto"}, normalize.Names()...), Group: Report,
+		Help: "how texts are normalized before scoring: auto, " + Either(normalize.Names())},
+	{Name: "json", Brief: "write JSON", Group: Report, Help: "write JSON"},
+
 	// Log.
-	{Name: "quiet", Short: "q", Group: Log, Common: true, Who: Keep | Server, Help: "write only errors to standard error"},
-	{Name: "log-level", Kind: Choice, Default: "warn", Choices: []string{"debug", "info", "warn", "error"}, Group: Log, Who: Keep | Server,
+	{Name: "quiet", Brief: "only errors on standard error", Short: "q", Group: Log, Who: Keep | Server, Help: "write only errors to standard error"},
+	{Name: "log-level", Kind: Choice, Unit: "level", Default: "warn", Choices: []string{"debug", "info", "warn", "error"}, Group: Log, Who: Keep | Server,
 		Help: "level of the log: debug (every decision), info, warn or error"},
 }
 

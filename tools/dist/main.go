@@ -123,8 +123,7 @@ func (d *dist) gather(work string) error {
 
 	man := filepath.Join(work, "man")
 	env := []string{fmt.Sprintf("SOURCE_DATE_EPOCH=%d", d.when.Unix())}
-	if _, err := command(env, "go", "test", "-count=1", "-vet=off", "-run", "^TestManPages$", "./internal/cli", "-args",
-		"-man", man); err != nil {
+	if _, err := command(env, "go", "run", "./cmd/verity", "manual", "man", man); err != nil {
 		return err
 	}
 	pages, err := filepath.Glob(filepath.Join(man, "*.1"))
