@@ -54,9 +54,9 @@ func nextWithWords(segments []transcript.Segment) *transcript.Segment {
 	return nil
 }
 
-// A place holds the times of a window that the rule against hallucinations needs, in
+// A windowTimes holds the times of a window that the rule against hallucinations needs, in
 // seconds.
-type place struct {
+type windowTimes struct {
 	seek                 int     // frame of the window
 	begin, end, soundEnd float64 // of the window, and the end of its frames
 	lastSpeech           float64 // end of the last word before the window
@@ -74,7 +74,7 @@ const marks = defaultPrepend + defaultAppend
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, from "if first segment might be
 // a hallucination" on.
 func skipSilence(
-	segments []transcript.Segment, p place, threshold float64, clipFrames int,
+	segments []transcript.Segment, p windowTimes, threshold float64, clipFrames int,
 ) (keep, seek int, whole bool) {
 	if first := nextWithWords(segments); isAnomaly(first) {
 		if gap := first.Start - p.begin; gap > threshold {
@@ -99,7 +99,7 @@ func skipSilence(
 }
 
 // alone reports whether there is silence, or another hallucination, on both sides of s.
-func (p place) alone(s, next *transcript.Segment, last, threshold float64) bool {
+func (p windowTimes) alone(s, next *transcript.Segment, last, threshold float64) bool {
 	after := p.soundEnd
 	if next != nil {
 		after = next.Words[0].Start

@@ -38,7 +38,7 @@ func TestHallucinationSilence(t *testing.T) {
 		{"at the end of the clip: nothing is left", list{speech(100, 102), dream(127, 129)}, 99, 130, 1, 13000, false},
 		{"no words", list{{Start: 105, End: 107}}, 100, 300, 1, -1, false},
 	} {
-		p := place{seek: 10000, begin: 100, end: 130, soundEnd: 130, lastSpeech: tt.lastSpeech, clip: tt.clip}
+		p := windowTimes{seek: 10000, begin: 100, end: 130, soundEnd: 130, lastSpeech: tt.lastSpeech, clip: tt.clip}
 		keep, seek, whole := skipSilence(tt.segments, p, 2, frameCount(tt.clip))
 		if keep != tt.keep || seek != tt.seek || whole != tt.whole {
 			t.Errorf("%s: keeps %d, goes on at %d, whole %v; want %d, %d, %v", tt.why, keep, seek, whole, tt.keep, tt.seek, tt.whole)

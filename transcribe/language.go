@@ -8,9 +8,9 @@ import (
 	"verity/tokenizer"
 )
 
-// A tongue is the language of a window. Its probability is 1 where it was stated, not
+// A detection is the language of a window. Its probability is 1 where it was stated, not
 // detected.
-type tongue struct {
+type detection struct {
 	language    tokenizer.Language
 	probability float64
 }
@@ -21,7 +21,7 @@ type tongue struct {
 // Source: openai/whisper@c0d2f62 whisper/transcribe.py, "Detecting language".
 func (r *transcription) setLanguage(ctx context.Context) (err error) {
 	if r.t.lang != nil {
-		r.here = tongue{*r.t.lang, 1}
+		r.here = detection{*r.t.lang, 1}
 	} else if r.here, err = r.detect(ctx); err != nil {
 		return fmt.Errorf("detecting the language: %w", err)
 	}
@@ -30,22 +30,22 @@ func (r *transcription) setLanguage(ctx context.Context) (err error) {
 }
 
 // detect finds the language of the window at frame 0.
-func (r *transcription) detect(ctx context.Context) (tongue, error) {
+func (r *transcription) detect(ctx context.Context) (detection, error) {
 	// For detection, upstream pads with silence, however it pads for decoding.
 	mel, err := r.src.SilentWindow(ctx, 0)
 	if err != nil {
-		return tongue{}, err
+		return detection{}, err
 	}
 	w, err := r.encode(ctx, mel.First(r.frames))
 	if err != nil {
-		return tongue{}, err
+		return detection{}, err
 	}
 	if r.t.opt.Pad == audio.PadAudio {
 		r.first = w // likely the first to be decoded
 	} else {
 		defer w.close()
 	}
-	l, err := r.t.tongueOf(ctx, w)
+	l, err := r.t.languageOf(ctx, w)
 	if err == nil {
 		r.languageProb = l.probability
 		r.log.Info("language detected", "language", l.language.Code, "probability", l.probability)
@@ -53,20 +53,20 @@ func (r *transcription) detect(ctx context.Context) (tongue, error) {
 	return l, err
 }
 
-// hear detects the language of a window, if every window has its own
+// detectHere detects the language of a window, if every window has its own
 // (Options.Multilingual).
-func (r *transcription) hear(ctx context.Context, w window) (err error) {
+func (r *transcription) detectHere(ctx context.Context, w window) (err error) {
 	if !r.t.opt.Multilingual {
 		return nil
 	}
-	if r.here, err = r.t.tongueOf(ctx, w); err != nil {
+	if r.here, err = r.t.languageOf(ctx, w); err != nil {
 		return fmt.Errorf("detecting the language: %w", err)
 	}
 	return nil
 }
 
-// tongueOf returns the likeliest language of a window.
-func (t *Transcriber) tongueOf(ctx context.Context, w window) (l tongue, err error) {
+// languageOf returns the likeliest language of a window.
+func (t *Transcriber) languageOf(ctx context.Context, w window) (l detection, err error) {
 	probs, err := w.languages(ctx)
 	if err != nil {
 		return l, err
@@ -81,5 +81,5 @@ func (t *Transcriber) tongueOf(ctx context.Context, w window) (l tongue, err err
 			best = i
 		}
 	}
-	return tongue{known[best], float64(probs[best])}, nil
+	return detection{known[best], float64(probs[best])}, nil
 }

@@ -40,7 +40,7 @@ type transcription struct {
 	at       cursor
 	first    window             // the window the language was detected in, until it is decoded
 	language tokenizer.Language // of the first window
-	here     tongue             // of the window at hand
+	here     detection          // of the window at hand
 	follower *assistant.Follower
 
 	continues    bool    // begins behind the start of what is transcribed
@@ -113,7 +113,7 @@ func (r *transcription) window(ctx context.Context, size int) (advance int, err 
 		return 0, err
 	}
 	defer w.close()
-	if err := r.hear(ctx, w); err != nil {
+	if err := r.detectHere(ctx, w); err != nil {
 		return 0, err
 	}
 	res, err := r.decode(ctx, w)

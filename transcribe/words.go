@@ -63,7 +63,7 @@ func (r *transcription) findWords(
 		}
 	}
 	if r.t.opt.HallucinationSilence > 0 {
-		keep, at, whole := skipSilence(segments, r.place(size), r.t.opt.HallucinationSilence, r.src.Frames())
+		keep, at, whole := skipSilence(segments, r.windowTimes(size), r.t.opt.HallucinationSilence, r.src.Frames())
 		if at >= 0 {
 			r.log.Debug("silence before a likely hallucination is skipped", "seek", seek, "next", at,
 				"segments", len(segments)-keep)
@@ -79,9 +79,9 @@ func (r *transcription) findWords(
 	return segments, next - seek, dropped, nil
 }
 
-// place describes the window at the cursor.
-func (r *transcription) place(size int) place {
-	return place{
+// windowTimes describes the window at the cursor.
+func (r *transcription) windowTimes(size int) windowTimes {
+	return windowTimes{
 		seek: r.at.seek, begin: seconds(r.at.seek),
 		end:        seconds(r.at.seek + r.frames),
 		soundEnd:   seconds(r.at.seek) + seconds(size),
