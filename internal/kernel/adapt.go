@@ -48,15 +48,6 @@ func widenWith(f func(dst *float32, w *byte, n int)) func(dst []float32, w []uin
 	}
 }
 
-func finishWith(f func(dst, acc, bias *float32, cols, stride, rows int)) finishFunc {
-	return func(dst, acc, bias []float32, stride, rows int) {
-		if n := len(bias); n > 0 && rows > 0 {
-			_, _ = dst[(rows-1)*stride+n-1], acc[rows*panel-1]
-			f(&dst[0], &acc[0], &bias[0], n, 4*stride, rows)
-		}
-	}
-}
-
 // finishFull returns a finishFunc that uses f for full panels and ref for other ones.
 func finishFull(f func(dst, acc, bias *float32, stride, rows int), ref finishFunc) finishFunc {
 	return func(dst, acc, bias []float32, stride, rows int) {

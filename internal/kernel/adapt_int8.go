@@ -122,15 +122,6 @@ func quantiseWith(f func(dst *uint8, x *float32, n int, inverse float32)) func(d
 	}
 }
 
-func finishInt8With(f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, cols, stride, rows int)) finishInt8Func {
-	return func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
-		if n := len(bias); n > 0 && rows > 0 {
-			_, _, _, _, _ = dst[(rows-1)*stride+n-1], acc[rows*panel-1], offset[n-1], xScale[rows-1], scale[n-1]
-			f(&dst[0], &acc[0], &offset[0], &xScale[0], &scale[0], &bias[0], n, 4*stride, rows)
-		}
-	}
-}
-
 // finishInt8Full returns a finishInt8Func that uses f for full panels and ref for other
 // ones.
 func finishInt8Full(f func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int), ref finishInt8Func) finishInt8Func {

@@ -37,7 +37,7 @@ func int8AVX512(tile tileInt8Func) int8Kernels {
 		first:    clearing(tile),
 
 		weigh: clearing(tile),
-		store: finishInt8With(storeInt8AVX512),
-		add:   finishInt8With(addInt8AVX512),
+		store: finishInt8Full(storeInt8AVX512, storeInt8Ref),
+		add:   finishInt8Full(addInt8AVX512, addInt8Ref),
 	}
 }

@@ -13,8 +13,8 @@ func tileArch() []impl[tileKernels] {
 			f32:   byRows[float32](tileF32x1AVX512, tileF32x2AVX512, tileF32x3AVX512, tileF32x4AVX512, tileF32x5AVX512, tileF32x6AVX512),
 			f16:   byRows[uint16](tileF16x1AVX512, tileF16x2AVX512, tileF16x3AVX512, tileF16x4AVX512, tileF16x5AVX512, tileF16x6AVX512),
 			widen: widenWith(widenF16AVX512),
-			store: finishWith(storeSumsAVX512),
-			add:   finishWith(addSumsAVX512),
+			store: finishFull(storeSumsAVX512, storeSumsRef),
+			add:   finishFull(addSumsAVX512, addSumsRef),
 		}},
 		{"avx2", hasAVX2, tileKernels{
 			f32:   byDepth(byRows[float32](tileF32x1AVX2, tileF32x2AVX2, tileF32x3AVX2, tileF32x4AVX2, tileF32x5AVX2, tileF32x6AVX2)),

@@ -1506,7 +1506,7 @@ loop:
 	VMOVUPS   Y0, 224(AX)
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000100, AX
-	DECQ      DX
+	SUBQ      $0x01, DX
 	JNZ       loop
 	VZEROUPPER
 	RET
@@ -1547,7 +1547,7 @@ loop:
 	VMOVUPS Y8, 224(AX)
 	ADDQ    BX, AX
 	ADDQ    $0x00000100, CX
-	DECQ    SI
+	SUBQ    $0x01, SI
 	JNZ     loop
 	VZEROUPPER
 	RET
@@ -1596,7 +1596,7 @@ loop:
 	VMOVUPS Y8, 224(AX)
 	ADDQ    BX, AX
 	ADDQ    $0x00000100, CX
-	DECQ    SI
+	SUBQ    $0x01, SI
 	JNZ     loop
 	VZEROUPPER
 	RET

@@ -2326,97 +2326,69 @@ loop:
 	VMOVUPS   Z0, 192(AX)
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000100, AX
-	DECQ      DX
+	SUBQ      $0x01, DX
 	JNZ       loop
 	VZEROUPPER
 	RET
 
-// func storeSumsAVX512(dst *float32, acc *float32, bias *float32, cols int, stride int, rows int)
+// func storeSumsAVX512(dst *float32, acc *float32, bias *float32, stride int, rows int)
 // Requires: AVX, AVX512F
-TEXT ·storeSumsAVX512(SB), NOSPLIT, $0-48
-	MOVQ      dst+0(FP), AX
-	MOVQ      acc+8(FP), DX
-	MOVQ      bias+16(FP), BX
-	MOVQ      stride+32(FP), SI
-	MOVQ      rows+40(FP), DI
-	MOVQ      cols+24(FP), CX
-	MOVQ      $-1, R8
-	NEGQ      CX
-	SHRQ      CL, R8
-	KMOVW     R8, K1
-	SHRQ      $0x10, R8
-	KMOVW     R8, K2
-	SHRQ      $0x10, R8
-	KMOVW     R8, K3
-	SHRQ      $0x10, R8
-	KMOVW     R8, K4
-	SHRQ      $0x10, R8
-	VMOVUPS.Z (BX), K1, Z0
-	VMOVUPS.Z 64(BX), K2, Z1
-	VMOVUPS.Z 128(BX), K3, Z2
-	VMOVUPS.Z 192(BX), K4, Z3
+TEXT ·storeSumsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    acc+8(FP), CX
+	MOVQ    bias+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    rows+32(FP), SI
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
 
 loop:
-	VADDPS  (DX), Z0, Z4
-	VMOVUPS Z4, K1, (AX)
-	VADDPS  64(DX), Z1, Z4
-	VMOVUPS Z4, K2, 64(AX)
-	VADDPS  128(DX), Z2, Z4
-	VMOVUPS Z4, K3, 128(AX)
-	VADDPS  192(DX), Z3, Z4
-	VMOVUPS Z4, K4, 192(AX)
-	ADDQ    SI, AX
-	ADDQ    $0x00000100, DX
-	DECQ    DI
+	VADDPS  (CX), Z0, Z4
+	VMOVUPS Z4, (AX)
+	VADDPS  64(CX), Z1, Z4
+	VMOVUPS Z4, 64(AX)
+	VADDPS  128(CX), Z2, Z4
+	VMOVUPS Z4, 128(AX)
+	VADDPS  192(CX), Z3, Z4
+	VMOVUPS Z4, 192(AX)
+	ADDQ    BX, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x01, SI
 	JNZ     loop
 	VZEROUPPER
 	RET
 
-// func addSumsAVX512(dst *float32, acc *float32, bias *float32, cols int, stride int, rows int)
+// func addSumsAVX512(dst *float32, acc *float32, bias *float32, stride int, rows int)
 // Requires: AVX, AVX512F
-TEXT ·addSumsAVX512(SB), NOSPLIT, $0-48
-	MOVQ      dst+0(FP), AX
-	MOVQ      acc+8(FP), DX
-	MOVQ      bias+16(FP), BX
-	MOVQ      stride+32(FP), SI
-	MOVQ      rows+40(FP), DI
-	MOVQ      cols+24(FP), CX
-	MOVQ      $-1, R8
-	NEGQ      CX
-	SHRQ      CL, R8
-	KMOVW     R8, K1
-	SHRQ      $0x10, R8
-	KMOVW     R8, K2
-	SHRQ      $0x10, R8
-	KMOVW     R8, K3
-	SHRQ      $0x10, R8
-	KMOVW     R8, K4
-	SHRQ      $0x10, R8
-	VMOVUPS.Z (BX), K1, Z0
-	VMOVUPS.Z 64(BX), K2, Z1
-	VMOVUPS.Z 128(BX), K3, Z2
-	VMOVUPS.Z 192(BX), K4, Z3
+TEXT ·addSumsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    acc+8(FP), CX
+	MOVQ    bias+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	MOVQ    rows+32(FP), SI
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
 
 loop:
-	VADDPS    (DX), Z0, Z4
-	VMOVUPS.Z (AX), K1, Z5
-	VADDPS    Z5, Z4, Z4
-	VMOVUPS   Z4, K1, (AX)
-	VADDPS    64(DX), Z1, Z4
-	VMOVUPS.Z 64(AX), K2, Z5
-	VADDPS    Z5, Z4, Z4
-	VMOVUPS   Z4, K2, 64(AX)
-	VADDPS    128(DX), Z2, Z4
-	VMOVUPS.Z 128(AX), K3, Z5
-	VADDPS    Z5, Z4, Z4
-	VMOVUPS   Z4, K3, 128(AX)
-	VADDPS    192(DX), Z3, Z4
-	VMOVUPS.Z 192(AX), K4, Z5
-	VADDPS    Z5, Z4, Z4
-	VMOVUPS   Z4, K4, 192(AX)
-	ADDQ      SI, AX
-	ADDQ      $0x00000100, DX
-	DECQ      DI
-	JNZ       loop
+	VADDPS  (CX), Z0, Z4
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	VADDPS  64(CX), Z1, Z4
+	VADDPS  64(AX), Z4, Z4
+	VMOVUPS Z4, 64(AX)
+	VADDPS  128(CX), Z2, Z4
+	VADDPS  128(AX), Z4, Z4
+	VMOVUPS Z4, 128(AX)
+	VADDPS  192(CX), Z3, Z4
+	VADDPS  192(AX), Z4, Z4
+	VMOVUPS Z4, 192(AX)
+	ADDQ    BX, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x01, SI
+	JNZ     loop
 	VZEROUPPER
 	RET

@@ -43,8 +43,8 @@ func tileF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead
 // widenF16AVX512 does widenF16Ref for n rows of a panel.
 func widenF16AVX512(dst *float32, w *byte, n int)
 
-// storeSumsAVX512 does storeSumsRef; stride is in bytes.
-func storeSumsAVX512(dst *float32, acc *float32, bias *float32, cols int, stride int, rows int)
+// storeSumsAVX512 does storeSumsRef for 64 columns; stride is in bytes.
+func storeSumsAVX512(dst *float32, acc *float32, bias *float32, stride int, rows int)
 
-// addSumsAVX512 does addSumsRef; stride is in bytes.
-func addSumsAVX512(dst *float32, acc *float32, bias *float32, cols int, stride int, rows int)
+// addSumsAVX512 does addSumsRef for 64 columns; stride is in bytes.
+func addSumsAVX512(dst *float32, acc *float32, bias *float32, stride int, rows int)

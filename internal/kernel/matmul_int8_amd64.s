@@ -1199,14 +1199,12 @@ TEXT ·maxAbsAVX512(SB), NOSPLIT, $0-20
 	VPBROADCASTD X1, Z1
 
 loop:
-	VMOVUPS (AX), Z2
-	VPANDD  Z0, Z2, Z2
-	VPMAXUD Z2, Z1, Z1
-	ADDQ    $0x40, AX
-	SUBQ    $0x10, CX
-	JNZ     loop
-
-	// Fold the lanes.
+	VMOVUPS       (AX), Z2
+	VPANDD        Z0, Z2, Z2
+	VPMAXUD       Z2, Z1, Z1
+	ADDQ          $0x40, AX
+	SUBQ          $0x10, CX
+	JNZ           loop
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VPMAXUD       Y0, Y1, Y1
 	VEXTRACTI128  $0x01, Y1, X0
@@ -1226,13 +1224,16 @@ TEXT ·quantiseAVX512(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         n+16(FP), DX
-	VBROADCASTSS inverse+24(FP), Z0
 	MOVL         $0x4b400000, BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Z1
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z1
 	MOVL         $0x00000080, BX
-	VMOVD        BX, X2
-	VPBROADCASTD X2, Z2
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z2
+	MOVL         $0x000000ff, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z0
+	VBROADCASTSS inverse+24(FP), Z0
 
 loop:
 	VMULPS  (CX), Z0, Z3
@@ -1246,150 +1247,130 @@ loop:
 	VZEROUPPER
 	RET
 
-// func storeInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
+// func storeInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
 // Requires: AVX, AVX512F
-TEXT ·storeInt8AVX512(SB), NOSPLIT, $0-72
-	MOVQ        dst+0(FP), AX
-	MOVQ        acc+8(FP), DX
-	MOVQ        offset+16(FP), BX
-	MOVQ        xScale+24(FP), SI
-	MOVQ        scale+32(FP), DI
-	MOVQ        bias+40(FP), R8
-	MOVQ        stride+56(FP), R9
-	MOVQ        rows+64(FP), R10
-	MOVQ        cols+48(FP), CX
-	MOVQ        $-1, R11
-	NEGQ        CX
-	SHRQ        CL, R11
-	KMOVW       R11, K1
-	SHRQ        $0x10, R11
-	KMOVW       R11, K2
-	SHRQ        $0x10, R11
-	KMOVW       R11, K3
-	SHRQ        $0x10, R11
-	KMOVW       R11, K4
-	SHRQ        $0x10, R11
-	VMOVDQU32.Z (BX), K1, Z0
-	VMOVUPS.Z   (DI), K1, Z1
-	VMOVUPS.Z   (R8), K1, Z2
-	VMOVDQU32.Z 64(BX), K2, Z3
-	VMOVUPS.Z   64(DI), K2, Z4
-	VMOVUPS.Z   64(R8), K2, Z5
-	VMOVDQU32.Z 128(BX), K3, Z6
-	VMOVUPS.Z   128(DI), K3, Z7
-	VMOVUPS.Z   128(R8), K3, Z8
-	VMOVDQU32.Z 192(BX), K4, Z9
-	VMOVUPS.Z   192(DI), K4, Z10
-	VMOVUPS.Z   192(R8), K4, Z11
+TEXT ·storeInt8AVX512(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    acc+8(FP), CX
+	MOVQ    offset+16(FP), DX
+	MOVQ    xScale+24(FP), BX
+	MOVQ    scale+32(FP), SI
+	MOVQ    bias+40(FP), DI
+	MOVQ    stride+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	VMOVUPS (DX), Z0
+	VMOVUPS (SI), Z1
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 64(SI), Z4
+	VMOVUPS 64(DI), Z5
+	VMOVUPS 128(DX), Z6
+	VMOVUPS 128(SI), Z7
+	VMOVUPS 128(DI), Z8
+	VMOVUPS 192(DX), Z9
+	VMOVUPS 192(SI), Z10
+	VMOVUPS 192(DI), Z11
 
 loop:
-	VBROADCASTSS (SI), Z12
-	VMULPS       Z12, Z1, Z13
-	VPADDD       (DX), Z0, Z14
+	VBROADCASTSS (BX), Z12
+	VMULPS       Z1, Z12, Z13
+	VMOVUPS      (CX), Z14
+	VPADDD       Z0, Z14, Z14
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z13, Z14, Z14
 	VADDPS       Z2, Z14, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMULPS       Z12, Z4, Z13
-	VPADDD       64(DX), Z3, Z14
+	VMOVUPS      Z14, (AX)
+	VMULPS       Z4, Z12, Z13
+	VMOVUPS      64(CX), Z14
+	VPADDD       Z3, Z14, Z14
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z13, Z14, Z14
 	VADDPS       Z5, Z14, Z14
-	VMOVUPS      Z14, K2, 64(AX)
-	VMULPS       Z12, Z7, Z13
-	VPADDD       128(DX), Z6, Z14
+	VMOVUPS      Z14, 64(AX)
+	VMULPS       Z7, Z12, Z13
+	VMOVUPS      128(CX), Z14
+	VPADDD       Z6, Z14, Z14
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z13, Z14, Z14
 	VADDPS       Z8, Z14, Z14
-	VMOVUPS      Z14, K3, 128(AX)
-	VMULPS       Z12, Z10, Z12
-	VPADDD       192(DX), Z9, Z13
+	VMOVUPS      Z14, 128(AX)
+	VMULPS       Z10, Z12, Z12
+	VMOVUPS      192(CX), Z13
+	VPADDD       Z9, Z13, Z13
 	VCVTDQ2PS    Z13, Z13
 	VMULPS       Z12, Z13, Z13
 	VADDPS       Z11, Z13, Z13
-	VMOVUPS      Z13, K4, 192(AX)
-	ADDQ         R9, AX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x04, SI
-	DECQ         R10
+	VMOVUPS      Z13, 192(AX)
+	ADDQ         R8, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x04, BX
+	SUBQ         $0x01, R9
 	JNZ          loop
 	VZEROUPPER
 	RET
 
-// func addInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
+// func addInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
 // Requires: AVX, AVX512F
-TEXT ·addInt8AVX512(SB), NOSPLIT, $0-72
-	MOVQ        dst+0(FP), AX
-	MOVQ        acc+8(FP), DX
-	MOVQ        offset+16(FP), BX
-	MOVQ        xScale+24(FP), SI
-	MOVQ        scale+32(FP), DI
-	MOVQ        bias+40(FP), R8
-	MOVQ        stride+56(FP), R9
-	MOVQ        rows+64(FP), R10
-	MOVQ        cols+48(FP), CX
-	MOVQ        $-1, R11
-	NEGQ        CX
-	SHRQ        CL, R11
-	KMOVW       R11, K1
-	SHRQ        $0x10, R11
-	KMOVW       R11, K2
-	SHRQ        $0x10, R11
-	KMOVW       R11, K3
-	SHRQ        $0x10, R11
-	KMOVW       R11, K4
-	SHRQ        $0x10, R11
-	VMOVDQU32.Z (BX), K1, Z0
-	VMOVUPS.Z   (DI), K1, Z1
-	VMOVUPS.Z   (R8), K1, Z2
-	VMOVDQU32.Z 64(BX), K2, Z3
-	VMOVUPS.Z   64(DI), K2, Z4
-	VMOVUPS.Z   64(R8), K2, Z5
-	VMOVDQU32.Z 128(BX), K3, Z6
-	VMOVUPS.Z   128(DI), K3, Z7
-	VMOVUPS.Z   128(R8), K3, Z8
-	VMOVDQU32.Z 192(BX), K4, Z9
-	VMOVUPS.Z   192(DI), K4, Z10
-	VMOVUPS.Z   192(R8), K4, Z11
+TEXT ·addInt8AVX512(SB), NOSPLIT, $0-64
+	MOVQ    dst+0(FP), AX
+	MOVQ    acc+8(FP), CX
+	MOVQ    offset+16(FP), DX
+	MOVQ    xScale+24(FP), BX
+	MOVQ    scale+32(FP), SI
+	MOVQ    bias+40(FP), DI
+	MOVQ    stride+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	VMOVUPS (DX), Z0
+	VMOVUPS (SI), Z1
+	VMOVUPS (DI), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 64(SI), Z4
+	VMOVUPS 64(DI), Z5
+	VMOVUPS 128(DX), Z6
+	VMOVUPS 128(SI), Z7
+	VMOVUPS 128(DI), Z8
+	VMOVUPS 192(DX), Z9
+	VMOVUPS 192(SI), Z10
+	VMOVUPS 192(DI), Z11
 
 loop:
-	VBROADCASTSS (SI), Z12
-	VMULPS       Z12, Z1, Z13
-	VPADDD       (DX), Z0, Z14
+	VBROADCASTSS (BX), Z12
+	VMULPS       Z1, Z12, Z13
+	VMOVUPS      (CX), Z14
+	VPADDD       Z0, Z14, Z14
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z13, Z14, Z14
 	VADDPS       Z2, Z14, Z14
-	VMOVUPS.Z    (AX), K1, Z13
-	VADDPS       Z13, Z14, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMULPS       Z12, Z4, Z13
-	VPADDD       64(DX), Z3, Z14
+	VADDPS       (AX), Z14, Z14
+	VMOVUPS      Z14, (AX)
+	VMULPS       Z4, Z12, Z13
+	VMOVUPS      64(CX), Z14
+	VPADDD       Z3, Z14, Z14
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z13, Z14, Z14
 	VADDPS       Z5, Z14, Z14
-	VMOVUPS.Z    64(AX), K2, Z13
-	VADDPS       Z13, Z14, Z14
-	VMOVUPS      Z14, K2, 64(AX)
-	VMULPS       Z12, Z7, Z13
-	VPADDD       128(DX), Z6, Z14
+	VADDPS       64(AX), Z14, Z14
+	VMOVUPS      Z14, 64(AX)
+	VMULPS       Z7, Z12, Z13
+	VMOVUPS      128(CX), Z14
+	VPADDD       Z6, Z14, Z14
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z13, Z14, Z14
 	VADDPS       Z8, Z14, Z14
-	VMOVUPS.Z    128(AX), K3, Z13
-	VADDPS       Z13, Z14, Z14
-	VMOVUPS      Z14, K3, 128(AX)
-	VMULPS       Z12, Z10, Z12
-	VPADDD       192(DX), Z9, Z13
+	VADDPS       128(AX), Z14, Z14
+	VMOVUPS      Z14, 128(AX)
+	VMULPS       Z10, Z12, Z12
+	VMOVUPS      192(CX), Z13
+	VPADDD       Z9, Z13, Z13
 	VCVTDQ2PS    Z13, Z13
 	VMULPS       Z12, Z13, Z13
 	VADDPS       Z11, Z13, Z13
-	VMOVUPS.Z    192(AX), K4, Z12
-	VADDPS       Z12, Z13, Z13
-	VMOVUPS      Z13, K4, 192(AX)
-	ADDQ         R9, AX
-	ADDQ         $0x00000100, DX
-	ADDQ         $0x04, SI
-	DECQ         R10
+	VADDPS       192(AX), Z13, Z13
+	VMOVUPS      Z13, 192(AX)
+	ADDQ         R8, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x04, BX
+	SUBQ         $0x01, R9
 	JNZ          loop
 	VZEROUPPER
 	RET
@@ -3524,17 +3505,15 @@ TEXT ·maxAbsAVX2(SB), NOSPLIT, $0-20
 	VPBROADCASTD X1, Y1
 
 loop:
-	VMOVUPS (AX), Y2
-	VPAND   Y0, Y2, Y2
-	VPMAXUD Y2, Y1, Y1
-	VMOVUPS 32(AX), Y2
-	VPAND   Y0, Y2, Y2
-	VPMAXUD Y2, Y1, Y1
-	ADDQ    $0x40, AX
-	SUBQ    $0x10, CX
-	JNZ     loop
-
-	// Fold the lanes.
+	VMOVUPS      (AX), Y2
+	VPAND        Y0, Y2, Y2
+	VPMAXUD      Y2, Y1, Y1
+	VMOVUPS      32(AX), Y2
+	VPAND        Y0, Y2, Y2
+	VPMAXUD      Y2, Y1, Y1
+	ADDQ         $0x40, AX
+	SUBQ         $0x10, CX
+	JNZ          loop
 	VEXTRACTI128 $0x01, Y1, X0
 	VPMAXUD      X0, X1, X0
 	VPSHUFD      $0x4e, X0, X1
@@ -3552,25 +3531,25 @@ TEXT ·quantiseAVX2(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         n+16(FP), DX
-	VBROADCASTSS inverse+24(FP), Y0
 	MOVL         $0x4b400000, BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Y1
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y1
 	MOVL         $0x00000080, BX
-	VMOVD        BX, X2
-	VPBROADCASTD X2, Y2
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y2
 	MOVL         $0x000000ff, BX
-	VMOVD        BX, X3
-	VPBROADCASTD X3, Y3
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y3
+	VBROADCASTSS inverse+24(FP), Y0
 
 loop:
 	VMULPS (CX), Y0, Y4
 	VADDPS Y1, Y4, Y4
 	VPADDD Y2, Y4, Y4
-	VPAND  Y3, Y4, Y4
 	VMULPS 32(CX), Y0, Y5
 	VADDPS Y1, Y5, Y5
 	VPADDD Y2, Y5, Y5
+	VPAND  Y3, Y4, Y4
 	VPAND  Y3, Y5, Y5
 
 	// Pack to words, then to bytes, and put the quarters in order.
@@ -3601,56 +3580,56 @@ TEXT ·storeInt8AVX2(SB), NOSPLIT, $0-64
 loop:
 	VBROADCASTSS (BX), Y0
 	VMULPS       (SI), Y0, Y1
-	VMOVDQU      (CX), Y2
+	VMOVUPS      (CX), Y2
 	VPADDD       (DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VADDPS       (DI), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VMULPS       32(SI), Y0, Y1
-	VMOVDQU      32(CX), Y2
+	VMOVUPS      32(CX), Y2
 	VPADDD       32(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VADDPS       32(DI), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VMULPS       64(SI), Y0, Y1
-	VMOVDQU      64(CX), Y2
+	VMOVUPS      64(CX), Y2
 	VPADDD       64(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VADDPS       64(DI), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VMULPS       96(SI), Y0, Y1
-	VMOVDQU      96(CX), Y2
+	VMOVUPS      96(CX), Y2
 	VPADDD       96(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VADDPS       96(DI), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	VMULPS       128(SI), Y0, Y1
-	VMOVDQU      128(CX), Y2
+	VMOVUPS      128(CX), Y2
 	VPADDD       128(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VADDPS       128(DI), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
 	VMULPS       160(SI), Y0, Y1
-	VMOVDQU      160(CX), Y2
+	VMOVUPS      160(CX), Y2
 	VPADDD       160(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VADDPS       160(DI), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
 	VMULPS       192(SI), Y0, Y1
-	VMOVDQU      192(CX), Y2
+	VMOVUPS      192(CX), Y2
 	VPADDD       192(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
 	VADDPS       192(DI), Y2, Y2
 	VMOVUPS      Y2, 192(AX)
 	VMULPS       224(SI), Y0, Y0
-	VMOVDQU      224(CX), Y1
+	VMOVUPS      224(CX), Y1
 	VPADDD       224(DX), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
@@ -3659,7 +3638,7 @@ loop:
 	ADDQ         R8, AX
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x04, BX
-	DECQ         R9
+	SUBQ         $0x01, R9
 	JNZ          loop
 	VZEROUPPER
 	RET
@@ -3679,7 +3658,7 @@ TEXT ·addInt8AVX2(SB), NOSPLIT, $0-64
 loop:
 	VBROADCASTSS (BX), Y0
 	VMULPS       (SI), Y0, Y1
-	VMOVDQU      (CX), Y2
+	VMOVUPS      (CX), Y2
 	VPADDD       (DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
@@ -3687,7 +3666,7 @@ loop:
 	VADDPS       (AX), Y2, Y2
 	VMOVUPS      Y2, (AX)
 	VMULPS       32(SI), Y0, Y1
-	VMOVDQU      32(CX), Y2
+	VMOVUPS      32(CX), Y2
 	VPADDD       32(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
@@ -3695,7 +3674,7 @@ loop:
 	VADDPS       32(AX), Y2, Y2
 	VMOVUPS      Y2, 32(AX)
 	VMULPS       64(SI), Y0, Y1
-	VMOVDQU      64(CX), Y2
+	VMOVUPS      64(CX), Y2
 	VPADDD       64(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
@@ -3703,7 +3682,7 @@ loop:
 	VADDPS       64(AX), Y2, Y2
 	VMOVUPS      Y2, 64(AX)
 	VMULPS       96(SI), Y0, Y1
-	VMOVDQU      96(CX), Y2
+	VMOVUPS      96(CX), Y2
 	VPADDD       96(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
@@ -3711,7 +3690,7 @@ loop:
 	VADDPS       96(AX), Y2, Y2
 	VMOVUPS      Y2, 96(AX)
 	VMULPS       128(SI), Y0, Y1
-	VMOVDQU      128(CX), Y2
+	VMOVUPS      128(CX), Y2
 	VPADDD       128(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
@@ -3719,7 +3698,7 @@ loop:
 	VADDPS       128(AX), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
 	VMULPS       160(SI), Y0, Y1
-	VMOVDQU      160(CX), Y2
+	VMOVUPS      160(CX), Y2
 	VPADDD       160(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
@@ -3727,7 +3706,7 @@ loop:
 	VADDPS       160(AX), Y2, Y2
 	VMOVUPS      Y2, 160(AX)
 	VMULPS       192(SI), Y0, Y1
-	VMOVDQU      192(CX), Y2
+	VMOVUPS      192(CX), Y2
 	VPADDD       192(DX), Y2, Y2
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
@@ -3735,7 +3714,7 @@ loop:
 	VADDPS       192(AX), Y2, Y2
 	VMOVUPS      Y2, 192(AX)
 	VMULPS       224(SI), Y0, Y0
-	VMOVDQU      224(CX), Y1
+	VMOVUPS      224(CX), Y1
 	VPADDD       224(DX), Y1, Y1
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y0, Y1, Y1
@@ -3745,7 +3724,7 @@ loop:
 	ADDQ         R8, AX
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x04, BX
-	DECQ         R9
+	SUBQ         $0x01, R9
 	JNZ          loop
 	VZEROUPPER
 	RET

@@ -28,11 +28,11 @@ func maxAbsAVX512(x *float32, n int) uint32
 // quantiseAVX512 does quantiseRef for n elements, a positive multiple of 16.
 func quantiseAVX512(dst *uint8, x *float32, n int, inverse float32)
 
-// storeInt8AVX512 does storeInt8Ref for cols ≤ 64 columns; stride is in bytes.
-func storeInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
+// storeInt8AVX512 does storeInt8Ref for 64 columns; stride is in bytes.
+func storeInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
 
-// addInt8AVX512 does addInt8Ref for cols ≤ 64 columns; stride is in bytes.
-func addInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, cols int, stride int, rows int)
+// addInt8AVX512 does addInt8Ref for 64 columns; stride is in bytes.
+func addInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
 
 // tileInt8x1AVX2 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x1AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)

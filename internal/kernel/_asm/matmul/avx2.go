@@ -12,9 +12,7 @@ func avx2() {
 			tile256(w, rows)
 		}
 	}
-	widen256(floats[1])
-	finish256("storeSums")
-	finish256("addSums")
+	narrow.floats()
 }
 
 // vectors256 is how many vectors of 8 columns are summed at a time. The sums of more
@@ -84,58 +82,4 @@ func load256(w width, m Mem, dst reg.VecVirtual) {
 	} else {
 		VMOVUPS(m, dst)
 	}
-}
-
-// widen256 generates the conversion of n rows of a packed panel to float32.
-func widen256(w width) {
-	TEXT("widen"+w.name+"AVX2", NOSPLIT, "func(dst *float32, w *byte, n int)")
-	Doc("widen" + w.name + "AVX2 does widen" + w.name + "Ref for n rows of a panel.")
-	dst, src, n := GP64(), GP64(), GP64()
-	Load(Param("dst"), dst)
-	Load(Param("w"), src)
-	Load(Param("n"), n)
-	Label("loop")
-	for v := range panel / 8 {
-		y := YMM()
-		load256(w, Mem{Base: src, Disp: 8 * v * w.size}, y)
-		VMOVUPS(y, Mem{Base: dst, Disp: 32 * v})
-	}
-	ADDQ(U32(panel*w.size), src)
-	ADDQ(U32(4*panel), dst)
-	DECQ(n)
-	JNZ(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
-}
-
-// finish256 generates the epilogue for all 64 columns.
-func finish256(name string) {
-	TEXT(name+"AVX2", NOSPLIT, "func(dst, acc, bias *float32, stride, rows int)")
-	Doc(name + "AVX2 does " + name + "Ref for 64 columns; stride is in bytes.")
-	dst, acc, bias, stride, rows := GP64(), GP64(), GP64(), GP64(), GP64()
-	Load(Param("dst"), dst)
-	Load(Param("acc"), acc)
-	Load(Param("bias"), bias)
-	Load(Param("stride"), stride)
-	Load(Param("rows"), rows)
-	biases := make([]reg.VecVirtual, panel/8)
-	for v := range biases {
-		biases[v] = YMM()
-		VMOVUPS(Mem{Base: bias, Disp: 32 * v}, biases[v])
-	}
-	Label("loop")
-	for v := range biases {
-		sum, to := YMM(), Mem{Base: dst, Disp: 32 * v}
-		VADDPS(Mem{Base: acc, Disp: 32 * v}, biases[v], sum)
-		if name == "addSums" {
-			VADDPS(to, sum, sum)
-		}
-		VMOVUPS(sum, to)
-	}
-	ADDQ(stride, dst)
-	ADDQ(U32(4*panel), acc)
-	DECQ(rows)
-	JNZ(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
 }

@@ -12,9 +12,7 @@ func avx512() {
 			tile512(w, rows)
 		}
 	}
-	widen512(floats[1])
-	finish512("storeSums")
-	finish512("addSums")
+	wide.floats()
 }
 
 // tile512 generates a tile: rows by four vectors of sums, up to 24. Up to four rows of
@@ -68,76 +66,4 @@ func load512(w width, m Mem, v int, dst reg.VecVirtual) {
 	case "F16":
 		VCVTPH2PS(m.Offset(32*v), dst)
 	}
-}
-
-// widen512 generates the conversion of n rows of a packed panel to float32.
-func widen512(w width) {
-	TEXT("widen"+w.name+"AVX512", NOSPLIT, "func(dst *float32, w *byte, n int)")
-	Doc("widen" + w.name + "AVX512 does widen" + w.name + "Ref for n rows of a panel.")
-	dst, src, n := GP64(), GP64(), GP64()
-	Load(Param("dst"), dst)
-	Load(Param("w"), src)
-	Load(Param("n"), n)
-	Label("loop")
-	for v := range panel / 16 {
-		z := ZMM()
-		load512(w, Mem{Base: src}, v, z)
-		VMOVUPS(z, Mem{Base: dst, Disp: 64 * v})
-	}
-	ADDQ(U32(2*panel), src)
-	ADDQ(U32(4*panel), dst)
-	DECQ(n)
-	JNZ(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
-}
-
-// finish512 generates the epilogue for cols ≤ 64 columns.
-func finish512(name string) {
-	TEXT(name+"AVX512", NOSPLIT, "func(dst, acc, bias *float32, cols, stride, rows int)")
-	Doc(name + "AVX512 does " + name + "Ref" + "; stride is in bytes.")
-	dst, acc, bias, stride, rows := GP64(), GP64(), GP64(), GP64(), GP64()
-	Load(Param("dst"), dst)
-	Load(Param("acc"), acc)
-	Load(Param("bias"), bias)
-	Load(Param("stride"), stride)
-	Load(Param("rows"), rows)
-	masks := columnMasks()
-	var biases [4]reg.VecVirtual
-	for v := range masks {
-		biases[v] = ZMM()
-		VMOVUPS_Z(Mem{Base: bias, Disp: 64 * v}, masks[v], biases[v])
-	}
-	Label("loop")
-	for v := range masks {
-		sum, to := ZMM(), Mem{Base: dst, Disp: 64 * v}
-		VADDPS(Mem{Base: acc, Disp: 64 * v}, biases[v], sum)
-		if name == "addSums" {
-			old := ZMM()
-			VMOVUPS_Z(to, masks[v], old)
-			VADDPS(old, sum, sum)
-		}
-		VMOVUPS(sum, masks[v], to)
-	}
-	ADDQ(stride, dst)
-	ADDQ(U32(4*panel), acc)
-	DECQ(rows)
-	JNZ(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
-}
-
-// columnMasks returns the masks of the first cols columns of a panel.
-func columnMasks() (masks [4]reg.OpmaskVirtual) {
-	lanes := Load(Param("cols"), reg.RCX)
-	bits := GP64()
-	MOVQ(I64(-1), bits)
-	NEGQ(lanes)
-	SHRQ(reg.CL, bits) // by 64-cols: the count is modulo 64
-	for v := range masks {
-		masks[v] = K()
-		KMOVW(bits.As32(), masks[v])
-		SHRQ(U8(16), bits)
-	}
-	return masks
 }
