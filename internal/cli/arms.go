@@ -175,7 +175,7 @@ func (r *arms) open(ctx context.Context, v *comparing, spec armSpec, data *corpu
 	if spec.name == "" {
 		a.Run.Options["precision"] = spec.precision.String()
 	}
-	if err := eval.WarmUp(ctx, a.engine, data.all(ctx), max(1, v.warmups), v.batch, v.sound.Input); err != nil {
+	if err := eval.WarmUp(ctx, a.engine, data.all(ctx), v.batch, v.batch, v.sound.Input); err != nil {
 		return nil, err
 	}
 	r.measure(a, before)

@@ -60,7 +60,6 @@ type comparing struct {
 	data     datasetFlags
 	report   reportFlags
 	out      string
-	warmups  int
 	repeats  int
 	batch    int
 	group    int
@@ -107,7 +106,6 @@ func (v *comparing) registerRuns(f *pflag.FlagSet) {
 	bind(f, "batch", &v.batch)
 	redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
 	bind(f, "group", &v.group)
-	bind(f, "warmup", &v.warmups)
 }
 
 func (v *comparing) run(ctx context.Context, more []string) error {

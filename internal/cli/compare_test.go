@@ -21,7 +21,7 @@ func TestCompareWarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, c := newComparing(env{out: io.Discard, err: io.Discard})
-	if err := c.ParseFlags([]string{"-q", "-m", modelDir(t), "-l", "en", "-a", "self", "--draft-tokens", "2", "--warmup", "0", "--audio", sound}); err != nil {
+	if err := c.ParseFlags([]string{"-q", "-m", modelDir(t), "-l", "en", "-a", "self", "--draft-tokens", "2", "--audio", sound}); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.check(nil); err != nil {

@@ -178,13 +178,13 @@ func reference(root *cobra.Command) string {
 	for _, title := range options.Groups {
 		rows := ""
 		for _, o := range options.All() {
-			if o.Group != title || title == options.Serving {
+			if o.Group != title {
 				continue
 			}
 			f := &pflag.Flag{Name: o.Name, Shorthand: o.Short, Usage: o.Help, Value: &optionFlag{o: o}, DefValue: o.Zero()}
 			_, text := pflag.UnquoteUsage(f)
 			r := row{name: written(f), limits: limits(f), text: text}
-			if o.Who&options.Keep == 0 {
+			if o.Who&(options.Keep|options.Server) == 0 {
 				r.text += " °"
 			}
 			rows += r.markdown()

@@ -176,7 +176,6 @@ func TestExitStatus(t *testing.T) {
 		{"rejection tested", []string{"selftest", "-m", model, "--sampler", "rejection"}, 2, "cannot be compared bit for bit"},
 		{"top-k", with("--top-k", "-2", good), 2, "--top-k -2"},
 		{"no-repeat", with("--no-repeat-ngram-size", "-2", good), 2, "--no-repeat-ngram-size -2"},
-		{"fewest tokens", with("--min-new-tokens", "-2", good), 2, "--min-new-tokens -2"},
 		{"carry", with("--carry-initial-prompt", good), 2, "--carry-initial-prompt"},
 		{"standard input twice", with("-", "-"), 2, "only once"},
 		{"one name for two", with("-o", dir, good, filepath.Join(dir, "x", "good.flac")), 2, "both be written"},

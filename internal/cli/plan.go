@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -59,8 +60,6 @@ func planCommand(e env) *cobra.Command {
 	f.SortFlags = false
 	f.Float64Var(&p.given.Alpha, "alpha", 0.8, "`chance` α that a drafted token is accepted, 0 to 1")
 	f.Float64Var(&p.given.Cost, "cost", 0.1, "`steps` of the model that drafting a token costs: c")
-	f.Float64Var(&p.given.Operations, "operations", 0, "operations of a draft step over those of a step: ĉ (default c)")
-	f.Float64Var(&p.given.Bytes, "bytes", 0, "bytes of a draft step over those of a step: b (default c)")
 	f.IntVar(&p.most, "draft-tokens", 12, "longest draft to look at, 1 to 64")
 	f.StringArrayVar(&p.from, "from", nil, "`file` of JSON by bench, compare or transcribe; may be given again")
 	f.StringVar(&p.by, "alpha-by", "agreement", "which α of a file: agreement, or overlap, the mean of Σ min(p, q)")
@@ -114,19 +113,12 @@ func (p *planning) assume(changed func(flag string) bool) (plan.Assumptions, err
 			return a, err
 		}
 	}
-	for flag, x := range map[string][2]*float64{
-		"alpha": {&a.Alpha, &p.given.Alpha}, "cost": {&a.Cost, &p.given.Cost},
-		"operations": {&a.Operations, &p.given.Operations}, "bytes": {&a.Bytes, &p.given.Bytes},
-	} {
-		if changed(flag) {
-			*x[0] = *x[1]
-		}
+	if changed("alpha") {
+		a.Alpha = p.given.Alpha
 	}
-	if a.Operations == 0 && !changed("operations") {
-		a.Operations = a.Cost
+	if changed("cost") {
+		a.Cost = p.given.Cost
 	}
-	if a.Bytes == 0 && !changed("bytes") {
-		a.Bytes = a.Cost
-	}
+	a.Operations, a.Bytes = cmp.Or(a.Operations, a.Cost), cmp.Or(a.Bytes, a.Cost)
 	return a, nil
 }

@@ -72,7 +72,7 @@ func TestPlanFrom(t *testing.T) {
 		})
 	}
 	for _, args := range []string{"--from other", "--from none", "--assistant-from small", "--from text --alpha-by overlap", "--alpha-by chance",
-		"--alpha 2", "--alpha NaN", "--cost Inf", "--cost 1e300", "--operations NaN", "--bytes -1", "--draft-tokens 0", "--draft-tokens 65"} {
+		"--alpha 2", "--alpha NaN", "--cost Inf", "--cost 1e300", "--draft-tokens 0", "--draft-tokens 65"} {
 		t.Chdir(dir)
 		var out, errs bytes.Buffer
 		if code := run(t.Context(), env{out: &out, err: &errs}, append([]string{"plan"}, strings.Fields(args)...)); code == 0 {

@@ -50,7 +50,7 @@ type quantization struct {
 	env
 	data    datasetFlags
 	opt     quantize.Options
-	method  string
+	to      string // as --to has it
 	dir     string
 	threads int
 	quiet   bool
@@ -74,11 +74,8 @@ func quantizeCommand(e env) *cobra.Command {
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&q.opt.Format, "to", "", "int4 or mxfp6")
-	f.StringVar(&q.opt.Head, "head", "", "`format` of the token embedding, which is the vocabulary head too; the same "+
-		"as --to if not given")
-	f.StringVar(&q.method, "method", "", "rtn rounds to nearest; gptq minimises the error of outputs, and needs "+
-		"--calibrate. gptq is the default with --calibrate")
+	f.StringVar(&q.to, "to", "", "`format`: int4 or mxfp6. Append :head=FORMAT for the token embedding, which is also the output layer, "+
+		"as in int4:head=mxfp6")
 	f.StringVar(&q.data.path, "calibrate", "", "`path` of a dataset of speech, as eval takes it; no text is read")
 	bind(f, "split", &q.data.opt.Split)
 	bind(f, "limit", &q.data.limit)
@@ -86,34 +83,19 @@ func quantizeCommand(e env) *cobra.Command {
 	redefine(f, "out", "", "`directory` to write to")
 	bind(f, "threads", &q.threads)
 	bind(f, "quiet", &q.quiet)
-	for flag, values := range map[string][]string{"to": quantize.Formats(), "head": quantize.Formats(), "method": {"rtn", "gptq"}} {
-		must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
-	}
+	completeValues(c, "to", quantize.Formats()...)
 	return c
 }
 
 func (q *quantization) check() error {
 	switch {
-	case q.opt.Format == "":
+	case q.to == "":
 		return usagef("--to FORMAT is needed: %s", either(quantize.Formats()))
 	case q.dir == "":
 		return usagef("--out DIR is needed")
 	}
-	if err := oneOf("to", q.opt.Format, quantize.Formats()...); err != nil {
-		return err
-	}
-	switch q.method {
-	case "":
-	case "rtn":
-		q.opt.Nearest = true
-	case "gptq":
-		if q.data.path == "" {
-			return usagef("--method gptq needs --calibrate DATASET")
-		}
-	default:
-		return oneOf("method", q.method, "rtn", "gptq")
-	}
-	return nil
+	q.opt.Format, q.opt.Head, _ = strings.Cut(q.to, ":head=")
+	return oneOf("to", q.opt.Format, quantize.Formats()...)
 }
 
 func (q *quantization) run(ctx context.Context, name string) error {
@@ -142,7 +124,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 	var option *quantize.OptionError
 	switch {
 	case errors.As(err, &option):
-		return usagef("--%s %v: %s", map[string]string{"Format": "to", "Head": "head"}[option.Field], option.Value, option.Reason)
+		return usagef("--to %s: %s: %s", q.to, strings.ToLower(option.Field), option.Reason)
 	case err != nil:
 		return err
 	case q.quiet:

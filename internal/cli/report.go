@@ -43,7 +43,6 @@ type reportFlags struct {
 	normalizer string
 	json       bool
 	html       string
-	title      string
 
 	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
 }
@@ -52,7 +51,6 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 	bind(f, "normalizer", &r.normalizer)
 	bind(f, "json", &r.json)
 	bind(f, "html", &r.html)
-	bind(f, "title", &r.title)
 }
 
 // options says how to score.
@@ -90,7 +88,7 @@ func replaces(name, begin, kind string) error {
 // write writes d where the flags say: a page, and to standard output a table or JSON,
 // unless the page goes there. The page comes first, since a closed pipe ends the program.
 func (r *reportFlags) write(ctx context.Context, e env, d *report.Document) error {
-	d.Title, d.Sound = r.title, newListening(r.html, !r.foreign).url
+	d.Sound = newListening(r.html, !r.foreign).url
 	var page error
 	if r.html != "" {
 		page = output.Write(ctx, r.html, e.out, d.HTML)

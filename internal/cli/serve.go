@@ -23,7 +23,6 @@ import (
 	"verity/audio"
 	"verity/internal/input"
 	"verity/internal/options"
-	"verity/internal/output"
 	"verity/internal/show"
 	"verity/serve"
 )
@@ -96,7 +95,6 @@ func (s *serving) register(f *pflag.FlagSet) {
 	addOption(f, "timeout", func(v options.Value) error { s.opt.Timeout = duration(v); return nil })
 	addOption(f, "drain-delay", func(v options.Value) error { s.opt.DrainDelay = duration(v); return nil })
 	addOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
-	bind(f, "spool", &s.opt.Spool)
 }
 
 // bindList adds the flag of an option whose values are a list between commas.
@@ -242,11 +240,6 @@ func (s *serving) prepare(ctx context.Context) error {
 	host, _, err := net.SplitHostPort(s.address)
 	if err != nil {
 		return usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
-	}
-	if s.opt.Spool != "" {
-		if err := output.Dir(s.opt.Spool); err != nil {
-			return fmt.Errorf("--spool: %w", err)
-		}
 	}
 	if s.keyFile != "" {
 		if s.opt.Keys, err = readKeys(ctx, s.keyFile); err != nil {

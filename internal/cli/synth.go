@@ -57,7 +57,7 @@ func synthCommand(e env) *cobra.Command {
 	f.StringVar(&p.shape, "assistant-shape", string(synth.Distil),
 		"distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
-	f.Uint64Var(&p.opt.TextSeed, "text-seed", 1, "`number` that chooses the words, and where the assistant errs")
+	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that chooses the words, and where the assistant errs")
 	must(c.MarkFlagDirname("out"))
 	must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("assistant-shape", cobra.FixedCompletions([]string{"distil", "tiny"}, cobra.ShellCompDirectiveNoFileComp)))

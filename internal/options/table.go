@@ -153,9 +153,6 @@ var table = []*Option{
 	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep | Server, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
 		Help: "`probability` at which 32 ms begin speech"},
-	{Name: "vad-neg-threshold", Kind: Real, Unit: "probability", Max: 1, Group: Voice, Who: Keep, Needs: "vad",
-		set:  func(d *Decoding, v Value) error { d.vad.NegThreshold = v.Number; return nil },
-		Help: "`probability` below which speech may end; 0 means the threshold less 0.15"},
 	{Name: "vad-min-speech-duration-ms", Kind: Whole, Unit: "ms", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.MinSpeechDurationMS = int(v.Number); return nil },
 		Help: "drop speech that is not longer than this"},
@@ -206,9 +203,6 @@ var table = []*Option{
 	{Name: "no-repeat-ngram-size", Kind: Whole, Max: tokens, Group: Quality, Who: Keep, Field: "Repetition.NoRepeat",
 		set:  func(d *Decoding, v Value) error { d.Repetition.NoRepeat = int(v.Number); return nil },
 		Help: "`length` of runs of tokens that may not occur twice in a window, prompt included; 0 means any"},
-	{Name: "min-new-tokens", Kind: Whole, Max: tokens, Group: Quality, Who: Keep, Field: "Repetition.MinTokens",
-		set:  func(d *Decoding, v Value) error { d.Repetition.MinTokens = int(v.Number); return nil },
-		Help: "`number` of tokens, timestamps included, before the text of a window may end"},
 	{Name: "top-k", Kind: Whole, Max: vocab, Group: Quality, Who: Keep, Field: "TopK",
 		set:  func(d *Decoding, v Value) error { d.TopK = int(v.Number); return nil },
 		Help: "above temperature 0, choose among this `number` of tokens; 0 means all"},
@@ -231,9 +225,6 @@ var table = []*Option{
 		set: func(d *Decoding, v Value) error { d.chunked = v.On; return nil },
 		Help: "cut a file into lanes at quiet places and decode several lanes at the same time. Faster for files of three minutes " +
 			"and more"},
-	{Name: "chunk-length", Kind: Real, Unit: "seconds", Max: 300, Group: Speed, Who: Keep, Field: "Chunked.Length", Needs: "chunked",
-		set:  func(d *Decoding, v Value) error { d.lanes.Length = v.Number; return nil },
-		Help: "minimum length of a lane; 0 means 90"},
 	{Name: "chunk-batch", Kind: Whole, Max: transcribe.MaxChunkWindows, Group: Speed, Who: Keep, Field: "Chunked.Windows", Needs: "chunked",
 		set: func(d *Decoding, v Value) error { d.lanes.Windows = int(v.Number); return nil },
 		Help: "`number` of lanes decoded at the same time; each needs memory. 0 means 16, or 8 for models larger than small. The text " +
@@ -276,8 +267,6 @@ var table = []*Option{
 	{Name: "grace", Kind: Time, Default: "10m", Max: month, Group: Serving, Who: Server, Help: "time that accepted requests have after SIGTERM"},
 	{Name: "drain-delay", Kind: Time, Default: "0s", Max: 3600, Group: Serving, Who: Server,
 		Help: "time between SIGTERM, from which on /readyz says no, and the end of accepting connections"},
-	{Name: "spool", Kind: Text, Unit: "directory", Max: 4096, Group: Serving, Who: Server,
-		Help: "`directory` for uploads while they are worked on; empty means that for temporary files"},
 
 	// Measuring.
 	{Name: "dataset", Brief: "a folder or a manifest", Short: "d", Kind: Text, Unit: "path", Max: 4096, Group: Dataset,
@@ -293,12 +282,9 @@ var table = []*Option{
 	{Name: "repeats", Brief: "runs of each utterance in each arm", Kind: Whole, Default: "1", Min: 1, Max: 1000, Group: Runs,
 		Help: "run each utterance this `number` of times in each arm"},
 	{Name: "group", Kind: Whole, Max: Batch, Group: Runs, Help: "`number` of utterances in a pair, --batch of them at a time; 0 means as many as --batch"},
-	{Name: "warmup", Kind: Whole, Default: "1", Max: Batch, Group: Runs, Help: "`number` of utterances that each arm runs first, unmeasured: at " +
-		"least --batch. One runs in any case, for the memory"},
 	{Name: "out", Brief: "keep the records here", Short: "o", Kind: Text, Unit: "directory", Max: 4096, Group: Report, Help: "keep the records in this `directory`"},
 	{Name: "html", Brief: "write a page", Kind: Text, Unit: "file", Max: 4096, Group: Report, Help: "write a page to `file`; it needs no network. It holds small recordings " +
 		"(report: only those beside it or below) and links larger ones beside it or below"},
-	{Name: "title", Kind: Text, Unit: "heading", Max: line, Group: Report, Help: "`heading` of the page"},
 	{Name: "normalizer", Kind: Choice, Unit: "name", Default: "auto", Choices: append([]string{"auto"}, normalize.Names()...), Group: Report,
 		Help: "how texts are normalized before scoring: auto, " + Either(normalize.Names())},
 	{Name: "json", Brief: "write JSON", Group: Report, Help: "write JSON"},
