@@ -63,7 +63,7 @@ func pass(known *[LongestText + 2]mean, rows int) float64 {
 	case below.n > 0:
 		return below.v * (1 + guess*float64(rows-low))
 	case above.n > 0:
-		return above.v / (1 + guess*float64(high-rows))
+		return above.v / (1 + 4*guess*float64(high-rows)) // dear, so that fewer are tried
 	}
 	return 1 + guess*float64(rows)
 }
@@ -117,15 +117,24 @@ func (p *Pace) observe(r Round, right int) int {
 	}
 	p.waited = 0
 	for i := range r.Accepted {
-		p.right[runOf(right+i)].add(true)
+		p.learn(right+i, true)
 	}
 	if r.Accepted == r.Drafted {
 		return right + r.Accepted
 	}
 	if r.Kept > r.Accepted { // refused, not behind the end
-		p.right[runOf(right+r.Accepted)].add(false)
+		p.learn(right+r.Accepted, false)
 	}
 	return 0
+}
+
+// learn notes whether a token was right after so many right ones. It forgets faster than
+// Auto does: another clip may have another text.
+func (p *Pace) learn(after int, right bool) {
+	const most = 40 // tokens
+	s := &p.right[runOf(after)]
+	s.forget(most)
+	s.add(right)
 }
 
 // A Guide is the Proposer of a window for which there is a text, and its Policy: it
@@ -138,6 +147,7 @@ type Guide struct {
 	draft  []Token  // of the coming round, from the text
 	right  int      // drafted tokens that were right, in a row
 	asked  bool     // the model is asked for the coming round
+	begun  bool     // a round is over
 }
 
 // NewGuide returns a guide of a text, whose window has begun, and of a model, which may be
@@ -153,6 +163,9 @@ func (g *Guide) Length() int {
 		n = g.policy.Length()
 	} else {
 		n = g.pace.length(g.right)
+		if !g.begun {
+			n++ // the first timestamp, which is nearly always right
+		}
 	}
 	g.draft, _ = g.text.Propose(context.Background(), g.draft[:0], n)
 	if g.asked = len(g.draft) == 0; !g.asked {
@@ -187,6 +200,9 @@ func (g *Guide) Commit(ctx context.Context, kept []Token) error {
 func (g *Guide) Observe(r Round) {
 	if g.policy != nil && (g.asked || g.pace == nil) {
 		g.policy.Observe(r)
+	}
+	if g.begun = true; r.First && !g.asked { // the first timestamp tells nothing of the text
+		r.Drafted, r.Accepted = r.Drafted-1, max(0, r.Accepted-1)
 	}
 	if g.pace != nil && (!g.asked || r.Drafted == 0) {
 		g.right = g.pace.observe(r, g.right)

@@ -1,0 +1,39 @@
+package assistant
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPace: drafts are long in good text, short where rows are dear, and none in a text
+// that is never right, but for a trial now and then.
+func TestPace(t *testing.T) {
+	run := func(right bool, row time.Duration) (p *Pace, last int) {
+		p = new(Pace)
+		in := 0
+		for range 200 {
+			n := p.length(in)
+			r := Round{Drafted: n, Kept: 1, Verify: 10*time.Millisecond + time.Duration(n)*row}
+			if right {
+				r.Accepted, r.Kept = n, n+1
+			}
+			in = p.observe(r, in)
+		}
+		return p, p.length(in)
+	}
+	_, cheap := run(true, 100*time.Microsecond)
+	_, dear := run(true, 5*time.Millisecond)
+	p, none := run(false, time.Millisecond)
+	if cheap < 20 || dear >= cheap || none != 0 {
+		t.Errorf("lengths %d, %d, %d: want long, shorter, none", cheap, dear, none)
+	}
+	tried := 0
+	for range 320 {
+		n := p.length(0)
+		tried += n
+		p.observe(Round{Drafted: n, Kept: 1, Verify: 10 * time.Millisecond}, 0)
+	}
+	if tried == 0 || tried > 30 {
+		t.Errorf("%d tokens tried in 320 rounds, want a few", tried)
+	}
+}
