@@ -4,62 +4,38 @@
 
 package kernel
 
-// attendF32R1AVX2 is attendF32Ref for 1 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R1AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R2AVX2 is attendF32Ref for 2 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R2AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R3AVX2 is attendF32Ref for 3 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R3AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R4AVX2 is attendF32Ref for 4 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R4AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R5AVX2 is attendF32Ref for 5 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R5AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R6AVX2 is attendF32Ref for 6 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R6AVX2(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R1AVX2 is attendF16Ref for 1 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R1AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R2AVX2 is attendF16Ref for 2 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R2AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R3AVX2 is attendF16Ref for 3 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R3AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R4AVX2 is attendF16Ref for 4 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R4AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R5AVX2 is attendF16Ref for 5 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R5AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R6AVX2 is attendF16Ref for 6 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R6AVX2(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)

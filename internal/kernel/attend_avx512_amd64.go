@@ -4,57 +4,35 @@
 
 package kernel
 
-// attendF32R1AVX512 is attendF32Ref for 1 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R1AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R2AVX512 is attendF32Ref for 2 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R2AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R3AVX512 is attendF32Ref for 3 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R3AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R4AVX512 is attendF32Ref for 4 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R4AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R5AVX512 is attendF32Ref for 5 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R5AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF32R6AVX512 is attendF32Ref for 6 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF32R6AVX512(panels int, depth int, a *float32, aStride int, b *float32, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R2AVX512 is attendF16Ref for 2 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R2AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R3AVX512 is attendF16Ref for 3 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R3AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R4AVX512 is attendF16Ref for 4 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R4AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R5AVX512 is attendF16Ref for 5 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R5AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)
 
-// attendF16R6AVX512 is attendF16Ref for 6 rows. Strides are in bytes.
-//
 //go:noescape
 func attendF16R6AVX512(panels int, depth int, a *float32, aStride int, b *uint16, bStride int, bPanel int, c *float32, cStride int, carry bool)

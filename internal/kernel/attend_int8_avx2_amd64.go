@@ -4,63 +4,39 @@
 
 package kernel
 
-// scoreInt8R1AVX2 is scoreInt8Ref for 1 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R1AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R2AVX2 is scoreInt8Ref for 2 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R2AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R3AVX2 is scoreInt8Ref for 3 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R3AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R4AVX2 is scoreInt8Ref for 4 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R4AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R5AVX2 is scoreInt8Ref for 5 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R5AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R6AVX2 is scoreInt8Ref for 6 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R6AVX2(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R1VNNI is scoreInt8Ref for 1 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R1VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R2VNNI is scoreInt8Ref for 2 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R2VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R3VNNI is scoreInt8Ref for 3 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R3VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R4VNNI is scoreInt8Ref for 4 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R4VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R5VNNI is scoreInt8Ref for 5 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R5VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R6VNNI is scoreInt8Ref for 6 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R6VNNI(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 

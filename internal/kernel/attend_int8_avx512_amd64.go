@@ -4,33 +4,21 @@
 
 package kernel
 
-// scoreInt8R1AVX512 is scoreInt8Ref for 1 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R1AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R2AVX512 is scoreInt8Ref for 2 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R2AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R3AVX512 is scoreInt8Ref for 3 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R3AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R4AVX512 is scoreInt8Ref for 4 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R4AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R5AVX512 is scoreInt8Ref for 5 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R5AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 
-// scoreInt8R6AVX512 is scoreInt8Ref for 6 rows of quads·4 numbers. Strides are in bytes.
-//
 //go:noescape
 func scoreInt8R6AVX512(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads int, panels int)
 

@@ -44,280 +44,146 @@ func powersAVX2(dst *float32, e *byte, n int)
 //go:noescape
 func quantiseGroupsAVX2(q *byte, scale *float32, start *int32, x *float32, groups int)
 
-// tileGroupsx1AVX512 does 1 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx1AVX512 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox1AVX512 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox1AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directSixesx1AVX512 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directSixesx1AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesx1VNNI expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox1VNNI expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox1VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx2AVX512 does 2 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx2AVX512 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox2AVX512 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directSixesx2AVX512 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directSixesx2AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesx2VNNI expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox2VNNI expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox2VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx3AVX512 does 3 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx3AVX512 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox3AVX512 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox3AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directSixesx3AVX512 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directSixesx3AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesx3VNNI expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox3VNNI expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox3VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx4AVX512 does 4 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx4AVX512 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox4AVX512 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox4AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directSixesx4AVX512 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directSixesx4AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesx4VNNI expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox4VNNI expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox4VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx5AVX512 does 5 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx5AVX512 expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox5AVX512 expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox5AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directSixesx5AVX512 expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directSixesx5AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesx5VNNI expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox5VNNI expands n groups of codes and does 5 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox5VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx6AVX512 does 6 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx6AVX512 expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox6AVX512 expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox6AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directSixesx6AVX512 expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directSixesx6AVX512(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesx6VNNI expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox6VNNI expands n groups of codes and does 6 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox6VNNI(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx1AVX2 does 1 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox1AVX2 expands n groups of codes and does 1 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox1AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx2AVX2 does 2 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox2AVX2 expands n groups of codes and does 2 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox2AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx3AVX2 does 3 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox3AVX2 expands n groups of codes and does 3 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox3AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// tileGroupsx4AVX2 does 4 rows of tileGroupsRef, n groups. Strides are in bytes.
-//
 //go:noescape
 func tileGroupsx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n int, zero int, ahead int)
 
-// directNibblesx4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesx4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)
 
-// directNibblesZerox4AVX2 expands n groups of codes and does 4 rows of tileGroupsRef. Strides are in bytes.
-// more is the table of weights, or the zeros of columns.
-//
 //go:noescape
 func directNibblesZerox4AVX2(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes *byte, wScale *byte, more *byte, n int, zero int)

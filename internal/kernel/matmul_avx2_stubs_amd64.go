@@ -4,40 +4,28 @@
 
 package kernel
 
-// tileF32x1AVX2 does 1 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x1AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x2AVX2 does 2 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x2AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x3AVX2 does 3 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x3AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x4AVX2 does 4 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x4AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x5AVX2 does 5 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x5AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x6AVX2 does 6 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x6AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x1AVX2 does 1 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x1AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x2AVX2 does 2 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x2AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x3AVX2 does 3 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x3AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x4AVX2 does 4 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x4AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x5AVX2 does 5 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x5AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x6AVX2 does 6 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x6AVX2(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
 // widenF16AVX2 does widenF16Ref for n rows of a panel.

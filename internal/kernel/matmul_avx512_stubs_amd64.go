@@ -4,40 +4,28 @@
 
 package kernel
 
-// tileF32x1AVX512 does 1 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x2AVX512 does 2 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x3AVX512 does 3 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x4AVX512 does 4 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x5AVX512 does 5 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF32x6AVX512 does 6 rows of tileF32Ref: asmTile in matmul_amd64.go.
 func tileF32x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x1AVX512 does 1 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x1AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x2AVX512 does 2 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x2AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x3AVX512 does 3 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x3AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x4AVX512 does 4 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x4AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x5AVX512 does 5 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x5AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
-// tileF16x6AVX512 does 6 rows of tileF16Ref: asmTile in matmul_amd64.go.
 func tileF16x6AVX512(acc *float32, x *float32, stride int, w *byte, n int, ahead int, pace int)
 
 // widenF16AVX512 does widenF16Ref for n rows of a panel.

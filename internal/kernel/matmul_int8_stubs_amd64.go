@@ -4,22 +4,16 @@
 
 package kernel
 
-// tileInt8x1AVX512 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x1AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x2AVX512 does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x2AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x3AVX512 does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x3AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x4AVX512 does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x4AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x5AVX512 does 5 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x5AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x6AVX512 does 6 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x6AVX512(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // maxAbsAVX512 does maxAbsRef for n elements, a positive multiple of 16.
@@ -34,34 +28,24 @@ func storeInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, s
 // addInt8AVX512 does addInt8Ref for 64 columns; stride is in bytes.
 func addInt8AVX512(dst *float32, acc *int32, offset *int32, xScale *float32, scale *float32, bias *float32, stride int, rows int)
 
-// tileInt8x1AVX2 does 1 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x1AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x2AVX2 does 2 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x2AVX2(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x3AVX2 does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x3AVX2(acc *int32, x *uint16, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x3VNNI does 3 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x3VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x4AVX2 does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x4AVX2(acc *int32, x *uint16, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x4VNNI does 4 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x4VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x5AVX2 does 5 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x5AVX2(acc *int32, x *uint16, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x5VNNI does 5 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x5VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x6AVX2 does 6 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x6AVX2(acc *int32, x *uint16, stride int, w *byte, n int, ahead int, pace int)
 
-// tileInt8x6VNNI does 6 rows of tileInt8Ref: asmTile in matmul_amd64.go.
 func tileInt8x6VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int)
 
 // widenUnsignedAVX2 widens n numbers of each of some rows, stride bytes apart; n is a multiple of 16 and not 0.

@@ -71,14 +71,13 @@ func direct256(rows int, f directForm) {
 	})
 }
 
-// beginDirect begins a function that expands codes and multiplies at once.
+// beginDirect begins an asmDirect, a function that expands codes and multiplies at once. more
+// is the table of weights, or the zeros of columns.
 func beginDirect(rows int, f directForm, s isa) direct {
 	name := fmt.Sprintf("direct%sx%d%s", f.name, rows, s.name)
 	TEXT(name, NOSPLIT, "func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+
 		"codes, wScale, more *byte, n, zero int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s expands n groups of codes and does %d rows of tileGroupsRef. Strides are in bytes.", name, rows),
-		"more is the table of weights, or the zeros of columns.")
 	d := direct{rows: rows, tile: tile{
 		acc: load64("acc"), q: load64("q"), start: load64("start"), xScale: load64("xScale"),
 		u: load64("codes"), wScale: load64("wScale"), n: load64("n"),

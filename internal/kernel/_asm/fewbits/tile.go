@@ -16,12 +16,12 @@ type tile struct {
 	groups, groups3, groups5 reg.GPVirtual // of start and xScale, in bytes
 }
 
+// loadTile begins an asmGroups.
 func loadTile(name string, rows int, isa string) tile {
 	TEXT(fmt.Sprintf("%sx%d%s", name, rows, isa), NOSPLIT,
 		"func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+
 			"u *byte, wScale *float32, n, zero, ahead int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%sx%d%s does %d rows of tileGroupsRef, n groups. Strides are in bytes.", name, rows, isa, rows))
 	t := tile{
 		acc: load64("acc"), q: load64("q"), start: load64("start"), xScale: load64("xScale"),
 		u: load64("u"), wScale: load64("wScale"), n: load64("n"), ahead: load64("ahead"),

@@ -57,11 +57,10 @@ type args struct {
 	step         int              // as in width
 }
 
-// load begins a tile function and loads its arguments.
+// load begins a tile function, an asmTile or its like, and loads its arguments.
 func load(isa string, w width, rows int) args {
 	TEXT(fmt.Sprintf("tile%sx%d%s", w.name, rows, isa), NOSPLIT,
 		fmt.Sprintf("func(acc *%s, x *%s, stride int, w *byte, n, ahead, pace int)", w.sums, w.x))
-	Doc(fmt.Sprintf("tile%sx%d%s does %d rows of tile%sRef: asmTile in matmul_amd64.go.", w.name, rows, isa, rows, w.name))
 	a := args{step: w.step, acc: GP64(), x: GP64(), w: GP64(), n: GP64(), ahead: GP64(), pace: GP64()}
 	Load(Param("acc"), a.acc)
 	Load(Param("x"), a.x)

@@ -359,14 +359,17 @@ func (g *gen) length(name string) reg.GPVirtual {
 // function starts a function.
 func (g *gen) function(name, signature, doc string) { g.functionFor(g.suffix(), name, signature, doc) }
 
-// functionFor starts a function whose name ends in suffix.
+// functionFor starts a function whose name ends in suffix. One of many that differ in the
+// number of rows has no doc: the type that they have in common says what they do.
 func (g *gen) functionFor(suffix, name, signature, doc string) {
 	g.kept = map[uint32]vec{}
 	g.Function(name + suffix)
 	g.Attributes(attr.NOSPLIT)
 	g.SignatureExpr(signature)
 	g.Pragma("noescape")
-	g.Doc(name + suffix + " " + doc)
+	if doc != "" {
+		g.Doc(name + suffix + " " + doc)
+	}
 }
 
 // ret ends a function without result.

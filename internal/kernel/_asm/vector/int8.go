@@ -47,8 +47,7 @@ func (s *score) write() {
 		query = "uint16"
 	}
 	s.functionFor(s.isa, fmt.Sprintf("scoreInt8R%d", s.rows),
-		"func(dst *float32, dstStride int, q *"+query+", qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)",
-		fmt.Sprintf("is scoreInt8Ref for %d rows of quads·4 numbers. Strides are in bytes.", s.rows))
+		"func(dst *float32, dstStride int, q *"+query+", qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)", "")
 	s.dst, s.dStride, s.qStride = s.pointer("dst"), s.pointer("dstStride"), s.pointer("qStride")
 	s.start, s.scale = s.pointer("start"), s.pointer("qScale")
 	s.k, s.kScale = s.pointer("k"), s.pointer("kScale")

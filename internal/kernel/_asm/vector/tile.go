@@ -58,8 +58,7 @@ func (t *tile) write() {
 	}
 	name := fmt.Sprintf("attend%sR%d", kind, t.rows)
 	t.function(name, fmt.Sprintf("func(panels, depth int, a *float32, aStride int, b *%s, "+
-		"bStride, bPanel int, c *float32, cStride int, carry bool)", elem),
-		fmt.Sprintf("is attend%sRef for %d rows. Strides are in bytes.", kind, t.rows))
+		"bStride, bPanel int, c *float32, cStride int, carry bool)", elem), "")
 
 	panels := t.Load(t.Param("panels"), t.GP64()).(reg.GPVirtual)
 	t.aStride = t.Load(t.Param("aStride"), t.GP64()).(reg.GPVirtual)
