@@ -78,10 +78,10 @@ func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o C
 		p.Timed = true
 		c.pairs = append(c.pairs, p)
 	}
-	if c.logs, err = openArmLogs(o.Dir, arms, func(r []*report.Record) error { return c.found(ctx, r) }); err != nil {
+	if c.log, err = openLog(o.Dir, arms, func(r []*report.Record) error { return c.found(ctx, r) }); err != nil {
 		return c.pairs, err
 	}
-	defer c.logs.close()
+	defer c.log.close()
 	for _, arm := range arms {
 		if err := WarmUp(ctx, arm.Engine, data, cmp.Or(o.Warmups, 1), o.Batch, o.Sound); err != nil {
 			return c.pairs, err
@@ -90,14 +90,10 @@ func Compare(ctx context.Context, arms []Arm, matches []Match, data Dataset, o C
 	if o.Ready != nil {
 		o.Ready()
 	}
-	pass := &sequence{log: c.logs[0]}
-	if err := c.all(ctx, data, pass); err != nil {
+	if err := c.all(ctx, data); err != nil {
 		return c.pairs, err
 	}
-	if err := c.logs.sync(); err != nil {
-		return c.pairs, err
-	}
-	return c.pairs, pass.settle(c.logs...)
+	return c.pairs, c.log.finish()
 }
 
 // A comparison is the state of Compare.
@@ -106,7 +102,7 @@ type comparison struct {
 	arms    []Arm
 	matches []Match
 	pairs   []*report.Pairs // of the matches
-	logs    armLogs
+	log     *log
 }
 
 // found adds the records of an utterance from an earlier run. They hold its times if
@@ -159,14 +155,14 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound aud
 }
 
 // groups yields the rows of a dataset in groups of size, at least 1, up to limit
-// utterances. If pass is not nil, rows that have a record are left out.
-func groups(data Dataset, limit, size int, pass *sequence) iter.Seq2[[]Row, error] {
+// utterances. If l is not nil, rows that have a record are left out.
+func groups(data Dataset, limit, size int, l *log) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
 		var group []Row
 		for it, err := range Rows(data, limit) {
 			done := false
-			if err == nil && pass != nil {
-				done, err = pass.next(it)
+			if err == nil && l != nil {
+				done, err = l.next(it)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -188,8 +184,8 @@ func groups(data Dataset, limit, size int, pass *sequence) iter.Seq2[[]Row, erro
 	}
 }
 
-func (c *comparison) all(ctx context.Context, data Dataset, pass *sequence) error {
-	for group, err := range groups(data, c.Limit, max(c.Batch, c.Group), pass) {
+func (c *comparison) all(ctx context.Context, data Dataset) error {
+	for group, err := range groups(data, c.Limit, max(c.Batch, c.Group), c.log) {
 		if err == nil {
 			err = c.pair(ctx, group)
 		}
@@ -311,7 +307,7 @@ func median(r []*report.Record) *report.Record {
 }
 
 func (c *comparison) add(ctx context.Context, records []*report.Record) error {
-	if err := c.logs.append(records); err != nil {
+	if err := c.log.append(records...); err != nil {
 		return err
 	}
 	return c.enter(ctx, records, (*report.Pairs).Add)

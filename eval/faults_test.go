@@ -66,39 +66,6 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// TestLost changes the file while the run goes on.
-func TestLost(t *testing.T) {
-	for what, change := range map[string]func(path string) error{
-		"removed": os.Remove,
-		"cut off": func(path string) error { return os.Truncate(path, 0) },
-		"replaced": func(path string) error {
-			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o666))
-		},
-		"written to": func(path string) error {
-			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-			if err != nil {
-				return err
-			}
-			_, err = f.WriteString("x\n")
-			return errors.Join(err, f.Close())
-		},
-	} {
-		dir := t.TempDir()
-		n := 0
-		_, err := Run(t.Context(), hearer{}, shelf(5), Options{Dir: dir, Watch: func(*report.Record) {
-			if n++; n == 2 {
-				if err := change(filepath.Join(dir, "records.jsonl")); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}})
-		var lost *LostError
-		if !errors.As(err, &lost) || lost.What != what || lost.Lost != 2 || n != 2 {
-			t.Errorf("%s: %v after %d records", what, err, n)
-		}
-	}
-}
-
 // TestDiskFaults: a rename or a flush to the disk fails while records of failures are
 // taken out, or put into order. The records that were there stay, and the next run
 // completes them.

@@ -28,12 +28,13 @@ func FuzzLog(f *testing.F) {
 	f.Add(bytes.ReplaceAll(whole, []byte(`"model":"m"`), []byte(`"model":"n"`)))
 	f.Add([]byte(`{"schema":"verity.record/2`))
 	f.Add([]byte("\x00\n\n{}"))
-	path := filepath.Join(f.TempDir(), "records.jsonl")
+	dir := f.TempDir()
+	path := filepath.Join(dir, "records.jsonl")
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := openLog(path, run, nil)
+		l, err := openLog(dir, []Arm{{Name: "records", Run: run}}, func([]*report.Record) error { return nil })
 		if err != nil {
 			if got, problem := os.ReadFile(path); problem != nil || !bytes.Equal(got, raw) {
 				t.Fatalf("refused (%v), but changed to %q: %v", err, got, problem)
@@ -46,7 +47,7 @@ func FuzzLog(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l, err = openLog(path, run, nil); err != nil {
+		if l, err = openLog(dir, []Arm{{Name: "records", Run: run}}, func([]*report.Record) error { return nil }); err != nil {
 			t.Fatalf("opened once, but not again: %v\n%q", err, mended)
 		}
 		defer l.close()

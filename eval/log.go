@@ -1,12 +1,15 @@
 package eval
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
-	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,31 +20,34 @@ import (
 	"verity/transcript"
 )
 
-// A log is a file of records that one process at a time appends to. A log without a
-// file stores nothing.
+// A log is the record files of some arms, one for a plain run: record i of every file is
+// of the same utterance. One process at a time appends to them. A log without files
+// stores nothing.
 type log struct {
-	name   string // as given by the caller
-	path   string // likewise
-	file   *os.File
-	size   int64            // of the file, after the last write of this process
-	wrote  int              // records written by this process
-	done   map[string]entry // records in the file, without failures
-	failed int              // records of failures in the file
-	torn   bool             // the last line has no line end
+	files  []*logFile
+	done   map[string]entry // utterances with a record in every file, without failures
+	failed int              // records of failures found
+	torn   bool             // a file had an incomplete last line
+
+	// The pass over the rows so far.
+
+	ids      []string
+	last     int  // index of the last record found
+	pending  bool // a row without a record came before
+	unsorted bool // the files are not in the order of the rows
 }
 
-// An entry is a record in the file.
+// An entry is an utterance of the log.
 type entry struct {
-	row uint64 // hash of its row
+	row uint64 // hash of its sound, text and offset, which may differ between rows of one name
 	at  int    // index among the records
 }
 
-// rowOf identifies a row by its sound, text and offset, which may differ between rows
-// of one name.
-func rowOf(audio, text string, offset float64) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%q %q %v", audio, text, offset)
-	return h.Sum64()
+// A logFile is one file of a log.
+type logFile struct {
+	*os.File
+	name string
+	run  transcript.Maker
 }
 
 // disk holds the file operations that may fail. Tests replace them.
@@ -50,262 +56,306 @@ var disk = struct {
 	sync   func(*os.File) error
 }{os.Rename, (*os.File).Sync}
 
-// openLog opens or creates the file and reads the records of an earlier run. An
-// incomplete last line and records of failures are removed; those utterances will be
-// run again. Records of another run, lines that are not records and another process
-// that has the file open are errors, and leave the file unchanged. An empty path gives
-// a log without a file.
-func openLog(path string, run transcript.Maker, watch func(*report.Record)) (*log, error) {
-	l := &log{name: path, path: path, done: map[string]entry{}}
-	if path == "" {
+// openLog opens or creates the files of arms in a folder, reads the records of an earlier
+// run and passes them to found, an utterance at a time. What is not whole is removed, to
+// be run again: records of failures, of utterances that an arm lacks because the run was
+// killed, and incomplete last lines. Records of another run, lines that are not records
+// and another process that has a file open are errors, and leave the files unchanged. An
+// empty folder gives a log without files.
+func openLog(dir string, arms []Arm, found func([]*report.Record) error) (l *log, err error) {
+	l = &log{done: map[string]entry{}}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if dir == "" {
 		return l, nil
 	}
-	if err := l.open(); err != nil {
-		return nil, err
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return l, err
 	}
-	var err error
-	for r, problem := range l.records(run) {
-		if err = problem; err != nil {
-			break
+	for _, arm := range arms {
+		f := &logFile{name: filepath.Join(dir, arm.Name+".jsonl"), run: arm.Run}
+		if f.File, err = openLocked(f.name); err != nil {
+			return l, err
 		}
-		if r.Error != "" {
-			continue
-		}
-		if err = l.add(r); err != nil {
-			break
-		}
-		if watch != nil {
-			watch(r)
-		}
+		l.files = append(l.files, f)
 	}
-	if err == nil {
-		err = l.mend()
+	dropped, err := l.load(found)
+	if err == nil && (dropped || l.torn) {
+		err = l.rewrite(l.names(), false)
 	}
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
+	return l, err
 }
 
-// open opens and locks the file.
-func (l *log) open() error {
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o777); err != nil {
-		return err
-	}
+// openLocked opens and locks a file. If another process replaces it meanwhile, it opens
+// the new one.
+func openLocked(name string) (*os.File, error) {
 	for {
-		f, err := output.Own(l.path, os.O_RDWR|os.O_APPEND)
+		f, err := output.Own(name, os.O_RDWR|os.O_APPEND)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := lock(f); err != nil {
 			f.Close()
-			return fmt.Errorf("%s: another process is writing it: %w", l.name, err)
+			return nil, fmt.Errorf("%s: another process is writing it: %w", name, err)
 		}
-		same, size, err := l.same(f)
-		if same {
-			l.file, l.size = f, size
-			return nil
+		mine, err := f.Stat()
+		if there, problem := os.Stat(name); err == nil && problem == nil && os.SameFile(mine, there) {
+			return f, nil
 		}
 		f.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if err != nil {
+			return nil, err
 		}
-		// Another process replaced the file while this one waited for the lock.
 	}
 }
 
-// same reports whether f is still the file at the log's path, and its size.
-func (l *log) same(f *os.File) (bool, int64, error) {
-	mine, err := f.Stat()
-	if err != nil {
-		return false, 0, err
+// load reads all files in parallel, and reports whether records must be removed.
+func (l *log) load(found func([]*report.Record) error) (dropped bool, err error) {
+	next := make([]func() (*report.Record, error, bool), len(l.files))
+	for i, f := range l.files {
+		var stop func()
+		next[i], stop = iter.Pull2(l.records(f))
+		defer stop()
 	}
-	there, err := os.Stat(l.path)
-	if err != nil {
-		return false, 0, err
+	for {
+		records, failed := make([]*report.Record, 0, len(next)), false
+		for _, pull := range next {
+			switch r, err, ok := pull(); {
+			case err != nil:
+				return false, err
+			case ok:
+				records, failed = append(records, r), failed || r.Error != ""
+			}
+		}
+		if len(records) == 0 {
+			return dropped, nil
+		}
+		if failed {
+			l.failed++
+		}
+		if failed || len(records) < len(next) {
+			dropped = true
+			continue // check the rest: it must be of this run, too
+		}
+		if err := l.add(records); err != nil {
+			return false, err
+		}
+		if err := found(records); err != nil {
+			return false, err
+		}
 	}
-	return os.SameFile(mine, there), mine.Size(), nil
 }
 
-// records yields the records in the file, failures included, and counts them. Records
-// of another run and lines that are not records end it with an error. An incomplete
-// last line sets torn.
-func (l *log) records(run transcript.Maker) func(yield func(*report.Record, error) bool) {
+// records yields the records of a file. Records of another run and lines that are not
+// records end it with an error. An incomplete last line sets torn.
+func (l *log) records(f *logFile) iter.Seq2[*report.Record, error] {
 	return func(yield func(*report.Record, error) bool) {
-		if _, err := l.file.Seek(0, io.SeekStart); err != nil {
-			yield(nil, err)
-			return
-		}
 		some := false
-		for r, err := range report.Read(l.name, l.file) {
+		for r, err := range report.Read(f.name, io.NewSectionReader(f, 0, 1<<62)) {
 			if errors.Is(err, report.ErrTorn) {
 				l.torn = true
-				continue
+				if !some && !f.ours() {
+					yield(nil, fmt.Errorf("%s: it holds no records: name another folder, or remove the file", f.name))
+				}
+				return
 			}
 			if err != nil && !some {
-				err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file (%w)", l.name, err)
+				err = fmt.Errorf("%s: it holds no records: name another folder, or remove the file (%w)", f.name, err)
 			}
 			if err == nil {
 				some = true
-				if thing, got, want := r.Run.Differs(run); thing != "" {
-					err = &MismatchError{l.name, thing, got, want}
+				if thing, got, want := r.Run.Differs(f.run); thing != "" {
+					err = &MismatchError{f.name, thing, got, want}
 				}
-			}
-			if err == nil && r.Error != "" {
-				l.failed++
 			}
 			if !yield(r, err) || err != nil {
 				return
 			}
 		}
-		if l.torn && !some {
-			if err := l.ours(); err != nil {
-				yield(nil, err)
-			}
+	}
+}
+
+// ours reports whether a file without a whole line begins as a record does: else it is
+// not ours to change.
+func (f *logFile) ours() bool {
+	const begin = `{"schema":"` + report.RecordSchema + `"`
+	head := make([]byte, len(begin))
+	n, err := f.ReadAt(head, 0)
+	return (err == nil || err == io.EOF) && strings.HasPrefix(begin, string(head[:n]))
+}
+
+// add notes an utterance that has its records.
+func (l *log) add(records []*report.Record) error {
+	first := records[0]
+	for i, r := range records {
+		if r.ID != first.ID {
+			return fmt.Errorf("%s and %s are not of one comparison: utterance %s is paired with %s",
+				l.files[0].name, l.files[i].name, first.ID, r.ID)
 		}
 	}
-}
-
-// begin is how each record of this version begins.
-const begin = `{"schema":"` + report.RecordSchema + `"`
-
-// ours returns an error if the file has no whole line and does not begin like a record:
-// it is not ours to truncate.
-func (l *log) ours() error {
-	head := make([]byte, len(begin))
-	n, err := l.file.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return err
+	if _, twice := l.done[first.ID]; twice {
+		return fmt.Errorf("%s: utterance %s is there twice", l.files[0].name, first.ID)
 	}
-	if !strings.HasPrefix(begin, string(head[:n])) {
-		return fmt.Errorf("%s: it holds no records: name another folder, or remove the file", l.name)
-	}
+	l.done[first.ID] = entry{rowOf(first.Audio, first.Reference, first.Offset), len(l.done)}
 	return nil
 }
 
-// add notes a record that is in the file.
-func (l *log) add(r *report.Record) error {
-	if _, twice := l.done[r.ID]; twice {
-		return fmt.Errorf("%s: utterance %s is there twice", l.name, r.ID)
-	}
-	l.done[r.ID] = entry{rowOf(r.Audio, r.Reference, r.Offset), len(l.done)}
-	return nil
+func rowOf(audio, text string, offset float64) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q %q %v", audio, text, offset)
+	return h.Sum64()
 }
 
-// A LostError reports that another process removed records during the run.
-type LostError struct {
-	Path string
-	What string // what happened to the file
-	Lost int    // records of this run that may be lost
-}
-
-func (e *LostError) Error() string {
-	return fmt.Sprintf("%s was %s by another program during the run: %d of its records may be lost; "+
-		"start the run again to make them anew", e.Path, e.What, e.Lost)
-}
-
-// check returns an error if the file is not as this process left it.
-func (l *log) check() error {
-	same, size, err := l.same(l.file)
-	what := ""
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		what = "removed"
-	case err != nil:
-		return err
-	case !same:
-		what = "replaced"
-	case size < l.size:
-		what = "cut off"
-	case size > l.size:
-		what = "written to"
-	default:
-		return nil
-	}
-	return &LostError{l.name, what, l.wrote}
-}
-
-// append appends a record with one write.
-func (l *log) append(r *report.Record) error {
-	if l.file == nil {
-		return nil
-	}
-	line, err := r.Line()
-	if err != nil {
-		return fmt.Errorf("record %s: %w", r.ID, err)
-	}
-	if err := l.check(); err != nil {
-		return err
-	}
-	n, err := l.file.Write(line)
-	l.size += int64(n)
-	l.wrote++
-	return err
-}
-
-func (l *log) sync() error {
-	if l.file == nil {
-		return nil
-	}
-	return cmp.Or(l.check(), disk.sync(l.file))
-}
-
-func (l *log) close() {
-	if l.file != nil {
-		l.file.Close() // sync has reported the error
-	}
-}
-
-// A sequence follows a pass over the rows and checks whether the records will be in the
-// order of the rows.
-type sequence struct {
-	log     *log
-	ids     []string // of the rows so far
-	last    int      // index of the last record found
-	pending bool     // a row without a record came before
-	broken  bool     // the file is not in the order of the rows
-}
-
-// next processes a row and reports whether it has a record.
-func (s *sequence) next(it Row) (bool, error) {
+// next processes a row of the pass, and reports whether it has its records.
+func (l *log) next(it Row) (bool, error) {
 	id := it.ID
 	if it.Broken != nil && it.Broken.ID != "" {
-		if _, ok := s.log.done[it.Broken.ID]; ok {
+		if _, ok := l.done[it.Broken.ID]; ok {
 			id = it.Broken.ID // it has a record from before the row broke
 		}
 	}
-	s.ids = append(s.ids, id)
-	e, ok := s.log.done[id]
+	l.ids = append(l.ids, id)
+	e, ok := l.done[id]
 	if !ok {
-		s.pending = true
+		l.pending = true
 		return false, nil
 	}
 	if it.Broken == nil && e.row != rowOf(it.Audio.Path, it.Text, it.Offset) {
 		return false, fmt.Errorf("%s: utterance %s had another sound or text when it was recorded: "+
-			"name another folder, or remove its line", s.log.name, id)
+			"name another folder, or remove its line", l.files[0].name, id)
 	}
-	s.broken = s.broken || s.pending || e.at < s.last
-	s.last = e.at
+	l.unsorted = l.unsorted || l.pending || e.at < l.last
+	l.last = e.at
 	return true, nil
 }
 
-// settle puts the records of the logs into the order of the rows if they are not:
-// records of rows that failed at first are out of order. Records of rows beyond this
-// pass's limit stay at the end.
-func (s *sequence) settle(logs ...*log) error {
-	if !s.broken {
-		return nil
-	}
-	passed := make(map[string]bool, len(s.ids))
-	for _, id := range s.ids {
-		passed[id] = true
-	}
-	rest := slices.DeleteFunc(s.log.names(), func(id string) bool { return passed[id] })
-	for _, l := range logs {
-		if err := l.rewrite(append(slices.Clone(s.ids), rest...), true); err != nil {
+// append appends the records of an utterance, each with one write.
+func (l *log) append(records ...*report.Record) error {
+	for i, f := range l.files {
+		line, err := records[i].Line()
+		if err == nil {
+			_, err = f.Write(line)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// finish ends the pass: all is on the disk, in the order of the rows. Records of rows
+// beyond the pass's limit stay at the end.
+func (l *log) finish() error {
+	if !l.unsorted {
+		var err error
+		for _, f := range l.files {
+			err = errors.Join(err, disk.sync(f.File))
+		}
+		return err
+	}
+	passed := make(map[string]bool, len(l.ids))
+	for _, id := range l.ids {
+		passed[id] = true
+	}
+	rest := slices.DeleteFunc(l.names(), func(id string) bool { return passed[id] })
+	return l.rewrite(append(slices.Clone(l.ids), rest...), true)
+}
+
+// names returns the identifiers of the utterances found, in order.
+func (l *log) names() []string {
+	ids := make([]string, len(l.done))
+	for id, e := range l.done {
+		ids[e.at] = id
+	}
+	return ids
+}
+
+func (l *log) rewrite(ids []string, failures bool) error {
+	for _, f := range l.files {
+		if err := f.rewrite(ids, failures); err != nil {
+			return fmt.Errorf("%s: rewriting it: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+// rewrite atomically replaces the file by one with the records of these names, in this
+// order, those of failures only if wanted. The new file is locked before it replaces the
+// old one, so that no other process can open it in between.
+func (f *logFile) rewrite(ids []string, failures bool) (err error) {
+	lines, err := f.lines(failures)
+	if err != nil {
+		return err
+	}
+	to, err := output.Own(f.name+".new", os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			to.Close()
+			os.Remove(to.Name())
+		}
+	}()
+	err = cmp.Or(lock(to), to.Truncate(0))
+	if info, problem := f.Stat(); err == nil && problem == nil {
+		err = to.Chmod(info.Mode().Perm())
+	}
+	b := bufio.NewWriterSize(to, 1<<16)
+	for _, id := range ids {
+		if line := lines[id]; err == nil {
+			_, err = io.Copy(b, io.NewSectionReader(f, line[0], line[1]))
+		}
+	}
+	if err = cmp.Or(err, b.Flush()); err == nil {
+		err = disk.sync(to)
+	}
+	if err != nil {
+		return err
+	}
+	if !replacesOpen {
+		to.Close()
+		f.Close()
+		err = disk.rename(to.Name(), f.name)
+		f.File, _ = openLocked(f.name)
+		return err
+	}
+	if err = disk.rename(to.Name(), f.name); err == nil {
+		f.Close()
+		f.File = to
+	}
+	return err
+}
+
+// lines returns the offset and the length of each record's line.
+func (f *logFile) lines(failures bool) (map[string][2]int64, error) {
+	found, at := map[string][2]int64{}, int64(0)
+	for b := bufio.NewReaderSize(io.NewSectionReader(f, 0, 1<<62), 1<<16); ; {
+		line, err := b.ReadBytes('\n')
+		if err == io.EOF {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var r struct{ ID, Error string }
+		if len(bytes.TrimSpace(line)) > 0 {
+			if err := json.Unmarshal(line, &r); err != nil {
+				return nil, err
+			}
+		}
+		if failures || r.Error == "" {
+			found[r.ID] = [2]int64{at, int64(len(line))}
+		}
+		at += int64(len(line))
+	}
+}
+
+func (l *log) close() {
+	for _, f := range l.files {
+		f.Close() // finish has reported the error
+	}
 }

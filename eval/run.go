@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"verity/audio"
@@ -100,21 +101,22 @@ func (e *MismatchError) Error() string {
 // Run evaluates an engine. It appends a record for every utterance that has none yet,
 // or only one of a failure. If ctx ends, the records so far are kept.
 func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error) {
-	path := ""
-	if o.Dir != "" {
-		path = filepath.Join(o.Dir, o.Shard.File())
-	}
-	l, err := openLog(path, o.Run, o.Watch)
+	name := strings.TrimSuffix(o.Shard.File(), ".jsonl")
+	l, err := openLog(o.Dir, []Arm{{Name: name, Run: o.Run}}, func(r []*report.Record) error {
+		if o.Watch != nil {
+			o.Watch(r[0])
+		}
+		return nil
+	})
 	if err != nil {
 		return Summary{}, err
 	}
 	defer l.close()
-	sum := Summary{Path: l.name, Resumed: len(l.done), Retried: l.failed, Torn: l.torn}
-	pass := &sequence{log: l}
+	sum := Summary{Path: filepath.Join(o.Dir, o.Shard.File()), Resumed: len(l.done), Retried: l.failed, Torn: l.torn}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := time.Now()
-	for r := range parallel.Ordered(o.Workers, aheadOf(o.Workers), rows(data, pass, o),
+	for r := range parallel.Ordered(o.Workers, aheadOf(o.Workers), rows(data, l, o),
 		func(_ int, w todo) result { return w.run(ctx, e, o) }) {
 		if r.err != nil {
 			cancel() // stop the other utterances
@@ -134,10 +136,7 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 			o.Watch(r.record)
 		}
 	}
-	if err := l.sync(); err != nil {
-		return sum, err
-	}
-	return sum, pass.settle(l)
+	return sum, l.finish()
 }
 
 // aheadOf is how many records may wait for an earlier utterance that is still running,
@@ -172,14 +171,14 @@ func (w todo) run(ctx context.Context, e Engine, o Options) result {
 }
 
 // rows yields the rows without a record, in order. An error is the last.
-func rows(data Dataset, pass *sequence, o Options) iter.Seq[todo] {
+func rows(data Dataset, l *log, o Options) iter.Seq[todo] {
 	return func(yield func(todo) bool) {
 		row := 0
 		for it, err := range Rows(data, o.Limit) {
 			done, mine := false, o.Shard.has(row)
 			row++
 			if err == nil && mine {
-				done, err = pass.next(it)
+				done, err = l.next(it)
 			}
 			switch {
 			case err != nil:

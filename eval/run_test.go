@@ -518,20 +518,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLastEnd checks lines longer than a block.
-func TestLastEnd(t *testing.T) {
-	for _, n := range []int{0, 1, 4095, 4096, 4097, 10000} {
-		text := "a\n" + strings.Repeat("x", n)
-		got, err := lastEnd(strings.NewReader(text), int64(len(text)))
-		if err != nil || got != 2 {
-			t.Errorf("%d behind the end: %d, %v, want 2", n, got, err)
-		}
-	}
-	if got, _ := lastEnd(strings.NewReader(strings.Repeat("x", 9000)), 9000); got != 0 {
-		t.Errorf("no end at all: %d, want 0", got)
-	}
-}
-
 func ExampleRun() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -186,12 +185,12 @@ func follow(t *testing.T, m *transcribe.Model, queue []*going, heard []Heard) []
 
 func (s *measured) score(t *testing.T, ref, file, live string) {
 	t.Helper()
-	scorer := wer.Scorer{Normalize: normalize.English}
+	var scorer wer.Scorer
 	for _, x := range []struct {
 		c   *wer.Corpus
 		hyp string
 	}{{&s.file, file}, {&s.live, live}} {
-		score, err := scorer.Score(t.Context(), ref, strings.TrimSpace(x.hyp))
+		score, err := scorer.Score(t.Context(), normalize.English(ref), normalize.English(x.hyp))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"maps"
 	"regexp"
@@ -24,7 +23,7 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+var pageTemplate = newRenderer("page", pageHTML, map[string]any{
 	"percent": func(v float64) string { return hard(show.Percent(v)) }, "times": show.Times, "count": show.Count,
 	"seconds":  func(v float64) string { return hard(show.Seconds(v)) },
 	"percent1": func(v float64) string { return hard(fmt.Sprintf("%.1f %%", 100*v)) },
@@ -38,7 +37,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"bytes":    func(v int64) string { return hard(show.Bytes(v)) },
 	"points":   func(x *Change) string { return hard(x.points()) },
 	"span":     func(i *Interval) string { return hard(i.span()) },
-}).Parse(pageHTML))
+	"setup":    func(s *Score) []row { return setup(s.Run) },
+})
 
 // soft matches the spaces between a number and its unit, and those in a range.
 var soft = regexp.MustCompile(`(\d) (%|µs|ms|s|min|h|bytes|kB|MB|GB)|(\d) – `)
@@ -65,8 +65,7 @@ func hardCells(rows [][]string) [][]string {
 type page struct {
 	Title, Subtitle string
 	Notes           []string
-	CSS             template.CSS
-	JS              template.JS
+	CSS, JS         raw
 	Scores          []*Score
 	Comparisons     []comparisonView
 	Arms            [][]string // the first row is the header
@@ -83,7 +82,7 @@ type page struct {
 // HTML writes d as one self-contained page: no other file, no network.
 func (d *Document) HTML(w io.Writer) error {
 	p := page{
-		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		Title: d.title(), Subtitle: d.subtitle(), Notes: d.notes(), CSS: raw(pageCSS), JS: raw(pageJS),
 		Scores: d.Scores, Names: d.names(), Rows: hardCells(d.rows()), Bars: d.bars(), Arms: hardCells(d.arms()),
 		Several: len(d.Scores) > 2, Replay: d.replay(),
 	}
@@ -100,7 +99,7 @@ func (d *Document) HTML(w io.Writer) error {
 	if len(p.Errors) == 1 {
 		p.Errors[0].Name = ""
 	}
-	return pageTemplate.Execute(w, p)
+	return pageTemplate.execute(w, "page", p)
 }
 
 // subtitle names what was run.
@@ -220,9 +219,6 @@ func setup(r transcript.Maker) []row {
 		{"assistant", shortName(r.Assistant)}, {"its precision", r.AssistantPrecision},
 	}, func(r row) bool { return r[1] == "" })
 }
-
-// Setup returns what was run, for the page.
-func (s *Score) Setup() []row { return setup(s.Run) }
 
 // shortName returns the last element of a path. The directories of the author's machine
 // do not concern a reader.

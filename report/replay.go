@@ -1,7 +1,6 @@
 package report
 
 import (
-	"html/template"
 	"strings"
 	"unicode/utf8"
 
@@ -23,7 +22,7 @@ type replayView struct {
 // A soundView is the sound of an utterance on the page.
 type soundView struct {
 	ID  string
-	URL template.URL
+	URL string
 }
 
 // A paneView is one arm: its utterances in turn.
@@ -74,7 +73,7 @@ func (d *Document) replay() *replayView {
 			continue
 		}
 		if url := d.Sound(first); url != "" {
-			v.Sounds = append(v.Sounds, soundView{first.ID, template.URL(url)}) // Document.Sound must return a safe address
+			v.Sounds = append(v.Sounds, soundView{first.ID, url}) // Document.Sound must return a safe address
 		}
 	}
 	for _, p := range v.Panes {

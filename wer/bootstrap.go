@@ -12,11 +12,11 @@ import (
 // Bootstrap says how to compute a confidence interval by drawing utterances with
 // replacement. The zero value has the defaults; the same seed gives the same interval.
 type Bootstrap struct {
-	// Resamples is how often a corpus is drawn. 0 means 1000.
+	// Resamples is how often a corpus is drawn. 0 or less means 1000.
 	Resamples int
 
-	// Level is the share of resamples the interval holds. 0 means 0.95; it must
-	// be below 1.
+	// Level is the share of resamples the interval holds. 0 means 0.95, and so does
+	// what is not between 0 and 1.
 	Level float64
 
 	// Seed selects the draws.
@@ -30,20 +30,17 @@ type Interval struct {
 
 // defaults returns b with zero fields replaced.
 func (b Bootstrap) defaults() Bootstrap {
-	if b.Resamples == 0 {
+	if b.Resamples <= 0 {
 		b.Resamples = 1000
 	}
-	if b.Level == 0 {
+	if !(b.Level > 0 && b.Level < 1) {
 		b.Level = 0.95
-	}
-	if b.Resamples < 0 || !(b.Level > 0 && b.Level < 1) {
-		panic("wer: Bootstrap needs positive Resamples and a Level between 0 and 1")
 	}
 	return b
 }
 
 // Rate returns the interval of the corpus rate of counts, one per utterance. It
-// is {0, 0} if there are none, and panics on fields out of range.
+// is {0, 0} if there are none.
 //
 // The unit drawn is the utterance, since errors within one are not independent. The
 // interval is that of percentiles, interpolated linearly. It does not depend on the order
@@ -72,12 +69,11 @@ func (b Bootstrap) rate(bins Bins) Interval {
 
 // Difference returns the interval of system's corpus rate minus baseline's. It draws the
 // same utterances for both, so it is far narrower than the two intervals of Rate suggest.
-// If it excludes 0, the systems differ. It panics if the lengths differ.
+// If it excludes 0, the systems differ. Utterances that only one of them has are left
+// out.
 func (b Bootstrap) Difference(system, baseline []Counts) Interval {
-	if len(system) != len(baseline) {
-		panic("wer: systems scored on different numbers of utterances")
-	}
-	s, o := binsOf(system), binsOf(baseline)
+	n := min(len(system), len(baseline))
+	s, o := binsOf(system[:n]), binsOf(baseline[:n])
 	return b.interval(len(s), func(pick func() int) float64 {
 		var se, sr, oe, or int
 		for range s {

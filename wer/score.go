@@ -21,13 +21,9 @@ type Score struct {
 // section 5.3, 5-gram duplicates.
 const repeatLength = 5
 
-// A Scorer compares hypotheses with references. It reuses its memory and must not be used
-// by two goroutines at once. The zero value compares texts without normalising them.
+// A Scorer compares hypotheses with references, normalised by its caller. It reuses its
+// memory and must not be used by two goroutines at once. The zero value is ready.
 type Scorer struct {
-	// Normalize is applied to both texts, whether or not the context ends meanwhile. Nil
-	// means they stay as they are.
-	Normalize func(string) string
-
 	words    Vocabulary
 	aligner  Aligner
 	ref, hyp []int32
@@ -39,9 +35,6 @@ const maxVocabulary = 1 << 16
 
 // Score compares one utterance. The error is the cause that ended ctx.
 func (s *Scorer) Score(ctx context.Context, ref, hyp string) (Score, error) {
-	if s.Normalize != nil {
-		ref, hyp = s.Normalize(ref), s.Normalize(hyp)
-	}
 	if s.words.Len() > maxVocabulary {
 		s.words = Vocabulary{}
 	}
@@ -60,13 +53,10 @@ func (s *Scorer) Score(ctx context.Context, ref, hyp string) (Score, error) {
 	return Score{words, chars, words.Errors() == 0, repeats}, nil
 }
 
-// Repeats returns how many of the n-word runs of text occurred earlier in it. It
-// panics if n is not positive.
+// Repeats returns how many of the n-word runs of text occurred earlier in it; 0 if n is
+// not positive.
 func Repeats(text []int32, n int) int {
-	if n <= 0 {
-		panic("wer: run length must be positive")
-	}
-	if len(text) <= n {
+	if n <= 0 || len(text) <= n {
 		return 0
 	}
 	seen := make(map[string]bool, len(text))
@@ -164,24 +154,4 @@ func (c *Corpus) Len() int {
 // utterances.
 func (c *Corpus) Interval(b Bootstrap) Interval {
 	return b.rate(c.Bins)
-}
-
-// NotWorse returns how many utterances have no more errors in system than in
-// baseline, given their counts in the same order; divided by their number that
-// is the quality of inference. It panics if the lengths differ.
-//
-// Source: argmaxinc/whisperkittools, "Quality of Inference (QoI)".
-func NotWorse(system, baseline []Counts) int {
-	if len(system) != len(baseline) {
-		panic("wer: systems scored on different numbers of utterances")
-	}
-	n := 0
-	for i, s := range system {
-		// s.Rate() <= baseline.Rate() without rounding
-		b := baseline[i]
-		if s.Errors()*max(b.Ref(), 1) <= b.Errors()*max(s.Ref(), 1) {
-			n++
-		}
-	}
-	return n
 }

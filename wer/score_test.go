@@ -25,10 +25,10 @@ func TestScore(t *testing.T) {
 		{"wide", "\U0010ffff x", "\U0010fffe x", Score{Words: Counts{Hits: 1, Subs: 1}, Chars: Counts{Hits: 2, Subs: 1}}, "no alphabet is too large"},
 		{"bad bytes", "\xff a", "\xfe a", Score{Words: Counts{Hits: 2}, Chars: Counts{Hits: 3}, Exact: true}, "both become U+FFFD"},
 	}
-	s := Scorer{Normalize: strings.ToLower}
+	var s Scorer
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := scored(t, &s, tt.ref, tt.hyp); got != tt.want {
+			if got := scored(t, &s, strings.ToLower(tt.ref), strings.ToLower(tt.hyp)); got != tt.want {
 				t.Errorf("Score = %+v, want %+v (%s)", got, tt.want, tt.why)
 			}
 		})
@@ -78,15 +78,6 @@ func TestRepeats(t *testing.T) {
 		if got := Repeats(v.Words(nil, tt.text), tt.n); got != tt.want {
 			t.Errorf("Repeats(%q, %d) = %d, want %d", tt.text, tt.n, got, tt.want)
 		}
-	}
-}
-
-func TestNotWorse(t *testing.T) {
-	c := func(hits, subs, ins int) Counts { return Counts{Hits: hits, Subs: subs, Ins: ins} }
-	system := []Counts{c(9, 1, 0), c(9, 1, 0), c(8, 2, 0), c(0, 0, 1), c(0, 0, 0), c(1, 1, 0)}
-	baseline := []Counts{c(9, 1, 0), c(8, 2, 0), c(9, 1, 0), c(0, 0, 0), c(0, 0, 3), c(2, 2, 0)}
-	if got := NotWorse(system, baseline); got != 4 {
-		t.Errorf("NotWorse = %d, want 4: all but the third and fourth", got)
 	}
 }
 
@@ -203,4 +194,21 @@ func spell(words []int32) string {
 		b.WriteByte(' ')
 	}
 	return b.String()
+}
+
+// TestOptionsOutOfRange: a library does not panic about its options.
+func TestOptionsOutOfRange(t *testing.T) {
+	counts := randomCorpus(rand.New(rand.NewPCG(1, 2)), 30, 0.2)
+	want := Bootstrap{}.Rate(counts)
+	for _, b := range []Bootstrap{{Resamples: -1}, {Level: -1}, {Level: 1}, {Level: math.NaN()}} {
+		if got := b.Rate(counts); got != want {
+			t.Errorf("%+v: %+v, want the defaults, %+v", b, got, want)
+		}
+	}
+	if got := (Bootstrap{}).Difference(counts, counts[:3]); got != (Interval{}) {
+		t.Errorf("a corpus and its beginning differ by %+v, want nothing", got)
+	}
+	if n := Repeats([]int32{1, 1, 1}, 0) + Repeats([]int32{1, 1, 1}, -1); n != 0 {
+		t.Errorf("%d runs of no words", n)
+	}
 }
