@@ -15,12 +15,14 @@ import (
 
 	"verity/internal/options"
 	"verity/transcribe"
+	"verity/transcript"
 	"verity/vad"
 )
 
 const (
 	mostParts = 64
 	mostField = 64 << 10 // bytes
+	mostDraft = 1 << 20  // bytes of a text to draft from: ten hours of speech
 	mostMS    = 60_000   // of a silence, and of what is added to speech
 
 	ignoredHeader = "X-Verity-Ignored"
@@ -38,7 +40,8 @@ type request struct {
 	asked    []string // timestamp granularities
 	ignored  []string // fields that nothing here knows
 	decoding transcribe.Options
-	done     func() // ends the spooled file
+	draft    []transcript.Line // what the sound may say
+	done     func()            // ends the spooled file
 }
 
 // Values of include[] that OpenAI does not have.
@@ -115,14 +118,18 @@ func broken(err error) error {
 // field reads a part that is no file. One that is empty is left out, since a form of a
 // browser sends fields that nobody filled in.
 func (s *Server) field(q *request, part *multipart.Part, body *upload) error {
-	data, err := io.ReadAll(io.LimitReader(part, mostField+1))
+	most := mostField
+	if part.FormName() == "draft" {
+		most = mostDraft
+	}
+	data, err := io.ReadAll(io.LimitReader(part, int64(most)+1))
 	if err != nil {
 		return broken(err)
 	}
 	body.add(len(data))
 	name, value := part.FormName(), string(data)
-	if len(data) > mostField {
-		return wrong(http.StatusBadRequest, name, "", "%s: more than %d bytes", name, mostField)
+	if len(data) > most {
+		return wrong(http.StatusBadRequest, name, "", "%s: more than %d bytes", name, most)
 	}
 	if value == "" {
 		return nil
@@ -144,6 +151,10 @@ func (s *Server) set(q *request, name, value string) (err error) {
 		q.decoding.Language = spokenIn(value)
 	case "prompt":
 		q.decoding.InitialPrompt = value
+	case "draft": // of Verity: text or subtitles; it changes the time alone
+		if q.draft, err = transcript.Read("draft", []byte(value)); err != nil {
+			return wrong(http.StatusBadRequest, name, "", "%v", err)
+		}
 	case "response_format":
 		if q.format = value; !slices.Contains(formats, value) {
 			return bad("one of " + strings.Join(formats, ", "))

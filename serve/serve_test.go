@@ -340,6 +340,7 @@ func TestRefused(t *testing.T) {
 		{"damaged", []field{{"file", wav(t).value[:30]}}, 400, "file", "cannot be read as sound"},
 		{"too large", []field{{"file", strings.Repeat("x", 1<<20+1)}}, 413, "file", "more than 1048576 bytes"},
 		{"a long field", []field{{"prompt", strings.Repeat("x", mostField+1)}, wav(t)}, 400, "prompt", "more than"},
+		{"a long draft", []field{{"draft", strings.Repeat("x", mostDraft+1)}, wav(t)}, 400, "draft", "more than"},
 		{"many parts", many, 400, "", "more than 64 parts"},
 	}
 	for _, tt := range tests {
@@ -746,6 +747,24 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestDraft: whatever is written of the sound, the answer is the same.
+func TestDraft(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	ask := func(draft string) string {
+		r, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "srt"}, field{"draft", draft})
+		if r.StatusCode != 200 {
+			t.Fatalf("draft %.40q: status %d: %s", draft, r.StatusCode, body)
+		}
+		return body
+	}
+	want := ask("")
+	for _, draft := range []string{want, "one two three", "{", "\x00\xff<|endoftext|>", strings.Repeat("four ", 1e5)} {
+		if got := ask(draft); got != want {
+			t.Errorf("draft %.40q: got %s, want %s", draft, got, want)
+		}
+	}
+}
+
 // TestDescribed: /openapi.json has the paths, fields and statuses that there are.
 func TestDescribed(t *testing.T) {
 	h, _ := newServer(t, Options{})
@@ -787,7 +806,7 @@ func TestDescribed(t *testing.T) {
 		}
 	}
 	speech := doc.Paths[transcriptions]["post"]
-	for _, name := range []string{"file", "model", "language", "prompt", "response_format", "temperature", "stream", "timestamp_granularities[]", "include[]"} {
+	for _, name := range []string{"file", "model", "language", "prompt", "draft", "response_format", "temperature", "stream", "timestamp_granularities[]", "include[]"} {
 		if _, ok := speech.RequestBody.Content["multipart/form-data"].Schema.Properties[name]; !ok {
 			t.Errorf("the field %s is not described", name)
 		}

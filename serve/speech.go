@@ -70,7 +70,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	out := &answer{w: w, q: q, model: s.model}
 	defer out.close()
-	tr, err := s.work(ctx, t, clip, out)
+	tr, err := s.work(ctx, t.Drafting(q.draft), clip, out)
 	if err != nil {
 		return s.failed(w, r, out, err)
 	}
