@@ -58,6 +58,8 @@ var writers = map[string]string{
 
 	"internal/cli.arms.writeNames":   below,
 	"internal/cli.reportFlags.write": told,
+	"internal/cli.manualCommand":     told,
+	"internal/cli.manPages":          "manual pages, in a folder that a person named",
 
 	"tools/dist.dist.run": build,
 }
