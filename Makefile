@@ -25,7 +25,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
 .PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego arm64 arm64-short race fuzz fuzz-short \
-	generate dist reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load throughput live clients clients-go help
+	generate dist wheel reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load throughput live clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -254,6 +254,9 @@ cluster: build verity-beam ## workers that are processes, one killed in the midd
 
 dist: ## release archives for all systems and processors, with checksums, in dist
 	go run ./tools/dist -version $(VERSION) -out dist
+
+wheel: ## Python wheels for all systems and processors, in dist; this machine's is installed and tried
+	python3 tools/wheel/build.py --version $(VERSION) --out dist --test
 
 # A second build with an empty build cache, in a directory of another name.
 PLATFORMS ?= linux/amd64,windows/arm64
