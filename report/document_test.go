@@ -128,6 +128,28 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// TestEveryPage renders a page of every kind of document: a name in the template that is
+// no field is found when it is reached.
+func TestEveryPage(t *testing.T) {
+	all := documents(t)
+	assisted := compared(t, 40, nil)
+	all["one assisted set"] = &Document{Scores: assisted.Scores[1:]}
+	all["of other models"] = compared(t, 40, func(r []*Record) {
+		for _, r := range r {
+			r.Run.ModelID = "another"
+			r.Hypothesis += " nine"
+		}
+	})
+	all["no utterance"] = compared(t, 0, nil)
+	all["a set without any"] = &Document{Scores: all["no utterance"].Scores[:1]}
+	for name, d := range all {
+		var b bytes.Buffer
+		if err := d.HTML(&b); err != nil || !strings.HasSuffix(strings.TrimSpace(b.String()), "</html>") {
+			t.Errorf("%s: %v, or not whole", name, err)
+		}
+	}
+}
+
 // TestPlanted checks that no form leaves out that the text is planted.
 func TestPlanted(t *testing.T) {
 	d := compared(t, 3, nil)

@@ -37,6 +37,8 @@ var pageTemplate = newRenderer("page", pageHTML, map[string]any{
 	"bytes":    func(v int64) string { return hard(show.Bytes(v)) },
 	"points":   func(x *Change) string { return hard(x.points()) },
 	"span":     func(i *Interval) string { return hard(i.span()) },
+	"rate":     transcript.Drafts.Rate,
+	"kept":     transcript.Drafts.MeanKept,
 	"setup":    func(s *Score) []row { return setup(s.Run) },
 })
 

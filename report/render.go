@@ -163,7 +163,9 @@ func follow(v reflect.Value, names []string) reflect.Value {
 		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 			v = v.Elem()
 		}
-		v = v.FieldByName(name)
+		if v = v.FieldByName(name); !v.IsValid() {
+			panic("report: page template: there is no field " + name)
+		}
 	}
 	return v
 }
