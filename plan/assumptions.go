@@ -105,8 +105,8 @@ type measured struct {
 }
 
 // Read reads a JSON file of bench, compare or transcribe.
-func (a *Assumptions) Read(name string) error {
-	m, err := readMeasured(name)
+func (a *Assumptions) Read(ctx context.Context, name string) error {
+	m, err := readMeasured(ctx, name)
 	switch {
 	case err != nil:
 		return err
@@ -126,8 +126,8 @@ func (a *Assumptions) Read(name string) error {
 // maxMeasured is the largest file of measurements that is read.
 const maxMeasured = 64 << 20
 
-func readMeasured(name string) (*measured, error) {
-	b, err := input.Read(context.Background(), name, maxMeasured)
+func readMeasured(ctx context.Context, name string) (*measured, error) {
+	b, err := input.Read(ctx, name, maxMeasured)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: want JSON that verity bench, compare or transcribe wrote", name, err)
 	}
@@ -190,8 +190,8 @@ func (a *Assumptions) fromCompare(name string, c report.Comparison) error {
 
 // ReadAssistant sets c, ĉ and b from a bench of the assistant. A bench of the model must
 // have been read before.
-func (a *Assumptions) ReadAssistant(name string) error {
-	m, err := readMeasured(name)
+func (a *Assumptions) ReadAssistant(ctx context.Context, name string) error {
+	m, err := readMeasured(ctx, name)
 	if err != nil {
 		return err
 	}

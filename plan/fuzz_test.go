@@ -31,10 +31,10 @@ func FuzzRead(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if err := a.Read(paths[0]); err != nil {
+		if err := a.Read(t.Context(), paths[0]); err != nil {
 			return
 		}
-		if len(small) > 0 && a.ReadAssistant(paths[1]) != nil {
+		if len(small) > 0 && a.ReadAssistant(t.Context(), paths[1]) != nil {
 			return
 		}
 		if a.Check() != nil {

@@ -1,5 +1,5 @@
-// The replay: words appear when their time has come. Without this script they are
-// all there from the start.
+// The replay: after Play, words appear when their time has come. Until then, and without
+// this script, they are all there.
 "use strict";
 for (const root of document.querySelectorAll(".replay")) {
   const button = root.querySelector("button"), select = root.querySelector("select");
@@ -71,13 +71,4 @@ for (const root of document.querySelectorAll(".replay")) {
   root.querySelector(".controls").hidden = false;
   root.classList.add("live");
   draw();
-  // Once, when it comes into view, unless the reader wants things to stand still.
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches && !location.hash.includes("still")) {
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some((e) => e.isIntersecting)) return;
-      seen.disconnect();
-      play();
-    }, { threshold: 0.6 });
-    seen.observe(root);
-  }
 }

@@ -24,7 +24,7 @@ type Options struct {
 	Worst int
 }
 
-// A Score is the result of one set. Its JSON is verity.report/1: the fields of the
+// A Score is the result of one set. Its JSON is verity.report/2: the fields of the
 // embedded structs come between its own, in this order.
 type Score struct {
 	Name       string `json:"name"`

@@ -114,7 +114,7 @@ func TestSetFailures(t *testing.T) {
 	}
 }
 
-// TestScoreJSON holds the fields of verity.report/1 that others rely on.
+// TestScoreJSON holds the fields of verity.report/2 that others rely on.
 func TestScoreJSON(t *testing.T) {
 	var b strings.Builder
 	d := &Document{Scores: []*Score{scored(t, Options{}, "en", [2]string{"a b", "a c"})}}

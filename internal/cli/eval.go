@@ -24,12 +24,11 @@ confidence interval, errors by kind, speed, time by stage. Records go to --out a
 JSON lines, raw text with everything known about each utterance; "verity report"
 scores them again, compares them and makes a page of them.
 
-A run that was stopped, however that came, goes on where it was when it is started
-again with the same flags. Rows that cannot be used (no audio, bad JSON, an empty
-text) and sounds that cannot be read are counted and named, and do not stop the
-others; they are tried again when the run is started again. With --shard 2/4 the second of
-four runs the second of every four rows, on another machine for example; reports
-take all shards in a directory together.
+An interrupted run resumes where it stopped when you start it again with the same
+flags. Rows that cannot be used (no audio, bad JSON, an empty text) and sounds that
+cannot be read are counted and named, and do not stop the others; the next start tries
+them again. With --shard 2/4 this run takes the second of every four rows, so that four
+machines can share a dataset; reports take all shards in a directory together.
 
   verity eval --dataset LibriSpeech/test-clean --model ~/whisper-small --out out
   verity eval --dataset manifest.jsonl --split test --normalizer basic \

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -78,7 +79,7 @@ func (p *planning) run(c *cobra.Command) error {
 	if err := oneOf("alpha-by", p.by, "agreement", "overlap"); err != nil {
 		return err
 	}
-	a, err := p.assume(func(flag string) bool { return c.Flags().Changed(flag) })
+	a, err := p.assume(c.Context(), func(flag string) bool { return c.Flags().Changed(flag) })
 	if err != nil {
 		return err
 	}
@@ -97,15 +98,15 @@ func (p *planning) run(c *cobra.Command) error {
 }
 
 // assume combines flags and files.
-func (p *planning) assume(changed func(flag string) bool) (plan.Assumptions, error) {
+func (p *planning) assume(ctx context.Context, changed func(flag string) bool) (plan.Assumptions, error) {
 	a := plan.Assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost, ByOverlap: p.by == "overlap"}
 	for _, name := range p.from {
-		if err := a.Read(name); err != nil {
+		if err := a.Read(ctx, name); err != nil {
 			return a, err
 		}
 	}
 	if p.small != "" {
-		err := a.ReadAssistant(p.small)
+		err := a.ReadAssistant(ctx, p.small)
 		if errors.Is(err, plan.ErrNoModel) {
 			return a, usagef("--assistant-from: %w: name it with --from", err)
 		}

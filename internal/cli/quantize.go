@@ -130,7 +130,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 	case q.quiet:
 		return nil
 	}
-	return q.print(layers, c, time.Since(began))
+	return q.print(ctx, layers, c, time.Since(began))
 }
 
 // calibrate runs the model over the dataset.
@@ -220,7 +220,7 @@ func (q *quantization) clear() {
 }
 
 // print writes the table.
-func (q *quantization) print(layers []quantize.Layer, from *model.Checkpoint, took time.Duration) error {
+func (q *quantization) print(ctx context.Context, layers []quantize.Layer, from *model.Checkpoint, took time.Duration) error {
 	t := tabwriter.NewWriter(q.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "weights\tformat\tbits\trtn, dB\tkept, dB\tmethod\t  ")
 	for _, l := range layers {
@@ -230,7 +230,7 @@ func (q *quantization) print(layers []quantize.Layer, from *model.Checkpoint, to
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	c, err := model.Open(context.Background(), q.dir)
+	c, err := model.Open(ctx, q.dir)
 	if err != nil {
 		return err
 	}
