@@ -32,10 +32,12 @@ var writers = map[string]string{
 
 	"bench.resetPeak": proc,
 
-	"eval.log.open":    memo,
-	"eval.log.write":   "output.Own",
-	"eval.log.rewrite": "a name beside the records, by output.Own; the rename replaces the records that it checked",
-	"eval.disk":        "os.Rename and Sync, for tests: see log.rewrite",
+	"eval.openLog":               below,
+	"eval.openLocked":            memo,
+	"eval.logFile.rewrite":       "a name beside the records, by output.Own; the rename replaces the records that it checked",
+	"internal/cli.manualCommand": told,
+	"internal/cli.manPages":      told,
+	"eval.disk":                  "os.Rename and Sync, for tests: see log.rewrite",
 
 	"internal/output.target.beside":   own,
 	"internal/output.target.replace":  own,
@@ -58,8 +60,6 @@ var writers = map[string]string{
 
 	"internal/cli.arms.writeNames":   below,
 	"internal/cli.reportFlags.write": told,
-	"internal/cli.manualCommand":     told,
-	"internal/cli.manPages":          "manual pages, in a folder that a person named",
 
 	"tools/dist.dist.run": build,
 }
