@@ -12,7 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -107,16 +106,21 @@ func newHub() *hub.Client {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return h
 	}
-	var bar *progressbar.ProgressBar
-	current := ""
+	b, current, began := bar{w: os.Stderr}, "", time.Time{}
 	h.Progress = func(file string, done, total int64) {
 		if file != current {
-			current = file
-			bar = progressbar.NewOptions64(max(total, 1), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(file),
-				progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
-				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+			current, began = file, time.Now()
 		}
-		bar.Set64(min(done, bar.GetMax64())) // an error would be one of drawing
+		if done >= total {
+			b.clear()
+			return
+		}
+		share := float64(done) / float64(total)
+		text := fmt.Sprintf("%s, %s of %s", file, show.Bytes(done), show.Bytes(total))
+		if took := time.Since(began); took > time.Second && share > 0 {
+			text += remaining(took, share)
+		}
+		b.set(text, share)
 	}
 	return h
 }

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"verity/internal/show"
 )
@@ -21,7 +18,7 @@ type progress struct {
 	now   func() time.Time
 
 	mu    sync.Mutex
-	bar   *progressbar.ProgressBar
+	bar   bar
 	began time.Time
 	line  time.Time // when the last line was written
 }
@@ -29,15 +26,14 @@ type progress struct {
 // newProgress returns nil where progress is not wanted: with --quiet, between the lines
 // of a log, or without a terminal unless it is asked for.
 func (t *transcribing) newProgress(name string) *progress {
-	bar := t.errTerminal && !t.log.chatty()
-	if t.log.quiet || t.progress == "never" || !bar && t.progress != "always" {
+	drawn := t.errTerminal && !t.log.chatty()
+	if t.log.quiet || t.progress == "never" || !drawn && t.progress != "always" {
 		return nil
 	}
-	return &progress{env: t.env, name: name, lines: !bar, now: time.Now}
+	return &progress{env: t.env, name: name, lines: !drawn, now: time.Now, bar: bar{w: t.err}}
 }
 
 const (
-	barUnits   = 1000             // steps of the bar
 	lineEvery  = 10 * time.Second // between lines
 	enoughSeen = 0.01             // share of the work that tells how long the rest takes
 )
@@ -69,30 +65,11 @@ func (p *progress) set(at position) {
 	}
 	switch {
 	case !p.lines:
-		p.draw(at, now)
+		p.bar.set(p.label(at)+p.words(at, now), at.share)
 	case now.Sub(p.line) >= lineEvery:
 		p.line = now
 		fmt.Fprintf(p.err, "%s: %.0f %%%s\n", p.label(at), 100*at.share, p.words(at, now))
 	}
-}
-
-// draw draws the bar.
-func (p *progress) draw(at position, now time.Time) {
-	text := p.label(at) + p.words(at, now) + " "
-	if p.bar == nil {
-		p.bar = progressbar.NewOptions64(barUnits,
-			progressbar.OptionSetWriter(p.err),
-			progressbar.OptionSetDescription(text), // drawn at once, before the throttle
-			progressbar.OptionSetWidth(24),
-			progressbar.OptionThrottle(50*time.Millisecond),
-			progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetRenderBlankState(true),
-			progressbar.OptionClearOnFinish(),
-		)
-	}
-	p.bar.Describe(text)
-	p.bar.Set64(min(int64(at.share*barUnits), barUnits)) // an error would be one of drawing
 }
 
 func (p *progress) label(at position) string {
@@ -104,20 +81,11 @@ func (p *progress) label(at position) string {
 
 // words returns the speed and the time left.
 func (p *progress) words(at position, now time.Time) string {
-	took := now.Sub(p.began).Seconds()
-	if took < 0.5 || at.share < enoughSeen {
+	took := now.Sub(p.began)
+	if took < time.Second/2 || at.share < enoughSeen {
 		return ""
 	}
-	left := math.Ceil(took / at.share * (1 - at.share)) // an estimate: whole seconds
-	return fmt.Sprintf(", %.1f× real time, %s left", at.audio/took, whole(left))
-}
-
-// whole spells a time in whole seconds.
-func whole(s float64) string {
-	if s < 100 {
-		return fmt.Sprintf("%.0f s", s)
-	}
-	return show.Seconds(s)
+	return fmt.Sprintf(", %.1f× real time%s", at.audio/took.Seconds(), remaining(took, at.share))
 }
 
 // giveWay clears the bar if text is about to be written to the same terminal. The next
@@ -128,8 +96,8 @@ func (p *progress) giveWay() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil && p.outTerminal {
-		p.bar.Clear()
+	if p.outTerminal {
+		p.bar.hide()
 	}
 }
 
@@ -140,9 +108,7 @@ func (p *progress) hide() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil {
-		p.bar.Clear()
-	}
+	p.bar.hide()
 }
 
 // clear removes the bar for good.
@@ -152,10 +118,7 @@ func (p *progress) clear() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil {
-		p.bar.Clear()
-		p.bar = nil
-	}
+	p.bar.clear()
 }
 
 // loading shows on a terminal that a model is being loaded, until the function it
@@ -165,14 +128,8 @@ func (t *transcribing) loading(name string) (done func()) {
 	if p == nil || p.lines {
 		return func() {}
 	}
-	bar := progressbar.NewOptions(-1,
-		progressbar.OptionSetWriter(p.err),
-		progressbar.OptionSetDescription(show.Name(p.name)),
-		progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionSetRenderBlankState(true),
-		progressbar.OptionClearOnFinish(),
-	)
-	return func() { bar.Finish() }
+	t.watch(show.Name(p.name))
+	return t.unwatch
 }
 
 // A board adds up the progress of several files that are transcribed at the same time.
@@ -216,7 +173,6 @@ func (b *board) change(do func()) {
 	}
 	n := len(b.share)
 	b.bar.set(position{
-		share: min(sum(b.share)/float64(n), math.Nextafter(1, 0)), // the bar at its end would vanish
-		audio: sum(b.audio), count: fmt.Sprintf("%d/%d", b.finished, n),
+		share: sum(b.share) / float64(n), audio: sum(b.audio), count: fmt.Sprintf("%d/%d", b.finished, n),
 	})
 }

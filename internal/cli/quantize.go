@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"verity/audio"
@@ -54,11 +53,11 @@ type quantization struct {
 	dir     string
 	threads int
 	quiet   bool
-	bar     *progressbar.ProgressBar
+	bar     bar
 }
 
 func quantizeCommand(e env) *cobra.Command {
-	q := &quantization{env: e}
+	q := &quantization{env: e, bar: bar{w: e.err}}
 	c := &cobra.Command{
 		Use:   "quantize MODEL --to FORMAT --out DIR",
 		Short: "Write a model in fewer bits",
@@ -120,7 +119,7 @@ func (q *quantization) run(ctx context.Context, name string) error {
 	q.opt.Progress = q.progress
 	began := time.Now()
 	layers, err := quantize.Write(ctx, c, q.dir, q.opt)
-	q.clear()
+	q.bar.clear()
 	var option *quantize.OptionError
 	switch {
 	case errors.As(err, &option):
@@ -165,7 +164,7 @@ func (q *quantization) calibrate(ctx context.Context, c *model.Checkpoint, data 
 		}
 		q.show("listening", float64(done), float64(total))
 	}
-	q.clear()
+	q.bar.clear()
 	return nil
 }
 
@@ -204,19 +203,7 @@ func (q *quantization) show(what string, done, total float64) {
 	if !q.errTerminal || q.quiet || !(total > 0) {
 		return
 	}
-	if q.bar == nil {
-		q.bar = progressbar.NewOptions64(1000, progressbar.OptionSetWriter(q.err), progressbar.OptionSetWidth(30),
-			progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
-	}
-	q.bar.Describe(what)
-	q.bar.Set64(min(999, int64(1000*done/total))) // an error would be one of drawing
-}
-
-func (q *quantization) clear() {
-	if q.bar != nil {
-		q.bar.Clear()
-		q.bar = nil
-	}
+	q.bar.set(what, done/total)
 }
 
 // print writes the table.

@@ -2,11 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"math"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/pflag"
 
 	"verity/internal/show"
@@ -21,9 +18,8 @@ func registerProgress(f *pflag.FlagSet, mode *string) {
 // A tally shows how many utterances are done, with a short remark: in a bar on a
 // terminal, else in a line now and then. The nil *tally shows nothing.
 type tally struct {
-	bar *progressbar.ProgressBar // nil for lines
-
-	out         io.Writer
+	env
+	bar         bar
 	now         func() time.Time
 	began       time.Time
 	line        time.Time // when the last line was written
@@ -35,25 +31,8 @@ func newTally(e env, quiet bool, mode string, total func() int) *tally {
 	if quiet || mode == "never" || !e.errTerminal && mode != "always" {
 		return nil
 	}
-	n := total()
-	t := &tally{out: e.err, now: time.Now, began: time.Now(), total: n}
-	t.line = t.began
-	if !e.errTerminal {
-		return t
-	}
-	if n <= 0 {
-		n = -1 // a bar that turns
-	}
-	t.bar = progressbar.NewOptions(n,
-		progressbar.OptionSetWriter(e.err),
-		progressbar.OptionSetWidth(24),
-		progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionSetPredictTime(false),
-		progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionClearOnFinish(),
-	)
-	return t
+	began := time.Now()
+	return &tally{env: e, bar: bar{w: e.err}, now: time.Now, began: began, line: began, total: total()}
 }
 
 // add counts one utterance.
@@ -62,29 +41,26 @@ func (t *tally) add(word string) {
 		return
 	}
 	t.done++
-	now := t.now()
-	if t.done < t.total {
-		word += fmt.Sprintf(", %s left", whole(math.Ceil(now.Sub(t.began).Seconds()/float64(t.done)*float64(t.total-t.done))))
-	}
-	if t.bar != nil {
-		t.bar.Describe(word)
-		t.bar.Add(1) // an error would be one of drawing
-		return
-	}
-	if now.Sub(t.line) < lineEvery {
-		return
-	}
-	t.line = now
-	of := ""
+	now, count, part := t.now(), show.Count(t.done), 0.0
 	if t.total > 0 {
-		of = " of " + show.Count(t.total)
+		count += " of " + show.Count(t.total)
+		part = float64(t.done) / float64(t.total)
 	}
-	fmt.Fprintf(t.out, "%s%s done: %s\n", show.Count(t.done), of, word)
+	if t.done < t.total {
+		word += remaining(now.Sub(t.began), part)
+	}
+	switch {
+	case t.errTerminal:
+		t.bar.set(count+": "+word, part)
+	case now.Sub(t.line) >= lineEvery:
+		t.line = now
+		fmt.Fprintf(t.err, "%s done: %s\n", count, word)
+	}
 }
 
 // clear removes the bar.
 func (t *tally) clear() {
-	if t != nil && t.bar != nil {
-		t.bar.Clear()
+	if t != nil {
+		t.bar.clear()
 	}
 }
