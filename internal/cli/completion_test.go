@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,25 @@ func TestCompletion(t *testing.T) {
 		out = "\n" + out
 		if code != 0 || !strings.Contains(strings.ToLower(out), tt.want) || strings.Contains(out, tt.not) {
 			t.Errorf("%s: status %d, %q, want %q without %q: %s", tt.args, code, out, tt.want, tt.not, stderr)
+		}
+	}
+}
+
+// TestForeign: no flag of other programs has become one of ours, and none is advised that
+// does not exist.
+func TestForeign(t *testing.T) {
+	transcribe, _, err := newRoot(env{}).Find([]string{"transcribe"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, advice := range foreign {
+		if transcribe.Flags().Lookup(name) != nil {
+			t.Errorf("--%s exists", name)
+		}
+		for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(advice, -1) {
+			if transcribe.Flags().Lookup(m[1]) == nil && m[1] != "to" {
+				t.Errorf("--%s: %s: there is no such flag", name, advice)
+			}
 		}
 	}
 }

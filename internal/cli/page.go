@@ -184,7 +184,7 @@ func (p page) terminal(brief bool) string {
 }
 
 // Where the text of a flag begins: with -h beside every name.
-const flagColumn, briefColumn = 26, 34
+const flagColumn, briefColumn = 26, 35
 
 // write writes a flag with its text beside it, or below it if its name is long.
 func (r row) write(b *strings.Builder, column int) {
@@ -197,7 +197,7 @@ func (r row) write(b *strings.Builder, column int) {
 	}
 	at := len([]rune(head))
 	b.WriteString(head)
-	if at+1 > column {
+	if at+2 > column {
 		b.WriteByte('\n')
 		at = 0
 	}

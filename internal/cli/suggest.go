@@ -62,6 +62,22 @@ func didYouMean(near []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
+// foreign says what to do instead of a flag of openai/whisper, whisper.cpp, faster-whisper
+// or whisper-ctranslate2 that has no equal here, or of one that Verity had.
+var foreign = map[string]string{
+	"compute-type": "--precision int8, f16 or f32 says how weights are held", "fp16": "--precision f16 or f32 says how weights are held",
+	"device": "Verity computes on the CPU, leave it out", "device-index": "Verity computes on the CPU, leave it out",
+	"detect-language": "without --language it is detected", "hf-token": "$HF_TOKEN is the token", "local-files-only": "use --offline",
+	"max-len": "use --word-timestamps --max-line-width CHARACTERS", "model-dir": "$HF_HUB_CACHE names the cache of models",
+	"no-timestamps": "text has none unless --timestamps asks for them", "print-progress": "use --progress=always", "prompt": "use --initial-prompt TEXT",
+	"output-csv": "use -f csv", "output-file": "use --output-dir DIRECTORY", "output-json": "use -f json", "output-lrc": "use -f lrc",
+	"output-srt": "use -f srt", "output-txt": "use -f txt", "output-vtt": "use -f vtt", "processors": "use --batch NUMBER or --chunked",
+	"translate": "use --task translate", "vad-filter": "use --vad", "verbose": "use --log-level debug, or --quiet",
+	"duration": "use --clip-timestamps START,END in seconds", "duration-t": "use --clip-timestamps START,END in seconds",
+	"offset": "use --clip-timestamps START,END in seconds", "offset-t": "use --clip-timestamps START,END in seconds",
+	"draft-policy": "use --draft-tokens heuristic or confidence", "spool": "$TMPDIR names the directory", "head": "use --to FORMAT:head=FORMAT",
+}
+
 // flagError makes an error of parsing flags one of usage, with what was meant if the
 // flag does not exist.
 func flagError(c *cobra.Command, err error) error {
@@ -71,6 +87,9 @@ func flagError(c *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := string(dashes(nil, unknown.GetSpecifiedName()))
+		if advice, ok := foreign[name]; ok {
+			return usagef("there is no flag --%s: %s", name, advice)
+		}
 		var near []string
 		for _, n := range nearest(name, flagNames(c)) {
 			near = append(near, "--"+n)

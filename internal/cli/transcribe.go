@@ -284,6 +284,9 @@ func (t *transcribing) stray(files []string) error {
 		if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, `./\`) {
 			continue // a word with nothing of a path in it is hardly a sound file
 		}
+		if name == "True" || name == "False" {
+			return usagef("%s: there is no such file; a switch takes no value after a space: write --NAME or --NAME=false", name)
+		}
 		for flag, alone := range map[string]bool{"highlight": t.highlight == "auto", "progress": t.progress == "always"} {
 			if alone {
 				return usagef("%s: there is no such file; a value of --%s follows an equals sign: --%[2]s=%[1]s", name, flag)
