@@ -22,8 +22,9 @@ and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
 
 With --size a published shape is measured with random weights in memory: nothing is
 downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 takes
-one to three minutes on two cores. With --model loading is measured, too, beside
-reading the file: the system is told to forget the file before both.
+one to three minutes on two cores. With --model, loading is measured as well and
+compared with reading the file; the file is dropped from the system's cache before
+each.
 
 Shares are of what the machine can do: of arithmetic, the time that the operations
 take at the best speed over the time measured; of bandwidth, the same for the bytes
@@ -66,7 +67,7 @@ func (b *benching) register(f *pflag.FlagSet) {
 		"medium, large-v2, large-v3, large-v3-turbo, …")
 	addOption(f, "precision", func(v options.Value) error { return b.precision.Set(v.Text) })
 	bind(f, "threads", &b.threads)
-	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk and beside reading "+
+	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk, and compare it with reading "+
 		"the file")
 	bind(f, "json", &b.json)
 }

@@ -20,9 +20,9 @@ import (
 )
 
 const evalHelp = `Eval transcribes a dataset and scores it: word and character error rate with a
-confidence interval, errors by kind, speed, time by stage. Records go to --out as
-JSON lines, raw text with everything known about each utterance; "verity report"
-scores them again, compares them and makes a page of them.
+confidence interval, errors by kind, speed, time by stage. --out keeps records
+as JSON lines: the raw text and everything known about each utterance. "verity report"
+scores them again, compares them and makes a page.
 
 An interrupted run resumes where it stopped when you start it again with the same
 flags. Rows that cannot be used (no audio, bad JSON, an empty text) and sounds that

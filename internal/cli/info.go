@@ -74,9 +74,9 @@ func infoCommand(e env) *cobra.Command {
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
-				return usagef("one model is told about at a time, got %d", len(args))
+				return usagef("want one model, got %d", len(args))
 			case len(args) == 1 && c.Flags().Changed("model"):
-				return usagef("one model is told about at a time: got %s and --model %s", args[0], m.name)
+				return usagef("want one model, got %s and --model %s", args[0], m.name)
 			}
 			return nil
 		},

@@ -139,9 +139,9 @@ func (c *watched) Write(b []byte) (int, error) {
 
 const rootHelp = `Verity transcribes speech with Whisper models: tiny to large-v3, in pure Go.
 
-With no model named, openai's multilingual Whisper base is used, which lies inside
-this program in four bits. Larger Whisper models hear better: name one, as small, or
-the checkpoint you have.
+Without --model, Verity uses openai's multilingual Whisper base, which is part of this
+program, with weights of four bits. Larger Whisper models make fewer errors: name one,
+such as small, or a checkpoint that you have.
 
   verity talk.mp3
   verity transcribe --output-format srt --output-dir subs *.mp3

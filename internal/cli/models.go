@@ -85,7 +85,7 @@ func listModels(e env, h *hub.Client) error {
 		return err
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(e.out, "no Whisper model in %s; base lies in this program. See verity models --help\n", h.Cache)
+		_, err := fmt.Fprintf(e.out, "no Whisper model in %s; base is part of this program. See verity models --help\n", h.Cache)
 		return err
 	}
 	t := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)

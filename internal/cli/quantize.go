@@ -34,13 +34,13 @@ they are. The result is a directory that --model takes, about as small as the bi
 
 With --calibrate, the model transcribes a dataset first, and GPTQ rounds each layer so that its
 outputs on that speech change least. Take speech like that to be transcribed, in all its
-languages; ten minutes are enough. Each row is heard in the language of its field lang,
-or in the one detected. Without it, weights are rounded to nearest. The table
-tells how far the error of each layer lies below its outputs (or below its weights,
-without calibration), in decibels, beside that of rounding to nearest.
+languages; ten minutes are enough. Each row is transcribed in the language of its field
+lang, else in the detected one. Without --calibrate, weights are rounded to nearest.
+The table shows, for each layer, how far its error is below its outputs (without
+calibration: below its weights) in decibels, next to that of rounding to nearest.
 
-A run that was stopped goes on where it was when it is started again with the same
-flags. A model at OUT that was quantised before is written over, no other is.
+An interrupted run resumes where it stopped when you start it again with the same
+flags. Only a model that quantize wrote is overwritten.
 
 Exit status: 0 done, 1 it could not be done, 2 wrong usage.`
 

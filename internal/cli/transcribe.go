@@ -26,18 +26,17 @@ as soon as it is known, in the order given. WAV, FLAC, MP3, Ogg Opus, Ogg Vorbis
 WebM, AIFF, CAF and AU files of any rate, width and number of channels are
 read; "-" is standard input.
 
-With --output-dir the text goes to files there instead, NAME.txt for NAME.wav, and
-so for the other formats. A file that exists is replaced only with --force;
+--output-dir writes files instead: NAME.txt for NAME.wav, and likewise for the other
+formats. A file that exists is replaced only with --force;
 --skip-existing leaves it, so that an interrupted run can be resumed.
 
-Several files as JSON on standard output are one object a line. On standard output
-the text of several files follows without a mark; each name is said on standard
-error first.
+With several files, texts are printed one after another without a separator; each
+file's name goes to standard error first. JSON of several files is one object a line.
 
 A file that cannot be transcribed does not stop the others. On an interrupt, what
 was finished stays written.
 
-A threshold is turned off by "none", a switch that is on by --NAME=false.
+"none" turns a threshold off; --NAME=false turns a switch off.
 
   verity transcribe talk.wav
   verity transcribe --model ~/whisper-small --language de talk.flac

@@ -258,7 +258,7 @@ var table = []*Option{
 		Help: "`file` of the certificate for https, in PEM; it is read again when it changes"},
 	{Name: "tls-key", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server, Needs: "tls-cert", Help: "`file` of its key"},
 	{Name: "queue", Kind: Whole, Default: "64", Max: 1e5, Group: Serving, Who: Server,
-		Help: "`number` of requests that may wait; more are told to come back"},
+		Help: "`number` of requests that may wait; more are refused and may try again"},
 	{Name: "sessions", Kind: Whole, Default: "16", Max: 1e4, Group: Serving, Who: Server, Help: "`number` of realtime sessions at the same time"},
 	{Name: "max-upload", Kind: Whole, Unit: "MiB", Default: "512", Min: 1, Max: 1 << 20, Group: Serving, Who: Server, Help: "largest upload in `MiB`"},
 	{Name: "max-audio", Kind: Time, Default: "6h", Above: true, Max: month, Group: Serving, Who: Server,
