@@ -1,6 +1,9 @@
 package transcribe
 
 import (
+	"context"
+	"time"
+
 	"verity/assistant"
 	"verity/audio"
 	"verity/tokenizer"
@@ -24,8 +27,44 @@ func (t *Transcriber) Drafting(lines []transcript.Line) *Transcriber {
 // Again is Drafting from Lines of a transcript of t, of which nothing need be said.
 func (t *Transcriber) Again(lines []transcript.Line) *Transcriber {
 	n := t.Drafting(lines)
-	n.warns = false
+	n.warns, n.writer = false, nil
 	return n
+}
+
+// setWriter makes the Transcriber of the model that writes first. It need not be right, so
+// it gets one temperature and one sequence.
+func (t *Transcriber) setWriter() {
+	m := t.model.writer
+	if m == nil {
+		return
+	}
+	o := Options{Language: t.opt.Language, Task: t.opt.Task, WithoutTimestamps: t.opt.WithoutTimestamps,
+		Temperatures: []float64{0}, Spans: t.opt.Spans}
+	var err error
+	if t.writer, err = New(m, o); err != nil {
+		t.writer = nil
+		t.opt.Log.Warn("decoding goes on without the assistant; the text is the same", "error", err)
+	}
+}
+
+// writtenFirst transcribes a clip with the writer, and then drafts from that.
+func (t *Transcriber) writtenFirst(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+	began := time.Now()
+	first, err := t.writer.Transcribe(ctx, clip, Watch{})
+	if err == nil {
+		err = clip.Rewind()
+	}
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(began).Seconds()
+	tr, err := t.Again(t.writer.Lines(first)).Transcribe(ctx, clip, w)
+	if tr != nil {
+		s := &tr.Stats
+		s.DraftPasses.Add(first.Stats.Passes)
+		s.Seconds.Draft, s.Seconds.Decode, s.Seconds.Total = s.Seconds.Draft+took, s.Seconds.Decode+took, s.Seconds.Total+took
+	}
+	return tr, err
 }
 
 // Lines returns the segments of a transcript as text to draft from. The times are those of

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"verity/audio"
+	"verity/internal/testmodel"
+	"verity/model"
 	"verity/models/digits"
 	"verity/transcript"
 	"verity/vad"
@@ -78,6 +80,35 @@ func TestTextSavesRounds(t *testing.T) {
 		d := got.Stats.Drafts
 		if 3*d.Rounds > 2*want.Stats.Drafts.Rounds || d.FromText == 0 {
 			t.Errorf("%s: %d rounds, plain %d; %d words from the text", name, d.Rounds, want.Stats.Drafts.Rounds, d.FromText)
+		}
+	}
+}
+
+// TestWrittenFirst: a model of another vocabulary and other windows writes first, which
+// changes nothing but the work.
+func TestWrittenFirst(t *testing.T) {
+	writer, err := model.OpenFS(digits.Target(), "digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	target := testmodel.Open(t, "f16")
+	plain, err := Load(t.Context(), target, LoadOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	m, err := Load(t.Context(), target, LoadOptions{Like: plain, Assistant: Assistant{Checkpoint: writer}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]Options{"": {Temperatures: []float64{0}}, "vad": {Temperatures: []float64{0}, VAD: &vad.Options{}}} {
+		want, got := transcribeClip(t, plain, o, demoClip(t)), transcribeClip(t, m, o, demoClip(t))
+		if !sameText(got, want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
+		}
+		if !m.Assisted() || got.Stats.DraftPasses.Bytes == 0 || got.Stats.Drafts.Drafted == 0 {
+			t.Errorf("%s: nothing was written first: %+v", name, got.Stats)
 		}
 	}
 }

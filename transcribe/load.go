@@ -78,8 +78,9 @@ type Assistant struct {
 	// Method is how drafts are made. It is Separate if Checkpoint is set.
 	Method Method
 
-	// Checkpoint is that of a distilled decoder, or of a smaller Whisper of the same
-	// family. It must stay open while the model is used.
+	// Checkpoint is that of a distilled decoder, or of a smaller Whisper. One of another
+	// family, whose vocabulary or windows differ, transcribes each clip first, and the
+	// model drafts from that. It must stay open while the model is used.
 	Checkpoint *model.Checkpoint
 
 	// Precision is the number format of the assistant's weights and arithmetic.
@@ -110,6 +111,10 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 		return nil, err
 	}
 	a, err := o.Assistant.load(m, c)
+	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
+		a = assistant.Off{} // it cannot draft token by token, but it can write first
+		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.pool, Precision: o.Assistant.inPrecision(), Log: o.Log})
+	}
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -167,13 +172,19 @@ func (o LoadOptions) weights(ctx context.Context, c *model.Checkpoint) (*Model, 
 	return m, nil
 }
 
+// inPrecision returns the format of the assistant's weights.
+func (a Assistant) inPrecision() precision.Precision {
+	p := a.Precision
+	if p.Weights == precision.Auto {
+		p.Weights = precision.Int8
+	}
+	return p
+}
+
 // load makes the assistant of m, whose checkpoint is c.
 func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, error) {
 	target := assistant.Target{Checkpoint: c, Tokenizer: m.Tokenizer, Decoder: m.decoder}
-	o := assistant.LoadOptions{Pool: m.pool, Precision: a.Precision}
-	if o.Precision.Weights == precision.Auto {
-		o.Precision.Weights = precision.Int8
-	}
+	o := assistant.LoadOptions{Pool: m.pool, Precision: a.inPrecision()}
 	method := a.Method
 	if a.Checkpoint != nil {
 		method = Separate

@@ -29,6 +29,7 @@ type Model struct {
 	decoder   *decoder.Decoder
 	batch     *schedule.Batch // of all windows that are decoded at the same time
 	assistant assistant.Assistant
+	writer    *Model // transcribes first; nil without
 	policies  *policies
 	auto      *assistant.Auto
 	pace      *assistant.Pace         // of drafts from texts
@@ -47,7 +48,9 @@ func (m *Model) Decoder() *decoder.Decoder { return m.decoder }
 func (m *Model) Assistant() assistant.Assistant { return m.assistant }
 
 // Assisted reports whether anything drafts tokens.
-func (m *Model) Assisted() bool { return m.policies != nil && m.policies.make != nil }
+func (m *Model) Assisted() bool {
+	return m.writer != nil || m.policies != nil && m.policies.make != nil
+}
 
 // Auto returns what decides on draft lengths; nil without an assistant or if LoadOptions
 // named a policy.

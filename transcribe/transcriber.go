@@ -31,6 +31,7 @@ type Transcriber struct {
 	heads   []decoder.Head      // for word times
 	lines   []transcript.Line   // of the text to draft from
 	text    *assistant.Text     // made of lines; nil without
+	writer  *Transcriber        // transcribes first, if there is no text; nil without
 	warns   bool                // if the text was of no use
 }
 
@@ -60,6 +61,7 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 		t.opt.Chunked = &c
 	}
 	t.warn()
+	t.setWriter()
 	return t, nil
 }
 
@@ -290,6 +292,9 @@ type Watch struct {
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
 	if t.opt.VAD != nil {
 		return t.speechOnly(ctx, clip, w)
+	}
+	if t.writer != nil && t.text == nil {
+		return t.writtenFirst(ctx, clip, w)
 	}
 	began := time.Now()
 	s, err := audio.NewSpectrogram(ctx, clip, t.MelOptions())

@@ -301,7 +301,7 @@ none: plain decoding
 ngram: what followed the last words when they came before; no model
 bigram: what followed each token most often before; no model, a baseline
 self: the model itself, in --assistant-precision
-or the directory of a distilled decoder or a smaller Whisper of the same family`
+or the directory of a distilled decoder or a smaller Whisper; one of another vocabulary transcribes each sound first`
 
 const draftHelp = `draft from text that somebody wrote of the sound: the result is the same, and comes sooner
 a transcript of any program or person: txt, srt, vtt, tsv, csv, lrc, or the json of verity, openai-whisper or whisper.cpp
