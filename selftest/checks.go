@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"strings"
+
 	"verity/assistant"
 	"verity/audio"
 	"verity/decoder"
@@ -179,10 +181,16 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 		if err != nil {
 			return "", values, err
 		}
-		for i, a := range assistants {
-			lengths := at.lengths
-			if names[i] == "lookup" { // seldom finds a draft of full length
+		for i, a := range append(assistants, writtenOf(b.Tokenizer, want)) {
+			lengths, name := at.lengths, "text"
+			if i < len(names) {
+				name = names[i]
+			}
+			if name == "lookup" { // seldom finds a draft of full length
 				lengths = lengths[len(lengths)-1:]
+			}
+			if name == "text" {
+				lengths = []int{assistant.LongestText}
 			}
 			for _, n := range lengths {
 				got, stats, err := b.decode(ctx, a, n, at.temperature)
@@ -192,7 +200,7 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 				values += int64(len(got))
 				drafted += stats.Drafted
 				if !sameChoices(got, want) {
-					return "", values, differs("%s, drafts of %d, temperature %v", names[i], n, at.temperature)
+					return "", values, differs("%s, drafts of %d, temperature %v", name, n, at.temperature)
 				}
 			}
 		}
@@ -243,6 +251,46 @@ func sameChoices(got, want []decoder.Choice) bool {
 		}
 	}
 	return true
+}
+
+// written drafts from a text.
+type written struct {
+	assistant.Off
+	text     *assistant.Text
+	follower *assistant.Follower
+}
+
+// writtenOf drafts from what was chosen, with every third word wrong.
+func writtenOf(tok *tokenizer.Tokenizer, choices []decoder.Choice) assistant.Assistant {
+	var tokens []tokenizer.Token
+	for _, c := range choices {
+		tokens = append(tokens, c.Token)
+	}
+	list := strings.Fields(tok.Decode(tokens))
+	for i := 2; i < len(list); i += 3 {
+		list[i] = "<|endoftext|>"
+	}
+	text := assistant.NewText(tok, []transcript.Line{{Text: strings.Join(list, " ")}})
+	if text == nil { // no word was chosen
+		return assistant.Off{}
+	}
+	return &written{text: text}
+}
+
+func (w *written) Open(assistant.Window) assistant.Drafter {
+	return &written{text: w.text, follower: w.text.Follow()}
+}
+
+func (w *written) Begin(decoder.SessionOptions, assistant.Policy) {
+	w.follower.Window(assistant.TextWindow{End: 30, Clip: 30, Timestamps: true})
+}
+
+func (w *written) Propose(ctx context.Context, dst []tokenizer.Token, limit int) ([]tokenizer.Token, error) {
+	return w.follower.Propose(ctx, dst, limit)
+}
+
+func (w *written) Commit(ctx context.Context, kept []tokenizer.Token) error {
+	return w.follower.Commit(ctx, kept)
 }
 
 // nonsense drafts text, timestamps and ends without regard to the audio.
