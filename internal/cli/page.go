@@ -311,11 +311,23 @@ func (p page) man(date string) string {
 	return b.String()
 }
 
-// roff escapes what the language of manual pages would obey.
+// roff escapes what the language of manual pages would obey, and what is not ASCII.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	var b strings.Builder
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
-		text = `\&` + text
+		b.WriteString(`\&`)
 	}
-	return text
+	for _, c := range text {
+		switch {
+		case c == '\\':
+			b.WriteString(`\e`)
+		case c == '-':
+			b.WriteString(`\-`)
+		case c > '~':
+			fmt.Fprintf(&b, `\[u%04X]`, c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }
