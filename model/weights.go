@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 
 	"verity/internal/input"
 	"verity/internal/quant"
@@ -251,8 +252,9 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 	return shards, nil
 }
 
-// plainName reports whether a name is a file of its directory on every system.
+// plainName reports whether a name is a file of its directory on every system, and short
+// enough and safe to be printed.
 func plainName(name string) bool {
-	return strings.HasSuffix(name, ".safetensors") && !strings.HasPrefix(name, ".") &&
-		!strings.ContainsAny(name, "/\\:\x00")
+	return strings.HasSuffix(name, ".safetensors") && !strings.HasPrefix(name, ".") && len(name) < 256 &&
+		!strings.ContainsAny(name, "/\\:") && !strings.ContainsFunc(name, unicode.IsControl)
 }

@@ -32,9 +32,6 @@ type modelFlags struct {
 	serving   bool           // people wait for text, so that windows do not go first
 }
 
-// modelVariable names the model for those who always use the same one.
-const modelVariable = "VERITY_MODEL"
-
 func (m *modelFlags) register(f *pflag.FlagSet) {
 	m.registerModel(f)
 	m.registerSpeed(f)
