@@ -103,7 +103,7 @@ QEMU  ?= $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64 2>/dev/
 ARM64 ?= max cortex-a76 cortex-a53
 arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
 	@[ -n "$(QEMU)" ] || { echo "*** SKIPPED: make arm64 needs qemu-aarch64 (Debian: qemu-user-static) ***"; exit 0; }; \
-	set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	set -e; export VERITY_REQUIRE=neon; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder selftest); do \
 		GOARCH=arm64 go test -c -vet=off -o "$$tmp/$$(basename $$dir).test" ./$$dir; \
 	done; \

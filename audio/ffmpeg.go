@@ -166,6 +166,9 @@ func (f *ffmpegSource) read(dst []float64) (int, error) {
 		if failed := f.wait(); failed != nil {
 			return 0, failed
 		}
+		if said := f.said.String(); said != "" { // such as "File ended prematurely", with status 0
+			f.out.lose(f.pos, f.pos, malformed("what ffmpeg read", "the whole sound", "%s", said))
+		}
 		return 0, err
 	}
 	if f.pos += int64(n); f.pos > maxFFmpeg {

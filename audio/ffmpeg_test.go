@@ -140,6 +140,27 @@ printf '\077\0\0\0\077\0\0\0'; echo broken >&2; exit 1`)
 	}
 }
 
+// TestFFmpegComplains: what the program says is not lost where it ends with status 0, as it
+// does for Matroska that was cut.
+func TestFFmpegComplains(t *testing.T) {
+	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
+printf '\077\0\0\0\077\0\0\0'; echo File ended prematurely >&2`)
+	for _, strict := range []bool{false, true} {
+		c, err := Input{FFmpeg: program, Strict: strict}.Open(t.Context(), unreadable(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = readAll(t, c)
+		switch {
+		case strict && (err == nil || !strings.Contains(err.Error(), "prematurely")):
+			t.Errorf("strict: error = %v", err)
+		case !strict && (err != nil || len(c.Damaged()) != 1 || !strings.Contains(strings.Join(c.Warnings(), " "), "prematurely")):
+			t.Errorf("error %v, damaged %v, warnings %q", err, c.Damaged(), c.Warnings())
+		}
+	}
+}
+
 // TestFFmpegStops wants a program that hangs killed with the context, and at Close.
 func TestFFmpegStops(t *testing.T) {
 	hang := fakeFFmpeg(t, "exec sleep 600")
