@@ -167,7 +167,7 @@ func TestOpenAI(t *testing.T) {
 	})
 	t.Run("errors", func(t *testing.T) {
 		wrong := params(t)
-		wrong.Model = "gpt-4o-transcribe"
+		wrong.Model = "whisper-large-v9"
 		noise := params(t)
 		noise.File = strings.NewReader("this is no sound")
 		for why, check := range map[string]struct {
