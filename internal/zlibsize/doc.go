@@ -5,9 +5,9 @@
 // Whisper judges a window by its compression ratio, compared with a threshold. Another
 // compressor, even one that is a byte better, decides differently. Go's compress/zlib
 // finds other matches and splits blocks elsewhere, so its sizes differ from those of
-// Python's zlib, which upstream calls: tried on 32,364 texts (what is said in the test
+// Python's zlib, which upstream calls: tried on 32,364 texts (references of the test
 // recordings, one to four times over), nearly all sizes differed, by up to a third, and 45
-// windows fell on the other side of 2.4. This package computes only the size and writes
+// fell on the other side of 2.4. This package computes only the size and writes
 // nothing.
 //
 // # Scope
