@@ -38,7 +38,7 @@ func (o BasicOptions) Normalize(s string) string {
 }
 
 func (o BasicOptions) steps() []step {
-	list := []step{lowerValid, dropBracketed, dropParenthesised}
+	list := append([]step{lowerValid}, withoutBrackets...)
 	if o.DropDiacritics {
 		list = append(list, func(s string) string { return dropSymbolsAndDiacritics(s, "") })
 	} else {
@@ -48,8 +48,13 @@ func (o BasicOptions) steps() []step {
 	if o.SplitLetters {
 		list = append(list, splitLetters)
 	}
-	return append(list, singleSpaces)
+	return append(list, singleSpaces...)
 }
+
+var (
+	withoutBrackets = subs(`[<\[][^>\]]*[>\]]`, ``, `\(([^)]+?)\)`, ``)
+	singleSpaces    = subs(`\s+`, ` `)
+)
 
 func splitLetters(s string) string {
 	var b strings.Builder

@@ -34,82 +34,32 @@ func english(ctx context.Context, s string) (string, error) {
 // The steps of [English] before and after its numbers are written in digits.
 var (
 	beforeNumbers = slices.Concat(
-		[]step{lowerValid, dropBracketed, dropParenthesised, dropFillers, attachApostrophes},
-		expansions(),
-		[]step{
-			joinDigits,
-			func(s string) string { return spaceOut(s, ".", true) },
-			func(s string) string { return dropSymbolsAndDiacritics(s, ".%$¢€£") },
-		},
+		[]step{lowerValid}, withoutBrackets,
+		subs(`\b(hmm|mm|mhm|mmm|uh|um)\b`, ``, `\s+'`, `'`), subs(contractions...),
+		subs(`(\d),(\d)`, `\1\2`, `\.([^0-9]|$)`, ` \1`),
+		[]step{func(s string) string { return dropSymbolsAndDiacritics(s, ".%$¢€£") }},
 	)
-	afterNumbers = []step{
-		americanize,
-		func(s string) string { return spaceOut(s, ".$¢€£", false) },
-		spaceOutPercent, singleSpaces,
-	}
+	afterNumbers = slices.Concat([]step{americanize},
+		subs(`[.$¢€£]([^0-9])`, ` \1`, `([^0-9])%`, `\1 `), singleSpaces)
 )
-
-// expansions returns a step for each contraction.
-func expansions() (list []step) {
-	for _, c := range contractions {
-		list = append(list, c.expand)
-	}
-	return list
-}
-
-var fillers = []string{"hmm", "mm", "mhm", "mmm", "uh", "um"}
-
-// dropFillers removes words that are only noise: \b(hmm|mm|mhm|mmm|uh|um)\b
-func dropFillers(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for s != "" {
-		end := strings.IndexFunc(s, isWord)
-		if end < 0 {
-			break
-		}
-		b.WriteString(s[:end])
-		s = s[end:]
-		end = strings.IndexFunc(s, func(r rune) bool { return !isWord(r) })
-		if end < 0 {
-			end = len(s)
-		}
-		if !slices.Contains(fillers, s[:end]) {
-			b.WriteString(s[:end])
-		}
-		s = s[end:]
-	}
-	return b.String() + s
-}
 
 // contractions are replaced one after another, each in the result of the one before.
-var contractions = slices.Concat(
-	words("won't", "will not", "can't", "can not", "let's", "let us", "ain't", "aint", "y'all", "you all",
-		"wanna", "want to", "gotta", "got to", "gonna", "going to", "i'ma", "i am going to", "imma", "i am going to",
-		"woulda", "would have", "coulda", "could have", "shoulda", "should have", "ma'am", "madam"),
+var contractions = []string{
+	`\bwon't\b`, `will not`, `\bcan't\b`, `can not`, `\blet's\b`, `let us`, `\bain't\b`, `aint`,
+	`\by'all\b`, `you all`, `\bwanna\b`, `want to`, `\bgotta\b`, `got to`, `\bgonna\b`, `going to`,
+	`\bi'ma\b`, `i am going to`, `\bimma\b`, `i am going to`, `\bwoulda\b`, `would have`,
+	`\bcoulda\b`, `could have`, `\bshoulda\b`, `should have`, `\bma'am\b`, `madam`,
 	// Titles keep a space of their own after them.
-	words("mr", "mister ", "mrs", "missus ", "st", "saint ", "dr", "doctor ", "prof", "professor ", "capt", "captain ",
-		"gov", "governor ", "ald", "alderman ", "gen", "general ", "sen", "senator ", "rep", "representative ",
-		"pres", "president ", "rev", "reverend ", "hon", "honorable ", "asst", "assistant ", "assoc", "associate ",
-		"lt", "lieutenant ", "col", "colonel ", "jr", "junior ", "sr", "senior ", "esq", "esquire "),
-	endings("'d been", " had been", "'s been", " has been", "'d gone", " had gone", "'s gone", " has gone",
-		"'d done", " had done", "'s got", " has got"),
-	endings("n't", " not", "'re", " are", "'s", " is", "'d", " would", "'ll", " will", "'t", " not",
-		"'ve", " have", "'m", " am"),
-)
-
-// words returns contractions that are whole words, given as short, long, ….
-func words(pairs ...string) []contraction { return pair(true, pairs) }
-
-// endings returns contractions that are attached to a word.
-func endings(pairs ...string) []contraction { return pair(false, pairs) }
-
-func pair(word bool, pairs []string) []contraction {
-	var c []contraction
-	for p := range slices.Chunk(pairs, 2) {
-		c = append(c, contraction{p[0], p[1], word})
-	}
-	return c
+	`\bmr\b`, `mister `, `\bmrs\b`, `missus `, `\bst\b`, `saint `, `\bdr\b`, `doctor `,
+	`\bprof\b`, `professor `, `\bcapt\b`, `captain `, `\bgov\b`, `governor `, `\bald\b`, `alderman `,
+	`\bgen\b`, `general `, `\bsen\b`, `senator `, `\brep\b`, `representative `, `\bpres\b`, `president `,
+	`\brev\b`, `reverend `, `\bhon\b`, `honorable `, `\basst\b`, `assistant `, `\bassoc\b`, `associate `,
+	`\blt\b`, `lieutenant `, `\bcol\b`, `colonel `, `\bjr\b`, `junior `, `\bsr\b`, `senior `,
+	`\besq\b`, `esquire `,
+	// Endings are attached to a word.
+	`'d been\b`, ` had been`, `'s been\b`, ` has been`, `'d gone\b`, ` had gone`, `'s gone\b`, ` has gone`,
+	`'d done\b`, ` had done`, `'s got\b`, ` has got`, `n't\b`, ` not`, `'re\b`, ` are`, `'s\b`, ` is`,
+	`'d\b`, ` would`, `'ll\b`, ` will`, `'t\b`, ` not`, `'ve\b`, ` have`, `'m\b`, ` am`,
 }
 
 //go:embed english.json

@@ -17,7 +17,11 @@ import (
 // A word may cost as much as a number of maxDigits digits does, so it looks at ctx now
 // and then.
 func writeNumbers(ctx context.Context, s string) (string, error) {
-	r := reader{words: strings.FieldsFunc(separateUnits(writeHalves(s)), isSpace)}
+	s, err := apply(ctx, writeHalves(s), aroundUnits)
+	if err != nil {
+		return "", err
+	}
+	r := reader{words: strings.FieldsFunc(s, isSpace)}
 	for r.at < len(r.words) {
 		if r.at%lookEvery == 0 {
 			if err := context.Cause(ctx); err != nil {
@@ -28,7 +32,44 @@ func writeNumbers(ctx context.Context, s string) (string, error) {
 		r.at++
 	}
 	r.flush()
-	return writeOne(mergeCents(strings.Join(r.out, " "))), nil
+	return apply(ctx, strings.Join(r.out, " "), cents)
+}
+
+var (
+	halves = sub(`\band\s+a\s+half\b`, "\xff") // no byte of UTF-8
+
+	// A space between letters and digits, but none before a suffix of a number.
+	aroundUnits = subs(`([a-z])([0-9])`, `\1 \2`, `([0-9])([a-z])`, `\1 \2`,
+		`([0-9])\s+(st|nd|rd|th|s)\b`, `\1\2`)
+
+	// "$2 and ¢7" and "$2 ¢7" as "$2.07", then "$0.07" as "¢7": upstream's {1,2} in two
+	// expressions, and its int() as a zero that is left out; last, 1 in words.
+	cents = subs(
+		`([€£$])([0-9]+) (?:and )?¢([0-9]{2})\b`, `\1\2.\3`, `([€£$])([0-9]+) (?:and )?¢([0-9])\b`, `\1\2.0\3`,
+		`[€£$]0.0([0-9])\b`, `¢\1`, `[€£$]0.([1-9][0-9]|[0-9])\b`, `¢\1`, `\b1(s?)\b`, `one\1`)
+)
+
+// writeHalves turns "and a half" into "point five" after a number word.
+func writeHalves(s string) string {
+	parts := strings.Split(halves.apply(s), "\xff")
+	var out []string
+	for i, part := range parts {
+		words := strings.FieldsFunc(part, isSpace)
+		if len(words) == 0 {
+			continue // and the half after it is lost
+		}
+		out = append(out, part)
+		if i == len(parts)-1 {
+			break
+		}
+		switch t := lexicon[words[len(words)-1]]; {
+		case t.cardinal(zero), t.cardinal(ones), t.cardinal(tens), t.cardinal(multiplier):
+			out = append(out, "point five")
+		default:
+			out = append(out, "and a half")
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // lookEvery is how many words lie between two looks at a context.
