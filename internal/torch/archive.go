@@ -57,7 +57,7 @@ func parse(b []byte) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMachine(program, a.storage).run()
+	return run(program, a.storage)
 }
 
 // An archive is the files of a zip archive, by name without the top folder.

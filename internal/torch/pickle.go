@@ -2,9 +2,9 @@ package torch
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,7 +17,8 @@ const (
 	maxMemo  = 1 << 20
 )
 
-// A machine interprets a pickle. It builds values and calls nothing.
+// A machine interprets a pickle. It builds values and calls nothing. What it cannot do
+// panics with a fault, which run returns.
 type machine struct {
 	c       *weights.Cursor
 	stack   []Value
@@ -25,6 +26,10 @@ type machine struct {
 	memo    map[int64]Value
 	storage func(key string) ([]byte, error)
 }
+
+type fault struct{ error }
+
+func fail(format string, args ...any) { panic(fault{fmt.Errorf(format, args...)}) }
 
 // A global is a Python name that the pickle refers to.
 type global struct{ module, name string }
@@ -37,119 +42,133 @@ func (g global) String() string {
 	return name
 }
 
-func newMachine(program []byte, storage func(key string) ([]byte, error)) *machine {
-	return &machine{c: weights.NewCursor(program), memo: map[int64]Value{}, storage: storage}
-}
-
-// run returns the value that the pickle builds.
-func (m *machine) run() (Value, error) {
+// run returns the value that a pickle builds; storage returns the bytes of a storage.
+func run(program []byte, storage func(key string) ([]byte, error)) (v Value, err error) {
+	m := &machine{c: weights.NewCursor(program), memo: map[int64]Value{}, storage: storage}
+	at := 0
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case fault:
+			v, err = nil, fmt.Errorf("data.pkl: byte %d: %w", at, p.error)
+		default:
+			panic(p)
+		}
+	}()
 	for {
-		at := m.c.At()
+		at = m.c.At()
 		op := m.c.Bytes(1)
 		if op == nil {
 			return nil, fmt.Errorf("data.pkl: %w", m.c.Err())
 		}
-		if op[0] == '.' {
-			v, err := m.pop()
-			if err != nil {
-				return nil, fmt.Errorf("data.pkl: byte %d: %w", at, err)
-			}
-			return v, nil
+		if op[0] == '.' { // STOP
+			return m.pop(1)[0], nil
 		}
-		err := m.step(op[0])
-		if err == nil {
-			err = m.c.Err()
+		m.step(op[0])
+		if err := m.c.Err(); err != nil {
+			fail("%w", err)
 		}
-		if err == nil && (len(m.stack) > maxStack || len(m.memo) > maxMemo) {
-			err = errors.New("too many values")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("data.pkl: byte %d: %w", at, err)
+		if len(m.stack) > maxStack || len(m.memo) > maxMemo {
+			fail("too many values")
 		}
 	}
 }
 
 // step executes one operation. The codes are those of pickletools.py.
-func (m *machine) step(op byte) error {
-	if v, ok := m.literal(op); ok {
-		m.push(v)
-		return nil
-	}
-	switch op {
-	case 0x80: // PROTO
-		if v := m.c.Uint8(); v < 2 || v > 5 {
-			return fmt.Errorf("protocol %d, want 2 to 5", v)
-		}
-		return nil
-	case 0x95: // FRAME
-		m.c.Bytes(8)
-		return nil
-	case '(': // MARK
-		m.marks = append(m.marks, len(m.stack))
-		return nil
-	case 'q', 'r', 0x94: // BINPUT, LONG_BINPUT, MEMOIZE
-		return m.remember(op)
-	case 'h', 'j': // BINGET, LONG_BINGET
-		v, ok := m.memo[m.index(op == 'h')]
-		if !ok {
-			return errors.New("a value that was not stored")
-		}
-		m.push(v)
-		return nil
-	case '0': // POP
-		_, err := m.pop()
-		return err
-	case 't', 0x85, 0x86, 0x87: // TUPLE, TUPLE1, TUPLE2, TUPLE3
-		return m.tuple(op)
-	case 'c', 0x93: // GLOBAL, STACK_GLOBAL
-		return m.global(op)
-	case 'Q': // BINPERSID
-		return m.persistent()
-	case 'R': // REDUCE
-		return m.reduce()
-	case 'b': // BUILD
-		return m.build()
-	case 's', 'u', 'a', 'e': // SETITEM, SETITEMS, APPEND, APPENDS
-		return m.fill(op)
-	}
-	return fmt.Errorf("operation %#02x, which is not known here and not run", op)
-}
-
-// literal returns the value of an operation that only pushes one.
-func (m *machine) literal(op byte) (Value, bool) {
+func (m *machine) step(op byte) {
 	c := m.c
 	switch op {
-	case 'N':
-		return nil, true
-	case 0x88:
-		return true, true
-	case 0x89:
-		return false, true
-	case '}':
-		return new(Dict), true
-	case ']':
-		return new(list), true
-	case ')':
-		return tuple{}, true
-	case 'K':
-		return int64(c.Uint8()), true
-	case 'M':
-		return int64(c.Uint16()), true
-	case 'J':
-		return int64(c.Int32()), true
-	case 0x8a: // LONG1: two's complement of any length
-		return long(c.Bytes(c.Uint8())), true
-	case 'G':
-		if b := c.Bytes(8); b != nil {
-			return math.Float64frombits(binary.BigEndian.Uint64(b)), true
+	case 0x80: // PROTO
+		if v := c.Uint8(); v < 2 || v > 5 {
+			fail("protocol %d, want 2 to 5", v)
 		}
-		return nil, true
+	case 0x95: // FRAME
+		c.Bytes(8)
+
+	case 'N': // NONE
+		m.push(nil)
+	case 0x88: // NEWTRUE
+		m.push(true)
+	case 0x89: // NEWFALSE
+		m.push(false)
+	case '}': // EMPTY_DICT
+		m.push(new(Dict))
+	case ']': // EMPTY_LIST
+		m.push(new(list))
+	case ')': // EMPTY_TUPLE
+		m.push(tuple{})
+	case 'K': // BININT1
+		m.push(int64(c.Uint8()))
+	case 'M': // BININT2
+		m.push(int64(c.Uint16()))
+	case 'J': // BININT
+		m.push(int64(c.Int32()))
+	case 0x8a: // LONG1: two's complement of any length
+		m.push(long(c.Bytes(c.Uint8())))
+	case 'G': // BINFLOAT
+		if b := c.Bytes(8); b != nil {
+			m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+		}
 	case 'X': // BINUNICODE
-		return string(c.Bytes(int(c.Uint32()))), true
+		m.push(string(c.Bytes(int(c.Uint32()))))
 	case 0x8c: // SHORT_BINUNICODE
-		return string(c.Bytes(c.Uint8())), true
+		m.push(string(c.Bytes(c.Uint8())))
+
+	case 'q': // BINPUT
+		m.memo[int64(c.Uint8())] = m.top()
+	case 'r': // LONG_BINPUT
+		m.memo[c.Uint32()] = m.top()
+	case 0x94: // MEMOIZE
+		m.memo[int64(len(m.memo))] = m.top()
+	case 'h': // BINGET
+		m.recall(int64(c.Uint8()))
+	case 'j': // LONG_BINGET
+		m.recall(c.Uint32())
+
+	case '(': // MARK
+		m.marks = append(m.marks, len(m.stack))
+	case '0': // POP
+		m.pop(1)
+	case 't': // TUPLE
+		m.push(tuple(m.popMark()))
+	case 0x85, 0x86, 0x87: // TUPLE1, TUPLE2, TUPLE3
+		m.push(tuple(m.pop(int(op) - 0x84)))
+	case 'a': // APPEND
+		m.extend(m.pop(1))
+	case 'e': // APPENDS
+		m.extend(m.popMark())
+	case 's': // SETITEM
+		m.set(m.pop(2))
+	case 'u': // SETITEMS
+		m.set(m.popMark())
+
+	case 'c': // GLOBAL
+		m.push(global{m.line(), m.line()})
+	case 0x93: // STACK_GLOBAL
+		names := m.pop(2)
+		module, ok1 := names[0].(string)
+		name, ok2 := names[1].(string)
+		if !ok1 || !ok2 {
+			fail("a name that is no text")
+		}
+		m.push(global{module, name})
+	case 'Q': // BINPERSID
+		m.persistent(m.pop(1)[0])
+	case 'R': // REDUCE
+		pair := m.pop(2)
+		args, ok := pair[1].(tuple)
+		if !ok {
+			fail("a call without arguments")
+		}
+		m.push(call(pair[0], args))
+	case 'b': // BUILD: the attributes of an ordered dictionary (state_dict has _metadata) are ignored
+		m.pop(1)
+		if _, ok := m.top().(*Dict); !ok {
+			fail("attributes of a %T", m.top())
+		}
+	default:
+		fail("operation %#02x, which is not known here and not run", op)
 	}
-	return nil, false
 }
 
 // long returns a number of at most eight bytes. A longer one is truncated: no size is
@@ -167,80 +186,46 @@ func long(b []byte) int64 {
 
 func (m *machine) push(v Value) { m.stack = append(m.stack, v) }
 
-func (m *machine) pop() (Value, error) {
-	last := len(m.stack) - 1
-	if last < 0 || len(m.marks) > 0 && last < m.marks[len(m.marks)-1] {
-		return nil, errors.New("the stack is empty")
+func (m *machine) recall(at int64) {
+	v, ok := m.memo[at]
+	if !ok {
+		fail("a value that was not stored")
 	}
-	v := m.stack[last]
-	m.stack = m.stack[:last]
-	return v, nil
+	m.push(v)
 }
 
-// top returns the value on top of the stack, to be changed in place.
-func (m *machine) top() (Value, error) {
-	if len(m.stack) == 0 {
-		return nil, errors.New("the stack is empty")
+// pop pops and returns the last n values.
+func (m *machine) pop(n int) []Value {
+	at := len(m.stack) - n
+	if at < 0 || len(m.marks) > 0 && at < m.marks[len(m.marks)-1] {
+		fail("the stack is empty")
 	}
-	return m.stack[len(m.stack)-1], nil
+	return m.cut(at)
 }
 
 // popMark pops and returns what was pushed since the last mark.
-func (m *machine) popMark() ([]Value, error) {
-	if len(m.marks) == 0 {
-		return nil, errors.New("there is no mark")
+func (m *machine) popMark() []Value {
+	last := len(m.marks) - 1
+	if last < 0 {
+		fail("there is no mark")
 	}
-	at := m.marks[len(m.marks)-1]
-	m.marks = m.marks[:len(m.marks)-1]
-	values := append([]Value{}, m.stack[at:]...)
+	at := m.marks[last]
+	m.marks = m.marks[:last]
+	return m.cut(at)
+}
+
+func (m *machine) cut(at int) []Value {
+	values := slices.Clone(m.stack[at:])
 	m.stack = m.stack[:at]
-	return values, nil
+	return values
 }
 
-// popN pops and returns the last n values.
-func (m *machine) popN(n int) ([]Value, error) {
-	values := make([]Value, n)
-	for i := n - 1; i >= 0; i-- {
-		v, err := m.pop()
-		if err != nil {
-			return nil, err
-		}
-		values[i] = v
+// top returns the value on top of the stack, to be changed in place.
+func (m *machine) top() Value {
+	if len(m.stack) == 0 {
+		fail("the stack is empty")
 	}
-	return values, nil
-}
-
-func (m *machine) index(short bool) int64 {
-	if short {
-		return int64(m.c.Uint8())
-	}
-	return m.c.Uint32()
-}
-
-func (m *machine) remember(op byte) error {
-	at := int64(len(m.memo))
-	if op != 0x94 {
-		at = m.index(op == 'q')
-	}
-	v, err := m.top()
-	if err == nil {
-		m.memo[at] = v
-	}
-	return err
-}
-
-func (m *machine) tuple(op byte) error {
-	var values []Value
-	var err error
-	if op == 't' {
-		values, err = m.popMark()
-	} else {
-		values, err = m.popN(int(op) - 0x84)
-	}
-	if err == nil {
-		m.push(tuple(values))
-	}
-	return err
+	return m.stack[len(m.stack)-1]
 }
 
 // line returns the text up to the next newline.
@@ -256,145 +241,74 @@ func (m *machine) line() string {
 	return string(line)
 }
 
-func (m *machine) global(op byte) error {
-	if op == 'c' {
-		g := global{m.line(), m.line()}
-		m.push(g)
-		return nil
-	}
-	names, err := m.popN(2)
-	if err != nil {
-		return err
-	}
-	module, ok1 := names[0].(string)
-	name, ok2 := names[1].(string)
-	if !ok1 || !ok2 {
-		return errors.New("a name that is no text")
-	}
-	m.push(global{module, name})
-	return nil
-}
-
-// persistent replaces ('storage', kind, key, device, length) by the storage.
-func (m *machine) persistent() error {
-	v, err := m.pop()
-	if err != nil {
-		return err
-	}
+// persistent pushes the storage that ('storage', kind, key, device, length) refers to.
+func (m *machine) persistent(v Value) {
 	id, ok := v.(tuple)
 	if !ok || len(id) < 5 || id[0] != Value("storage") {
-		return errors.New("a reference that is no storage")
+		fail("a reference that is no storage")
 	}
 	g, ok1 := id[1].(global)
 	key, ok2 := id[2].(string)
 	length, ok3 := id[4].(int64)
 	if !ok1 || !ok2 || !ok3 {
-		return fmt.Errorf("a storage of %T, %T, %T", id[1], id[2], id[4])
+		fail("a storage of %T, %T, %T", id[1], id[2], id[4])
 	}
 	kind, ok := storageKinds[g.name]
 	if !ok || g.module != "torch" {
-		return fmt.Errorf("a storage of type %s", g.String())
+		fail("a storage of type %s", g.String())
 	}
 	data, err := m.storage(key)
 	if err != nil {
-		return err
+		fail("%w", err)
 	}
 	if have := int64(len(data) / kind.size); length < 0 || length > have {
-		return fmt.Errorf("storage %.40q of %d %s, the archive has %d", key, length, kind.name, have)
+		fail("storage %.40q of %d %s, the archive has %d", key, length, kind.name, have)
 	}
 	m.push(&storage{kind, data[:int(length)*kind.size]})
-	return nil
 }
 
-// reduce handles a call of one of the two known functions. It executes nothing.
-func (m *machine) reduce() error {
-	pair, err := m.popN(2)
-	if err != nil {
-		return err
-	}
-	args, ok := pair[1].(tuple)
-	if !ok {
-		return errors.New("a call without arguments")
-	}
-	switch pair[0] {
+// call returns the result of one of the known functions. It executes nothing.
+func call(function Value, args tuple) Value {
+	switch function {
 	case global{"torch._utils", "_rebuild_tensor_v2"}:
-		t, err := newTensor(args)
-		if err != nil {
-			return err
-		}
-		m.push(t)
-		return nil
+		return newTensor(args)
 	case global{"torch._utils", "_rebuild_parameter"}:
 		if len(args) > 0 {
 			if t, ok := args[0].(*Tensor); ok {
-				m.push(t)
-				return nil
+				return t
 			}
 		}
-		return errors.New("a parameter that is no tensor")
+		fail("a parameter that is no tensor")
 	case global{"collections", "OrderedDict"}:
 		if len(args) == 0 {
-			m.push(new(Dict))
-			return nil
+			return new(Dict)
 		}
 	}
 	called := "what is no function"
-	if g, ok := pair[0].(global); ok {
+	if g, ok := function.(global); ok {
 		called = g.String()
 	}
-	return fmt.Errorf("it calls %s, which is not run: only tensors, numbers and text are read", called)
+	panic(fault{fmt.Errorf("it calls %s, which is not run: only tensors, numbers and text are read", called)})
 }
 
-// build sets the attributes of an object. Those of an ordered dictionary (state_dict
-// has _metadata) are ignored.
-func (m *machine) build() error {
-	if _, err := m.pop(); err != nil {
-		return err
+// extend adds values to the list on the stack.
+func (m *machine) extend(values []Value) {
+	l, ok := m.top().(*list)
+	if !ok {
+		fail("%d values put into a %T", len(values), m.top())
 	}
-	v, err := m.top()
-	if err != nil {
-		return err
+	if l.values = append(l.values, values...); len(l.values) > maxStack {
+		fail("too long a list")
 	}
-	if _, ok := v.(*Dict); !ok {
-		return fmt.Errorf("attributes of a %T", v)
-	}
-	return nil
 }
 
-// fill adds items to the list or dictionary on the stack.
-func (m *machine) fill(op byte) error {
-	var values []Value
-	var err error
-	switch op {
-	case 'u', 'e':
-		values, err = m.popMark()
-	case 's':
-		values, err = m.popN(2)
-	default:
-		values, err = m.popN(1)
+// set adds keys and values, in turn, to the dictionary on the stack.
+func (m *machine) set(values []Value) {
+	d, ok := m.top().(*Dict)
+	if !ok || len(values)%2 != 0 {
+		fail("%d values put into a %T", len(values), m.top())
 	}
-	if err != nil {
-		return err
+	for pair := range slices.Chunk(values, 2) {
+		d.set(pair[0], pair[1])
 	}
-	v, err := m.top()
-	if err != nil {
-		return err
-	}
-	if l, ok := v.(*list); ok && (op == 'a' || op == 'e') {
-		l.values = append(l.values, values...)
-		if len(l.values) > maxStack {
-			return errors.New("too long a list")
-		}
-		return nil
-	}
-	d, ok := v.(*Dict)
-	if !ok || op == 'a' || op == 'e' || len(values)%2 != 0 {
-		return fmt.Errorf("%d values put into a %T", len(values), v)
-	}
-	for i := 0; i < len(values); i += 2 {
-		if err := d.set(values[i], values[i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -180,7 +180,7 @@ func FuzzPickle(f *testing.F) {
 	}
 	storage := make([]byte, 64)
 	f.Fuzz(func(t *testing.T, program []byte) {
-		v, err := newMachine(program, func(string) ([]byte, error) { return storage, nil }).run()
+		v, err := run(program, func(string) ([]byte, error) { return storage, nil })
 		if err != nil && (len(err.Error()) > mostError || strings.ContainsAny(err.Error(), "\n\x1b")) {
 			t.Fatalf("error %q", err.Error())
 		}

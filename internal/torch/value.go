@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"fmt"
 	"slices"
 
 	"verity/internal/tensor"
@@ -31,11 +30,11 @@ func (d *Dict) Get(key string) (Value, bool) {
 }
 
 // set adds a key or replaces its value. Only strings and integers are keys.
-func (d *Dict) set(key, v Value) error {
+func (d *Dict) set(key, v Value) {
 	switch key.(type) {
 	case string, int64:
 	default:
-		return fmt.Errorf("a key of type %T", key)
+		fail("a key of type %T", key)
 	}
 	if _, ok := d.values[key]; !ok {
 		d.Keys = append(d.Keys, key)
@@ -44,7 +43,6 @@ func (d *Dict) set(key, v Value) error {
 		d.values = map[Value]Value{}
 	}
 	d.values[key] = v
-	return nil
 }
 
 // A Tensor is a part of a storage, with a shape.
@@ -87,36 +85,36 @@ type storage struct {
 
 // newTensor does what _rebuild_tensor_v2 does, given the storage, the first element,
 // the shape and the strides. The tensor must be dense and row-major.
-func newTensor(args tuple) (*Tensor, error) {
+func newTensor(args tuple) *Tensor {
 	if len(args) < 4 {
-		return nil, fmt.Errorf("a tensor of %d arguments", len(args))
+		fail("a tensor of %d arguments", len(args))
 	}
 	s, isStorage := args[0].(*storage)
 	first, isInt := args[1].(int64)
 	shape, ok1 := ints(args[2])
 	strides, ok2 := ints(args[3])
 	if !isStorage || !isInt || !ok1 || !ok2 || len(shape) != len(strides) || len(shape) > maxDims {
-		return nil, fmt.Errorf("a tensor of %T, %T, %T, %T", args[0], args[1], args[2], args[3])
+		fail("a tensor of %T, %T, %T, %T", args[0], args[1], args[2], args[3])
 	}
 	n, fits := weights.Volume(shape)
 	if !fits {
-		return nil, fmt.Errorf("a tensor of shape %v", shape)
+		fail("a tensor of shape %v", shape)
 	}
 	want := 1
 	for i, d := range slices.Backward(shape) {
 		if d > 1 && strides[i] != want {
-			return nil, fmt.Errorf("a tensor of shape %v with strides %v, want a dense one: save it with .contiguous()",
+			fail("a tensor of shape %v with strides %v, want a dense one: save it with .contiguous()",
 				shape, strides)
 		}
 		want *= d
 	}
 	have := int64(len(s.data) / s.kind.size)
 	if first < 0 || first > have || int64(n) > have-first {
-		return nil, fmt.Errorf("a tensor of shape %v from element %d, its storage has %d", shape, first, have)
+		fail("a tensor of shape %v from element %d, its storage has %d", shape, first, have)
 	}
 	at := int(first) * s.kind.size
 	end := at + n*s.kind.size
-	return &Tensor{shape, s.kind, s.data[at:end:end]}, nil
+	return &Tensor{shape, s.kind, s.data[at:end:end]}
 }
 
 const maxDims = 8
