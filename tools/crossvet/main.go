@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
+	vetsuite "golang.org/x/tools/go/analysis/suite/vet"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -93,7 +94,7 @@ func vet(m module, platform string, patterns ...string) ([]string, error) {
 	if len(findings) > 0 {
 		return findings, nil
 	}
-	graph, err := checker.Analyze(suite, found, nil)
+	graph, err := checker.Analyze(vetsuite.Suite, found, nil)
 	if err != nil {
 		return nil, err
 	}
