@@ -10,13 +10,12 @@ import (
 	"testing"
 
 	"verity/cluster/store"
-	"verity/cluster/store/storetest"
 )
 
 // places are a folder here and one in each object store, empty. Where they are stores,
 // the server is theirs.
-func places(t *testing.T) (dirs []string, server *storetest.Server) {
-	return []string{t.TempDir(), "s3://bucket/some/dir", "gs://bucket/another"}, storetest.Start(t)
+func places(t *testing.T) (dirs []string, objects *server) {
+	return []string{t.TempDir(), "s3://bucket/some/dir", "gs://bucket/another"}, startServer(t)
 }
 
 // TestWritten writes and reads, here and in object stores, with the clients of these:

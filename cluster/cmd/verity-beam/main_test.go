@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
@@ -20,7 +21,7 @@ import (
 	"verity/models/digits"
 	"verity/report"
 
-	"verity/cluster/store/storetest"
+	"verity/cluster/store"
 )
 
 // asVerity makes the test program be verity: records name the program that made them,
@@ -277,16 +278,15 @@ func parquets(t *testing.T) map[string][]byte {
 	return files
 }
 
-// TestParquet runs a dataset of several files and row groups by a pattern, here and in
-// object stores: each row with its own sound, as verity eval reads the folder.
+// TestParquet runs a dataset of several files and row groups by a pattern, here and in an
+// object store: each row with its own sound, as verity eval reads the folder.
 func TestParquet(t *testing.T) {
 	m, dir, one, beam := model(t, digits.Target()), t.TempDir(), t.TempDir(), t.TempDir()
-	server := storetest.Start(t)
 	for name, content := range parquets(t) {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		server.Put("bucket/sets/"+name, content)
+		memfs.Write("memfs://bucket/sets/"+name, content)
 	}
 	verity(t, 1, append([]string{"eval"}, flags(m, dir, one)...)...)
 	beamed(t, 1, flags(m, dir, beam, "--chunk", "2")...)
@@ -298,24 +298,22 @@ func TestParquet(t *testing.T) {
 		t.Errorf("want 10 records, two of them broken:\n%s", want)
 	}
 	pattern := filepath.Join(dir, "part-*.parquet")
-	out := t.TempDir()
-	beamed(t, 1, flags(m, pattern, out, "--chunk", "3")...)
-	if diff := cmp.Diff(want, strings.ReplaceAll(timeless(t, out, "records.jsonl"), pattern, dir)); diff != "" {
+	one = t.TempDir()
+	beamed(t, 1, flags(m, pattern, one, "--chunk", "3")...)
+	if diff := cmp.Diff(want, strings.ReplaceAll(timeless(t, one, "records.jsonl"), pattern, dir)); diff != "" {
 		t.Errorf("pattern (-eval of the folder +beam):\n%s", diff)
 	}
 
 	t.Setenv("TMPDIR", t.TempDir()) // for what is fetched
-	for _, bucket := range []string{"s3://bucket/", "gs://bucket/"} {
-		set, out := bucket+"sets/part-?.parquet", bucket+"out-"+bucket[:2]
-		_, stderr := beamed(t, 1, flags(m, set, out, "--chunk", "3")...)
-		got, ok := server.Get("bucket/out-" + bucket[:2] + "/records.jsonl")
-		if !ok || !strings.Contains(stderr, "2 utterances have failed") {
-			t.Fatalf("%s: %s", bucket, stderr)
-		}
-		here := strings.NewReplacer(set, dir, bucket+"sets", dir).Replace(times.ReplaceAllString(string(got), ""))
-		if diff := cmp.Diff(want, here); diff != "" {
-			t.Errorf("%s (-eval of the folder +beam):\n%s", bucket, diff)
-		}
+	set, out := "memfs://bucket/sets/part-?.parquet", "memfs://bucket/out"
+	_, stderr := beamed(t, 1, flags(m, set, out, "--chunk", "3")...)
+	got, err := store.Read(t.Context(), out+"/records.jsonl")
+	if err != nil || !strings.Contains(stderr, "2 utterances have failed") {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	here := strings.NewReplacer(set, dir, "memfs://bucket/sets", dir).Replace(times.ReplaceAllString(string(got), ""))
+	if diff := cmp.Diff(want, here); diff != "" {
+		t.Errorf("object store (-eval of the folder +beam):\n%s", diff)
 	}
 }
 

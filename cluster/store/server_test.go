@@ -1,7 +1,4 @@
-// Package storetest is an object store for tests: a server on this machine that speaks
-// as much of the protocols behind s3:// and gs:// as package store needs. The clients
-// are the real ones.
-package storetest
+package store_test
 
 import (
 	"bufio"
@@ -24,8 +21,10 @@ import (
 	"time"
 )
 
-// A Server holds objects by "bucket/key".
-type Server struct {
+// A server is an object store on this machine. It speaks as much of the protocols behind
+// s3:// and gs:// as package store needs; the clients are the real ones. It holds objects
+// by "bucket/key".
+type server struct {
 	mu      sync.Mutex
 	objects map[string]object
 	parts   map[string]map[int][]byte // of uploads under way
@@ -44,15 +43,15 @@ type object struct {
 func (o object) date() time.Time { return time.Date(2001, 2, 3, 4, 5, o.at, 0, time.UTC) }
 
 // put makes an object of a server that is locked.
-func (s *Server) put(name string, content []byte) {
+func (s *server) put(name string, content []byte) {
 	s.changes++
 	s.objects[name] = object{content, s.changes}
 }
 
-// Start serves both protocols until the test ends, and points their clients here.
-func Start(t *testing.T) *Server {
+// startServer serves both protocols until the test ends, and points their clients here.
+func startServer(t *testing.T) *server {
 	t.Helper()
-	s := &Server{objects: map[string]object{}, parts: map[string]map[int][]byte{}}
+	s := &server{objects: map[string]object{}, parts: map[string]map[int][]byte{}}
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	for name, value := range map[string]string{
@@ -67,14 +66,14 @@ func Start(t *testing.T) *Server {
 }
 
 // Put makes an object.
-func (s *Server) Put(name string, content []byte) {
+func (s *server) Put(name string, content []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(name, content)
 }
 
 // Get returns an object, and whether it is there.
-func (s *Server) Get(name string) (content []byte, ok bool) {
+func (s *server) Get(name string) (content []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, ok := s.objects[name]
@@ -82,28 +81,28 @@ func (s *Server) Get(name string) (content []byte, ok bool) {
 }
 
 // Refuse makes the server refuse what would change it, or no longer.
-func (s *Server) Refuse(yes bool) {
+func (s *server) Refuse(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse = yes
 }
 
 // Reads is the number of times that the content of an object was asked for.
-func (s *Server) Reads() int {
+func (s *server) Reads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reads
 }
 
 // Pages is the number of listings that had more to come.
-func (s *Server) Pages() int {
+func (s *server) Pages() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pages
 }
 
 // ServeHTTP answers one request of either protocol.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse && r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -133,7 +132,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // read answers with an object, or with what is known of it.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, name string) {
+func (s *server) read(w http.ResponseWriter, r *http.Request, name string) {
 	o, ok := s.objects[name]
 	if !ok {
 		w.WriteHeader(http.StatusNotFound)
@@ -149,7 +148,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 // describe answers with what is known of an object in Google's store.
-func (s *Server) describe(w http.ResponseWriter, bucket, key string) {
+func (s *server) describe(w http.ResponseWriter, bucket, key string) {
 	o, ok := s.objects[bucket+"/"+key]
 	if !ok {
 		http.Error(w, "not found", http.StatusNotFound)
@@ -161,7 +160,7 @@ func (s *Server) describe(w http.ResponseWriter, bucket, key string) {
 }
 
 // list returns at most two objects of a bucket, and where the next begin.
-func (s *Server) list(bucket, prefix, after string) (keys []string, next string) {
+func (s *server) list(bucket, prefix, after string) (keys []string, next string) {
 	for _, name := range slices.Sorted(maps.Keys(s.objects)) {
 		key, ok := strings.CutPrefix(name, bucket+"/")
 		if !ok || !strings.HasPrefix(key, prefix) || key <= after {
@@ -176,7 +175,7 @@ func (s *Server) list(bucket, prefix, after string) (keys []string, next string)
 	return keys, ""
 }
 
-func (s *Server) listGoogle(w http.ResponseWriter, bucket, prefix, after string) {
+func (s *server) listGoogle(w http.ResponseWriter, bucket, prefix, after string) {
 	type item struct {
 		Name   string `json:"name"`
 		Bucket string `json:"bucket"`
@@ -195,7 +194,7 @@ func (s *Server) listGoogle(w http.ResponseWriter, bucket, prefix, after string)
 	json.NewEncoder(w).Encode(out)
 }
 
-func (s *Server) listAmazon(w http.ResponseWriter, bucket, prefix, after string) {
+func (s *server) listAmazon(w http.ResponseWriter, bucket, prefix, after string) {
 	type item struct{ Key string }
 	var out struct {
 		XMLName               xml.Name `xml:"ListBucketResult"`
@@ -212,7 +211,7 @@ func (s *Server) listAmazon(w http.ResponseWriter, bucket, prefix, after string)
 }
 
 // uploadGoogle takes an object in one request: its description, then its content.
-func (s *Server) uploadGoogle(w http.ResponseWriter, r *http.Request, bucket string) {
+func (s *server) uploadGoogle(w http.ResponseWriter, r *http.Request, bucket string) {
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || r.URL.Query().Get("uploadType") != "multipart" {
 		http.Error(w, "only uploads in one request", http.StatusNotImplemented)
@@ -241,7 +240,7 @@ func (s *Server) uploadGoogle(w http.ResponseWriter, r *http.Request, bucket str
 }
 
 // uploadAmazon takes an object in one request, or the requests of one in parts.
-func (s *Server) uploadAmazon(w http.ResponseWriter, r *http.Request, name string) {
+func (s *server) uploadAmazon(w http.ResponseWriter, r *http.Request, name string) {
 	q := r.URL.Query()
 	content, err := body(r)
 	if err != nil {
