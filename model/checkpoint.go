@@ -223,48 +223,32 @@ func (c *Checkpoint) readFirst(files ...string) (name string, b []byte, err erro
 }
 
 // check checks the shape of every weight of the network, so that the constructors of
-// other packages do not fail halfway.
+// other packages do not fail halfway. It refuses a config that states fewer layers than
+// there are weights: the network would run, and produce nonsense.
 func (c *Checkpoint) check() error {
-	if c.Has("encoder.") {
-		if err := c.checkAll(c.Dims.EncoderWeights()); err != nil {
-			return err
-		}
-	}
-	if err := c.checkAll(c.Dims.DecoderWeights()); err != nil {
-		return err
-	}
-	if err := c.checkLayers(); err != nil {
-		return err
-	}
-	_, err := c.Weight(headName, c.Dims.Vocab, c.Dims.TextWidth)
-	return err
-}
-
-// checkLayers refuses a config that states fewer layers than there are weights: the
-// network would run, and produce nonsense.
-func (c *Checkpoint) checkLayers() error {
 	for _, half := range []struct {
-		field, prefix string
-		layers        int
+		name    string
+		layers  int
+		weights iter.Seq2[string, []int]
 	}{
-		{"encoder_layers", "encoder.layers.", c.Dims.AudioLayers},
-		{"decoder_layers", "decoder.layers.", c.Dims.TextLayers},
+		{"encoder", c.Dims.AudioLayers, c.Dims.EncoderWeights()},
+		{"decoder", c.Dims.TextLayers, c.Dims.DecoderWeights()},
 	} {
-		if c.Has(fmt.Sprintf("%s%d.", half.prefix, half.layers)) {
-			return &ConfigError{path.Join(c.Name, "config.json"), half.field,
+		if half.name == "encoder" && !c.Has("encoder.") {
+			continue
+		}
+		for name, shape := range half.weights {
+			if _, err := c.Weight(name, shape...); err != nil {
+				return err
+			}
+		}
+		if c.Has(fmt.Sprintf("%s.layers.%d.", half.name, half.layers)) {
+			return &ConfigError{path.Join(c.Name, "config.json"), half.name + "_layers",
 				fmt.Sprintf("is %d, but there are weights of a layer more", half.layers)}
 		}
 	}
-	return nil
-}
-
-func (c *Checkpoint) checkAll(weights iter.Seq2[string, []int]) error {
-	for name, shape := range weights {
-		if _, err := c.Weight(name, shape...); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := c.Weight(headName, c.Dims.Vocab, c.Dims.TextWidth)
+	return err
 }
 
 // Close unmaps the files.

@@ -50,23 +50,11 @@ func brief(b []byte) string {
 	}, strings.Join(strings.Fields(string(b)), " ")))
 }
 
-// config is config.json, fields in upstream's order.
+// config is what config.json says besides sizes.
 type config struct {
-	ModelType      string `json:"model_type"`
-	VocabSize      number `json:"vocab_size"`
-	NumMelBins     number `json:"num_mel_bins"`
-	EncoderLayers  number `json:"encoder_layers"`
-	EncoderHeads   number `json:"encoder_attention_heads"`
-	DecoderLayers  number `json:"decoder_layers"`
-	DecoderHeads   number `json:"decoder_attention_heads"`
-	DecoderFFN     number `json:"decoder_ffn_dim"`
-	EncoderFFN     number `json:"encoder_ffn_dim"`
-	DModel         number `json:"d_model"`
-	MaxSource      number `json:"max_source_positions"`
-	MaxTarget      number `json:"max_target_positions"`
-	Activation     string `json:"activation_function"`
-	ScaleEmbedding *bool  `json:"scale_embedding"` // see [parseConfig]
-	Tie            *bool  `json:"tie_word_embeddings"`
+	ModelType  string `json:"model_type"`
+	Activation string `json:"activation_function"`
+	Tie        *bool  `json:"tie_word_embeddings"`
 
 	generationFields // older checkpoints have them here
 }
@@ -90,20 +78,22 @@ func parseConfig(file string, b []byte) (*config, Dims, error) {
 		return nil, Dims{}, &ConfigError{file, "activation_function",
 			fmt.Sprintf("is %.40q, want \"gelu\"", c.Activation)}
 	}
-	d := Dims{
-		MelBins: c.NumMelBins.v, AudioPositions: c.MaxSource.v, AudioWidth: c.DModel.v, AudioHeads: c.EncoderHeads.v,
-		AudioLayers: c.EncoderLayers.v, AudioFFN: c.EncoderFFN.v, Vocab: c.VocabSize.v, TextPositions: c.MaxTarget.v,
-		TextWidth: c.DModel.v, TextHeads: c.DecoderHeads.v, TextLayers: c.DecoderLayers.v, TextFFN: c.DecoderFFN.v,
+	var sizes map[string]json.RawMessage
+	if err := parseJSON(file, b, &sizes); err != nil {
+		return nil, Dims{}, err
 	}
-	for name, n := range map[string]number{
-		"num_mel_bins": c.NumMelBins, "max_source_positions": c.MaxSource, "d_model": c.DModel,
-		"encoder_attention_heads": c.EncoderHeads, "encoder_layers": c.EncoderLayers, "encoder_ffn_dim": c.EncoderFFN,
-		"vocab_size": c.VocabSize, "max_target_positions": c.MaxTarget, "decoder_attention_heads": c.DecoderHeads,
-		"decoder_layers": c.DecoderLayers, "decoder_ffn_dim": c.DecoderFFN,
-	} {
-		if !n.ok {
-			return nil, Dims{}, &ConfigError{file, name, "is missing"}
+	var d Dims
+	for _, f := range d.fields() {
+		var n number
+		if raw, ok := sizes[f.hf]; ok {
+			if err := n.UnmarshalJSON(raw); err != nil {
+				return nil, Dims{}, &ConfigError{file, f.hf, fmt.Sprintf("is %s, want an integer", brief(raw))}
+			}
 		}
+		if !n.ok {
+			return nil, Dims{}, &ConfigError{file, f.hf, "is missing"}
+		}
+		*f.value = n.v
 	}
 	return &c, d, d.check(file, func(f field) string { return f.hf })
 }

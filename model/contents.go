@@ -67,27 +67,28 @@ func (c *Checkpoint) FS() fs.FS { return c.fsys }
 // DType returns the type that most weights are read as: for few-bit weights, the type
 // that they expand to.
 func (c *Checkpoint) DType() tensor.DType {
-	params := map[tensor.DType]int{}
-	best := tensor.DType(0)
-	for w := range c.all() {
-		params[w.DType] += w.Len()
-		if params[w.DType] > params[best] {
-			best = w.DType
-		}
-	}
-	return best
+	return mostly(c, func(w Weight) tensor.DType { return w.DType })
 }
 
 // Quantized returns the format of most of the few-bit weights, as the file calls it, such
 // as "int4" or "q5_0"; "" if there are none.
 func (c *Checkpoint) Quantized() string {
-	params, best := map[string]int{}, ""
-	for w := range c.all() {
-		if !w.Quantised() {
-			continue
+	return mostly(c, func(w Weight) string {
+		if w.Quantised() {
+			return w.Type
 		}
-		if params[w.Type] += w.Len(); params[w.Type] > params[best] {
-			best = w.Type
+		return ""
+	})
+}
+
+// mostly returns what a function returns of most of the weights, zeros not counted.
+func mostly[K comparable](c *Checkpoint, of func(Weight) K) (best K) {
+	params, none := map[K]int{}, best
+	for w := range c.all() {
+		if k := of(w); k != none {
+			if params[k] += w.Len(); params[k] > params[best] {
+				best = k
+			}
 		}
 	}
 	return best

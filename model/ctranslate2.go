@@ -2,10 +2,11 @@ package model
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
+	"strings"
 
 	"verity/internal/ctranslate2"
 	"verity/internal/input"
@@ -83,14 +84,9 @@ func (c *Checkpoint) ct2Generation() error {
 
 // ct2Vocabulary checks that there are as many tokens as embeddings.
 func (c *Checkpoint) ct2Vocabulary() error {
-	const name = "vocabulary.json"
-	b, err := readJSON(c.fsys, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	file := path.Join(c.Name, name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	file, b, err := c.readFirst("vocabulary.json")
+	if err != nil || b == nil {
+		return err
 	}
 	var tokens []json.RawMessage
 	if err := parseJSON(file, b, &tokens); err != nil {
@@ -121,12 +117,17 @@ func (n *ct2Network) entries() ([]weights.Entry, error) {
 	if err := n.sizes(); err != nil {
 		return nil, err
 	}
-	n.take("encoder/conv1/", "encoder.conv1.", "weight", "bias")
-	n.take("encoder/conv2/", "encoder.conv2.", "weight", "bias")
+	n.take("encoder/conv1", "encoder.conv1")
+	n.take("encoder/conv2", "encoder.conv2")
 	n.half("encoder", n.dims.AudioLayers)
 	n.rename("decoder/embeddings/weight", embedName)
 	n.half("decoder", n.dims.TextLayers)
-	n.head()
+	if head, ok := n.Variable("decoder/projection/weight"); ok {
+		if embed, there := n.Variable("decoder/embeddings/weight"); there && &head.Data[0] != &embed.Data[0] {
+			n.tied = false
+			n.rename(head.Name, headName)
+		}
+	}
 	return n.list, n.err
 }
 
@@ -176,82 +177,69 @@ func (n *ct2Network) rename(from, to string) {
 	}
 }
 
-// take renames variables whose last words stay the same.
-func (n *ct2Network) take(from, to string, words ...string) {
-	for _, w := range words {
-		n.rename(from+w, to+w)
-	}
-}
-
-func (n *ct2Network) norm(from, to string) {
-	n.rename(from+"/gamma", to+".weight")
-	n.rename(from+"/beta", to+".bias")
+// ct2Layer has what each part of a layer is called by CTranslate2 and by us. A variable of
+// several products has the rows of one after those of the other.
+var ct2Layer = []struct {
+	from string
+	to   []string
+}{
+	{"self_attention/linear_0", []string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}},
+	{"self_attention/linear_1", []string{"self_attn.out_proj"}},
+	{"self_attention/layer_norm", []string{"self_attn_layer_norm"}},
+	{"attention/linear_0", []string{"encoder_attn.q_proj"}},
+	{"attention/linear_1", []string{"encoder_attn.k_proj", "encoder_attn.v_proj"}},
+	{"attention/linear_2", []string{"encoder_attn.out_proj"}},
+	{"attention/layer_norm", []string{"encoder_attn_layer_norm"}},
+	{"ffn/linear_0", []string{"fc1"}},
+	{"ffn/linear_1", []string{"fc2"}},
+	{"ffn/layer_norm", []string{"final_layer_norm"}},
 }
 
 // half renames the weights of the layers of the encoder or the decoder.
 func (n *ct2Network) half(half string, layers int) {
 	n.rename(half+"/position_encodings/encodings", half+".embed_positions.weight")
 	for i := range layers {
-		from, to := fmt.Sprintf("%s/layer_%d/", half, i), fmt.Sprintf("%s.layers.%d.", half, i)
-		n.split(from+"self_attention/linear_0/", to+"self_attn.", "q_proj", "k_proj", "v_proj")
-		n.take(from+"self_attention/linear_1/", to+"self_attn.out_proj.", "weight", "bias")
-		n.norm(from+"self_attention/layer_norm", to+"self_attn_layer_norm")
-		if half == "decoder" {
-			n.take(from+"attention/linear_0/", to+"encoder_attn.q_proj.", "weight", "bias")
-			n.split(from+"attention/linear_1/", to+"encoder_attn.", "k_proj", "v_proj")
-			n.take(from+"attention/linear_2/", to+"encoder_attn.out_proj.", "weight", "bias")
-			n.norm(from+"attention/layer_norm", to+"encoder_attn_layer_norm")
+		for _, part := range ct2Layer {
+			if half == "encoder" && strings.HasPrefix(part.from, "attention/") {
+				continue // in the decoder alone
+			}
+			to := make([]string, len(part.to))
+			for k, name := range part.to {
+				to[k] = fmt.Sprintf("%s.layers.%d.%s", half, i, name)
+			}
+			n.take(fmt.Sprintf("%s/layer_%d/%s", half, i, part.from), to...)
 		}
-		n.take(from+"ffn/linear_0/", to+"fc1.", "weight", "bias")
-		n.take(from+"ffn/linear_1/", to+"fc2.", "weight", "bias")
-		n.norm(from+"ffn/layer_norm", to+"final_layer_norm")
 	}
-	n.norm(half+"/layer_norm", half+".layer_norm")
+	n.take(half+"/layer_norm", half+".layer_norm")
 }
 
-// split splits one variable, whose rows are those of several products. The bias of keys
-// is zero in Whisper; it is kept only if it is not.
-func (n *ct2Network) split(from, to string, products ...string) {
-	for _, word := range []string{"weight", "bias"} {
-		e, ok := n.variable(from + word)
+// take renames the weight and the bias of a part, or splits them into those of several
+// products. The bias of keys is zero in Whisper; it is kept only if it is not.
+func (n *ct2Network) take(from string, to ...string) {
+	words := [][2]string{{"weight", "weight"}, {"bias", "bias"}}
+	if strings.HasSuffix(from, "norm") {
+		words = [][2]string{{"gamma", "weight"}, {"beta", "bias"}}
+	}
+	for _, word := range words {
+		e, ok := n.variable(from + "/" + word[0])
 		if !ok {
 			continue
 		}
-		if len(e.Shape) == 0 || e.Shape[0]%len(products) != 0 {
+		if len(e.Shape) == 0 || e.Shape[0]%len(to) != 0 {
 			n.err = &TensorError{File: n.file, Name: e.Name, Got: e.String(),
-				Want: fmt.Sprintf("%d products", len(products)), Err: ErrShape}
+				Want: fmt.Sprintf("%d products", len(to)), Err: ErrShape}
 			return
 		}
-		rows := e.Shape[0] / len(products)
-		for i, p := range products {
-			part := e.Part(to+p+"."+word, i*rows, (i+1)*rows)
-			if p == "k_proj" && word == "bias" && allZero(part) {
-				continue
+		rows := e.Shape[0] / len(to)
+		for i, name := range to {
+			part := e.Part(name+"."+word[1], i*rows, (i+1)*rows)
+			if !strings.HasSuffix(part.Name, "k_proj.bias") || !allZero(part) {
+				n.list = append(n.list, part)
 			}
-			n.list = append(n.list, part)
 		}
 	}
 }
 
 func allZero(e weights.Entry) bool {
-	if e.DType == 0 {
-		return false
-	}
-	for _, v := range e.Tensor().Float32() {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// head adds the vocabulary head unless it is the token embedding.
-func (n *ct2Network) head() {
-	head, ok := n.Variable("decoder/projection/weight")
-	embed, there := n.Variable("decoder/embeddings/weight")
-	if ok && there && &head.Data[0] != &embed.Data[0] {
-		n.tied = false
-		head.Name = headName
-		n.list = append(n.list, head)
-	}
+	return e.DType != 0 && !slices.ContainsFunc(e.Tensor().Float32(), func(v float32) bool { return v != 0 })
 }

@@ -27,24 +27,24 @@ type Dims struct {
 // A field is one of the sizes: its names in upstreams and its maximum.
 type field struct {
 	hf, openai string
-	value      int
+	value      *int
 	most       int // several times that of any model: a crafted file of 5 MB must not take minutes
 }
 
-func (d Dims) fields() []field {
+func (d *Dims) fields() []field {
 	return []field{
-		{"num_mel_bins", "n_mels", d.MelBins, 1 << 10},
-		{"max_source_positions", "n_audio_ctx", d.AudioPositions, 6000},
-		{"d_model", "n_audio_state", d.AudioWidth, 1 << 16},
-		{"encoder_attention_heads", "n_audio_head", d.AudioHeads, 1 << 10},
-		{"encoder_layers", "n_audio_layer", d.AudioLayers, 128},
-		{"encoder_ffn_dim", "encoder's MLP width", d.AudioFFN, 1 << 18},
-		{"vocab_size", "n_vocab", d.Vocab, 1 << 22},
-		{"max_target_positions", "n_text_ctx", d.TextPositions, 8192},
-		{"d_model", "n_text_state", d.TextWidth, 1 << 16},
-		{"decoder_attention_heads", "n_text_head", d.TextHeads, 1 << 10},
-		{"decoder_layers", "n_text_layer", d.TextLayers, 128},
-		{"decoder_ffn_dim", "decoder's MLP width", d.TextFFN, 1 << 18},
+		{"num_mel_bins", "n_mels", &d.MelBins, 1 << 10},
+		{"max_source_positions", "n_audio_ctx", &d.AudioPositions, 6000},
+		{"d_model", "n_audio_state", &d.AudioWidth, 1 << 16},
+		{"encoder_attention_heads", "n_audio_head", &d.AudioHeads, 1 << 10},
+		{"encoder_layers", "n_audio_layer", &d.AudioLayers, 128},
+		{"encoder_ffn_dim", "encoder's MLP width", &d.AudioFFN, 1 << 18},
+		{"vocab_size", "n_vocab", &d.Vocab, 1 << 22},
+		{"max_target_positions", "n_text_ctx", &d.TextPositions, 8192},
+		{"d_model", "n_text_state", &d.TextWidth, 1 << 16},
+		{"decoder_attention_heads", "n_text_head", &d.TextHeads, 1 << 10},
+		{"decoder_layers", "n_text_layer", &d.TextLayers, 128},
+		{"decoder_ffn_dim", "decoder's MLP width", &d.TextFFN, 1 << 18},
 	}
 }
 
@@ -53,14 +53,14 @@ func (d Dims) fields() []field {
 func (d Dims) check(file string, name func(field) string) error {
 	fields := d.fields()
 	for _, f := range fields {
-		if f.value < 1 || f.value > f.most {
-			return &ConfigError{file, name(f), fmt.Sprintf("is %d, want 1 … %d", f.value, f.most)}
+		if *f.value < 1 || *f.value > f.most {
+			return &ConfigError{file, name(f), fmt.Sprintf("is %d, want 1 … %d", *f.value, f.most)}
 		}
 	}
 	for _, at := range [][2]int{{2, 3}, {8, 9}} {
-		if width, heads := fields[at[0]], fields[at[1]]; width.value%heads.value != 0 {
+		if width, heads := fields[at[0]], fields[at[1]]; *width.value%*heads.value != 0 {
 			return &ConfigError{file, name(heads), fmt.Sprintf("is %d, which does not divide %s, %d",
-				heads.value, name(width), width.value)}
+				*heads.value, name(width), *width.value)}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -88,7 +89,7 @@ func parseGeneration(file string, b []byte, c *config, d Dims) (Generation, erro
 		if err := parseJSON(file, b, &f); err != nil {
 			return Generation{}, err
 		}
-		f.Start, f.EOS = f.Start.or(c.Start), f.EOS.or(c.EOS)
+		f.Start, f.EOS = cmp.Or(f.Start, c.Start), cmp.Or(f.EOS, c.EOS)
 	}
 	p := &generationParser{file: file, dims: d}
 	g := Generation{
@@ -107,13 +108,6 @@ func parseGeneration(file string, b []byte, c *config, d Dims) (Generation, erro
 		g.Multilingual = *f.Multilingual
 	}
 	return g, p.err
-}
-
-func (t token) or(other token) token {
-	if t.ok {
-		return t
-	}
-	return other
 }
 
 // A generationParser checks ids against the sizes and keeps the first error.

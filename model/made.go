@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"io/fs"
+	"iter"
 
 	"verity/internal/tensor"
 	"verity/internal/weights"
@@ -29,14 +30,13 @@ func OpenMade(
 		return nil, err
 	}
 	c.store = &store{name: name, weights: map[string]Weight{}}
-	add := func(at string, shape []int) bool {
-		t := source(at, shape)
-		e := weights.Entry{Name: at, Shape: t.Shape, Type: t.DType.String(), DType: t.DType, Data: t.Data}
-		c.store.weights[at] = Weight{Entry: e, shard: name}
-		c.store.order = append(c.store.order, at)
-		return true
+	for _, half := range []iter.Seq2[string, []int]{c.Dims.EncoderWeights(), c.Dims.DecoderWeights()} {
+		for at, shape := range half {
+			t := source(at, shape)
+			e := weights.Entry{Name: at, Shape: t.Shape, Type: t.DType.String(), DType: t.DType, Data: t.Data}
+			c.store.weights[at] = Weight{Entry: e, shard: name}
+			c.store.order = append(c.store.order, at)
+		}
 	}
-	c.Dims.EncoderWeights()(add)
-	c.Dims.DecoderWeights()(add)
 	return c, c.check()
 }

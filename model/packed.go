@@ -18,41 +18,32 @@ const (
 
 // join makes one weight of the parts of each few-bit weight.
 func (s *store) join() error {
-	parts := map[string]map[string]Weight{}
-	s.order = slices.DeleteFunc(s.order, func(key string) bool {
-		for _, part := range []string{codesPart, scalesPart, zerosPart} {
-			if name, ok := strings.CutSuffix(key, ".weight"+part); ok {
-				name += ".weight"
-				if parts[name] == nil {
-					parts[name] = map[string]Weight{}
-				}
-				parts[name][part] = s.weights[key]
-				delete(s.weights, key)
-				return part != codesPart
-			}
-		}
-		return false
-	})
 	for i, key := range s.order {
 		name, ok := strings.CutSuffix(key, codesPart)
-		if _, whole := s.weights[key]; !ok || whole {
+		if !ok || !strings.HasSuffix(name, ".weight") {
 			continue
 		}
 		if _, twice := s.weights[name]; twice {
 			return fmt.Errorf("%s: tensor %s is there twice, once in few bits; convert the model again", s.name, name)
 		}
-		w := parts[name][codesPart]
-		m, err := packed(parts[name])
+		w := s.weights[key]
+		m, err := s.packed(name)
 		if err != nil {
 			return &TensorError{File: w.shard, Name: w.Name, Err: fmt.Errorf("%w: %w", ErrDType, err)}
 		}
+		for _, part := range []string{codesPart, scalesPart, zerosPart} {
+			delete(s.weights, name+part)
+		}
 		s.weights[name], s.order[i] = w.expanding(m), name
-		delete(parts, name)
 	}
-	for name, p := range parts {
-		for part, w := range p { // scales without codes
-			return &TensorError{File: w.shard, Name: strings.TrimSuffix(w.Name, part) + codesPart, Err: ErrMissing,
-				Want: "the codes of " + name}
+	s.order = slices.DeleteFunc(s.order, func(key string) bool { _, ok := s.weights[key]; return !ok })
+	for _, key := range s.order {
+		for _, part := range []string{scalesPart, zerosPart} {
+			if name, ok := strings.CutSuffix(key, ".weight"+part); ok { // without codes
+				w := s.weights[key]
+				return &TensorError{File: w.shard, Name: strings.TrimSuffix(w.Name, part) + codesPart, Err: ErrMissing,
+					Want: "the codes of " + name + ".weight"}
+			}
 		}
 	}
 	return nil
@@ -67,14 +58,15 @@ func (w Weight) expanding(m *quant.Matrix) Weight {
 	return w
 }
 
-// packed returns the matrix that the parts make. Its format follows from their
+// packed returns the matrix that the parts of a weight make. Its format follows from their
 // types and lengths.
-func packed(parts map[string]Weight) (*quant.Matrix, error) {
-	part := func(name string, types ...string) (w Weight, err error) {
-		w, there := parts[name]
+func (s *store) packed(name string) (*quant.Matrix, error) {
+	part := func(suffix string, types ...string) (Weight, error) {
+		w, there := s.weights[name+suffix]
 		switch {
 		case !there:
-			return w, fmt.Errorf("tensor %s%s is missing", strings.TrimSuffix(parts[codesPart].Name, codesPart), name)
+			return w, fmt.Errorf("tensor %s%s is missing",
+				strings.TrimSuffix(s.weights[name+codesPart].Name, codesPart), suffix)
 		case !slices.Contains(types, w.Type) || len(w.Shape) != 2:
 			return w, fmt.Errorf("tensor %s is %v, want a matrix of %v", w.Name, w, types)
 		}
@@ -90,7 +82,7 @@ func packed(parts map[string]Weight) (*quant.Matrix, error) {
 	}
 	m := &quant.Matrix{Rows: codes.Shape[0], Cols: scales.Shape[1] * quant.Group, Codes: codes.Data,
 		Scales: scales.Data}
-	if _, ok := parts[zerosPart]; ok {
+	if _, ok := s.weights[name+zerosPart]; ok {
 		zeros, err := part(zerosPart, "U8")
 		if err != nil {
 			return nil, err

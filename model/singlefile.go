@@ -69,12 +69,17 @@ func defaultGeneration(d Dims) Generation {
 		Multilingual: d.Vocab >= vocabMultilingual}
 }
 
-// setDims sets sizes given under openai's names. The MLPs are four times as wide as the
-// network.
-func (c *Checkpoint) setDims(d Dims) error {
-	d.AudioFFN, d.TextFFN = 4*d.AudioWidth, 4*d.TextWidth
-	c.Dims = d
-	return d.check(c.Name, func(f field) string { return f.openai })
+// setDims sets the sizes, by openai's names. The MLPs are four times as wide as the network.
+func (c *Checkpoint) setDims(size func(name string) (int, error)) (err error) {
+	for _, f := range c.Dims.fields() {
+		if strings.HasPrefix(f.openai, "n_") {
+			if *f.value, err = size(f.openai); err != nil {
+				return err
+			}
+		}
+	}
+	c.Dims.AudioFFN, c.Dims.TextFFN = 4*c.Dims.AudioWidth, 4*c.Dims.TextWidth
+	return c.Dims.check(c.Name, func(f field) string { return f.openai })
 }
 
 func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
@@ -82,15 +87,11 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := m.Hparams
-	err = c.setDims(Dims{MelBins: h.Mels, AudioPositions: h.AudioCtx, AudioWidth: h.AudioState, AudioHeads: h.AudioHead,
-		AudioLayers: h.AudioLayer, Vocab: h.Vocab, TextPositions: h.TextCtx, TextWidth: h.TextState,
-		TextHeads: h.TextHead, TextLayers: h.TextLayer})
-	switch {
-	case err != nil:
+	if err := c.setDims(func(name string) (int, error) { return m.Sizes[name], nil }); err != nil {
 		return nil, err
-	case m.Bins != h.Mels:
-		return nil, fmt.Errorf("%w: n_mels is %d, its mel filters have %d bins", ErrConfig, h.Mels, m.Bins)
+	}
+	if m.Bins != c.Dims.MelBins {
+		return nil, fmt.Errorf("%w: n_mels is %d, its mel filters have %d bins", ErrConfig, c.Dims.MelBins, m.Bins)
 	}
 	if err := checkFilters(m); err != nil {
 		return nil, err
@@ -169,7 +170,15 @@ func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
 			"pytorch_model.bin of a model in Hugging Face layout, name its directory, %s",
 			ErrNotCheckpoint, filepath.Dir(c.Name))
 	}
-	if err := c.torchDims(sizes); err != nil {
+	err = c.setDims(func(name string) (int, error) {
+		v, _ := sizes.Get(name)
+		n, ok := v.(int64)
+		if !ok || n < 0 || n > 1<<31 {
+			return 0, &ConfigError{c.Name, name, fmt.Sprintf("is %d of type %T, want an integer of at most %d", n, v, 1<<31)}
+		}
+		return int(n), nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	var entries []weights.Entry
@@ -184,23 +193,4 @@ func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
 		}
 	}
 	return entries, nil
-}
-
-// torchDims reads the dictionary dims.
-func (c *Checkpoint) torchDims(sizes *torch.Dict) error {
-	var d Dims
-	for name, to := range map[string]*int{
-		"n_mels": &d.MelBins, "n_audio_ctx": &d.AudioPositions, "n_audio_state": &d.AudioWidth,
-		"n_audio_head": &d.AudioHeads, "n_audio_layer": &d.AudioLayers, "n_vocab": &d.Vocab,
-		"n_text_ctx": &d.TextPositions, "n_text_state": &d.TextWidth, "n_text_head": &d.TextHeads,
-		"n_text_layer": &d.TextLayers,
-	} {
-		v, _ := sizes.Get(name)
-		n, ok := v.(int64)
-		if !ok || n < 0 || n > 1<<31 {
-			return &ConfigError{c.Name, name, fmt.Sprintf("is %d of type %T, want an integer of at most %d", n, v, 1<<31)}
-		}
-		*to = int(n)
-	}
-	return c.setDims(d)
 }

@@ -28,17 +28,15 @@ var ErrMalformed = errors.New("malformed ggml file")
 // Magic is the first bytes of a file.
 const Magic = "lmgg"
 
-// Hparams are the sizes in the header, under upstream's names.
-type Hparams struct {
-	Vocab, AudioCtx, AudioState, AudioHead, AudioLayer int
-	TextCtx, TextState, TextHead, TextLayer, Mels      int
-}
+// sizes are those in the header, by upstream's names.
+var sizes = []string{"n_vocab", "n_audio_ctx", "n_audio_state", "n_audio_head", "n_audio_layer",
+	"n_text_ctx", "n_text_state", "n_text_head", "n_text_layer", "n_mels"}
 
 // A Model is the content of a file.
 type Model struct {
-	Hparams           Hparams
-	Bins, Frequencies int      // of the mel filters
-	Vocab             []string // the bytes of the text tokens, by rank
+	Sizes             map[string]int // such as n_vocab
+	Bins, Frequencies int            // of the mel filters
+	Vocab             []string       // the bytes of the text tokens, by rank
 	Tensors           []weights.Entry
 
 	filters []byte
@@ -62,11 +60,9 @@ func parse(c *weights.Cursor) (*Model, error) {
 	if magic := string(c.Bytes(4)); magic != Magic {
 		return nil, fmt.Errorf("it begins with %q, want %q", magic, Magic)
 	}
-	m := new(Model)
-	h := &m.Hparams
-	for _, p := range []*int{&h.Vocab, &h.AudioCtx, &h.AudioState, &h.AudioHead, &h.AudioLayer,
-		&h.TextCtx, &h.TextState, &h.TextHead, &h.TextLayer, &h.Mels} {
-		*p = c.Int32()
+	m := &Model{Sizes: map[string]int{}}
+	for _, name := range sizes {
+		m.Sizes[name] = c.Int32()
 	}
 	if ftype := c.Int32(); ftype/versionFactor == 1 {
 		return nil, errors.New("quantisation: got version 1, of early 2023, want version 2")
