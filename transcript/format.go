@@ -16,6 +16,7 @@ const (
 	TXT  Format = "txt"  // a line of text per segment
 	SRT  Format = "srt"  // SubRip subtitles
 	VTT  Format = "vtt"  // WebVTT subtitles
+	ASS  Format = "ass"  // Advanced SubStation Alpha subtitles
 	TSV  Format = "tsv"  // start and end in milliseconds, text
 	LRC  Format = "lrc"  // lyrics: start and text
 	CSV  Format = "csv"  // start and end in milliseconds, text
@@ -23,7 +24,7 @@ const (
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{TXT, SRT, VTT, TSV, LRC, CSV, JSON} }
+func Formats() []Format { return []Format{TXT, SRT, VTT, ASS, TSV, LRC, CSV, JSON} }
 
 // Write writes t in format f, with a subtitle for each segment.
 func Write(w io.Writer, f Format, t *Transcript) error { return Subtitles{}.Write(w, f, t) }
@@ -37,6 +38,8 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 		return writeSRT(w, t, o)
 	case VTT:
 		return writeVTT(w, t, o)
+	case ASS:
+		return writeASS(w, t, o)
 	case TSV:
 		return writeTSV(w, t)
 	case LRC:

@@ -79,7 +79,7 @@ func TestSubtitlesGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got bytes.Buffer
-				if err := (Subtitles{o.Width, o.Count, o.Words, o.Highlight}).Write(&got, f, load(t, "words")); err != nil {
+				if err := (Subtitles{MaxLineWidth: o.Width, MaxLineCount: o.Count, MaxWordsPerLine: o.Words, HighlightWords: o.Highlight}).Write(&got, f, load(t, "words")); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(string(want), got.String()); diff != "" {

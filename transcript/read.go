@@ -28,8 +28,8 @@ func (l Line) Timed() bool { return l.End > l.Start }
 // MaxText is the largest text that Read takes, in bytes: a hundred hours of speech.
 const MaxText = 32 << 20
 
-// Read reads the text of any program or person: txt, srt, vtt, tsv, lrc, csv, or the JSON
-// of Verity, openai/whisper or whisper.cpp. name is the file's; the content says which
+// Read reads the text of any program or person: txt, srt, vtt, ass, tsv, lrc, csv, or the
+// JSON of Verity, openai/whisper or whisper.cpp. name is the file's; the content says which
 // format it is, and what fits none is plain text. Times may be wrong or run backwards:
 // that is left to the caller. Only JSON, and what is too large, can fail.
 func Read(name string, raw []byte) ([]Line, error) {
@@ -48,6 +48,8 @@ func Read(name string, raw []byte) ([]Line, error) {
 		}
 	case strings.HasPrefix(head, "WEBVTT") || cueTimes.MatchString(text):
 		lines = readCues(text)
+	case strings.HasPrefix(head, "[Script Info]"):
+		lines = readDialogue(text)
 	case strings.HasPrefix(head, "start\t"):
 		lines = readTable(text, '\t')
 	case strings.HasPrefix(head, "start,"):
@@ -99,6 +101,7 @@ const clockTime = `(?:(\d+):)?(\d{1,4}):(\d{1,2})[.,](\d{1,3})`
 var (
 	cueTimes = regexp.MustCompile(`(?m)^\s*` + clockTime + `\s*-->\s*` + clockTime)
 	lyric    = regexp.MustCompile(`(?m)^\[` + clockTime + `\]`)
+	dialogue = regexp.MustCompile(`(?m)^Dialogue:[^,]*,` + clockTime + `,` + clockTime + `(?:,[^,]*){6},(.*)$`)
 	markup   = regexp.MustCompile(`</?[a-zA-Z][^>|]*>|<[\d:.]+>|\{\\[^}]*\}`)
 )
 
@@ -119,6 +122,15 @@ func readCues(text string) (lines []Line) {
 			l := &lines[len(lines)-1]
 			l.Text += " " + html.UnescapeString(markup.ReplaceAllString(line, ""))
 		}
+	}
+	return lines
+}
+
+// readDialogue reads ass.
+func readDialogue(text string) (lines []Line) {
+	for _, m := range dialogue.FindAllStringSubmatch(text, -1) {
+		said := strings.NewReplacer(`\N`, " ", `\n`, " ", `\h`, " ", `\{`, "{", `\}`, "}", "\u2060", "").Replace(markup.ReplaceAllString(m[9], ""))
+		lines = append(lines, Line{secondsOf(m[1:5]), secondsOf(m[5:9]), said})
 	}
 	return lines
 }

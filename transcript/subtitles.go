@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -26,6 +27,12 @@ type Subtitles struct {
 
 	// HighlightWords writes a subtitle for each word, with that word underlined.
 	HighlightWords bool
+
+	// Composed cuts subtitles at sentences, clauses and pauses instead, into two lines of 42
+	// characters unless MaxLineCount and MaxLineWidth say otherwise; each stays for at least a
+	// second, and where the next one leaves room for as long as reading takes at 17 characters a
+	// second. The other fields must be zero.
+	Composed bool
 }
 
 // unlimited is upstream's value for no limit.
@@ -41,6 +48,9 @@ type cue struct {
 //
 // Source: openai/whisper@c0d2f62 whisper/utils.py, SubtitlesWriter.iterate_result.
 func (o Subtitles) cues(t *Transcript) (all []cue) {
+	if o.Composed {
+		return o.composed(t)
+	}
 	if len(t.Segments) == 0 || t.Segments[0].Words == nil {
 		for _, s := range t.Segments {
 			// An arrow in the text would be read as a time.
@@ -192,4 +202,40 @@ func writeVTT(w io.Writer, t *Transcript, o Subtitles) error {
 		fmt.Fprintf(b, "%s --> %s\n%s\n\n", clock(c.start, false, "."), clock(c.end, false, "."), c.text)
 	}
 	return b.Flush()
+}
+
+// writeASS writes Advanced SubStation Alpha, with one style for all.
+func writeASS(w io.Writer, t *Transcript, o Subtitles) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprint(b, assHead)
+	for _, c := range o.cues(t) {
+		fmt.Fprintf(b, "Dialogue: 0,%s,%s,Default,,0,0,0,,%s\n", assClock(c.start), assClock(c.end), assText.Replace(c.text))
+	}
+	return b.Flush()
+}
+
+// assHead is white text with a black outline, at the bottom of a picture of 1920 by 1080.
+const assHead = `[Script Info]
+ScriptType: v4.00+
+PlayResX: 1920
+PlayResY: 1080
+WrapStyle: 2
+ScaledBorderAndShadow: yes
+
+[V4+ Styles]
+Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, MarginV, Encoding
+Style: Default,Arial,64,&H00FFFFFF,&H000000FF,&H00000000,&H80000000,0,0,0,0,100,100,0,0,1,3,1,2,96,96,64,1
+
+[Events]
+Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+`
+
+// assText writes text so that no part of it is a command: a word joiner after a backslash,
+// and braces as the text they are.
+var assText = strings.NewReplacer("\n", `\N`, `\`, "\\\u2060", "{", `\{`, "}", `\}`, "<u>", `{\u1}`, "</u>", `{\u0}`)
+
+// assClock formats a time as 1:02:03.04.
+func assClock(seconds float64) string {
+	cs := max(0, int64(math.RoundToEven(seconds*100)))
+	return fmt.Sprintf("%d:%02d:%02d.%02d", cs/360_000, cs/6000%60, cs/100%60, cs%100)
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // transcriptTypes are the extensions of transcripts, best first: those with more times.
-var transcriptTypes = []string{".json", ".srt", ".vtt", ".tsv", ".csv", ".lrc", ".txt"}
+var transcriptTypes = []string{".json", ".srt", ".vtt", ".ass", ".tsv", ".csv", ".lrc", ".txt"}
 
 // A draftSource finds what somebody wrote of a sound. Nil finds nothing.
 type draftSource struct {

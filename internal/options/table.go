@@ -59,8 +59,8 @@ var table = []*Option{
 		Help: "parts to transcribe: start,end,start,end,… in seconds. The last end may be left out"},
 
 	// Output.
-	{Name: "output-format", Brief: "txt, srt, vtt, tsv, lrc, csv, json or all", Short: "f", Kind: List, Unit: "formats", Choices: formats(), Check: checkFormats, Group: Output, Who: Keep,
-		Help: "one or more of txt, srt, vtt, tsv, lrc, csv and json, separated by commas, or all (default txt)"},
+	{Name: "output-format", Brief: "txt, srt, vtt, ass, tsv, lrc, csv, json or all", Short: "f", Kind: List, Unit: "formats", Choices: formats(), Check: checkFormats, Group: Output, Who: Keep,
+		Help: "one or more of txt, srt, vtt, ass, tsv, lrc, csv and json, separated by commas, or all (default txt)"},
 	{Name: "output-dir", Brief: "write files here, not to standard output", Short: "o", Kind: Text, Unit: "directory", Max: 4096, Group: Output, Who: Keep,
 		Help: "write files to this `directory` instead of standard output"},
 	{Name: "force", Brief: "replace files that exist", Group: Output, Needs: "output-dir", Not: "skip-existing", Help: "replace files that exist"},
@@ -304,7 +304,7 @@ self: the model itself, in --assistant-precision
 or the directory of a distilled decoder or a smaller Whisper; one of another vocabulary transcribes each sound first`
 
 const draftHelp = `draft from text that somebody wrote of the sound: the result is the same, and comes sooner
-a transcript of any program or person: txt, srt, vtt, tsv, csv, lrc, or the json of verity, openai-whisper or whisper.cpp
+a transcript of any program or person: txt, srt, vtt, ass, tsv, csv, lrc, or the json of verity, openai-whisper or whisper.cpp
 a directory with one of the same name for each sound, or beside: they are beside the sounds
 of a dataset also the directory of records of an earlier eval or compare, or references: its own texts
 An assistant drafts where the text has nothing`

@@ -1,0 +1,103 @@
+package transcript
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// Whatever is said, composed subtitles can be read: no line is too wide, none too many, none
+// too short; they do not overlap, and they hold every word in its order.
+func TestComposed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := &Transcript{}
+		var said strings.Builder
+		at := rapid.Float64Range(0, 3).Draw(t, "first")
+		for range rapid.IntRange(0, 6).Draw(t, "segments") {
+			s := Segment{Start: at}
+			for range rapid.IntRange(1, 40).Draw(t, "words") {
+				w := Word{Word: " " + rapid.StringMatching(`[a-zé漢]{1,9}[,.?]?`).Draw(t, "word"), Start: at}
+				w.End = at + rapid.SampledFrom([]float64{0, 0.02, 0.2, 0.3, 0.4, 0.9, 9}).Draw(t, "takes")
+				at = w.End + rapid.SampledFrom([]float64{0, 0, 0, 0, 0.1, 0.6, 2.5, 12}).Draw(t, "pause")
+				s.Words = append(s.Words, w)
+				s.Text += w.Word
+			}
+			s.End = s.Words[len(s.Words)-1].End
+			said.WriteString(s.Text)
+			if rapid.Bool().Draw(t, "untimed") {
+				s.Words = nil
+			}
+			text.Segments = append(text.Segments, s)
+		}
+		var shown []string
+		cues := Subtitles{Composed: true}.cues(text)
+		for i, c := range cues {
+			lines := strings.Split(c.text, "\n")
+			if len(lines) > composedLines {
+				t.Errorf("cue %d: %q: %d lines", i, c.text, len(lines))
+			}
+			for _, l := range lines {
+				if columns(l) > composedWidth || l != strings.TrimSpace(l) {
+					t.Errorf("cue %d: line %q: %v columns", i, l, columns(l))
+				}
+			}
+			if d := c.end - c.start; d < shortestCue-1e-9 || d > longestCue+1e-9 {
+				t.Errorf("cue %d: %v s", i, d)
+			}
+			next := math.Inf(1)
+			if i+1 < len(cues) {
+				next = cues[i+1].start
+			}
+			if next-c.end < cueGap-1e-9 {
+				t.Errorf("cue %d ends at %v, the next starts at %v", i, c.end, next)
+			}
+			if speed := columns(c.text) / (c.end - c.start); speed > readingSpeed+1e-6 && next-c.end > cueGap+1e-9 && c.end-c.start < longestCue-1e-9 {
+				t.Errorf("cue %d: %v columns a second, and room behind it", i, speed)
+			}
+			shown = append(shown, strings.Fields(c.text)...)
+		}
+		if got, want := strings.Join(shown, " "), strings.Join(strings.Fields(said.String()), " "); got != want {
+			t.Errorf("shown %q, said %q", got, want)
+		}
+	})
+}
+
+// Subtitles end where a reader would have them end.
+func TestComposedEnds(t *testing.T) {
+	text := "And so, my fellow Americans, ask not what your country can do for you. Ask what you can do for your country, " +
+		"and do it before somebody else does it in your place and takes the credit."
+	s := Segment{Text: text}
+	for i, w := range strings.Fields(text) {
+		s.Words = append(s.Words, Word{Word: " " + w, Start: 0.4 * float64(i), End: 0.4*float64(i) + 0.35})
+	}
+	want := []string{
+		"And so, my fellow Americans,\nask not what your country can do for you.",
+		"Ask what you can do for your country,",
+		"and do it before somebody else does it\nin your place and takes the credit.",
+	}
+	cues := Subtitles{Composed: true}.cues(&Transcript{Segments: []Segment{s}})
+	for i, c := range cues {
+		if i >= len(want) || c.text != want[i] {
+			t.Errorf("cue %d: %q, want one of %q", i, c.text, want)
+		}
+	}
+	if len(cues) != len(want) {
+		t.Errorf("%d cues, want %d", len(cues), len(want))
+	}
+}
+
+// No text can be a command of ASS: what is read back without commands is what was said.
+func TestASS(t *testing.T) {
+	var b strings.Builder
+	text := Segment{Start: 1, End: 3661.25, Text: ` a {\b1}bold\N one`}
+	if err := Write(&b, ASS, &Transcript{Segments: []Segment{text}}); err != nil {
+		t.Fatal(err)
+	}
+	want := "Dialogue: 0,0:00:01.00,1:01:01.25,Default,,0,0,0,,a \\{\\\u2060b1\\}bold\\\u2060N one\n"
+	if got := b.String(); !strings.HasSuffix(got, want) || !utf8.ValidString(got) {
+		t.Errorf("got %q, want the end %q", got, want)
+	}
+}
