@@ -3,7 +3,6 @@ package audio
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 )
 
@@ -26,32 +25,32 @@ var aifcCodes = map[string]struct {
 // significant byte first. COMM says what the samples are, SSND holds them.
 //
 // Source: Apple, Audio Interchange File Format AIFF-C, draft of 1991.
-func newAIFF(r io.ReaderAt, size int64) (source, error) {
+func newAIFF(f *file) (source, error) {
 	var comm []byte
 	data, claimed := int64(-1), int64(0)
 	at := int64(12)
-	for n := 0; at+8 <= size && (comm == nil || data < 0); n++ {
+	for n := 0; at+8 <= f.size && (comm == nil || data < 0); n++ {
 		if n == maxChunks {
 			return nil, malformed("chunks", fmt.Sprintf("at most %d", maxChunks), "more")
 		}
-		head, err := readAt(r, at, 8)
+		head, err := f.bytes(at, 8)
 		if err != nil {
 			return nil, err
 		}
 		length := int64(binary.BigEndian.Uint32(head[4:]))
-		body, have := at+8, min(length, size-at-8)
+		body, have := at+8, min(length, f.size-at-8)
 		switch id := string(head[:4]); {
 		case id == "COMM" && comm == nil:
-			if comm, err = readAt(r, body, min(have, 22)); err != nil {
+			if comm, err = f.bytes(body, min(have, 22)); err != nil {
 				return nil, err
 			}
 		case id == "SSND" && data < 0:
 			var skip [8]byte // offset of the samples in the chunk, and a block size that is always 0
-			if n, _ := r.ReadAt(skip[:], body); n < 8 {
+			if n, _ := f.ReadAt(skip[:], body); n < 8 {
 				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), "8 bytes", "%d", n)
 			}
 			offset := int64(binary.BigEndian.Uint32(skip[:]))
-			if data, claimed = body+8+offset, length-8-offset; data > size || length > 8 && claimed < 0 {
+			if data, claimed = body+8+offset, length-8-offset; data > f.size || length > 8 && claimed < 0 {
 				return nil, malformed(fmt.Sprintf("SSND chunk at byte %d", at), fmt.Sprintf("samples within its %d bytes", length),
 					"some at offset %d", offset)
 			}
@@ -59,34 +58,28 @@ func newAIFF(r io.ReaderAt, size int64) (source, error) {
 		at = body + have + have&1
 	}
 	if comm == nil {
-		return nil, malformed("COMM chunk", "one", "none in %d bytes", size)
+		return nil, malformed("COMM chunk", "one", "none in %d bytes", f.size)
 	}
-	l, err := parseCOMM(comm, string(mustRead(r, 8, 4)))
+	l, err := parseCOMM(comm, string(f.must(8, 4)))
 	if err != nil {
 		return nil, err
 	}
 	if data < 0 {
 		if binary.BigEndian.Uint32(comm[2:]) > 0 {
-			return nil, malformed("SSND chunk", "one", "none in %d bytes", size)
+			return nil, malformed("SSND chunk", "one", "none in %d bytes", f.size)
 		}
-		data = size
+		data = f.size
 	}
 	// Programs that write to a pipe leave the size at 0 or at its largest.
 	if claimed <= 0 || claimed >= math.MaxInt32-4096 {
-		l.place(data, size-data, -1)
+		l.place(data, f.size-data, -1)
 	} else {
-		l.place(data, min(claimed, size-data), claimed)
+		l.place(data, min(claimed, f.size-data), claimed)
 		l.promised = max(l.promised, int64(binary.BigEndian.Uint32(comm[2:])))
-		l.end = max(l.end, 8+int64(binary.BigEndian.Uint32(mustRead(r, 4, 4))))
+		l.end = max(l.end, 8+int64(binary.BigEndian.Uint32(f.must(4, 4))))
 		l.end += l.end & 1
 	}
-	return newPCM(r, l)
-}
-
-// mustRead returns n bytes at an offset that is known to lie inside the file.
-func mustRead(r io.ReaderAt, at, n int64) []byte {
-	b, _ := readAt(r, at, n)
-	return b
+	return newPCM(f, l)
 }
 
 // parseCOMM reads channels, frames, bits and rate, the last as an 80-bit float, and

@@ -3,7 +3,6 @@ package audio
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 )
 
 // auCodes are the encodings of Sun's AU format that are uncompressed samples.
@@ -20,11 +19,11 @@ var auCodes = map[uint32]struct {
 const auHeader = 24
 
 // newAU opens a Sun AU (NeXT .snd) file.
-func newAU(r io.ReaderAt, size int64) (source, error) {
-	if size < auHeader {
-		return nil, malformed("AU header", fmt.Sprintf("%d bytes", auHeader), "%d", size)
+func newAU(f *file) (source, error) {
+	if f.size < auHeader {
+		return nil, malformed("AU header", fmt.Sprintf("%d bytes", auHeader), "%d", f.size)
 	}
-	b, err := readAt(r, 0, auHeader)
+	b, err := f.bytes(0, auHeader)
 	if err != nil {
 		return nil, err
 	}
@@ -32,16 +31,16 @@ func newAU(r io.ReaderAt, size int64) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if offset > size {
+	if offset > f.size {
 		return nil, malformed("offset of the samples",
-			fmt.Sprintf("at most the %d bytes of the file", size), "%d", offset)
+			fmt.Sprintf("at most the %d bytes of the file", f.size), "%d", offset)
 	}
-	have := size - offset
+	have := f.size - offset
 	if claimed >= 0 {
 		have = min(have, claimed)
 	}
 	l.place(offset, have, claimed)
-	return newPCM(r, l)
+	return newPCM(f, l)
 }
 
 // parseAU reads a header. claimed is -1 where the size of the samples is unknown.
@@ -64,4 +63,13 @@ func parseAU(b []byte) (l pcmLayout, offset, claimed int64, err error) {
 		rate: int(be.Uint32(b[16:])), channels: int(min(channels, maxChannels+1)),
 	}
 	return l, offset, claimed, (shape{rate: l.rate, channels: l.channels}).check()
+}
+
+// isAU reports whether head is a header that can be read.
+func isAU(head []byte) bool {
+	if len(head) < auHeader {
+		return false
+	}
+	_, offset, _, err := parseAU(head)
+	return err == nil && offset < 1<<20
 }

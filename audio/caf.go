@@ -3,7 +3,6 @@ package audio
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 )
 
@@ -11,15 +10,15 @@ import (
 // bits, most significant byte first. desc comes first and says what data holds.
 //
 // Source: Apple, Core Audio Format Specification 1.0.
-func newCAF(r io.ReaderAt, size int64) (source, error) {
+func newCAF(f *file) (source, error) {
 	var l pcmLayout
 	described := false
 	at := int64(8)
 	for range maxChunks {
-		if at+12 > size {
-			return nil, malformed("data chunk", "one", "none in %d bytes", size)
+		if at+12 > f.size {
+			return nil, malformed("data chunk", "one", "none in %d bytes", f.size)
 		}
-		head, err := readAt(r, at, 12)
+		head, err := f.bytes(at, 12)
 		if err != nil {
 			return nil, err
 		}
@@ -27,11 +26,11 @@ func newCAF(r io.ReaderAt, size int64) (source, error) {
 		body := at + 12
 		switch {
 		case id == "desc":
-			if length < 32 || body+32 > size {
+			if length < 32 || body+32 > f.size {
 				return nil, malformed(fmt.Sprintf("desc chunk at byte %d", at),
-					"32 bytes", "%d", min(length, size-body))
+					"32 bytes", "%d", min(length, f.size-body))
 			}
-			if l, err = parseDesc(mustRead(r, body, 32)); err != nil {
+			if l, err = parseDesc(f.must(body, 32)); err != nil {
 				return nil, err
 			}
 			described = true
@@ -40,20 +39,23 @@ func newCAF(r io.ReaderAt, size int64) (source, error) {
 		case id == "data":
 			body += 4 // an edit count
 			if length < 0 {
-				l.place(body, size-body, -1) // to the end of the file
+				l.place(body, f.size-body, -1) // to the end of the file
 			} else {
-				l.place(body, min(length-4, size-body), length-4)
+				l.place(body, min(length-4, f.size-body), length-4)
 			}
-			return newPCM(r, l)
+			return newPCM(f, l)
 		}
-		if length < 0 || length > size-body {
+		if length < 0 || length > f.size-body {
 			return nil, malformed(fmt.Sprintf("%q chunk at byte %d", id, at),
-				fmt.Sprintf("at most %d bytes", size-body), "%d", length)
+				fmt.Sprintf("at most %d bytes", f.size-body), "%d", length)
 		}
 		at = body + length
 	}
 	return nil, malformed("chunks", fmt.Sprintf("at most %d", maxChunks), "more")
 }
+
+// isCAF reports whether head is a header of version 1 with its first chunk.
+func isCAF(head []byte) bool { return hasAt(head, 4, "\x00\x01\x00\x00desc") }
 
 // parseDesc reads a CAFAudioFormat.
 func parseDesc(b []byte) (l pcmLayout, err error) {

@@ -128,25 +128,21 @@ func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, e
 
 // open makes a clip of a whole file of size bytes.
 func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
-	src, err := sniff(r, size)
+	f := newFile(r, 0, size)
+	src, err := f.sniff()
 	if err != nil {
-		return nil, named(name, err)
+		return nil, named(name, f.failed(err))
 	}
-	start, _, err := skipID3(r, size)
-	if err != nil {
-		return nil, named(name, err)
-	}
-	return in.clip(name, src, io.NewSectionReader(r, start, size-start), size-start)
+	return in.clip(name, src, f)
 }
 
-// clip mixes a source to one channel at SampleRate, and reads other files behind it in r,
-// if r is not nil.
-func (in Input) clip(name string, src source, r io.ReaderAt, size int64) (*Clip, error) {
-	p, err := in.part(src)
+// clip mixes a source to one channel at SampleRate, and reads other files behind f.
+func (in Input) clip(name string, src source, f *file) (*Clip, error) {
+	p, err := in.part(src, f)
 	if err != nil {
 		return nil, named(name, err)
 	}
-	whole := &joined{in: in, r: r, size: size, first: p, now: p}
+	whole := &joined{in: in, first: p, now: p}
 	return &Clip{name: name, in: in, src: whole, whole: whole, most: int64(in.Longest.Seconds() * SampleRate)}, nil
 }
 

@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -145,7 +147,7 @@ func TestDamage(t *testing.T) {
 		}
 		check("whole", whole, want["whole"])
 		if !whole.silent() {
-			t.Errorf("%s: %v, %q", name, whole.err, whole.clip.Warnings())
+			t.Errorf("%s: %v, %q", name, whole.err, whole.said())
 		}
 		for kind, d := range damageKinds {
 			var golden []json.RawMessage
@@ -194,14 +196,7 @@ func TestJoined(t *testing.T) {
 			if testing.Short() && (i+k)%3 > 0 && filepath.Ext(a) != filepath.Ext(b) {
 				continue
 			}
-			first, err := os.ReadFile(filepath.Join("testdata", a))
-			if err != nil {
-				t.Fatal(err)
-			}
-			second, err := os.ReadFile(filepath.Join("testdata", b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			first, second := readTestdata(t, a), readTestdata(t, b)
 			h := hear(slices.Concat(first, second), Input{})
 			want := slices.Concat(hear(first, Input{}).samples, hear(second, Input{}).samples)
 			same := slices.Equal(h.samples, want) ||
@@ -210,17 +205,69 @@ func TestJoined(t *testing.T) {
 				t.Errorf("%s and %s: %d samples without a word, want %d", a, b, len(h.samples), len(want))
 			}
 			if !h.silent() {
-				var said []string
-				if h.err == nil {
-					said = h.clip.Warnings()
-				}
 				if filepath.Ext(a) == filepath.Ext(b) {
-					t.Errorf("%s and %s: %v, %q", a, b, h.err, said)
+					t.Errorf("%s and %s: %v, %q", a, b, h.err, h.said())
 				}
-				t.Logf("%s and %s: %v, %q", a, b, h.err, said)
+				t.Logf("%s and %s: %v, %q", a, b, h.err, h.said())
 			}
 		}
 	}
+}
+
+// TestJoinedBehind puts a file of every format behind a file of every format that was cut,
+// and behind what is no sound. The second is heard, and a line says that the first was cut.
+func TestJoinedBehind(t *testing.T) {
+	whole := map[string][]float64{}
+	for name := range reference(t) {
+		whole[name] = hear(readTestdata(t, name), Input{}).samples
+	}
+	names := slices.Sorted(maps.Keys(whole))
+	noise := make([]byte, 3000)
+	for i := range noise {
+		noise[i] = byte(i * i >> 3)
+	}
+	for i, a := range names {
+		first := readTestdata(t, a)
+		firsts := map[string][]byte{
+			"zeros": slices.Concat(first, make([]byte, 1000)), "noise": slices.Concat(first, noise),
+			"text": slices.Concat(first, bytes.Repeat([]byte("what is no sound\n"), 50)),
+		}
+		for _, percent := range []int{30, 50, 70, 90, 99} {
+			firsts[fmt.Sprintf("cut at %d %%", percent)] = first[:len(first)*percent/100]
+		}
+		for what, f := range firsts {
+			alone := hear(f, Input{})
+			for k, b := range names {
+				if testing.Short() && (i+k)%9 > 0 {
+					continue
+				}
+				want := whole[b]
+				h := hear(slices.Concat(f, readTestdata(t, b)), Input{})
+				heard := len(h.samples) >= len(want) && slices.Equal(h.samples[len(h.samples)-len(want):], want)
+				if filepath.Ext(a) == ".mp3" && filepath.Ext(b) == ".mp3" { // frames go on
+					heard = len(h.samples) > len(want)
+				}
+				switch {
+				case h.err != nil && alone.err != nil: // a header was cut
+				case h.err != nil:
+					t.Errorf("%s, %s, and %s: %v", a, what, b, h.err)
+				case h.silent() && !alone.silent():
+					t.Errorf("%s, %s, and %s: without a word; without the second %q", a, what, b, alone.said())
+				case !heard:
+					t.Errorf("%s, %s, and %s: the second is not heard: %d samples, %q", a, what, b, len(h.samples), h.said())
+				}
+			}
+		}
+	}
+}
+
+func readTestdata(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // clock reports whether a format says where its frames lie, so that what follows damage is
@@ -263,4 +310,12 @@ func TestStrictNamesTheFile(t *testing.T) {
 	if !errors.Is(h.err, ErrMalformed) || !strings.Contains(named("x", h.err).Error(), "x: damaged sound file: FLAC frame at byte") {
 		t.Errorf("error = %v", h.err)
 	}
+}
+
+// said returns the warnings about a file that was opened.
+func (h heard) said() []string {
+	if h.clip == nil {
+		return nil
+	}
+	return h.clip.Warnings()
 }

@@ -245,9 +245,9 @@ func (t *tail) String() string {
 
 // convert opens a file with ffmpeg that this package cannot read. refused is the error
 // without it.
-func (in Input) convert(ctx context.Context, name string, file *os.File, refused error) (*Clip, error) {
-	var f *FormatError
-	if !errors.As(refused, &f) || f.Err != ErrUnsupported {
+func (in Input) convert(ctx context.Context, name string, f *os.File, refused error) (*Clip, error) {
+	var why *FormatError
+	if !errors.As(refused, &why) || why.Err != ErrUnsupported {
 		return nil, refused
 	}
 	program, err := in.program()
@@ -261,16 +261,16 @@ func (in Input) convert(ctx context.Context, name string, file *os.File, refused
 	if in.Telephones {
 		formats = telephoneFormats
 	}
-	src, err := newFFmpeg(ctx, program, formats, file)
+	src, err := newFFmpeg(ctx, program, formats, f)
 	if err != nil {
 		var failed *FormatError
 		if errors.As(err, &failed) {
-			f.ffmpeg = failed.Got
+			why.ffmpeg = failed.Got
 			return nil, refused
 		}
 		return nil, err
 	}
-	c, err := in.clip(name, src, nil, 0)
+	c, err := in.clip(name, src, newFile(f, 0, 0))
 	if err != nil {
 		src.close()
 		return nil, err

@@ -15,15 +15,11 @@ import (
 )
 
 // newFLAC opens a FLAC file.
-func newFLAC(r io.ReaderAt, size int64) (source, error) {
+func newFLAC(file *file) (source, error) {
 	open := func() (packets, error) {
-		f := &flacReader{r: r, size: size, number: -1}
-		f.seek(0)
-		codec, err := newFLACCodec(f.in)
-		if err == nil && f.failed.err != nil {
-			err = f.failed.err
-		}
-		f.codec, f.at = codec, f.place()
+		f := &flacReader{file: file, in: file.cursor(0), number: -1}
+		codec, err := newFLACCodec(f.in.Reader)
+		f.codec, f.at = codec, f.in.at()
 		return f, err
 	}
 	return newCoded(open, func(in packets) (codec, error) { return in.(*flacReader).codec, nil })
@@ -31,8 +27,8 @@ func newFLAC(r io.ReaderAt, size int64) (source, error) {
 
 // newOggFLAC opens FLAC in an Ogg container: behind 9 bytes of its own, the first packet
 // begins a FLAC file; the others are blocks of its header and frames.
-func newOggFLAC(r io.ReaderAt, size int64) (source, error) {
-	return newCoded(oggPackets(r, size), func(in packets) (codec, error) {
+func newOggFLAC(f *file) (source, error) {
+	return newCoded(oggPackets(f), func(in packets) (codec, error) {
 		head, err := in.next()
 		if err != nil {
 			return nil, err
@@ -134,48 +130,20 @@ func plain(err error) error {
 // that is sound; the numbers of the frames tell what is missing.
 type flacReader struct {
 	codec  *flacCodec
-	r      io.ReaderAt
-	size   int64
-	in     *bufio.Reader
-	failed *countingReader // under in
-	at     int64           // of the next frame
-	number int64           // number of its first sample; -1: any
-	block  int64           // samples of a frame, if all have as many
-	tries  int             // of frames behind damage
-	end    error           // why no more frames come
-	cut    bool            // sound is missing at the end
-	joined int64           // where another file begins
-}
-
-// A countingReader counts what is read, and keeps the error that ended it.
-type countingReader struct {
-	r   io.Reader
-	n   int64
-	err error
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if c.n += int64(n); err != nil && err != io.EOF {
-		c.err = err
-	}
-	return n, err
+	file   *file
+	in     cursor
+	at     int64 // of the next frame
+	number int64 // number of its first sample; -1: any
+	block  int64 // samples of a frame, if all have as many
+	tries  int   // of frames behind damage
+	end    error // why no more frames come
+	cut    bool  // sound is missing at the end
 }
 
 // maxFLACFrame bounds what may be a frame behind damage.
 const maxFLACFrame = 4 << 20
 
-func (f *flacReader) seek(at int64) { f.seekWithin(at, f.size) }
-
-func (f *flacReader) seekWithin(at, end int64) {
-	f.failed = &countingReader{r: io.NewSectionReader(f.r, at, end-at), n: at}
-	f.in = bufio.NewReaderSize(f.failed, 1<<14)
-}
-
-// place returns where the next byte of f.in lies.
-func (f *flacReader) place() int64 { return f.failed.n - int64(f.in.Buffered()) }
-
-func (f *flacReader) ended() (whole bool, end int64) { return !f.cut, f.joined }
+func (f *flacReader) ended() (whole bool, end int64) { return !f.cut, f.at }
 
 func (f *flacReader) next() (p packet, err error) {
 	if f.end == nil {
@@ -191,8 +159,6 @@ func (f *flacReader) parse(at int64) (packet, error) {
 	thing := fmt.Sprintf("FLAC frame at byte %d", at)
 	fr, pcm, err := f.codec.frame(f.in)
 	switch {
-	case f.failed.err != nil:
-		return packet{}, fmt.Errorf("%s: %w", thing, f.failed.err)
 	case errors.Is(err, ErrUnsupported):
 		return packet{}, err
 	case err != nil:
@@ -210,41 +176,27 @@ func (f *flacReader) parse(at int64) (packet, error) {
 	if p.start > f.number && (f.number >= 0 || f.codec.info.NSamples > 0) && p.start > 0 {
 		p.lost.why = malformed(thing, fmt.Sprintf("sample %d", max(f.number, 0)), "sample %d", p.start)
 	}
-	f.at, f.number = f.place(), p.start+int64(fr.BlockSize)
+	f.at, f.number = f.in.at(), p.start+int64(fr.BlockSize)
 	return p, nil
 }
 
 // resume finds the first sound frame behind damage. Without one the sound ends: nothing is
-// missing if what follows is padding, a tag, or another file.
+// missing if what follows is padding or a tag.
 func (f *flacReader) resume(why error) (packet, error) {
-	if begins(f.r, f.at, f.size) {
-		return packet{}, f.finish(f.at, why)
-	}
-	for at := f.at; ; at++ {
-		var err error
-		if at, err = find(f.r, at, f.size, "\xff\xf8", "\xff\xf9", "fLaC"); at < 0 {
-			if err == io.EOF {
-				err = f.finish(f.size, why)
-			}
-			return packet{}, err
+	for at := f.at + 1; ; at++ {
+		if at = f.file.find(at, "\xff\xf8", "\xff\xf9"); at < 0 {
+			return packet{}, f.finish(why)
 		}
-		var head [16]byte
-		n, _ := f.r.ReadAt(head[:], at)
-		if isFLAC(head[:n]) {
-			err := f.finish(at, why)
-			f.joined = at
-			return packet{}, err
-		}
-		if _, err := frame.New(bytes.NewReader(head[:n])); err != nil || at == f.at {
+		if _, err := frame.New(bytes.NewReader(f.file.head(at)[:min(16, f.file.size-at)])); err != nil {
 			continue
 		}
 		if f.tries++; f.tries > maxDamage {
 			return packet{}, malformed("FLAC frames", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 		}
 		from := f.at
-		f.seekWithin(at, min(f.size, at+maxFLACFrame))
+		f.in = f.file.within(at, at+maxFLACFrame)
 		p, err := f.parse(at)
-		f.seek(f.at)
+		f.in = f.file.cursor(f.at)
 		if err == nil || !errors.Is(err, ErrMalformed) {
 			p.lost = hole{why, at - from}
 			return p, err
@@ -252,31 +204,30 @@ func (f *flacReader) resume(why error) (packet, error) {
 	}
 }
 
-// finish ends the stream, whose last frame lies before f.at, at a place.
-func (f *flacReader) finish(at int64, why error) error {
+// finish ends the stream, whose last frame lies before f.at.
+func (f *flacReader) finish(why error) error {
 	if f.number < 0 {
 		return why // there is no frame at all
 	}
-	f.joined = f.at
 	total := int64(f.codec.info.NSamples)
-	f.cut = (total == 0 || f.number < total) && !f.padding(f.at, at)
+	f.cut = (total == 0 || f.number < total) && !f.file.padding(f.at)
 	return io.EOF
 }
 
-// padding reports whether there is nothing, a tag, or nothing but zeros between two places.
-func (f *flacReader) padding(at, end int64) bool {
-	b := make([]byte, 1<<12)
-	for first := true; at < end; first = false {
-		n, err := f.r.ReadAt(b[:min(int64(len(b)), end-at)], at)
-		for _, tag := range []string{"TAG", "APETAGEX", "ID3", "LYRICSBE"} {
-			if first && hasAt(b[:n], 0, tag) {
-				return true
-			}
+// padding reports whether there is nothing, a tag, or nothing but zeros from a place on.
+func (f *file) padding(at int64) bool {
+	head := f.head(at)
+	for _, tag := range []string{"TAG", "APETAGEX", "ID3", "LYRICSBE"} {
+		if hasAt(head, 0, tag) {
+			return true
 		}
-		if !allZero(b[:n]) || err != nil && err != io.EOF {
-			return false
+	}
+	b := make([]byte, 1<<12)
+	for {
+		n, err := f.ReadAt(b, at)
+		if !allZero(b[:n]) || err != nil {
+			return err == io.EOF && allZero(b[:n])
 		}
 		at += int64(n)
 	}
-	return true
 }

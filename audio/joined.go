@@ -14,11 +14,8 @@ type Gap struct{ Start, End float64 }
 // makes such files, and so does who records a radio station that changes its title.
 type joined struct {
 	in    Input
-	r     io.ReaderAt // nil if only first is to be read
-	size  int64
 	first *part
 	now   *part
-	at    int64 // where the bytes of now begin
 	base  int64 // samples before it
 	given int64 // of all samples
 	over  bool
@@ -27,8 +24,9 @@ type joined struct {
 
 // A part is the sound of one file at SampleRate.
 type part struct {
-	mix *mixer
-	out mono
+	file *file
+	mix  *mixer
+	out  mono
 }
 
 // oddities are what was found in a file that could be read nevertheless.
@@ -40,7 +38,7 @@ type oddities struct {
 	peak float64
 }
 
-func (in Input) part(src source) (*part, error) {
+func (in Input) part(src source, f *file) (*part, error) {
 	s := src.shape()
 	if err := s.check(); err != nil {
 		return nil, err
@@ -49,7 +47,7 @@ func (in Input) part(src source) (*part, error) {
 		return nil, fmt.Errorf("channel: got %d, want 1 to %d, or 0 for the mean of all", in.Channel, s.channels)
 	}
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
-	p := &part{mix, mix}
+	p := &part{f, mix, mix}
 	if s.rate != SampleRate {
 		p.out = newResampler(mix)
 	}
@@ -59,15 +57,16 @@ func (in Input) part(src source) (*part, error) {
 func (j *joined) rate() int { return SampleRate }
 
 func (j *joined) rewind() error {
-	*j = joined{in: j.in, r: j.r, size: j.size, first: j.first, now: j.first}
-	j.now.mix.peak = 0
-	return j.now.out.rewind()
+	*j = joined{in: j.in, first: j.first, now: j.first}
+	j.now.mix.peak, j.now.file.err = 0, nil
+	return j.now.file.failed(j.now.out.rewind())
 }
 
 func (j *joined) read(dst []float32) (int, error) {
 	for !j.over {
 		n, err := j.now.out.read(dst)
-		if j.given += int64(n); err != io.EOF {
+		j.given += int64(n)
+		if err = j.now.file.failed(err); err != io.EOF {
 			return n, err
 		}
 		if err := j.finish(); err != nil {
@@ -116,38 +115,59 @@ func (j *joined) short(sentence string) {
 	j.odd.said = append(j.odd.said, sentence)
 }
 
-// follow goes to the file behind the one that has been read, if there is one.
+// follow goes to the file behind the one that has been read, if there is one: at once, behind
+// tags, or behind whatever may lie between.
 func (j *joined) follow() error {
-	at := j.at + j.now.mix.src.outcome().end
-	if j.over = true; j.r == nil || at <= j.at || at >= j.size {
+	f, end := j.now.file, j.now.mix.src.outcome().end
+	if f.next {
+		end = f.size
+	}
+	if j.over = true; end <= 0 {
 		return nil
 	}
-	start, head, err := skipID3(io.NewSectionReader(j.r, at, j.size-at), j.size-at)
-	f := formatOf(head)
-	if err != nil || f == nil {
-		return nil // tags and padding
-	}
-	at += start
-	var p *part
-	if err = refuse(head); f.open != nil {
-		var src source
-		if src, err = f.open(io.NewSectionReader(j.r, at, j.size-at), j.size-at); err == nil {
-			p, err = j.in.part(src)
+	for at := f.from + end; at < f.end; at = f.from + f.size {
+		f = newFile(f.r, at, f.end)
+		head, err := f.skipID3()
+		k := formatOf(head)
+		if err == nil && k != nil {
+			_, mpeg := j.now.mix.src.(*mp3Source)
+			if err = j.open(f, k, head); err == nil {
+				return nil
+			}
+			if mpeg || k.sure != nil && k.sure(head) || k.open == nil && len(k.magic) >= 4 && k.name != "an Ogg file" {
+				return j.unread(f.from, err)
+			}
+		}
+		if f.look(0, f.size); !f.next { // tags, padding, or what happens to begin some format
+			return nil
 		}
 	}
-	_, mp3 := j.now.mix.src.(*mp3Source)
-	switch {
-	case err == nil:
-		j.now, j.at, j.base, j.over = p, at, j.given, false
-		return nil
-	case f.magic == "" && !mp3: // two bytes that happen to begin some format
-		return nil
+	return nil
+}
+
+// open makes f, which begins with head, the file that is read.
+func (j *joined) open(f *file, k *format, head []byte) error {
+	if k.open == nil {
+		return refuse(head)
 	}
+	src, err := f.sniff()
+	if err != nil {
+		return f.failed(err)
+	}
+	p, err := j.in.part(src, f)
+	if err == nil {
+		j.now, j.base, j.over = p, j.given, false
+	}
+	return err
+}
+
+// unread notes that what follows at a place cannot be read.
+func (j *joined) unread(at int64, why error) error {
 	thing := fmt.Sprintf("what follows %.2f s, at byte %d", float64(j.given)/SampleRate, at)
 	if j.in.Strict {
-		return malformed(thing, "", "%s", placeOf(err))
+		return malformed(thing, "", "%s", placeOf(why))
 	}
-	j.short(thing + ", cannot be read: " + placeOf(err))
+	j.short(thing + ", cannot be read: " + placeOf(why))
 	return nil
 }
 

@@ -1,7 +1,7 @@
 package audio
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,6 +31,7 @@ const (
 	mkvBlock        = 0xa1
 	mkvDiscard      = 0x75a2 // ns
 	mkvEncodings    = 0x6d80
+	mkvClusterID    = "\x1f\x43\xb6\x75"
 	mkvUnknownSize  = -1
 	mkvAudio        = 2
 	maxMKVElement   = 1 << 20 // of what is kept
@@ -40,8 +41,8 @@ const (
 
 // newMatroska opens the first audio track of a Matroska or WebM file, Opus or Vorbis.
 // No library known to us reads such files in bounded memory.
-func newMatroska(r io.ReaderAt, size int64) (source, error) {
-	open := func() (packets, error) { return newMKV(r, size) }
+func newMatroska(f *file) (source, error) {
+	open := func() (packets, error) { return newMKV(f) }
 	return newCoded(open, func(in packets) (codec, error) {
 		m := in.(*mkvReader)
 		c, err := m.track.open()
@@ -110,10 +111,9 @@ type mkvTrack struct {
 // that their sizes, which may be unknown, do not matter, and skips elements that are
 // not needed. Behind damage it goes on with the next cluster.
 type mkvReader struct {
-	file    io.ReaderAt
-	r       *bufio.Reader
+	file    *file
+	in      cursor
 	at      int64
-	size    int64
 	segment int64    // where it ends; 0 if unknown
 	track   mkvTrack // the track that is decoded
 	entry   mkvTrack // the track entry that is being read
@@ -131,9 +131,8 @@ type mkvReader struct {
 }
 
 // newMKV reads up to the first cluster.
-func newMKV(r io.ReaderAt, size int64) (*mkvReader, error) {
-	m := &mkvReader{file: r, size: size, scale: 1e6}
-	m.seek(0)
+func newMKV(f *file) (*mkvReader, error) {
+	m := &mkvReader{file: f, in: f.cursor(0), scale: 1e6}
 	for {
 		id, err := m.element()
 		if err == io.EOF || err == nil && id == mkvCluster {
@@ -146,10 +145,6 @@ func newMKV(r io.ReaderAt, size int64) (*mkvReader, error) {
 	}
 }
 
-func (m *mkvReader) seek(at int64) {
-	m.at, m.r = at, bufio.NewReaderSize(io.NewSectionReader(m.file, at, m.size-at), 1<<14)
-}
-
 func (m *mkvReader) ended() (whole bool, end int64) {
 	return !m.cut && m.lost.why == nil && m.at >= m.segment, m.at
 }
@@ -159,12 +154,15 @@ func (m *mkvReader) next() (packet, error) {
 	// packet.
 	for len(m.queue) < 2 && m.end == nil {
 		at := m.at
-		_, m.end = m.element()
-		broken := errors.Is(m.end, ErrMalformed)
-		if m.segment > 0 && at >= m.segment && (broken || m.end == io.EOF) { // nothing is missing there
-			m.at, m.cut, m.lost, m.end = m.segment, false, hole{}, io.EOF
-		} else if broken {
+		if at == m.segment && at > 0 && !hasAt(m.file.head(at), 0, mkvClusterID) {
+			m.end = io.EOF
+			break
+		}
+		if _, m.end = m.element(); errors.Is(m.end, ErrMalformed) {
 			m.end = m.resume(at, m.end)
+		}
+		if at < m.segment && m.at > m.segment && m.end == nil {
+			m.segment = 0 // its size is wrong: the sound goes on
 		}
 	}
 	if len(m.queue) == 0 {
@@ -180,12 +178,12 @@ func (m *mkvReader) resume(at int64, why error) error {
 	if m.broken++; m.broken > maxDamage {
 		return malformed("Matroska elements", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 	}
-	next, err := find(m.file, at+1, m.size, "\x1f\x43\xb6\x75")
+	next := m.file.find(at+1, mkvClusterID)
 	m.miss(why, max(next, at)-at)
 	if m.cut = next < 0; m.cut {
-		return err
+		return io.EOF
 	}
-	m.seek(next)
+	m.at, m.in = next, m.file.cursor(next)
 	return nil
 }
 
@@ -200,16 +198,9 @@ func (m *mkvReader) miss(why error, bytes int64) {
 // element reads one element and returns its id.
 func (m *mkvReader) element() (uint64, error) {
 	at := m.at
-	if m.segment > 0 && at >= m.segment && begins(m.file, at, m.size) {
-		return 0, io.EOF
-	}
 	id, err := m.number(true)
 	if err != nil {
 		return 0, err
-	}
-	if id == mkvEBML && at > 0 { // another file
-		m.seek(at)
-		return 0, io.EOF
 	}
 	length, err := m.number(false)
 	if err == io.EOF {
@@ -259,7 +250,7 @@ var mkvOthers = map[uint64]uint64{
 // number reads a variable number: as many zero bits as bytes follow, a one, and
 // the rest. An id keeps the one. A size of all ones is unknown.
 func (m *mkvReader) number(id bool) (uint64, error) {
-	first, err := m.r.ReadByte()
+	first, err := m.in.ReadByte()
 	if err != nil {
 		return 0, err
 	}
@@ -272,7 +263,7 @@ func (m *mkvReader) number(id bool) (uint64, error) {
 	}
 	v, ones := uint64(first), uint64(1)<<(7*n)-1
 	for range n - 1 {
-		b, err := m.r.ReadByte()
+		b, err := m.in.ReadByte()
 		if m.cut = err == io.EOF; err != nil {
 			return 0, err
 		}
@@ -293,31 +284,28 @@ func (m *mkvReader) body(at int64, id, length uint64) ([]byte, error) {
 		return nil, malformed(fmt.Sprintf("Matroska element %x at byte %d", id, at),
 			fmt.Sprintf("at most %d bytes", maxMKVElement), "%d", length)
 	}
-	if int64(length) > m.size-m.at {
+	if int64(length) > m.file.size-m.at {
 		m.cut = true
 		return nil, io.EOF
 	}
 	b := make([]byte, length)
-	if _, err := io.ReadFull(m.r, b); err != nil {
-		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", length, m.at, noEOF(err))
+	n, err := io.ReadFull(m.in, b)
+	m.at += int64(n)
+	if m.cut = err != nil; m.cut {
+		return nil, io.EOF
 	}
-	m.at += int64(length)
 	return b, nil
 }
 
 // skip passes over n bytes.
 func (m *mkvReader) skip(n int64) error {
-	if n > m.size-m.at {
+	m.file.look(m.at, m.at+min(n, m.file.size))
+	if n > m.file.size-m.at {
 		m.cut = true
 		return io.EOF
 	}
-	for left := n; left > 0; {
-		d, err := m.r.Discard(int(min(left, 1<<30)))
-		if left -= int64(d); err != nil {
-			return fmt.Errorf("reading at byte %d: %w", m.at, noEOF(err))
-		}
-	}
 	m.at += n
+	m.in = m.file.cursor(m.at)
 	return nil
 }
 
@@ -462,4 +450,9 @@ func lacedSizes(lacing byte, n int, b []byte) (sizes []int, rest []byte, ok bool
 	}
 	sizes[n-1] = len(b) - total
 	return sizes, b, sizes[n-1] >= 0
+}
+
+// isMatroska reports whether head is the header of a file of Matroska or WebM.
+func isMatroska(head []byte) bool {
+	return bytes.Contains(head, []byte("webm")) || bytes.Contains(head, []byte("matroska"))
 }

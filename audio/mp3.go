@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -11,8 +10,7 @@ import (
 // cannot be decoded or is missing becomes silence of its length.
 type mp3Source struct {
 	result
-	r      io.ReaderAt
-	size   int64
+	file   *file
 	first  mpegHeader // of all frames, except for bitrate and padding
 	start  int64      // of the first frame with sound
 	tag    xingTag
@@ -35,12 +33,12 @@ const decoderDelay = 529
 // After maxBadFrames failed frames in a row, the file is refused.
 const maxBadFrames = 50
 
-func newMP3(r io.ReaderAt, size int64) (source, error) {
-	m := &mp3Source{r: r, size: size}
+func newMP3(file *file) (source, error) {
+	m := &mp3Source{file: file}
 	f := m.open(0)
 	frame, at, _, err := f.next()
 	if err == io.EOF {
-		return nil, malformed("MPEG frame", "two that follow each other", "none in %d bytes", size)
+		return nil, malformed("MPEG frame", "two that follow each other", "none in %d bytes", file.size)
 	}
 	if err != nil {
 		return nil, err
@@ -53,9 +51,7 @@ func newMP3(r io.ReaderAt, size int64) (source, error) {
 }
 
 func (m *mp3Source) open(at int64) *mpegFrames {
-	f := &mpegFrames{file: m.r, size: m.size, header: m.first}
-	f.seek(at)
-	return f
+	return &mpegFrames{file: m.file, in: m.file.cursor(at), at: at, header: m.first}
 }
 
 func (m *mp3Source) shape() shape {
@@ -63,7 +59,7 @@ func (m *mp3Source) shape() shape {
 }
 
 func (m *mp3Source) rewind() error {
-	*m = mp3Source{r: m.r, size: m.size, first: m.first, start: m.start, tag: m.tag, frames: m.open(m.start)}
+	*m = mp3Source{file: m.file, first: m.first, start: m.start, tag: m.tag, frames: m.open(m.start)}
 	return nil
 }
 
@@ -196,9 +192,8 @@ func parseMPEG(b []byte) (h mpegHeader, ok bool, err error) {
 
 // mpegFrames finds the frames of a file, up to the end or to where another file begins.
 type mpegFrames struct {
-	file   io.ReaderAt
-	size   int64
-	r      *bufio.Reader
+	file   *file
+	in     cursor
 	at     int64      // of the next byte
 	header mpegHeader // of the stream; rate 0 before the first frame
 	cut    bool       // the file ended inside a frame
@@ -208,26 +203,20 @@ type mpegFrames struct {
 // maxGap bounds the search for a frame, in bytes: pictures in tags may be large.
 const maxGap = 16 << 20
 
-func (f *mpegFrames) seek(at int64) {
-	f.at, f.r = at, bufio.NewReaderSize(io.NewSectionReader(f.file, at, f.size-at), 1<<15)
-}
-
 // next returns the next frame, its place, and how many bytes before it are no frame nor a
 // tag. A header counts if another follows where its frame ends, or nothing but a tag: the
 // eleven bits that begin a header occur in any data.
 func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 	zeros, words := true, false // of the lost bytes: all zero, or a tag with the words of a song
 	for range maxGap {
-		head, err := f.r.Peek(32)
+		head, _ := f.in.Peek(32)
 		if len(head) < 4 {
-			if err != nil && err != io.EOF {
-				return nil, 0, 0, fmt.Errorf("reading at byte %d: %w", f.at, err)
-			}
 			f.cut = f.header.rate != 0 && lost+int64(len(head)) > 0 && !(zeros && allZero(head)) && !words
 			return nil, 0, 0, io.EOF
 		}
-		if n := tagSize(head); n > 0 && f.at+n <= f.size {
-			f.seek(f.at + n)
+		if n := tagSize(head); n > 0 && f.at+n <= f.file.size {
+			f.at += n
+			f.in = f.file.cursor(f.at)
 			continue
 		}
 		h, ok, err := parseMPEG(head)
@@ -235,12 +224,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 			return nil, 0, 0, err
 		}
 		if ok && err == nil {
-			if frame, err = f.take(h); err != nil {
-				return nil, 0, 0, err
-			}
-		}
-		if frame == nil && lost == 0 && f.header.rate != 0 && begins(f.file, f.at, f.size) {
-			f.joined = f.at
+			frame = f.take(h)
 		}
 		if f.joined > 0 {
 			f.cut = lost > 0 && !zeros && !words
@@ -252,7 +236,7 @@ func (f *mpegFrames) next() (frame []byte, at, lost int64, err error) {
 			return frame, at, lost, nil
 		}
 		zeros, words = zeros && head[0] == 0, words || lost == 0 && hasAt(head, 0, "LYRICS")
-		f.r.Discard(1)
+		f.in.Discard(1)
 		f.at++
 		lost++
 	}
@@ -274,13 +258,10 @@ func tagSize(head []byte) int64 {
 
 // take returns the frame that h is the header of, if it is one. It is none if it begins
 // another file: with a table, or three frames of another kind.
-func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
-	b, err := f.r.Peek(h.size + 3*maxMPEGFrame)
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", h.size, f.at, err)
-	}
+func (f *mpegFrames) take(h mpegHeader) []byte {
+	b, _ := f.in.Peek(h.size + 3*maxMPEGFrame)
 	if len(b) < h.size {
-		return nil, nil
+		return nil
 	}
 	behind := b[h.size:]
 	follows := runOf(behind, 1, h)
@@ -290,7 +271,7 @@ func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
 			other != nil && len(other.magic) >= 4 || runOf(behind, 3, mpegHeader{})
 	}
 	if !follows {
-		return nil, nil
+		return nil
 	}
 	if f.header.rate != 0 {
 		_, table := parseXing(b[:h.size], h)
@@ -301,14 +282,14 @@ func (f *mpegFrames) take(h mpegHeader) ([]byte, error) {
 			f.joined = f.at
 		}
 		if table || !h.like(f.header) {
-			return nil, nil
+			return nil
 		}
 	} else {
 		f.header = h
 	}
 	frame := append([]byte(nil), b[:h.size]...)
-	f.r.Discard(h.size)
-	return frame, nil
+	f.in.Discard(h.size)
+	return frame
 }
 
 // maxMPEGFrame is more bytes than a frame has: 144·320,000/32,000, and padding.

@@ -38,8 +38,8 @@ func mp3Files(t *testing.T) map[string][]byte {
 // TestMP3Runs: runs that are decoded side by side give what one decoder gives that goes
 // through the whole file.
 func TestMP3Runs(t *testing.T) {
-	for name, file := range mp3Files(t) {
-		src, err := newMP3(bytes.NewReader(file), int64(len(file)))
+	for name, b := range mp3Files(t) {
+		src, err := newFile(bytes.NewReader(b), 0, int64(len(b))).sniff()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -86,9 +86,9 @@ func TestMP3Damage(t *testing.T) {
 	}
 }
 
-func mp3Samples(t *testing.T, name string, file []byte) (all []float64) {
+func mp3Samples(t *testing.T, name string, b []byte) (all []float64) {
 	t.Helper()
-	src, err := newMP3(bytes.NewReader(file), int64(len(file)))
+	src, err := newFile(bytes.NewReader(b), 0, int64(len(b))).sniff()
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

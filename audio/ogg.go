@@ -1,8 +1,6 @@
 package audio
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,9 +24,8 @@ const maxDamage = 1000
 //
 // Source: RFC 3533.
 type oggReader struct {
-	r       io.ReaderAt
-	size    int64
-	in      *bufio.Reader
+	file    *file
+	in      cursor
 	at      int64  // of the next page
 	serial  uint32 // of the stream
 	seq     uint32 // number of its next page
@@ -44,17 +41,8 @@ type oggReader struct {
 	part    []byte // of a packet that goes on in the next page; nil if its start is missing
 }
 
-func oggPackets(r io.ReaderAt, size int64) container {
-	return func() (packets, error) {
-		o := &oggReader{r: r, size: size}
-		o.seek(0)
-		return o, nil
-	}
-}
-
-func (o *oggReader) seek(at int64) {
-	o.at = at
-	o.in = bufio.NewReaderSize(io.NewSectionReader(o.r, at, o.size-at), 1<<14)
+func oggPackets(f *file) container {
+	return func() (packets, error) { return &oggReader{file: f, in: f.cursor(0)}, nil }
 }
 
 func (o *oggReader) ended() (whole bool, end int64) {
@@ -116,18 +104,15 @@ func (o *oggReader) page() error {
 
 // damaged goes to the page behind a damaged one. If there is none, the file ends here.
 func (o *oggReader) damaged(thing string, err error) error {
-	switch {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
+	if !errors.Is(err, ErrMalformed) {
 		err = malformed(thing, "a whole page", "the end of the file")
-	case !errors.Is(err, ErrMalformed):
-		return fmt.Errorf("reading at byte %d: %w", o.at, err)
 	}
 	if o.count++; o.count > maxDamage {
 		return malformed("Ogg pages", fmt.Sprintf("at most %d damaged ones", maxDamage), "more")
 	}
-	at, failed := find(o.r, o.at+1, o.size, "OggS")
+	at := o.file.find(o.at+1, "OggS")
 	if at < 0 {
-		return failed
+		return io.EOF
 	}
 	if !o.begun { // the headers are damaged
 		return err
@@ -136,35 +121,8 @@ func (o *oggReader) damaged(thing string, err error) error {
 		o.broken.why = err
 	}
 	o.broken.bytes += at - o.at
-	o.seek(at)
+	o.at, o.in = at, o.file.cursor(at)
 	return nil
-}
-
-// find returns the first place of one of some patterns from a place on. Without one it
-// returns -1 and io.EOF, or why reading failed.
-func find(r io.ReaderAt, at, size int64, patterns ...string) (int64, error) {
-	b := make([]byte, 1<<16)
-	for at < size {
-		n, err := r.ReadAt(b[:min(int64(len(b)), size-at)], at)
-		first := -1
-		for _, p := range patterns {
-			if i := bytes.Index(b[:n], []byte(p)); i >= 0 && (first < 0 || i < first) {
-				first = i
-			}
-		}
-		if first >= 0 {
-			return at + int64(first), nil
-		}
-		if err != nil && err != io.EOF {
-			return -1, fmt.Errorf("reading at byte %d: %w", at, err)
-		}
-		const overlap = 8 // longer than a pattern
-		if n <= overlap {
-			break
-		}
-		at += int64(n - overlap)
-	}
-	return -1, io.EOF
 }
 
 // take cuts the body of a page into packets.

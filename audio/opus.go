@@ -3,7 +3,6 @@ package audio
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/pion/opus"
@@ -17,8 +16,8 @@ const opusRate = 48000
 const maxOpusSamples = opusRate * 120 / 1000
 
 // newOggOpus opens Opus in an Ogg container.
-func newOggOpus(r io.ReaderAt, size int64) (source, error) {
-	return newCoded(oggPackets(r, size), func(in packets) (codec, error) {
+func newOggOpus(f *file) (source, error) {
+	return newCoded(oggPackets(f), func(in packets) (codec, error) {
 		head, err := in.next()
 		if err != nil {
 			return nil, err

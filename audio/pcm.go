@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"fmt"
 	"io"
 	"math"
 )
@@ -68,18 +67,18 @@ const pcmBlock = 64 << 10
 // A pcmSource decodes uncompressed samples.
 type pcmSource struct {
 	result
-	r      io.ReaderAt
+	file   *file
 	layout pcmLayout
 	pos    int64 // next frame
 	block  []byte
 	sample func([]byte) float64
 }
 
-func newPCM(r io.ReaderAt, l pcmLayout) (source, error) {
+func newPCM(f *file, l pcmLayout) (source, error) {
 	if err := (shape{rate: l.rate, channels: l.channels}).check(); err != nil {
 		return nil, err
 	}
-	return &pcmSource{result: result{outcome{end: l.end}}, r: r, layout: l, sample: l.decoder()}, nil
+	return &pcmSource{result: result{outcome{end: l.end}}, file: f, layout: l, sample: l.decoder()}, nil
 }
 
 func (p *pcmSource) shape() shape {
@@ -93,17 +92,15 @@ func (p *pcmSource) rewind() error {
 
 func (p *pcmSource) read(dst []float64) (int, error) {
 	l := p.layout
-	if p.pos == l.frames {
-		return 0, io.EOF
-	}
 	frames := min(int64(max(1, pcmBlock/l.blockAlign())), int64(len(dst)/l.channels), l.frames-p.pos)
 	size, at := int(frames)*l.blockAlign(), l.offset+p.pos*int64(l.blockAlign())
 	if cap(p.block) < size {
 		p.block = make([]byte, size)
 	}
 	b := p.block[:size]
-	if n, err := p.r.ReadAt(b, at); n < size {
-		return 0, fmt.Errorf("reading %d bytes of sound at byte %d: got %d: %w", size, at, n, noEOF(err))
+	n, _ := p.file.ReadAt(b, at)
+	if frames = int64(n / l.blockAlign()); frames == 0 { // the end, or another file
+		return 0, io.EOF
 	}
 	dst = dst[:int(frames)*l.channels]
 	for i := range dst {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,7 +21,12 @@ type format struct {
 	reads string // as in "want WAV or FLAC"; empty if it is refused, or a variant of another
 	magic string // the first bytes; "?" stands for any byte. Empty: see is
 	is    func(head []byte) bool
-	open  func(r io.ReaderAt, size int64) (source, error) // nil: refused by name
+	open  func(f *file) (source, error) // nil: refused by name
+
+	// sure reports whether a head that matches is no chance, in any data: then a file may
+	// begin amid another. nil: never.
+	sure func(head []byte) bool
+	kind string // of sources that find the next file of their kind themselves
 }
 
 // formats is the one list of what is recognised; the first match wins. A new
@@ -30,37 +34,45 @@ type format struct {
 var formats []format
 
 func init() {
+	long := func([]byte) bool { return true }                             // the magic is
+	first := func(head []byte) bool { return hasAt(head, 4, "\x00\x02") } // page of a stream
 	formats = []format{
-		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: newWAV},
-		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: newWAV},
-		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: newWAV},
-		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: newWAV},
-		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC},
-		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11"},
-		{name: "an AVI video", magic: "RIFF????AVI "},
-		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: newAIFF},
-		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: newAU},
-		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: newCAF},
-		{name: "an Ogg Opus file", reads: "Ogg Opus", magic: "OggS????????????????????????OpusHead", open: newOggOpus},
+		{name: "a WAV file", reads: "WAV", magic: "RIFF????WAVE", open: newWAV, sure: long},
+		{name: "a WAV file (RF64)", magic: "RF64????WAVE", open: newWAV, sure: long},
+		{name: "a WAV file (BW64)", magic: "BW64????WAVE", open: newWAV, sure: long},
+		{name: "a big-endian WAV file (RIFX)", magic: "RIFX????WAVE", open: newWAV, sure: long},
+		{name: "a FLAC file", reads: "FLAC", magic: "fLaC", open: newFLAC, sure: isFLAC},
+		{name: "a Sony Wave64 file (w64)", magic: "riff\x2e\x91\xcf\x11", sure: long},
+		{name: "an AVI video", magic: "RIFF????AVI ", sure: long},
+		{name: "an AIFF file", reads: "AIFF", magic: "FORM????AIF", open: newAIFF, sure: long},
+		{name: "a Sun AU file", reads: "AU", magic: ".snd", open: newAU, sure: isAU},
+		{name: "a Core Audio file (caf)", reads: "CAF", magic: "caff", open: newCAF, sure: isCAF},
+		{
+			name: "an Ogg Opus file", reads: "Ogg Opus",
+			magic: "OggS????????????????????????OpusHead", open: newOggOpus, sure: first, kind: "ogg",
+		},
 		{
 			name: "an Ogg Vorbis file", reads: "Ogg Vorbis",
-			magic: "OggS????????????????????????\x01vorbis", open: newOggVorbis,
+			magic: "OggS????????????????????????\x01vorbis", open: newOggVorbis, sure: first, kind: "ogg",
 		},
-		{name: "FLAC in an Ogg container", magic: "OggS????????????????????????\x7fFLAC", open: newOggFLAC},
+		{
+			name:  "FLAC in an Ogg container",
+			magic: "OggS????????????????????????\x7fFLAC", open: newOggFLAC, sure: first, kind: "ogg",
+		},
 		{name: "an Ogg file", magic: "OggS"},
-		{name: "an MP4 or M4A file", magic: "????ftyp"},
-		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska},
+		{name: "an MP4 or M4A file", magic: "????ftyp", sure: func(head []byte) bool { return allZero(head[:3]) }},
+		{name: "a Matroska or WebM file", reads: "WebM", magic: "\x1a\x45\xdf\xa3", open: newMatroska, sure: isMatroska},
 		{name: "a WavPack file", magic: "wvpk"},
 		{name: "a Monkey's Audio file", magic: "MAC "},
 		{name: "a True Audio file", magic: "TTA1"},
 		{name: "an AMR file", magic: "#!AMR"},
-		{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11"},
+		{name: "a Windows Media file (wma)", magic: "\x30\x26\xb2\x75\x8e\x66\xcf\x11", sure: long},
 		{name: "a MIDI file", magic: "MThd"},
 		{name: "a NIST SPHERE file", magic: "NIST_1A"},
 		{name: "a Flash video", magic: "FLV\x01"},
 		{name: "an AC-3 file", magic: "\x0b\x77"},
 		{name: "an AAC file (ADTS)", is: isADTS},
-		{name: "an MP3 file", reads: "MP3", is: isMPEG, open: newMP3},
+		{name: "an MP3 file", reads: "MP3", is: isMPEG, open: newMP3, kind: "mpeg"},
 	}
 }
 
@@ -101,45 +113,34 @@ func isMPEG(head []byte) bool {
 		head[1]&0x18 != 0x08 && head[1]&0x06 != 0 && head[2]&0xf0 != 0xf0 && head[2]&0x0c != 0x0c
 }
 
-// sniff opens the right decoder for the first bytes of r, behind any ID3 tags.
-func sniff(r io.ReaderAt, size int64) (source, error) {
-	start, head, err := skipID3(r, size)
+// sniff opens the right decoder for the first bytes of f, which begins behind any ID3 tags
+// from now on.
+func (f *file) sniff() (source, error) {
+	head, err := f.skipID3()
 	if err != nil {
 		return nil, err
 	}
-	f := formatOf(head)
-	if f == nil || f.open == nil {
+	k := formatOf(head)
+	if k == nil || k.open == nil {
 		return nil, refuse(head)
 	}
-	if start > 0 {
-		r, size = io.NewSectionReader(r, start, size-start), size-start
-	}
-	return f.open(r, size)
+	f.kind = k.kind
+	return k.open(f)
 }
 
-// begins reports whether a file of sound begins at a place, behind any ID3 tags. It does not
-// go by fewer than four bytes, as formats without a magic have.
-func begins(r io.ReaderAt, at, size int64) bool {
-	if at <= 0 || at >= size {
-		return false
-	}
-	_, head, err := skipID3(io.NewSectionReader(r, at, size-at), size-at)
-	f := formatOf(head)
-	return err == nil && f != nil && len(f.magic) >= 4
-}
-
-// skipID3 returns where the sound begins behind any ID3 tags, and its first bytes.
-func skipID3(r io.ReaderAt, size int64) (start int64, head []byte, err error) {
+// skipID3 lets f begin behind any ID3 tags, and returns its first bytes.
+func (f *file) skipID3() (head []byte, err error) {
 	for range maxTags {
-		head, err = readHead(r, start)
-		if err != nil || !hasAt(head, 0, "ID3") {
-			return start, head, err
+		if head = f.head(0); f.err != nil || !hasAt(head, 0, "ID3") {
+			return head, f.err
 		}
-		if start += id3Size(head); start >= size {
-			return 0, nil, malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", size)
+		n := id3Size(head)
+		if n >= f.size {
+			return nil, malformed("ID3 tag", "sound behind it", "the end of the file after %d bytes", f.from+f.size)
 		}
+		*f = *newFile(f.r, f.from+n, f.end)
 	}
-	return 0, nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
+	return nil, malformed("ID3 tags", fmt.Sprintf("at most %d", maxTags), "more")
 }
 
 // readable lists the formats that are read.
@@ -188,16 +189,6 @@ func isText(head []byte) bool {
 		head = head[n:]
 	}
 	return true
-}
-
-// readHead returns up to sniffLen bytes of r from offset on.
-func readHead(r io.ReaderAt, offset int64) ([]byte, error) {
-	head := make([]byte, sniffLen)
-	n, err := r.ReadAt(head, offset)
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("reading the first bytes: %w", err)
-	}
-	return head[:n], nil
 }
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }

@@ -31,11 +31,11 @@ func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip
 }
 
 func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reader) (*Clip, error) {
-	start, err := s.head(r)
+	head, err := s.head(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.hopeless(s.file, start); err != nil {
+	if err := in.hopeless(head); err != nil {
 		return nil, err
 	}
 	if err := s.fill(r, -1); err != nil {
@@ -45,12 +45,8 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reade
 }
 
 // hopeless returns the error that open would return whatever bytes follow, or nil.
-func (in Input) hopeless(r io.ReaderAt, start int64) error {
+func (in Input) hopeless(head []byte) error {
 	if program, err := in.program(); program != "" || err != nil {
-		return err
-	}
-	head, err := readHead(r, start)
-	if err != nil {
 		return err
 	}
 	if f := formatOf(head); f == nil || f.open == nil {
@@ -95,19 +91,20 @@ func (s *spool) fill(r io.Reader, size int64) error {
 }
 
 // head fills the spool until it holds the first bytes of the sound itself, behind
-// any ID3 tags, and returns where they begin.
-func (s *spool) head(r io.Reader) (start int64, err error) {
+// any ID3 tags, and returns them.
+func (s *spool) head(r io.Reader) (head []byte, err error) {
+	start := int64(0)
 	for range maxTags {
 		if err := s.fill(r, start+sniffLen); err != nil {
-			return 0, err
+			return nil, err
 		}
-		head, err := readHead(s.file, start)
-		if err != nil || !hasAt(head, 0, "ID3") {
-			return start, err
+		f := newFile(s.file, 0, s.size)
+		if head = f.head(start); f.err != nil || !hasAt(head, 0, "ID3") {
+			return head, f.err
 		}
 		start += id3Size(head)
 	}
-	return start, nil
+	return head, nil
 }
 
 func (s *spool) close() {

@@ -2,14 +2,13 @@ package audio
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/jfreymuth/vorbis"
 )
 
 // newOggVorbis opens Vorbis in an Ogg container.
-func newOggVorbis(r io.ReaderAt, size int64) (source, error) {
-	return newCoded(oggPackets(r, size), func(in packets) (codec, error) {
+func newOggVorbis(f *file) (source, error) {
+	return newCoded(oggPackets(f), func(in packets) (codec, error) {
 		var headers [3][]byte
 		for i := range headers {
 			p, err := in.next()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 )
 
 // Sample codes of a WAV file (wFormatTag) that are read.
@@ -28,19 +27,18 @@ var codecNames = map[uint16]string{
 const maxChunks = 1 << 16
 
 // newWAV opens a RIFF, RIFX, RF64 or BW64 file.
-func newWAV(r io.ReaderAt, size int64) (source, error) {
-	l, err := parseWAV(r, size)
+func newWAV(f *file) (source, error) {
+	l, err := parseWAV(f)
 	if err != nil {
 		return nil, err
 	}
-	return newPCM(r, l)
+	return newPCM(f, l)
 }
 
 // A riffWalk visits the chunks of a file and keeps their contents. Sizes are clipped to
 // the file, so that no header can cause larger reads or allocations.
 type riffWalk struct {
-	r        io.ReaderAt
-	size     int64 // of the file
+	file     *file
 	order    binary.ByteOrder
 	form     int64 // the size in the RIFF header
 	ds64     int64 // size of the samples as an RF64 file states it, or -1
@@ -53,16 +51,16 @@ type riffWalk struct {
 
 // parseWAV reads the header of a file. The fmt chunk may come after the data,
 // which some writers do and a seekable file allows.
-func parseWAV(r io.ReaderAt, size int64) (pcmLayout, error) {
-	w := riffWalk{r: r, size: size, order: binary.LittleEndian, ds64: -1, dataAt: -1}
+func parseWAV(f *file) (pcmLayout, error) {
+	w := riffWalk{file: f, order: binary.LittleEndian, ds64: -1, dataAt: -1}
 	if err := w.walk(); err != nil {
 		return pcmLayout{}, err
 	}
 	switch {
 	case w.fmt == nil:
-		return pcmLayout{}, malformed("fmt chunk", "one", "none in %d bytes", size)
+		return pcmLayout{}, malformed("fmt chunk", "one", "none in %d bytes", f.size)
 	case w.dataAt < 0:
-		return pcmLayout{}, malformed("data chunk", "one", "none in %d bytes", size)
+		return pcmLayout{}, malformed("data chunk", "one", "none in %d bytes", f.size)
 	}
 	l, err := parseFmt(w.fmt, w.fmtAt, w.order)
 	if err != nil {
@@ -76,17 +74,17 @@ func parseWAV(r io.ReaderAt, size int64) (pcmLayout, error) {
 }
 
 func (w *riffWalk) walk() error {
-	var head [12]byte
-	if _, err := w.r.ReadAt(head[:], 0); err != nil {
-		return malformed("RIFF header", "12 bytes", "%d bytes", w.size)
+	head, err := w.file.bytes(0, 12)
+	if err != nil {
+		return err
 	}
-	if hasAt(head[:], 0, "RIFX") {
+	if hasAt(head, 0, "RIFX") {
 		w.order = binary.BigEndian
 	}
 	w.form = 8 + int64(w.order.Uint32(head[4:]))
 	at := int64(len(head))
 	for range maxChunks {
-		if w.fmt != nil && w.dataAt >= 0 || at+8 > w.size {
+		if w.fmt != nil && w.dataAt >= 0 || at+8 > w.file.size {
 			return nil
 		}
 		next, err := w.chunk(at)
@@ -100,17 +98,17 @@ func (w *riffWalk) walk() error {
 
 // chunk takes in the chunk at offset at and returns the offset of the next one.
 func (w *riffWalk) chunk(at int64) (next int64, err error) {
-	var head [8]byte
-	if _, err := w.r.ReadAt(head[:], at); err != nil {
-		return 0, fmt.Errorf("reading the chunk header at byte %d: %w", at, err)
+	head, err := w.file.bytes(at, 8)
+	if err != nil {
+		return 0, err
 	}
 	id, claimed := string(head[:4]), int64(w.order.Uint32(head[4:]))
 	body := at + 8
-	size := min(claimed, w.size-body)
+	size := min(claimed, w.file.size-body)
 	next = body + size + size&1 // chunks begin at even offsets
 	switch {
 	case id == "ds64":
-		b, err := readAt(w.r, body, min(size, 16))
+		b, err := w.file.bytes(body, min(size, 16))
 		if err != nil {
 			return 0, err
 		}
@@ -123,7 +121,7 @@ func (w *riffWalk) chunk(at int64) (next int64, err error) {
 				fmt.Sprintf("the %d bytes its header states", claimed), "%d bytes", size)
 		}
 		w.fmtAt = at
-		w.fmt, err = readAt(w.r, body, min(size, 40))
+		w.fmt, err = w.file.bytes(body, min(size, 40))
 		return next, err
 	case id == "data" && w.dataAt < 0:
 		w.dataAt = body
@@ -139,7 +137,7 @@ func (w *riffWalk) chunk(at int64) (next int64, err error) {
 // then reaches to the end of the file, and nothing is promised. A size of 0 is trusted
 // if the RIFF header also ends the file there or accounts for what follows.
 func (w *riffWalk) dataBytes(claimed int64) (size, promised int64) {
-	rest := w.size - w.dataAt
+	rest := w.file.size - w.dataAt
 	const unknown = 0xffffffff
 	const pipe = 0x7ffff000 // written by sox; others write more
 	switch {
@@ -153,15 +151,6 @@ func (w *riffWalk) dataBytes(claimed int64) (size, promised int64) {
 		return min(claimed, rest), -1
 	}
 	return min(claimed, rest), claimed
-}
-
-// readAt reads n bytes of r.
-func readAt(r io.ReaderAt, at, n int64) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(io.NewSectionReader(r, at, n), b); err != nil {
-		return nil, fmt.Errorf("reading %d bytes at byte %d: %w", n, at, noEOF(err))
-	}
-	return b, nil
 }
 
 // parseFmt reads the body of a fmt chunk: PCMWAVEFORMAT (16 bytes), WAVEFORMATEX

@@ -15,8 +15,9 @@ greedy     all               temperature 0
 beams      every 3rd         a beam of 5
 words      every 3rd         times of words
 prompt     every 5th         an initial prompt
-clips      every 5th, if it  parts of the file, named by their times; upstream decodes a part behind the
-           has 4 s           end of the file as an empty window
+clips      every 5th         parts of the file, named by their times; one that begins before the end of the file and
+                             ends behind it, upstream is told to end with the file: else it decodes a window of
+                             nothing there, and for ever where a gate refuses it
 language   other languages   the language is detected
 translate  other languages   into English
 long       the long ones     windows that are shown the text before them
@@ -251,7 +252,16 @@ class Count(dict):
         return 0
 
 
+def within(options, file):
+    """Options whose parts end with the file."""
+    times = options.get("clip_timestamps")
+    if not times:
+        return options
+    return options | {"clip_timestamps": ",".join(str(min(float(t), math.floor(seconds(file) * 100) / 100)) for t in times.split(","))}
+
+
 def compare(suite, name, net, exact, options, file, ours, tie, count):
+    options = within(options, file)
     theirs = upstream(net, file, options)
     count["recordings"] += 1
     count["windows"] += len(theirs["windows"])
@@ -360,7 +370,7 @@ def main():
         for suite in o.suites.split(","):
             theirs, flags = SUITES[suite]
             files = {"greedy": english + (other if net.is_multilingual else []), "beams": english[::3], "words": english[::3] + (other[::3] if net.is_multilingual else []),
-                     "prompt": english[1::5], "clips": [x for x in english[2::5] if seconds(x[0]) > 4], "language": other, "translate": other, "long": long, "noise": noise}[suite]
+                     "prompt": english[1::5], "clips": english[2::5], "language": other, "translate": other, "long": long, "noise": noise}[suite]
             if not net.is_multilingual:
                 theirs = {k: v for k, v in theirs.items() if k != "language"}
                 flags = [f for f in flags if f not in ("--language", "auto")]

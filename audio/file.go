@@ -1,0 +1,194 @@
+package audio
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A file is the bytes of one sound file. `cat` puts several into one, and the first of them
+// may have been cut: then what its header says reaches into the next. So whatever is read of
+// a file is looked through for the beginning of another, and the file ends there. Places
+// count from its start.
+type file struct {
+	r    io.ReaderAt
+	from int64 // where it begins in r
+	end  int64 // of all bytes in r
+	size int64
+	seen int64  // looked through so far
+	next bool   // another file begins at size
+	kind string // of the beginnings that its source finds itself
+	err  error  // why reading failed
+}
+
+func newFile(r io.ReaderAt, from, end int64) *file {
+	return &file{r: r, from: from, end: end, size: end - from}
+}
+
+// ReadAt implements io.ReaderAt. Where the file is shorter than its size, that is no EOF.
+func (f *file) ReadAt(b []byte, at int64) (int, error) {
+	f.look(at, at+int64(len(b)))
+	have := max(0, min(int64(len(b)), f.size-at))
+	n, err := f.r.ReadAt(b[:have], f.from+at)
+	switch {
+	case n < int(have):
+		f.err = fmt.Errorf("reading %d bytes at byte %d: got %d: %w", have, at, n, noEOF(err))
+		return n, f.err
+	case n < len(b):
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// failed returns why reading failed, or else err: decoders do not pass on what stopped them.
+func (f *file) failed(err error) error {
+	if f.err != nil {
+		return f.err
+	}
+	return err
+}
+
+// bytes reads n bytes.
+func (f *file) bytes(at, n int64) ([]byte, error) {
+	b := make([]byte, n)
+	if got, err := f.ReadAt(b, at); err != nil {
+		return nil, f.failed(malformed(fmt.Sprintf("byte %d", at), fmt.Sprintf("%d bytes", n), "%d", got))
+	}
+	return b, nil
+}
+
+// must reads n bytes that are known to lie in the file.
+func (f *file) must(at, n int64) []byte {
+	b := make([]byte, n)
+	f.ReadAt(b, at)
+	return b
+}
+
+// head returns up to sniffLen bytes, without a look at what they are.
+func (f *file) head(at int64) []byte {
+	b := make([]byte, max(0, min(sniffLen, f.size-at)))
+	n, err := f.r.ReadAt(b, f.from+at)
+	if n < len(b) {
+		f.err = fmt.Errorf("reading at byte %d: %w", at, noEOF(err))
+	}
+	return b[:n]
+}
+
+// A cursor reads a file in order.
+type cursor struct {
+	*bufio.Reader
+	under *io.SectionReader
+	from  int64
+}
+
+func (f *file) cursor(at int64) cursor { return f.within(at, 1<<62) }
+
+// within returns a cursor that stops at a place.
+func (f *file) within(at, end int64) cursor {
+	s := io.NewSectionReader(f, at, end-at)
+	return cursor{bufio.NewReaderSize(s, 1<<15), s, at}
+}
+
+// at returns the place of the next byte.
+func (c cursor) at() int64 {
+	read, _ := c.under.Seek(0, io.SeekCurrent)
+	return c.from + read - int64(c.Buffered())
+}
+
+// find returns the first place of one of some patterns from a place on; -1 without one.
+func (f *file) find(at int64, patterns ...string) int64 {
+	b := make([]byte, 1<<16)
+	for at < f.size {
+		n, err := f.ReadAt(b, at)
+		first := -1
+		for _, p := range patterns {
+			if i := bytes.Index(b[:n], []byte(p)); i >= 0 && (first < 0 || i < first) {
+				first = i
+			}
+		}
+		if first >= 0 {
+			return at + int64(first)
+		}
+		const overlap = 8 // longer than a pattern
+		if err != nil || n <= overlap {
+			break
+		}
+		at += int64(n - overlap)
+	}
+	return -1
+}
+
+const (
+	lookBlock = 1 << 16
+	// mpegRun is how many frames of MPEG audio in a row are no chance.
+	mpegRun = 8
+)
+
+// look looks for the beginning of another file from a place to another, and somewhat beyond.
+func (f *file) look(from, to int64) {
+	for from = max(from, f.seen, 1); from < to && from < f.size && !f.next; from = f.seen {
+		b := make([]byte, lookBlock+mpegRun*maxMPEGFrame)
+		n, _ := f.r.ReadAt(b[:min(int64(len(b)), f.size-from)], f.from+from)
+		if n == 0 {
+			return
+		}
+		f.seen = from + int64(min(n, lookBlock))
+		if i := f.begins(b[:n], from); i < min(n, lookBlock) {
+			f.size, f.next = from+int64(i), true
+		}
+	}
+}
+
+// begins returns where in b, which lies at a place, another file begins; len(b) if none does.
+func (f *file) begins(b []byte, at int64) int {
+	first := -1
+	for _, k := range formats {
+		if k.sure == nil || k.kind != "" && k.kind == f.kind {
+			continue
+		}
+		skip := len(k.magic) - len(strings.TrimLeft(k.magic, "?"))
+		key, _, _ := strings.Cut(k.magic[skip:], "?")
+		for i := skip; ; i++ {
+			n := bytes.Index(b[min(i, len(b)):], []byte(key))
+			if i += n; n < 0 || first >= 0 && i-skip >= first {
+				break
+			}
+			if head := b[i-skip:]; k.matches(head) && k.sure(head) && !f.inOgg(at+int64(i)) {
+				first = i - skip
+				break
+			}
+		}
+	}
+	if first < 0 {
+		first = len(b)
+	}
+	for i := 0; i < first-1; i++ {
+		if b[i] == 0xff && f.kind != "mpeg" && b[i+1] >= 0xe0 && runOf(b[i:], mpegRun, mpegHeader{}) ||
+			b[i] == 'I' && hasAt(b[i:], 0, "ID3") && f.tagged(b[i:], at+int64(i)) {
+			return i
+		}
+	}
+	return first
+}
+
+// tagged reports whether an ID3 tag that begins with head, at a place, lies before a file.
+func (f *file) tagged(head []byte, at int64) bool {
+	if len(head) < 10 || head[3] > 4 || slices.Max(head[6:10]) >= 0x80 {
+		return false
+	}
+	b := make([]byte, mpegRun*maxMPEGFrame)
+	n, _ := f.r.ReadAt(b, f.from+at+id3Size(head))
+	b = b[:n]
+	k := formatOf(b)
+	return k != nil && (k.sure != nil && k.sure(b) || f.kind != "mpeg" && runOf(b, mpegRun, mpegHeader{}))
+}
+
+// inOgg reports whether what begins at a place is the content of a first page of Ogg.
+func (f *file) inOgg(at int64) bool {
+	var b [9]byte
+	n, _ := f.r.ReadAt(b[:], f.from+at-9)
+	return hasAt(b[:n], 0, "\x7fFLAC")
+}
