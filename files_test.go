@@ -58,8 +58,8 @@ var writers = map[string]string{
 	"quantize.openJournal":    below,
 	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",
 
-	"internal/cli.arms.writeNames":   below,
-	"internal/cli.reportFlags.write": told,
+	"internal/measure.arms.writeNames":   below,
+	"internal/measure.reportFlags.write": told,
 
 	"tools/dist.dist.run": build,
 }
@@ -111,8 +111,8 @@ var readers = map[string]string{
 	"datasets.audioIn":           "a directory",
 	"internal/machine.CPU":       system,
 
-	"internal/cli.listening.read": looked,
-	"internal/cli.replaces":       looked,
+	"internal/measure.soundFinder.read": looked,
+	"internal/measure.replaces":         looked,
 
 	"model.openFile":              looked,
 	"model.readWeights":           "weights in a file system that the program was given, such as the embedded one",

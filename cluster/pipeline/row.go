@@ -12,7 +12,7 @@ import (
 
 // A Spec is all that the steps of a job have to know. Workers get it with the pipeline.
 type Spec struct {
-	Args   []string // of the verity job: cli.Job
+	Args   []string // of the verity job: measure.Job
 	Files  []string // to read instead of what --dataset names; empty for that
 	Out    string   // folder
 	Chunk  int      // rows, at most

@@ -13,7 +13,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"verity/internal/cli"
+	"verity/internal/measure"
 	"verity/report"
 
 	"verity/cluster/store"
@@ -37,7 +37,7 @@ type indexFn struct{ Spec Spec }
 // ProcessElement emits the chunks, by their name, and for every shard a mark, so that
 // one without rows has a file, too.
 func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string, []byte), mark func(string, []byte)) error {
-	job, err := cli.ParseJob(f.Spec.Args, os.Stderr)
+	job, err := measure.ParseJob(f.Spec.Args, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string
 }
 
 // each calls do with every row.
-func (f *indexFn) each(ctx context.Context, job *cli.Job, do func(row) error) error {
+func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error) error {
 	files, err := store.Fetch(ctx, f.Spec.cache(), f.Spec.Files)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[
 
 // write writes the file of a shard and tallies it.
 func (f *writeFn) write(ctx context.Context, s shard, lines [][]byte, sum *Sum) error {
-	job, err := cli.ParseJob(f.Spec.Args, os.Stderr)
+	job, err := measure.ParseJob(f.Spec.Args, os.Stderr)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"verity/datasets"
 	"verity/eval"
-	"verity/internal/cli"
+	"verity/internal/measure"
 	"verity/parallel"
 	"verity/report"
 
@@ -25,8 +25,8 @@ import (
 // A worker is what a process needs to run rows: the model, loaded once.
 type worker struct {
 	spec Spec
-	job  *cli.Job
-	arms []cli.Arm
+	job  *measure.Job
+	arms []measure.Arm
 	data *datasets.Dataset // for rows of Parquet files; nil until one comes
 	mu   sync.Mutex        // for data
 }
@@ -51,7 +51,7 @@ func workerOf(ctx context.Context, s Spec) (*worker, error) {
 	if w := workers.by[string(key)]; w != nil {
 		return w, nil
 	}
-	job, err := cli.ParseJob(s.Args, os.Stderr)
+	job, err := measure.ParseJob(s.Args, os.Stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ type ran struct {
 
 // runRow runs a row. A fault of the engine is the row's: it must not end a worker that
 // has others to run.
-func runRow(ctx context.Context, j *cli.Job, a cli.Arm, r eval.Row) (rec *report.Record, err error) {
+func runRow(ctx context.Context, j *measure.Job, a measure.Arm, r eval.Row) (rec *report.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Broken = &datasets.RowError{Err: fmt.Errorf("the engine failed: %v", p)}
@@ -199,7 +199,7 @@ func (w *worker) dataset(ctx context.Context, files []string) (*datasets.Dataset
 
 // chunkFile is where the records of a chunk are kept: the name follows from everything
 // that the text depends on.
-func (w *worker) chunkFile(a cli.Arm, c chunk) string {
+func (w *worker) chunkFile(a measure.Arm, c chunk) string {
 	run := a.Run
 	run.Machine, run.Threads = "", 0
 	raw, _ := json.Marshal(run) // a struct of strings
@@ -210,7 +210,7 @@ func (w *worker) chunkFile(a cli.Arm, c chunk) string {
 
 // found returns the records of an earlier attempt at the chunk, nil where there is none.
 // A record of a failure, of another run, or of a row that has changed does not count.
-func (w *worker) found(ctx context.Context, a cli.Arm, c chunk) ([]*report.Record, error) {
+func (w *worker) found(ctx context.Context, a measure.Arm, c chunk) ([]*report.Record, error) {
 	all := make([]*report.Record, len(c))
 	name := w.chunkFile(a, c)
 	raw, err := store.Read(ctx, name)
@@ -237,7 +237,7 @@ func (w *worker) found(ctx context.Context, a cli.Arm, c chunk) ([]*report.Recor
 }
 
 // keep writes the records of a chunk.
-func (w *worker) keep(ctx context.Context, a cli.Arm, c chunk, records []*report.Record) error {
+func (w *worker) keep(ctx context.Context, a measure.Arm, c chunk, records []*report.Record) error {
 	var b bytes.Buffer
 	for _, r := range records {
 		line, err := r.Line()

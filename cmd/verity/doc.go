@@ -14,5 +14,5 @@
 //	2  wrong usage
 //	3  outputs differ that must not
 //
-// All of it is in internal/cli, which a program in another module can import.
+// All of it is in internal/cli and the rooms of its commands.
 package main

@@ -6,6 +6,6 @@ import "verity/internal/cli"
 //go:generate go test -count=1 -run ^TestReference$ verity/internal/cli -args -update
 
 // version is set by the linker, as in Makefile.
-var version = cli.Development
+var version string
 
 func main() { cli.Main(version) }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"verity/internal/command"
 )
 
 // TestCompletion asks what shells ask: what may stand here?
@@ -41,11 +43,11 @@ func TestCompletion(t *testing.T) {
 // TestForeign: no flag of other programs has become one of ours, and none is advised that
 // does not exist.
 func TestForeign(t *testing.T) {
-	transcribe, _, err := newRoot(env{}).Find([]string{"transcribe"})
+	transcribe, _, err := newRoot(command.Env{}).Find([]string{"transcribe"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, advice := range foreign {
+	for name, advice := range command.Foreign {
 		if transcribe.Flags().Lookup(name) != nil {
 			t.Errorf("--%s exists", name)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"verity/internal/command"
 	"verity/internal/input"
 	"verity/internal/options"
 	"verity/internal/show"
@@ -90,14 +91,6 @@ func readConfig(ctx context.Context, path string) ([]setting, error) {
 	return settings, nil
 }
 
-// pathCause returns the cause of an error without the system call and the path.
-func pathCause(err error) error {
-	if e := new(fs.PathError); errors.As(err, &e) {
-		return e.Err
-	}
-	return err
-}
-
 // parseConfig reads lines of the form key = value. A value in double quotes has escapes
 // as in Go.
 func parseConfig(r io.Reader) (settings []setting, err error) {
@@ -110,7 +103,7 @@ func parseConfig(r io.Reader) (settings []setting, err error) {
 			continue
 		}
 		key, value, ok := strings.Cut(text, "=")
-		s := setting{string(dashes(nil, strings.TrimSpace(key))), strings.TrimSpace(value), n}
+		s := setting{string(command.Dashes(nil, strings.TrimSpace(key))), strings.TrimSpace(value), n}
 		if !ok {
 			return nil, fmt.Errorf("line %d: got %s, want key = value", n, show.Line(strconv.Quote(text)))
 		}
@@ -130,20 +123,16 @@ func parseConfig(r io.Reader) (settings []setting, err error) {
 	return settings, lines.Err()
 }
 
-// fromKey is the annotation of a flag whose default is not the program's: it says where it
-// is from.
-const fromKey = "verity_from"
-
 // configure makes settings, and then variables of the environment, the defaults of flags.
 func configure(root *cobra.Command, path string, settings []setting) error {
 	for _, s := range settings {
 		at := fmt.Sprintf("config file %s: line %d: ", show.Name(path), s.line)
 		if o := options.Find(s.key); o == nil || o.Who&options.Keep == 0 {
-			near := cmp.Or(didYouMean(nearest(s.key, configKeys())), "; verity config lists them")
-			return usagef("%sthere is no key %s%s", at, show.Line(s.key), near)
+			near := cmp.Or(command.DidYouMean(command.Nearest(s.key, configKeys())), "; verity config lists them")
+			return command.Usagef("%sthere is no key %s%s", at, show.Line(s.key), near)
 		}
 		if err := setDefault(root, s.key, s.value, "the config file", configured...); err != nil {
-			return usagef("%s%s = %s: %w", at, s.key, show.Line(s.value), err)
+			return command.Usagef("%s%s = %s: %w", at, s.key, show.Line(s.value), err)
 		}
 	}
 	for _, o := range options.All() {
@@ -152,7 +141,7 @@ func configure(root *cobra.Command, path string, settings []setting) error {
 			continue
 		}
 		if err := setDefault(root, o.Name, value, "$"+o.Variable()); err != nil {
-			return usagef("$%s=%s: %w", o.Variable(), show.Line(value), err)
+			return command.Usagef("$%s=%s: %w", o.Variable(), show.Line(value), err)
 		}
 	}
 	return nil
@@ -169,7 +158,7 @@ func setDefault(root *cobra.Command, key, value, from string, commands ...string
 			return err
 		}
 		f.DefValue = f.Value.String()
-		must(c.Flags().SetAnnotation(key, fromKey, []string{from}))
+		command.Must(c.Flags().SetAnnotation(key, command.FromKey, []string{from}))
 	}
 	return nil
 }
@@ -183,51 +172,51 @@ func needsNoConfig(args []string) bool {
 
 // withConfig applies the config file to the flags of root. A file that nobody named is
 // skipped with a warning if it cannot be read: its place may belong to somebody else.
-func withConfig(ctx context.Context, root *cobra.Command, e env, args []string) error {
+func withConfig(ctx context.Context, root *cobra.Command, e command.Env, args []string) error {
 	if needsNoConfig(args) {
 		return nil
 	}
 	settings, err := []setting(nil), error(nil)
-	if e.config != "" {
-		settings, err = readConfig(ctx, e.config)
+	if e.Config != "" {
+		settings, err = readConfig(ctx, e.Config)
 	}
 	switch unread := errors.As(err, new(syscall.Errno)) || errors.Is(err, input.ErrNotRegular); {
-	case errors.Is(err, fs.ErrNotExist) && !e.configNamed:
-	case unread && !e.configNamed:
-		e.complain(nil, fmt.Sprintf("verity: warning: %v: it is skipped", err))
+	case errors.Is(err, fs.ErrNotExist) && !e.ConfigNamed:
+	case unread && !e.ConfigNamed:
+		e.Complain(nil, fmt.Sprintf("verity: warning: %v: it is skipped", err))
 	case unread:
-		return usagef("%w; $%s names it, and %[2]s=off uses none", err, configVariable)
+		return command.Usagef("%w; $%s names it, and %[2]s=off uses none", err, configVariable)
 	case err != nil:
-		return usageError{err}
+		return command.UsageError{Err: err}
 	}
-	return configure(root, e.config, settings)
+	return configure(root, e.Config, settings)
 }
 
-func configCommand(e env) *cobra.Command {
+func configCommand(e command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Print the defaults of flags and where they are set",
 		Long:  configHelp,
-		Args:  noArgs,
+		Args:  command.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return printConfig(c, e) },
 	}
 }
 
 // printConfig prints the path of the file and every key with its value.
-func printConfig(c *cobra.Command, e env) error {
+func printConfig(c *cobra.Command, e command.Env) error {
 	settings, err := []setting(nil), error(nil)
-	if e.config != "" {
-		settings, err = readConfig(c.Context(), e.config)
+	if e.Config != "" {
+		settings, err = readConfig(c.Context(), e.Config)
 	}
 	if err == nil {
-		err = configure(c.Root(), e.config, settings)
+		err = configure(c.Root(), e.Config, settings)
 	}
-	state := e.config
+	state := e.Config
 	switch {
-	case e.config == "":
+	case e.Config == "":
 		state = "no config file: $" + configVariable + " is off, or the system names no directory for one"
 	case errors.Is(err, fs.ErrNotExist):
-		state, err = e.config+" (there is no such file yet)", nil
+		state, err = e.Config+" (there is no such file yet)", nil
 	}
 	if err != nil {
 		return err
@@ -239,7 +228,7 @@ func printConfig(c *cobra.Command, e env) error {
 	text := "# " + show.Line(state) + "\n"
 	for _, key := range configKeys() {
 		f := transcribe.Flags().Lookup(key)
-		switch from := f.Annotations[fromKey]; {
+		switch from := f.Annotations[command.FromKey]; {
 		case from == nil:
 			text += "# "
 		case strings.HasPrefix(from[0], "$"):
@@ -247,7 +236,7 @@ func printConfig(c *cobra.Command, e env) error {
 		}
 		text += key + " = " + quoted(f.DefValue) + "\n"
 	}
-	_, err = io.WriteString(e.out, text)
+	_, err = io.WriteString(e.Out, text)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/internal/command"
 	"verity/internal/options"
 )
 
@@ -46,7 +47,7 @@ func TestConfigReaches(t *testing.T) {
 	for _, key := range configKeys() {
 		o := options.Find(key)
 		for _, inEnv := range []bool{false, true} {
-			root, settings := newRoot(env{}), []setting{{key, another(o), 1}}
+			root, settings := newRoot(command.Env{}), []setting{{key, another(o), 1}}
 			if inEnv {
 				settings = nil
 				t.Setenv(o.Variable(), another(o))
@@ -59,11 +60,11 @@ func TestConfigReaches(t *testing.T) {
 				if f == nil {
 					continue
 				}
-				changed := f.Annotations[fromKey] != nil && f.DefValue == f.Value.String()
+				changed := f.Annotations[command.FromKey] != nil && f.DefValue == f.Value.String()
 				if want := inEnv || slices.Contains(configured, c.Name()); changed != want {
 					t.Errorf("%s --%s: default %q, value %q; changed %v, want %v", c.Name(), key, f.DefValue, f.Value, changed, want)
 				}
-				if optionOf(f) != nil && changed && f.DefValue != another(o) {
+				if command.OptionOf(f) != nil && changed && f.DefValue != another(o) {
 					t.Errorf("%s --%s: default %q, want %q", c.Name(), key, f.DefValue, another(o))
 				}
 				reached[c.Name()]++
@@ -85,11 +86,11 @@ func TestConfigRefuses(t *testing.T) {
 			continue
 		}
 		t.Setenv(o.Variable(), "x,,x")
-		if err := configure(newRoot(env{}), "", nil); err == nil || !strings.HasPrefix(err.Error(), "$"+o.Variable()+"=x,,x: ") {
+		if err := configure(newRoot(command.Env{}), "", nil); err == nil || !strings.HasPrefix(err.Error(), "$"+o.Variable()+"=x,,x: ") {
 			t.Errorf("%s: %v", o.Variable(), err)
 		}
 		t.Setenv(o.Variable(), "")
-		if err := configure(newRoot(env{}), "c", []setting{{key, "x,,x", 3}}); err == nil || !strings.HasPrefix(err.Error(), "config file c: line 3: "+key+" = ") {
+		if err := configure(newRoot(command.Env{}), "c", []setting{{key, "x,,x", 3}}); err == nil || !strings.HasPrefix(err.Error(), "config file c: line 3: "+key+" = ") {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

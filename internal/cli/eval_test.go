@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"verity/eval"
+	"verity/internal/command"
 	"verity/report"
 )
 
@@ -208,33 +208,11 @@ func TestEvalMended(t *testing.T) {
 	}
 }
 
-// TestShardOfPod checks that a pod of an Indexed Job takes its part by its index.
-func TestShardOfPod(t *testing.T) {
-	for _, tt := range []struct {
-		flag, index string
-		want        eval.Shard
-	}{
-		{"2/4", "0", eval.Shard{I: 2, Of: 4}},
-		{"index/4", "0", eval.Shard{I: 1, Of: 4}},
-		{"index/4", "3", eval.Shard{I: 4, Of: 4}},
-		{"index/4", "4", eval.Shard{}},
-		{"index/4", "", eval.Shard{}},
-		{"index/4", "-1", eval.Shard{}},
-		{"index/", "1", eval.Shard{}},
-		{"index", "1", eval.Shard{}},
-	} {
-		t.Setenv(indexVariable, tt.index)
-		if got, err := parseShard(tt.flag); got != tt.want || (err != nil) != (tt.want == eval.Shard{}) {
-			t.Errorf("--shard %s with index %q: %v, %v, want %v", tt.flag, tt.index, got, err, tt.want)
-		}
-	}
-}
-
 // TestTally checks that a terminal sees how far it is, and with what score.
 func TestTally(t *testing.T) {
 	data := shelf(t, map[string]string{"a.wav": string(wav(0.1)), "a.txt": "hello"})
 	var out, stderr bytes.Buffer
-	e := env{out: &out, err: &stderr, errTerminal: true}
+	e := command.Env{Out: &out, Err: &stderr, ErrTerminal: true}
 	if code := run(t.Context(), e, []string{"eval", "-m", modelDir(t), "-d", data, "--temperature-increment-on-fallback=none"}); code != 0 {
 		t.Fatalf("status %d:\n%s", code, stderr.String())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"verity/internal/command"
 	"verity/models/digits"
 )
 
@@ -54,7 +55,7 @@ func TestExamplesParse(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newRoot(env{}))
+	visit(newRoot(command.Env{}))
 	documents, _ := filepath.Glob("../../docs/*.md")
 	documents = slices.DeleteFunc(documents, func(name string) bool { return filepath.Base(name) == "CLI.md" }) // help itself
 	more, _ := filepath.Glob("../../docs/dev/*.md")
@@ -69,7 +70,7 @@ func TestExamplesParse(t *testing.T) {
 	for where, text := range texts {
 		for _, args := range examplesOf(text) {
 			n++
-			root := newRoot(env{})
+			root := newRoot(command.Env{})
 			c, rest, err := root.Find(withCommand(root, args))
 			if err == nil {
 				err = c.ParseFlags(rest)
@@ -78,7 +79,7 @@ func TestExamplesParse(t *testing.T) {
 				err = c.ValidateArgs(c.Flags().Args())
 			}
 			if err == nil {
-				err = contradiction(c.Flags())
+				err = command.Contradiction(c.Flags())
 			}
 			if err != nil {
 				t.Errorf("%s: verity %s: %v", where, strings.Join(args, " "), err)
@@ -107,7 +108,7 @@ func TestExamplesRun(t *testing.T) {
 		t.Skip("SKIPPED: it takes a minute")
 	}
 	workshop(t)
-	for _, c := range newRoot(env{}).Commands() {
+	for _, c := range newRoot(command.Env{}).Commands() {
 		for _, args := range examplesOf(c.Long) {
 			line := strings.Join(args, " ")
 			t.Run(line, func(t *testing.T) {
@@ -117,7 +118,7 @@ func TestExamplesRun(t *testing.T) {
 					}
 				}
 				var out, problem bytes.Buffer
-				code := run(t.Context(), env{in: bytes.NewReader(digits.Sample()), out: &out, err: &problem}, stocked(t, args))
+				code := run(t.Context(), command.Env{In: bytes.NewReader(digits.Sample()), Out: &out, Err: &problem}, stocked(t, args))
 				if code != 0 && code != 3 { // 3: arms that drafted nothing, shards of other runs
 					t.Errorf("status %d:\n%s", code, &problem)
 				}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"verity/internal/command"
 )
 
 // TestHelpWidth holds the help of every command to the width of a usual terminal.
@@ -16,16 +18,16 @@ func TestHelpWidth(t *testing.T) {
 	visit = func(c *cobra.Command, path []string) {
 		commands++
 		var out, problem bytes.Buffer
-		if code := run(t.Context(), env{out: &out, err: &problem}, append(path[:len(path):len(path)], "--help")); code != 0 || problem.Len() > 0 {
+		if code := run(t.Context(), command.Env{Out: &out, Err: &problem}, append(path[:len(path):len(path)], "--help")); code != 0 || problem.Len() > 0 {
 			t.Errorf("%s --help: status %d, %s", c.CommandPath(), code, &problem)
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > command.HelpWidth {
 				t.Errorf("%s --help: a line of %d characters: %s", c.CommandPath(), n, line)
 			}
 		}
 		var brief bytes.Buffer
-		run(t.Context(), env{out: &brief, err: &problem}, append(path[:len(path):len(path)], "-h"))
+		run(t.Context(), command.Env{Out: &brief, Err: &problem}, append(path[:len(path):len(path)], "-h"))
 		if n := strings.Count(brief.String(), "\n"); n > 40 || n < 5 || problem.Len() > 0 {
 			t.Errorf("%s -h: %d lines, want one screen of 40:\n%s%s", c.CommandPath(), n, &brief, &problem)
 		}
@@ -33,21 +35,11 @@ func TestHelpWidth(t *testing.T) {
 			visit(sub, append(path[:len(path):len(path)], sub.Name()))
 		}
 	}
-	visit(newRoot(env{}), nil)
+	visit(newRoot(command.Env{}), nil)
 	if code, out, _ := cli(t, nil, "help"); code != 0 || !strings.Contains(out, "\nMeasure:\n") {
 		t.Errorf("help: status %d, %s", code, out)
 	}
 	if commands < 20 {
 		t.Errorf("%d commands were looked at, want all", commands)
-	}
-}
-
-func TestFoldText(t *testing.T) {
-	long := strings.Repeat("word ", 20) + "end"
-	got := foldText("One\ntwo.\n\n  verity x \\\n    --y\n\tz\n" + long)
-	want := "One two.\n\n  verity x \\\n    --y\n  z\n" + strings.TrimSuffix(strings.Repeat("word ", 16), " ") +
-		"\nword word word word end"
-	if got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,70 +13,42 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"verity/internal/show"
+	"verity/internal/checkpoint"
+	"verity/internal/command"
+	"verity/internal/measure"
+	"verity/internal/scribe"
 )
-
-// An env is the part of the process that a command may use. Only text goes to out;
-// progress and logs go to err.
-type env struct {
-	in       io.Reader
-	out, err io.Writer
-
-	// Whether out and err are terminals.
-	outTerminal, errTerminal bool
-
-	// Path of the config file; empty for none.
-	config      string
-	configNamed bool // by $VERITY_CONFIG: it must be there
-}
-
-// SetVersion says what version a program is, for its records.
-func SetVersion(v string) { version = v }
 
 // Main is the program of a version: it runs on the process's arguments and ends it.
 func Main(v string) {
-	SetVersion(v)
+	command.Version = cmp.Or(v, command.Version)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, env{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		outTerminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
-		config: configPath(), configNamed: os.Getenv(configVariable) != "" && configPath() != "",
+	code := run(ctx, command.Env{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
+		Config: configPath(), ConfigNamed: os.Getenv(configVariable) != "" && configPath() != "",
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// A usageError is the caller's mistake: it makes the exit status 2, not 1.
-type usageError struct{ error }
-
-// A differsError says that outputs differ that must not: the exit status is 3.
-type differsError struct{ error }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
-}
-
-// interrupted is the exit status after a signal, as shells have it for Ctrl-C.
-const interrupted = 130
-
 // run is the whole program but for the process around it. It returns the exit
 // status.
-func run(ctx context.Context, e env, args []string) int {
-	out := &watched{w: e.out}
-	e.out = out
+func run(ctx context.Context, e command.Env, args []string) int {
+	out := &errorWriter{w: e.Out}
+	e.Out = out
 	root := newRoot(e)
 	args = withCommand(root, args)
 	if err := withConfig(ctx, root, e, args); err != nil {
-		e.complain(args, fmt.Sprintf("verity: %v", err))
+		e.Complain(args, fmt.Sprintf("verity: %v", err))
 		return 2
 	}
 	root.SetArgs(args)
-	root.SetIn(e.in)
-	root.SetErr(e.err)
+	root.SetIn(e.In)
+	root.SetErr(e.Err)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
 		root.SetArgs(completing(root, args))
@@ -85,51 +57,21 @@ func run(ctx context.Context, e env, args []string) int {
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to standard output: %w", out.err) // help, for example
 	}
-	var usage usageError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &usage):
-		e.complain(args, fmt.Sprintf("%s: %v\nRun '%[1]s --help' for usage.", cmd.CommandPath(), err))
-		return 2
-	case ctx.Err() != nil:
-		e.complain(nil, cmd.CommandPath()+": interrupted")
-		return interrupted
-	}
-	e.complain(args, fmt.Sprintf("%s: %v", cmd.CommandPath(), err))
-	if errors.As(err, new(differsError)) {
-		return 3
-	}
-	return 1
+	return e.Fail(ctx, cmd.CommandPath(), args, err)
 }
-
-// complain writes a message. Names among the arguments that hold control characters
-// are quoted and all other control characters escaped: a name must neither command the
-// terminal nor look like a line of its own.
-func (e env) complain(args []string, message string) {
-	for _, arg := range args {
-		if name := show.Name(arg); name != arg {
-			message = strings.ReplaceAll(message, arg, name)
-		}
-	}
-	fmt.Fprintln(e.err, show.Text(message))
-}
-
-// color reports whether text on standard output may be coloured.
-func (e env) color() bool { return e.outTerminal && os.Getenv("NO_COLOR") == "" }
 
 // isTerminal reports whether f is a terminal that knows escape sequences.
 func isTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// A watched writer remembers the first error, since some callers ignore it.
-type watched struct {
+// An errorWriter remembers the first error, since some callers ignore it.
+type errorWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (c *watched) Write(b []byte) (int, error) {
+func (c *errorWriter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	if c.err == nil {
 		c.err = err
@@ -147,15 +89,15 @@ such as small, or a checkpoint that you have.
   verity transcribe --output-format srt --output-dir subs *.mp3
   verity serve`
 
-func newRoot(e env) *cobra.Command {
+func newRoot(e command.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "verity",
 		Short:         "Speech to text with Whisper models",
-		Version:       version,
-		Long:          rootHelp + exitHelp,
+		Version:       command.Version,
+		Long:          rootHelp + command.ExitHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noArgs,
+		Args:          command.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 
 		// Where no command begins so, the shell offers files: "verity FILE" transcribes.
@@ -164,18 +106,18 @@ func newRoot(e env) *cobra.Command {
 		},
 	}
 	cobra.EnableCommandSorting = false // the groups have an order of their own
-	root.SetFlagErrorFunc(flagError)
-	root.SetGlobalNormalizationFunc(dashes)
-	root.SetHelpFunc(writeHelp)
+	root.SetFlagErrorFunc(command.FlagError)
+	root.SetGlobalNormalizationFunc(command.Dashes)
+	root.SetHelpFunc(command.WriteHelp)
 	root.SetHelpCommand(helpCommand())
-	root.SetOut(e.out) // before completionCommand, which keeps it
+	root.SetOut(e.Out) // before completionCommand, which keeps it
 	for _, g := range []struct {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Transcribe", []*cobra.Command{transcribeCommand(e), serveCommand(e)}},
-		{"Measure", []*cobra.Command{evalCommand(e), compareCommand(e), reportCommand(e), benchCommand(e), planCommand(e), selftestCommand(e)}},
-		{"Models", []*cobra.Command{modelsCommand(e), infoCommand(e), quantizeCommand(e), synthCommand(e)}},
+		{"Transcribe", []*cobra.Command{scribe.Transcribe(e), scribe.Serve(e)}},
+		{"Measure", []*cobra.Command{measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Plan(e), measure.Selftest(e)}},
+		{"Models", []*cobra.Command{checkpoint.Models(e), checkpoint.Info(e), checkpoint.Quantize(e), checkpoint.Synth(e)}},
 		{"Shell", []*cobra.Command{configCommand(e), versionCommand(e), manualCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
@@ -188,14 +130,10 @@ func newRoot(e env) *cobra.Command {
 	root.SetCompletionCommandGroupID("Shell")
 	completionCommand(root)
 	completeOptions(root)
-	addHelp(root)
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return contradiction(c.Flags()) }
+	command.AddHelp(root)
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return command.Contradiction(c.Flags()) }
 	return root
 }
-
-const exitHelp = `
-
-Exit status: 0 done, 1 some input failed, 2 wrong usage, 130 interrupted.`
 
 // withCommand lets "verity talk.wav" and "verity -m DIR talk.wav" mean transcribe: what
 // is no command but a flag, a file or the name of one.
@@ -223,45 +161,13 @@ func isCommand(root *cobra.Command, word string) bool {
 	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 }
 
-// noArgs refuses arguments; at the root they are commands that do not exist.
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if !c.HasSubCommands() {
-		return usagef("no arguments are taken: got %q%s", args[0], behindEquals(c, args[0]))
-	}
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
-	}
-	return usagef("there is no command %q%s", args[0], didYouMean(nearest(args[0], names)))
-}
-
-// behindEquals says where the value of a flag belongs that may be named without one, if
-// such a flag was.
-func behindEquals(c *cobra.Command, arg string) (hint string) {
-	c.Flags().Visit(func(f *pflag.Flag) {
-		if f.NoOptDefVal != "" && f.Value.Type() != "bool" && f.Value.String() == f.NoOptDefVal {
-			hint = fmt.Sprintf("; a value of --%s stands behind =: --%[1]s=%s", f.Name, arg)
-		}
-	})
-	return hint
-}
-
-// version is the program's, which Main sets.
-var version = Development
-
-// Development is the version of a program that was built without one.
-const Development = "development"
-
-func versionCommand(e env) *cobra.Command {
+func versionCommand(e command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  noArgs,
+		Args:  command.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.out, "verity %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", command.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -18,28 +18,30 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"verity/internal/command"
+	"verity/internal/setup"
 	"verity/internal/testmodel"
 	"verity/models/digits"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"verity": func() { Main(Development) }})
+	testscript.Main(m, map[string]func(){"verity": func() { Main("") }})
 }
 
 // Tests run on a model that is quick.
 func init() {
-	inside["digits"] = inner{target: digits.Target, assistant: digits.Assistant}
-	defaultModel = "digits"
+	setup.Inside["digits"] = setup.Inner{Target: digits.Target, Assistant: digits.Assistant}
+	setup.DefaultModel = "digits"
 }
 
 // onBase makes the default what it is in the program.
 func onBase(t *testing.T) {
 	t.Helper()
-	if _, ok := insideOf("base"); !ok {
+	if _, ok := setup.InsideOf("base"); !ok {
 		t.Skip("SKIPPED: built without a model (-tags nomodel)")
 	}
-	defaultModel = "base"
-	t.Cleanup(func() { defaultModel = "digits" })
+	setup.DefaultModel = "base"
+	t.Cleanup(func() { setup.DefaultModel = "digits" })
 }
 
 // TestScript runs testdata/script: what users see, as they type it. $MODEL is a
@@ -103,7 +105,7 @@ func cli(t testing.TB, stdin io.Reader, args ...string) (code int, stdout, stder
 	if len(args) > 1 && args[0] == "transcribe" {
 		args = append([]string{"transcribe", "--temperature-increment-on-fallback=none"}, args[1:]...)
 	}
-	code = run(t.Context(), env{in: stdin, out: &out, err: &err}, args)
+	code = run(t.Context(), command.Env{In: stdin, Out: &out, Err: &err}, args)
 	return code, out.String(), err.String()
 }
 
@@ -224,7 +226,7 @@ func TestNothingElseOnStdout(t *testing.T) {
 	}
 
 	var out, err bytes.Buffer
-	e := env{out: &out, err: &err, errTerminal: true, outTerminal: true}
+	e := command.Env{Out: &out, Err: &err, ErrTerminal: true, OutTerminal: true}
 	if code := run(t.Context(), e, []string{"transcribe", "-m", model, "--temperature-increment-on-fallback=none", name}); code != 0 || out.String() != plain {
 		t.Errorf("on a terminal: status %d, text %q, want %q", code, out.String(), plain)
 	}
@@ -310,9 +312,9 @@ func TestInterrupt(t *testing.T) {
 		return len(p), nil
 	})
 	out := filepath.Join(dir, "out")
-	code := run(ctx, env{out: io.Discard, err: stderr}, append([]string{"transcribe", "-m", model, "-o", out}, names...))
-	if code != interrupted {
-		t.Errorf("status %d, want %d", code, interrupted)
+	code := run(ctx, command.Env{Out: io.Discard, Err: stderr}, append([]string{"transcribe", "-m", model, "-o", out}, names...))
+	if code != command.Interrupted {
+		t.Errorf("status %d, want %d", code, command.Interrupted)
 	}
 	files, _ := filepath.Glob(filepath.Join(out, "*.txt"))
 	if len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
@@ -330,7 +332,7 @@ func TestBrokenPipe(t *testing.T) {
 	writes := 0
 	broken := writerFunc(func([]byte) (int, error) { writes++; return 0, io.ErrClosedPipe })
 	var stderr bytes.Buffer
-	code := run(t.Context(), env{out: broken, err: &stderr}, []string{"transcribe", "-m", model, name, name})
+	code := run(t.Context(), command.Env{Out: broken, Err: &stderr}, []string{"transcribe", "-m", model, name, name})
 	if code != 1 || writes > 10 || !strings.Contains(stderr.String(), "writing the text") {
 		t.Errorf("status %d after %d writes:\n%s", code, writes, stderr.String())
 	}
@@ -347,13 +349,13 @@ func TestInterruptInput(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, env{in: silent, out: io.Discard, err: io.Discard}, []string{"transcribe", "-"})
+		done <- run(ctx, command.Env{In: silent, Out: io.Discard, Err: io.Discard}, []string{"transcribe", "-"})
 	}()
 	time.AfterFunc(50*time.Millisecond, cancel)
 	select {
 	case code := <-done:
-		if code != interrupted {
-			t.Errorf("status %d, want %d", code, interrupted)
+		if code != command.Interrupted {
+			t.Errorf("status %d, want %d", code, command.Interrupted)
 		}
 	case <-time.After(30 * time.Second):
 		t.Fatal("still waiting for a pipe that says nothing")

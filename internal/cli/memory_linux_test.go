@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/internal/checkpoint"
 	"verity/model"
 	"verity/precision"
 )
@@ -68,7 +69,7 @@ func TestMemory(t *testing.T) {
 // checkEstimate compares what info says of memory, for weights as stored, with what it is.
 func checkEstimate(t *testing.T, dir string, got int64) {
 	t.Helper()
-	i, err := inspect(t.Context(), dir, false)
+	i, err := checkpoint.Inspect(t.Context(), dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func needs(t *testing.T, dir string, size int64) need {
 	if size == 1 {
 		p.Cache = precision.F16 // TestMemory allows for it
 	}
-	return need{c.Params() * size, activationBytes(c.Dims, p)}
+	return need{c.Params() * size, checkpoint.ActivationBytes(c.Dims, p)}
 }
 
 // peak runs the program until it has written the first line, and returns how many

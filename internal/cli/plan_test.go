@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"verity/internal/command"
 	"verity/plan"
 )
 
@@ -55,7 +56,7 @@ func TestPlanFrom(t *testing.T) {
 			t.Chdir(dir)
 			var out, errs bytes.Buffer
 			args := append(strings.Fields("plan --json"), strings.Fields(tt.args)...)
-			if code := run(t.Context(), env{out: &out, err: &errs}, args); code != 0 {
+			if code := run(t.Context(), command.Env{Out: &out, Err: &errs}, args); code != 0 {
 				t.Fatalf("status %d: %s", code, &errs)
 			}
 			var got plan.Forecast
@@ -75,7 +76,7 @@ func TestPlanFrom(t *testing.T) {
 		"--alpha 2", "--alpha NaN", "--cost Inf", "--cost 1e300", "--draft-tokens 0", "--draft-tokens 65"} {
 		t.Chdir(dir)
 		var out, errs bytes.Buffer
-		if code := run(t.Context(), env{out: &out, err: &errs}, append([]string{"plan"}, strings.Fields(args)...)); code == 0 {
+		if code := run(t.Context(), command.Env{Out: &out, Err: &errs}, append([]string{"plan"}, strings.Fields(args)...)); code == 0 {
 			t.Errorf("plan %s: no error", args)
 		}
 	}
@@ -98,7 +99,7 @@ func TestPlanRefuses(t *testing.T) {
 		"tiny": "", "tiny.en": "tiny.en cannot assist base: vocabulary: got 51864, want 51865", "large-v3": "vocabulary", "short": "positions of a window",
 	} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), env{out: &out, err: &errs}, []string{"plan", "--from", "base.json", "--assistant-from", small + ".json"})
+		code := run(t.Context(), command.Env{Out: &out, Err: &errs}, []string{"plan", "--from", "base.json", "--assistant-from", small + ".json"})
 		if (code == 0) != (want == "") || !strings.Contains(errs.String(), want) || want != "" && out.Len() > 0 {
 			t.Errorf("%s: status %d, %q, want %q", small, code, errs.String(), want)
 		}

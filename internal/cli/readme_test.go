@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"verity/internal/command"
 )
 
 var update = flag.Bool("update", false, "write what the program says into README.md and docs")
@@ -99,19 +101,19 @@ func checkDocument(t *testing.T, root, name string, ran map[string]bool) {
 
 // said runs a command line, which may end in "| head -N" or "> /dev/null", and
 // returns what a terminal shows.
-func said(t *testing.T, command string) string {
+func said(t *testing.T, typed string) string {
 	t.Helper()
-	command, head, cut := strings.Cut(strings.TrimSpace(command), " | head -")
-	command, silent := strings.CutSuffix(command, " > /dev/null")
+	line, head, cut := strings.Cut(strings.TrimSpace(typed), " | head -")
+	line, silent := strings.CutSuffix(line, " > /dev/null")
 	var out, stderr bytes.Buffer
-	if code := run(t.Context(), env{out: &out, err: &stderr}, strings.Fields(command)); code != 0 {
-		t.Fatalf("verity %s: status %d:\n%s", command, code, stderr.String())
+	if code := run(t.Context(), command.Env{Out: &out, Err: &stderr}, strings.Fields(line)); code != 0 {
+		t.Fatalf("verity %s: status %d:\n%s", line, code, stderr.String())
 	}
 	lines := strings.SplitAfter(out.String(), "\n")
 	if cut {
 		n, err := strconv.Atoi(head)
 		if err != nil {
-			t.Fatalf("verity %s | head -%s: %v", command, head, err)
+			t.Fatalf("verity %s | head -%s: %v", line, head, err)
 		}
 		lines = lines[:min(n, len(lines))]
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"verity/internal/command"
 )
 
 // TestReference holds docs/CLI.md against the program, and docs/JSON.md against the types
@@ -18,7 +20,7 @@ func TestReference(t *testing.T) {
 	onBase(t)
 	var b strings.Builder
 	writeSchemas(t, &b)
-	for name, want := range map[string]string{"CLI.md": reference(newRoot(env{})), "JSON.md": b.String()} {
+	for name, want := range map[string]string{"CLI.md": reference(newRoot(command.Env{})), "JSON.md": b.String()} {
 		name := filepath.Join("..", "..", "docs", name)
 		if *update {
 			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
@@ -34,7 +36,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s is not current: run go generate ./cmd/verity (-file +program):\n%s", name, diff)
 		}
 	}
-	if lines := strings.Count(reference(newRoot(env{})), "\n"); lines > 800 {
+	if lines := strings.Count(reference(newRoot(command.Env{})), "\n"); lines > 800 {
 		t.Errorf("docs/CLI.md has %d lines, want at most 800", lines)
 	}
 }
@@ -69,7 +71,7 @@ func TestManual(t *testing.T) {
 			}
 		}
 	}
-	visit(newRoot(env{}))
+	visit(newRoot(command.Env{}))
 	page, err := os.ReadFile(filepath.Join(dir, "verity-info.1"))
 	if err != nil || !bytes.Contains(page, []byte(".EX\nverity info\nverity info small\n")) {
 		t.Errorf("%v: the examples of info are not lines of their own:\n%s", err, page)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"verity/internal/command"
 )
 
 // A schema is a JSON object that the program writes. Its fields and their meaning are
@@ -25,7 +27,7 @@ var schemas = []schema{
 	{"Record", "A line of `records.jsonl` (`eval --out`, `compare --out`), one for each utterance.", "report", "Record"},
 	{"Report", "`eval --json` and `report --json` of one set of records.", "report", "Score"},
 	{"Comparison", "`compare --json` and `report --json` of several sets. An arm has the fields of a report.", "report", "comparing"},
-	{"Model", "`info --json`.", "internal/cli", "info"},
+	{"Model", "`info --json`.", "internal/checkpoint", "info"},
 	{"Plan", "`plan --json`.", "plan", "Forecast"},
 	{"Benchmark", "`bench --json`.", "bench", "Result"},
 }
@@ -234,7 +236,7 @@ func (r *source) rows(dir string, file *ast.File, body *ast.StructType, prefix s
 		if len(inner) > 0 {
 			kind = "object"
 		}
-		rows = append(rows, fmt.Sprintf("| `%s%s` | %s | %s |\n", path, many, kind, cell(meaning)))
+		rows = append(rows, fmt.Sprintf("| `%s%s` | %s | %s |\n", path, many, kind, command.Cell(meaning)))
 		rows = append(rows, inner...)
 	}
 	return rows

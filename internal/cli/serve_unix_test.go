@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"verity/internal/command"
 	"verity/transcript"
 )
 
@@ -107,7 +108,7 @@ func plainTranscript(t *testing.T) *transcript.Transcript {
 	t.Helper()
 	var out, problem bytes.Buffer
 	args := []string{"transcribe", "--model", "../../models/digits/target", "--output-format", "json", "../../models/digits/digits.wav"}
-	if code := run(t.Context(), env{out: &out, err: &problem}, args); code != 0 {
+	if code := run(t.Context(), command.Env{Out: &out, Err: &problem}, args); code != 0 {
 		t.Fatal(problem.String())
 	}
 	tr := new(transcript.Transcript)

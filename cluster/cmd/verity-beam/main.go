@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"verity/internal/cli"
+	"verity/internal/command"
+	"verity/internal/measure"
 	"verity/report"
 
 	"verity/cluster/pipeline"
@@ -49,19 +51,19 @@ It is its own worker. For runners that ask a service for workers, and as a job s
 Exit status: 0 done, 1 some utterance failed or the job did, 2 wrong usage, 3 both arms
 differ, 130 interrupted.`
 
-// A command is what the user asked for.
-type command struct {
-	job      *cli.Job
+// A program is what the user asked for.
+type program struct {
+	job      *measure.Job
 	spec     pipeline.Spec
 	attempts int
 	level    string
 }
 
 // version is set by the linker, as in Makefile: records name it, as those of verity do.
-var version = cli.Development
+var version string
 
 func main() {
-	cli.SetVersion(version)
+	command.Version = cmp.Or(version, command.Version)
 	args := os.Args[1:]
 	var err error
 	switch role(args) {
@@ -88,20 +90,20 @@ func main() {
 
 // run does what the user asked for and returns the exit status.
 func run(ctx context.Context, args []string) int {
-	c := &command{}
+	c := &program{}
 	root := &cobra.Command{
 		Use: "verity-beam --dataset PATH --out DIR [flags]", Short: "Evaluate on a cluster", Long: help, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	c.job = cli.NewJob(root, os.Stdout, os.Stderr, "Cluster", c.register)
+	c.job = measure.NewJob(root, os.Stdout, os.Stderr, "Cluster", c.register)
 	root.SetArgs(args)
-	return c.job.Complain(ctx, "verity-beam", args, root.ExecuteContext(ctx))
+	return c.job.Fail(ctx, "verity-beam", args, root.ExecuteContext(ctx))
 }
 
 // ours are the flags of Beam that are set by this program or for workers alone.
 var ours = []string{"worker", "id", "logging_endpoint", "control_endpoint", "semi_persist_dir", "options", "async", "execute_async"}
 
-func (c *command) register(f *pflag.FlagSet) {
+func (c *program) register(f *pflag.FlagSet) {
 	f.StringVarP(&c.spec.Out, "out", "o", "", "`directory` for records and score; a path of an object store will do")
 	f.IntVar(&c.spec.Shards, "shards", 1, "`number` of record files: each is held in memory while it is sorted")
 	f.IntVar(&c.spec.Chunk, "chunk", 16, "`number` of utterances that are handed out, kept and tried again together")
@@ -115,20 +117,20 @@ func (c *command) register(f *pflag.FlagSet) {
 }
 
 // check reports the first flag with an unusable value.
-func (c *command) check() error {
+func (c *program) check() error {
 	switch {
 	case c.spec.Out == "":
-		return cli.Usage("--out DIR is missing: records are the result of the job")
+		return command.Usagef("--out DIR is missing: records are the result of the job")
 	case c.job.Path() == "":
-		return cli.Usage("--dataset PATH is missing")
+		return command.Usagef("--dataset PATH is missing")
 	case c.spec.Shards < 1 || c.spec.Shards > 1<<16:
-		return cli.Usage("--shards %d: must be from 1 to %d", c.spec.Shards, 1<<16)
+		return command.Usagef("--shards %d: must be from 1 to %d", c.spec.Shards, 1<<16)
 	case c.spec.Chunk < 1 || c.spec.Chunk > 1<<12:
-		return cli.Usage("--chunk %d: must be from 1 to %d", c.spec.Chunk, 1<<12)
+		return command.Usagef("--chunk %d: must be from 1 to %d", c.spec.Chunk, 1<<12)
 	case c.attempts < 1:
-		return cli.Usage("--attempts %d: must be 1 or more", c.attempts)
+		return command.Usagef("--attempts %d: must be 1 or more", c.attempts)
 	case !slices.Contains([]string{"debug", "info", "warn", "error"}, c.level):
-		return cli.Usage("--beam-log %q: want debug, info, warn or error", c.level)
+		return command.Usagef("--beam-log %q: want debug, info, warn or error", c.level)
 	}
 	if err := c.job.CheckReport(); err != nil {
 		return err
@@ -136,7 +138,7 @@ func (c *command) check() error {
 	return c.job.Check()
 }
 
-func (c *command) run(ctx context.Context) (err error) {
+func (c *program) run(ctx context.Context) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -176,7 +178,7 @@ func files(ctx context.Context, path string) ([]string, error) {
 
 // attempt runs the pipeline until it is done. What an attempt has finished is kept, so
 // the next one does the rest.
-func (c *command) attempt(ctx context.Context) (err error) {
+func (c *program) attempt(ctx context.Context) (err error) {
 	endpoint := *jobopts.Endpoint
 	for n := range c.attempts {
 		if n > 0 {
@@ -195,7 +197,7 @@ func (c *command) attempt(ctx context.Context) (err error) {
 }
 
 // report writes the report of what the job came to.
-func (c *command) report(ctx context.Context) error {
+func (c *program) report(ctx context.Context) error {
 	raw, err := store.Read(ctx, store.Join(c.spec.Out, pipeline.ScoreFile))
 	if err != nil {
 		return err
@@ -226,7 +228,7 @@ func (c *command) report(ctx context.Context) error {
 }
 
 // records are the record files of an arm, on this machine.
-func (c *command) records(ctx context.Context, arm string) (report.Files, error) {
+func (c *program) records(ctx context.Context, arm string) (report.Files, error) {
 	dir, err := os.MkdirTemp("", "verity-beam")
 	if err != nil {
 		return report.Files{}, err

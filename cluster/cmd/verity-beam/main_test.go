@@ -30,7 +30,7 @@ const asVerity = "VERITY_BEAM_TEST_AS_VERITY"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asVerity) != "" {
-		cli.Main(cli.Development)
+		cli.Main("")
 	}
 	if os.Getenv(asWorker) != "" {
 		time.Sleep(time.Minute)

@@ -1,0 +1,348 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/internal/command"
+	"verity/internal/kernel"
+	"verity/internal/layer"
+	"verity/internal/setup"
+	"verity/internal/show"
+	"verity/model"
+	"verity/model/hub"
+	"verity/parallel"
+	"verity/precision"
+	"verity/synth"
+	"verity/tokenizer"
+	"verity/transcribe"
+)
+
+const infoHelp = `Info tells what a model is: its size and languages, the memory that it needs, what
+the flags come to that are left to auto on this machine, and which models it can
+draft for.
+
+  verity info
+  verity info small
+  verity info ~/whisper-small`
+
+// An info is the output of the command. Its JSON has this form.
+type info struct {
+	Schema     string       `json:"schema"`
+	Model      string       `json:"model"`
+	Dims       model.Dims   `json:"dims"`
+	Window     float64      `json:"window_seconds"`
+	Params     int64        `json:"parameters"`
+	Bytes      int64        `json:"bytes"`
+	Memory     int64        `json:"memory_bytes"` // to transcribe one file at a time, about
+	DType      string       `json:"dtype"`
+	Head       string       `json:"head"`  // what the token embedding and vocabulary head is stored as
+	Cache      string       `json:"cache"` // what keys and values are held in, those of the audio too, unless --precision says otherwise
+	HasEncoder bool         `json:"has_encoder"`
+	Auto       automatic    `json:"auto"`                // what flags come to on this machine if nobody sets them
+	Languages  []string     `json:"languages,omitempty"` // codes
+	Timestamps int          `json:"timestamps,omitempty"`
+	Assists    string       `json:"assists"`
+	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
+
+	names []string // of the languages
+}
+
+// An automatic is what flags come to on this machine if nobody sets them.
+type automatic struct {
+	Precision string `json:"precision"`
+	Threads   int    `json:"threads"`
+	Kernels   string `json:"kernels"`   // the instruction set in use
+	Assistant string `json:"assistant"` // its name; none for plain decoding
+}
+
+func Info(e command.Env) *cobra.Command {
+	var asJSON bool
+	m := new(setup.ModelFlags)
+	c := &cobra.Command{
+		Use:   "info [MODEL]",
+		Short: "Tell what a model is, and what it needs",
+		Long:  infoHelp + command.ExitHelp,
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return command.Usagef("want one model, got %d", len(args))
+			case len(args) == 1 && c.Flags().Changed("model"):
+				return command.Usagef("want one model, got %s and --model %s", args[0], m.Name)
+			}
+			return nil
+		},
+		ValidArgsFunction: setup.CompleteModel,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				m.Name = args[0]
+			}
+			i, err := Inspect(c.Context(), m.Name, m.Offline)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(e.Out).Encode(i)
+			}
+			return i.print(e.Out)
+		},
+	}
+	command.AddFlags(c, m.RegisterModel,
+		func(f *pflag.FlagSet) { command.Bind(f, "json", &asJSON) })
+	command.CompleteOr(c, "model", setup.ModelNames()...)
+	return c
+}
+
+// Inspect opens a model and collects its properties.
+func Inspect(ctx context.Context, name string, offline bool) (*info, error) {
+	c, err := setup.OpenCheckpoint(ctx, name, offline)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	i := &info{
+		Schema: "verity.info/1", Model: name, Dims: c.Dims,
+		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
+		Params: c.Params(), Bytes: c.Bytes(), DType: cmp.Or(c.Quantized(), c.DType().String()),
+		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
+	}
+	i.Assists = i.assists()
+	i.Head = headOf(c)
+	if err := i.decide(c); err != nil {
+		return nil, err
+	}
+	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
+	if errors.Is(err, tokenizer.ErrMissing) && !i.HasEncoder {
+		return i, nil // an assistant uses its target's
+	}
+	if err != nil {
+		return nil, err
+	}
+	i.Timestamps, i.Languages, i.names = tok.Timestamps(), []string{"en"}, []string{"English (en)"}
+	if c.Generation.Multilingual {
+		i.Languages, i.names = nil, nil
+		for _, l := range tok.Languages() {
+			i.Languages, i.names = append(i.Languages, l.Code), append(i.names, l.Name+" ("+l.Code+")")
+		}
+	}
+	return i, nil
+}
+
+// mostRead is how large a file may be that is read to decide on a precision. Reading a
+// larger one takes longer than people wait for what a model is.
+const mostRead = 2 << 30
+
+// decide fills in what auto comes to, and the memory for that.
+func (i *info) decide(c *model.Checkpoint) error {
+	pool := parallel.New(0)
+	defer pool.Close()
+	p := precision.Of(precision.F16).Complete()
+	if c.Bytes() <= mostRead {
+		var err error
+		if p, err = layer.Resolve(c, precision.Precision{}, pool); err != nil {
+			return err
+		}
+	}
+	i.Memory, i.Cache = memoryFor(c, p), p.Cache.String()
+	i.Auto = automatic{
+		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
+		Assistant: (&setup.AssistantFlags{Name: "auto"}).Method(i.Model),
+	}
+	return nil
+}
+
+// programBytes is what the program takes besides the network: itself, the tokenizer,
+// sound and log-mel.
+const programBytes = 60 << 20
+
+// memoryFor estimates what a process takes that transcribes one file at a time with c in
+// a precision.
+func memoryFor(c *model.Checkpoint, p precision.Precision) int64 {
+	weights := c.Params() * int64(p.Weights.Bits()) / 8
+	if p.Weights.Grouped() { // it is stored so: auto converts nothing to few bits
+		weights = c.Bytes()
+	}
+	return programBytes + weights + ActivationBytes(c.Dims, p)
+}
+
+// ActivationBytes is what one file takes besides the weights: keys and values of the
+// decoder, what the encoder computes, and keys and values of the audio before they are
+// rounded.
+func ActivationBytes(d model.Dims, p precision.Precision) int64 {
+	n, w, ffn := int64(d.AudioPositions), int64(d.AudioWidth), int64(d.AudioFFN)
+	cache := int64(p.Complete().Cache.Bits()) / 8
+	return 2*int64(d.TextLayers*d.TextWidth)*(n+int64(d.TextPositions))*cache +
+		4*n*(2*w+w+3*w+ffn+2*w+w) + // convolution, norm, q k v, hidden, keys and values, features
+		4*n*2*int64(d.TextWidth)
+}
+
+// headOf returns what the token embedding is stored as.
+func headOf(c *model.Checkpoint) string {
+	w, err := c.Weight("decoder.embed_tokens.weight")
+	switch {
+	case err != nil:
+		return "none"
+	case w.Quantised():
+		return w.Type
+	}
+	return w.DType.String()
+}
+
+// assists says which models this one can draft for.
+func (i *info) assists() string {
+	d := i.Dims
+	same := fmt.Sprintf("%s (vocabulary of %s tokens)", familyOf(d.Vocab), show.Count(d.Vocab))
+	if !i.HasEncoder {
+		return fmt.Sprintf("%s with an encoder of width %d, whose features it reads", same, d.AudioWidth)
+	}
+	return fmt.Sprintf("%s with windows of %g s", same, i.Window)
+}
+
+// familyOf names the models of a vocabulary. Only these can draft for one another.
+func familyOf(vocab int) string {
+	switch vocab {
+	case 51864:
+		return "English-only models (.en)"
+	case 51865:
+		return "multilingual models from tiny to large-v2"
+	case 51866:
+		return "large-v3, large-v3-turbo and what is distilled from them"
+	}
+	return "models"
+}
+
+// A sheet is text in two columns: labels, and what they say, folded to the width of help.
+type sheet struct{ strings.Builder }
+
+const labelWidth = 17
+
+func (s *sheet) row(label, format string, args ...any) {
+	for _, line := range command.Fold(fmt.Sprintf(format, args...), command.HelpWidth-labelWidth) {
+		fmt.Fprintf(s, "%-*s%s\n", labelWidth, label, line)
+		label = ""
+	}
+}
+
+// gap begins another part.
+func (s *sheet) gap() { s.WriteByte('\n') }
+
+func (i *info) print(w io.Writer) error {
+	var s sheet
+	s.row("model", "%s", i.where())
+	i.printUse(&s)
+	s.gap()
+	i.printAuto(&s)
+	s.gap()
+	i.printNetwork(&s)
+	if i.Planted != nil {
+		s.row("planted", "%v: this model was never trained", i.Planted)
+	}
+	if len(i.names) > 1 {
+		s.gap()
+		s.row("languages", "%s", strings.Join(i.names, ", "))
+	}
+	s.gap()
+	s.row("other models", "--model takes the name of a published one (small, large-v3, turbo, openai/whisper-small; verity "+
+		"models --help) or the path of a checkpoint: of Hugging Face, openai/whisper (.pt), CTranslate2 or whisper.cpp (ggml)")
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+// where names the model, and says where it lies.
+func (i *info) where() string {
+	if _, ok := setup.InsideOf(i.Model); ok {
+		return i.Model + ", inside this program"
+	}
+	return show.Name(i.Model)
+}
+
+// printUse writes what the model is good for and what it takes.
+func (i *info) printUse(s *sheet) {
+	switch {
+	case !i.HasEncoder:
+		s.row("use", "drafts for another model; it cannot transcribe by itself")
+	case len(i.Languages) == 1:
+		s.row("use", "transcribes English")
+	default:
+		s.row("use", "transcribes %d languages, and translates them into English", len(i.Languages))
+	}
+	stored := i.DType
+	if stored == precision.Int4Z.String() { // what quantize --to int4 makes of most weights
+		stored = "int4 (4 bits, with a zero point for each group)"
+	}
+	s.row("size", "%s weights, stored as %s in %s", show.Rounded(i.Params), stored, show.Bytes(i.Bytes))
+	if i.HasEncoder {
+		s.row("memory", "about %s to transcribe one file at a time", show.Bytes(i.Memory))
+	}
+}
+
+// printAuto writes what auto comes to on this machine.
+func (i *info) printAuto(s *sheet) {
+	s.row("on this machine", "%s/%s, unless flags say otherwise:", runtime.GOOS, runtime.GOARCH)
+	why := ""
+	switch p := i.Auto.Precision; {
+	case i.Bytes > mostRead:
+		why = " if it holds every weight exactly, else f32"
+	case p == strings.ToLower(i.DType):
+		why = ", as stored"
+	case p == precision.F16.String() && i.DType == "f32":
+		why = ", which holds every weight exactly"
+	}
+	s.row("--precision", "%s%s", i.Auto.Precision, why)
+	cores := "one for each core"
+	if i.Auto.Threads == 1 {
+		cores = "for one core"
+	}
+	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, kernelName(i.Auto.Kernels))
+	s.row("--assistant", "%s", i.drafting())
+}
+
+// kernelName names the instructions of an implementation.
+func kernelName(implementation string) string {
+	if implementation == "ref" {
+		return "plain Go's"
+	}
+	return implementation
+}
+
+// drafting says what auto takes for an assistant, and what it could take.
+func (i *info) drafting() string {
+	if i.Auto.Assistant != string(transcribe.None) {
+		return i.Auto.Assistant
+	}
+	repo, known := hub.Repo(i.Model)
+	if partners := hub.Partners(repo); known && len(partners) > 0 {
+		return "none; verity models pull " + partners[0] + " would be one"
+	}
+	return "none: plain decoding"
+}
+
+// printNetwork writes the shape of the network.
+func (i *info) printNetwork(s *sheet) {
+	d := i.Dims
+	s.row("window", "%g s: %s frames of %d mel bins", i.Window, show.Count(d.WindowFrames()), d.MelBins)
+	if i.HasEncoder {
+		s.row("encoder", "%d layers, width %d, %d heads, %s positions", d.AudioLayers, d.AudioWidth, d.AudioHeads, show.Count(d.AudioPositions))
+	} else {
+		s.row("encoder", "none")
+	}
+	s.row("decoder", "%d layers, width %d, %d heads, %s positions", d.TextLayers, d.TextWidth, d.TextHeads, show.Count(d.TextPositions))
+	if i.Languages == nil {
+		s.row("vocabulary", "%s tokens, with the names of the model that it drafts for", show.Count(d.Vocab))
+	} else {
+		s.row("vocabulary", "%s tokens, %s of them timestamps", show.Count(d.Vocab), show.Count(i.Timestamps))
+	}
+	s.row("head", "token embedding and vocabulary head, stored as %s", i.Head)
+	s.row("attention", "keys and values of text and audio held in %s, unless --precision FORMAT:cache=FORMAT", i.Cache)
+	s.row("drafts for", "%s", i.Assists)
+}

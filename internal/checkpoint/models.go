@@ -1,0 +1,106 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"verity/internal/command"
+	"verity/internal/setup"
+	"verity/internal/show"
+	"verity/model/hub"
+)
+
+// completeCached offers the models of the cache.
+func completeCached(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	if list, err := hub.FromEnv().List(); err == nil && len(args) == 0 {
+		for _, m := range list {
+			names = append(names, m.Repo)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+const modelsHelp = `Models lists the Whisper models in the cache that all programs of Hugging Face
+share, and what each takes. --model finds them there by name:
+
+  verity models pull small
+  verity transcribe --model small talk.wav
+  verity models rm small
+
+A name is a size (tiny, base, small, medium, large-v2, large-v3, turbo, with .en
+for English, distil-large-v3, …) or owner/name. HF_HOME or HF_HUB_CACHE name the
+cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
+the network.`
+
+func Models(e command.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "models",
+		Short: "List, fetch and remove downloaded models",
+		Long:  modelsHelp + command.ExitHelp,
+		Args:  command.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return listModels(e, hub.FromEnv()) },
+	}
+	one := func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return command.Usagef("want the name of one model, got %d", len(args))
+		}
+		if _, ok := hub.Repo(args[0]); !ok {
+			return command.Usagef("%s is no name of a model: want owner/name, or a size such as small%s", strconv.Quote(args[0]),
+				command.DidYouMean(command.Nearest(args[0], hub.Names())))
+		}
+		return nil
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "pull NAME", Short: "Download a model, or what is missing of it", Args: one,
+		ValidArgsFunction: cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp),
+		Long:              "Pull downloads the newest version of a model into the cache." + command.ExitHelp,
+		RunE: func(c *cobra.Command, args []string) error {
+			dir, err := setup.NewHub().Pull(c.Context(), args[0])
+			if err == nil {
+				_, err = fmt.Fprintln(e.Out, dir)
+			}
+			return err
+		},
+	}, &cobra.Command{
+		Use: "rm NAME", Short: "Remove a model from the cache", Args: one,
+		ValidArgsFunction: completeCached,
+		Long:              "Rm removes all that the cache holds of a model." + command.ExitHelp,
+		RunE: func(_ *cobra.Command, args []string) error {
+			n, err := hub.FromEnv().Remove(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				repo, _ := hub.Repo(args[0])
+				return fmt.Errorf("%s is not in the cache %s; verity models lists what is", repo, hub.FromEnv().Cache)
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(e.Out, "removed %s\n", show.Bytes(n))
+			}
+			return err
+		},
+	})
+	return c
+}
+
+func listModels(e command.Env, h *hub.Client) error {
+	list, err := h.List()
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(e.Out, "no Whisper model in %s; base is part of this program. See verity models --help\n", h.Cache)
+		return err
+	}
+	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	for _, m := range list {
+		state := m.Dir
+		if state == "" {
+			state = "not whole: verity models pull " + m.Repo
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", m.Repo, show.Bytes(m.Bytes), state)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,102 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"verity/internal/command"
+	"verity/internal/show"
+	"verity/synth"
+)
+
+const synthHelp = `Synth writes two Whisper checkpoints of real shape, OUT/target and OUT/assistant,
+that were never trained: their text is planted. The target says the same words
+whatever it hears; the assistant agrees with it in a share of the places that you
+choose, which lie at random. All matrices hold random numbers, so that each takes the time and the
+memory of the real model: measure with them on your own machine, with nothing to
+download. They load in transformers, too.
+
+The text of a window is sentences of random words between timestamps, and
+passes the default thresholds. The language is detected as English.
+
+  verity synth --size large-v2 --alpha 0.8 --out /tmp/planted
+  verity compare --model /tmp/planted/target \
+    --assistant /tmp/planted/assistant \
+    --audio talk.wav
+
+A checkpoint at OUT that was planted before is written over, no other is.
+
+Exit status: 0 both were written, 1 they could not be, 2 wrong usage.`
+
+// A synthCommand is the synth command with its flags.
+type synthCommand struct {
+	command.Env
+	opt   synth.Options
+	shape string
+	dir   string
+}
+
+func Synth(e command.Env) *cobra.Command {
+	p := &synthCommand{Env: e}
+	c := &cobra.Command{
+		Use:   "synth --size NAME --alpha A --out DIR",
+		Short: "Write a model with planted text and its assistant",
+		Long:  synthHelp,
+		Args:  command.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return p.run(c) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&p.opt.Size, "size", "tiny",
+		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
+	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
+	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
+	f.StringVar(&p.shape, "assistant-shape", string(synth.Distil),
+		"distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
+	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
+	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that chooses the words, and where the assistant errs")
+	command.Must(c.MarkFlagDirname("out"))
+	command.Must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
+	command.Must(c.RegisterFlagCompletionFunc("assistant-shape", cobra.FixedCompletions([]string{"distil", "tiny"}, cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func (p *synthCommand) run(c *cobra.Command) error {
+	if p.dir == "" {
+		return command.Usagef("--out DIR is needed")
+	}
+	if p.opt.Tokens == 0 { // which the package takes for its default
+		return command.Usagef("--tokens 0: must be from 4 to 223")
+	}
+	if err := command.OneOf("size", p.opt.Size, synth.Sizes()...); err != nil {
+		return err
+	}
+	p.opt.Assistant = synth.Shape(p.shape)
+	began := time.Now()
+	target, assistant, err := synth.Write(c.Context(), p.dir, p.opt)
+	var option *synth.OptionError
+	if errors.As(err, &option) {
+		return command.Usagef("--%s %v: %s", synthFlags[option.Field], option.Value, option.Reason)
+	}
+	if err != nil {
+		return err
+	}
+	took := time.Since(began).Seconds()
+	p.say(target)
+	p.say(assistant)
+	fmt.Fprintf(p.Err, "%s in %.1f s, %s a second\n", show.Bytes(target.Bytes+assistant.Bytes), took, show.Bytes(int64(float64(target.Bytes+assistant.Bytes)/took)))
+	return nil
+}
+
+// synthFlags are the flags that set fields of synth.Options.
+var synthFlags = map[string]string{"Size": "size", "Alpha": "alpha", "Assistant": "assistant-shape", "Tokens": "tokens"}
+
+// say lists on standard output what was written.
+func (p *synthCommand) say(w synth.Written) {
+	fmt.Fprintf(p.Out, "%s  %s weights in f16, %s; %d + %d layers of width %d; planted: %v\n", filepath.Clean(w.Dir),
+		show.Rounded(w.Weights), show.Bytes(w.Bytes), w.Dims.AudioLayers, w.Dims.TextLayers, w.Dims.TextWidth, &w.Plant)
+}

@@ -1,0 +1,25 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// CompleteSound offers sound files as arguments.
+func CompleteSound(c *cobra.Command) {
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{
+			"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
+			"m4a", "mp4", "aac", "mov", "mkv", // by ffmpeg
+		}, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// CompleteOr offers values, or else files and directories.
+func CompleteOr(c *cobra.Command, flag string, values ...string) {
+	Must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveDefault)))
+}
+
+// CompleteValues offers the values of a flag to the shell.
+func CompleteValues(c *cobra.Command, flag string, values ...string) {
+	Must(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+}

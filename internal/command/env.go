@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/internal/show"
+)
+
+// PathCause returns the cause of an error without the system call and the path.
+func PathCause(err error) error {
+	if e := new(fs.PathError); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// An Env is the part of the process that a command may use. Only text goes to out;
+// progress and logs go to err.
+type Env struct {
+	In       io.Reader
+	Out, Err io.Writer
+
+	// Whether out and err are terminals.
+	OutTerminal, ErrTerminal bool
+
+	// Path of the config file; empty for none.
+	Config      string
+	ConfigNamed bool // by $VERITY_CONFIG: it must be there
+}
+
+// A UsageError is the caller's mistake: it makes the exit status 2, not 1.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// A DiffersError says that outputs differ that must not: the exit status is 3.
+type DiffersError struct{ Err error }
+
+func (e DiffersError) Error() string { return e.Err.Error() }
+
+// Usagef is an error of the caller's.
+func Usagef(format string, args ...any) error {
+	return UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+// Interrupted is the exit status after a signal, as shells have it for Ctrl-C.
+const Interrupted = 130
+
+// Complain writes a message. Names among the arguments that hold control characters
+// are quoted and all other control characters escaped: a name must neither command the
+// terminal nor look like a line of its own.
+func (e Env) Complain(args []string, message string) {
+	for _, arg := range args {
+		if name := show.Name(arg); name != arg {
+			message = strings.ReplaceAll(message, arg, name)
+		}
+	}
+	fmt.Fprintln(e.Err, show.Text(message))
+}
+
+// Fail writes why a program has failed, and returns its exit status: 0 for no error.
+func (e Env) Fail(ctx context.Context, program string, args []string, err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, new(UsageError)):
+		e.Complain(args, fmt.Sprintf("%s: %v\nRun '%[1]s --help' for usage.", program, err))
+		return 2
+	case ctx.Err() != nil:
+		e.Complain(nil, program+": interrupted")
+		return Interrupted
+	}
+	e.Complain(args, fmt.Sprintf("%s: %v", program, err))
+	if errors.As(err, new(DiffersError)) {
+		return 3
+	}
+	return 1
+}
+
+// Color reports whether text on standard output may be coloured.
+func (e Env) Color() bool { return e.OutTerminal && os.Getenv("NO_COLOR") == "" }
+
+const ExitHelp = `
+
+Exit status: 0 done, 1 some input failed, 2 wrong usage, 130 interrupted.`
+
+// NoArgs refuses arguments; at the root they are commands that do not exist.
+func NoArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !c.HasSubCommands() {
+		return Usagef("no arguments are taken: got %q%s", args[0], behindEquals(c, args[0]))
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return Usagef("there is no command %q%s", args[0], DidYouMean(Nearest(args[0], names)))
+}
+
+// behindEquals says where the value of a flag belongs that may be named without one, if
+// such a flag was.
+func behindEquals(c *cobra.Command, arg string) (hint string) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.NoOptDefVal != "" && f.Value.Type() != "bool" && f.Value.String() == f.NoOptDefVal {
+			hint = fmt.Sprintf("; a value of --%s stands behind =: --%[1]s=%s", f.Name, arg)
+		}
+	})
+	return hint
+}
+
+// Version is the program's, for its records. A program sets it before it runs.
+var Version = "development"

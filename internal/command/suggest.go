@@ -1,0 +1,138 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Nearest returns the candidates that a misspelt word may mean: those it begins, and
+// those that few edits make of it, the nearest first.
+func Nearest(word string, candidates []string) (near []string) {
+	const most = 2 // edits; one in a short word
+	limit := min(most, max(1, len(word)/3))
+	edits := map[string]int{}
+	for _, c := range candidates {
+		n := editDistance(word, c)
+		if strings.HasPrefix(c, word) && len(word) > 2 {
+			n = min(n, 1)
+		}
+		if n <= limit {
+			near, edits[c] = append(near, c), n
+		}
+	}
+	slices.SortStableFunc(near, func(a, b string) int { return edits[a] - edits[b] })
+	return near[:min(len(near), 3)]
+}
+
+// editDistance returns how many insertions, deletions and substitutions of bytes, and
+// exchanges of neighbours, turn a into b.
+func editDistance(a, b string) int {
+	row, before := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next[j+1] = min(row[j+1]+1, next[j]+1, row[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
+
+// DidYouMean is the end of an error about an unknown word; empty without a candidate.
+func DidYouMean(near []string) string {
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// Foreign says what to do instead of a flag of openai/whisper, whisper.cpp, faster-whisper
+// or whisper-ctranslate2 that has no equal here, or of one that Verity had.
+var Foreign = map[string]string{
+	"compute-type": "--precision int8, f16 or f32 says how weights are held", "fp16": "--precision f16 or f32 says how weights are held",
+	"device": "Verity computes on the CPU, leave it out", "device-index": "Verity computes on the CPU, leave it out",
+	"detect-language": "without --language it is detected", "hf-token": "$HF_TOKEN is the token", "local-files-only": "use --offline",
+	"max-len": "use --word-timestamps --max-line-width CHARACTERS", "model-dir": "$HF_HUB_CACHE names the cache of models",
+	"no-timestamps": "text has none unless --timestamps asks for them", "print-progress": "use --progress=always", "prompt": "use --initial-prompt TEXT",
+	"output-csv": "use -f csv", "output-file": "use --output-dir DIRECTORY", "output-json": "use -f json", "output-lrc": "use -f lrc",
+	"output-srt": "use -f srt", "output-txt": "use -f txt", "output-vtt": "use -f vtt", "processors": "use --batch NUMBER or --chunked",
+	"translate": "use --task translate", "vad-filter": "use --vad", "verbose": "use --log-level debug, or --quiet",
+	"duration": "use --clip-timestamps START,END in seconds", "duration-t": "use --clip-timestamps START,END in seconds",
+	"offset": "use --clip-timestamps START,END in seconds", "offset-t": "use --clip-timestamps START,END in seconds",
+	"draft-policy": "use --draft-tokens heuristic or confidence", "spool": "$TMPDIR names the directory", "head": "use --to FORMAT:head=FORMAT",
+}
+
+// FlagError makes an error of parsing flags one of usage, with what was meant if the
+// flag does not exist.
+func FlagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		name := string(Dashes(nil, unknown.GetSpecifiedName()))
+		if advice, ok := Foreign[name]; ok {
+			return Usagef("there is no flag --%s: %s", name, advice)
+		}
+		var near []string
+		for _, n := range Nearest(name, flagNames(c)) {
+			near = append(near, "--"+n)
+		}
+		return Usagef("there is no flag --%s%s", name, DidYouMean(near))
+	case errors.As(err, &unknown):
+		return Usagef("there is no flag -%s", unknown.GetSpecifiedName())
+	case errors.As(err, &missing) && missing.GetSpecifiedShortnames() != "":
+		return Usagef("-%s, --%s: the value is missing", missing.GetFlag().Shorthand, missing.GetFlag().Name)
+	case errors.As(err, &missing):
+		return Usagef("--%s: the value is missing", missing.GetFlag().Name)
+	case errors.As(err, &value):
+		return Usagef("--%s %s: %w", value.GetFlag().Name, value.GetValue(), plain(value.Unwrap(), value.GetFlag()))
+	}
+	return UsageError{Err: err}
+}
+
+// plain replaces the errors of packages strconv and time, which speak of Go.
+func plain(err error, f *pflag.Flag) error {
+	if f.Value.Type() == "duration" {
+		return errors.New("want a time with its unit, as 90s, 10m or 1h30m")
+	}
+	if !strings.Contains(err.Error(), "strconv.") {
+		return err
+	}
+	want := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "float32": "a number", "bool": "true or false"}
+	unit := ""
+	if name, _ := pflag.UnquoteUsage(f); name == "MiB" { // what the value counts
+		unit = " of " + name
+	}
+	return fmt.Errorf("want %s%s", want[f.Value.Type()], unit)
+}
+
+func flagNames(c *cobra.Command) (names []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// Dashes lets flags be written as Python's are: --output_format.
+func Dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}

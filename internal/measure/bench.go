@@ -1,0 +1,113 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/bench"
+	"verity/internal/command"
+	"verity/internal/options"
+	"verity/internal/setup"
+	"verity/model"
+	"verity/parallel"
+	"verity/synth"
+)
+
+const benchHelp = `Bench measures what this machine can do at best, in arithmetic and in reading
+memory, and how near to that a model comes: log-mel, encoder, cross-attention keys
+and values, one decode step, and passes of 1 to 16 rows as they verify drafts.
+
+With --size a published shape is measured with random weights in memory: nothing is
+downloaded, nothing is written. Leave the machine alone meanwhile. large-v2 takes
+one to three minutes on two cores. With --model, loading is measured as well and
+compared with reading the file; the file is dropped from the system's cache before
+each.
+
+Shares are of what the machine can do: of arithmetic, the time that the operations
+take at the best speed over the time measured; of bandwidth, the same for the bytes
+that a step must read; of a pass, for the larger of both.
+
+To measure precisions and assistants on real sound, take verity compare.
+
+  verity bench --size large-v2
+  verity bench --size large-v2 --precision int8 --json > bench.json
+  verity plan --from bench.json --alpha 0.8 --cost 0.1
+
+Exit status: 0 done, 1 the model cannot be read, 2 wrong usage.`
+
+// A benchCommand is the bench command with its flags.
+type benchCommand struct {
+	command.Env
+	model, size string
+	precision   setup.PrecisionFlag
+	threads     int
+	load, json  bool
+}
+
+func Bench(e command.Env) *cobra.Command {
+	b := &benchCommand{Env: e}
+	c := &cobra.Command{
+		Use:   "bench [flags]",
+		Short: "Measure speed as a share of what the machine can do",
+		Long:  benchHelp,
+		Args:  command.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
+	}
+	command.AddFlags(c, b.register)
+	command.Must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func (b *benchCommand) register(f *pflag.FlagSet) {
+	command.Bind(f, "model", &b.model)
+	f.StringVar(&b.size, "size", "", "published `name` of a shape to measure with random weights: tiny, base, small, "+
+		"medium, large-v2, large-v3, large-v3-turbo, …")
+	command.AddOption(f, "precision", func(v options.Value) error { return b.precision.Set(v.Text) })
+	command.Bind(f, "threads", &b.threads)
+	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk, and compare it with reading "+
+		"the file")
+	command.Bind(f, "json", &b.json)
+}
+
+func (b *benchCommand) run(ctx context.Context) error {
+	if b.load && (b.model == "" || b.model == setup.DefaultModel) {
+		return command.Usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
+	}
+	planted := false
+	open := func(ctx context.Context) (*model.Checkpoint, error) {
+		c, err := b.open(ctx)
+		planted = err == nil && synth.Planted(c.FS()) != nil
+		return c, err
+	}
+	pool := parallel.New(b.threads)
+	defer pool.Close()
+	r, err := bench.Run(ctx, open, bench.Options{Pool: pool, Precision: b.precision.Precision, LoadOnly: b.load, Watch: b.Watch})
+	b.Unwatch()
+	if err != nil {
+		return err
+	}
+	r.Random, r.Planted = b.size != "", planted
+	if b.json {
+		return json.NewEncoder(b.Out).Encode(r)
+	}
+	return r.Write(b.Out)
+}
+
+// open opens the model, or makes one of the size.
+func (b *benchCommand) open(ctx context.Context) (*model.Checkpoint, error) {
+	switch {
+	case b.size == "" && b.model == "":
+		return setup.OpenCheckpoint(ctx, setup.DefaultModel, false)
+	case b.size == "":
+		return setup.OpenCheckpoint(ctx, b.model, false)
+	case b.model != "":
+		return nil, command.Usagef("--model and --size: name one of them")
+	}
+	if err := command.OneOf("size", b.size, synth.Sizes()...); err != nil {
+		return nil, command.UsageError{Err: err}
+	}
+	return synth.Open(b.size)
+}

@@ -1,0 +1,215 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/internal/command"
+	"verity/internal/options"
+	"verity/internal/setup"
+	"verity/internal/show"
+	"verity/report"
+	"verity/transcribe"
+)
+
+const compareHelp = `Compare runs every utterance in several arms in turn, after a warm-up: by default with
+plain decoding and with the assistant; with --precision f16,mxfp6,mxfp6+assistant in
+each of these precisions, plain or with the assistant. Each arm is compared with the
+first, and with the first of its own precision.
+
+Arms of one precision must be identical to the bit: tokens, log-probabilities,
+no-speech probabilities, temperatures, segment times and texts. If nothing was
+drafted, equality proves nothing: that is "inconclusive". Between precisions, compare
+counts the tokens and word errors that differ, with the interval of the paired
+difference.
+
+The speed-up of decoding, and of the whole way from sound to text, is the geometric
+mean over pairs of runs with its 95 % interval (Student's t of the logarithms), then
+the median with the 5th and 95th percentile. A speed-up whose interval contains 1 is
+inconclusive. Noise is the ratio of the times of encoding, which is the same work in
+both arms: gains of that size mean nothing. The table of arms has tokens per second,
+the bytes that a token makes the machine read and how fast, and memory.
+
+With --batch N each arm runs N utterances at the same time; they share every pass over
+the weights. A pair is then a whole group, timed by the wall clock. Its decoding time is
+the time during which at least one of its utterances was being decoded and none was
+being encoded. Bits are still compared utterance by utterance. The same --audio may be
+named several times. With --group M a pair is M utterances, N of them at a time: when
+one finishes, the next starts, as in transcribe and eval. Groups also make the times of
+short utterances steadier.
+
+  verity compare --audio talk.wav --assistant self --repeats 9
+  verity compare --audio talk.wav --audio talk.wav --assistant self --batch 2
+  verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
+      --assistant ~/distil-large-v2 --html compare.html
+  verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
+      --assistant self --precision f16,mxfp6,mxfp6+assistant --html compare.html
+
+Exit status: 0 identical, 1 some utterance failed, 2 wrong usage, 3 a bit differs, or
+inconclusive.`
+
+// A compareCommand is the compare command with its flags.
+type compareCommand struct {
+	command.Env
+	model    setup.ModelFlags
+	sound    setup.SoundFlags
+	decoding setup.DecodingFlags
+	log      command.LogFlags
+	data     setup.DatasetFlags
+	report   reportFlags
+	out      string
+	repeats  int
+	batch    int
+	group    int
+	arms     *armsFlag
+	made     *pflag.FlagSet
+
+	opt    transcribe.Options
+	drafts *setup.DraftSource
+}
+
+func Compare(e command.Env) *cobra.Command {
+	_, c := newCompare(e)
+	return c
+}
+
+// newCompare returns the command and the struct of its flags.
+func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
+	v := &compareCommand{Env: e}
+	v.arms = &armsFlag{one: &v.model.Precision}
+	v.model.Several = v.arms
+	c := &cobra.Command{
+		Use:   "compare --dataset PATH | --audio FILE... [flags]",
+		Short: "Compare plain and assisted decoding, to the bit",
+		Long:  compareHelp,
+		RunE:  func(c *cobra.Command, more []string) error { return v.run(c.Context(), more) },
+	}
+	command.AddFlags(c,
+		command.Titled(options.Dataset, v.registerAudio),
+		v.data.RegisterPath,
+		v.data.Register,
+		v.registerRuns,
+		v.report.register,
+		v.log.RegisterRun,
+	)
+	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
+	return v, c
+}
+
+func (v *compareCommand) registerAudio(f *pflag.FlagSet) {
+	f.StringArrayVar(&v.data.Audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
+	command.Bind(f, "out", &v.out)
+}
+
+func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
+	command.Bind(f, "repeats", &v.repeats)
+	command.Bind(f, "batch", &v.batch)
+	command.Redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
+	command.Bind(f, "group", &v.group)
+}
+
+func (v *compareCommand) run(ctx context.Context, more []string) error {
+	if err := v.check(more); err != nil {
+		return err
+	}
+	scoring, err := v.report.options()
+	if err != nil {
+		return err
+	}
+	data, err := v.data.Open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
+		return err
+	}
+	if v.drafts, err = setup.OpenDrafts(ctx, v.model.Assistant.From, len(slices.Compact(slices.Sorted(slices.Values(v.data.Audio))))); err == nil && len(v.data.Audio) > 0 {
+		err = v.drafts.Check(v.data.Audio)
+	}
+	if err != nil {
+		return err
+	}
+	stop := v.Loading(&v.log, v.model.Name)
+	r, err := openArms(ctx, v, data, scoring)
+	stop()
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := r.writeNames(ctx, v); err != nil {
+		return err
+	}
+	d, err := r.run(ctx, v, data)
+	if err != nil {
+		return err
+	}
+	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
+		v.Complain(nil, resumedText(c, v.batch))
+	}
+	if err := v.report.write(ctx, v.Env, d); err != nil {
+		return err
+	}
+	return r.conclude(d)
+}
+
+// resumedText describes the records of an earlier run.
+func resumedText(c *report.Comparison, batch int) string {
+	text := fmt.Sprintf("verity compare: %s there, %d are new", pairsWere(c.Resumed), c.Utterances+c.Failed-c.Resumed)
+	if batch > 1 {
+		text += "; times of batches are not kept, so the speed-ups are of the new ones alone"
+	}
+	return text
+}
+
+func pairsWere(n int) string {
+	if n == 1 {
+		return "1 pair was"
+	}
+	return show.Count(n) + " pairs were"
+}
+
+// check validates the flags and turns them into options.
+func (v *compareCommand) check(more []string) error {
+	if len(more) > 0 && len(v.data.Audio) == 0 {
+		return command.Usagef("no arguments are taken without --audio: got %q", more[0])
+	}
+	if err := v.sound.Check(); err != nil {
+		return err
+	}
+	v.data.Audio = append(v.data.Audio, more...)
+	if err := v.checkArms(); err != nil {
+		return err
+	}
+	if v.data.Path == "" && len(v.data.Audio) == 0 {
+		return command.Usagef("nothing to run: name a dataset with --dataset PATH or sound files with --audio FILE")
+	}
+	if err := v.model.Assistant.Comparable(); err != nil {
+		return err
+	}
+	logger, err := v.log.Logger(v.Err)
+	if err != nil {
+		return err
+	}
+	v.opt = v.decoding.Options(logger)
+	return err
+}
+
+// checkArms returns an error about arms that cannot be run.
+func (v *compareCommand) checkArms() error {
+	assistant := v.model.Assistant.Method(v.model.Name)
+	none := assistant == string(transcribe.None) && v.model.Assistant.From == ""
+	switch assisted := slices.ContainsFunc(v.arms.specs(), func(a armSpec) bool { return a.assisted }); {
+	case none && v.arms.list == nil:
+		return command.Usagef("there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), " +
+			"text of it with --draft-from, or several precisions with --precision f16,int8")
+	case assisted && none:
+		return command.Usagef("--precision %v: there is no assistant: name one with --assistant (self, ngram, bigram or a directory)", v.arms)
+	case !assisted && !none && v.model.Assistant.Name != "auto":
+		return command.Usagef("--assistant %s: no arm has it: write %s behind a precision", assistant, assistedMark)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/datasets"
+	"verity/eval"
+	"verity/internal/command"
+	"verity/internal/setup"
+	"verity/report"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// A Job is "verity eval", or both arms of "verity compare", for a program that deals
+// out the rows itself: the flags, the dataset, the model with its assistant, and the
+// report. Records of its engines are those of the command.
+type Job struct {
+	evalCommand
+	compare bool
+	theirs  *pflag.FlagSet // flags that a worker must know
+}
+
+// NewJob adds the flags of a job to a command, besides those that own adds under a
+// title. Text and logs go to out and err.
+func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
+	j := &Job{evalCommand: evalCommand{Env: command.Env{Out: out, Err: err}}}
+	command.AddFlags(c, j.data.RegisterPath, command.Titled(title, own), j.report.register)
+	j.theirs = command.AddFlags(c,
+		j.registerCompare,
+		j.data.Register,
+		j.registerBatch,
+		j.log.RegisterQuiet,
+	)
+	for _, name := range []string{"dataset", "limit", "normalizer"} {
+		j.theirs.AddFlag(c.Flags().Lookup(name))
+	}
+	j.made = addDecoding(c, &j.model, &j.sound, &j.decoding)
+	j.theirs.AddFlagSet(j.made)
+	c.SetFlagErrorFunc(command.FlagError)
+	c.SetGlobalNormalizationFunc(command.Dashes)
+	c.SetHelpFunc(command.WriteHelp)
+	c.SilenceUsage, c.SilenceErrors = true, true
+	return j
+}
+
+// ParseJob returns the job for the arguments that Args returned, in a worker.
+func ParseJob(args []string, err io.Writer) (*Job, error) {
+	c := &cobra.Command{}
+	j := NewJob(c, io.Discard, err, "", func(*pflag.FlagSet) {})
+	if err := c.ParseFlags(args); err != nil {
+		return nil, err
+	}
+	return j, j.Check()
+}
+
+func (j *Job) registerCompare(f *pflag.FlagSet) {
+	f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the "+
+		"same worker, and hold the records against each other to the bit")
+}
+
+// Args returns the flags that another process needs for the same job. The model is
+// always named: the default may differ there.
+func (j *Job) Args() (args []string) {
+	j.theirs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "model" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
+}
+
+// Check reports the first flag with an unusable value.
+func (j *Job) Check() (err error) {
+	if _, err = j.check(); err != nil {
+		return err
+	}
+	if _, err = j.report.options(); err != nil {
+		return err
+	}
+	if !j.compare {
+		return err
+	}
+	if j.model.Assistant.Method(j.model.Name) == string(transcribe.None) && j.model.Assistant.From == "" {
+		return command.Usagef("--compare: there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), or text of it with --draft-from")
+	}
+	return j.model.Assistant.Comparable()
+}
+
+// Comparing reports whether both arms are run.
+func (j *Job) Comparing() bool { return j.compare }
+
+// Path is what --dataset names.
+func (j *Job) Path() string { return j.data.Path }
+
+// Batch is how many utterances are to be under way at once.
+func (j *Job) Batch() int { return j.batch }
+
+// Scoring says how to score.
+func (j *Job) Scoring() report.Options { return report.Options{Normalizer: j.report.normalizer} }
+
+// Open opens the dataset. files, if not empty, are the files to read instead of what
+// --dataset names: copies of what lies elsewhere, or those that match a pattern.
+func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, error) {
+	path := j.data.Path
+	if len(files) > 0 {
+		path = files[0]
+	}
+	if path == "" {
+		return nil, setup.ErrNoDataset
+	}
+	d, err := datasets.Open(ctx, path, j.data.Opt)
+	if err == nil && len(files) > 1 {
+		d.Files = files
+	}
+	if err == nil {
+		err = d.CheckSplit(ctx)
+	}
+	return d, err
+}
+
+// Rows yields the rows of the dataset up to the limit. An error is the last.
+func (j *Job) Rows(ctx context.Context, d *datasets.Dataset) func(yield func(eval.Row, error) bool) {
+	return eval.Rows(eval.Dataset(d.All(ctx)), j.data.Limit)
+}
+
+// An Arm is a model ready for work, and what it says of itself in its records.
+type Arm struct {
+	Name   string // of the arm: records, or baseline and assisted
+	Engine eval.Engine
+	Run    transcript.Maker
+}
+
+// Row runs a row. A failure is in the record; the error is the cause that ended ctx.
+func (a Arm) Row(ctx context.Context, j *Job, row eval.Row) (*report.Record, error) {
+	return eval.RunRow(ctx, a.Engine, row, eval.Options{Run: a.Run, Sound: j.sound.Input})
+}
+
+// ArmNames are the names of the arms that Load returns.
+func (j *Job) ArmNames() []string {
+	if j.compare {
+		return []string{"baseline", "assisted"}
+	}
+	return []string{"records"}
+}
+
+// Load opens the model: one arm, or the plain one and the assisted one, which share
+// all weights. They are never closed: a process has one job.
+func (j *Job) Load(ctx context.Context) ([]Arm, error) {
+	first := j.model
+	if j.compare {
+		first.Assistant = first.Assistant.Off()
+	}
+	m, err := first.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := j.ArmNames()
+	arm, err := j.arm(ctx, names[0], m, m.Model, &first)
+	if err != nil || !j.compare {
+		return []Arm{arm}, err
+	}
+	with, err := m.Assisted(ctx, &j.model.Assistant)
+	if err != nil {
+		return nil, err
+	}
+	if a := j.model.Assistant.Auto; a != nil {
+		a.Try() // otherwise there would be nothing to compare
+	}
+	assisted, err := j.arm(ctx, names[1], m, with, &j.model)
+	return []Arm{arm, assisted}, err
+}
+
+func (j *Job) arm(ctx context.Context, name string, l *setup.Model, m *transcribe.Model, flags *setup.ModelFlags) (Arm, error) {
+	e, err := newEvalEngine(m, j.opt)
+	if err == nil {
+		e.drafts, err = setup.OpenDrafts(ctx, flags.Assistant.From, 0)
+	}
+	if err != nil {
+		return Arm{}, err
+	}
+	return Arm{name, e, setup.Identity(l, flags, j.made, j.data.Name())}, nil
+}
+
+// CheckReport reports why the files that the flags of the report name could not be
+// written, before hours of work.
+func (j *Job) CheckReport() error { return j.report.check(j.data.Path) }
+
+// Report writes the report of a score where the flags say. The error is what makes the
+// exit status.
+func (j *Job) Report(ctx context.Context, s *report.Score) error {
+	d := &report.Document{Scores: []*report.Score{s}}
+	if err := j.report.write(ctx, j.Env, d); err != nil {
+		return err
+	}
+	return verdict(d)
+}
+
+// ReportPair writes the comparison of the records of both arms where the flags say. The
+// error is what makes the exit status.
+func (j *Job) ReportPair(ctx context.Context, baseline, assisted report.Files) error {
+	d, err := report.Load(ctx, []report.Files{baseline, assisted}, j.Scoring())
+	if err != nil {
+		return err
+	}
+	eval.Predict(d)
+	if err := j.report.write(ctx, j.Env, d); err != nil {
+		return err
+	}
+	if c := d.Comparisons[0]; c.Verdict == report.Inconclusive && c.Failed == 0 {
+		return command.DiffersError{Err: errors.New("inconclusive: nothing was drafted")}
+	}
+	return verdict(d)
+}

@@ -1,0 +1,122 @@
+package measure
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"verity/internal/output"
+	"verity/report"
+)
+
+// Sizes of sound that a page may hold: of one recording, and of all.
+const (
+	embedOne = 512 << 10
+	embedAll = 3 << 20
+)
+
+// playable are the types of sound files that browsers play, by extension.
+var playable = map[string]string{
+	".wav": "audio/wav", ".flac": "audio/flac", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".opus": "audio/ogg",
+	".m4a": "audio/mp4", ".webm": "audio/webm",
+}
+
+// soundFinder finds the sound of records for a page: small files are embedded, others
+// linked if they lie in the directory of the page or below it.
+type soundFinder struct {
+	page string
+	own  bool  // the records are of datasets that the user named to this command
+	left int64 // bytes that may be embedded
+}
+
+func newSoundFinder(page string, own bool) *soundFinder { return &soundFinder{page, own, embedAll} }
+
+// url returns the address of a record's sound; empty if it has none that plays. Where the
+// utterance is a part of the file, the address says which.
+func (l *soundFinder) url(r *report.Record) string {
+	kind := playable[strings.ToLower(filepath.Ext(r.Audio))]
+	info, err := os.Stat(r.Audio)
+	if kind == "" || err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	part := ""
+	if r.Offset > 0 {
+		part = fmt.Sprintf("#t=%.3f,%.3f", r.Offset, r.Offset+r.Duration)
+	}
+	if n := info.Size(); n <= embedOne && n <= l.left && (l.own || l.inside(r.Audio)) {
+		if raw := l.read(r.Audio, n); raw != nil {
+			l.left -= n
+			return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw) + part
+		}
+	}
+	if rel := l.beside(r.Audio); rel != "" {
+		return (&url.URL{Path: rel}).EscapedPath() + part
+	}
+	return ""
+}
+
+// inside reports whether a file lies below the directory of the page, symbolic links
+// followed. Records of somebody else may name any file of this machine, and a page is
+// made to be shared: such a file must not get into it.
+func (l *soundFinder) inside(name string) bool {
+	if l.beside(name) == "" {
+		return false
+	}
+	page, err := filepath.EvalSymlinks(filepath.Dir(l.page))
+	if err != nil {
+		return false
+	}
+	file, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return false
+	}
+	return relative(page, file) != ""
+}
+
+// read returns a file of n bytes; nil if it cannot be read or has changed.
+func (l *soundFinder) read(name string, n int64) []byte {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, n+1))
+	if err != nil || int64(len(raw)) != n {
+		return nil
+	}
+	return raw
+}
+
+// beside returns the path from the page to a file in its directory or below; empty for
+// others, which would not move with the page.
+func (l *soundFinder) beside(name string) string {
+	if l.page == "" || l.page == output.Stdout {
+		return ""
+	}
+	rel := relative(filepath.Dir(l.page), name)
+	if rel == "" {
+		return ""
+	}
+	return "./" + filepath.ToSlash(rel)
+}
+
+// relative returns the path from a directory to a file in it or below; empty for others.
+func relative(dir, file string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	file, err = filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(dir, file)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return rel
+}

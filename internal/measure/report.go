@@ -1,0 +1,240 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/eval"
+	"verity/internal/command"
+	"verity/internal/output"
+	"verity/internal/show"
+	"verity/report"
+	"verity/wer/normalize"
+)
+
+const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
+of records, or a directory that "verity eval" or "verity compare" has written, with
+all its shards. The first one is the baseline that every other is compared with.
+
+All records of a set must be of one run: shards of another model, assistant, dataset,
+code or other options are refused. If shards are missing, or one has not come to its
+end, what is there is scored, the report says so, and the exit status is 1.
+
+Texts are normalised before they are scored, as --normalizer says; auto means
+english for English and basic for every other language. The english one writes
+numbers as digits, so "one two three" is then one word.
+
+  verity report out
+  verity report --html report.html out/plain out/assisted
+  verity report --merge shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
+
+Exit status: 0 done, 1 some utterance has failed or a shard is missing, 2 wrong usage,
+3 the records of one model, dataset and set of options differ.`
+
+// reportFlags say how to score and where to write.
+type reportFlags struct {
+	normalizer string
+	json       bool
+	html       string
+
+	foreign bool // the records may come from elsewhere: the sounds they name are not trusted
+}
+
+func (r *reportFlags) register(f *pflag.FlagSet) {
+	command.Bind(f, "normalizer", &r.normalizer)
+	command.Bind(f, "json", &r.json)
+	command.Bind(f, "html", &r.html)
+}
+
+// options says how to score.
+func (r *reportFlags) options() (report.Options, error) {
+	err := command.OneOf("normalizer", r.normalizer, slices.Concat([]string{"auto"}, normalize.Names())...)
+	return report.Options{Normalizer: r.normalizer}, err
+}
+
+// check reports why the files that the flags name could not be written.
+func (r *reportFlags) check(inputs ...string) error {
+	if err := output.Check([]string{r.html}, inputs); err != nil {
+		return err
+	}
+	return replaces(r.html, "<!doctype html>", "a page")
+}
+
+// replaces refuses to write over a file that does not begin as what is written: it may be
+// a recording or a reference of the dataset, which no list of inputs names.
+func replaces(name, begin, kind string) error {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	head := make([]byte, len(begin))
+	file, err := os.Open(name)
+	if err == nil {
+		_, err = io.ReadFull(file, head)
+		file.Close()
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) || strings.EqualFold(string(head), begin) {
+		return nil // what cannot be read, output.Check has judged
+	}
+	return &output.Error{Name: name, Err: fmt.Errorf("something else is there, not %s; take another name or remove it", kind)}
+}
+
+// write writes d where the flags say: a page, and to standard output a table or JSON,
+// unless the page goes there. The page comes first, since a closed pipe ends the program.
+func (r *reportFlags) write(ctx context.Context, e command.Env, d *report.Document) error {
+	d.Sound = newSoundFinder(r.html, !r.foreign).url
+	var page error
+	if r.html != "" {
+		page = output.Write(ctx, r.html, e.Out, d.HTML)
+	}
+	switch {
+	case r.html == output.Stdout:
+		return page
+	case r.json:
+		return errors.Join(page, d.JSON(e.Out))
+	}
+	return errors.Join(page, d.Text(e.Out, e.Color()))
+}
+
+// A reportCommand is the report command with its flags.
+type reportCommand struct {
+	command.Env
+	report reportFlags
+	merge  bool
+}
+
+func Report(e command.Env) *cobra.Command {
+	r := &reportCommand{Env: e, report: reportFlags{foreign: true}}
+	c := &cobra.Command{
+		Use:   "report [flags] RECORDS...",
+		Short: "Score and compare records",
+		Long:  reportHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.Usagef("no records are named: want directories that verity eval --out or compare --out have written, or files of records")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
+	}
+	r.report.register(c.Flags())
+	c.Flags().BoolVar(&r.merge, "merge", false, "take all arguments as shards of one run")
+	return c
+}
+
+func (r *reportCommand) run(ctx context.Context, args []string) error {
+	o, err := r.report.options()
+	if err != nil {
+		return err
+	}
+	files, err := findRecords(args, r.merge)
+	if err != nil {
+		return err
+	}
+	var inputs []string
+	for _, f := range files {
+		inputs = append(inputs, f.Paths...)
+	}
+	if err := r.report.check(inputs...); err != nil {
+		return err
+	}
+	d, err := report.Load(ctx, files, o)
+	if err != nil {
+		return err
+	}
+	eval.Predict(d)
+	if !slices.ContainsFunc(d.Scores, func(s *report.Score) bool { return s.Utterances+s.Failed > 0 }) {
+		return fmt.Errorf("no record in %s: there is nothing to report", strings.Join(args, ", "))
+	}
+	if err := r.report.write(ctx, r.Env, d); err != nil {
+		return err
+	}
+	if len(d.Comparisons) > 0 {
+		for _, s := range d.Scores {
+			if s.Overlaps() {
+				fmt.Fprintf(r.Err, "verity report: %s was made with --batch: times of its utterances overlap, so speed-ups of pairs say nothing; compare RTFx, or use verity compare --batch\n", s.Name)
+			}
+		}
+	}
+	return verdict(d)
+}
+
+// findRecords says which files the arguments mean.
+func findRecords(args []string, merge bool) (all []report.Files, err error) {
+	for _, arg := range args {
+		f, err := report.Find(arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f...)
+	}
+	if !merge {
+		return all, nil
+	}
+	one := report.Files{Name: strings.Join(args, " + ")}
+	for _, f := range all {
+		one.Paths = append(one.Paths, f.Paths...)
+	}
+	return []report.Files{one}, nil
+}
+
+// differText says how many utterances differ, and names the first.
+func differText(c *report.Comparison) string {
+	ids := make([]string, 0, 5)
+	for _, f := range c.Differences[:min(len(c.Differences), 5)] {
+		ids = append(ids, show.Name(f.ID))
+	}
+	text := show.Count(c.Different) + " utterances differ: "
+	if c.Different == 1 {
+		text = "1 utterance differs: "
+	}
+	return text + strings.Join(ids, ", ")
+}
+
+// failedText says how many utterances have failed.
+func failedText(n int) string {
+	if n == 1 {
+		return "1 utterance has failed"
+	}
+	return show.Count(n) + " utterances have failed"
+}
+
+// verdict returns the error that decides the exit status of a document: 3 before 1. Two
+// runs that drafted nothing may be compared for their scores, so that is not an error.
+func verdict(d *report.Document) error {
+	var faults []string
+	differ := false
+	for _, c := range d.Comparisons {
+		if c.Verdict == report.Different {
+			faults, differ = append(faults, differText(c)), true
+			break
+		}
+	}
+	failed := 0
+	for _, s := range d.Scores {
+		failed = max(failed, s.Failed)
+	}
+	if failed > 0 {
+		faults = append(faults, failedText(failed))
+	}
+	for _, s := range d.Scores {
+		if lacking := s.Incomplete(); lacking != "" {
+			faults = append(faults, "INCOMPLETE: "+s.Name+": "+lacking)
+		}
+	}
+	switch err := errors.New(strings.Join(faults, "; ")); {
+	case len(faults) == 0:
+		return nil
+	case differ:
+		return command.DiffersError{Err: err}
+	default:
+		return err
+	}
+}

@@ -1,0 +1,275 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/decoder"
+	"verity/encoder"
+	"verity/internal/command"
+	"verity/internal/kernel"
+	"verity/internal/setup"
+	"verity/internal/show"
+	"verity/model"
+	"verity/parallel"
+	"verity/selftest"
+	"verity/tokenizer"
+)
+
+const selftestHelp = `Selftest checks on a model what Verity promises of every model: the same bits
+whatever rows share a pass, on any number of threads, in any batch of streams, with
+any draft at any temperature, and on every instruction set of this machine (by
+running itself again without the better ones). It says what it compared, and how
+many values.
+
+Plain Go is slow. With a model of more than 20 million weights it is held against
+the others on two decode steps and on some panels of every kind of matrix. Of a model
+of more than 500 million weights the others run three layers of the encoder.
+
+  verity selftest
+  verity selftest --model ~/whisper-large-v2 --assistant ~/distil-large-v2
+
+Exit status: 0 every promise holds, 1 something failed, 2 wrong usage, 3 bits differ.`
+
+// So many weights are too many for plain Go, and for all checks within a minute.
+const lightFrom, shortFrom = 20_000_000, 500_000_000
+
+// largePositions is how many tokens the checks run over in a model that large.
+const largePositions = 12
+
+// A selftestCommand is the selftest command with its flags.
+type selftestCommand struct {
+	command.Env
+	model  setup.ModelFlags
+	json   bool
+	digest string // full, short or light: print a digest and nothing else
+}
+
+func Selftest(e command.Env) *cobra.Command {
+	t := &selftestCommand{Env: e}
+	c := &cobra.Command{
+		Use:   "selftest [flags]",
+		Short: "Check the promises on a model",
+		Long:  selftestHelp,
+		Args:  command.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
+	}
+	command.AddFlags(c, t.model.Register, func(f *pflag.FlagSet) {
+		command.Bind(f, "json", &t.json)
+		f.StringVar(&t.digest, "digest", "", "")
+	})
+	command.Must(c.Flags().MarkHidden("digest"))
+	return c
+}
+
+// A checkRow is a check as it is written.
+type checkRow struct {
+	Name    string  `json:"name"`
+	What    string  `json:"compared,omitempty"`
+	Values  int64   `json:"values"`
+	Seconds float64 `json:"seconds"`
+	Error   string  `json:"error,omitempty"`
+}
+
+func (t *selftestCommand) run(ctx context.Context) error {
+	if err := t.model.Assistant.Comparable(); err != nil {
+		return err
+	}
+	if t.digest == short || t.digest == light {
+		return t.partDigest(ctx)
+	}
+	m, err := t.model.Load(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	s := t.subject(m)
+	if t.digest != "" {
+		d, err := selftest.Full(ctx, s)
+		return t.printDigest(d, err)
+	}
+	var all []checkRow
+	var failed []error
+	note := func(c selftest.Check) {
+		out := checkRow{Name: c.Name, What: c.What, Values: c.Values, Seconds: c.Took.Seconds()}
+		if c.Err != nil {
+			out.Error = c.Err.Error()
+			failed = append(failed, fmt.Errorf("%s: %w", c.Name, c.Err))
+		}
+		all = append(all, out)
+		if t.Unwatch(); !t.json {
+			t.print(out)
+		}
+	}
+	t.Watch("decoding one token at a time")
+	known, err := selftest.Run(ctx, s, note)
+	if err != nil {
+		t.Unwatch()
+		return err
+	}
+	t.Watch("the same on other instruction sets: they are slower")
+	note(t.instructionSets(ctx, m, s, known))
+	if t.json {
+		return errors.Join(t.write(all), promise(failed))
+	}
+	if len(failed) > 0 {
+		return promise(failed)
+	}
+	_, err = fmt.Fprintf(t.Out, "Every promise holds: threads, batches, drafts and processor change no bit.\n")
+	return err
+}
+
+// promise returns the failures; those of bits make the exit status 3.
+func promise(failed []error) error {
+	err := errors.Join(failed...)
+	if errors.Is(err, selftest.ErrDiffers) {
+		return command.DiffersError{Err: err}
+	}
+	return err
+}
+
+func (t *selftestCommand) write(all []checkRow) error {
+	enc := json.NewEncoder(t.Out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Schema string     `json:"schema"`
+		Model  string     `json:"model"`
+		Checks []checkRow `json:"checks"`
+	}{"verity.selftest/1", t.model.Name, all})
+}
+
+func (t *selftestCommand) print(c checkRow) {
+	verdict := "ok    "
+	text := fmt.Sprintf("%s: %s (%s values, %s)", c.Name, c.What, show.Count(int(c.Values)), show.Seconds(c.Seconds))
+	if c.Error != "" {
+		verdict, text = "FAIL  ", c.Name+": "+c.Error
+	}
+	for _, line := range command.Fold(text, command.HelpWidth-len(verdict)) {
+		fmt.Fprintf(t.Out, "%s%s\n", verdict, line)
+		verdict = "      "
+	}
+}
+
+// subject is the model under test.
+func (t *selftestCommand) subject(m *setup.Model) selftest.Subject {
+	s := selftest.Subject{Dims: m.Dims, Generation: m.Generation, Tokenizer: m.Tokenizer, Threads: m.Threads()}
+	s.Encoder, s.Decoder, s.Assistant = m.Encoder(), m.Decoder(), m.Assistant()
+	if m.Checkpoint.Params() > shortFrom {
+		s.Positions = largePositions
+	}
+	return s
+}
+
+// The digests: of everything, of what the better instruction sets do of a large
+// model, and of what plain Go does of it.
+const full, short, light = "full", "short", "light"
+
+// instructionSets compares the digests of every instruction set of the machine
+// with those of the best, of which one is known.
+func (t *selftestCommand) instructionSets(ctx context.Context, m *setup.Model, s selftest.Subject, known selftest.Digest) selftest.Check {
+	begin, names := time.Now(), kernel.Implementations()
+	c := selftest.Check{Name: "instruction sets"}
+	c.What = "features and logits by " + names[0] + " against " + strings.ReplaceAll(strings.Join(names[1:], ", "), "ref", "plain Go")
+	if len(names) == 1 {
+		c.What = "nothing: this machine has plain Go alone"
+		return c
+	}
+	digests := map[string]selftest.Digest{full: known}
+	for i := 1; i < len(names) && c.Err == nil; i++ {
+		kind := kindOf(names[i], m.Checkpoint.Params())
+		here, have := digests[kind]
+		if !have {
+			if here, c.Err = part(ctx, kind, s, m.Checkpoint, m.Pool()); c.Err != nil {
+				break
+			}
+			digests[kind] = here
+		}
+		there, err := t.elsewhere(ctx, kind, names[:i])
+		c.Values += here.Values
+		if err == nil && there != here {
+			err = fmt.Errorf("%w: %s digest %+v on %s, %+v on %s", selftest.ErrDiffers, kind, here, names[0], there, names[i])
+		}
+		c.Err = err
+	}
+	c.Took = time.Since(begin)
+	return c
+}
+
+// elsewhere runs this program again without some instruction sets.
+func (t *selftestCommand) elsewhere(ctx context.Context, kind string, without []string) (d selftest.Digest, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return d, err
+	}
+	cmd := exec.CommandContext(ctx, self, "selftest", "--digest", kind, "--assistant", "none",
+		"--model", t.model.Name, "--precision", t.model.Precision.String(), fmt.Sprintf("--threads=%d", t.model.Threads))
+	const disable = "VERITY_DISABLE"
+	cmd.Env = append(os.Environ(), disable+"="+strings.Join(slices.Concat(without, []string{os.Getenv(disable)}), ","))
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := cmd.Run(); err != nil {
+		return d, fmt.Errorf("without %s: %w: %s", strings.Join(without, ", "), err, problem.String())
+	}
+	return d, json.Unmarshal(out.Bytes(), &d)
+}
+
+// kindOf returns the digest of a model of so many weights on an instruction set.
+func kindOf(implementation string, weights int64) string {
+	switch {
+	case implementation == "ref" && weights > lightFrom:
+		return light
+	case weights > shortFrom:
+		return short
+	}
+	return full
+}
+
+// part makes a digest of a part of the model.
+func part(ctx context.Context, kind string, s selftest.Subject, c *model.Checkpoint, pool *parallel.Pool) (selftest.Digest, error) {
+	store := s.Decoder.Precision()
+	if kind == light {
+		return selftest.Light(ctx, s, c, store)
+	}
+	return selftest.Short(ctx, s, c, encoder.Options{Pool: pool, Precision: store})
+}
+
+// partDigest prints a digest of a part. It loads no more than that needs.
+func (t *selftestCommand) partDigest(ctx context.Context) error {
+	c, err := setup.OpenCheckpoint(ctx, t.model.Name, t.model.Offline)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	pool := parallel.New(t.model.Threads)
+	defer pool.Close()
+	s := selftest.Subject{Dims: c.Dims, Generation: c.Generation, Threads: pool.Threads()}
+	if c.Params() > shortFrom {
+		s.Positions = largePositions
+	}
+	if s.Tokenizer, err = tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab); err != nil {
+		return err
+	}
+	if s.Decoder, err = decoder.New(c, decoder.Options{Pool: pool, Precision: t.model.Precision.Precision}); err != nil {
+		return err
+	}
+	d, err := part(ctx, t.digest, s, c, pool)
+	return t.printDigest(d, err)
+}
+
+func (t *selftestCommand) printDigest(d selftest.Digest, err error) error {
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(t.Out).Encode(d)
+}

@@ -1,0 +1,2 @@
+// Package scribe has the commands that write what was said: transcribe and serve.
+package scribe

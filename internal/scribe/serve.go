@@ -1,0 +1,304 @@
+package scribe
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/internal/command"
+	"verity/internal/input"
+	"verity/internal/options"
+	"verity/internal/setup"
+	"verity/internal/show"
+	"verity/serve"
+)
+
+const serveHelp = `Serve answers OpenAI's audio API: clients of OpenAI's /v1/audio/transcriptions and
+/v1/audio/translations work with this server if they are given its address. A page
+at / transcribes files and the microphone in a browser. Live sound goes to
+/v1/realtime, OpenAI's realtime transcription; /openapi.json describes the API,
+/metrics is for Prometheus.
+
+Requests that are transcribed at the same time share every pass over the weights.
+The text of each is, to the bit, what transcribe writes for the file alone.
+
+Only this machine can connect, unless --listen names another address; that needs
+--api-key-file or --allow-anyone. SIGTERM lets the requests that were accepted come
+to their end.
+
+  verity serve --model ~/whisper-small --precision int8
+  curl -F file=@talk.wav http://127.0.0.1:8000/v1/audio/transcriptions
+  verity serve --listen :8000 --api-key-file keys.txt`
+
+// A serveCommand is the serve command with its flags.
+type serveCommand struct {
+	command.Env
+	model    setup.ModelFlags
+	decoding setup.DecodingFlags
+	log      command.LogFlags
+	address  string
+	cert     string // files of TLS
+	key      string
+	keyFile  string
+	anyone   bool
+	origins  []string
+	grace    time.Duration
+	opt      serve.Options
+}
+
+func Serve(e command.Env) *cobra.Command {
+	s := &serveCommand{Env: e}
+	c := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Answer OpenAI's audio API over HTTP",
+		Long:  serveHelp + command.ExitHelp,
+		Args:  command.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
+	}
+	command.AddFlags(c, s.model.RegisterModel, s.register, s.decoding.Register(options.Server),
+		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
+	return c
+}
+
+func (s *serveCommand) register(f *pflag.FlagSet) {
+	command.Bind(f, "listen", &s.address)
+	command.Bind(f, "api-key-file", &s.keyFile)
+	command.Bind(f, "allow-anyone", &s.anyone)
+	bindList(f, "origin", &s.origins)
+	bindList(f, "alias", &s.opt.Aliases)
+	command.Bind(f, "tls-cert", &s.cert)
+	command.Bind(f, "tls-key", &s.key)
+	command.Bind(f, "batch", &s.opt.Turns)
+	command.Redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over the weights; each "+
+		"needs memory of its own")
+	command.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = orNone(v); return nil })
+	command.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = orNone(v); return nil })
+	command.AddOption(f, "max-upload", func(v options.Value) error { s.opt.MaxBytes = int64(v.Number) << 20; return nil })
+	command.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
+	command.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, "+
+		"of which only what telephones record is asked (MP4, M4A, 3GP, AAC, AMR), never, or a path, of which everything is")
+	command.AddOption(f, "max-audio", func(v options.Value) error { s.opt.MaxAudio = duration(v); return nil })
+	command.AddOption(f, "timeout", func(v options.Value) error { s.opt.Timeout = duration(v); return nil })
+	command.AddOption(f, "drain-delay", func(v options.Value) error { s.opt.DrainDelay = duration(v); return nil })
+	command.AddOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
+}
+
+// bindList adds the flag of an option whose values are a list between commas.
+func bindList(f *pflag.FlagSet, name string, to *[]string) {
+	command.AddOption(f, name, func(v options.Value) error {
+		if *to = nil; v.Text != "" {
+			*to = strings.Split(v.Text, ",")
+		}
+		return nil
+	})
+}
+
+// orNone returns a number for a field whose zero means its default and -1 none.
+func orNone(v options.Value) int {
+	if v.Number == 0 {
+		return -1
+	}
+	return int(v.Number)
+}
+
+func duration(v options.Value) time.Duration { return time.Duration(v.Number * float64(time.Second)) }
+
+func (s *serveCommand) run(ctx context.Context) error {
+	logger, err := s.log.Logger(s.Err)
+	if err != nil {
+		return err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	listener, err := s.listen() // before the model is loaded: an address in use is known at once
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	var m *setup.Model
+	defer func() {
+		if m != nil {
+			m.Close()
+		}
+	}()
+	load := func() (server *serve.Server, err error) {
+		if m, err = s.load(ctx, logger); err != nil {
+			return nil, err
+		}
+		if server, err = serve.New(m.Model, s.opt); err != nil {
+			return nil, setup.InFlag(err)
+		}
+		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", s.opt.Name, s.scheme(), listener.Addr())
+		return server, nil
+	}
+	secure, err := s.tls(logger)
+	if err != nil {
+		return err
+	}
+	return serve.Run(ctx, load, func(h *http.Server) error {
+		if secure == nil {
+			return h.Serve(listener)
+		}
+		h.TLSConfig = secure
+		return h.ServeTLS(listener, "", "")
+	}, logger, s.grace)
+}
+
+// load loads the model, and completes the options by what it is.
+func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Model, error) {
+	s.model.Serving = true
+	m, err := s.model.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.opt.Decoding = s.decoding.Options(logger)
+	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, command.Version
+	return m, nil
+}
+
+func (s *serveCommand) scheme() string {
+	if s.cert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// tls returns nil without a certificate.
+func (s *serveCommand) tls(logger *slog.Logger) (*tls.Config, error) {
+	if s.cert == "" {
+		return nil, nil
+	}
+	c, err := serve.TLS(s.cert, s.key, logger)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert: %w", err)
+	}
+	return c, nil
+}
+
+// telephones has auto read what telephones record, with the ffmpeg that is there.
+func (s *serveCommand) telephones() {
+	sound := &s.opt.Sound
+	if sound.FFmpeg != audio.FFmpegAuto {
+		return
+	}
+	sound.Telephones = true
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		sound.FFmpeg = audio.FFmpegNever // so that clients are not told to install one
+	}
+}
+
+// listen opens the address.
+func (s *serveCommand) listen() (net.Listener, error) {
+	l, err := net.Listen("tcp", s.address)
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--listen %s: another program listens there: stop it, or take another port", s.address)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("--listen %s: not permitted: ports below 1024 are for the administrator, take another", s.address)
+	case errors.As(err, &op):
+		err = op.Err // the rest names the network and the address again
+	}
+	return nil, fmt.Errorf("--listen %s: %w", s.address, err)
+}
+
+// checkOrigins refuses what browsers do not send as an origin.
+func (s *serveCommand) checkOrigins() error {
+	for _, o := range s.origins {
+		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
+			return command.Usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
+		}
+	}
+	return nil
+}
+
+// prepare checks the flags that have to do with who may connect.
+func (s *serveCommand) prepare(ctx context.Context) error {
+	if err := s.checkOrigins(); err != nil {
+		return err
+	}
+	s.opt.Origins = s.origins
+	s.opt.MaxSpool = max(8<<30, s.opt.MaxBytes)
+	s.telephones()
+	host, _, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return command.Usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
+	}
+	if s.keyFile != "" {
+		if s.opt.Keys, err = readKeys(ctx, s.keyFile); err != nil {
+			return err
+		}
+	}
+	if !loopback(host) && len(s.opt.Keys) == 0 && !s.anyone {
+		return command.Usagef("--listen %s lets other machines connect: name --api-key-file, or --allow-anyone", s.address)
+	}
+	if len(s.opt.Keys) == 0 && !loopback(host) {
+		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// mostKeys is how many bytes a file of keys may have.
+const mostKeys = 1 << 20
+
+// readKeys returns the lines of a file that are not empty and do not begin with #.
+func readKeys(ctx context.Context, name string) (keys []string, err error) {
+	fail := func(err error) ([]string, error) {
+		return nil, fmt.Errorf("--api-key-file %s: %w", name, err)
+	}
+	f, err := input.Open(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	defer f.Close()
+	if f.Size() > mostKeys {
+		return fail(fmt.Errorf("got %s, want a file of keys of at most %s", show.Bytes(f.Size()), show.Bytes(mostKeys)))
+	}
+	raw, err := io.ReadAll(f)
+	if err != nil {
+		return fail(err)
+	}
+	text := strings.TrimPrefix(string(raw), "\ufeff") // of editors on Windows
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		key := strings.TrimSpace(line)
+		switch {
+		case key == "" || key[0] == '#':
+			continue
+		case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+			// The key itself stays out of messages, which are in logs.
+			return fail(fmt.Errorf("line %d: a key has a space, or a character that a header cannot hold; "+
+				"want one key a line", n))
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return fail(errors.New("there is no key in it: want one a line"))
+	}
+	return keys, nil
+}

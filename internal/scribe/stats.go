@@ -1,0 +1,131 @@
+package scribe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"verity/internal/show"
+	"verity/transcript"
+)
+
+// A statsSink output writes the statistics of every transcript, and at the end their sum.
+type statsSink struct {
+	sink
+	w         io.Writer
+	json      io.Writer // nil if the sum is not wanted as JSON
+	bandwidth float64   // bytes a second
+	began     time.Time
+	files     int
+	total     transcript.Stats
+	audio     float64 // s
+}
+
+// bandwidthTime is how long the memory bandwidth is measured.
+const bandwidthTime = 100 * time.Millisecond
+
+func (t *statsSink) finish(ctx context.Context, name string, tr *transcript.Transcript) error {
+	tr.Stats.Bandwidth = t.bandwidth
+	if err := t.sink.finish(ctx, name, tr); err != nil {
+		return err
+	}
+	t.files++
+	t.total.Add(tr.Stats)
+	t.audio += tr.Duration
+	writeStats(t.w, name, tr.Duration, tr.Stats)
+	return nil
+}
+
+// sum says it of several files. Files that were read at the same time shared
+// their time: that of all is the clock's.
+func (t *statsSink) sum() error {
+	if t.files < 2 {
+		return nil
+	}
+	t.total.Seconds.Total = time.Since(t.began).Seconds()
+	writeStats(t.w, fmt.Sprintf("%d files", t.files), t.audio, t.total)
+	if t.json == nil {
+		return nil
+	}
+	return cannotWrite(json.NewEncoder(t.json).Encode(struct {
+		Schema   string           `json:"schema"`
+		Files    int              `json:"files"`
+		Duration float64          `json:"duration"`
+		Stats    transcript.Stats `json:"stats"`
+	}{TotalSchema, t.files, t.audio, t.total}))
+}
+
+// TotalSchema is the schema field of the sum over several files.
+const TotalSchema = "verity.transcribe.total/1"
+
+// writeStats writes a table of what the work on some seconds of audio was.
+func writeStats(w io.Writer, name string, audio float64, s transcript.Stats) {
+	d, took := s.Drafts, s.Seconds
+	fmt.Fprintf(w, "%s: %.1f s of audio in %.2f s (RTFx %.1f)\n", name, audio, took.Total, transcript.Ratio(audio, took.Total))
+	for _, row := range [][2]string{
+		{"windows", fmt.Sprintf("%d, %d without speech; %s", s.Windows, s.Silent, show.Some(s.Attempts, "decoding"))},
+		{"tokens", fmt.Sprintf("%d in %s, %.2f a round, %.0f a second of decoding", s.Tokens, show.Some(d.Rounds, "round"), s.TokensPerRound(), s.TokensPerSecond())},
+		{"drafted", drafted(d)},
+		{"accepted", histogram(d)},
+		{"seconds", fmt.Sprintf("reading and mel %.3f, encode %.3f, cross K/V %.3f, decode %.3f: draft %.3f, verify %.3f, of which rules %.3f",
+			took.Mel, took.Encode, took.CrossKV, took.Decode, took.Draft, took.Verify, took.Rules)},
+		{"memory", reading(s)},
+		{"broken", s.Broken},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %-9s %s\n", row[0], row[1])
+		}
+	}
+}
+
+// drafted says how many tokens were drafted and accepted; nothing without a draft.
+func drafted(d transcript.Drafts) string {
+	if d.Drafted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d, %d accepted (%.1f %%)%s", d.Drafted, d.Accepted, 100*d.Rate(), alphas(d))
+}
+
+// histogram says how many rounds accepted how many tokens; nothing without a draft.
+func histogram(d transcript.Drafts) string {
+	if d.Drafted == 0 {
+		return ""
+	}
+	var parts []string
+	for accepted, rounds := range d.Histogram {
+		if rounds > 0 {
+			parts = append(parts, fmt.Sprintf("%d in %s", accepted, show.Some(rounds, "round")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// alphas writes the share of judged tokens that were accepted, and the mean overlap of the
+// distributions.
+func alphas(d transcript.Drafts) (text string) {
+	if d.Accepted+d.Refused > 0 {
+		text = fmt.Sprintf("; α = %.3f of %d judged", d.Agreement(), d.Accepted+d.Refused)
+	}
+	if d.Weighed > 0 {
+		text += fmt.Sprintf(", mean of Σ min(p, q) %.3f", d.MeanOverlap())
+	}
+	return text
+}
+
+// reading says what passes read and how fast.
+func reading(s transcript.Stats) string {
+	rate := func(t transcript.Traffic) string {
+		return fmt.Sprintf("%s at %s a second", show.Bytes(t.Bytes), show.Bytes(int64(t.Rate())))
+	}
+	text := "passes read " + rate(s.Passes)
+	if s.Bandwidth > 0 {
+		text += fmt.Sprintf(", %.0f %% of the bandwidth (MBU)", 100*s.MBU())
+	}
+	if s.DraftPasses.Bytes > 0 {
+		text += "; drafts " + rate(s.DraftPasses)
+	}
+	return text
+}

@@ -1,0 +1,357 @@
+package scribe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/internal/command"
+	"verity/internal/kernel"
+	"verity/internal/options"
+	"verity/internal/setup"
+	"verity/internal/show"
+	"verity/transcribe"
+	"verity/transcript"
+)
+
+// completeFormats offers one more format behind those given so far, separated by
+// commas.
+func completeFormats(c *cobra.Command) {
+	command.Must(c.RegisterFlagCompletionFunc("output-format", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		var values []string
+		for _, f := range transcript.Formats() {
+			if !slices.Contains(strings.Split(before, ","), string(f)) {
+				values = append(values, before+string(f))
+			}
+		}
+		if before == "" {
+			values = append(values, "all")
+		}
+		return values, cobra.ShellCompDirectiveNoFileComp
+	}))
+}
+
+const transcribeHelp = `Transcribe writes the text of sound files to standard output, a line per segment,
+as soon as it is known, in the order given. WAV, FLAC, MP3, Ogg Opus, Ogg Vorbis,
+WebM, AIFF, CAF and AU files of any rate, width and number of channels are
+read; "-" is standard input.
+
+--output-dir writes files instead: NAME.txt for NAME.wav, and likewise for the other
+formats. A file that exists is replaced only with --force;
+--skip-existing leaves it, so that an interrupted run can be resumed.
+
+With several files, texts are printed one after another without a separator; each
+file's name goes to standard error first. JSON of several files is one object a line.
+
+A file that cannot be transcribed does not stop the others. On an interrupt, what
+was finished stays written.
+
+"none" turns a threshold off; --NAME=false turns a switch off.
+
+  verity transcribe talk.wav
+  verity transcribe --model ~/whisper-small --language de talk.flac
+  verity transcribe --output-format srt,json --output-dir subs *.wav
+  ffmpeg -i talk.mp4 -f wav - | verity transcribe -
+  verity transcribe --highlight --stats talk.wav`
+
+// A transcribeCommand is the transcribe command with its flags.
+type transcribeCommand struct {
+	command.Env
+	model     setup.ModelFlags
+	sound     setup.SoundFlags
+	decoding  setup.DecodingFlags
+	log       command.LogFlags
+	formats   []transcript.Format
+	dir       string
+	batch     int
+	stats     bool
+	highlight string
+	timed     bool
+	force     bool
+	skip      bool
+	made      *pflag.FlagSet // flags that decide on the text or the subtitles
+	by        *transcript.Maker
+	subtitles transcript.Subtitles
+
+	mark       marker
+	transcribe *transcribe.Transcriber
+	drafts     *setup.DraftSource
+}
+
+func Transcribe(e command.Env) *cobra.Command {
+	t := &transcribeCommand{Env: e}
+	c := &cobra.Command{
+		Use:   "transcribe [flags] FILE...",
+		Short: "Write the text of sound files",
+		Long:  transcribeHelp + command.ExitHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.Usagef("no sound files are named")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, files []string) error { return t.run(c.Context(), files) },
+	}
+	command.AddFlags(c, t.model.Register, t.registerOutput, t.log.Register)
+	t.made = command.AddFlags(c, t.decoding.Register(0), t.sound.Register, t.registerSubtitles)
+	t.made.AddFlag(c.Flags().Lookup("sampler")) // the one flag of drafting that may change the text
+	completeFormats(c)
+	command.CompleteSound(c)
+	return c
+}
+
+func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
+	command.AddOption(f, "output-format", func(v options.Value) (err error) {
+		if t.formats = nil; v.Text != "" {
+			t.formats, err = options.Formats(v.Text)
+		}
+		return err
+	})
+	command.Bind(f, "output-dir", &t.dir)
+	command.Bind(f, "force", &t.force)
+	command.Bind(f, "skip-existing", &t.skip)
+	command.Bind(f, "timestamps", &t.timed)
+	command.Bind(f, "stats", &t.stats)
+	command.Bind(f, "highlight", &t.highlight)
+	f.Lookup("highlight").NoOptDefVal = "auto"
+	command.RegisterProgress(f, &t.log.Progress)
+	command.Bind(f, "batch", &t.batch)
+}
+
+func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
+	command.Bind(f, "max-line-width", &t.subtitles.MaxLineWidth)
+	command.Bind(f, "max-line-count", &t.subtitles.MaxLineCount)
+	command.Bind(f, "max-words-per-line", &t.subtitles.MaxWordsPerLine)
+	command.Bind(f, "highlight-words", &t.subtitles.HighlightWords)
+}
+
+func (t *transcribeCommand) run(ctx context.Context, files []string) error {
+	logger, err := t.log.Logger(t.Err)
+	if err != nil {
+		return err
+	}
+	opt := t.decoding.Options(logger)
+	if err := t.sound.Check(); err != nil {
+		return err
+	}
+	if err := t.stray(files); err != nil {
+		return err
+	}
+	out, err := t.sink(files)
+	if err != nil {
+		return err
+	}
+	if opt.MarkAccepted, err = t.marks(out); err != nil {
+		return err
+	}
+	files, err = t.missing(out, files)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	if t.drafts, err = setup.OpenDrafts(ctx, t.model.Assistant.From, len(files)); err == nil {
+		err = t.drafts.Check(files)
+	}
+	if err != nil {
+		return err
+	}
+	done := t.Loading(&t.log, t.model.Name)
+	model, err := t.model.Load(ctx)
+	done()
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	t.by = setup.Maker(model, &t.model, t.made)
+	if t.transcribe, err = transcribe.New(model.Model, opt); err != nil {
+		return setup.InFlag(err)
+	}
+	t.mark = newMarker(model.Tokenizer)
+	total := new(statsSink)
+	if t.stats {
+		total = t.tally(out, model, len(files))
+		out = total
+	}
+	if t.ErrTerminal && !t.log.Quiet {
+		out = &languageNote{out, t.Err}
+	}
+	read := t.all
+	if t.batch > 1 && len(files) > 1 {
+		read = t.together
+	}
+	err = read(ctx, files, out)
+	if problem := total.sum(); err == nil {
+		err = problem
+	}
+	return err
+}
+
+// missing returns the files whose outputs are to be written.
+func (t *transcribeCommand) missing(out sink, files []string) ([]string, error) {
+	dir, ok := out.(*folder)
+	if !ok {
+		return files, nil
+	}
+	todo, err := dir.missing(files)
+	if n := len(files) - len(todo); err == nil && n > 0 && !t.log.Quiet {
+		fmt.Fprintf(t.Err, "%s of %d: the outputs are there\n", show.Some(n, "file")+" skipped", len(files))
+	}
+	return todo, err
+}
+
+// tally puts the statistics of n files in front of out.
+func (t *transcribeCommand) tally(out sink, model *setup.Model, n int) *statsSink {
+	total := &statsSink{sink: out, w: t.Err, bandwidth: kernel.ReadBandwidth(model.Pool(), bandwidthTime)}
+	if n > 1 && t.dir == "" && out == (document{t.Out, transcript.JSON, t.subtitles}) {
+		total.json = t.Out
+	}
+	total.began = time.Now()
+	return total
+}
+
+// all transcribes one file after the other. Failures are reported at once; the error
+// returned is a summary.
+func (t *transcribeCommand) all(ctx context.Context, files []string, out sink) error {
+	failed := 0
+	for i, name := range files {
+		label := filepath.Base(name)
+		if len(files) > 1 {
+			label = fmt.Sprintf("%d/%d %s", i+1, len(files), label)
+			if t.headed() {
+				fmt.Fprintf(t.Err, "%s:\n", show.Name(name))
+			}
+		}
+		err := t.file(ctx, name, out, t.NewProgress(&t.log, label))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			continue
+		}
+		if len(files) == 1 || errors.Is(err, errOutput) {
+			return err
+		}
+		t.Complain(files, fmt.Sprintf("verity transcribe: %v", err))
+		failed++
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d files failed", failed, len(files))
+	}
+	return nil
+}
+
+// headed reports whether the name of each of several files stands above its text.
+func (t *transcribeCommand) headed() bool { return !t.log.Quiet && t.dir == "" }
+
+// file transcribes one file.
+func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar *command.Progress) error {
+	clip, err := t.sound.Clip(ctx, t.Env, name)
+	if err != nil {
+		return err
+	}
+	defer clip.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	defer bar.Clear()
+	written, err := t.drafts.Lines(ctx, name, "", "")
+	if err != nil {
+		return err
+	}
+	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, transcribe.Watch{
+		Within: bar.Seconds,
+		Segment: func(s transcript.Segment) {
+			if err := out.segment(bar, s); err != nil {
+				cancel(err)
+			}
+		},
+	})
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
+		return cause
+	}
+	if err != nil {
+		return inFile(name, err)
+	}
+	bar.Clear()
+	tr.By = t.by
+	return out.finish(ctx, name, tr)
+}
+
+// inFile names the file in err, unless err does so itself.
+func inFile(name string, err error) error {
+	var format *audio.FormatError
+	var read *audio.ReadError
+	if errors.As(err, &format) || errors.As(err, &read) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// stray refuses a value that was taken for a file because its flag needs an equals sign.
+func (t *transcribeCommand) stray(files []string) error {
+	for _, name := range files {
+		if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, `./\`) {
+			continue // a word with nothing of a path in it is hardly a sound file
+		}
+		if name == "True" || name == "False" {
+			return command.Usagef("%s: there is no such file; a switch takes no value after a space: write --NAME or --NAME=false", name)
+		}
+		for flag, alone := range map[string]bool{"highlight": t.highlight == "auto", "progress": t.log.Progress == "always"} {
+			if alone {
+				return command.Usagef("%s: there is no such file; a value of --%s follows an equals sign: --%[2]s=%[1]s", name, flag)
+			}
+		}
+	}
+	return nil
+}
+
+// sink returns where transcripts go, or an error about the flags.
+func (t *transcribeCommand) sink(files []string) (sink, error) {
+	formats := t.formats
+	if len(formats) == 0 {
+		formats = []transcript.Format{transcript.TXT}
+	}
+	if slices.Index(files, "-") != lastIndex(files, "-") {
+		return nil, command.Usagef("standard input can be read only once")
+	}
+	if t.dir != "" {
+		f, err := newFolder(t.dir, formats, t.subtitles, files)
+		f.force, f.skip = t.force, t.skip
+		if !t.log.Quiet && (t.ErrTerminal || len(files) > 1) {
+			f.told = t.Err
+		}
+		return f, err
+	}
+	if len(formats) > 1 {
+		return nil, command.Usagef("--output-format: several formats need --output-dir")
+	}
+	f := formats[0]
+	if t.timed && f != transcript.TXT {
+		return nil, command.Usagef("--timestamps writes text on standard output; %s has times of its own", f)
+	}
+	if len(files) > 1 && f != transcript.TXT && f != transcript.JSON {
+		return nil, command.Usagef("%s of several files needs --output-dir", f)
+	}
+	if f == transcript.TXT {
+		return lines{t.Out, t.line}, nil
+	}
+	return document{t.Out, f, t.subtitles}, nil
+}
+
+func lastIndex(files []string, name string) int {
+	for i := len(files) - 1; i >= 0; i-- {
+		if files[i] == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,160 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"verity/datasets"
+	"verity/eval"
+	"verity/internal/command"
+	"verity/internal/options"
+)
+
+// DatasetFlags say which utterances to run.
+type DatasetFlags struct {
+	Path  string
+	Audio []string // sound files instead of a dataset, without references
+	Opt   datasets.Options
+	Limit int
+}
+
+func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
+	command.Bind(f, "dataset", &d.Path)
+	command.Bind(f, "limit", &d.Limit)
+}
+
+func (d *DatasetFlags) Register(f *pflag.FlagSet) {
+	command.AddOption(f, "dataset-format", func(v options.Value) error {
+		if d.Opt.Format = v.Text; v.Text == "auto" {
+			d.Opt.Format = ""
+		}
+		return nil
+	})
+	command.Bind(f, "split", &d.Opt.Split)
+	command.Bind(f, "audio-column", &d.Opt.Audio)
+	command.Bind(f, "text-column", &d.Opt.Text)
+	command.Bind(f, "allow-empty-text", &d.Opt.AllowEmpty)
+}
+
+// A Corpus is the dataset or the files that datasetFlags name.
+type Corpus struct {
+	Name     string
+	All      func(ctx context.Context) eval.Dataset
+	Count    func(ctx context.Context) int // 0 if it would take long
+	Unscored bool                          // there are no references
+}
+
+// ErrNoDataset says that --dataset is missing, and what it takes.
+var ErrNoDataset = command.Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines or TSV manifest, " +
+	"Parquet files, or a folder with a .txt beside each sound")
+
+func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
+	switch {
+	case d.Path != "" && len(d.Audio) > 0:
+		return nil, command.Usagef("--dataset and --audio are two ways to say the same: take one")
+	case len(d.Audio) > 0:
+		return d.files(), nil
+	case d.Path == "":
+		return nil, ErrNoDataset
+	}
+	data, err := datasets.Open(ctx, d.Path, d.Opt)
+	if err == nil {
+		err = data.CheckSplit(ctx)
+	}
+	empty := false
+	if err == nil {
+		empty, err = isEmpty(ctx, data)
+	}
+	switch {
+	case errors.As(err, new(*datasets.SplitError)):
+		return nil, command.Usagef("--split %s: %w", d.Opt.Split, err)
+	case err != nil:
+		return nil, err
+	case empty:
+		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.Path)
+	}
+	return &Corpus{
+		Name:  d.Name(),
+		All:   func(ctx context.Context) eval.Dataset { return eval.Dataset(data.All(ctx)) },
+		Count: func(ctx context.Context) int { return d.capped(countRows(ctx, data)) },
+	}, nil
+}
+
+// Name identifies these utterances: the path, and the flags that select from it.
+func (d *DatasetFlags) Name() string {
+	s := d.Path
+	if !strings.Contains(s, "://") { // as verity-beam takes it
+		s = filepath.Clean(s)
+	}
+	for _, f := range []struct{ name, value string }{
+		{"dataset-format", d.Opt.Format}, {"split", d.Opt.Split}, {"audio-column", d.Opt.Audio}, {"text-column", d.Opt.Text},
+	} {
+		if f.value != "" {
+			s += " --" + f.name + "=" + f.value
+		}
+	}
+	if d.Opt.AllowEmpty {
+		s += " --allow-empty-text"
+	}
+	return s
+}
+
+// isEmpty reports whether a dataset has not even a broken row. The error is the cause
+// that ended ctx.
+func isEmpty(ctx context.Context, data *datasets.Dataset) (bool, error) {
+	for range data.All(ctx) {
+		return false, context.Cause(ctx)
+	}
+	return true, nil
+}
+
+// files is the corpus of the files that --audio names.
+func (d *DatasetFlags) files() *Corpus {
+	name := d.Audio[0]
+	if n := len(d.Audio); n > 1 {
+		name = fmt.Sprintf("%s and %d more", name, n-1)
+	}
+	return &Corpus{
+		Name: name, Unscored: true,
+		Count: func(context.Context) int { return d.capped(len(d.Audio)) },
+		All: func(ctx context.Context) eval.Dataset {
+			return func(yield func(datasets.Utterance, error) bool) {
+				seen := map[string]int{}
+				for _, name := range d.Audio {
+					id := name
+					if seen[name]++; seen[name] > 1 {
+						id = fmt.Sprintf("%s#%d", name, seen[name])
+					}
+					if !yield(datasets.Utterance{ID: id, Audio: datasets.File(name)}, ctx.Err()) {
+						return
+					}
+				}
+			}
+		},
+	}
+}
+
+func (d *DatasetFlags) capped(n int) int {
+	if d.Limit > 0 {
+		return min(n, d.Limit)
+	}
+	return n
+}
+
+// countRows counts for a progress bar. Parquet files hold the sound itself and
+// would have to be read whole.
+func countRows(ctx context.Context, data *datasets.Dataset) int {
+	if data.Format == "parquet" {
+		return 0
+	}
+	c, err := data.Count(ctx)
+	if err != nil {
+		return 0 // the run will report it
+	}
+	return c.Utterances + c.Broken
+}

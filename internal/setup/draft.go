@@ -1,0 +1,183 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"verity/internal/command"
+	"verity/internal/input"
+	"verity/internal/show"
+	"verity/report"
+	"verity/transcript"
+)
+
+// What --draft-from takes instead of a path.
+const (
+	besideSound = "beside"     // transcripts beside the sounds
+	references  = "references" // of the dataset
+)
+
+// transcriptTypes are the extensions of transcripts, best first: those with more times.
+var transcriptTypes = []string{".json", ".srt", ".vtt", ".ass", ".tsv", ".csv", ".lrc", ".txt"}
+
+// A DraftSource finds what somebody wrote of a sound. Nil finds nothing.
+type DraftSource struct {
+	from string            // what the flag says
+	one  []transcript.Line // of a single file
+	byID map[string][]transcript.Line
+}
+
+// OpenDrafts opens what --draft-from names, for n sounds; 0 for those of a dataset. It
+// returns nil for an empty name.
+func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
+	d := &DraftSource{from: from}
+	switch from {
+	case "":
+		return nil, nil
+	case besideSound:
+		return d, nil
+	case references:
+		if n > 0 {
+			return nil, command.Usagef("--draft-from references: sound files have none; it is for a dataset")
+		}
+		return d, nil
+	}
+	st, err := os.Stat(from)
+	switch {
+	case err != nil:
+		return nil, command.Usagef("--draft-from %s: %w", from, command.PathCause(err))
+	case st.IsDir() && n == 0:
+		_, err = report.Find(from)
+		if err == nil {
+			return d, d.readRecords(ctx)
+		}
+		return d, nil
+	case st.IsDir():
+		return d, nil
+	case filepath.Ext(from) == ".jsonl":
+		return d, d.readRecords(ctx)
+	case n != 1:
+		return nil, command.Usagef("--draft-from %s: one file cannot be the text of several sounds; name a directory with a transcript of each", from)
+	}
+	d.one, err = readLines(ctx, from)
+	return d, err
+}
+
+// readLines reads a transcript.
+func readLines(ctx context.Context, name string) ([]transcript.Line, error) {
+	raw, err := input.Read(ctx, name, transcript.MaxText)
+	if err != nil {
+		return nil, fmt.Errorf("--draft-from %s: %w", name, command.PathCause(err))
+	}
+	lines, err := transcript.Read(name, raw)
+	if err != nil {
+		return nil, fmt.Errorf("--draft-from %w", err)
+	}
+	return lines, nil
+}
+
+// readRecords reads the hypotheses of an earlier evaluation: of the arms of a comparison,
+// those of the first.
+func (d *DraftSource) readRecords(ctx context.Context) error {
+	files, err := report.Find(d.from)
+	if err != nil {
+		return err
+	}
+	d.byID = map[string][]transcript.Line{}
+	for _, path := range files[0].Paths {
+		f, err := input.Open(ctx, path)
+		if err != nil {
+			return fmt.Errorf("--draft-from %s: %w", path, err)
+		}
+		for r, problem := range report.Read(path, f) {
+			if problem != nil {
+				err = problem
+				break
+			}
+			for _, s := range r.Segments {
+				d.byID[r.ID] = append(d.byID[r.ID], transcript.Line{Start: s.Start, End: s.End, Text: s.Text})
+			}
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, report.ErrTorn) {
+			return fmt.Errorf("--draft-from %w", err)
+		}
+	}
+	if len(d.byID) == 0 {
+		return fmt.Errorf("--draft-from %s: no record in it has a text", d.from)
+	}
+	return nil
+}
+
+// path returns the transcript of a sound; empty if there is none.
+func (d *DraftSource) path(sound string) string {
+	dir := d.from
+	if dir == besideSound {
+		dir = filepath.Dir(sound)
+	}
+	base := filepath.Base(sound)
+	for _, name := range []string{strings.TrimSuffix(base, filepath.Ext(base)), base} {
+		for _, ext := range transcriptTypes {
+			if p := filepath.Join(dir, name+ext); p != sound && isFile(p) {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// Lines returns what is written of a sound, which is an utterance of a dataset if it has
+// an id.
+func (d *DraftSource) Lines(ctx context.Context, sound, id, reference string) ([]transcript.Line, error) {
+	switch {
+	case d == nil:
+		return nil, nil
+	case d.from == references:
+		return transcript.Read(id, []byte(reference))
+	case d.byID != nil:
+		return d.byID[id], nil
+	case d.one != nil:
+		return d.one, nil
+	}
+	if p := d.path(sound); p != "" {
+		return readLines(ctx, p)
+	}
+	return nil, nil
+}
+
+// Check fails if there is no transcript of any of the sounds, and warns of those without.
+func (d *DraftSource) Check(sounds []string) error {
+	if d == nil || d.one != nil || d.byID != nil {
+		return nil
+	}
+	missing := ""
+	found := 0
+	for _, s := range sounds {
+		if d.path(s) != "" {
+			found++
+		} else if missing == "" {
+			missing = s
+		}
+	}
+	switch n := len(sounds); {
+	case found == 0 && d.from == besideSound:
+		return fmt.Errorf("--draft-from beside: there is no transcript beside %s: want one of the same name with %s",
+			show.Name(missing), strings.Join(transcriptTypes, ", "))
+	case found == 0:
+		return fmt.Errorf("--draft-from %s: no transcript of %s in it: want one of the same name with %s",
+			d.from, show.Name(missing), strings.Join(transcriptTypes, ", "))
+	case found < n:
+		slog.Warn("sounds without a transcript to draft from", "sounds", n-found, "of", n, "first", missing)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"verity/internal/command"
+	"verity/internal/show"
+	"verity/model/hub"
+)
+
+// NewHub returns a client that shows the progress of downloads.
+func NewHub() *hub.Client {
+	h := hub.FromEnv()
+	h.Notice = func(line string) { slog.Warn(line) }
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return h
+	}
+	b, current, began := command.Bar{W: os.Stderr}, "", time.Time{}
+	h.Progress = func(file string, done, total int64) {
+		if file != current {
+			current, began = file, time.Now()
+		}
+		if done >= total {
+			b.Clear()
+			return
+		}
+		share := float64(done) / float64(total)
+		text := fmt.Sprintf("%s, %s of %s", file, show.Bytes(done), show.Bytes(total))
+		if took := time.Since(began); took > time.Second && share > 0 {
+			text += command.Remaining(took, share)
+		}
+		b.Set(text, share)
+	}
+	return h
+}
+
+// locate returns the file or directory of a model: what there is of that name, or
+// what the hub has, unless offline forbids asking it.
+func locate(ctx context.Context, name string, offline bool) (string, error) {
+	_, err := os.Stat(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return name, nil // opening it will report what is wrong with it
+	}
+	repo, ok := hub.Repo(name)
+	if !ok || name == DefaultModel { // a program without its model does not download it unasked
+		return "", noModel(name)
+	}
+	h := NewHub()
+	h.Offline = h.Offline || offline
+	if dir, ok := h.Find(name); ok {
+		return dir, nil
+	}
+	if !h.Offline {
+		slog.Warn("downloading", "model", repo, "to", h.Cache)
+	}
+	dir, err := h.Pull(ctx, name)
+	if err == nil || ctx.Err() != nil {
+		return dir, err
+	}
+	why := err.Error()
+	if repo == name {
+		why = strings.TrimPrefix(why, repo+": ")
+	}
+	if errors.Is(err, hub.ErrOffline) {
+		why += "; run verity models pull " + name + " with a network"
+	}
+	return "", fmt.Errorf("model %s: there is no such directory or file here, and it could not be fetched into %s: %s", name, h.Cache, why)
+}
+
+// partner returns the published assistant of a model that is in the cache, "" if
+// there is none.
+func partner(name string) string {
+	return hub.FromEnv().Partner(name)
+}

@@ -1,0 +1,179 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/internal/command"
+	"verity/internal/options"
+	"verity/internal/show"
+	"verity/model"
+	"verity/parallel"
+	"verity/precision"
+	"verity/transcribe"
+)
+
+// ModelFlags say which model to use and how to run it.
+type ModelFlags struct {
+	Name      string
+	Offline   bool
+	Threads   int
+	Precision PrecisionFlag
+	Assistant AssistantFlags
+	Several   pflag.Value    // of --precision, where a command takes more than one
+	Pool      *parallel.Pool // nil means one of its own
+	Serving   bool           // people wait for text, so that windows do not go first
+}
+
+func (m *ModelFlags) Register(f *pflag.FlagSet) {
+	m.RegisterModel(f)
+	m.RegisterSpeed(f)
+	m.Assistant.registerText(f)
+	m.Assistant.Register(f)
+}
+
+func (m *ModelFlags) RegisterModel(f *pflag.FlagSet) {
+	command.Bind(f, "model", &m.Name)
+	command.Redefine(f, "model", DefaultModel, "")
+	command.Bind(f, "offline", &m.Offline)
+}
+
+func (m *ModelFlags) RegisterSpeed(f *pflag.FlagSet) {
+	command.Bind(f, "threads", &m.Threads)
+	if m.Several != nil {
+		o := options.Find("precision")
+		f.Var(m.Several, o.Name, o.Help+". Several precisions separated by commas are arms, with the assistant where +assistant follows: "+
+			"f16,mxfp6,mxfp6+assistant")
+		command.Must(f.SetAnnotation(o.Name, command.GroupKey, []string{o.Group}))
+		return
+	}
+	command.AddOption(f, "precision", func(v options.Value) error { return m.Precision.Set(v.Text) })
+}
+
+// OpenCheckpoint opens the model of a name, which is downloaded unless offline forbids it.
+func OpenCheckpoint(ctx context.Context, name string, offline bool) (*model.Checkpoint, error) {
+	if i, ok := InsideOf(name); ok {
+		return model.OpenFS(i.Target(), name)
+	}
+	path, err := locate(ctx, name, offline)
+	if err != nil {
+		return nil, err
+	}
+	c, err := model.Open(ctx, path)
+	if err != nil && isSound(path) {
+		return nil, fmt.Errorf("%s: is a sound file, not a model: --model names the model; sound files are named without a flag",
+			show.Name(path))
+	}
+	return c, err
+}
+
+// isSound reports whether a file can be read as sound.
+func isSound(path string) bool {
+	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() {
+		return false
+	}
+	clip, err := audio.Open(path)
+	if err != nil {
+		return false
+	}
+	clip.Close()
+	return true
+}
+
+// A Model is a model ready for work, and what has to be closed after it.
+type Model struct {
+	*transcribe.Model
+	name       string // as --model has it
+	offline    bool
+	Checkpoint *model.Checkpoint
+	closers    []io.Closer
+}
+
+// Load loads the model that the flags name, with its assistant.
+func (m *ModelFlags) Load(ctx context.Context) (*Model, error) {
+	c, err := OpenCheckpoint(ctx, m.Name, m.Offline)
+	if err != nil {
+		return nil, err
+	}
+	l := &Model{name: m.Name, offline: m.Offline, Checkpoint: c, closers: []io.Closer{c}}
+	l.Model, err = l.wire(ctx, &m.Assistant, transcribe.LoadOptions{
+		Threads: m.Threads, Pool: m.Pool, Precision: m.Precision.Precision, WindowsFirst: !m.Serving, Log: slog.Default(),
+	})
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Assisted returns the same model with an assistant: both share all weights.
+func (l *Model) Assisted(ctx context.Context, a *AssistantFlags) (*transcribe.Model, error) {
+	return l.wire(ctx, a, transcribe.LoadOptions{Like: l.Model, WindowsFirst: true})
+}
+
+// wire loads the checkpoint, or takes the weights of o.Like, and gives it an assistant.
+func (l *Model) wire(ctx context.Context, a *AssistantFlags, o transcribe.LoadOptions) (*transcribe.Model, error) {
+	o.Policy, o.Sampler, o.MeasureOverlap = a.newPolicy(), transcribe.Sampler(a.Sampler), a.overlap
+	var err error
+	if o.Assistant, err = a.describe(ctx, l); err != nil {
+		return nil, err
+	}
+	m, err := transcribe.Load(ctx, l.Checkpoint, o)
+	if err == nil {
+		a.Auto = m.Auto()
+	}
+	return m, err
+}
+
+func (l *Model) Close() {
+	if l.Model != nil {
+		l.Model.Close()
+	}
+	for _, c := range l.closers {
+		c.Close() // an error means nothing: the file was only read
+	}
+}
+
+// A PrecisionFlag is a flag for what a network is held and computed in.
+type PrecisionFlag struct{ precision.Precision }
+
+func (p *PrecisionFlag) Set(s string) (err error) {
+	if p.Precision, err = precision.Parse(s); err != nil && !strings.Contains(s, ":") {
+		return fmt.Errorf("want %s", precision.Names()) // Parse names s once more
+	}
+	return err
+}
+
+func (p *PrecisionFlag) Type() string { return "format" }
+
+// noModel says that nothing is there under the name of a model, and what to do.
+func noModel(name string) error {
+	if name == DefaultModel && insideNames() == "" {
+		return fmt.Errorf("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
+	}
+	return &missingModel{name}
+}
+
+// A missingModel is the name of a model that is no directory, no file and no published one.
+type missingModel struct{ name string }
+
+func (m *missingModel) Error() string {
+	return fmt.Sprintf("model %s; name a checkpoint, a published model such as small or openai/whisper-small, or %s",
+		m.what(), insideNames())
+}
+
+// what returns the name and what is wrong with it.
+func (m *missingModel) what() string {
+	if strings.TrimSpace(m.name) == "" {
+		return strconv.Quote(m.name) + ": the name is empty"
+	}
+	return m.name + ": there is no such directory or file"
+}

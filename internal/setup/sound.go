@@ -1,0 +1,63 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+
+	"github.com/spf13/pflag"
+
+	"verity/audio"
+	"verity/internal/command"
+)
+
+// SoundFlags say how sound files are opened.
+type SoundFlags struct {
+	audio.Input
+}
+
+func (s *SoundFlags) Register(f *pflag.FlagSet) {
+	command.Bind(f, "channel", &s.Channel)
+	command.Bind(f, "ffmpeg", &s.FFmpeg)
+	command.Bind(f, "strict", &s.Strict)
+}
+
+func (s *SoundFlags) Check() error {
+	switch s.FFmpeg {
+	case audio.FFmpegAuto, audio.FFmpegNever, "":
+		return nil
+	}
+	_, err := exec.LookPath(s.FFmpeg)
+	if e := new(exec.Error); errors.As(err, &e) {
+		err = e.Err
+	}
+	if err != nil {
+		return command.Usagef("--ffmpeg %s: %w; want auto, never or the path of the program", s.FFmpeg, command.PathCause(err))
+	}
+	return nil
+}
+
+// Clip opens a sound file; "-" is standard input. A pipe may never send anything, so the
+// goroutine that reads it is abandoned when ctx ends.
+func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*audio.Clip, error) {
+	type opened struct {
+		clip *audio.Clip
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		var o opened
+		if name == "-" {
+			o.clip, o.err = s.OpenReader(ctx, "standard input", e.In)
+		} else {
+			o.clip, o.err = s.Open(ctx, name)
+		}
+		done <- o
+	}()
+	select {
+	case o := <-done:
+		return o.clip, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
