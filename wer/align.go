@@ -30,11 +30,10 @@ type Pair struct {
 // Align returns a shortest edit script from ref to hyp, the same as RapidFuzz, as a new
 // slice of at most len(ref)+len(hyp) pairs.
 //
-// Time grows with the length times the number of errors, over 64: two similar texts of
-// ten hours take milliseconds as words and less than a second as characters, but two of
-// 100,000 words that have nothing in common take seconds. [Aligner.Align] can be
-// interrupted. Memory grows with len(ref)+len(hyp) only, whatever they hold, plus about a
-// megabyte of table.
+// Time grows with the square of the length, over 64: two texts of an hour take
+// milliseconds as words, about a second as characters. [Aligner.Align] can be interrupted.
+// Memory grows with len(ref)+len(hyp) only, whatever they hold, plus about a megabyte of
+// table.
 func Align(ref, hyp []int32) []Pair {
 	pairs, _ := new(Aligner).Align(context.Background(), ref, hyp) // fails only with its context
 	return pairs
@@ -63,59 +62,13 @@ type Aligner struct {
 func (a *Aligner) Align(ctx context.Context, ref, hyp []int32) ([]Pair, error) {
 	a.pairs = a.pairs[:0]
 	a.table.watch = watch{ctx: ctx}
-	a.align(ref, hyp, 0, 0, max(len(ref), len(hyp)), a.distance(ref, hyp))
+	a.align(ref, hyp, 0, 0, max(len(ref), len(hyp)))
 	err := a.table.watch.err
 	a.table.watch = watch{} // keeps no reference to the context
 	if err != nil {
 		return nil, err
 	}
 	return a.pairs, nil
-}
-
-// narrow is the length of the shorter text from which on the distance is computed first,
-// so that the alignment needs only a band of that width.
-const narrow = 1024
-
-// distance returns the number of edits between two texts, or for short ones a bound of
-// it. It computes bands of growing width until the distance lies inside one: then it is
-// exact.
-func (a *Aligner) distance(ref, hyp []int32) int {
-	n, m := len(ref), len(hyp)
-	most := max(n, m)
-	if min(n, m) < narrow {
-		return most
-	}
-	least := a.unshared(ref, hyp)
-	a.cols.build(ref)
-	for limit := max(256, 2*(most-min(n, m)), least+least/4); limit < most; limit *= 4 {
-		a.left = a.table.row(&a.cols, hyp, limit, a.left[:0])
-		if d := a.left[n]; d <= limit || a.table.watch.err != nil {
-			return d
-		}
-	}
-	return most
-}
-
-// unshared returns a lower bound of the distance: every word of the longer text without a
-// partner of its own in the other costs an edit. So texts that have nothing in common are
-// known to need the whole table.
-func (a *Aligner) unshared(ref, hyp []int32) int {
-	a.ref, a.hyp = append(a.ref[:0], ref...), append(a.hyp[:0], hyp...)
-	slices.Sort(a.ref)
-	slices.Sort(a.hyp)
-	shared := 0
-	for r, h := a.ref, a.hyp; len(r) > 0 && len(h) > 0; {
-		switch {
-		case r[0] < h[0]:
-			r = r[1:]
-		case r[0] > h[0]:
-			h = h[1:]
-		default:
-			shared++
-			r, h = r[1:], h[1:]
-		}
-	}
-	return max(len(ref), len(hyp)) - shared
 }
 
 // Count returns the counts of [Aligner.Align].
@@ -134,14 +87,12 @@ func (a *Aligner) Count(ctx context.Context, ref, hyp []int32) (Counts, error) {
 const maxTable = 8 << 20
 
 // align appends the alignment of ref and hyp, which begin at r and h in the whole texts
-// and are known to be at most bound edits apart. It matches the common beginning and end
-// first. limit is RapidFuzz's bound, at the top none: it determines where texts are
-// split, and so which of the equally short alignments results. Once the context has
-// ended, the appended pairs have no meaning.
+// and are at most limit edits apart. It matches the common beginning and end first. Once
+// the context has ended, the appended pairs have no meaning.
 //
 // Source: RapidFuzz 3.14.6, rapidfuzz-cpp rapidfuzz/distance/Levenshtein_impl.hpp,
 // levenshtein_align_hirschberg; the split is Hirschberg's, CACM 18(6), 1975.
-func (a *Aligner) align(ref, hyp []int32, r, h, limit, bound int) {
+func (a *Aligner) align(ref, hyp []int32, r, h, limit int) {
 	for len(ref) > 0 && len(hyp) > 0 && ref[0] == hyp[0] {
 		a.pairs = append(a.pairs, Pair{Hit, r, h})
 		ref, hyp, r, h = ref[1:], hyp[1:], r+1, h+1
@@ -152,17 +103,17 @@ func (a *Aligner) align(ref, hyp []int32, r, h, limit, bound int) {
 	}
 	tail := len(ref) - n
 
-	limit, bound = min(limit, max(n, m)), min(bound, max(n, m))
+	limit = min(limit, max(n, m))
 	if 2*int64(min(n, 2*limit+1))*int64(m) < maxTable || n < 65 || m < 10 {
-		a.trace(ref[:n], hyp[:m], r, h, bound)
+		a.trace(ref[:n], hyp[:m], r, h, limit)
 	} else {
-		at, half := a.split(ref[:n], hyp[:m], bound), m/2
+		at, half := a.split(ref[:n], hyp[:m], limit), m/2
 		if a.table.watch.err != nil {
 			return
 		}
 		left, right := a.left[at], a.right[n-at]
-		a.align(ref[:at], hyp[:half], r, h, left, left)
-		a.align(ref[at:n], hyp[half:m], r+at, h+half, right, right)
+		a.align(ref[:at], hyp[:half], r, h, left)
+		a.align(ref[at:n], hyp[half:m], r+at, h+half, right)
 	}
 	for i := range tail {
 		a.pairs = append(a.pairs, Pair{Hit, r + n + i, h + m + i})

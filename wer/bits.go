@@ -3,7 +3,6 @@ package wer
 import (
 	"context"
 	"math/bits"
-	"slices"
 )
 
 // The distance table D[i][j], between the first i words of ref and the first j
@@ -18,62 +17,37 @@ import (
 // Source: Myers, JACM 46(3), 1999; Hyyrö, "A bit-vector algorithm for computing
 // Levenshtein and Damerau edit distances", 2003, in blocks.
 
-// columns holds the positions of each word in ref: for every word and every block of 64
-// positions with it, a mask. Memory is at most linear in len(ref).
+// columns holds the positions of each word in a text: for every word a mask for every
+// block of 64 positions with it. Memory is at most linear in the length of the text.
 type columns struct {
 	n, blocks int
-	masks     []mask
-	keys      []uint64 // scratch: word, place
+	masks     map[int32][]mask
 }
 
 type mask struct {
-	word  int32
-	block int32
+	block int
 	bits  uint64
 }
 
 // build indexes ref.
 func (c *columns) build(ref []int32) {
 	c.n, c.blocks = len(ref), (len(ref)+63)/64
-	c.keys, c.masks = c.keys[:0], c.masks[:0]
+	if c.masks == nil {
+		c.masks = map[int32][]mask{}
+	}
+	for w, list := range c.masks {
+		if c.masks[w] = list[:0]; len(list) == 0 { // not in the text before either
+			delete(c.masks, w)
+		}
+	}
 	for i, w := range ref {
-		c.keys = append(c.keys, uint64(uint32(w))<<32|uint64(i))
-	}
-	slices.Sort(c.keys)
-	for _, k := range c.keys {
-		w, b, bit := int32(k>>32), int32(uint32(k)/64), uint64(1)<<(k%64)
-		if last := len(c.masks) - 1; last >= 0 && c.masks[last].word == w && c.masks[last].block == b {
-			c.masks[last].bits |= bit
-		} else {
-			c.masks = append(c.masks, mask{w, b, bit})
+		list := c.masks[w]
+		if last := len(list) - 1; last < 0 || list[last].block < i/64 {
+			list = append(list, mask{block: i / 64})
 		}
+		list[len(list)-1].bits |= 1 << (i % 64)
+		c.masks[w] = list
 	}
-}
-
-// find returns the masks of w in the blocks first to last, in their order.
-func (c *columns) find(w, first, last int32) []mask {
-	lo, hi := c.search(w, first), len(c.masks)
-	for end := lo; end < hi; end++ {
-		if m := c.masks[end]; m.word != w || m.block > last {
-			return c.masks[lo:end]
-		}
-	}
-	return c.masks[lo:]
-}
-
-// search returns the index of the first mask of word w at block or later.
-func (c *columns) search(w, block int32) int {
-	key := func(w, b int32) uint64 { return uint64(uint32(w))<<32 | uint64(b) }
-	lo, hi, want := 0, len(c.masks), key(w, block)
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		if key(c.masks[mid].word, c.masks[mid].block) < want {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
 }
 
 // A watch checks a context from time to time.
@@ -126,8 +100,7 @@ func (t *table) band(j int) (first, last int) {
 // step turns the row before word w into the row after it, in blocks first to last. A
 // block that enters the band still says "rises by one" throughout.
 func (t *table) step(c *columns, w int32, first, last int) {
-	found := c.find(w, int32(first), int32(last))
-	for _, m := range found {
+	for _, m := range c.masks[w] {
 		t.eq[m.block] = m.bits
 	}
 	up, down := uint64(1), uint64(0) // D[i][j+1]-D[i][j] at the left edge is +1
@@ -140,7 +113,7 @@ func (t *table) step(c *columns, w int32, first, last int) {
 		hn, down = hn<<1|down, hn>>63
 		t.vp[b], t.vn[b] = hn|^(d0|hp), hp&d0
 	}
-	for _, m := range found {
+	for _, m := range c.masks[w] {
 		t.eq[m.block] = 0
 	}
 }
