@@ -21,7 +21,7 @@ type Utterance struct {
 	Offset   float64 // start of the utterance in the audio
 	Part     bool    // the utterance is only Duration of the audio, from Offset on
 	Audio    Source
-	Extra    map[string]any // other fields of a JSON or TSV row; numbers are json.Number
+	Extra    map[string]any // other fields of a JSON, TSV or CSV row; numbers are json.Number
 }
 
 // Options says how to read a dataset. The zero value detects everything.
@@ -34,7 +34,7 @@ type Options struct {
 	Audio, Text, ID, Speaker, Lang string
 
 	// Split keeps only rows whose field "split" has this value. Empty means all rows.
-	// Only jsonl and tsv rows have fields.
+	// Only jsonl, tsv and csv rows have fields.
 	Split string
 
 	// AllowEmpty accepts a blank text as silence: every recognised word is an error.
@@ -57,14 +57,17 @@ func (o Options) defaults() Options {
 	return o
 }
 
+// hasFields reports whether rows of a format have a field split.
+func hasFields(format string) bool { return slices.Contains([]string{"jsonl", "tsv", "csv"}, format) }
+
 func (o Options) check() error {
 	if _, ok := formats[o.Format]; !ok && o.Format != "" {
-		return fmt.Errorf("datasets: option Format = %q: want librispeech, jsonl, tsv, parquet or folder", o.Format)
+		return fmt.Errorf("datasets: option Format = %q: want librispeech, jsonl, tsv, csv, parquet or folder", o.Format)
 	}
 	if o.MaxLine < 0 {
 		return fmt.Errorf("datasets: option MaxLine = %d: must not be negative", o.MaxLine)
 	}
-	if o.Split != "" && o.Format != "" && o.Format != "jsonl" && o.Format != "tsv" {
+	if o.Split != "" && o.Format != "" && !hasFields(o.Format) {
 		return fmt.Errorf("datasets: option Split = %q: format %s has no field split", o.Split, o.Format)
 	}
 	return nil
@@ -119,7 +122,8 @@ type reader func(ctx context.Context, d *Dataset, file string, rows sink) error
 var formats = map[string]reader{
 	"librispeech": readLibriSpeech,
 	"jsonl":       readJSONL,
-	"tsv":         readTSV,
+	"tsv":         readTable(tabs),
+	"csv":         readTable(commas),
 	"parquet":     readParquet,
 	"folder":      readBeside,
 }
@@ -211,35 +215,6 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 	}
 	delete(look.splits, "")
 	return &SplitError{Split: d.options.Split, Have: slices.Sorted(maps.Keys(look.splits))}
-}
-
-// Counts says how much data a dataset holds.
-type Counts struct {
-	Utterances int
-	Broken     int     // rows reported as a RowError
-	Seconds    float64 // sum of the stated durations
-	Untimed    int     // utterances without a stated duration
-}
-
-// Count reads and counts all rows. It opens no audio file. The error is ctx's.
-func (d *Dataset) Count(ctx context.Context) (Counts, error) {
-	var c Counts
-	for u, err := range d.All(ctx) {
-		var row *RowError
-		switch {
-		case errors.As(err, &row):
-			c.Broken++
-		case err != nil:
-			return c, err
-		default:
-			c.Utterances++
-			c.Seconds += u.Duration
-			if u.Duration == 0 {
-				c.Untimed++
-			}
-		}
-	}
-	return c, nil
 }
 
 // resolve returns the path of a file that a manifest names.

@@ -125,6 +125,7 @@ func TestFormats(t *testing.T) {
 			[]string{"tsv: test.tsv", `a.mp3|Hello "you"|c1|en|0+0|clips/a.mp3`, "! test.tsv:3: 3 fields, want 4", "! test.tsv:4: audio file no.mp3: file does not exist"},
 			"quotes are text; audio is in clips",
 		},
+		{"csv", []string{"m.csv", "path,text,speaker\r\na.wav,\"well, \"\"you\"\"\",s\r\na.wav,\"open\na.wav,x\n", "a.wav", ""}, "m.csv", Options{}, []string{"csv: m.csv", `a.wav|well, "you"|s||0+0|a.wav`, "! m.csv:3: parse error on line 1, column 12: extraneous or missing \" in quoted-field", "! m.csv:4: 2 fields, want 3"}, "quoted fields"},
 		{"tsv columns", []string{"t.tsv", "snd\tsaid\na.wav\tx", "a.wav", ""}, "t.tsv", Options{Audio: "snd", Text: "said"}, []string{"tsv: t.tsv", "a.wav|x|||0+0|a.wav"}, "column options"},
 		{"tsv header", []string{"t.tsv", "path\twords\na.wav\tx", "a.wav", ""}, "t.tsv", Options{}, []string{"tsv: t.tsv", `! t.tsv: header: no column text, sentence, transcription, transcript, raw_text, normalized_text among ["path" "words"]`}, "a table without text is one error, not one a row"},
 		{
@@ -136,11 +137,11 @@ func TestFormats(t *testing.T) {
 			"texts without audio are no rows, audio without text is a broken one",
 		},
 		{"first bytes", []string{"list", ` {"audio":"a.wav","text":"x"}`, "a.wav", ""}, "list", Options{}, []string{"jsonl: list", "a.wav|x|||0+0|a.wav"}, "no ending"},
-		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv or audio file found"}, ""},
+		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found"}, ""},
 		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: neither a JSON-lines nor a TSV manifest, a Parquet file or a *.trans.txt transcript"}, ""},
 		{"several", []string{"a.tsv", "", "b.tsv", ""}, ".", Options{}, []string{"open: dataset ROOT: holds several manifests, name one of them: a.tsv, b.tsv"}, "guessing would score the wrong split"},
 		{"missing", nil, "no", Options{}, []string{"open: dataset no: no such file or directory"}, ""},
-		{"unknown format", nil, ".", Options{Format: "kaldi"}, []string{`open: datasets: option Format = "kaldi": want librispeech, jsonl, tsv, parquet or folder`}, ""},
+		{"unknown format", nil, ".", Options{Format: "kaldi"}, []string{`open: datasets: option Format = "kaldi": want librispeech, jsonl, tsv, csv, parquet or folder`}, ""},
 		{"wanted format", []string{"a.wav", ""}, ".", Options{Format: "tsv"}, []string{"open: dataset ROOT: no files of format tsv found"}, ""},
 		{"no split", []string{"a.wav", ""}, ".", Options{Split: "test"}, []string{"open: dataset ROOT: folder has no field split"}, "a filter that cannot work must not pass everything"},
 		{"broken parquet", []string{"x.parquet", "PAR1 not really PAR1"}, ".", Options{}, []string{"parquet: x.parquet", "! x.parquet: "}, "an unreadable file is reported"},
@@ -249,7 +250,7 @@ func TestSharedCorpora(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := d.Count(t.Context())
+			c, err := d.count(t.Context())
 			t.Logf("%v: %+v", d, c)
 			if err != nil || d.Format != tt.format || c.Broken != tt.broken || c.Utterances != tt.want && tt.want > 0 || c.Utterances == 0 || tt.timed != (c.Untimed == 0) {
 				t.Errorf("%v: %+v, %v; want %+v", d, c, err, tt)
@@ -441,7 +442,7 @@ func TestAllStops(t *testing.T) {
 	if n != 6 || !errors.Is(last, context.Canceled) {
 		t.Errorf("%d steps, last error %v; want 6 and the context's", n, last)
 	}
-	if _, err := d.Count(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := d.count(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Count after cancel: %v", err)
 	}
 }
@@ -520,7 +521,7 @@ func BenchmarkManifest(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if c, err := d.Count(b.Context()); err != nil || c.Utterances != 10000 {
+		if c, err := d.count(b.Context()); err != nil || c.Utterances != 10000 {
 			b.Fatal(c, err)
 		}
 	}
@@ -546,7 +547,7 @@ func TestDamagedParquet(t *testing.T) {
 		if err := os.WriteFile(file, damaged, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		c, err := d.Count(t.Context())
+		c, err := d.count(t.Context())
 		if err != nil || c.Utterances+c.Broken > 9 {
 			t.Errorf("byte %d: %+v, %v", at, c, err)
 		}
@@ -596,7 +597,7 @@ func TestInterrupt(t *testing.T) {
 			if err := d.CheckSplit(ctx); tt.format == "" && err != context.Canceled {
 				t.Errorf("CheckSplit of %s, interrupted %s: got %v", tt.path, name, err)
 			}
-			if c, err := d.Count(ctx); err != context.Canceled || c.Utterances > 0 {
+			if c, err := d.count(ctx); err != context.Canceled || c.Utterances > 0 {
 				t.Errorf("Count of %s, interrupted %s: got %+v, %v", tt.path, name, c, err)
 			}
 		}
@@ -614,4 +615,33 @@ func (c *looked) Err() error {
 		return nil
 	}
 	return context.Canceled
+}
+
+// counts says how much data a dataset holds.
+type counts struct {
+	Utterances int
+	Broken     int     // rows reported as a RowError
+	Seconds    float64 // sum of the stated durations
+	Untimed    int     // utterances without a stated duration
+}
+
+// count reads and counts all rows. It opens no audio file. The error is ctx's.
+func (d *Dataset) count(ctx context.Context) (counts, error) {
+	var c counts
+	for u, err := range d.All(ctx) {
+		var row *RowError
+		switch {
+		case errors.As(err, &row):
+			c.Broken++
+		case err != nil:
+			return c, err
+		default:
+			c.Utterances++
+			c.Seconds += u.Duration
+			if u.Duration == 0 {
+				c.Untimed++
+			}
+		}
+	}
+	return c, nil
 }

@@ -11,6 +11,7 @@
 //     (audio_filepath, text, duration, offset, id, speaker, lang, …).
 //   - tsv: a table with a header, as Common Voice writes it (path, sentence, …).
 //     Fields are not quoted. Audio is beside the file or in clips.
+//   - csv: the same with commas; fields may be quoted, and end on their line.
 //   - parquet: files as Hugging Face writes them, with the audio inside.
 //   - folder: audio files, each with a text of the same name and ending .txt.
 //

@@ -3,6 +3,7 @@ package datasets
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,65 +83,70 @@ func depth(line []byte) int {
 	return deepest
 }
 
-// readTSV reads a table whose first line names the columns. Audio is beside it, or in
-// clips as in Common Voice.
-func readTSV(ctx context.Context, d *Dataset, file string, rows sink) error {
-	source := func(name string) (Source, error) {
-		s, err := existing(resolve(file, name))
-		if err != nil && !filepath.IsAbs(name) {
-			if clip, err := existing(resolve(file, filepath.Join("clips", name))); err == nil {
-				return clip, nil
+// A splitter splits a line of a table into its fields.
+type splitter func(line string) ([]string, error)
+
+// tabs splits the lines of Common Voice: nothing is quoted.
+func tabs(line string) ([]string, error) { return strings.Split(line, "\t"), nil }
+
+// commas splits a line of RFC 4180; a field must end on its line.
+func commas(line string) ([]string, error) { return csv.NewReader(strings.NewReader(line)).Read() }
+
+// readTable returns the reader of a table whose first line names the columns. Audio is
+// beside it, or in clips as in Common Voice.
+func readTable(split splitter) reader {
+	return func(ctx context.Context, d *Dataset, file string, rows sink) error {
+		source := func(name string) (Source, error) {
+			s, err := existing(resolve(file, name))
+			if err != nil && !filepath.IsAbs(name) {
+				if clip, err := existing(resolve(file, filepath.Join("clips", name))); err == nil {
+					return clip, nil
+				}
 			}
+			return s, err
 		}
-		return s, err
-	}
-	var columns []string
-	var bad error // why the table cannot be read
-	err := eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
-		if columns == nil {
-			if bad = err; bad == nil {
-				columns, bad = d.header(string(line))
+		var columns []string
+		var bad error // why the table cannot be read
+		err := eachLine(ctx, file, d.options.MaxLine, func(n int, line []byte, err error) bool {
+			var values []string
+			if err == nil {
+				values, err = split(string(line))
 			}
-			return bad == nil
+			if columns == nil {
+				if bad = err; bad == nil {
+					columns, bad = values, d.header(values)
+				}
+				return bad == nil
+			}
+			if err == nil && len(values) != len(columns) {
+				err = fmt.Errorf("%d fields, want %d", len(values), len(columns))
+			}
+			f := make(fields, len(columns))
+			for i := range min(len(values), len(columns)) {
+				f[columns[i]] = values[i]
+			}
+			return d.emit(file, n, f, err, source, rows)
+		})
+		if bad != nil {
+			return fmt.Errorf("header: %w", bad)
 		}
-		var f fields
-		if err == nil {
-			f, err = parseTSV(columns, string(line))
-		}
-		return d.emit(file, n, f, err, source, rows)
-	})
-	if bad != nil {
-		return fmt.Errorf("header: %w", bad)
+		return err
 	}
-	return err
 }
 
-// header splits the first line of a table and checks that the required columns exist.
-func (d *Dataset) header(line string) ([]string, error) {
-	columns := strings.Split(line, "\t")
+// header checks the names of a table's columns.
+func (d *Dataset) header(columns []string) error {
 	f := make(fields)
 	for _, c := range columns {
 		f[c] = c
 	}
 	if len(f) < len(columns) {
-		return nil, errors.New("a column is named twice")
+		return errors.New("a column is named twice")
 	}
 	for _, want := range [][]string{names(d.options.Audio, audioNames), names(d.options.Text, textNames)} {
 		if v, _ := f.take(want); v == nil {
-			return nil, fmt.Errorf("no column %s among %q", strings.Join(want, ", "), columns)
+			return fmt.Errorf("no column %s among %q", strings.Join(want, ", "), columns)
 		}
 	}
-	return columns, nil
-}
-
-func parseTSV(columns []string, line string) (fields, error) {
-	values := strings.Split(line, "\t")
-	if len(values) != len(columns) {
-		return nil, fmt.Errorf("%d fields, want %d", len(values), len(columns))
-	}
-	f := make(fields, len(columns))
-	for i, c := range columns {
-		f[c] = values[i]
-	}
-	return f, nil
+	return nil
 }

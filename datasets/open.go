@@ -60,7 +60,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	case err != nil:
 		return nil, fmt.Errorf("dataset %s: %w", path, err)
 	}
-	if o.Split != "" && d.Format != "jsonl" && d.Format != "tsv" {
+	if o.Split != "" && !hasFields(d.Format) {
 		return nil, fmt.Errorf("dataset %s: %w", path, &SplitError{Split: o.Split, Format: d.Format})
 	}
 	return d, nil
@@ -73,10 +73,8 @@ func openFile(ctx context.Context, path string, o Options) (*Dataset, error) {
 	case d.Format != "":
 	case slices.Contains([]string{".jsonl", ".ndjson", ".json"}, ending(path)):
 		d.Format = "jsonl"
-	case ending(path) == ".tsv":
-		d.Format = "tsv"
-	case ending(path) == ".parquet":
-		d.Format = "parquet"
+	case slices.Contains([]string{".tsv", ".csv", ".parquet"}, ending(path)):
+		d.Format = ending(path)[1:]
 	case strings.HasSuffix(path, ".trans.txt"):
 		d.Format = "librispeech"
 	default:
@@ -90,7 +88,7 @@ func openFile(ctx context.Context, path string, o Options) (*Dataset, error) {
 		case bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")):
 			d.Format = "jsonl"
 		default:
-			return nil, errors.New("neither a JSON-lines nor a TSV manifest, a Parquet file or a *.trans.txt transcript")
+			return nil, errors.New("neither a JSON-lines, TSV or CSV manifest, a Parquet file or a *.trans.txt transcript")
 		}
 	}
 	return d, nil
@@ -128,6 +126,7 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 		{"jsonl", found.jsonl, false},
 		{"tsv", found.tsv, false},
 		{"folder", found.audio, true},
+		{"csv", found.csv, false}, // beside sound it may be about something else
 	}
 	for _, c := range candidates {
 		if len(c.files) == 0 || o.Format != "" && o.Format != c.format {
@@ -138,7 +137,7 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 		}
 		return &Dataset{Format: c.format, Root: path, Files: c.files, options: o}, nil
 	}
-	want := "no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv or audio file found"
+	want := "no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found"
 	if o.Format != "" {
 		want = "no files of format " + o.Format + " found"
 	}
@@ -148,7 +147,7 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 // files are the files that can make a folder a dataset. Manifests count only at the
 // top.
 type files struct {
-	manifest, transcripts, parquet, jsonl, tsv, audio []string
+	manifest, transcripts, parquet, jsonl, tsv, csv, audio []string
 }
 
 // listFiles walks the folder real in the order of names and lists what it finds under
@@ -190,6 +189,8 @@ func (f *files) add(p string, top bool) {
 		f.jsonl = append(f.jsonl, p)
 	case top && ending(p) == ".tsv":
 		f.tsv = append(f.tsv, p)
+	case top && ending(p) == ".csv":
+		f.csv = append(f.csv, p)
 	case isAudio(p):
 		f.audio = append(f.audio, p)
 	}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
@@ -21,13 +21,25 @@ import (
 // readParquet reads one Parquet file, row group by row group and page by page: memory
 // holds one page of each column.
 func readParquet(ctx context.Context, d *Dataset, file string, rows sink) error {
+	return d.readGroups(ctx, file, nil, rows)
+}
+
+// readGroups reads one row group, or all for nil.
+func (d *Dataset) readGroups(ctx context.Context, file string, only *int, rows sink) error {
 	in, t, err := openTable(ctx, d, file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	row := 0
-	for i, group := range t.file.RowGroups() {
+	groups, row := t.file.RowGroups(), 0
+	if only != nil && (*only < 0 || *only >= len(groups)) {
+		return fmt.Errorf("the file has %d: it is not the one that was read before", len(groups))
+	}
+	for i, group := range groups {
+		if only != nil && i != *only {
+			row += int(group.NumRows())
+			continue
+		}
 		if err := guard(func() error { return t.checkGroup(in, i) }); err != nil {
 			return fmt.Errorf("rows from %d on: %w", row+1, err)
 		}
@@ -49,13 +61,11 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// A parquetTable is a Parquet file and the columns to read.
+// A parquetTable is a Parquet file and the columns to use, by index.
 type parquetTable struct {
-	file   *parquet.File
-	audio  string                        // name of the audio column
-	sound  *parquet.LeafColumn           // the audio's bytes, or nil
-	path   *parquet.LeafColumn           // the audio's path, or nil
-	others map[string]parquet.LeafColumn // text and all other columns of strings and numbers
+	file        *parquet.File
+	sound, path int            // of the audio's bytes and path; -1 for none
+	others      map[int]string // names of text and all other columns of strings and numbers
 }
 
 // openTable opens a file and the table in it.
@@ -79,18 +89,18 @@ func openParquet(d *Dataset, in *input.File) (*parquetTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &parquetTable{file: f, others: make(map[string]parquet.LeafColumn)}
+	t := &parquetTable{file: f, sound: -1, path: -1, others: map[int]string{}}
 	schema := f.Schema()
 	for _, path := range schema.Columns() {
 		if leaf, ok := schema.Lookup(path...); ok && len(path) == 1 && scalar(leaf) {
-			t.others[path[0]] = leaf
+			t.others[leaf.ColumnIndex] = path[0]
 		}
 	}
 	if err := t.findAudio(schema, names(d.options.Audio, audioNames)); err != nil {
 		return nil, err
 	}
 	text := names(d.options.Text, textNames)
-	if !slices.ContainsFunc(text, func(n string) bool { _, ok := t.others[n]; return ok }) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(t.others)), func(n string) bool { return slices.Contains(text, n) }) {
 		return nil, fmt.Errorf("no text column %q in %q", text, schema.Columns())
 	}
 	return t, nil
@@ -118,20 +128,19 @@ func checkFooter(in io.ReaderAt, size int64) error {
 func (t *parquetTable) findAudio(schema *parquet.Schema, names []string) error {
 	for _, name := range names {
 		if leaf, ok := schema.Lookup(name, "bytes"); ok && isBytes(leaf) {
-			t.audio, t.sound = name, &leaf
+			t.sound = leaf.ColumnIndex
 			if path, ok := schema.Lookup(name, "path"); ok && isBytes(path) {
-				t.path = &path
+				t.path = path.ColumnIndex
 			}
 			return nil
 		}
 		if leaf, ok := schema.Lookup(name); ok && isBytes(leaf) {
-			t.audio = name
 			if isString(leaf) {
-				t.path = &leaf
+				t.path = leaf.ColumnIndex
 			} else {
-				t.sound = &leaf
+				t.sound = leaf.ColumnIndex
 			}
-			delete(t.others, name)
+			delete(t.others, leaf.ColumnIndex)
 			return nil
 		}
 	}
@@ -166,7 +175,7 @@ func scalar(c parquet.LeafColumn) bool {
 // apart. file may be a copy of the file elsewhere.
 func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[Utterance, error] {
 	return func(yield func(Utterance, error) bool) {
-		err := d.readOneGroup(ctx, file, group, func(u Utterance, err error) bool {
+		err := d.readGroups(ctx, file, &group, func(u Utterance, err error) bool {
 			if ctx.Err() != nil {
 				yield(Utterance{}, context.Cause(ctx))
 				return false
@@ -179,35 +188,26 @@ func (d *Dataset) Group(ctx context.Context, file string, group int) iter.Seq2[U
 	}
 }
 
-func (d *Dataset) readOneGroup(ctx context.Context, file string, group int, rows sink) error {
-	in, t, err := openTable(ctx, d, file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	groups := t.file.RowGroups()
-	if group < 0 || group >= len(groups) {
-		return fmt.Errorf("the file has %d: it is not the one that was read before", len(groups))
-	}
-	row := 0
-	for _, g := range groups[:group] {
-		row += int(g.NumRows())
-	}
-	if err := guard(func() error { return t.checkGroup(in, group) }); err != nil {
-		return err
-	}
-	return t.readGroup(d, Place{file, group, row}, groups[group], &row, rows)
-}
-
 // readGroup reads the rows of a group; row counts the rows of the file.
 func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, row *int, rows sink) error {
 	file := at.File
-	g := t.openGroup(group)
-	defer g.close()
+	in := group.Rows()
+	defer in.Close()
+	buf := make([]parquet.Row, 1)
 	for range group.NumRows() {
 		*row++
 		var r parquetRow
-		if err := guard(func() (err error) { r, err = g.next(); return err }); err != nil {
+		err := guard(func() (err error) {
+			n, err := in.ReadRows(buf)
+			switch {
+			case n == 1:
+				r, err = t.row(buf[0]), nil
+			case err == nil || err == io.EOF:
+				err = fmt.Errorf("a column ends early: %w", io.ErrUnexpectedEOF)
+			}
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("row %d: %w", *row, err)
 		}
 		at.Row = *row
@@ -232,136 +232,38 @@ func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, r
 	return nil
 }
 
-// A groupReader reads the wanted columns of a row group side by side.
-type groupReader struct {
-	sound, path *columnReader
-	others      map[string]*columnReader
-}
-
 type parquetRow struct {
 	sound  []byte
 	path   string
 	fields fields
 }
 
-func (t *parquetTable) openGroup(group parquet.RowGroup) *groupReader {
-	chunks := group.ColumnChunks()
-	open := func(c *parquet.LeafColumn) *columnReader {
-		if c == nil {
-			return nil
-		}
-		return &columnReader{chunk: chunks[c.ColumnIndex]}
-	}
-	g := &groupReader{sound: open(t.sound), path: open(t.path), others: make(map[string]*columnReader)}
-	for name, c := range t.others {
-		g.others[name] = open(&c)
-	}
-	return g
-}
-
-func (g *groupReader) next() (r parquetRow, err error) {
-	v, err := g.sound.next()
-	if err != nil {
-		return r, err
-	}
-	if !v.IsNull() {
-		r.sound = append([]byte{}, v.ByteArray()...) // the page is reused
-	}
-	if v, err = g.path.next(); err != nil {
-		return r, err
-	}
-	if !v.IsNull() {
-		r.path = string(v.ByteArray())
-	}
-	r.fields = make(fields, len(g.others))
-	for name, c := range g.others {
-		if v, err = c.next(); err != nil {
-			return r, err
-		}
-		if r.fields[name], err = plain(v); err != nil {
-			return r, fmt.Errorf("column %s: %w", name, err)
+// row picks the wanted columns of a row.
+func (t *parquetTable) row(values parquet.Row) parquetRow {
+	r := parquetRow{fields: make(fields, len(t.others))}
+	for _, v := range values {
+		switch at := v.Column(); {
+		case t.others[at] != "":
+			r.fields[t.others[at]] = plain(v)
+		case v.IsNull():
+		case at == t.sound:
+			r.sound = append([]byte{}, v.ByteArray()...) // the page is reused
+		case at == t.path:
+			r.path = string(v.ByteArray())
 		}
 	}
-	return r, nil
+	return r
 }
 
 // plain converts a value to the type it has in a JSON row.
-func plain(v parquet.Value) (any, error) {
+func plain(v parquet.Value) any {
 	switch {
 	case v.IsNull():
-		return nil, nil
+		return nil
 	case v.Kind() == parquet.Boolean:
-		return v.Boolean(), nil
+		return v.Boolean()
 	case v.Kind() == parquet.ByteArray:
-		return string(bytes.ToValidUTF8(v.ByteArray(), []byte("\ufffd"))), nil
+		return string(bytes.ToValidUTF8(v.ByteArray(), []byte("\ufffd")))
 	}
-	return json.Number(v.String()), nil
-}
-
-func (g *groupReader) close() {
-	g.sound.close()
-	g.path.close()
-	for _, c := range g.others {
-		c.close()
-	}
-}
-
-// A columnReader yields the values of a column that has one per row. A nil columnReader
-// yields nulls.
-type columnReader struct {
-	chunk  parquet.ColumnChunk
-	pages  parquet.Pages
-	page   parquet.Page
-	values parquet.ValueReader
-	buf    [1]parquet.Value
-}
-
-// next returns the next value, valid until the following call.
-func (c *columnReader) next() (parquet.Value, error) {
-	if c == nil {
-		return parquet.Value{}, nil
-	}
-	for {
-		if c.values != nil {
-			n, err := c.values.ReadValues(c.buf[:])
-			if n == 1 {
-				return c.buf[0], nil
-			}
-			if err != nil && err != io.EOF {
-				return parquet.Value{}, err
-			}
-			if err == nil {
-				return parquet.Value{}, errors.New("column yields no value")
-			}
-		}
-		if err := c.turn(); err != nil {
-			return parquet.Value{}, err
-		}
-	}
-}
-
-// turn opens the next page.
-func (c *columnReader) turn() error {
-	if c.pages == nil {
-		c.pages = c.chunk.Pages()
-	}
-	parquet.Release(c.page)
-	c.page, c.values = nil, nil
-	page, err := c.pages.ReadPage()
-	if err == io.EOF {
-		return fmt.Errorf("column ends early: %w", io.ErrUnexpectedEOF)
-	}
-	if err != nil {
-		return err
-	}
-	c.page, c.values = page, page.Values()
-	return nil
-}
-
-func (c *columnReader) close() {
-	if c == nil || c.pages == nil {
-		return
-	}
-	parquet.Release(c.page)
-	c.pages.Close()
+	return json.Number(v.String())
 }

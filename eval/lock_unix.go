@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replacesOpen: an open file can be replaced.
-const replacesOpen = true
-
 // lockWait is how long lock waits: a process that was just killed may still be exiting.
 var lockWait = 3 * time.Second
 

@@ -283,25 +283,18 @@ func (l *log) rewrite(ids []string, failures bool) error {
 }
 
 // rewrite atomically replaces the file by one with the records of these names, in this
-// order, those of failures only if wanted. The new file is locked before it replaces the
-// old one, so that no other process can open it in between.
+// order, those of failures only if wanted.
 func (f *logFile) rewrite(ids []string, failures bool) (err error) {
 	lines, err := f.lines(failures)
 	if err != nil {
 		return err
 	}
-	to, err := output.Own(f.name+".new", os.O_RDWR|os.O_APPEND)
+	to, err := output.Own(f.name+".new", os.O_RDWR|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			to.Close()
-			os.Remove(to.Name())
-		}
-	}()
-	err = cmp.Or(lock(to), to.Truncate(0))
-	if info, problem := f.Stat(); err == nil && problem == nil {
+	defer os.Remove(to.Name()) // fails after a rename
+	if info, problem := f.Stat(); problem == nil {
 		err = to.Chmod(info.Mode().Perm())
 	}
 	b := bufio.NewWriterSize(to, 1<<16)
@@ -313,20 +306,14 @@ func (f *logFile) rewrite(ids []string, failures bool) (err error) {
 	if err = cmp.Or(err, b.Flush()); err == nil {
 		err = disk.sync(to)
 	}
-	if err != nil {
+	if err = cmp.Or(err, to.Close()); err != nil {
 		return err
 	}
-	if !replacesOpen {
-		to.Close()
-		f.Close()
-		err = disk.rename(to.Name(), f.name)
-		f.File, _ = openLocked(f.name)
+	f.Close() // some systems do not replace an open file
+	if err := disk.rename(to.Name(), f.name); err != nil {
 		return err
 	}
-	if err = disk.rename(to.Name(), f.name); err == nil {
-		f.Close()
-		f.File = to
-	}
+	f.File, err = openLocked(f.name)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 // A digest is what a comparison keeps of a record.
 type digest struct {
+	id, text string // its text, or why there is none
 	failed   bool
 	hashes   [3][16]byte // of tokens, log-probabilities and segments
 	duration float64
@@ -20,8 +21,9 @@ type digest struct {
 	scored   bool
 }
 
-func digestOf(r *Record, words wer.Counts) digest {
-	d := digest{failed: r.Error != "", duration: r.Duration, seconds: r.Seconds, words: words, scored: !r.NoReference}
+func digestOf(r *Record, of wer.Counts) digest {
+	d := digest{id: r.ID, text: words(r), failed: r.Error != "", duration: r.Duration, seconds: r.Seconds,
+		words: of, scored: !r.NoReference}
 	tokens, logProbs, segments := sha256.New(), sha256.New(), sha256.New()
 	for _, s := range r.Segments {
 		number(tokens, uint64(len(s.Tokens)))

@@ -15,7 +15,7 @@
 // and left out of every rate and every time.
 //
 // Records are read as a stream, on all processors. What is kept for each utterance
-// is a few numbers, and in a comparison a digest of its record, whatever its length.
+// is a few numbers, and in a comparison a digest of its record and its text.
 //
 // # Equality
 //

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"reflect"
 	"text/template/parse"
 )
@@ -20,109 +23,105 @@ type renderer struct {
 	funcs map[string]any
 }
 
+// comparisons are the functions that every template has.
+var comparisons = map[string]any{
+	"eq":    func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) },
+	"ne":    func(a, b any) bool { return fmt.Sprint(a) != fmt.Sprint(b) },
+	"gt":    func(a, b int) bool { return a > b },
+	"le":    func(a, b int) bool { return a <= b },
+	"index": func(r row, i int) string { return r[i] },
+	"len":   func(list any) int { return reflect.ValueOf(list).Len() },
+	"not":   func(v any) bool { return !truth(reflect.ValueOf(v)) },
+	"or":    func(a, b string) string { return cmp.Or(a, b) },
+}
+
 // newRenderer parses a template. It panics on a mistake in it.
 func newRenderer(name, text string, funcs map[string]any) *renderer {
-	builtin := map[string]any{"eq": true, "ne": true, "gt": true, "le": true, "index": true, "len": true, "not": true, "or": true}
-	trees, err := parse.Parse(name, text, "{{", "}}", funcs, builtin)
+	maps.Copy(funcs, comparisons)
+	trees, err := parse.Parse(name, text, "{{", "}}", funcs)
 	if err != nil {
 		panic(err)
 	}
 	return &renderer{trees, funcs}
 }
 
-// A frame is the state of an execution: dot, and variables by name.
+// execute writes the template of a name. A mistake in it is a panic, as a test finds.
+func (r *renderer) execute(w io.Writer, name string, data any) error {
+	var b bytes.Buffer
+	r.write(&b, name, reflect.ValueOf(data))
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (r *renderer) write(b *bytes.Buffer, name string, dot reflect.Value) {
+	f := frame{r, b, map[string]reflect.Value{"$": dot}}
+	f.walk(r.trees[name].Root, dot)
+}
+
+// A frame is the execution of one template, with its variables by name.
 type frame struct {
-	w    io.Writer
-	dot  reflect.Value
+	*renderer
+	out  *bytes.Buffer
 	vars map[string]reflect.Value
 }
 
-// execute writes the template of a name. A mistake in it is a panic, as a test finds.
-func (r *renderer) execute(w io.Writer, name string, data any) error {
-	e := &sticky{w: w}
-	v := reflect.ValueOf(data)
-	r.walk(r.trees[name].Root, frame{e, v, map[string]reflect.Value{"$": v}})
-	return e.err
-}
-
-// A sticky writer keeps the first error.
-type sticky struct {
-	w   io.Writer
-	err error
-}
-
-func (s *sticky) Write(p []byte) (int, error) {
-	if s.err == nil {
-		_, s.err = s.w.Write(p)
-	}
-	return len(p), nil
-}
-
-func (r *renderer) walk(node parse.Node, f frame) {
+func (f frame) walk(node parse.Node, dot reflect.Value) {
 	switch n := node.(type) {
 	case *parse.ListNode:
 		for _, child := range n.Nodes {
-			r.walk(child, f)
+			f.walk(child, dot)
 		}
 	case *parse.TextNode:
-		f.w.Write(n.Text)
+		f.out.Write(n.Text)
 	case *parse.ActionNode:
-		v := r.pipe(n.Pipe, f)
+		v := f.pipe(n.Pipe, dot)
 		if len(n.Pipe.Decl) > 0 {
 			return
 		}
 		if s, ok := v.Interface().(raw); ok {
-			io.WriteString(f.w, string(s))
+			f.out.WriteString(string(s))
 		} else {
-			io.WriteString(f.w, html.EscapeString(fmt.Sprint(v.Interface())))
+			f.out.WriteString(html.EscapeString(fmt.Sprint(v.Interface())))
 		}
 	case *parse.TemplateNode:
-		v := reflect.Value{}
-		if n.Pipe != nil {
-			v = r.pipe(n.Pipe, f)
-		}
-		r.walk(r.trees[n.Name].Root, frame{f.w, v, map[string]reflect.Value{"$": v}})
+		f.write(f.out, n.Name, f.pipe(n.Pipe, dot))
 	case *parse.IfNode:
-		r.branch(&n.BranchNode, f, false)
+		f.branch(&n.BranchNode, dot)
 	case *parse.WithNode:
-		r.branch(&n.BranchNode, f, true)
+		f.branch(&n.BranchNode, dot)
 	case *parse.RangeNode:
-		r.each(n, f)
+		f.branch(&n.BranchNode, dot)
 	default:
 		panic(fmt.Sprintf("report: page template: %T is not supported", n))
 	}
 }
 
-func (r *renderer) branch(n *parse.BranchNode, f frame, with bool) {
-	switch v := r.pipe(n.Pipe, f); {
-	case truth(v):
-		if with {
-			f.dot = v
+// branch executes if, with and range.
+func (f frame) branch(n *parse.BranchNode, dot reflect.Value) {
+	v := f.pipe(n.Pipe, dot)
+	switch {
+	case !truth(v):
+		if n.ElseList != nil {
+			f.walk(n.ElseList, dot)
 		}
-		r.walk(n.List, f)
-	case n.ElseList != nil:
-		r.walk(n.ElseList, f)
-	}
-}
-
-func (r *renderer) each(n *parse.RangeNode, f frame) {
-	list := r.value(n.Pipe.Cmds[0].Args, f)
-	for i := range list.Len() {
-		vars := map[string]reflect.Value{}
-		for name, v := range f.vars {
-			vars[name] = v
+	case n.NodeType == parse.NodeRange:
+		for i := range v.Len() {
+			at := []reflect.Value{reflect.ValueOf(i), v.Index(i)}
+			for j, d := range n.Pipe.Decl {
+				f.vars[d.Ident[0]] = at[j+2-len(n.Pipe.Decl)]
+			}
+			f.walk(n.List, v.Index(i))
 		}
-		at := []reflect.Value{reflect.ValueOf(i), list.Index(i)}
-		for j, d := range n.Pipe.Decl {
-			vars[d.Ident[0]] = at[j+2-len(n.Pipe.Decl)]
-		}
-		r.walk(n.List, frame{f.w, list.Index(i), vars})
+	case n.NodeType == parse.NodeWith:
+		f.walk(n.List, v)
+	default:
+		f.walk(n.List, dot)
 	}
 }
 
 // pipe evaluates a pipeline of one command, and sets its variable if it declares one.
-func (r *renderer) pipe(p *parse.PipeNode, f frame) reflect.Value {
-	v := r.value(p.Cmds[0].Args, f)
+func (f frame) pipe(p *parse.PipeNode, dot reflect.Value) reflect.Value {
+	v := f.value(p.Cmds[0].Args, dot)
 	for _, d := range p.Decl {
 		f.vars[d.Ident[0]] = v
 	}
@@ -130,29 +129,26 @@ func (r *renderer) pipe(p *parse.PipeNode, f frame) reflect.Value {
 }
 
 // value evaluates a command: a value, or a function and its arguments.
-func (r *renderer) value(args []parse.Node, f frame) reflect.Value {
+func (f frame) value(args []parse.Node, dot reflect.Value) reflect.Value {
 	switch n := args[0].(type) {
 	case *parse.DotNode:
-		return f.dot
+		return dot
 	case *parse.FieldNode:
-		return follow(f.dot, n.Ident)
+		return follow(dot, n.Ident)
 	case *parse.VariableNode:
 		return follow(f.vars[n.Ident[0]], n.Ident[1:])
 	case *parse.PipeNode:
-		return r.pipe(n, f)
+		return f.pipe(n, dot)
 	case *parse.StringNode:
 		return reflect.ValueOf(n.Text)
 	case *parse.NumberNode:
 		return reflect.ValueOf(int(n.Int64))
 	case *parse.IdentifierNode:
 		in := make([]reflect.Value, len(args)-1)
-		for i, a := range args[1:] {
-			in[i] = r.value([]parse.Node{a}, f)
+		for i := range in {
+			in[i] = f.value(args[i+1:i+2], dot)
 		}
-		if fn, ok := r.funcs[n.Ident]; ok {
-			return reflect.ValueOf(fn).Call(in)[0]
-		}
-		return builtin(n.Ident, in)
+		return reflect.ValueOf(f.funcs[n.Ident]).Call(in)[0]
 	}
 	panic(fmt.Sprintf("report: page template: %v is not supported", args[0]))
 }
@@ -170,41 +166,11 @@ func follow(v reflect.Value, names []string) reflect.Value {
 	return v
 }
 
-func builtin(name string, in []reflect.Value) reflect.Value {
-	text := func(v reflect.Value) string { return fmt.Sprint(v.Interface()) }
-	switch name {
-	case "eq":
-		return reflect.ValueOf(text(in[0]) == text(in[1]))
-	case "ne":
-		return reflect.ValueOf(text(in[0]) != text(in[1]))
-	case "gt":
-		return reflect.ValueOf(in[0].Int() > in[1].Int())
-	case "le":
-		return reflect.ValueOf(in[0].Int() <= in[1].Int())
-	case "index":
-		return in[0].Index(int(in[1].Int()))
-	case "len":
-		return reflect.ValueOf(in[0].Len())
-	case "not":
-		return reflect.ValueOf(!truth(in[0]))
-	}
-	for _, v := range in { // or
-		if truth(v) {
-			return v
-		}
-	}
-	return in[len(in)-1]
-}
-
-// truth reports whether a value is not empty, as package text/template has it.
+// truth reports whether a value is not empty.
 func truth(v reflect.Value) bool {
 	switch v.Kind() {
-	case reflect.Invalid:
-		return false
-	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+	case reflect.Slice, reflect.String:
 		return v.Len() > 0
-	case reflect.Struct:
-		return true
 	}
 	return !v.IsZero()
 }

@@ -88,10 +88,6 @@ type Details struct {
 	Failures   []Failure   `json:"failures"` // at most a hundred
 	Worst      []Utterance `json:"worst,omitempty"`
 	Confusions []Confusion `json:"confusions,omitempty"`
-
-	// How much too low a count of a confusion may be: 0 unless there are very many
-	// different ones.
-	Floor int `json:"confusions_floor,omitempty"`
 }
 
 // fewUtterances is the number of utterances below which there is no interval of error
@@ -138,9 +134,8 @@ const maxFailures = 100
 // A Set collects the records of one run, which may be an arm of a comparison, and scores
 // them. It is not safe for concurrent use.
 //
-// It keeps about fifty bytes for each utterance, whatever the length of its text and
-// name. Besides these it keeps the worst utterances, a few for the replay, and the
-// counts of at most [maxConfusions] different errors.
+// It keeps some fifty bytes for each utterance, whatever the length of its text and name;
+// the worst ones, a few for the replay, and how often each error was made.
 type Set struct {
 	sums
 	name string

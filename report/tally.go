@@ -20,7 +20,7 @@ type sums struct {
 	corpus wer.Corpus
 	score  Score
 	worst  []Utterance
-	made   counter
+	made   map[confused]int
 }
 
 func newSums(o Options) (s sums, err error) {
@@ -32,7 +32,7 @@ func newSums(o Options) (s sums, err error) {
 				o.Normalizer, strings.Join(normalize.Names(), ", "))
 		}
 	}
-	return sums{opt: o, made: counter{most: maxConfusions}}, nil
+	return sums{opt: o, made: map[confused]int{}}, nil
 }
 
 // sum adds a marked record.
@@ -69,7 +69,7 @@ func (s *sums) note(m marked) {
 	}
 	for _, w := range m.diff {
 		if w.Op != wer.Hit.String() {
-			s.made.add(confused{w.Reference, w.Hypothesis}, 1)
+			s.made[confused{w.Reference, w.Hypothesis}]++
 		}
 	}
 	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff})
@@ -108,13 +108,29 @@ func (s *sums) total(name string) *Score {
 	r.TokensPerSecond = transcript.Ratio(float64(r.Work.Tokens), r.Seconds.Decode)
 	r.Exact, r.Repeats, r.RTFx = s.corpus.Exact, s.corpus.Repeats, s.RTFx()
 	r.Normalizer = s.opt.Normalizer + ", " + normalize.Version
-	r.Worst, r.Confusions = s.worst, s.made.top(shownConfusions)
-	r.Floor = s.made.floor
+	r.Worst, r.Confusions = s.worst, s.confusions(shownConfusions)
 	r.bins = s.corpus.Bins
 	if r.Failures == nil {
 		r.Failures = []Failure{}
 	}
 	return &r
+}
+
+// A confused is a reference word and what was recognised instead. One of them is empty
+// for an insertion or a deletion.
+type confused struct{ reference, hypothesis string }
+
+// confusions returns the most frequent ones.
+func (s *sums) confusions(most int) []Confusion {
+	all := make([]Confusion, 0, len(s.made))
+	for k, n := range s.made {
+		all = append(all, Confusion{k.reference, k.hypothesis, n})
+	}
+	slices.SortFunc(all, func(a, b Confusion) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Reference, b.Reference),
+			strings.Compare(a.Hypothesis, b.Hypothesis))
+	})
+	return slices.Clone(all[:min(len(all), most)])
 }
 
 // shownConfusions is how many confusions a score lists.
@@ -182,7 +198,9 @@ func (t *Tally) Merge(u *Tally) error {
 	for _, w := range u.worst {
 		t.keep(w)
 	}
-	t.made.merge(&u.made)
+	for k, n := range u.made {
+		t.made[k] += n
+	}
 	return nil
 }
 
@@ -196,12 +214,11 @@ type tallyJSON struct {
 	Score      *Score      `json:"score"`
 	Worst      []Utterance `json:"worst"`
 	Confusions []Confusion `json:"confusions"`
-	Floor      int         `json:"confusions_floor"`
 }
 
 // MarshalJSON writes all of t.
 func (t *Tally) MarshalJSON() ([]byte, error) {
-	return json.Marshal(tallyJSON{t.opt, &t.corpus, &t.score, t.worst, t.made.top(len(t.made.n)), t.made.floor})
+	return json.Marshal(tallyJSON{t.opt, &t.corpus, &t.score, t.worst, t.confusions(len(t.made))})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -218,9 +235,8 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	s.corpus, s.score, s.worst = *read.Corpus, *read.Score, read.Worst
-	s.made.floor = read.Floor
 	for _, c := range read.Confusions {
-		s.made.add(confused{c.Reference, c.Hypothesis}, c.Count)
+		s.made[confused{c.Reference, c.Hypothesis}] += c.Count
 	}
 	t.sums = s
 	return nil

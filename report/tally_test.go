@@ -121,33 +121,3 @@ func TestTallyRefuses(t *testing.T) {
 		t.Error("an unknown normaliser was taken")
 	}
 }
-
-// TestCountersMerge checks that counts of parts that dropped rare things still hold the
-// true counts, between the count and what may be missed.
-func TestCountersMerge(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	truth := map[confused]int{}
-	parts := []*counter{{most: 40}, {most: 40}, {most: 40}}
-	for range 4000 {
-		k := confused{fmt.Sprint(int(rng.ExpFloat64() * 20)), "x"}
-		truth[k]++
-		parts[rng.IntN(len(parts))].add(k, 1)
-	}
-	whole := counter{most: 40}
-	for _, p := range parts {
-		whole.merge(p)
-	}
-	if len(whole.n) > 40 || len(whole.n) < 10 {
-		t.Errorf("%d things are counted, want 10 to 40", len(whole.n))
-	}
-	for k, v := range whole.n {
-		if n := truth[k]; n < v || n > v+whole.floor {
-			t.Errorf("%v came %d times: counted %d, at most %d missed", k, n, v, whole.floor)
-		}
-	}
-	for k, n := range truth {
-		if _, ok := whole.n[k]; !ok && n > whole.floor {
-			t.Errorf("%v came %d times and was dropped; the floor is %d", k, n, whole.floor)
-		}
-	}
-}

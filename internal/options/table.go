@@ -273,8 +273,8 @@ var table = []*Option{
 		Help: "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV manifest, Parquet files, or a folder with a .txt " +
 			"beside each sound"},
 	{Name: "limit", Brief: "only the first utterances", Kind: Whole, Max: 1e9, Group: Dataset, Help: "run only the first `number` of utterances; 0 means all"},
-	{Name: "dataset-format", Kind: Choice, Unit: "format", Choices: []string{"auto", "librispeech", "jsonl", "tsv", "parquet", "folder"}, Default: "auto",
-		Group: Dataset, Help: "auto, librispeech, jsonl, tsv, parquet or folder"},
+	{Name: "dataset-format", Kind: Choice, Unit: "format", Choices: []string{"auto", "librispeech", "jsonl", "tsv", "csv", "parquet", "folder"}, Default: "auto",
+		Group: Dataset, Help: "auto, librispeech, jsonl, tsv, csv, parquet or folder"},
 	{Name: "split", Kind: Text, Unit: "value", Max: line, Group: Dataset, Help: "take only rows whose field split has this `value`"},
 	{Name: "audio-column", Kind: Text, Unit: "name", Max: line, Group: Dataset, Help: "`name` of the field or column with the sound"},
 	{Name: "text-column", Kind: Text, Unit: "name", Max: line, Group: Dataset, Help: "`name` of the field or column with the text"},

@@ -59,9 +59,8 @@ func parse(digits string) number {
 	if utf8.RuneCountInString(digits) > maxDigits {
 		return text([]byte(digits))
 	}
-	num, scale, _ := fraction(digits)
-	if n, ok := divide(num, scale); ok {
-		return whole(n)
+	if v, _ := fraction(digits); v.IsInt() {
+		return whole(v.Num())
 	}
 	return text([]byte(digits))
 }
@@ -113,12 +112,12 @@ func (v number) times(power *big.Int) (number, bool) {
 		return number{}, false
 	}
 	if v.isText {
-		num, scale, ok := fraction(string(v.s))
+		f, ok := fraction(string(v.s))
 		if !ok {
 			return number{}, false
 		}
-		n, ok := divide(num.Mul(num, power), scale)
-		return whole(n), ok
+		f.Mul(f, new(big.Rat).SetInt(power))
+		return whole(f.Num()), f.IsInt()
 	}
 	rest := new(big.Int)
 	before, _ := new(big.Int).QuoRem(v.n, big.NewInt(1000), rest)
@@ -126,30 +125,15 @@ func (v number) times(power *big.Int) (number, bool) {
 	return whole(before.Add(before, rest.Mul(rest, power))), true
 }
 
-// fraction reads \d*(\.\d*)? with at least one digit as num / 10^scale.
-func fraction(s string) (num *big.Int, scale int, ok bool) {
-	before, after, _ := strings.Cut(s, ".")
-	ascii := make([]byte, 0, len(s))
-	for _, part := range []string{before, after} {
-		scale = 0
-		for _, r := range part {
-			if !isDigit(r) {
-				return nil, 0, false
-			}
-			ascii = append(ascii, '0'+digitValue(r))
-			scale++
+// fraction reads \d*(\.\d*)? with at least one digit.
+func fraction(s string) (*big.Rat, bool) {
+	return new(big.Rat).SetString(strings.Map(func(r rune) rune {
+		switch {
+		case r == '.':
+			return r
+		case isDigit(r):
+			return '0' + rune(digitValue(r))
 		}
-	}
-	num, ok = new(big.Int).SetString(string(ascii), 10)
-	return num, scale, ok
-}
-
-// divide returns num / 10^scale if that is whole.
-func divide(num *big.Int, scale int) (*big.Int, bool) {
-	if scale == 0 {
-		return num, true
-	}
-	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
-	quotient, rest := new(big.Int).QuoRem(num, ten, new(big.Int))
-	return quotient, rest.Sign() == 0
+		return '?' // no part of a number
+	}, s))
 }
