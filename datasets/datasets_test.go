@@ -138,7 +138,7 @@ func TestFormats(t *testing.T) {
 		},
 		{"first bytes", []string{"list", ` {"audio":"a.wav","text":"x"}`, "a.wav", ""}, "list", Options{}, []string{"jsonl: list", "a.wav|x|||0+0|a.wav"}, "no ending"},
 		{"nothing", []string{"x.txt", "hello"}, ".", Options{}, []string{"open: dataset ROOT: no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found"}, ""},
-		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: neither a JSON-lines nor a TSV manifest, a Parquet file or a *.trans.txt transcript"}, ""},
+		{"text file", []string{"x.txt", "hello"}, "x.txt", Options{}, []string{"open: dataset x.txt: neither a JSON-lines, TSV or CSV manifest, a Parquet file or a *.trans.txt transcript"}, ""},
 		{"several", []string{"a.tsv", "", "b.tsv", ""}, ".", Options{}, []string{"open: dataset ROOT: holds several manifests, name one of them: a.tsv, b.tsv"}, "guessing would score the wrong split"},
 		{"missing", nil, "no", Options{}, []string{"open: dataset no: no such file or directory"}, ""},
 		{"unknown format", nil, ".", Options{Format: "kaldi"}, []string{`open: datasets: option Format = "kaldi": want librispeech, jsonl, tsv, csv, parquet or folder`}, ""},

@@ -270,7 +270,7 @@ var table = []*Option{
 
 	// Measuring.
 	{Name: "dataset", Brief: "a folder or a manifest", Short: "d", Kind: Text, Unit: "path", Max: 4096, Group: Dataset,
-		Help: "`path` of the dataset: a LibriSpeech folder, a JSON-lines or TSV manifest, Parquet files, or a folder with a .txt " +
+		Help: "`path` of the dataset: a LibriSpeech folder, a JSON-lines, TSV or CSV manifest, Parquet files, or a folder with a .txt " +
 			"beside each sound"},
 	{Name: "limit", Brief: "only the first utterances", Kind: Whole, Max: 1e9, Group: Dataset, Help: "run only the first `number` of utterances; 0 means all"},
 	{Name: "dataset-format", Kind: Choice, Unit: "format", Choices: []string{"auto", "librispeech", "jsonl", "tsv", "csv", "parquet", "folder"}, Default: "auto",
