@@ -217,6 +217,35 @@ func (d *Dataset) CheckSplit(ctx context.Context) error {
 	return &SplitError{Split: d.options.Split, Have: slices.Sorted(maps.Keys(look.splits))}
 }
 
+// Counts says how much data a dataset holds.
+type Counts struct {
+	Utterances int
+	Broken     int     // rows reported as a RowError
+	Seconds    float64 // sum of the stated durations
+	Untimed    int     // utterances without a stated duration
+}
+
+// Count reads and counts all rows. It opens no audio file. The error is ctx's.
+func (d *Dataset) Count(ctx context.Context) (Counts, error) {
+	var c Counts
+	for u, err := range d.All(ctx) {
+		var row *RowError
+		switch {
+		case errors.As(err, &row):
+			c.Broken++
+		case err != nil:
+			return c, err
+		default:
+			c.Utterances++
+			c.Seconds += u.Duration
+			if u.Duration == 0 {
+				c.Untimed++
+			}
+		}
+	}
+	return c, nil
+}
+
 // resolve returns the path of a file that a manifest names.
 func resolve(manifest, name string) string {
 	if filepath.IsAbs(name) {

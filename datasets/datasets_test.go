@@ -250,7 +250,7 @@ func TestSharedCorpora(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := d.count(t.Context())
+			c, err := d.Count(t.Context())
 			t.Logf("%v: %+v", d, c)
 			if err != nil || d.Format != tt.format || c.Broken != tt.broken || c.Utterances != tt.want && tt.want > 0 || c.Utterances == 0 || tt.timed != (c.Untimed == 0) {
 				t.Errorf("%v: %+v, %v; want %+v", d, c, err, tt)
@@ -442,7 +442,7 @@ func TestAllStops(t *testing.T) {
 	if n != 6 || !errors.Is(last, context.Canceled) {
 		t.Errorf("%d steps, last error %v; want 6 and the context's", n, last)
 	}
-	if _, err := d.count(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := d.Count(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Count after cancel: %v", err)
 	}
 }
@@ -521,7 +521,7 @@ func BenchmarkManifest(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if c, err := d.count(b.Context()); err != nil || c.Utterances != 10000 {
+		if c, err := d.Count(b.Context()); err != nil || c.Utterances != 10000 {
 			b.Fatal(c, err)
 		}
 	}
@@ -547,7 +547,7 @@ func TestDamagedParquet(t *testing.T) {
 		if err := os.WriteFile(file, damaged, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		c, err := d.count(t.Context())
+		c, err := d.Count(t.Context())
 		if err != nil || c.Utterances+c.Broken > 9 {
 			t.Errorf("byte %d: %+v, %v", at, c, err)
 		}
@@ -597,7 +597,7 @@ func TestInterrupt(t *testing.T) {
 			if err := d.CheckSplit(ctx); tt.format == "" && err != context.Canceled {
 				t.Errorf("CheckSplit of %s, interrupted %s: got %v", tt.path, name, err)
 			}
-			if c, err := d.count(ctx); err != context.Canceled || c.Utterances > 0 {
+			if c, err := d.Count(ctx); err != context.Canceled || c.Utterances > 0 {
 				t.Errorf("Count of %s, interrupted %s: got %+v, %v", tt.path, name, c, err)
 			}
 		}
@@ -615,33 +615,4 @@ func (c *looked) Err() error {
 		return nil
 	}
 	return context.Canceled
-}
-
-// counts says how much data a dataset holds.
-type counts struct {
-	Utterances int
-	Broken     int     // rows reported as a RowError
-	Seconds    float64 // sum of the stated durations
-	Untimed    int     // utterances without a stated duration
-}
-
-// count reads and counts all rows. It opens no audio file. The error is ctx's.
-func (d *Dataset) count(ctx context.Context) (counts, error) {
-	var c counts
-	for u, err := range d.All(ctx) {
-		var row *RowError
-		switch {
-		case errors.As(err, &row):
-			c.Broken++
-		case err != nil:
-			return c, err
-		default:
-			c.Utterances++
-			c.Seconds += u.Duration
-			if u.Duration == 0 {
-				c.Untimed++
-			}
-		}
-	}
-	return c, nil
 }
