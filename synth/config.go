@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -111,24 +112,12 @@ func preprocessor(d model.Dims) map[string]any {
 	}
 }
 
-// naming returns tokenizer_config.json and special_tokens_map.json, which tell
-// transformers the class of the tokenizer.
-func naming(d model.Dims, v *vocabulary) (map[string][]byte, error) {
-	const eot = "<|endoftext|>"
-	var more []string
-	for _, a := range v.added {
-		if a.Special && a.Content != eot {
-			more = append(more, a.Content)
-		}
-	}
-	roles := map[string]any{"bos_token": eot, "eos_token": eot, "unk_token": eot, "pad_token": eot,
-		"additional_special_tokens": more}
-	special, err := jsonOf(roles)
-	if err != nil {
-		return nil, err
-	}
-	roles["tokenizer_class"], roles["processor_class"] = "WhisperTokenizer", "WhisperProcessor"
-	roles["add_prefix_space"], roles["errors"], roles["model_max_length"] = false, "replace", d.TextPositions
-	named, err := jsonOf(roles)
-	return map[string][]byte{"special_tokens_map.json": special, "tokenizer_config.json": named}, err
+// jsonOf leaves <, > and & as they are, as in <|en|>.
+func jsonOf(x any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(x)
+	return b.Bytes(), err
 }

@@ -22,9 +22,10 @@
 //
 // # Conventions
 //
-// Checkpoints are in Hugging Face layout, float16, and load in transformers 5.23
-// unchanged. config.json says that they are planted; [Planted] reads it. A weight is a
-// hash of its tensor's name and its index, so a distilled assistant has exactly the
-// target's encoder. It is written a second time, since transformers requires one; package
-// assistant finds that the two are equal and holds one.
+// Checkpoints are in Hugging Face layout, float16, and load in transformers 5.23; their
+// tokenizer is the published one of their vocabulary, and is not written. config.json
+// says that they are planted; [Planted] reads it. A weight is a hash of its tensor's name
+// and its index, so a distilled assistant has exactly the target's encoder. It is written a
+// second time, since transformers requires one; package assistant finds that the two are
+// equal and holds one.
 package synth

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"verity/assistant"
 	"verity/audio"
@@ -279,45 +278,6 @@ func TestText(t *testing.T) {
 		said := strings.TrimSpace(tok.Decode(text))
 		if ratio := float64(len(said)) / float64(zlibsize.Len(said)); !(ratio < 2.2) {
 			t.Errorf("%d tokens: compression ratio %.2f", n, ratio)
-		}
-	}
-}
-
-// inMemory returns a file system of the files.
-func inMemory(files map[string][]byte) fstest.MapFS {
-	fsys := fstest.MapFS{}
-	for name, b := range files {
-		fsys[name] = &fstest.MapFile{Data: b}
-	}
-	return fsys
-}
-
-// TestTokenizer checks that the written files give the same tokens as the rank tables.
-func TestTokenizer(t *testing.T) {
-	const text = "Hello, naïve world's  12345 tokens…\n\t— こんにちは 🙂 don't"
-	for _, vocab := range []int{51864, 51865, 51866} {
-		want, err := tokenizer.Embedded(vocab)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files, err := newVocabulary(want).files()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, without := range []string{"", "tokenizer.json"} {
-			delete(files, without)
-			got, err := tokenizer.Load(inMemory(files), "files", vocab)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for id := range Token(vocab) {
-				if a, b := got.DecodeWithTimestamps([]Token{id}), want.DecodeWithTimestamps([]Token{id}); a != b || !bytes.Equal(got.Bytes(id), want.Bytes(id)) {
-					t.Fatalf("%d: token %d is %q, want %q", vocab, id, a, b)
-				}
-			}
-			if a, b := got.Encode(text), want.Encode(text); !slices.Equal(a, b) {
-				t.Errorf("%d: %v, want %v", vocab, a, b)
-			}
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -129,30 +128,22 @@ func Write(ctx context.Context, dir string, o Options) (target, assistant Writte
 			return target, assistant, err
 		}
 	}
-	p := &press{ctx: ctx, tok: tok}
-	if err := p.print(&target, newNetwork(dims, s.target, tok.TimestampBegin)); err != nil {
+	if err := target.write(ctx, tok, newNetwork(dims, s.target, tok.TimestampBegin)); err != nil {
 		return target, assistant, err
 	}
 	n := newNetwork(small, s.drafts, tok.TimestampBegin)
 	if o.Assistant == Tiny { // it encodes the window itself, even if the target is tiny too
 		n.own = "assistant."
 	}
-	return target, assistant, p.print(&assistant, n)
+	return target, assistant, assistant.write(ctx, tok, n)
 }
 
-// A press writes checkpoints that share a tokenizer.
-type press struct {
-	ctx   context.Context
-	tok   *tokenizer.Tokenizer
-	vocab *vocabulary // once it is known
-}
-
-// print writes one checkpoint, the weights last.
-func (p *press) print(w *Written, n *network) error {
+// write writes the checkpoint, the weights last.
+func (w *Written) write(ctx context.Context, tok *tokenizer.Tokenizer, n *network) error {
 	if err := output.Dir(w.Dir); err != nil {
 		return err
 	}
-	files, err := p.files(w)
+	files, err := settings(w.Dims, tok, &w.Plant)
 	if err != nil {
 		return err
 	}
@@ -171,7 +162,7 @@ func (p *press) print(w *Written, n *network) error {
 		w.Bytes += size * int64(e.DType.Size())
 	}
 	return output.WriteIn(w.Dir, "model.safetensors", func(to io.Writer) error {
-		return safetensors.WriteContext(p.ctx, to, entries...)
+		return safetensors.WriteContext(ctx, to, entries...)
 	})
 }
 
@@ -191,23 +182,4 @@ func mayReplace(dir string) error {
 		return fmt.Errorf("%s holds files that are not planted: they are not overwritten; name another directory", dir)
 	}
 	return nil
-}
-
-// files returns the small files of a checkpoint.
-func (p *press) files(w *Written) (map[string][]byte, error) {
-	if p.vocab == nil {
-		p.vocab = newVocabulary(p.tok)
-	}
-	all, err := p.vocab.files()
-	if err != nil {
-		return nil, err
-	}
-	named, err := naming(w.Dims, p.vocab)
-	if err != nil {
-		return nil, err
-	}
-	set, err := settings(w.Dims, p.tok, &w.Plant)
-	maps.Copy(all, named)
-	maps.Copy(all, set)
-	return all, err
 }

@@ -10,12 +10,11 @@ import sys
 from pathlib import Path
 
 import torch
-from transformers import WhisperForConditionalGeneration, WhisperProcessor
+from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneration
 
 out = Path(sys.argv[1])
 torch.manual_seed(0)
-proc = WhisperProcessor.from_pretrained(out / "target")
-tok = proc.tokenizer
+proc = WhisperFeatureExtractor.from_pretrained(out / "target")
 target, small = (WhisperForConditionalGeneration.from_pretrained(out / name, dtype=torch.float32).eval() for name in ("target", "assistant"))
 multilingual = target.generation_config.is_multilingual
 plant = json.loads((out / "target/config.json").read_text())["verity_planted"]
@@ -36,11 +35,9 @@ def said(m, **more):
 
 first = 2 if multilingual else 0
 want = planted(target)[first:first + plant["tokens"]]
-special = set(tok.all_special_ids)  # timestamps are not among them
+ids = target.generation_config
+special = range(ids.eos_token_id, ids.no_timestamps_token_id + 1)  # timestamps are not among them
 got = [t for t in said(target) if t not in special]
 assert got == want, f"transformers says {got}\nplanted was {want}"
 same = sum(a == b for a, b in zip(want, planted(small)[first:]))
 print(f"transformers says the {len(want)} planted tokens; the assistant's own are the same in {same} places")
-print(tok.decode(got, decode_with_timestamps=True)[:200])
-back = tok.decode(tok.encode("Hello, naïve world's 12345 こんにちは", add_special_tokens=False))
-assert back == "Hello, naïve world's 12345 こんにちは", back
