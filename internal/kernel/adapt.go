@@ -6,23 +6,25 @@ import "unsafe"
 // full panels, or multiples of a vector. Its adapter takes any size and checks the
 // bounds. Adapters are the same on every architecture.
 
-// An asmTile is a tileFunc for a fixed number of rows. n is the number of steps along k.
-// stride, ahead and pace are in bytes. At step k, the tile prefetches w+ahead+k·pace.
-type asmTile = func(acc, x *float32, stride int, w *byte, n, ahead, pace int)
+// An asmRows is a tileFunc, or its like for int8, for as many rows as it has bodies for. n
+// is the number of steps along k. stride, ahead and pace are in bytes. At step k, the tile
+// prefetches w+ahead+k·pace.
+type asmRows[S, X any] = func(acc *S, x *X, stride int, w *byte, n, ahead, pace, rows int)
 
-// byRows returns a tileFunc that uses tiles for 1, 2, … rows.
-func byRows[T any](tiles ...asmTile) tileFunc[T] {
-	return func(acc, x []float32, stride, rows int, w []T, next hint) {
+// byRows returns a tileFunc that uses tile for up to most rows at a time, in steps of so
+// many k.
+func byRows[W, S, X any](tile asmRows[S, X], most, step int) func(acc []S, x []X, stride, rows int, w []W, next hint) {
+	return func(acc []S, x []X, stride, rows int, w []W, next hint) {
 		n := len(w) / panel
 		if n == 0 || rows == 0 {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		g := newGroups(rows, len(tiles), panel*int(unsafe.Sizeof(w[0])), n, next)
+		g := newGroups(rows, most, step*panel*int(unsafe.Sizeof(w[0])), n/step, next)
 		for r := 0; r < rows; {
 			m := g.next()
 			next.fetch(r, m)
-			tiles[m-1](&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), n, g.ahead, g.pace)
+			tile(&acc[r*panel], &x[r*stride], stride*int(unsafe.Sizeof(x[0])), (*byte)(unsafe.Pointer(&w[0])), n/step, g.ahead, g.pace, m)
 			r += m
 		}
 	}

@@ -2,69 +2,49 @@ package kernel
 
 import "unsafe"
 
-// An attendFunc is a tile of one shape over storage of type E. Strides are in
-// bytes.
-type attendFunc[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool)
+// An asmAttend is a tile over storage of type E. Strides are in bytes.
+type asmAttend[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool, rows int)
 
-// An attendTable holds the tiles by number of rows minus one.
-type attendTable[E float32 | uint16] struct {
-	tiles [tileRows]attendFunc[E]
-
-	// chunk is the depth that a tile of several rows does at a time, if it works in
-	// pieces narrower than its width: the later pieces then find b in a near cache.
-	chunk int
-}
-
-// run computes a tile. It panics if a slice is too short for the shape.
-func (t *attendTable[E]) run(s tileShape, a []float32, b []E, c []float32) {
-	_ = a[(s.rows-1)*s.aStride+s.depth-1]
-	_ = b[(s.panels-1)*s.bPanel+(s.depth-1)*s.bStride+panelKeys-1]
-	_ = c[(s.rows-1)*s.cStride+s.panels*panelKeys-1]
-	step := s.depth
-	if t.chunk > 0 && s.rows > 1 && s.panels == 1 {
-		step = t.chunk
-	}
-	for i, depth := 0, s.depth; i < depth; i += step {
-		s.depth = min(step, depth-i)
-		t.call(s, a[i:], b[i*s.bStride:], c)
-		s.carry = true
+// attendByRows returns a function of attendOps, which panics if a slice is too short for
+// the shape. chunk is the depth that a tile of several rows does at a time, if it works in
+// pieces narrower than a panel: the later pieces then find b in a near cache.
+func attendByRows[E float32 | uint16](f asmAttend[E], chunk int) func(s tileShape, a []float32, b []E, c []float32) {
+	return func(s tileShape, a []float32, b []E, c []float32) {
+		_ = a[(s.rows-1)*s.aStride+s.depth-1]
+		_ = b[(s.panels-1)*s.bPanel+(s.depth-1)*s.bStride+panelKeys-1]
+		_ = c[(s.rows-1)*s.cStride+s.panels*panelKeys-1]
+		step := s.depth
+		if chunk > 0 && s.rows > 1 && s.panels == 1 {
+			step = chunk
+		}
+		const float = 4
+		elem := int(unsafe.Sizeof(b[0]))
+		for i := 0; i < s.depth; i += step {
+			f(s.panels, min(step, s.depth-i), &a[i], float*s.aStride, &b[i*s.bStride], elem*s.bStride, elem*s.bPanel,
+				&c[0], float*s.cStride, s.carry || i > 0, s.rows)
+		}
 	}
 }
 
-// call runs the function of a shape.
-func (t *attendTable[E]) call(s tileShape, a []float32, b []E, c []float32) {
-	const float = 4
-	elem := int(unsafe.Sizeof(b[0]))
-	t.tiles[s.rows-1](s.panels, s.depth, &a[0], float*s.aStride, &b[0], elem*s.bStride, elem*s.bPanel,
-		&c[0], float*s.cStride, s.carry)
-}
+// An asmScores is a scoreInt8Func for up to six rows. Strides are in bytes.
+type asmScores[Q uint8 | uint16] = func(dst *float32, dstStride int, q *Q, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels, rows int)
 
-// An asmScoreInt8 is a scoreInt8Func for a fixed number of rows. Strides are in bytes.
-type asmScoreInt8 = func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)
-
-// scoreInt8With returns a scoreInt8Func that uses functions for 1, 2, … rows.
-func scoreInt8With(tiles ...asmScoreInt8) scoreInt8Func {
+// scoreInt8ByRows returns a scoreInt8Func that uses f.
+func scoreInt8ByRows(f asmScores[uint8]) scoreInt8Func {
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 		if rows == 0 || panels == 0 {
 			return
 		}
-		keys := panels * panelKeys
-		_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
-		_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
-		for r := 0; r < rows; {
-			m := min(len(tiles), rows-r)
-			tiles[m-1](&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels)
-			r += m
+		checkScores(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
+		for r := 0; r < rows; r += few {
+			f(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, min(few, rows-r))
 		}
 	}
 }
 
-// An asmScoreWords is an asmScoreInt8 for queries that are words.
-type asmScoreWords = func(dst *float32, dstStride int, q *uint16, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)
-
-// scoreInt8Words is scoreInt8With for functions that take queries as words. Heads that are
-// wider than a wordBuffer, which no model has, go to the reference.
-func scoreInt8Words(widen asmWiden, tiles ...asmScoreWords) scoreInt8Func {
+// scoreInt8Words is scoreInt8ByRows for a function that takes queries as words. Heads that
+// are wider than a wordBuffer, which no model has, go to the reference.
+func scoreInt8Words(widen asmWiden, f asmScores[uint16]) scoreInt8Func {
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 		if rows == 0 || panels == 0 {
 			return
@@ -73,18 +53,22 @@ func scoreInt8Words(widen asmWiden, tiles ...asmScoreWords) scoreInt8Func {
 			scoreInt8Ref(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
 			return
 		}
-		keys := panels * panelKeys
-		_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
-		_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
+		checkScores(dst, stride, q, start, qScale, k, kScale, depth, rows, panels)
 		words := wordBuffers.Get().(*wordBuffer)
 		defer wordBuffers.Put(words)
-		for r := 0; r < rows; {
-			m := min(len(tiles), rows-r)
+		for r := 0; r < rows; r += few {
+			m := min(few, rows-r)
 			words.widen(widen, q[r*depth:], depth, depth, m, func(b byte) uint16 { return uint16(int8(b)) })
-			tiles[m-1](&dst[r*stride], 4*stride, &words[0], 2*wordDepth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels)
-			r += m
+			f(&dst[r*stride], 4*stride, &words[0], 2*wordDepth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels, m)
 		}
 	}
+}
+
+// checkScores panics if a slice is too short for a scoreInt8Func.
+func checkScores(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
+	keys := panels * panelKeys
+	_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
+	_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
 }
 
 // An asmWeights is weightsRef for n numbers, more than 0. Steps are in bytes.

@@ -1,43 +1,38 @@
 package kernel
 
-// An asmGroups is a tileGroupsFunc for a fixed number of rows. Strides are in bytes. n is
-// the number of groups.
-type asmGroups = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
+import "unsafe"
 
-// groupsByRows returns a tileGroupsFunc that uses functions for 1, 2, … rows.
-func groupsByRows(tiles ...asmGroups) tileGroupsFunc {
+// An asmSums adds groups of products for up to most rows, as tileGroupsFunc and
+// directGroupsFunc say, the former without more and the latter without ahead. Strides are
+// in bytes. n is the number of groups.
+type asmSums = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, ahead, rows int)
+
+// sumsByRows calls f for parts of the rows of about equal size.
+func sumsByRows(f asmSums, most int, acc []float32, x groupedRows, rows int, codes, wScale, more *byte, n int, zero int32, ahead int) {
+	last := (rows - 1) * x.groups
+	_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
+	for r, left := 0, (rows+most-1)/most; r < rows; left-- {
+		m := (rows - r + left - 1) / left
+		f(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, codes, wScale, more, n, int(zero), ahead, m)
+		r += m
+	}
+}
+
+// groupsByRows returns a tileGroupsFunc that uses f.
+func groupsByRows(f asmSums, most int) tileGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
-		n := len(u) / groupBytes
-		if n == 0 || rows == 0 {
-			return
-		}
-		last := (rows - 1) * x.groups
-		_, _, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1], wScale[n*panel-1]
-		for r, left := 0, (rows+len(tiles)-1)/len(tiles); r < rows; left-- {
-			m := (rows - r + left - 1) / left
-			tiles[m-1](&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &u[0], &wScale[0], n, int(zero), ahead)
-			r += m
+		if n := len(u) / groupBytes; n > 0 && rows > 0 {
+			_ = wScale[n*panel-1]
+			sumsByRows(f, most, acc, x, rows, &u[0], (*byte)(unsafe.Pointer(&wScale[0])), nil, n, zero, ahead)
 		}
 	}
 }
 
-// An asmDirect is a directGroupsFunc for a fixed number of rows. Strides are in bytes.
-type asmDirect = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
-
-// directByRows returns a directGroupsFunc that uses functions for 1, 2, … rows.
-func directByRows(tiles ...asmDirect) directGroupsFunc {
+// directByRows returns a directGroupsFunc that uses f.
+func directByRows(f asmSums, most int) directGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32) {
-		n := x.groups
-		if n == 0 || rows == 0 {
-			return
-		}
-		last := (rows - 1) * x.groups
-		_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
-		for r, left := 0, (rows+len(tiles)-1)/len(tiles); r < rows; left-- {
-			m := (rows - r + left - 1) / left
-			tiles[m-1](&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups,
-				&codes[0], &scales[0], &more[0], n, int(zero))
-			r += m
+		if x.groups > 0 && rows > 0 {
+			sumsByRows(f, most, acc, x, rows, &codes[0], &scales[0], &more[0], x.groups, zero, 0)
 		}
 	}
 }
@@ -45,29 +40,12 @@ func directByRows(tiles ...asmDirect) directGroupsFunc {
 // fewBitsAhead is how many bytes ahead the codes to expand are prefetched.
 const fewBitsAhead = 4096
 
-func nibblesWith(f func(dst, codes, table *byte, groups, ahead int)) func(dst, codes []byte, table *[16]byte) {
-	return func(dst, codes []byte, table *[16]byte) {
-		if n := 2 * len(codes) / groupBytes; n > 0 {
-			_ = dst[n*groupBytes-1]
-			f(&dst[0], &codes[0], &table[0], n, fewBitsAhead)
-		}
-	}
-}
-
-func nibblesZeroWith(f func(dst, codes, zeros *byte, groups, ahead int)) func(dst, codes, zeros []byte) {
-	return func(dst, codes, zeros []byte) {
-		if n := 2 * len(codes) / groupBytes; n > 0 {
-			_, _ = dst[n*groupBytes-1], zeros[n*panel-1]
-			f(&dst[0], &codes[0], &zeros[0], n, fewBitsAhead)
-		}
-	}
-}
-
-func sixesWith(f func(dst, codes, table *byte, groups, ahead int)) func(dst, codes []byte, large *[16]byte) {
-	return func(dst, codes []byte, large *[16]byte) {
-		if n := 4 * len(codes) / (3 * groupBytes); n > 0 {
-			_ = dst[n*groupBytes-1]
-			f(&dst[0], &codes[0], &large[0], n, fewBitsAhead)
+// expandWith returns an expandFunc for groups whose codes have size bytes.
+func expandWith(f func(dst, codes, more *byte, groups, ahead int), size int) expandFunc {
+	return func(dst, codes, more []byte) {
+		if n := len(codes) / size; n > 0 {
+			_, _ = dst[n*groupBytes-1], more[0]
+			f(&dst[0], &codes[0], &more[0], n, fewBitsAhead)
 		}
 	}
 }

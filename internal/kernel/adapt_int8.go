@@ -5,28 +5,6 @@ import (
 	"unsafe"
 )
 
-// An asmInt8Tile is a tileInt8Func for a fixed number of rows, with the arguments of an
-// asmTile. n is the number of steps of four k.
-type asmInt8Tile = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
-
-// int8ByRows makes a tileInt8Func of tiles for 1, 2, … rows, as byRows does.
-func int8ByRows(tiles ...asmInt8Tile) tileInt8Func {
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
-		n := len(w) / panel
-		if n == 0 || rows == 0 {
-			return
-		}
-		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		g := newGroups(rows, len(tiles), 4*panel, n/4, next)
-		for r := 0; r < rows; {
-			m := g.next()
-			next.fetch(r, m)
-			tiles[m-1](&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), n/4, g.ahead, g.pace)
-			r += m
-		}
-	}
-}
-
 // int8Step is the most k that a tile gets at a time from int8ByDepth.
 const int8Step = 256
 
@@ -67,12 +45,9 @@ func (b *wordBuffer) widen(f asmWiden, x []uint8, stride, n, rows int, one func(
 // An asmWiden widens n numbers of each of some rows, for a wordBuffer.
 type asmWiden = func(dst *uint16, x *uint8, stride, n, rows int)
 
-// An asmWordTile is an asmInt8Tile for activations that are words.
-type asmWordTile = func(acc *int32, x *uint16, stride int, w *byte, n, ahead, pace int)
-
-// int8ByWords makes a tileInt8Func of tiles for 3, 4, … rows of words. Fewer rows, which
+// int8ByWords makes a tileInt8Func of a tile for 3 to 6 rows of words. Fewer rows, which
 // are bound by memory, are done by bytes.
-func int8ByWords(widen asmWiden, bytes tileInt8Func, tiles ...asmWordTile) tileInt8Func {
+func int8ByWords(widen asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n := len(w) / panel
 		if rows < 3 || n == 0 {
@@ -89,12 +64,12 @@ func int8ByWords(widen asmWiden, bytes tileInt8Func, tiles ...asmWordTile) tileI
 		for k := 0; k < n; k += step {
 			m, then := min(step, n-k), next.at(k, n-step, panel)
 			then.block = rows < manyRows
-			g := newGroups(rows, 2+len(tiles), 4*panel, m/4, then)
+			g := newGroups(rows, few, 4*panel, m/4, then)
 			for r := 0; r < rows; {
 				some := g.next()
 				then.fetch(r, some)
 				words.widen(widen, x[r*stride+k:], stride, m, some, func(b byte) uint16 { return uint16(b) })
-				tiles[some-3](&acc[r*panel], &words[0], 2*wordDepth, (*byte)(unsafe.Pointer(&w[k*panel])), m/4, g.ahead, g.pace)
+				tile(&acc[r*panel], &words[0], 2*wordDepth, (*byte)(unsafe.Pointer(&w[k*panel])), m/4, g.ahead, g.pace, some)
 				r += some
 			}
 		}

@@ -11,10 +11,10 @@ func narrowWith(f func(dst *uint16, x *float32, n int)) func(dst []uint16, x []f
 	}
 }
 
-// turnWith returns a turnFunc that uses f for multiples of eight rows and columns, and
+// turnWith returns a turnHalfFunc that uses f for multiples of eight rows and columns, and
 // rest for the others.
-func turnWith[E float32 | uint16](f func(dst *E, x *float32, stride, rows, cols int), rest turnFunc[E]) turnFunc[E] {
-	return func(dst []E, x []float32, stride, rows, cols int) {
+func turnWith(f func(dst *uint16, x *float32, stride, rows, cols int), rest turnHalfFunc) turnHalfFunc {
+	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		if rows == 0 || cols == 0 {
 			return
 		}
@@ -32,9 +32,9 @@ func turnWith[E float32 | uint16](f func(dst *E, x *float32, stride, rows, cols 
 	}
 }
 
-// turnByRows returns a turnFunc that uses scatter, for tiles too small for turnWith: a
+// turnByRows returns a turnHalfFunc that uses scatter, for tiles too small for turnWith: a
 // single token has one row.
-func turnByRows(scatter func(dst []uint16, step int, x []float32)) turnFunc[uint16] {
+func turnByRows(scatter func(dst []uint16, step int, x []float32)) turnHalfFunc {
 	return func(dst []uint16, x []float32, stride, rows, cols int) {
 		for r := range rows {
 			scatter(dst[r:(cols-1)*panelKeys+r+1], panelKeys, x[r*stride:][:cols])

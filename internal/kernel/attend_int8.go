@@ -123,7 +123,7 @@ var (
 // A rounder is scratch memory for rows that are rounded before they go into a cache. (It
 // cannot be on the stack: a slice passed to one of several implementations escapes.)
 type rounder struct {
-	words   [panelKeys * panel / 4]float32 // [keys][64] bytes, four per element: turned as float32
+	keys    [panelKeys * panel]byte // [keys][64]
 	inverse [panelKeys]float32
 	quad    [4 * panel]byte // [positions][64]
 }
@@ -145,12 +145,12 @@ func (k *Keys) putInt8(head, pos, n int, x []float32, xStride int) {
 			cols := min(panel, k.dim-d)
 			quads := (cols + 3) / 4
 			for r := range rows {
-				row := bytesOf(t.words[:])[r*panel:][:panel]
+				row := t.keys[r*panel:][:panel]
 				clear(row[cols:])
 				int8s.fn.quantise(row[:cols], x[(i+r)*xStride+d:][:cols], t.inverse[r])
 			}
 			at := k.at(head, (pos+i)/panelKeys) + d*panelKeys + 4*at
-			vector.turn(view[float32](k.i8[at:]), t.words[:], panel/4, rows, quads)
+			packing.fn.words(k.i8[at:], t.keys[:], panel, rows, quads, 0)
 		}
 		i += rows
 	}

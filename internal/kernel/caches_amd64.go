@@ -2,8 +2,6 @@
 
 package kernel
 
-//go:generate sh -c "cd _asm && go run ./memory -kernels cpuid -out ../cpuid_amd64.s -stubs ../cpuid_stubs_amd64.go -pkg kernel"
-
 // Leaves of CPUID that list caches, one for each value of ECX: of Intel, and of AMD, which
 // lays them out likewise.
 // Source: Intel SDM, volume 2, "CPUID", leaf 4; AMD APM, volume 3, E.4.15.

@@ -70,7 +70,7 @@ func TestCeilingRounds(t *testing.T) {
 		return
 	}
 	var source []byte
-	for _, name := range []string{"ceiling_amd64.s", "matmul_amx_amd64.s"} {
+	for _, name := range []string{"kernels_amd64.s"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -52,8 +52,8 @@
 //	dispatch.go names.go                   tables of implementations
 //	*_ref.go, attend_tile.go, vector*.go   "ref": what every implementation must equal
 //	adapt*.go groups.go                    assembly of fixed sizes → kernels of any size
-//	*_amd64.go *_arm64.go noasm.go         which implementations this machine has
-//	*_stubs_amd64.go *_avx*_amd64.go *.s   generated
+//	kernels_ARCH.go, noasm.go              which implementations this machine has
+//	stubs_amd64.go, *_stubs_arm64.go, *.s  generated
 //
 // A new architecture brings the functions that noasm.go has empty, in files *_ARCH.go,
 // with the table of its sets; its assembly, with generators in _asm; its values of

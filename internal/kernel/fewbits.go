@@ -162,11 +162,11 @@ func (m *Matrix) expand(s *scratch, at, n int) (u []byte, scales []float32) {
 	u = s.groups[:n*groupBytes]
 	switch {
 	case f.quant == quant.MXFP6:
-		fewBits.fn.sixes(u, codes, &f.table)
+		fewBits.fn.sixes(u, codes, f.table[:])
 	case m.zeros != nil:
 		fewBits.fn.nibblesZero(u, codes, m.zeros[at*panel:][:n*panel])
 	default:
-		fewBits.fn.nibbles(u, codes, &f.table)
+		fewBits.fn.nibbles(u, codes, f.table[:])
 	}
 	return u, scales
 }

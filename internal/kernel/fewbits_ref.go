@@ -14,9 +14,9 @@ import (
 // a weight plus the offset of its format, fewBitsForm.zero.
 type fewBitsKernels struct {
 	quantise    func(q []byte, scale []float32, start []int32, x []float32)
-	nibbles     func(dst, codes []byte, table *[16]byte)
-	nibblesZero func(dst, codes, zeros []byte)
-	sixes       func(dst, codes []byte, large *[16]byte)
+	nibbles     expandFunc
+	nibblesZero expandFunc
+	sixes       expandFunc
 	powers      func(dst []float32, e []byte)
 	tile        tileGroupsFunc
 
@@ -26,6 +26,10 @@ type fewBitsKernels struct {
 	direct     directTable
 	directRows int
 }
+
+// An expandFunc expands groups of codes to dst. more is the table of the format, or the
+// zeros of the columns.
+type expandFunc = func(dst, codes, more []byte)
 
 const (
 	// groupSize is how many k share a scale.
@@ -93,7 +97,7 @@ func quantiseGroupsRef(q []byte, scale []float32, start []int32, x []float32) {
 
 // nibblesRef expands groups of four-bit codes: the lower half of byte i of a group is the
 // code of its expanded byte i, the upper half that of byte i+1024.
-func nibblesRef(dst, codes []byte, table *[16]byte) {
+func nibblesRef(dst, codes, table []byte) {
 	const half = groupBytes / 2
 	for i, b := range codes {
 		to := dst[i/half*groupBytes+i%half:]
@@ -116,7 +120,7 @@ func nibblesZeroRef(dst, codes, zeros []byte) {
 // of expanded byte i are bits 2·(i/512) and 2·(i/512)+1 of byte i%512. The first says
 // that the magnitude is large[four bits] and not the four bits themselves, the second is
 // the sign. 60 is added.
-func sixesRef(dst, codes []byte, large *[16]byte) {
+func sixesRef(dst, codes, large []byte) {
 	const half, quarter = groupBytes / 2, groupBytes / 4
 	for ; len(codes) > 0; codes, dst = codes[half+quarter:], dst[groupBytes:] {
 		for i := range groupBytes {

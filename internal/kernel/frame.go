@@ -13,7 +13,9 @@ const Lanes = panel
 //	dst[c·Lanes+r] = x[r·stride+c]
 //
 // It panics if a slice is too short.
-func Turn(dst, x []float32, stride, rows, cols int) { vector.turn(dst, x, stride, rows, cols) }
+func Turn(dst, x []float32, stride, rows, cols int) {
+	packing.fn.words(bytesOf(dst), bytesOf(x), 4*stride, rows, cols, 0)
+}
 
 // Chains sums columns of x, each by every row of w: with n = len(x)/Lanes, for r < rows
 // and c < Lanes,

@@ -2,8 +2,6 @@
 
 package kernel
 
-//go:generate sh -c "cd _asm && go run ./amx -out ../matmul_amx_amd64.s -stubs ../matmul_amx_stubs_amd64.go -pkg kernel"
-
 import "unsafe"
 
 const (
@@ -44,9 +42,9 @@ var tileConfigs = func() (all [2*amxRows + 1]tileConfig) {
 	return all
 }()
 
-// int8AMX returns the kernels of AVX-512, with the tile unit for sums of many rows.
-func int8AMX(few tileInt8Func) int8Kernels {
-	k := int8AVX512(few)
+// int8AMX returns k with the tile unit for sums of many rows.
+func int8AMX(k int8Kernels) int8Kernels {
+	few := k.tile
 	k.tile, k.first = tileInt8AMX(few, 1), tileInt8AMX(few, 0)
 	k.weigh = k.first
 	k.group, k.stream = 2*amxRows, amxLeast

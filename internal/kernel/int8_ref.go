@@ -105,45 +105,39 @@ func quantiseRef(dst []uint8, x []float32, inverse float32) {
 	}
 }
 
-func tileInt8Ref(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
-	for r := range rows {
-		sums := acc[r*panel:][:panel]
-		for k, v := range x[r*stride:][:len(w)/panel] {
-			column := w[k/4*4*panel+k%4:]
-			for c := range sums {
-				sums[c] += level(v) * int32(column[4*c])
+var (
+	tileInt8Ref = tileInt8Of(level)
+	weighRef    = tileInt8Of(func(x uint8) int32 { return int32(x) }) // for unsigned x
+)
+
+// tileInt8Of returns the tileInt8Func for x that counts as level says.
+func tileInt8Of(level func(x uint8) int32) tileInt8Func {
+	return func(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
+		for r := range rows {
+			sums := acc[r*panel:][:panel]
+			for k, b := range x[r*stride:][:len(w)/panel] {
+				v, column := level(b), w[k/4*4*panel+k%4:]
+				for c := range sums {
+					sums[c] += v * int32(column[4*c])
+				}
 			}
 		}
 	}
 }
 
-// weighRef is tileInt8Ref for unsigned x.
-func weighRef(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
-	for r := range rows {
-		sums := acc[r*panel:][:panel]
-		for k, v := range x[r*stride:][:len(w)/panel] {
-			column := w[k/4*4*panel+k%4:]
-			for c := range sums {
-				sums[c] += int32(v) * int32(column[4*c])
+var storeInt8Ref, addInt8Ref = finishInt8Ref(false), finishInt8Ref(true)
+
+func finishInt8Ref(add bool) finishInt8Func {
+	return func(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
+		for r := range rows {
+			to := dst[r*stride:][:len(bias)]
+			for c, b := range bias {
+				v := float32(float32(acc[r*panel+c]+offset[c])*float32(xScale[r]*scale[c])) + b
+				if add {
+					v = to[c] + v
+				}
+				to[c] = v
 			}
-		}
-	}
-}
-
-func storeInt8Ref(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
-	for r := range rows {
-		to := dst[r*stride:][:len(bias)]
-		for c, b := range bias {
-			to[c] = float32(float32(acc[r*panel+c]+offset[c])*float32(xScale[r]*scale[c])) + b
-		}
-	}
-}
-
-func addInt8Ref(dst []float32, acc, offset []int32, xScale, scale, bias []float32, stride, rows int) {
-	for r := range rows {
-		to := dst[r*stride:][:len(bias)]
-		for c, b := range bias {
-			to[c] += float32(float32(acc[r*panel+c]+offset[c])*float32(xScale[r]*scale[c])) + b
 		}
 	}
 }

@@ -172,9 +172,9 @@ func fewBitsArch() []impl[fewBitsKernels] {
 func fewBitsNEON(one, two, four asmGroups) fewBitsKernels {
 	return fewBitsKernels{
 		quantise:    quantiseGroupsNEON,
-		nibbles:     nibblesWith(nibblesNEON),
-		nibblesZero: nibblesZeroWith(nibblesZeroNEON),
-		sixes:       sixesWith(sixesNEON),
+		nibbles:     expandWith(nibblesNEON, groupBytes/2),
+		nibblesZero: expandWith(nibblesZeroNEON, groupBytes/2),
+		sixes:       expandWith(sixesNEON, groupBytes*3/4),
 		powers:      powersRef,
 		tile: func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
 			n := len(u) / groupBytes
@@ -342,8 +342,19 @@ func packArch() []impl[packKernels] {
 				widenHalfNEON(&dst[0], &src[0], n/16)
 			}
 		},
-		words: turnWordsRef, halves: turnHalvesRef, wide: widenHalvesRef,
+		words: turnWordsOfNEON, halves: turnHalvesRef, wide: widenHalvesRef,
 	}}}
+}
+
+// turnWordsOfNEON is turnWordsRef.
+func turnWordsOfNEON(to, from []byte, stride, rows, cols int, flip uint32) {
+	if flip != 0 {
+		turnWordsRef(to, from, stride, rows, cols, flip)
+		return
+	}
+	turnWordsWith(func(to, from *byte, stride, rows, cols, _ int) {
+		turnNEON((*float32)(unsafe.Pointer(to)), (*float32)(unsafe.Pointer(from)), stride, rows, cols)
+	})(to, from, stride, rows, cols, 0)
 }
 
 func vectorArch() []impl[vectorOps] {
@@ -417,8 +428,8 @@ func vectorArch() []impl[vectorOps] {
 			}
 		},
 		dots: dotsOfNEON, scatterHalf: scatterHalfRef,
-		narrow: narrowWith(narrowNEON),
-		turn:   turnWith(turnNEON, turnRef), turnHalf: turnWith(turnHalfNEON, turnHalfRef),
+		narrow:   narrowWith(narrowNEON),
+		turnHalf: turnWith(turnHalfNEON, turnHalfRef),
 	}}}
 }
 
@@ -531,3 +542,14 @@ func ceilingArch() []impl[ceilingKernels] {
 		{"neon", true, kernels(dotPeakNEON, 24*8)},
 	}
 }
+
+// The functions of fixed numbers of rows, which eachRows of amd64 has in one.
+type (
+	asmTile      = func(acc, x *float32, stride int, w *byte, n, ahead, pace int)
+	asmInt8Tile  = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
+	asmGroups    = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
+	asmDirect    = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+	asmScoreInt8 = func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)
+
+	attendFunc[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool)
+)

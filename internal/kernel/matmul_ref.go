@@ -73,20 +73,19 @@ func widenF16Ref(dst []float32, w []uint16) {
 	}
 }
 
-func storeSumsRef(dst, acc, bias []float32, stride, rows int) {
-	for r := range rows {
-		to := dst[r*stride:][:len(bias)]
-		for c, b := range bias {
-			to[c] = acc[r*panel+c] + b
-		}
-	}
-}
+var storeSumsRef, addSumsRef = finishRef(false), finishRef(true)
 
-func addSumsRef(dst, acc, bias []float32, stride, rows int) {
-	for r := range rows {
-		to := dst[r*stride:][:len(bias)]
-		for c, b := range bias {
-			to[c] += acc[r*panel+c] + b
+func finishRef(add bool) finishFunc {
+	return func(dst, acc, bias []float32, stride, rows int) {
+		for r := range rows {
+			to := dst[r*stride:][:len(bias)]
+			for c, b := range bias {
+				v := acc[r*panel+c] + b
+				if add {
+					v = to[c] + v
+				}
+				to[c] = v
+			}
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package kernel
 
-//go:generate sh -c "cd _asm/vector && go run ."
-
 import "verity/internal/tensor"
 
 // vectorOps are the loops over one vector that have several implementations.
@@ -27,17 +25,14 @@ type vectorOps struct {
 
 	scatterHalf func(dst []uint16, step int, x []float32)
 	narrow      func(dst []uint16, x []float32)
-	turn        turnFunc[float32]
-	turnHalf    turnFunc[uint16]
+	turnHalf    turnHalfFunc
 }
 
-// A turnFunc transposes a tile, to rows of panelKeys elements. For r < rows and
-// c < cols,
+// A turnHalfFunc transposes a tile, to rows of panelKeys elements, and rounds it to
+// binary16. For r < rows and c < cols,
 //
 //	dst[c·64+r] = x[r·stride+c]
-//
-// rounded to binary16 if that is what dst holds.
-type turnFunc[E float32 | uint16] = func(dst []E, x []float32, stride, rows, cols int)
+type turnHalfFunc = func(dst []uint16, x []float32, stride, rows, cols int)
 
 var (
 	vectorImpls = append(vectorArch(), impl[vectorOps]{"ref", true, vectorRef})
@@ -47,7 +42,7 @@ var (
 var vectorRef = vectorOps{
 	add: addRef, gelu: geluRef, norm: normRef, max: maxRef, index: indexRef, expSum: expSumRef, sumExp: sumExpRef,
 	div: divRef, scale: scaleRef, log10: log10Ref, chain: chainRef, fold: foldRef, squares: squaresRef, raise: raiseRef,
-	cells: cellsRef, dots: dotsRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turn: turnRef, turnHalf: turnHalfRef,
+	cells: cellsRef, dots: dotsRef, scatterHalf: scatterHalfRef, narrow: narrowRef, turnHalf: turnHalfRef,
 }
 
 // partials are the sixteen running sums of a reduction. Element i belongs to
@@ -98,14 +93,6 @@ func scatterHalfRef(dst []uint16, step int, x []float32) {
 func narrowRef(dst []uint16, x []float32) {
 	for i, v := range x {
 		dst[i] = tensor.F16Bits(v)
-	}
-}
-
-func turnRef(dst, x []float32, stride, rows, cols int) {
-	for r := range rows {
-		for c, v := range x[r*stride:][:cols] {
-			dst[c*panelKeys+r] = v
-		}
 	}
 }
 

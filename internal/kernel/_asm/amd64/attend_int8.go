@@ -1,0 +1,407 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// scoreAhead is how far ahead keys are prefetched, as for an int8 matrix of few rows.
+// Hardware prefetchers do not cross pages, and a panel is one page.
+const scoreAhead = 8 << 10
+
+// A score is one body: scores of so many rows with panels of 64 keys.
+type score struct {
+	rows                      int
+	q, k, ahead               reg.GPVirtual
+	dst, start, scale, kScale reg.GPVirtual
+	qStride                   strides
+}
+
+// scores generates the scoreInt8Funcs of a set.
+func scores(g *gen) {
+	if g.isWide() {
+		scoresOf(g.isa, "byte", func(s *score) { s.panel512() })
+		return
+	}
+	scoresOf(narrow, "uint16", func(s *score) { s.slices(16, []int{8, 4, 2, 2, 2, 2}[s.rows-1], s.slice256) })
+	scoresOf(vnni, "byte", func(s *score) { s.slices(32, []int{8, 4, 4, 2, 2, 2}[s.rows-1], s.sliceVNNI) })
+}
+
+// scoresOf generates a function whose bodies go by the panel that one does, which must leave
+// k, dst and kScale at the next.
+func scoresOf(set isa, query string, one func(s *score)) {
+	function("scoreInt8"+set.name, "func(dst *float32, dstStride int, q *"+query+", qStride int, start *int32, "+
+		"qScale *float32, k *byte, kScale *float32, quads, panels, rows int)")
+	eachRows(1, 6, func(rows int) {
+		s := &score{
+			rows: rows, dst: load64("dst"), qStride: stridesOf(rows, "qStride"), start: load64("start"), scale: load64("qScale"),
+			k: load64("k"), kScale: load64("kScale"), ahead: GP64(),
+		}
+		panels := load64("panels")
+		LEAQ(Mem{Base: s.k, Disp: scoreAhead}, s.ahead)
+		label("panel")
+		one(s)
+		DECQ(panels)
+		JNE(ref("panel"))
+		ret()
+	})
+}
+
+// slices does a panel in slices of n vectors of keys, each over all quads. A vector takes
+// size bytes of a quad, and so do its scores. Each slice prefetches its share of keys, one
+// after the other as they lie.
+func (s *score) slices(size, n int, slice func(n int)) {
+	count, from, left := 4*panel/(size*n), GP64(), GP64()
+	MOVQ(U32(count), left)
+	MOVQ(s.k, from)
+	label("slice")
+	MOVQ(from, s.k)
+	slice(n)
+	for _, p := range []reg.GPVirtual{from, s.dst, s.kScale} {
+		ADDQ(U32(size*n), p)
+	}
+	DECQ(left)
+	JNE(ref("slice"))
+	if back := size * n * (count - 1); back > 0 {
+		SUBQ(U32(back), s.k)
+	}
+}
+
+// fetch prefetches the keys that one quad of a slice has to.
+func (s *score) fetch(bytes int) {
+	for at := 0; at < bytes; at += 64 {
+		PREFETCHT0(Mem{Base: s.ahead, Disp: at})
+	}
+	ADDQ(U32(bytes), s.ahead)
+}
+
+// factors runs step along the depth, unroll quads at a time while so many are left. A quad
+// of a query has size bytes.
+func (s *score) factors(unroll, size int, step func(u int)) {
+	n := load64("quads")
+	s.q = load64("q")
+	turn := func(steps int) {
+		for u := range steps {
+			step(u)
+		}
+		ADDQ(U32(256*steps), s.k)
+		ADDQ(U8(size*steps), s.q)
+		SUBQ(U8(steps), n)
+	}
+	SUBQ(U8(unroll), n)
+	JLT(ref("few"))
+	label("many")
+	turn(unroll)
+	JGE(ref("many"))
+	label("few")
+	ADDQ(U8(unroll), n)
+	JE(ref("done"))
+	label("one")
+	turn(1)
+	JNE(ref("one"))
+	label("done")
+}
+
+// finish writes vector v of a row of sums as scores, given the scale of the query. by is
+// for the product of scales.
+func (s *score) finish(to Mem, v, size int, sum, query, by reg.Register) {
+	VMULPS(Mem{Base: s.kScale, Disp: size * v}, query, by)
+	VCVTDQ2PS(sum, sum)
+	VMULPS(by, sum, sum)
+	VMOVUPS(sum, to.Offset(size*v))
+}
+
+// panel512 does a panel as a whole.
+func (s *score) panel512() {
+	sums := make([][4]reg.VecVirtual, s.rows)
+	for r := range sums {
+		for v := range sums[r] {
+			sums[r][v] = ZMM()
+			VPBROADCASTD(Mem{Base: s.start, Disp: 4 * r}, sums[r][v])
+		}
+	}
+	s.factors(4, 4, func(u int) {
+		var keys [4]reg.VecVirtual
+		for v := range keys {
+			keys[v] = ZMM()
+			VMOVDQU32(Mem{Base: s.k, Disp: 256*u + 64*v}, keys[v])
+			PREFETCHT0(Mem{Base: s.k, Disp: 256*u + 64*v + scoreAhead})
+		}
+		for r := range sums {
+			q := ZMM()
+			VPBROADCASTD(s.qStride.row(s.q, r, 4*u), q)
+			for v := range keys {
+				VPDPBUSD(q, keys[v], sums[r][v])
+			}
+		}
+	})
+	stride := stridesOf(s.rows, "dstStride")
+	for r := range sums {
+		q := ZMM()
+		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, q)
+		for v, sum := range sums[r] {
+			s.finish(stride.row(s.dst, r, 0), v, 64, sum, q, ZMM())
+		}
+	}
+	ADDQ(U32(4*panel), s.dst)
+	ADDQ(U32(4*panel), s.kScale)
+}
+
+// slice256 multiplies words: keys are widened here, queries were before. A vector of sums
+// has two for each of four keys.
+func (s *score) slice256(n int) {
+	sums := make([]reg.VecVirtual, s.rows*n)
+	for i := range sums {
+		sums[i] = YMM()
+		VPXOR(sums[i], sums[i], sums[i])
+	}
+	s.factors(2, 8, func(u int) {
+		s.fetch(16 * n)
+		for v := 0; v < n; v += 2 {
+			var keys [2]reg.VecVirtual
+			for i := range keys {
+				keys[i] = YMM()
+				VPMOVZXBW(Mem{Base: s.k, Disp: 256*u + 16*(v+i)}, keys[i])
+			}
+			for r := range s.rows {
+				q, product := YMM(), YMM()
+				VPBROADCASTQ(s.qStride.row(s.q, r, 8*u), q)
+				VPMADDWD(keys[0], q, product)
+				VPADDD(product, sums[r*n+v], sums[r*n+v])
+				VPMADDWD(keys[1], q, q)
+				VPADDD(q, sums[r*n+v+1], sums[r*n+v+1])
+			}
+		}
+	})
+	stride := stridesOf(s.rows, "dstStride")
+	for r := range s.rows {
+		q, start := YMM(), YMM()
+		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, q)
+		VPBROADCASTD(Mem{Base: s.start, Disp: 4 * r}, start)
+		for v := 0; v < n; v += 2 {
+			sum := sums[r*n+v]
+			VPHADDD(sums[r*n+v+1], sum, sum)
+			VPERMQ(U8(0xd8), sum, sum)
+			VPADDD(start, sum, sum)
+			s.finish(stride.row(s.dst, r, 0), v, 16, sum, q, YMM())
+		}
+	}
+}
+
+// sliceVNNI needs no 16 bits. Registers are physical ones, since dotVNNI needs their
+// numbers: sums, two of keys, two of queries.
+func (s *score) sliceVNNI(n int) {
+	const keys, queries = 12, 14
+	for r := range s.rows {
+		VPBROADCASTD(Mem{Base: s.start, Disp: 4 * r}, y(r*n))
+		for v := 1; v < n; v++ {
+			VMOVDQA(y(r*n), y(r*n+v))
+		}
+	}
+	s.factors(2, 4, func(u int) {
+		s.fetch(32 * n)
+		for v := 0; v < n; v += 2 {
+			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*v}, y(keys))
+			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*(v+1)}, y(keys+1))
+			for r := range s.rows {
+				q := queries + r%2
+				VPBROADCASTD(s.qStride.row(s.q, r, 4*u), y(q))
+				dotVNNI(r*n+v, keys, q)
+				dotVNNI(r*n+v+1, keys+1, q)
+			}
+		}
+	})
+	stride := stridesOf(s.rows, "dstStride")
+	for r := range s.rows {
+		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, y(queries))
+		for v := range n {
+			s.finish(stride.row(s.dst, r, 0), v, 32, y(r*n+v), y(queries), y(queries+1))
+		}
+	}
+}
+
+// weights does a block of 256 keys twice: once for the weights and their largest, and
+// once to round them.
+func weights(g *gen) {
+	g.function("Weights", "func(dst *byte, step int, unit *float32, unitStep int, x, scale *float32, n int, m float32, spare *float32) float32",
+		"vecWeights"+g.name+" is for m ≥ x and n above 0. Steps are in bytes.")
+	dst, unit, x, scale, left := load64("dst"), load64("unit"), load64("x"), load64("scale"), load64("n")
+	max, low, sum := g.broadcast("m"), g.loadConst(expMin), g.zero()
+	g.keep(log2e, roundShift, 1)
+	n, again, from, to, put := GP64(), GP64(), GP64(), GP64(), GP64()
+	label("block")
+	MOVQ(U32(256), n)
+	CMPQ(left, n)
+	CMOVQLT(left, n)
+	SUBQ(n, left)
+	LEAQ(Mem{Base: n, Disp: 15}, again)
+	Load(Param("spare"), from)
+	MOVQ(from, put)
+	MOVQ(dst, to)
+	most := g.zero()
+	g.many("loop", n, []reg.GPVirtual{x, scale, put}, 8, func(v []vec, m mask) {
+		var all vec
+		for i := range v {
+			v[i] = g.load(at(x).Offset(64*i), m)
+			all = append(all, v[i]...)
+		}
+		for i, r := range all {
+			VSUBPS(max[i%len(max)], r, r)
+			VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
+		}
+		g.exp(all, nil)
+		for i := range v {
+			g.add(v[i], sum, m)
+		}
+		for i := range v {
+			g.scaled(v[i], at(scale).Offset(64*i), m)
+			for j, r := range v[i] {
+				VPMAXUD(r, most[j], most[j]) // not negative, so they order as integers
+			}
+			g.store(v[i], at(put).Offset(64*i), mask{})
+		}
+	})
+	largest, bits := g.fold(most, func(ops ...Op) { VPMAXUD(ops[0], ops[1], ops[2]) }), GP32()
+	VMOVD(largest.AsX(), bits)
+	inverse, worth := XMM(), XMM()
+	VXORPS(inverse, inverse, inverse)
+	VMOVSS(g.constantBits(0x7fc00000), worth) // NaN
+	CMPL(bits, U32(0x7f800000))
+	JGE(ref("scaled"))
+	VXORPS(worth, worth, worth)
+	CMPL(bits, U32(math.Float32bits(0x1p-100)))
+	JLT(ref("scaled"))
+	full := XMM()
+	VMOVSS(g.constant(255), full)
+	VDIVSS(largest.AsX(), full, inverse)
+	VDIVSS(full, largest.AsX(), worth)
+	label("scaled")
+	VMOVSS(worth, at(unit))
+	by, round := g.spread(inverse), g.vec()
+	g.each(func(i, at int) { g.set(roundShift, round[i]) })
+	SHRQ(U8(4), again)
+	if g.isWide() {
+		g.round4(again, from, to, by[0])
+	}
+	label("round")
+	v := g.load(at(from), mask{})
+	for i := range v {
+		VMULPS(by[i], v[i], v[i])
+		VADDPS(round[i], v[i], v[i])
+	}
+	if g.isWide() {
+		VPMOVDB(v[0], at(to))
+	} else {
+		g.each(func(i, at int) { VPAND(g.constantBits(0xff).Offset(at), v[i], v[i]) })
+		g.storeBytes(v, at(to))
+	}
+	ADDQ(U8(64), from)
+	ADDQ(U8(16), to)
+	DECQ(again)
+	JNE(ref("round"))
+	label("rounded")
+	ADDQ(address("step"), dst)
+	ADDQ(address("unitStep"), unit)
+	TESTQ(left, left)
+	JNE(ref("block"))
+	g.retFloat(g.fold(sum, VADDPS))
+}
+
+// scaled multiplies v by what lies at p, and sets the lanes that m leaves out to zero.
+func (g *gen) scaled(v vec, p Mem, m mask) {
+	if !m.some {
+		for i, r := range v {
+			VMULPS(p.Offset(i*g.size), r, r)
+		}
+		return
+	}
+	by := g.load(p, m)
+	for i, r := range v {
+		VMULPS(by[i], r, r)
+		if g.isWide() {
+			VMOVAPS_Z(r, m.k, r)
+		} else {
+			VANDPS(m.m[i], r, r)
+		}
+	}
+}
+
+// round4 does the second pass of weights while there are four vectors, n counting
+// vectors. If none is left it goes to the label rounded.
+func (g *gen) round4(n, from, to reg.GPVirtual, by reg.VecVirtual) {
+	g.packed = true
+	order := ZMM()
+	VMOVDQU32(NewDataAddr(NewStaticSymbol("vectorPacked"), 0), order)
+	SUBQ(U8(4), n)
+	JLT(ref("roundFew"))
+	label("roundFour")
+	var v [4]reg.VecVirtual
+	for i := range v {
+		v[i] = ZMM()
+		VMULPS(Mem{Base: from, Disp: 64 * i}, by, v[i])
+	}
+	for _, r := range v {
+		VCVTPS2DQ(r, r) // to the nearest, ties to even, as adding roundShift does
+	}
+	VPACKUSDW(v[1], v[0], v[0])
+	VPACKUSDW(v[3], v[2], v[2])
+	VPACKUSWB(v[2], v[0], v[0])
+	VPERMD(v[0], order, v[0])
+	VMOVDQU32(v[0], at(to))
+	ADDQ(U32(4*64), from)
+	ADDQ(U8(64), to)
+	SUBQ(U8(4), n)
+	JGE(ref("roundFour"))
+	label("roundFew")
+	ADDQ(U8(4), n)
+	JE(ref("rounded"))
+}
+
+// storeBytes stores sixteen 32-bit elements below 256 as bytes.
+func (g *gen) storeBytes(v vec, to Mem) {
+	words, bytes := YMM(), XMM()
+	VPACKUSDW(v[1], v[0], words)
+	VPERMQ(U8(0xd8), words, words)
+	VEXTRACTI128(U8(1), words, bytes)
+	VPACKUSWB(bytes, words.AsX(), bytes)
+	VMOVDQU(bytes, to)
+}
+
+// quads puts four rows of 64 bytes side by side, column by column, less 128 each.
+func quads(g *gen) {
+	g.function("Quads", "func(dst, x *byte)")
+	dst, x := load64("dst"), load64("x")
+	centre := YMM()
+	VMOVDQU(g.constantBits(0x80808080), centre)
+	for half := range 2 {
+		var rows [4]reg.VecVirtual
+		for r := range rows {
+			rows[r] = YMM()
+			VPXOR(Mem{Base: x, Disp: 64*r + 32*half}, centre, rows[r])
+		}
+		words := func(unpack func(...Op), a, b int) reg.VecVirtual {
+			v := YMM()
+			unpack(rows[b], rows[a], v)
+			return v
+		}
+		low01, high01 := words(func(o ...Op) { VPUNPCKLBW(o[0], o[1], o[2]) }, 0, 1), words(func(o ...Op) { VPUNPCKHBW(o[0], o[1], o[2]) }, 0, 1)
+		low23, high23 := words(func(o ...Op) { VPUNPCKLBW(o[0], o[1], o[2]) }, 2, 3), words(func(o ...Op) { VPUNPCKHBW(o[0], o[1], o[2]) }, 2, 3)
+		// Columns 0 … 3 and 16 … 19, then 4 … 7 and 20 … 23, and so on.
+		var fours [4]reg.VecVirtual
+		for i := range fours {
+			fours[i] = YMM()
+		}
+		VPUNPCKLWD(low23, low01, fours[0])
+		VPUNPCKHWD(low23, low01, fours[1])
+		VPUNPCKLWD(high23, high01, fours[2])
+		VPUNPCKHWD(high23, high01, fours[3])
+		for i, v := range fours {
+			VMOVDQU(v.AsX(), Mem{Base: dst, Disp: 128*half + 16*i})
+			VEXTRACTI128(U8(1), v, Mem{Base: dst, Disp: 128*half + 64 + 16*i})
+		}
+	}
+	ret()
+}

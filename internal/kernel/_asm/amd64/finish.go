@@ -1,0 +1,169 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// floats generates what a floating-point product has besides its tiles.
+func (s isa) floats() {
+	s.widen()
+	s.finish("storeSums")
+	s.finish("addSums")
+}
+
+// int8s generates what an int8 product has besides its tiles.
+func (s isa) int8s() {
+	s.maxAbs()
+	s.quantise()
+	s.finishInt8("store")
+	s.finishInt8("add")
+}
+
+// begin begins a function that is its namesake ending in Ref, and loads parameters.
+func (s isa) begin(name, signature, doc string, params ...string) []reg.GPVirtual {
+	function(name+s.name, signature, name+s.name+" does "+name+"Ref for "+doc)
+	regs := make([]reg.GPVirtual, len(params))
+	for i, p := range params {
+		regs[i] = load64(p)
+	}
+	return regs
+}
+
+// vectors calls f for every vector of a row of the panel, with its place in bytes.
+func (s isa) vectors(f func(at int)) {
+	for at := 0; at < 4*panel; at += s.size {
+		f(at)
+	}
+}
+
+// held returns what lies at m: in a register if there are enough of them.
+func (s isa) held(m Mem) Op {
+	if !s.isWide() {
+		return m
+	}
+	v := s.vector()
+	VMOVUPS(m, v)
+	return v
+}
+
+// widen generates the conversion of a packed panel from binary16.
+func (s isa) widen() {
+	p := s.begin("widenF16", "func(dst *float32, w *byte, n int)", "n rows of a panel.", "dst", "w", "n")
+	label("loop")
+	s.vectors(func(at int) {
+		v := s.vector()
+		VCVTPH2PS(Mem{Base: p[1], Disp: at / 2}, v)
+		VMOVUPS(v, Mem{Base: p[0], Disp: at})
+	})
+	ADDQ(U32(2*panel), p[1])
+	ADDQ(U32(4*panel), p[0])
+	repeat(1, p[2])
+}
+
+// finish generates the epilogue for all 64 columns.
+func (s isa) finish(name string) {
+	p := s.begin(name, "func(dst, acc, bias *float32, stride, rows int)", "64 columns; stride is in bytes.",
+		"dst", "acc", "bias", "stride", "rows")
+	biases := map[int]reg.VecVirtual{}
+	s.vectors(func(at int) {
+		biases[at] = s.vector()
+		VMOVUPS(Mem{Base: p[2], Disp: at}, biases[at])
+	})
+	label("loop")
+	s.vectors(func(at int) {
+		sum, to := s.vector(), Mem{Base: p[0], Disp: at}
+		VADDPS(Mem{Base: p[1], Disp: at}, biases[at], sum)
+		if name == "addSums" {
+			VADDPS(to, sum, sum)
+		}
+		VMOVUPS(sum, to)
+	})
+	ADDQ(p[3], p[0])
+	ADDQ(U32(4*panel), p[1])
+	repeat(1, p[4])
+}
+
+// finishInt8 generates that of int8 products.
+func (s isa) finishInt8(name string) {
+	p := s.begin(name+"Int8", "func(dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int)",
+		"64 columns; stride is in bytes.", "dst", "acc", "offset", "xScale", "scale", "bias", "stride", "rows")
+	offsets, scales, biases := map[int]Op{}, map[int]Op{}, map[int]Op{}
+	s.vectors(func(at int) {
+		offsets[at], scales[at], biases[at] = s.held(Mem{Base: p[2], Disp: at}), s.held(Mem{Base: p[4], Disp: at}), s.held(Mem{Base: p[5], Disp: at})
+	})
+	label("loop")
+	row := s.vector()
+	VBROADCASTSS(Mem{Base: p[3]}, row)
+	s.vectors(func(at int) {
+		by, sum, to := s.vector(), s.vector(), Mem{Base: p[0], Disp: at}
+		VMULPS(scales[at], row, by)
+		VMOVUPS(Mem{Base: p[1], Disp: at}, sum)
+		VPADDD(offsets[at], sum, sum)
+		VCVTDQ2PS(sum, sum)
+		VMULPS(by, sum, sum)
+		VADDPS(biases[at], sum, sum)
+		if name == "add" {
+			VADDPS(to, sum, sum)
+		}
+		VMOVUPS(sum, to)
+	})
+	ADDQ(p[6], p[0])
+	ADDQ(U32(4*panel), p[1])
+	ADDQ(U8(4), p[3])
+	repeat(1, p[7])
+}
+
+// maxAbs generates the maximum over n elements, a positive multiple of 16.
+func (s isa) maxAbs() {
+	p := s.begin("maxAbs", "func(x *float32, n int) uint32", "n elements, a positive multiple of 16.", "x", "n")
+	mask, largest := s.words(0x7fffffff), s.words(0)
+	label("loop")
+	for at := 0; at < 16; at += s.size / 4 {
+		v := s.vector()
+		VMOVUPS(Mem{Base: p[0], Disp: 4 * at}, v)
+		s.and(mask, v, v)
+		VPMAXUD(v, largest, largest)
+	}
+	ADDQ(U8(64), p[0])
+	SUBQ(U8(16), p[1])
+	JNZ(ref("loop"))
+	low := s.reduce(largest, func(a, b, to Op) { VPMAXUD(a, b, to) })
+	result := GP32()
+	VMOVD(low, result)
+	Store(result, ReturnIndex(0))
+	ret()
+}
+
+// quantise generates the rounding of n elements to bytes, a positive multiple of 16.
+func (s isa) quantise() {
+	p := s.begin("quantise", "func(dst *uint8, x *float32, n int, inverse float32)", "n elements, a positive multiple of 16.", "dst", "x", "n")
+	by, round, offset, low := s.vector(), s.words(magic), s.words(128), s.words(0xff)
+	VBROADCASTSS(address("inverse"), by)
+	label("loop")
+	var parts []reg.VecVirtual
+	for at := 0; at < 16; at += s.size / 4 {
+		v := s.vector()
+		VMULPS(Mem{Base: p[1], Disp: 4 * at}, by, v)
+		VADDPS(round, v, v)
+		VPADDD(offset, v, v)
+		parts = append(parts, v)
+	}
+	if s.isWide() {
+		VPMOVDB(parts[0], Mem{Base: p[0]})
+	} else {
+		words, bytes := YMM(), XMM()
+		VPAND(low, parts[0], parts[0])
+		VPAND(low, parts[1], parts[1])
+		Comment("Pack to words, then to bytes, and put the quarters in order.")
+		VPACKUSDW(parts[1], parts[0], words)
+		VPERMQ(U8(0xd8), words, words)
+		VEXTRACTI128(U8(1), words, bytes)
+		VPACKUSWB(bytes, words.AsX(), bytes)
+		VMOVDQU(bytes, Mem{Base: p[0]})
+	}
+	ADDQ(U8(64), p[1])
+	ADDQ(U8(16), p[0])
+	repeat(16, p[2])
+}

@@ -1,0 +1,29 @@
+// Command amd64 writes ../kernels_amd64.s and the Go file that declares its functions.
+//
+// What each function computes is defined by its namesake ending in Ref, in plain Go.
+// The instructions here follow those lines one by one; only the order of independent ones
+// is free. Functions for some number of rows hold a body for each, and go to that of their
+// last argument.
+package main
+
+import . "github.com/mmcloughlin/avo/build"
+
+func main() {
+	ConstraintExpr("!purego")
+	cpuid()
+	fetchRows()
+	ceilings()
+	packs()
+	for _, s := range []isa{wide, narrow} {
+		for _, w := range floats {
+			floatTiles(s, w)
+		}
+		s.floats()
+		s.int8s()
+		fewBits(s)
+		vectors(s)
+	}
+	int8Tiles()
+	amx()
+	Generate()
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A square is rows of bytes that are transposed in registers: 32 bytes of each of eight
+// rows of words, or 16 bytes of each of sixteen rows of halves.
+type square struct {
+	from, lower              reg.GPVirtual // rows 0 and 8
+	stride, stride3, stride5 reg.GPVirtual
+	seventh, lowerSeventh    reg.GPVirtual // rows 6 and 14
+	to, columns              reg.GPVirtual
+}
+
+// row returns the address of row r of the square.
+func (s square) row(r, disp int) Mem {
+	from, seventh := s.from, s.seventh
+	if r >= 8 {
+		from, seventh = s.lower, s.lowerSeventh
+	}
+	switch r % 8 {
+	case 0:
+		return Mem{Base: from, Disp: disp}
+	case 3:
+		return Mem{Base: from, Index: s.stride3, Scale: 1, Disp: disp}
+	case 5:
+		return Mem{Base: from, Index: s.stride5, Scale: 1, Disp: disp}
+	case 6:
+		return Mem{Base: seventh, Disp: disp}
+	case 7:
+		return Mem{Base: seventh, Index: s.stride, Scale: 1, Disp: disp}
+	}
+	return Mem{Base: from, Index: s.stride, Scale: uint8(r % 8), Disp: disp}
+}
+
+// pair loads bytes of one row, and those of another into the upper half.
+func (s square) pair(r, upper, disp int) reg.VecVirtual {
+	v := YMM()
+	VBROADCASTI128(s.row(r, disp), v) // defines all of v, unlike a load of the lower half
+	VINSERTI128(U8(1), s.row(upper, disp), v, v)
+	return v
+}
+
+// turn generates a function that transposes squares of rows by eight elements of size
+// bytes, which take wide bytes at their destination.
+func turn(name, arguments string, rows, size, wide int, turnSquare func(s square)) {
+	function(name, "func("+arguments+" int)")
+	s := square{stride: load64("stride"), from: GP64(), lower: GP64(), seventh: GP64(), lowerSeventh: GP64(), columns: GP64()}
+	s.stride3, s.stride5 = triple(s.stride, 2), triple(s.stride, 4)
+	to, from, left := load64("to"), load64("from"), load64("rows")
+	s.to = GP64()
+	turnSquare(square{}) // what stays in registers
+	label("rows")
+	MOVQ(from, s.from)
+	MOVQ(to, s.to)
+	Load(Param("cols"), s.columns)
+	label("square")
+	LEAQ(Mem{Base: s.from, Index: s.stride3, Scale: 2}, s.seventh)
+	if rows > 8 {
+		LEAQ(Mem{Base: s.from, Index: s.stride, Scale: 8}, s.lower)
+		LEAQ(Mem{Base: s.lower, Index: s.stride3, Scale: 2}, s.lowerSeventh)
+	}
+	turnSquare(s)
+	ADDQ(U8(8*size), s.from)
+	ADDQ(U32(8*panel*wide), s.to)
+	SUBQ(U8(8), s.columns)
+	JNZ(ref("square"))
+	for range rows / 8 {
+		LEAQ(Mem{Base: from, Index: s.stride, Scale: 8}, from)
+	}
+	ADDQ(U8(rows*wide), to)
+	SUBQ(U8(rows), left)
+	JNZ(ref("rows"))
+	ret()
+}
+
+// turnWords generates the transposition of words of four bytes.
+func turnWords() {
+	var flip reg.VecVirtual
+	turn("turnWordsAVX2", "to, from *byte, stride, rows, cols, flip", 8, 4, 4, func(s square) {
+		if s.to == nil {
+			Doc("turnWordsAVX2 does turnWordsRef for multiples of eight above 0.")
+			bits, x := GP32(), XMM()
+			Load(Param("flip"), bits.As64())
+			flip = YMM()
+			VMOVD(bits, x)
+			VPBROADCASTD(x, flip)
+			return
+		}
+		turnEight(s, func(column int, v reg.VecVirtual) {
+			VPXOR(flip, v, v)
+			VMOVDQU(v, Mem{Base: s.to, Disp: column * 4 * panel})
+		})
+	})
+}
+
+// turnNarrow generates the transposition of float32 to binary16.
+func turnNarrow() {
+	turn("turnNarrowAVX2", "to *uint16, from *float32, stride, rows, cols", 8, 4, 2, func(s square) {
+		if s.to == nil {
+			Doc("turnNarrowAVX2 does turnHalfRef for multiples of eight above 0; stride is in bytes.")
+			return
+		}
+		turnEight(s, func(column int, v reg.VecVirtual) {
+			VCVTPS2PH(U8(nearestEven), v, Mem{Base: s.to, Disp: column * 2 * panel})
+		})
+	})
+}
+
+// turnEight transposes eight rows of eight words, and calls store for each column.
+func turnEight(s square, store func(column int, v reg.VecVirtual)) {
+	for side := range 2 { // columns 0 … 3, and 4 … 7
+		var rows [4]reg.VecVirtual
+		for r := range rows {
+			rows[r] = s.pair(r, r+4, 16*side)
+		}
+		for i, v := range turnFours(rows) {
+			store(4*side+i, v)
+		}
+	}
+}
+
+// turnFours transposes 4×4 words in each half of four registers.
+func turnFours(v [4]reg.VecVirtual) (columns [4]reg.VecVirtual) {
+	var low, high [2]reg.VecVirtual
+	for i := range 2 {
+		low[i], high[i] = YMM(), YMM()
+		VPUNPCKLDQ(v[2*i+1], v[2*i], low[i])
+		VPUNPCKHDQ(v[2*i+1], v[2*i], high[i])
+	}
+	for i, from := range [2][2]reg.VecVirtual{low, high} {
+		columns[2*i], columns[2*i+1] = YMM(), YMM()
+		VPUNPCKLQDQ(from[1], from[0], columns[2*i])
+		VPUNPCKHQDQ(from[1], from[0], columns[2*i+1])
+	}
+	return columns
+}
+
+// turnHalves generates the transposition of elements of two bytes.
+func turnHalves() {
+	turn("turnHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 2, func(s square) {
+		if s.to == nil {
+			Doc("turnHalvesAVX2 does turnHalvesRef for multiples of sixteen rows and eight columns, above 0.")
+			return
+		}
+		turnSixteen(s, func(column int, v reg.VecVirtual) {
+			VMOVDQU(v, Mem{Base: s.to, Disp: column * 2 * panel})
+		})
+	})
+}
+
+// widenHalves generates the transposition of binary16 to float32: columns are widened on
+// their way to memory, a cache line each.
+func widenHalves() {
+	turn("widenHalvesAVX2", "to, from *byte, stride, rows, cols", 16, 2, 4, func(s square) {
+		if s.to == nil {
+			Doc("widenHalvesAVX2 does widenHalvesRef for multiples of sixteen rows and eight columns, above 0.")
+			return
+		}
+		turnSixteen(s, func(column int, v reg.VecVirtual) {
+			upper, low, high := XMM(), YMM(), YMM()
+			VEXTRACTI128(U8(1), v, upper)
+			VCVTPH2PS(v.AsX(), low) // exact
+			VCVTPH2PS(upper, high)
+			VMOVUPS(low, Mem{Base: s.to, Disp: column * 4 * panel})
+			VMOVUPS(high, Mem{Base: s.to, Disp: column*4*panel + 32})
+		})
+	})
+}
+
+// turnSixteen transposes sixteen rows of eight elements of two bytes, and calls store for
+// each column: words of two elements are transposed.
+func turnSixteen(s square, store func(column int, v reg.VecVirtual)) {
+	for side := range 2 { // columns 0 … 3, and 4 … 7
+		var rows [4]reg.VecVirtual // columns of two rows each
+		for i := range rows {
+			a, b := s.pair(2*i, 2*i+8, 0), s.pair(2*i+1, 2*i+9, 0)
+			rows[i] = YMM()
+			if side == 0 {
+				VPUNPCKLWD(b, a, rows[i])
+			} else {
+				VPUNPCKHWD(b, a, rows[i])
+			}
+		}
+		for i, v := range turnFours(rows) {
+			store(4*side+i, v)
+		}
+	}
+}

@@ -1,0 +1,428 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// vectors writes the functions of vectorOps and of attention.
+func vectors(s isa) {
+	g := &gen{isa: s, offsets: map[uint32]int{}}
+	add(g)
+	div(g)
+	scale(g)
+	gelu(g)
+	norm(g)
+	maximum(g)
+	index(g)
+	expSum(g, true)
+	expSum(g, false)
+	log10(g)
+	chain(g)
+	fold(g)
+	squares(g)
+	raise(g)
+	cells(g)
+	attendTiles(g)
+	scores(g)
+	weights(g)
+	if !g.isWide() { // AVX-512 has nothing to add
+		dots(g)
+		scatterHalf(g)
+		narrowHalf(g)
+		quads(g)
+	}
+	g.tables()
+}
+
+func add(g *gen) {
+	g.pairs("Add", func(a, b reg.VecVirtual) { VADDPS(b, a, a) })
+}
+
+// pairs generates a function of two slices, which op combines into the first.
+func (g *gen) pairs(name string, op func(a, b reg.VecVirtual)) {
+	g.function(name, "func(dst, x []float32)")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
+	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
+		a, b := g.load(at(dst), m), g.load(at(x), m)
+		for i := range a {
+			op(a[i], b[i])
+		}
+		g.store(a, at(dst), m)
+	})
+	ret()
+}
+
+func div(g *gen) {
+	g.function("Div", "func(x []float32, by float32)")
+	x, n, by := g.slice("x"), g.length("x"), g.broadcast("by")
+	g.loop("loop", n, []reg.GPVirtual{x}, func(m mask) {
+		a := g.load(at(x), m)
+		for i := range a {
+			VDIVPS(by[i], a[i], a[i])
+		}
+		g.store(a, at(x), m)
+	})
+	ret()
+}
+
+func scale(g *gen) {
+	g.function("Scale", "func(dst, x []float32, by float32)")
+	dst, x, n, by := g.slice("dst"), g.slice("x"), g.length("x"), g.broadcast("by")
+	g.loop("loop", n, []reg.GPVirtual{dst, x}, func(m mask) {
+		a := g.load(at(x), m)
+		for i := range a {
+			VMULPS(by[i], a[i], a[i])
+		}
+		g.store(a, at(dst), m)
+	})
+	ret()
+}
+
+// exp replaces x by e^(x+low), the exp of vector_exp.go without its clamps: x must
+// be between -106 and 89, or NaN. low may be nil. All of x go in step: one after the
+// other, most of what the processor looks ahead at waits for the step before.
+func (g *gen) exp(x, low vec) {
+	t, n, p := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
+	each := func(f func(i int)) {
+		for i := range x {
+			f(i)
+		}
+	}
+	each(func(i int) {
+		t[i] = g.like(x[i])
+		g.set(roundShift, t[i])
+		g.by(VFMADD231PS, VFMADD231PS_BCST, log2e, x[i], t[i])
+	})
+	each(func(i int) {
+		if n[i] = t[i]; !g.isWide() {
+			n[i] = g.like(t[i])
+		}
+		g.by(VSUBPS, VSUBPS_BCST, roundShift, t[i], n[i])
+	})
+	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -ln2Hi, n[i], x[i]) })
+	each(func(i int) { g.by(VFMADD231PS, VFMADD231PS_BCST, -ln2Lo, n[i], x[i]) })
+	if low != nil {
+		each(func(i int) { VADDPS(low[i], x[i], x[i]) })
+	}
+	each(func(i int) {
+		p[i] = g.like(x[i])
+		g.set(expPoly[0], p[i])
+	})
+	for _, coef := range append(expPoly[1:], 1, 1) {
+		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, x[i], p[i]) })
+	}
+	if g.isWide() {
+		each(func(i int) { VSCALEFPS(n[i], p[i], x[i]) })
+		return
+	}
+	// 2ⁿ in two factors: n = h + (n-h), h = n>>1. The first product is exact.
+	each(func(i int) {
+		VPSUBD(g.constantBits(math.Float32bits(roundShift)), t[i], t[i])
+		h := g.like(t[i])
+		VPSRAD(U8(1), t[i], h)
+		VPSUBD(h, t[i], t[i])
+		for _, e := range []reg.VecVirtual{h, t[i]} {
+			VPADDD(g.constantBits(127), e, e)
+			VPSLLD(U8(23), e, e)
+			VMULPS(e, p[i], p[i])
+		}
+		VMOVAPS(p[i], x[i])
+	})
+}
+
+// like returns a register of the size of r.
+func (g *gen) like(r reg.VecVirtual) reg.VecVirtual {
+	if g.isWide() {
+		return ZMM()
+	}
+	return YMM()
+}
+
+func expSum(g *gen, store bool) {
+	var dst reg.GPVirtual
+	if store {
+		g.function("ExpSum", "func(dst, x []float32, m float32) float32", "vecExpSum"+g.name+" is for m ≥ x.")
+		dst = g.slice("dst")
+	} else {
+		g.function("SumExp", "func(x []float32, m float32) float32", "vecSumExp"+g.name+" is for m ≥ x.")
+	}
+	x, n, max := g.slice("x"), g.length("x"), g.broadcast("m")
+	sum, low := g.zero(), g.loadConst(expMin)
+	g.keep(log2e, roundShift, 1)
+	pointers := []reg.GPVirtual{x}
+	if store {
+		pointers = append(pointers, dst)
+	}
+	g.many("loop", n, pointers, 8, func(v []vec, m mask) {
+		var all vec
+		for i := range v {
+			v[i] = g.load(at(x).Offset(64*i), m)
+			all = append(all, v[i]...)
+		}
+		for i, r := range all {
+			VSUBPS(max[i%len(max)], r, r)
+			VMAXPS(r, low[i%len(low)], r) // low > r ? low : r, so NaN stays
+		}
+		g.exp(all, nil)
+		for i := range v {
+			if store {
+				g.store(v[i], at(dst).Offset(64*i), m)
+			}
+			g.add(v[i], sum, m)
+		}
+	})
+	g.retFloat(g.fold(sum, VADDPS))
+}
+
+// atLeast returns masks of the lanes of v that are at least limit (NaN is not): with
+// AVX-512 in K3 and the registers after it.
+func (g *gen) atLeast(limit reg.VecVirtual, v vec) (masks []Op) {
+	const orderedGE = 0x1d
+	for i := range v {
+		var mask Op
+		if g.isWide() {
+			mask = []reg.Register{reg.K3, reg.K4, reg.K5, reg.K6}[i]
+		} else {
+			mask = YMM()
+		}
+		VCMPPS(U8(orderedGE), limit, v[i], mask)
+		masks = append(masks, mask)
+	}
+	return masks
+}
+
+// blank sets the lanes of v that atLeast selected to zero.
+func (g *gen) blank(v vec, masks []Op) {
+	for i := range v {
+		if g.isWide() {
+			VPXORD(v[i], v[i], masks[i], v[i])
+		} else {
+			VANDNPS(v[i], masks[i], v[i])
+		}
+	}
+}
+
+func gelu(g *gen) {
+	g.function("Gelu", "func(x []float32)")
+	p, n := g.slice("x"), g.length("x")
+	limit := g.loadConst(geluMax)[0]
+	g.keep(3, -0.5, log2e, roundShift, 1)
+	g.many("loop", n, []reg.GPVirtual{p}, 4, func(v []vec, m mask) {
+		var all vec
+		for i := range v {
+			v[i] = g.load(at(p).Offset(64*i), m)
+			all = append(all, v[i]...)
+		}
+		y := g.tail(all, limit)
+		for i, x := range all {
+			one := g.like(x)
+			g.set(1, one)
+			VSUBPS(y[i], one, one)
+			// By the sign bit: at -0 both are ½.
+			if g.isWide() {
+				VPMOVD2M(x, reg.K2)
+				VMOVAPS(y[i], reg.K2, one)
+			} else {
+				VBLENDVPS(x, y[i], one, one)
+			}
+			VMULPS(one, x, x)
+		}
+		for i := range v {
+			g.store(v[i], at(p).Offset(64*i), m)
+		}
+	})
+	ret()
+}
+
+// tail returns the upper tail of the normal distribution from |x| on, 0 from limit on.
+func (g *gen) tail(x vec, limit reg.VecVirtual) (y vec) {
+	size, low, poly := make(vec, len(x)), make(vec, len(x)), make(vec, len(x))
+	y = make(vec, len(x))
+	each := func(f func(i int)) {
+		for i := range x {
+			f(i)
+		}
+	}
+	each(func(i int) {
+		size[i] = g.like(x[i])
+		if g.isWide() {
+			VANDPS_BCST(g.constantBits(1<<31-1), x[i], size[i])
+		} else {
+			VANDPS(g.constantBits(1<<31-1), x[i], size[i])
+		}
+	})
+	far := g.atLeast(limit, size)
+	g.blank(size, far)
+	v := make(vec, len(x))
+	each(func(i int) {
+		v[i] = g.like(x[i])
+		g.by(VADDPS, VADDPS_BCST, 3, size[i], v[i])
+		VDIVPS(v[i], size[i], v[i])
+	})
+	each(func(i int) {
+		y[i], low[i] = g.like(x[i]), g.like(x[i])
+		VMULPS(size[i], size[i], y[i])
+		VFMSUB213PS(y[i], size[i], size[i])
+		g.by(VMULPS, VMULPS_BCST, -0.5, y[i], y[i])
+		g.by(VMULPS, VMULPS_BCST, -0.5, size[i], low[i])
+	})
+	each(func(i int) {
+		poly[i] = g.like(x[i])
+		g.set(geluPoly[0], poly[i])
+	})
+	for _, coef := range geluPoly[1:] {
+		each(func(i int) { g.by(VFMADD213PS, VFMADD213PS_BCST, coef, v[i], poly[i]) })
+	}
+	g.exp(y, low)
+	each(func(i int) { VMULPS(poly[i], y[i], y[i]) })
+	g.blank(y, far)
+	return y
+}
+
+func norm(g *gen) {
+	g.function("Norm", "func(dst, x, gamma, beta []float32, eps float32)")
+	dst, x, n := g.slice("dst"), g.slice("x"), g.length("x")
+	gamma, beta := g.slice("gamma"), g.slice("beta")
+	p, left := GP64(), GP64()
+	size, value := XMM(), XMM()
+	VXORPS(size, size, size)
+	VCVTSI2SSQ(n, size, size)
+
+	restart := func() { MOVQ(x, p); MOVQ(n, left) }
+	restart()
+	acc := g.zero()
+	g.loop("sum", left, []reg.GPVirtual{p}, func(m mask) { g.add(g.load(at(p), m), acc, m) })
+	VDIVSS(size, g.fold(acc, VADDPS), value)
+	mean := g.spread(value)
+
+	restart()
+	g.clear(acc)
+	centred := func(m mask) vec {
+		v := g.load(at(p), m)
+		for i := range v {
+			VSUBPS(mean[i], v[i], v[i])
+		}
+		return v
+	}
+	g.loop("squares", left, []reg.GPVirtual{p}, func(m mask) { g.addSquare(centred(m), acc, m) })
+	VDIVSS(size, g.fold(acc, VADDPS), value)
+	VADDSS(address("eps"), value, value)
+	VSQRTSS(value, value, value)
+	one := XMM()
+	VMOVSS(g.constant(1), one)
+	VDIVSS(value, one, value)
+	scale := g.spread(value)
+
+	restart()
+	g.loop("scale", left, []reg.GPVirtual{p, dst, gamma, beta}, func(m mask) {
+		v, a, b := centred(m), g.load(at(gamma), m), g.load(at(beta), m)
+		for i := range v {
+			VMULPS(scale[i], v[i], v[i])
+			VFMADD213PS(b[i], a[i], v[i])
+		}
+		g.store(v, at(dst), m)
+	})
+	ret()
+}
+
+func maximum(g *gen) {
+	g.function("Max", "func(x []float32) float32")
+	x, n := g.slice("x"), g.length("x")
+	best, odd := g.loadConst(float32(math.Inf(-1))), g.zero()
+	g.loop("loop", n, []reg.GPVirtual{x}, func(m mask) {
+		v := g.load(at(x), m)
+		for i := range v {
+			g.unordered(v[i], odd[i])
+			switch {
+			case !m.some:
+				VMAXPS(best[i], v[i], best[i])
+			case g.isWide():
+				VMAXPS(best[i], v[i], m.k, best[i])
+			default:
+				t := YMM()
+				VMAXPS(best[i], v[i], t)
+				VBLENDVPS(m.m[i], t, best[i], best[i])
+			}
+		}
+	})
+	// A NaN anywhere has set bits of odd; or-ing them to the result keeps NaN.
+	result := g.fold(best, VMAXPS)
+	flag := g.fold(odd, VORPS)
+	VORPS(flag, result, result)
+	g.retFloat(result)
+}
+
+// unordered sets the lanes of odd to ones where v is NaN.
+func (g *gen) unordered(v, odd reg.VecVirtual) {
+	if g.isWide() {
+		VCMPPS(U8(3), v, v, reg.K2)
+		VPTERNLOGD(U8(0xff), odd, odd, reg.K2, odd)
+		return
+	}
+	t := YMM()
+	VCMPPS(U8(3), v, v, t)
+	VORPS(t, odd, odd)
+}
+
+func index(g *gen) {
+	g.function("Index", "func(x []float32, v float32) int", "vecIndex"+g.name+" is for v not NaN.")
+	x, n, v := g.slice("x"), g.length("x"), g.broadcast("v")
+	i, bits := GP64(), GP64()
+	XORQ(i, i)
+	label("loop")
+	CMPQ(i, n)
+	JGE(ref("none"))
+	left := GP64()
+	MOVQ(n, left)
+	SUBQ(i, left)
+	CMPQ(left, U8(lanes))
+	JLT(ref("tail"))
+	g.matches(x, i, v, mask{}, bits)
+	TESTQ(bits, bits)
+	JNE(ref("found"))
+	ADDQ(U8(lanes), i)
+	JMP(ref("loop"))
+	label("tail")
+	g.matches(x, i, v, g.mask(left), bits)
+	TESTQ(bits, bits)
+	JNE(ref("found"))
+	label("none")
+	MOVQ(n, i)
+	Store(i, ReturnIndex(0))
+	ret()
+	label("found")
+	BSFQ(bits, bits)
+	ADDQ(bits, i)
+	Store(i, ReturnIndex(0))
+	ret()
+}
+
+// matches sets bits to the lanes of x[i:] that equal v or are NaN.
+func (g *gen) matches(x, i reg.GPVirtual, v vec, m mask, bits reg.GPVirtual) {
+	const equalOrUnordered = 8
+	w := g.load(Mem{Base: x, Index: i, Scale: 4}, m)
+	if g.isWide() {
+		if m.some {
+			VCMPPS(U8(equalOrUnordered), w[0], v[0], m.k, reg.K2)
+		} else {
+			VCMPPS(U8(equalOrUnordered), w[0], v[0], reg.K2)
+		}
+		KMOVW(reg.K2, bits.As32())
+		return
+	}
+	part := GP64()
+	for j := range w {
+		VCMPPS(U8(equalOrUnordered), w[j], v[j], w[j])
+		if m.some {
+			VANDPS(m.m[j], w[j], w[j])
+		}
+	}
+	VMOVMSKPS(w[0], bits.As32())
+	VMOVMSKPS(w[1], part.As32())
+	SHLQ(U8(8), part)
+	ORQ(part, bits)
+}
