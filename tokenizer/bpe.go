@@ -49,6 +49,13 @@ func newBPE(text []string, known []bool) *bpe {
 	return b
 }
 
+// byRank is newBPE of a rank table.
+func byRank(text []string, known []bool) *bpe {
+	b := newBPE(text, known)
+	b.whole = true
+	return b
+}
+
 // has reports whether tok is one of the text tokens.
 func (b *bpe) has(tok Token) bool {
 	return tok >= 0 && int(tok) < len(b.text) && (b.known == nil || b.known[tok])

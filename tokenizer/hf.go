@@ -199,71 +199,50 @@ func hfTable(file string, vocab map[string]int64, added []addedToken, merges []m
 const mostWithoutMerges = 1000
 
 // textTokens returns the bytes of text tokens by id, which ids those are, and the special
-// tokens.
-func textTokens(file string, vocab map[string]int64, added []addedToken) ([]string, []bool, map[string]Token, error) {
-	names, special, err := nameTokens(file, vocab, added)
-	text, known := make([]string, len(names)), make([]bool, len(names))
-	for id, name := range names {
-		if known[id] = name.text; name.text {
-			text[id] = name.bytes()
-		}
-	}
-	return text, known, special, err
-}
-
-// A name is the spelling of an id. The zero value is for an id without one.
-type name struct {
-	spelling string
-	text     bool // a text token
-	literal  bool // not in the byte-level alphabet
-}
-
-// bytes returns the bytes that a text token stands for.
-func (n name) bytes() string {
-	if n.literal {
-		return n.spelling
-	}
-	return fromByteLevel(n.spelling)
-}
-
-// nameTokens returns spellings by id, and the special tokens apart.
-func nameTokens(file string, vocab map[string]int64, added []addedToken) ([]name, map[string]Token, error) {
-	special := make(map[string]Token)
-	var names []name
-	set := func(id int64, n name) error {
+// tokens. An id has one spelling.
+func textTokens(file string, vocab map[string]int64, added []addedToken) (
+	text []string, known []bool, special map[string]Token, err error,
+) {
+	special = make(map[string]Token)
+	var spelled []string // by id
+	set := func(id int64, spelling, bytes string, isText bool) error {
 		if id < 0 || id >= maxToken {
-			return &Error{File: file, Thing: fmt.Sprintf("id of %.60q", n.spelling), Err: ErrMalformed,
+			return &Error{File: file, Thing: fmt.Sprintf("id of %.60q", spelling), Err: ErrMalformed,
 				Got: fmt.Sprint(id), Want: fmt.Sprintf("0 to %d", maxToken-1), Remedy: damaged}
 		}
-		for int(id) >= len(names) {
-			names = append(names, name{})
+		if more := int(id) + 1 - len(text); more > 0 {
+			spelled = append(spelled, make([]string, more)...)
+			text, known = append(text, make([]string, more)...), append(known, make([]bool, more)...)
 		}
-		if was := names[id].spelling; was != "" && was != n.spelling {
+		if was := spelled[id]; was != "" && was != spelling {
 			return &Error{File: file, Thing: fmt.Sprintf("id %d", id), Err: ErrMalformed,
-				Got:  fmt.Sprintf("both %.60q and %.60q", min(was, n.spelling), max(was, n.spelling)),
+				Got:  fmt.Sprintf("both %.60q and %.60q", min(was, spelling), max(was, spelling)),
 				Want: "one token", Remedy: damaged}
 		}
-		names[id] = n
+		spelled[id], text[id], known[id] = spelling, "", isText
+		if isText {
+			text[id] = bytes
+		}
 		return nil
 	}
 	for s, id := range vocab {
-		if err := set(id, name{spelling: s, text: true}); err != nil {
-			return nil, nil, err
+		if err := set(id, s, fromByteLevel(s), true); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	for _, a := range added {
+	for _, a := range added { // as they are, not in the byte-level alphabet
 		if a.Content == "" {
 			continue
 		}
-		text := !a.Special && !isSpecialName(a.Content)
-		if err := set(a.ID, name{spelling: a.Content, text: text, literal: true}); err != nil {
-			return nil, nil, err
+		isText := !a.Special && !isSpecialName(a.Content)
+		if err := set(a.ID, a.Content, a.Content, isText); err != nil {
+			return nil, nil, nil, err
 		}
-		if !text {
+		if !isText {
 			special[a.Content] = Token(a.ID)
 		}
 	}
-	return names, special, nil
+	return text, known, special, nil
 }
 
 // hfMerges returns the merges by pair. If a pair is listed twice, its first place counts.

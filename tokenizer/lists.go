@@ -35,14 +35,8 @@ func loadTiktoken(file string, vocab int) func(d dir) (table, error) {
 				Want:   fmt.Sprintf("1 to %d languages", len(languages)),
 				Remedy: "use the tokenizer this model was trained with"}
 		}
-		return table{byRank(newBPE(text, nil)), openaiSpecials(len(text), known)}, nil
+		return table{byRank(text, nil), openaiSpecials(len(text), known)}, nil
 	}
-}
-
-// byRank returns b with the rank of the merged token as the rank of each merge.
-func byRank(b *bpe) *bpe {
-	b.whole = true
-	return b
 }
 
 func parseTiktoken(file string, raw []byte) ([]string, error) {
@@ -106,5 +100,5 @@ func wordsTable(file string, words []string) (table, error) {
 		vocab[w] = int64(id)
 	}
 	text, known, special, err := textTokens(file, vocab, added)
-	return table{byRank(newBPE(text, known)), special}, err
+	return table{byRank(text, known), special}, err
 }

@@ -69,34 +69,23 @@ func openaiSpecials(first, known int) map[string]Token {
 	return special
 }
 
-// mustUnpack reads an embedded table. It panics if the table is damaged, which
-// only a broken build could do.
+// mustUnpack reads an embedded table: the number of tokens as six decimal digits and a
+// newline, one byte of length per token in the order of rank, then the bytes of all
+// tokens. It panics if the table is damaged, which only a broken build could do.
 func mustUnpack(packed []byte) *bpe {
+	var raw []byte
 	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		panic("tokenizer: embedded table damaged")
+	if err == nil {
+		raw, err = io.ReadAll(z)
 	}
-	raw, err := io.ReadAll(z)
-	if err != nil {
-		panic("tokenizer: embedded table damaged")
-	}
-	return unpack(string(raw))
-}
-
-// unpack reads a packed table: the number of tokens as six decimal digits and a
-// newline, one byte of length per token in the order of rank, then the bytes of
-// all tokens.
-func unpack(raw string) *bpe {
 	var n int
-	if _, err := fmt.Sscanf(raw, "%06d\n", &n); err != nil || len(raw) < 7+n {
+	if _, e := fmt.Sscanf(string(raw), "%06d\n", &n); err != nil || e != nil || len(raw) < 7+n {
 		panic("tokenizer: embedded table damaged")
 	}
-	lengths, rest := raw[7:7+n], raw[7+n:]
+	lengths, rest := raw[7:7+n], string(raw[7+n:])
 	text := make([]string, n)
 	for i := range text {
 		text[i], rest = rest[:lengths[i]], rest[lengths[i]:]
 	}
-	b := newBPE(text, nil)
-	b.whole = true
-	return b
+	return byRank(text, nil)
 }

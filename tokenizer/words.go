@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -32,7 +33,7 @@ func (t *Tokenizer) splitOnUnicode(tokens []Token) (words []string, groups [][]T
 		group := tokens[begin : i+1 : i+1]
 		text := t.DecodeWithTimestamps(group)
 		runes := []rune(text)
-		if bad := indexRune(runes, unicode.ReplacementChar); bad >= 0 {
+		if bad := slices.Index(runes, unicode.ReplacementChar); bad >= 0 {
 			if at := offset + bad; at >= len(full) || full[at] != unicode.ReplacementChar {
 				continue
 			}
@@ -41,15 +42,6 @@ func (t *Tokenizer) splitOnUnicode(tokens []Token) (words []string, groups [][]T
 		offset, begin = offset+len(runes), i+1
 	}
 	return words, groups
-}
-
-func indexRune(runes []rune, r rune) int {
-	for i := range runes {
-		if runes[i] == r {
-			return i
-		}
-	}
-	return -1
 }
 
 // joinSubwords joins subwords to the word they continue.

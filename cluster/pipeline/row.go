@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"verity/datasets"
 	"verity/eval"
@@ -105,28 +107,21 @@ func splitValue(v []byte) (seq int, line []byte, err error) {
 	return int(binary.BigEndian.Uint64(v)), v[8:], nil
 }
 
-// A shard is a file of records, or of verdicts on pairs: of an arm, the rows i, i+n, …
-// as verity eval --shard deals them out.
+// A shard is a file of records: of an arm, the rows i, i+n, … as verity eval --shard deals
+// them out.
 type shard struct {
 	Arm string
 	I   int // from 1
 }
-
-// pairs is the arm of verdicts. No file is written of it.
-const pairs = "pairs"
 
 func (s Spec) shardOf(arm string, seq int) shard { return shard{arm, seq%s.Shards + 1} }
 
 func (s shard) key() string { return fmt.Sprintf("%s/%d", s.Arm, s.I) }
 
 func parseShard(key string) (s shard, err error) {
-	for i := len(key) - 1; i > 0; i-- {
-		if key[i] == '/' {
-			s.Arm = key[:i]
-			_, err = fmt.Sscanf(key[i+1:], "%d", &s.I)
-			break
-		}
-	}
+	i := strings.LastIndexByte(key, '/')
+	s.Arm = key[:max(i, 0)]
+	s.I, err = strconv.Atoi(key[i+1:])
 	if err != nil || s.Arm == "" || s.I < 1 {
 		return s, fmt.Errorf("key %q: want arm/shard", key)
 	}

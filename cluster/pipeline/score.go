@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -16,10 +14,9 @@ func init() {
 	beam.RegisterCoder(reflect.TypeFor[Sum](), encodeSum, decodeSum)
 }
 
-// A Sum is what records come to: of each arm its tally, and of two arms what differs.
+// A Sum is what records come to: the tally of each arm.
 type Sum struct {
-	Arms  map[string]*report.Tally `json:"arms,omitempty"`
-	Pairs Pairs                    `json:"pairs"`
+	Arms map[string]*report.Tally `json:"arms,omitempty"`
 }
 
 func encodeSum(s Sum) ([]byte, error) { return json.Marshal(s) }
@@ -48,55 +45,7 @@ func (s *Sum) Merge(o Sum) error {
 			return err
 		}
 	}
-	s.Pairs.merge(o.Pairs)
 	return nil
-}
-
-// Pairs count what both arms have in common.
-type Pairs struct {
-	Identical   int              `json:"identical"`
-	Different   int              `json:"different"`
-	Failed      int              `json:"failed"` // in both arms
-	Differences []report.Finding `json:"differences,omitempty"`
-}
-
-// maxDifferences is how many differences are named; all are counted.
-const maxDifferences = 50
-
-// A verdict is what a pair of records came to.
-type verdict struct {
-	ID     string              `json:"id"`
-	Failed bool                `json:"failed,omitempty"` // in both arms
-	What   []string            `json:"what,omitempty"`   // differs
-	Text   report.Pair[string] `json:"text"`
-}
-
-func verdictOf(a, b *report.Record) verdict {
-	v := verdict{ID: a.ID, Failed: a.Error != "" && b.Error != "", What: report.Differ(a, b)}
-	if len(v.What) > 0 {
-		v.Text = report.Pair[string]{Baseline: cmp.Or(a.Error, a.Hypothesis), Assisted: cmp.Or(b.Error, b.Hypothesis)}
-	}
-	return v
-}
-
-func (p *Pairs) add(v verdict) {
-	switch {
-	case v.Failed:
-		p.Failed++
-	case len(v.What) == 0:
-		p.Identical++
-	default:
-		p.merge(Pairs{Different: 1, Differences: []report.Finding{{ID: v.ID, What: v.What, Text: v.Text}}})
-	}
-}
-
-func (p *Pairs) merge(o Pairs) {
-	p.Identical += o.Identical
-	p.Different += o.Different
-	p.Failed += o.Failed
-	p.Differences = append(p.Differences, o.Differences...)
-	slices.SortFunc(p.Differences, func(x, y report.Finding) int { return cmp.Compare(x.ID, y.ID) })
-	p.Differences = p.Differences[:min(len(p.Differences), maxDifferences)]
 }
 
 // A sumFn adds up the sums of shards.

@@ -131,8 +131,7 @@ func (f *transcribeFn) Setup(ctx context.Context) (err error) {
 	return err
 }
 
-// ProcessElement emits the records of a chunk by their shard, and if there are two arms
-// what differs between them.
+// ProcessElement emits the records of a chunk by their shard.
 func (f *transcribeFn) ProcessElement(ctx context.Context, _ string, raw []byte, emit func(string, []byte)) error {
 	c, err := decodeChunk(raw)
 	if err != nil {
@@ -151,16 +150,6 @@ func (f *transcribeFn) ProcessElement(ctx context.Context, _ string, raw []byte,
 			emit(f.Spec.shardOf(a.Name, c[at].Seq).key(), valueOf(c[at].Seq, line))
 		}
 	}
-	if len(all) == 1 {
-		return nil
-	}
-	for at, r := range c {
-		line, err := json.Marshal(verdictOf(all[0][at], all[1][at]))
-		if err != nil {
-			return err
-		}
-		emit(f.Spec.shardOf(pairs, r.Seq).key(), valueOf(r.Seq, line))
-	}
 	return nil
 }
 
@@ -177,27 +166,6 @@ func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[
 	if err != nil {
 		return fmt.Errorf("shard %s: %w", key, err)
 	}
-	var sum Sum
-	if s.Arm == pairs {
-		for _, line := range lines {
-			var v verdict
-			if err := json.Unmarshal(line, &v); err != nil {
-				return fmt.Errorf("shard %s: %w", key, err)
-			}
-			sum.Pairs.add(v)
-		}
-	} else if err := f.write(ctx, s, lines, &sum); err != nil {
-		return err
-	}
-	raw, err := json.Marshal(sum)
-	if err == nil {
-		emit(raw)
-	}
-	return err
-}
-
-// write writes the file of a shard and tallies it.
-func (f *writeFn) write(ctx context.Context, s shard, lines [][]byte, sum *Sum) error {
 	job, err := measure.ParseJob(f.Spec.Args, os.Stderr)
 	if err != nil {
 		return err
@@ -216,8 +184,14 @@ func (f *writeFn) write(ctx context.Context, s shard, lines [][]byte, sum *Sum) 
 			return err
 		}
 	}
-	sum.Arms = map[string]*report.Tally{s.Arm: tally}
-	return store.Write(ctx, name, content)
+	if err := store.Write(ctx, name, content); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(Sum{map[string]*report.Tally{s.Arm: tally}})
+	if err == nil {
+		emit(raw)
+	}
+	return err
 }
 
 // onePerRow returns the lines of values in the order of their rows. Of several of one

@@ -223,7 +223,6 @@ func (c *program) report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "verity-beam: by the workers: %d pairs identical, %d different, %d failed in both\n", sum.Pairs.Identical, sum.Pairs.Different, sum.Pairs.Failed)
 	return c.job.ReportPair(ctx, a, b)
 }
 

@@ -328,7 +328,7 @@ func TestCompare(t *testing.T) {
 	m, a, data := model(t, digits.Target()), model(t, digits.Assistant()), manifest(t)
 	one, out := t.TempDir(), t.TempDir()
 	verity(t, 1, append([]string{"eval"}, flags(m, data, one, "-a", "none", "--draft-tokens", "4")...)...)
-	text, stderr := beamed(t, 1, flags(m, data, out, "--compare", "-a", a, "--draft-tokens", "4", "--json")...)
+	text, _ := beamed(t, 1, flags(m, data, out, "--compare", "-a", a, "--draft-tokens", "4", "--json")...)
 	if diff := cmp.Diff(timeless(t, one, "records.jsonl"), timeless(t, out, "baseline.jsonl")); diff != "" {
 		t.Errorf("baseline (-eval +beam):\n%s", diff)
 	}
@@ -339,9 +339,6 @@ func TestCompare(t *testing.T) {
 	c := document.Pairs[0]
 	if c.Verdict != report.Identical || c.Identical.All != 6 || c.Failed != 3 || c.Acceptance.Accepted == 0 {
 		t.Errorf("verdict %s, %d identical, %d failed, %d drafts accepted", c.Verdict, c.Identical.All, c.Failed, c.Acceptance.Accepted)
-	}
-	if !strings.Contains(stderr, "6 pairs identical, 0 different, 3 failed in both") {
-		t.Errorf("what the workers found: %s", stderr)
 	}
 }
 
