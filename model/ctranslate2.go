@@ -25,7 +25,7 @@ func isCTranslate2(fsys fs.FS) bool {
 // variables; config.json has only settings of decoding.
 func (c *Checkpoint) openCTranslate2(open opener) error {
 	file := path.Join(c.Name, ct2File)
-	c.store = &store{name: file, weights: map[string]Weight{}}
+	c.store = newStore(file)
 	f, err := open(ct2File, func(b []byte) ([]weights.Entry, error) {
 		m, err := ctranslate2.Parse(b)
 		if err != nil {
@@ -39,8 +39,7 @@ func (c *Checkpoint) openCTranslate2(open opener) error {
 	if err != nil {
 		return err
 	}
-	c.store.files = []*weights.File{f}
-	if err := c.store.addAll(f, f.Entries()); err != nil {
+	if err := c.store.addFile(f, file, nil); err != nil {
 		return err
 	}
 	if err := c.ct2Generation(); err != nil {

@@ -29,7 +29,7 @@ func OpenMade(
 	if err := c.readSettings(); err != nil {
 		return nil, err
 	}
-	c.store = &store{name: name, weights: map[string]Weight{}}
+	c.store = newStore(name)
 	for _, half := range []iter.Seq2[string, []int]{c.Dims.EncoderWeights(), c.Dims.DecoderWeights()} {
 		for at, shape := range half {
 			t := source(at, shape)

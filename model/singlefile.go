@@ -53,8 +53,8 @@ func (c *Checkpoint) openSingle(parse weights.Parser) error {
 	if err != nil {
 		return err
 	}
-	c.store = &store{name: c.Name, files: []*weights.File{f}, weights: map[string]Weight{}}
-	if err := c.store.addAll(f, f.Entries()); err != nil {
+	c.store = newStore(c.Name)
+	if err := c.store.addFile(f, c.Name, nil); err != nil {
 		return err
 	}
 	c.Generation = defaultGeneration(c.Dims)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -79,65 +80,49 @@ type store struct {
 // opener opens one file of weights.
 type opener func(file string, parse weights.Parser) (*weights.File, error)
 
+// newStore returns an empty store. The name is that of the file, or of the index.
+func newStore(name string) *store { return &store{name: name, weights: map[string]Weight{}} }
+
 // openStore opens model.safetensors, or else the files its index lists. dir precedes
 // their names in errors.
 func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
-	s := &store{name: path.Join(dir, singleFile), weights: map[string]Weight{}}
+	s, shards := newStore(path.Join(dir, singleFile)), []shard{{file: singleFile}}
+	if !input.Exists(fsys, singleFile) {
+		s.name = path.Join(dir, indexFile)
+		b, err := readJSON(fsys, indexFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		if shards, err = parseIndex(s.name, b); err != nil {
+			return nil, err
+		}
+	}
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
-	if input.Exists(fsys, singleFile) {
-		f, err := open(singleFile, safetensors.Parse)
-		if err != nil {
-			return nil, err
-		}
-		s.files = append(s.files, f)
-		if err := s.addAll(f, f.Entries()); err != nil {
-			return nil, err
-		}
-		return s, s.join()
-	}
-	s.name = path.Join(dir, indexFile)
-	b, err := readJSON(fsys, indexFile)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.name, err)
-	}
-	shards, err := parseIndex(s.name, b)
-	if err != nil {
-		return nil, err
-	}
 	for _, sh := range shards {
 		f, err := open(sh.file, safetensors.Parse)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && sh.names != nil {
 			return nil, fmt.Errorf("%s lists %s, which is not there: %w; download or convert the model again",
 				s.name, sh.file, err)
 		} else if err != nil {
 			return nil, err
 		}
-		s.files = append(s.files, f)
-		if err := s.addShard(f, path.Join(dir, sh.file), sh.names); err != nil {
+		if err := s.addFile(f, path.Join(dir, sh.file), sh.names); err != nil {
 			return nil, err
 		}
 	}
 	return s, s.join()
 }
 
-// addAll adds the tensors of the only file.
-func (s *store) addAll(f *weights.File, entries []weights.Entry) error {
-	for _, e := range entries {
-		if err := s.add(Weight{Entry: e, shard: s.name, file: f}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addShard adds the tensors that the index promises in a file, in the order of the file.
-func (s *store) addShard(f *weights.File, shard string, promised []string) error {
+// addFile adds the tensors of a file in its order: those that the index promises in it, or
+// all if there is no index.
+func (s *store) addFile(f *weights.File, shard string, promised []string) error {
+	s.files = append(s.files, f)
 	for _, e := range f.Entries() {
-		if _, ok := slices.BinarySearch(promised, e.Name); ok {
+		if _, ok := slices.BinarySearch(promised, e.Name); ok || promised == nil {
 			if err := s.add(Weight{Entry: e, shard: shard, file: f}); err != nil {
 				return err
 			}
@@ -243,12 +228,10 @@ func parseIndex(file string, b []byte) ([]shard, error) {
 		}
 		byFile[f] = append(byFile[f], name)
 	}
-	shards := make([]shard, 0, len(byFile))
-	for f, names := range byFile {
-		slices.Sort(names)
-		shards = append(shards, shard{f, names})
+	var shards []shard
+	for _, f := range slices.Sorted(maps.Keys(byFile)) {
+		shards = append(shards, shard{f, slices.Sorted(slices.Values(byFile[f]))})
 	}
-	slices.SortFunc(shards, func(a, b shard) int { return strings.Compare(a.file, b.file) })
 	return shards, nil
 }
 

@@ -25,12 +25,11 @@ const mostJSON = 64 << 20
 
 // layers returns the results of all weights, in the order of the network.
 func (r *run) layers() (all []Layer) {
-	r.weights(func(name string, _ []int) bool {
-		if l, ok := r.journal.has(name); ok {
+	for name := range r.weights {
+		if l, ok := r.journal.done[name]; ok {
 			all = append(all, l)
 		}
-		return true
-	})
+	}
 	return all
 }
 
@@ -39,7 +38,7 @@ func (r *run) layers() (all []Layer) {
 func (r *run) assemble(ctx context.Context) error {
 	var entries []safetensors.Entry
 	for _, name := range r.from.Names() {
-		if _, ok := r.journal.has(name); ok {
+		if _, ok := r.journal.done[name]; ok {
 			more, err := r.packed(name)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -47,15 +48,7 @@ func newSolver(h *hessian, hm *kernel.Matrix) (*solver, error) {
 		return nil, errNotPositive
 	}
 	s.extra = float32(damping * mean)
-	slices.SortStableFunc(s.order, func(a, b int) int {
-		switch x, y := h.sum[a*n+a], h.sum[b*n+b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(h.sum[b*n+b], h.sum[a*n+a]) })
 	turned := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := i; j < n; j++ {

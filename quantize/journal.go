@@ -93,11 +93,6 @@ func (j *journal) path(name ...string) string {
 	return filepath.Join(append([]string{j.dir, workDir}, name...)...)
 }
 
-func (j *journal) has(name string) (Layer, bool) {
-	l, ok := j.done[name]
-	return l, ok
-}
-
 // put stores a weight: the bytes first, then the record that they are complete.
 func (j *journal) put(l Layer, m *quant.Matrix) error {
 	var all []byte

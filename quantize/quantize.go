@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,9 +30,9 @@ type Options struct {
 	// Empty means Format.
 	Head string
 
-	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ needs it; without it weights are rounded to nearest, and errors
-	// are those of weights. It is called again for each part of a model whose statistics
-	// do not fit into Memory.
+	// Calibrate runs the model on speech: it makes networks of c, which is watched. GPTQ
+	// needs it; without it weights are rounded to nearest, and errors are those of weights.
+	// It is called again for each part of a model whose statistics do not fit into Memory.
 	Calibrate func(ctx context.Context, c *model.Checkpoint) error
 
 	// Nearest rounds to nearest even with calibration, which is then used for scales and
@@ -67,18 +68,16 @@ func (e *OptionError) Error() string {
 func Formats() []string { return []string{"int4", "mxfp6"} }
 
 func (o *Options) formats() (body, head quant.Format, err error) {
-	body, err = quant.Parse(o.Format)
-	if err != nil || body == quant.Int4Zero {
-		return 0, 0, &OptionError{"Format", o.Format, "want " + strings.Join(Formats(), " or ")}
+	parse := func(field, name string) quant.Format {
+		f, e := quant.Parse(name)
+		if (e != nil || f == quant.Int4Zero) && err == nil {
+			err = &OptionError{field, name, "want " + strings.Join(Formats(), " or ")}
+		}
+		return f
 	}
-	if o.Head == "" {
-		return body, body, nil
-	}
-	head, err = quant.Parse(o.Head)
-	if err != nil || head == quant.Int4Zero {
-		return 0, 0, &OptionError{"Head", o.Head, "want " + strings.Join(Formats(), " or ")}
-	}
-	return body, head, nil
+	body = parse("Format", o.Format)
+	head = parse("Head", cmp.Or(o.Head, o.Format))
+	return body, head, err
 }
 
 // Write writes c with few-bit weights to a directory, and returns the result for each
@@ -141,24 +140,21 @@ const embedding = "decoder.embed_tokens.weight"
 // plan lists the matrices in the order of the network, and reports those already done.
 func (r *run) plan(body, head quant.Format) error {
 	untied := slices.Contains(r.from.Names(), "proj_out.weight") // the embedding is then not a factor
-	add := func(name string, shape []int) bool {
+	for name, shape := range r.weights {
 		if !packable(name, shape) || name == embedding && untied {
-			return true
+			continue
 		}
-		n := int64(shape[0]) * int64(shape[1])
-		r.total += n
-		if l, ok := r.journal.has(name); ok {
+		r.total += int64(shape[0]) * int64(shape[1])
+		if l, ok := r.journal.done[name]; ok {
 			r.tell(l)
-			return true
+			continue
 		}
 		t := task{name: name, rows: shape[0], cols: shape[1], format: body, inputs: inputsOf(name)}
 		if name == embedding {
 			t.format = head
 		}
 		r.todo = append(r.todo, t)
-		return true
 	}
-	r.weights(add)
 	if r.total == 0 {
 		return fmt.Errorf("%s: no matrix has rows of whole groups of %d weights", r.from.Name, quant.Group)
 	}
@@ -166,7 +162,8 @@ func (r *run) plan(body, head quant.Format) error {
 }
 
 // weights yields the name and shape of every weight that the checkpoint has of its
-// network, in the network's order. An assistant may lack the encoder.
+// network, in the network's order. An assistant may lack the encoder. The loops over it
+// have no break.
 func (r *run) weights(yield func(name string, shape []int) bool) {
 	if r.from.Has("encoder.") {
 		r.from.Dims.EncoderWeights()(yield)

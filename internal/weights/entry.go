@@ -113,12 +113,8 @@ func inParallel(n, bytes int, do func(from, to int)) {
 	}
 }
 
-// A FloatRow decodes one row to float32.
-type FloatRow func(dst []float32, row int)
-
-// Floats returns a Decode for values of type f32 that uses decode, with rows of cols
-// values.
-func Floats(cols int, decode FloatRow) func(dst []byte, row int) {
+// Floats returns a Decode for rows of cols values of type f32, of which decode makes one.
+func Floats(cols int, decode func(dst []float32, row int)) func(dst []byte, row int) {
 	return func(dst []byte, row int) {
 		x := make([]float32, cols)
 		decode(x, row)

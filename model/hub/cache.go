@@ -35,10 +35,8 @@ func (c *Client) Find(name string) (dir string, ok bool) {
 		return "", false
 	}
 	for _, r := range append([]string{repo}, also(repo)...) {
-		for _, dir := range c.snapshots(r) {
-			if whole(dir) {
-				return dir, true
-			}
+		if dir := c.complete(r); dir != "" {
+			return dir, true
 		}
 	}
 	return "", false
@@ -71,45 +69,35 @@ func (c *Client) snapshots(repo string) (dirs []string) {
 
 // whole reports whether a directory has all files of a checkpoint.
 func whole(dir string) bool {
-	has := func(name string) bool {
-		st, err := os.Stat(filepath.Join(dir, name)) // follows links
-		return err == nil && st.Mode().IsRegular()
-	}
+	has := func(name string) bool { return isFile(filepath.Join(dir, name)) }
 	if !has("config.json") {
 		return false
 	}
 	if has("model.safetensors") || has("model.bin") {
 		return true
 	}
-	files, err := shards(filepath.Join(dir, "model.safetensors.index.json"))
-	return err == nil && len(files) > 0 && !slices.ContainsFunc(files, func(f string) bool { return !has(f) })
+	var index struct {
+		Files map[string]string `json:"weight_map"`
+	}
+	b, err := input.Read(context.Background(), filepath.Join(dir, "model.safetensors.index.json"), 16<<20)
+	if err != nil || json.Unmarshal(b, &index) != nil || len(index.Files) == 0 {
+		return false
+	}
+	for _, name := range index.Files {
+		if !plain(name) || !strings.HasSuffix(name, ".safetensors") || !has(name) {
+			return false
+		}
+	}
+	return true
 }
 
-// shards returns the files that an index lists.
-func shards(index string) ([]string, error) {
-	b, err := input.Read(context.Background(), index, 16<<20)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", index, err)
+// complete returns the first directory of a repository that has all files; "" if none has.
+func (c *Client) complete(repo string) string {
+	dirs := c.snapshots(repo)
+	if i := slices.IndexFunc(dirs, whole); i >= 0 {
+		return dirs[i]
 	}
-	var f struct {
-		Map map[string]string `json:"weight_map"`
-	}
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("%s: %w", index, err)
-	}
-	seen := map[string]bool{}
-	for _, name := range f.Map {
-		if !plain(name) || !strings.HasSuffix(name, ".safetensors") {
-			return nil, fmt.Errorf("%s: names the file %.80q", index, name)
-		}
-		seen[name] = true
-	}
-	files := make([]string, 0, len(seen))
-	for name := range seen {
-		files = append(files, name)
-	}
-	slices.Sort(files)
-	return files, nil
+	return ""
 }
 
 // A Cached is a model in the cache.
@@ -135,15 +123,8 @@ func (c *Client) List() ([]Cached, error) {
 		if !ok || !split || !strings.Contains(strings.ToLower(name), "whisper") {
 			continue
 		}
-		m := Cached{Repo: owner + "/" + rest}
-		for _, dir := range c.snapshots(m.Repo) {
-			if whole(dir) {
-				m.Dir = dir
-				break
-			}
-		}
-		m.Bytes = size(filepath.Join(c.Cache, e.Name()))
-		list = append(list, m)
+		repo := owner + "/" + rest
+		list = append(list, Cached{repo, c.complete(repo), size(filepath.Join(c.Cache, e.Name()))})
 	}
 	return list, nil
 }

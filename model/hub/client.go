@@ -365,10 +365,6 @@ func (c *Client) tell(format string, args ...any) {
 // pause waits after a failed attempt, and says so.
 func (c *Client) pause(ctx context.Context, file string, err error, attempt int, d time.Duration) error {
 	c.tell("%s: %v: trying again in %.0f s (%d of %d)", file, err, d.Seconds(), attempt, c.attempts()-1)
-	return c.sleep(ctx, d)
-}
-
-func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	if c.wait != nil {
 		return c.wait(ctx, d)
 	}

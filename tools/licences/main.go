@@ -195,22 +195,16 @@ const head = `# Licences of dependencies
 
 Written by ` + "`go generate ./tools/licences`" + `; a test fails when a module is missing. Release archives carry the
 texts of everything the program contains, and of Go itself (BSD-3-Clause).
-
-| module | version | licence | part of |
-|---|---|---|---|
 `
 
 const beamHead = `# Licences of dependencies of verity-beam
 
 Written by ` + "`go run ./tools/licences -cluster`" + `; ` + "`make cluster-test`" + ` fails when a module is missing. Those of verity
 are in [LICENCES.md](LICENCES.md).
-
-| module | version | licence | part of |
-|---|---|---|---|
 `
 
 func writeTable(w io.Writer, p product, modules []module) error {
-	if _, err := io.WriteString(w, p.head); err != nil {
+	if _, err := fmt.Fprintf(w, "%s\n| module | version | licence | part of |\n|---|---|---|---|\n", p.head); err != nil {
 		return err
 	}
 	for _, m := range modules {
