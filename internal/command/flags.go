@@ -104,15 +104,17 @@ func Redefine(set *pflag.FlagSet, name, value, help string) {
 }
 
 // Contradiction reports the first flag that was given although it needs, or excludes,
-// another.
+// another. A switch that is needed and not given is turned on.
 func Contradiction(set *pflag.FlagSet) (err error) {
 	set.VisitAll(func(f *pflag.Flag) {
 		o := OptionOf(f)
 		if o == nil || err != nil || !f.Changed || !isSet(f) {
 			return
 		}
-		switch {
-		case o.Needs != "" && set.Lookup(o.Needs) != nil && !isSet(set.Lookup(o.Needs)):
+		switch needed := set.Lookup(o.Needs); {
+		case needed != nil && OptionOf(needed).Kind == options.Switch && !needed.Changed:
+			err = set.Set(o.Needs, "true")
+		case needed != nil && !isSet(needed):
 			err = Usagef("--%s needs --%s", f.Name, o.Needs)
 		case o.Not != "" && isSet(set.Lookup(o.Not)):
 			err = Usagef("--%s cannot be combined with --%s", f.Name, o.Not)

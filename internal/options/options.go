@@ -56,7 +56,7 @@ type Option struct {
 	Group       string
 	Brief       string // what -h says; empty for options that it leaves out
 	Who         Who
-	Needs, Not  string // another option without which, or with which, it is refused
+	Needs, Not  string // another option without which (a switch is then turned on), or with which, it is refused
 	Help        string
 
 	Field string // of transcribe.Options, which its errors name

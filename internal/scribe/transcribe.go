@@ -129,6 +129,7 @@ func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
 }
 
 func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
+	command.Bind(f, "subtitles", &t.subtitles.Composed)
 	command.Bind(f, "max-line-width", &t.subtitles.MaxLineWidth)
 	command.Bind(f, "max-line-count", &t.subtitles.MaxLineCount)
 	command.Bind(f, "max-words-per-line", &t.subtitles.MaxWordsPerLine)
@@ -319,6 +320,12 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 	formats := t.formats
 	if len(formats) == 0 {
 		formats = []transcript.Format{transcript.TXT}
+		if t.subtitles.Composed {
+			formats = []transcript.Format{transcript.SRT}
+		}
+	}
+	if s := t.subtitles; s.MaxLineCount > 0 && s.MaxLineWidth == 0 && !s.Composed {
+		return nil, command.Usagef("--max-line-count needs --max-line-width or --subtitles")
 	}
 	if slices.Index(files, "-") != lastIndex(files, "-") {
 		return nil, command.Usagef("standard input can be read only once")
