@@ -3,6 +3,7 @@ package assistant
 import (
 	"context"
 	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -98,8 +99,9 @@ func (p *Pace) length(right int) int {
 }
 
 // observe learns from a round that drafted from a text after so many right tokens, or did
-// not draft, and returns how many are right in a row then.
-func (p *Pace) observe(r Round, right int) int {
+// not draft, and returns how many are right in a row then. The first tokens of the draft
+// tell nothing of the text.
+func (p *Pace) observe(r Round, right, ahead int) int {
 	const memory = 64
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +114,7 @@ func (p *Pace) observe(r Round, right int) int {
 		p.seconds.add((r.Draft + r.Verify).Seconds(), memory)
 		p.kept.add(float64(r.Kept), memory)
 	}
-	if r.Drafted == 0 {
+	if r.Drafted, r.Accepted = r.Drafted-ahead, r.Accepted-ahead; r.Drafted <= 0 || r.Accepted < 0 {
 		return right
 	}
 	p.waited = 0
@@ -122,7 +124,7 @@ func (p *Pace) observe(r Round, right int) int {
 	if r.Accepted == r.Drafted {
 		return right + r.Accepted
 	}
-	if r.Kept > r.Accepted { // refused, not behind the end
+	if r.Kept > r.Accepted+ahead { // refused, not behind the end
 		p.learn(right+r.Accepted, false)
 	}
 	return 0
@@ -146,8 +148,8 @@ type Guide struct {
 	policy Policy   // nil: none for the model
 	draft  []Token  // of the coming round, from the text
 	right  int      // drafted tokens that were right, in a row
+	ahead  int      // tokens at the start of draft that tell nothing of the text
 	asked  bool     // the model is asked for the coming round
-	begun  bool     // a round is over
 }
 
 // NewGuide returns a guide of a text, whose window has begun, and of a model, which may be
@@ -162,12 +164,13 @@ func (g *Guide) Length() int {
 	if g.pace == nil {
 		n = g.policy.Length()
 	} else {
-		n = g.pace.length(g.right)
-		if !g.begun {
-			n++ // the first timestamp, which is nearly always right
-		}
+		n = g.pace.length(g.right) + g.text.ahead()
 	}
 	g.draft, _ = g.text.Propose(context.Background(), g.draft[:0], n)
+	g.ahead = max(0, slices.IndexFunc(g.draft, g.text.t.tok.IsText))
+	if g.ahead == 0 && len(g.draft) > 0 && !g.text.t.tok.IsText(g.draft[0]) {
+		g.ahead = len(g.draft)
+	}
 	if g.asked = len(g.draft) == 0; !g.asked {
 		return len(g.draft)
 	}
@@ -201,11 +204,8 @@ func (g *Guide) Observe(r Round) {
 	if g.policy != nil && (g.asked || g.pace == nil) {
 		g.policy.Observe(r)
 	}
-	if g.begun = true; r.First && !g.asked { // the first timestamp tells nothing of the text
-		r.Drafted, r.Accepted = r.Drafted-1, max(0, r.Accepted-1)
-	}
 	if g.pace != nil && (!g.asked || r.Drafted == 0) {
-		g.right = g.pace.observe(r, g.right)
+		g.right = g.pace.observe(r, g.right, g.ahead)
 	}
 }
 

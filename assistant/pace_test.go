@@ -17,7 +17,7 @@ func TestPace(t *testing.T) {
 			if right {
 				r.Accepted, r.Kept = n, n+1
 			}
-			in = p.observe(r, in)
+			in = p.observe(r, in, 0)
 		}
 		return p, p.length(in)
 	}
@@ -31,7 +31,7 @@ func TestPace(t *testing.T) {
 	for range 320 {
 		n := p.length(0)
 		tried += n
-		p.observe(Round{Drafted: n, Kept: 1, Verify: 10 * time.Millisecond}, 0)
+		p.observe(Round{Drafted: n, Kept: 1, Verify: 10 * time.Millisecond}, 0, 0)
 	}
 	if tried == 0 || tried > 30 {
 		t.Errorf("%d tokens tried in 320 rounds, want a few", tried)

@@ -23,7 +23,7 @@ type Text struct {
 	lines []transcript.Line
 	size  int  // bytes
 	timed bool // all lines are
-	plain bool // its letters are all upper case or all lower case
+	plain bool // its letters are all of one case, and not because it says little
 }
 
 // NewText returns the text of lines for a model with a vocabulary; nil if there is none.
@@ -39,7 +39,7 @@ func NewText(tok *tokenizer.Tokenizer, lines []transcript.Line) *Text {
 		upper = upper || strings.IndexFunc(l.Text, unicode.IsUpper) >= 0
 		lower = lower || strings.IndexFunc(l.Text, unicode.IsLower) >= 0
 	}
-	if t.plain = upper != lower; t.size == 0 {
+	if t.plain = upper && !lower || lower && !upper && !t.timed; t.size == 0 { // programs that tell times write sentences
 		return nil
 	}
 	return t
@@ -273,11 +273,29 @@ func (p *Follower) say(t Token) {
 	}
 }
 
-// Propose drafts what follows in the text.
+// ahead is how many tokens come first that are nearly always as drafted, whatever the text
+// says: the timestamp that begins a window, and what follows one that ends a line.
+func (p *Follower) ahead() int {
+	if p.w.Timestamps && (p.said == 0 || p.stamps == 1 && p.said > 1) {
+		return 1
+	}
+	return 0
+}
+
+// Propose drafts what follows in the text. Where that is lost, the end of a line is followed
+// by the beginning of the next at the same time, or near the end of the sound by none.
 func (p *Follower) Propose(_ context.Context, dst []Token, limit int) ([]Token, error) {
+	const near = 1 // s
 	p.draft = p.draft[:0]
 	if p.Lost() || len(p.rest) > 0 {
-		return dst, nil
+		if limit > 0 && p.said > 0 && p.ahead() > 0 {
+			next := p.stamp
+			if p.t.tok.Seconds(next) > min(p.w.End, p.w.Clip)-p.w.Start-near {
+				next = p.t.tok.EOT
+			}
+			p.draft = append(p.draft, next)
+		}
+		return append(dst, p.draft...), nil
 	}
 	at, change := p.cursor()
 	stamps, stamp := p.stamps, p.stamp
