@@ -77,20 +77,19 @@ type Options struct {
 
 // A Generation is one sequence being decoded, a round at a time.
 type Generation struct {
-	o        Options
-	v        Verifier
-	p        Proposer
-	meter    Meter  // p, if its drafts cost anything
-	cost     Cost   // of p so far
-	policy   Policy // nil: the proposer decides draft lengths
-	draft    []Token
-	kept     []Token // this round, without end-of-text
-	choices  []decoder.Choice
-	accepted []bool // of each choice: it was an accepted draft
-	marks    []transcript.Mark
-	refused  []Token // all of them; marks are parts of it
-	done     bool
-	broken   *BrokenError // why there is no proposer any more
+	o       Options
+	v       Verifier
+	p       Proposer
+	meter   Meter  // p, if its drafts cost anything
+	cost    Cost   // of p so far
+	policy  Policy // nil: the proposer decides draft lengths
+	draft   []Token
+	kept    []Token // this round, without end-of-text
+	choices []decoder.Choice
+	marks   []transcript.Mark // of each choice
+	refused []Token           // all of them; marks are parts of it
+	done    bool
+	broken  *BrokenError // why there is no proposer any more
 
 	stats transcript.Stats
 	round Round
@@ -137,10 +136,7 @@ func (g *Generation) Done() bool { return g.done }
 // ended by itself.
 func (g *Generation) Choices() []decoder.Choice { return g.choices }
 
-// Accepted reports for each choice whether it is an accepted draft.
-func (g *Generation) Accepted() []bool { return g.accepted }
-
-// Marks returns for each choice which round made it, and what it refused.
+// Marks returns how each choice was made.
 func (g *Generation) Marks() []transcript.Mark { return g.marks }
 
 // Round drafts, verifies and commits once.
@@ -218,13 +214,13 @@ func (g *Generation) accept(ctx context.Context, choices []decoder.Choice) error
 		return err
 	}
 	for i := range choices {
-		mark := transcript.Mark{Round: g.stats.Drafts.Rounds}
+		mark := transcript.Mark{Round: g.stats.Drafts.Rounds, Accepted: i < same}
 		if i == same && same < len(g.draft) {
 			begin := len(g.refused)
 			g.refused = append(g.refused, g.draft[same:]...)
 			mark.Refused = g.refused[begin:len(g.refused):len(g.refused)]
 		}
-		g.accepted, g.marks = append(g.accepted, i < same), append(g.marks, mark)
+		g.marks = append(g.marks, mark)
 	}
 	g.choices = append(g.choices, choices...)
 	g.done = end >= 0 || len(g.choices) >= g.o.Limit

@@ -181,8 +181,10 @@ func TestAccepted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := g.Accepted(); !slices.Equal(got, []bool{true, true, false, false, true, false}) {
-		t.Errorf("accepted %v", got)
+	for i, m := range g.Marks() {
+		if want := []bool{true, true, false, false, true, false}[i]; m.Accepted != want {
+			t.Errorf("choice %d: accepted %v", i, m.Accepted)
+		}
 	}
 }
 

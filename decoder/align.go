@@ -2,7 +2,6 @@ package decoder
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"verity/internal/kernel"
@@ -51,9 +50,6 @@ const alignRows = 32
 // Align runs a sequence of tokens through the network once more and measures it. The
 // result depends only on the window and the tokens, not on how they were found.
 func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignment, error) {
-	if err := d.checkAlign(c, o); err != nil {
-		return nil, err
-	}
 	n, vocab := len(o.Tokens), d.dims.Vocab
 	a := &Alignment{Weights: make([][]float32, len(o.Heads))}
 	for i := range a.Weights {
@@ -84,32 +80,6 @@ func (d *Decoder) Align(ctx context.Context, c *Cross, o AlignOptions) (*Alignme
 		}
 	}
 	return a, nil
-}
-
-func (d *Decoder) checkAlign(c *Cross, o AlignOptions) error {
-	m := d.dims
-	switch {
-	case len(o.Tokens) == 0 || len(o.Tokens) > m.TextPositions:
-		return fmt.Errorf("decoder: align: got %d tokens, want 1 to %d", len(o.Tokens), m.TextPositions)
-	case o.First < 1:
-		return fmt.Errorf("decoder: align: first token with a probability: got %d, want 1 or more", o.First)
-	case o.Below < 1 || int(o.Below) > m.Vocab:
-		return fmt.Errorf("decoder: align: tokens below %d: want 1 to %d", o.Below, m.Vocab)
-	case o.Positions < 1 || o.Positions > c.positions:
-		return fmt.Errorf("decoder: align: got %d audio positions, want 1 to %d", o.Positions, c.positions)
-	}
-	for i := o.First; i < len(o.Tokens)-1; i++ {
-		if o.Tokens[i] >= o.Below {
-			return fmt.Errorf("decoder: align: token %d has no probability among those below %d", o.Tokens[i], o.Below)
-		}
-	}
-	for _, h := range o.Heads {
-		if h.Layer < 0 || h.Layer >= m.TextLayers || h.Head < 0 || h.Head >= m.TextHeads {
-			return fmt.Errorf("decoder: align: head %d of layer %d: the model has %d layers of %d heads",
-				h.Head, h.Layer, m.TextLayers, m.TextHeads)
-		}
-	}
-	return nil
 }
 
 // An attention keeps the cross-attention weights of some heads during a step.

@@ -96,9 +96,6 @@ func (e *Ear) End() (list []Heard) {
 	return list
 }
 
-// Speaking reports whether an utterance is in progress.
-func (e *Ear) Speaking() bool { return e.speaking }
-
 // chunk processes one chunk.
 func (e *Ear) chunk(list []Heard, pcm []float32) []Heard {
 	p := float64(e.network.Next(pcm))

@@ -261,8 +261,8 @@ func TestEar(t *testing.T) {
 		ear, _ := NewEar(DefaultEar())
 		ear.Hear(speech[:4*audio.SampleRate+100])
 		got := ear.End()
-		if len(got) != 2 || got[1].Kind != Stopped || got[1].At != 4*audio.SampleRate+100 || ear.Speaking() {
-			t.Errorf("the end of speech: %d things, %v", len(got), ear.Speaking())
+		if len(got) != 2 || got[1].Kind != Stopped || got[1].At != 4*audio.SampleRate+100 || ear.speaking {
+			t.Errorf("the end of speech: %d things, %v", len(got), ear.speaking)
 		}
 		if again := ear.End(); len(again) > 0 {
 			t.Error("it ends twice")
@@ -296,8 +296,8 @@ func growing(t *testing.T, m *transcribe.Model, pcm []float32, step float64) str
 			early = len(text)
 		}
 	}
-	if early == 0 || u.Words() != len(strings.Fields(text)) {
-		t.Errorf("%d bytes were confirmed before the end, %d words of %q", early, u.Words(), text)
+	if early == 0 {
+		t.Errorf("nothing was confirmed before the end of %q", text)
 	}
 	return tokenizer.Strip(text)
 }

@@ -59,7 +59,6 @@ type Utterance struct {
 	agreed agreement
 	draft  []transcript.Line // what the last pass heard, from the start of the utterance
 	before string            // end of the confirmed text before pcm
-	count  int               // confirmed words
 }
 
 // A Transcriber makes utterances of one language, one prompt and one set of options. It
@@ -125,9 +124,6 @@ func (u *Utterance) Len() int64 {
 	return u.cut + int64(len(u.pcm))
 }
 
-// Words returns the number of confirmed words.
-func (u *Utterance) Words() int { return u.count }
-
 // Pass transcribes the sound added so far. The last pass confirms all words. Only one
 // pass may run at a time.
 func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
@@ -155,7 +151,7 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 		}
 		u.shorten(r, from, ends)
 	}
-	if u.count += len(r.Confirmed); len(r.Confirmed) > 0 && u.language == "" {
+	if len(r.Confirmed) > 0 && u.language == "" {
 		u.language = tr.Language // do not detect it again from a few more words
 	}
 	r.Tentative = spell(u.agreed.last)

@@ -12,8 +12,7 @@ import (
 // A result is one decoding of a window, with the measures that the gates check.
 type result struct {
 	tokens      []tokenizer.Token // without end-of-text
-	accepted    []bool            // whether each token is an accepted draft; empty if unknown
-	marks       []transcript.Mark // the round that chose each token; empty if unknown
+	marks       []transcript.Mark // of each token; empty if unknown
 	temperature float64
 	logProb     float64 // mean of all tokens and end-of-text
 	compression float64
@@ -31,9 +30,6 @@ func judge(t *tokenizer.Tokenizer, d decoding, temperature float64) result {
 			continue
 		}
 		r.tokens = append(r.tokens, c.Token)
-		if d.accepted != nil {
-			r.accepted = append(r.accepted, d.accepted[i])
-		}
 		if d.marks != nil {
 			r.marks = append(r.marks, d.marks[i])
 		}

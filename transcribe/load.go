@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"verity/assistant"
 	"verity/decoder"
@@ -211,13 +212,15 @@ func (a Assistant) load(m *Model, c *model.Checkpoint) (assistant.Assistant, err
 // wire connects the parts.
 func (m *Model) wire(a assistant.Assistant, o LoadOptions) {
 	m.assistant, m.sampler, m.overlap = a, o.Sampler, o.MeasureOverlap
-	m.batch, m.policies = schedule.New(m.decoder, schedule.Options{WindowsFirst: o.WindowsFirst}), new(policies)
+	m.batch = schedule.New(m.decoder, schedule.Options{WindowsFirst: o.WindowsFirst})
 	m.pace, m.newPolicy = &assistant.Pace{Streams: m.batch.Members}, o.Policy
 	if _, none := a.(assistant.Off); none {
 		return
 	}
-	if m.policies.make = o.Policy; o.Policy == nil {
+	policy := o.Policy
+	if policy == nil {
 		m.auto = assistant.NewAuto(m.decoder, a, m.batch.Members)
-		m.policies.make = m.auto.Policy
+		policy = m.auto.Policy
 	}
+	m.policies = &sync.Pool{New: func() any { return policy() }}
 }

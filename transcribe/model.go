@@ -2,6 +2,7 @@ package transcribe
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"verity/assistant"
@@ -29,8 +30,8 @@ type Model struct {
 	decoder   *decoder.Decoder
 	batch     *schedule.Batch // of all windows that are decoded at the same time
 	assistant assistant.Assistant
-	writer    *Model // transcribes first; nil without
-	policies  *policies
+	writer    *Model     // transcribes first; nil without
+	policies  *sync.Pool // of windows that are over, with their measurements; nil without an assistant
 	auto      *assistant.Auto
 	pace      *assistant.Pace         // of drafts from texts
 	newPolicy func() assistant.Policy // asked for; nil for auto
@@ -49,7 +50,7 @@ func (m *Model) Assistant() assistant.Assistant { return m.assistant }
 
 // Assisted reports whether anything drafts tokens.
 func (m *Model) Assisted() bool {
-	return m.writer != nil || m.policies != nil && m.policies.make != nil
+	return m.writer != nil || m.policies != nil
 }
 
 // Auto returns what decides on draft lengths; nil without an assistant or if LoadOptions
@@ -121,10 +122,7 @@ type decoding struct {
 	// ended by itself.
 	choices []decoder.Choice
 
-	// accepted says for each choice whether it is an accepted draft.
-	accepted []bool
-
-	// marks say for each choice which round of this attempt made it.
+	// marks are those of each choice, with rounds of this attempt; nil if unknown.
 	marks []transcript.Mark
 
 	// noSpeechProb is the probability that the window holds no speech, 0 if the

@@ -153,7 +153,7 @@ type Options struct {
 	// PadAudio.
 	Pad audio.Pad
 
-	// MarkAccepted fills Accepted of every segment. Without it, the assistant shows in
+	// MarkAccepted fills Marks of every segment. Without it, the assistant shows in
 	// the Stats of a transcript alone.
 	MarkAccepted bool
 

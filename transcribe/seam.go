@@ -220,9 +220,6 @@ func (r *transcription) divide(s *transcript.Segment, first, last int) {
 	tok := r.t.model.Tokenizer
 	before, text := len(tok.Decode(s.Tokens[:first])), tok.Decode(s.Tokens[first:last])
 	s.Tokens, s.Text = s.Tokens[first:last], text
-	if len(s.Accepted) > 0 {
-		s.Accepted = s.Accepted[first:last]
-	}
 	if len(s.Marks) > 0 {
 		s.Marks = s.Marks[first:last]
 	}

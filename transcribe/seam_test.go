@@ -23,7 +23,7 @@ func segmentsFrom(tok *tokenizer.Tokenizer, list []laneSegment, words bool) (out
 		s.Tokens = append(s.Tokens, tok.TimestampBegin)
 		s.Tokens = append(s.Tokens, tok.Encode(l.text)...)
 		s.Tokens = append(s.Tokens, tok.TimestampBegin+50)
-		s.Accepted, s.Marks = make([]bool, len(s.Tokens)), make([]transcript.Mark, len(s.Tokens))
+		s.Marks = make([]transcript.Mark, len(s.Tokens))
 		for i := range s.Marks {
 			s.Marks[i].Round = int(s.Tokens[i])
 		}
@@ -45,8 +45,8 @@ func spellSegments(t *testing.T, list []transcript.Segment) string {
 	t.Helper()
 	var lines []string
 	for _, s := range list {
-		if len(s.Accepted) != len(s.Tokens) || len(s.Marks) != len(s.Tokens) {
-			t.Errorf("%q: %d tokens, %d accepted, %d marks", s.Text, len(s.Tokens), len(s.Accepted), len(s.Marks))
+		if len(s.Marks) != len(s.Tokens) {
+			t.Errorf("%q: %d tokens, %d marks", s.Text, len(s.Tokens), len(s.Marks))
 		}
 		for i, m := range s.Marks {
 			if m.Round != int(s.Tokens[i]) {

@@ -257,9 +257,9 @@ func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segm
 		language, probability = r.here.language.Code, r.here.probability
 	}
 	segments := make([]transcript.Segment, len(pieces))
-	accepted, marks := res.accepted, res.marks
+	marks := res.marks
 	if !r.t.opt.MarkAccepted {
-		accepted, marks = nil, nil
+		marks = nil
 	}
 	for i, p := range pieces {
 		s := transcript.Segment{
@@ -268,9 +268,6 @@ func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segm
 			Temperature: res.temperature, AvgLogProb: res.logProb,
 			CompressionRatio: res.compression, NoSpeechProb: res.noSpeech,
 			Language: language, LanguageProbability: probability,
-		}
-		if len(accepted) > 0 {
-			s.Accepted, accepted = accepted[:len(p.tokens)], accepted[len(p.tokens):]
 		}
 		if len(marks) > 0 {
 			s.Marks, marks = marks[:len(p.tokens)], marks[len(p.tokens):]
@@ -287,7 +284,7 @@ func (r *transcription) clear(segments []transcript.Segment) {
 		s := &segments[i]
 		s.ID = len(r.segments) + i
 		if s.Start == s.End || s.Line() == "" {
-			s.Text, s.Tokens, s.Accepted, s.Marks = "", []tokenizer.Token{}, nil, nil
+			s.Text, s.Tokens, s.Marks = "", []tokenizer.Token{}, nil
 			if s.Words != nil {
 				s.Words = []transcript.Word{}
 			}

@@ -80,8 +80,12 @@ func (w *encodedWindow) decode(
 		return decoding{}, err
 	}
 	defer s.Close()
-	proposer, policy, done := w.proposer(o, h)
-	defer done()
+	var policy assistant.Policy
+	if w.policies != nil && !h.plain {
+		policy = w.policies.Get().(assistant.Policy)
+		defer w.policies.Put(policy)
+	}
+	proposer, policy := w.proposer(o, h, policy)
 	verifier, overlap := w.verifier(s, proposer, o.Sampling)
 	g := assistant.Begin(verifier, proposer, assistant.Options{EOT: w.Tokenizer.EOT, Limit: s.Limit(0), Policy: policy,
 		Clock: w.batch.Busy})
@@ -99,24 +103,22 @@ func (w *encodedWindow) decode(
 	weighed := overlap()
 	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
 	return decoding{
-		choices: g.Choices(), accepted: g.Accepted(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
+		choices: g.Choices(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),
 	}, nil
 }
 
-// proposer returns what drafts in an attempt, and its policy. Call done at its end.
-func (w *encodedWindow) proposer(o decoder.SessionOptions, h help) (p assistant.Proposer, policy assistant.Policy, done func()) {
-	p, done = assistant.None{}, func() {}
+// proposer returns what drafts in an attempt, and its policy; policy is that of the
+// assistant, or nil.
+func (w *encodedWindow) proposer(o decoder.SessionOptions, h help, policy assistant.Policy) (assistant.Proposer, assistant.Policy) {
+	var p assistant.Proposer = assistant.None{}
 	if !h.plain {
-		if used := w.policies.get(); used != nil {
-			policy, done = used, func() { w.policies.put(used) }
-		}
 		w.drafts.Begin(o, policy)
 		p = w.drafts
 	}
 	// The probabilities of a model's drafts are compared where they are all of a draft.
 	if h.text == nil || w.overlap || w.sampler == Rejection && o.Sampling.Temperature > 0 {
-		return p, policy, done
+		return p, policy
 	}
 	h.text.Window(h.window)
 	pace := w.pace
@@ -127,7 +129,7 @@ func (w *encodedWindow) proposer(o decoder.SessionOptions, h help) (p assistant.
 		}
 	}
 	g := assistant.NewGuide(h.text, pace, p, policy)
-	return g, g, done
+	return g, g
 }
 
 // search decodes the window in several sequences. It does not use the assistant.

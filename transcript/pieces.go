@@ -15,7 +15,7 @@ type Piece struct {
 	Refused string `json:"refused,omitempty"` // of rounds: drafted text before this one that the model refused
 }
 
-// Drafted splits the text of s by Accepted. A character belongs to the token that
+// Drafted splits the text of s where accepted drafts begin and end. A character belongs to the token that
 // completes it.
 func (s Segment) Drafted(tok *tokenizer.Tokenizer) (list []Piece) {
 	put := func(text string, accepted bool) {
@@ -29,7 +29,7 @@ func (s Segment) Drafted(tok *tokenizer.Tokenizer) (list []Piece) {
 	}
 	stream := tok.Stream()
 	for i, t := range s.Tokens {
-		put(stream.Push(t), i < len(s.Accepted) && s.Accepted[i])
+		put(stream.Push(t), i < len(s.Marks) && s.Marks[i].Accepted)
 	}
 	put(stream.Flush(), false)
 	return list
@@ -38,8 +38,8 @@ func (s Segment) Drafted(tok *tokenizer.Tokenizer) (list []Piece) {
 // Rounds splits the text of s where a round ends or where accepted drafts do. It returns
 // nil unless some round accepted or refused something.
 func (s Segment) Rounds(tok *tokenizer.Tokenizer) (list []Piece) {
-	refusing := func(m Mark) bool { return len(m.Refused) > 0 }
-	if len(s.Marks) != len(s.Tokens) || !slices.Contains(s.Accepted, true) && !slices.ContainsFunc(s.Marks, refusing) {
+	drafted := func(m Mark) bool { return m.Accepted || len(m.Refused) > 0 }
+	if len(s.Marks) != len(s.Tokens) || !slices.ContainsFunc(s.Marks, drafted) {
 		return nil
 	}
 	put := func(p Piece) {
@@ -54,7 +54,8 @@ func (s Segment) Rounds(tok *tokenizer.Tokenizer) (list []Piece) {
 	stream := tok.Stream()
 	p := Piece{}
 	for i, t := range s.Tokens {
-		p = Piece{Accepted: s.Accepted[i], Round: s.Marks[i].Round + 1, Refused: tok.Decode(s.Marks[i].Refused)}
+		m := s.Marks[i]
+		p = Piece{Accepted: m.Accepted, Round: m.Round + 1, Refused: tok.Decode(m.Refused)}
 		if tok.IsText(t) {
 			p.Text = stream.Push(t)
 		}

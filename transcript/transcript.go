@@ -103,8 +103,9 @@ type Proof struct {
 
 // A Mark says how a token was decoded.
 type Mark struct {
-	Round   int               // that chose it, from 0 in the transcript
-	Refused []tokenizer.Token // tokens drafted from this position on and refused
+	Round    int               // that chose it, from 0 in the transcript
+	Accepted bool              // an accepted draft of the assistant
+	Refused  []tokenizer.Token // tokens drafted from this position on and refused
 }
 
 // A Word is a word with its times. The JSON names are upstream's.
@@ -127,11 +128,8 @@ type Segment struct {
 	// The words of the text with their times; absent unless requested.
 	Words []Word `json:"words,omitzero"`
 
-	// For each token, whether it is an accepted draft of the assistant; absent unless
-	// requested. Upstream has no such field.
-	Accepted []bool `json:"accepted,omitempty"`
-
-	// Marks say for each token which round chose it; set together with Accepted.
+	// Marks say for each token how it was decoded; nil unless requested. JSON has which are
+	// accepted drafts; upstream has no such field.
 	Marks []Mark `json:"-"`
 
 	// The text again, split where a round or its accepted drafts end ([Segment.Rounds]);

@@ -62,11 +62,18 @@ func writeCSV(w io.Writer, t *Transcript) error {
 func writeJSON(w io.Writer, t *Transcript) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	segments := make([]Segment, len(t.Segments))
+	type segment struct {
+		Segment
+		Accepted []bool `json:"accepted,omitempty"` // for each token, whether it is an accepted draft of the assistant; absent unless requested
+	}
+	segments := make([]segment, len(t.Segments))
 	for i, s := range t.Segments {
-		segments[i] = s
 		if s.Tokens == nil {
-			segments[i].Tokens = []tokenizer.Token{} // [], not null
+			s.Tokens = []tokenizer.Token{} // [], not null
+		}
+		segments[i].Segment = s
+		for _, m := range s.Marks {
+			segments[i].Accepted = append(segments[i].Accepted, m.Accepted)
 		}
 	}
 	var prob *float64
@@ -80,7 +87,7 @@ func writeJSON(w io.Writer, t *Transcript) error {
 		Language string    `json:"language"`
 		LangProb *float64  `json:"language_probability"` // null if the language was not detected
 		Duration float64   `json:"duration"`
-		Segments []Segment `json:"segments"`
+		Segments []segment `json:"segments"`
 		Stats    Stats     `json:"stats"`
 
 		Truncated bool   `json:"truncated,omitempty"`

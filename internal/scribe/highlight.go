@@ -26,7 +26,7 @@ func (t *transcribeCommand) marks(out sink) (bool, error) {
 func (t *transcribeCommand) line(s transcript.Segment) string {
 	text := s.Line()
 	switch {
-	case len(s.Accepted) > 0:
+	case len(s.Marks) > 0:
 		text = t.mark.line(s)
 	case t.OutTerminal:
 		text = show.Text(text) // a terminal obeys control characters

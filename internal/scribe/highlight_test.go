@@ -41,14 +41,21 @@ func TestMarker(t *testing.T) {
 	}
 	m := marker{tok, "<", ">"}
 	for _, tt := range tests {
-		s := transcript.Segment{Text: tok.Decode(tt.tokens), Tokens: tt.tokens, Accepted: tt.drafted}
+		s := transcript.Segment{Text: tok.Decode(tt.tokens), Tokens: tt.tokens, Marks: marksOf(tt.drafted)}
 		if got := m.line(s); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	// Wherever a character is cut, the text between the marks stays whole.
-	s := transcript.Segment{Text: tok.Decode(split), Tokens: split, Accepted: halves}
+	s := transcript.Segment{Text: tok.Decode(split), Tokens: split, Marks: marksOf(halves)}
 	if got := strings.NewReplacer("<", "", ">", "").Replace(m.line(s)); got != s.Line() {
 		t.Errorf("a cut character: %q without marks, want %q", got, s.Line())
 	}
+}
+
+func marksOf(accepted []bool) (marks []transcript.Mark) {
+	for _, a := range accepted {
+		marks = append(marks, transcript.Mark{Accepted: a})
+	}
+	return marks
 }
