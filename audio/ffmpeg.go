@@ -10,7 +10,9 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -98,7 +100,7 @@ func (f *ffmpegSource) rewind() error {
 		}
 		name, inherited = "file:/dev/fd/3", []*os.File{f.file}
 	}
-	f.cmd = exec.CommandContext(ctx, f.program, "-nostdin", "-v", "error", "-xerror",
+	f.cmd = exec.CommandContext(ctx, f.program, "-nostdin", "-v", "level+warning", "-nostats", "-progress", "pipe:2", "-err_detect", "crccheck",
 		"-protocol_whitelist", "file", "-format_whitelist", f.formats, "-i", name,
 		"-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "pcm_f32be", "-f", "au", "-protocol_whitelist", "pipe", "pipe:1")
 	f.cmd.Stderr, f.cmd.ExtraFiles = &f.said, inherited
@@ -163,12 +165,11 @@ func (f *ffmpegSource) read(dst []float64) (int, error) {
 		f.stop() // or wait could last
 	}
 	if n == 0 || broken {
-		if failed := f.wait(); failed != nil {
+		failed := f.wait()
+		if failed != nil && (broken || f.pos == 0 || f.ctx.Err() != nil) {
 			return 0, failed
 		}
-		if said := f.said.String(); said != "" { // such as "File ended prematurely", with status 0
-			f.out.lose(f.pos, f.pos, malformed("what ffmpeg read", "the whole sound", "%s", said))
-		}
+		f.complain(failed)
 		return 0, err
 	}
 	if f.pos += int64(n); f.pos > maxFFmpeg {
@@ -179,6 +180,23 @@ func (f *ffmpegSource) read(dst []float64) (int, error) {
 		dst[i] = float64(math.Float32frombits(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])))
 	}
 	return n * ch, nil
+}
+
+// complain notes that ffmpeg did not read the whole sound, if it says so: in words, such as
+// "File ended prematurely", by its status, or by times that go on where samples are missing.
+func (f *ffmpegSource) complain(failed error) {
+	said := f.said.String()
+	if said == "" && failed != nil {
+		said = cause(failed)
+	}
+	if missing := f.said.missing(f.layout); said == "" && missing > 0.03 {
+		said = fmt.Sprintf("%.2f s less than its times tell", missing)
+	}
+	if said != "" {
+		why := malformed("what ffmpeg read", "the whole sound", "%s", said).(*FormatError)
+		why.never = true // what would be advised is ffmpeg
+		f.out.lose(f.pos, f.pos, why)
+	}
 }
 
 // wait ends the run and says why it failed, if it did.
@@ -219,27 +237,70 @@ func (f *ffmpegSource) close() {
 	}
 }
 
-// A tail keeps the first lines of a program's messages.
-type tail struct{ b bytes.Buffer }
+// A tail keeps what a program tells: the first of its messages, and how far it has come.
+type tail struct {
+	line        []byte // that is not yet whole
+	said        []byte
+	size        float64
+	first, last struct{ time, size float64 } // seconds and bytes of what it wrote, by its reports
+}
 
-// maxSaid is the most bytes that a tail keeps.
+// maxSaid is the most bytes that a tail keeps of a line, and of all messages.
 const maxSaid = 400
 
 func (t *tail) Write(p []byte) (int, error) {
-	t.b.Write(p[:min(len(p), maxSaid-min(t.b.Len(), maxSaid))])
+	for line := range bytes.Lines(p) {
+		t.line = append(t.line, line[:min(len(line), maxSaid-min(len(t.line), maxSaid))]...)
+		if bytes.HasSuffix(line, []byte("\n")) {
+			t.take(string(t.line))
+			t.line = nil
+		}
+	}
 	return len(p), nil
 }
 
-// String returns it as one line without control characters or the name of the
-// inherited file.
+// take takes in a line: a key and a value of a report, or a message with its level.
+func (t *tail) take(line string) {
+	if key, value, ok := strings.Cut(line, "="); ok && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		switch {
+		case err != nil:
+		case key == "total_size":
+			t.size = v
+		case key == "out_time_us" && t.size > 2*auHeader:
+			t.last.time, t.last.size = v/1e6, t.size
+			if t.first.size == 0 {
+				t.first = t.last
+			}
+		}
+		return
+	}
+	if strings.Contains(line, "[warning]") && !strings.Contains(line, "corrupt") {
+		return
+	}
+	line = address.ReplaceAllString(line, "")
+	line = strings.NewReplacer("file:/dev/fd/3: ", "", "[error] ", "", "[fatal] ", "", "[warning] ", "").Replace(line)
+	t.said = append(t.said, line[:min(len(line), maxSaid-len(t.said))]...)
+}
+
+// address is that of a part of the program, in its messages.
+var address = regexp.MustCompile(` @ 0x[0-9a-f]+`)
+
+// missing returns the seconds by which the times of what was written went on beyond it.
+func (t *tail) missing(l pcmLayout) float64 {
+	return t.last.time - t.first.time - (t.last.size-t.first.size)/float64(l.rate*l.blockAlign())
+}
+
+// String returns the messages as one line without control characters.
 func (t *tail) String() string {
-	s := strings.ReplaceAll(t.b.String(), "file:/dev/fd/3: ", "")
-	s = strings.Map(func(r rune) rune {
+	t.take(string(t.line))
+	t.line = nil
+	s := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(s, "?"))
+	}, strings.ToValidUTF8(string(t.said), "?"))
 	return strings.Join(strings.Fields(s), " ")
 }
 
@@ -270,7 +331,12 @@ func (in Input) convert(ctx context.Context, name string, f *os.File, refused er
 		}
 		return nil, err
 	}
-	c, err := in.clip(name, src, newFile(f, 0, 0))
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		src.close()
+		return nil, err
+	}
+	c, err := in.clip(name, src, newFile(f, 0, size))
 	if err != nil {
 		src.close()
 		return nil, err

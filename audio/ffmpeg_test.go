@@ -2,6 +2,7 @@ package audio
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,17 +127,67 @@ func TestFFmpegFails(t *testing.T) {
 	}
 }
 
-// TestFFmpegFailsLate wants an error where the program fails amid the sound.
+// TestFFmpegFailsLate: where the program fails amid the sound, what it decoded is heard, and a
+// line says why it failed. With Strict that is the error.
 func TestFFmpegFailsLate(t *testing.T) {
 	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
 printf '\077\0\0\0\077\0\0\0'; echo broken >&2; exit 1`)
-	c, err := Input{FFmpeg: program}.Open(t.Context(), unreadable(t))
+	for _, strict := range []bool{false, true} {
+		c, err := Input{FFmpeg: program, Strict: strict}.Open(t.Context(), unreadable(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		pcm, err := readAll(t, c)
+		switch {
+		case strict && (!errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "broken") || strings.Contains(err.Error(), "install")):
+			t.Errorf("strict: error = %v", err)
+		case !strict && (err != nil || len(pcm) == 0 || len(c.Damaged()) != 1 || !strings.Contains(strings.Join(c.Warnings(), " "), "broken")):
+			t.Errorf("%d samples, %v, damaged %v, warnings %q", len(pcm), err, c.Damaged(), c.Warnings())
+		}
+	}
+}
+
+// TestFFmpegReports: times that go on where samples are missing are told, warnings that tell of
+// no loss are not.
+func TestFFmpegReports(t *testing.T) {
+	for last, want := range map[string]string{"1.0": "", "1.5": "0.40 s less than its times tell"} {
+		program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'
+head -c 32000 /dev/zero; printf '[x @ 0x12ab] [warning] Guessed\ntotal_size=3224\nout_time_us=0.2e6\nbitrate=N/A\ntotal_size=32024\nout_time_us=`+last+`e6\n' >&2`)
+		c, err := Input{FFmpeg: program}.Open(t.Context(), unreadable(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = readAll(t, c)
+		if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %v, warnings %q, want %q", last, err, got, want)
+		}
+	}
+}
+
+// TestFFmpegJoined: ffmpeg stops at the end of the first file of some formats, and says nothing.
+func TestFFmpegJoined(t *testing.T) {
+	program := fakeFFmpeg(t, `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'; head -c 32000 /dev/zero`)
+	one, err := os.ReadFile(unreadable(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	if _, err := readAll(t, c); err == nil || !strings.Contains(err.Error(), "broken") {
-		t.Errorf("error = %v", err)
+	one = append(one, make([]byte, 1000)...)
+	for n, want := range []string{1: "", 2: "a Windows Media file"} {
+		name := filepath.Join(t.TempDir(), "x.wma")
+		if err := os.WriteFile(name, bytes.Repeat(one, n), 0o666); n == 0 || err != nil {
+			continue
+		}
+		c, err := Input{FFmpeg: program}.Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = readAll(t, c)
+		if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%d files: %v, warnings %q, want %q", n, err, got, want)
+		}
 	}
 }
 

@@ -119,6 +119,9 @@ func (j *joined) short(sentence string) {
 // tags, or behind whatever may lie between.
 func (j *joined) follow() error {
 	f, end := j.now.file, j.now.mix.src.outcome().end
+	if _, ok := j.now.mix.src.(*ffmpegSource); ok {
+		return j.unseen(f)
+	}
 	if f.next {
 		end = f.size
 	}
@@ -141,6 +144,16 @@ func (j *joined) follow() error {
 		if f.look(0, f.size); !f.next { // tags, padding, or what happens to begin some format
 			return nil
 		}
+	}
+	return nil
+}
+
+// unseen looks for a file behind the one that ffmpeg has read: it may have read both, or one.
+func (j *joined) unseen(f *file) error {
+	j.over, f.kind = true, "mpeg" // other containers hold frames of MPEG audio
+	if f.look(1, f.size); f.next {
+		head := newFile(f.r, f.from+f.size, f.end).head(0)
+		return j.unread(f.from+f.size, malformed("", "", "%s; ffmpeg may have stopped before it", formatOf(head).name))
 	}
 	return nil
 }
@@ -174,7 +187,9 @@ func (j *joined) unread(at int64, why error) error {
 // warnings returns a sentence for everything that is odd.
 func (o *oddities) warnings() []string {
 	list := slices.Clone(o.said)
-	if n := len(o.gaps); n > 0 {
+	if n := len(o.gaps); n == 1 && o.gaps[0].Start == o.gaps[0].End { // as ffmpeg tells it
+		list = append(list, fmt.Sprintf("damaged before %.2f s: %s", o.gaps[0].End, placeOf(o.why)))
+	} else if n > 0 {
 		text := "damaged in one place"
 		if n > 1 {
 			text = fmt.Sprintf("damaged in %d places", n)
