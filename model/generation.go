@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // NoToken is the id of a token that the checkpoint does not state.
@@ -154,8 +156,8 @@ func (p *generationParser) ids(field string, m map[string]number) map[string]int
 		return nil
 	}
 	ids := make(map[string]int32, len(m))
-	for name, n := range m {
-		if id := p.id(field, n); id != NoToken {
+	for _, name := range slices.Sorted(maps.Keys(m)) { // in order, for the same error each time
+		if id := p.id(field, m[name]); id != NoToken {
 			ids[name] = id
 		}
 	}

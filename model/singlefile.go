@@ -171,12 +171,15 @@ func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
 			ErrNotCheckpoint, filepath.Dir(c.Name))
 	}
 	err = c.setDims(func(name string) (int, error) {
-		v, _ := sizes.Get(name)
-		n, ok := v.(int64)
-		if !ok || n < 0 || n > 1<<31 {
-			return 0, &ConfigError{c.Name, name, fmt.Sprintf("is %d of type %T, want an integer of at most %d", n, v, 1<<31)}
+		v, ok := sizes.Get(name)
+		if !ok {
+			return 0, &ConfigError{c.Name, name, "is missing"}
 		}
-		return int(n), nil
+		n, ok := v.(int64)
+		if !ok {
+			return 0, &ConfigError{c.Name, name, fmt.Sprintf("is of type %T, want an integer", v)}
+		}
+		return int(max(min(n, math.MaxInt32), -1)), nil // Dims.check says what it may be
 	})
 	if err != nil {
 		return nil, err

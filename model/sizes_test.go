@@ -1,0 +1,26 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestTorchSizes: an error about a size names the first in the order of Dims, each time, and
+// what is wrong with it in words.
+func TestTorchSizes(t *testing.T) {
+	text := func(s string) string { return fmt.Sprintf("X%c\x00\x00\x00%s", len(s), s) }
+	for sizes, want := range map[string]string{
+		"": "n_mels is missing",
+		text("n_vocab") + "K\x01" + text("n_mels") + "KP":           "n_audio_ctx is missing",
+		text("n_audio_ctx") + text("a lot") + text("n_mels") + "KP": "n_audio_ctx is of type string, want an integer",
+		text("n_mels") + "K\x00":                                    "n_audio_ctx is missing",
+	} {
+		for range 5 {
+			_, err := (&Checkpoint{Name: "x.pt"}).parseTorch([]byte("\x80\x02}(" + text("dims") + "}(" + sizes + "u" + text("model_state_dict") + "}u."))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: error = %v, want %q", sizes, err, want)
+			}
+		}
+	}
+}
