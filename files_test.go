@@ -109,6 +109,7 @@ var readers = map[string]string{
 	"parallel.readFastCores":     system,
 	"internal/machine.Resident":  system,
 	"datasets.audioIn":           "a directory",
+	"report.Find":                "a directory",
 	"internal/machine.CPU":       system,
 
 	"internal/measure.soundFinder.read": looked,

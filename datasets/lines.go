@@ -30,7 +30,7 @@ func eachLine(ctx context.Context, file string, limit int, f func(n int, line []
 	var line []byte
 	for n := 1; ; n++ {
 		var length int
-		line, length, err = readLine(r, line[:0], limit)
+		line, length, err = input.Line(r, line[:0], limit)
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
@@ -49,25 +49,6 @@ func eachLine(ctx context.Context, file string, limit int, f func(n int, line []
 		}
 		if err == io.EOF {
 			return nil
-		}
-	}
-}
-
-// readLine appends a line to dst, at most limit bytes of it, and returns the line's
-// full length. The error is io.EOF at the end of the file.
-func readLine(r *bufio.Reader, dst []byte, limit int) (line []byte, length int, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		end := err == nil
-		if end {
-			part = bytes.TrimSuffix(part[:len(part)-1], []byte("\r"))
-		}
-		length += len(part)
-		if length <= limit {
-			dst = append(dst, part...)
-		}
-		if end || err != bufio.ErrBufferFull {
-			return dst, length, err
 		}
 	}
 }

@@ -143,9 +143,9 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound aud
 		return nil
 	}
 	n = max(n, batch)
-	for group, err := range groups(data, n, max(1, batch), nil) {
+	for group, err := range groups(data, n, max(1, batch), &log{}) {
 		if err == nil {
-			_, err = together(ctx, e, group, batch, origin{sound: sound})
+			_, err = together(ctx, e, group, batch, Options{Sound: sound})
 		}
 		if err != nil {
 			return err
@@ -154,24 +154,17 @@ func WarmUp(ctx context.Context, e Engine, data Dataset, n, batch int, sound aud
 	return nil
 }
 
-// groups yields the rows of a dataset in groups of size, at least 1, up to limit
-// utterances. If l is not nil, rows that have a record are left out.
+// groups yields the rows without a record in groups of size, at least 1, up to limit
+// utterances.
 func groups(data Dataset, limit, size int, l *log) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
 		var group []Row
-		for it, err := range Rows(data, limit) {
-			done := false
-			if err == nil && l != nil {
-				done, err = l.next(it)
-			}
-			if err != nil {
-				yield(nil, err)
+		for it := range pending(data, l, limit, Shard{}) {
+			if it.err != nil {
+				yield(nil, it.err)
 				return
 			}
-			if done {
-				continue
-			}
-			if group = append(group, it); len(group) >= size {
+			if group = append(group, it.Row); len(group) >= size {
 				if !yield(group, nil) {
 					return
 				}
@@ -207,7 +200,7 @@ func (c *comparison) pair(ctx context.Context, group []Row) error {
 		for i, arm := range c.arms {
 			var err error
 			if out[i], err = together(ctx, arm.Engine, group, c.Batch,
-				origin{arm.Run, c.Unscored, c.Sound}); err != nil {
+				Options{Run: arm.Run, Unscored: c.Unscored, Sound: c.Sound}); err != nil {
 				return err
 			}
 			for u := range group {
@@ -243,7 +236,7 @@ type outcome struct {
 }
 
 // together runs a group of utterances, batch at a time.
-func together(ctx context.Context, e Engine, group []Row, batch int, o origin) (_ outcome, err error) {
+func together(ctx context.Context, e Engine, group []Row, batch int, o Options) (_ outcome, err error) {
 	var r outcome
 	began, decoding := time.Now(), time.Duration(0)
 	clock, ok := e.(Clock)
@@ -251,7 +244,7 @@ func together(ctx context.Context, e Engine, group []Row, batch int, o origin) (
 		decoding = clock.Decoding()
 	}
 	for x := range parallel.Ordered(batch, len(group), slices.Values(group), func(_ int, it Row) result {
-		rec, err := record(ctx, e, it, o)
+		rec, err := RunRow(ctx, e, it, o)
 		return result{rec, err}
 	}) {
 		if r.records, err = append(r.records, x.record), cmp.Or(err, x.err); err != nil {

@@ -87,25 +87,19 @@ func place(row *datasets.RowError) string {
 	return fmt.Sprintf("%s:%d", row.File, row.Line)
 }
 
-// An origin is what all records of a run have in common.
-type origin struct {
-	transcript.Maker
-	unscored bool        // utterances have no reference
-	sound    audio.Input // how their sound is opened
-}
-
-// record runs one row. Errors are stored in the record; only if ctx ends is there none.
-func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, error) {
+// RunRow runs one row and returns its record. It uses Run, Unscored and Sound of o. Errors
+// of the row are in the record; the error returned is ctx's cause.
+func RunRow(ctx context.Context, e Engine, it Row, o Options) (*report.Record, error) {
 	r := &report.Record{
-		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.unscored,
+		ID: it.ID, Audio: it.Audio.Path, Offset: it.Offset, Reference: it.Text, NoReference: o.Unscored,
 		Duration: it.Duration,
-		Segments: []transcript.Segment{}, Run: o.Maker,
+		Segments: []transcript.Segment{}, Run: o.Run,
 	}
 	if it.Broken != nil {
 		r.NoReference, r.Error = true, "broken row: "+it.Broken.Err.Error()
 		return r, nil
 	}
-	t, err := transcribe(ctx, e, it.Utterance, o.sound)
+	t, err := transcribe(ctx, e, it.Utterance, o.Sound)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -122,8 +116,8 @@ func record(ctx context.Context, e Engine, it Row, o origin) (*report.Record, er
 	if _, err := r.Line(); err != nil {
 		// The record has NaN or infinity, which JSON cannot represent.
 		return &report.Record{
-			ID: r.ID, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.unscored,
-			Segments: []transcript.Segment{}, Run: o.Maker, Error: "unusable result: " + err.Error(),
+			ID: r.ID, Audio: r.Audio, Offset: r.Offset, Reference: r.Reference, NoReference: o.Unscored,
+			Segments: []transcript.Segment{}, Run: o.Run, Error: "unusable result: " + err.Error(),
 		}, nil
 	}
 	return r, nil
@@ -150,9 +144,13 @@ func OpenSound(ctx context.Context, u datasets.Utterance, in audio.Input) (*audi
 	}
 	defer clip.Close()
 	from := count(u.Offset)
-	before, err := skip(clip, from)
-	if err != nil {
-		return nil, err
+	before := 0
+	for more := true; more && before < from; {
+		some, err := samples(clip, min(from-before, 1<<20))
+		if err != nil {
+			return nil, err
+		}
+		before, more = before+len(some), len(some) > 0
 	}
 	pcm, err := samples(clip, count(u.Duration))
 	if err != nil {
@@ -179,23 +177,6 @@ func openAll(ctx context.Context, s datasets.Source, in audio.Input) (*audio.Cli
 	}
 	defer f.Close()
 	return in.OpenReader(ctx, s.Path, f)
-}
-
-// skip reads and discards n samples of a clip, or all that are left, and returns how
-// many it read.
-func skip(clip *audio.Clip, n int) (skipped int, err error) {
-	buf := make([]float32, 1<<14)
-	for skipped < n {
-		got, err := clip.Read(buf[:min(len(buf), n-skipped)])
-		skipped += got
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	return skipped, nil
 }
 
 // samples reads at most limit samples of a clip.

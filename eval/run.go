@@ -116,7 +116,8 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	last := time.Now()
-	for r := range parallel.Ordered(o.Workers, aheadOf(o.Workers), rows(data, l, o),
+	// A long utterance does not idle the other workers at once: some records may wait.
+	for r := range parallel.Ordered(o.Workers, 2*o.Workers, pending(data, l, o.Limit, o.Shard),
 		func(_ int, w todo) result { return w.run(ctx, e, o) }) {
 		if r.err != nil {
 			cancel() // stop the other utterances
@@ -139,17 +140,6 @@ func Run(ctx context.Context, e Engine, data Dataset, o Options) (Summary, error
 	return sum, l.finish()
 }
 
-// aheadOf is how many records may wait for an earlier utterance that is still running,
-// so that a long one does not idle the other workers at once.
-func aheadOf(workers int) int { return 2 * workers }
-
-// RunRow runs one row and returns its record, for programs that distribute the rows
-// themselves. It uses Run, Unscored and Sound of o. Errors of the row are in the
-// record; the error returned is ctx's cause.
-func RunRow(ctx context.Context, e Engine, row Row, o Options) (*report.Record, error) {
-	return record(ctx, e, row, origin{o.Run, o.Unscored, o.Sound})
-}
-
 // A todo is a row to run, or the error that ends the rows.
 type todo struct {
 	Row
@@ -166,16 +156,16 @@ func (w todo) run(ctx context.Context, e Engine, o Options) result {
 	if w.err != nil {
 		return result{nil, w.err}
 	}
-	r, err := record(ctx, e, w.Row, origin{o.Run, o.Unscored, o.Sound})
+	r, err := RunRow(ctx, e, w.Row, o)
 	return result{r, err}
 }
 
-// rows yields the rows without a record, in order. An error is the last.
-func rows(data Dataset, l *log, o Options) iter.Seq[todo] {
+// pending yields the rows of a shard that have no record, in order. An error is the last.
+func pending(data Dataset, l *log, limit int, shard Shard) iter.Seq[todo] {
 	return func(yield func(todo) bool) {
 		row := 0
-		for it, err := range Rows(data, o.Limit) {
-			done, mine := false, o.Shard.has(row)
+		for it, err := range Rows(data, limit) {
+			done, mine := false, shard.has(row)
 			row++
 			if err == nil && mine {
 				done, err = l.next(it)

@@ -39,7 +39,11 @@ func TestBrowser(t *testing.T) {
 		}
 		return "./beside.wav#t=0.1,0.2"
 	}
-	sounds := fmt.Sprintf("%[1]d of %[1]d", len(identical.sets[0].some))
+	var page strings.Builder
+	if err := identical.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	sounds := fmt.Sprintf("%[1]d of %[1]d", strings.Count(page.String(), "<audio "))
 	single := &Document{Title: "Digits, demo model", Scores: identical.Scores[:1]}
 	tests := []struct {
 		name, why     string

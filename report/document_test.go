@@ -310,3 +310,21 @@ func TestTicks(t *testing.T) {
 		}
 	}
 }
+
+// TestWorstHeard: the worst utterances of one set have their sound beside them.
+func TestWorstHeard(t *testing.T) {
+	d := &Document{Scores: compared(t, 12, nil).Scores[:1]}
+	d.Sound = func(r *Record) string { return "./" + r.ID + ".wav" }
+	var page strings.Builder
+	if err := d.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range d.Scores[0].Worst {
+		if !strings.Contains(page.String(), `src="./`+u.ID+`.wav" aria-label="Recording `+u.ID+`"`) {
+			t.Errorf("%s is among the worst, but cannot be heard", u.ID)
+		}
+	}
+	if n := strings.Count(page.String(), "<audio "); n != len(d.Scores[0].Worst) || n == 0 {
+		t.Errorf("%d recordings of %d worst utterances", n, len(d.Scores[0].Worst))
+	}
+}

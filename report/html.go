@@ -95,7 +95,7 @@ func (d *Document) HTML(w io.Writer) error {
 		p.Runs = append(p.Runs, viewOfRun(s))
 		p.Failures = append(p.Failures, s.Failures...)
 		if s.Scored > 0 && (i == 0 || !d.same(i)) {
-			p.Errors = append(p.Errors, errorsOf(s))
+			p.Errors = append(p.Errors, d.errorsOf(s))
 		}
 	}
 	if len(p.Errors) == 1 {
@@ -235,8 +235,14 @@ type errorView struct {
 	Score       *Score
 	Parts       []partView
 	Confusions  []Confusion
-	Worst, More []Utterance
+	Worst, More []worstView
 	Chart       *chart
+}
+
+// A worstView is an utterance with many errors. Its sound is empty if none plays.
+type worstView struct {
+	Utterance
+	Sound string
 }
 
 // How many confusions and worst utterances are shown before unfolding.
@@ -245,7 +251,7 @@ const (
 	pageWorst      = 8
 )
 
-func errorsOf(s *Score) errorView {
+func (d *Document) errorsOf(s *Score) errorView {
 	v := errorView{Name: s.Name, Score: s, Chart: errorChart(s)}
 	all := float64(s.ReferenceWords)
 	for _, x := range []struct {
@@ -258,7 +264,14 @@ func errorsOf(s *Score) errorView {
 		}
 	}
 	v.Confusions = s.Confusions[:min(len(s.Confusions), pageConfusions)]
+	for _, u := range s.Worst {
+		w := worstView{Utterance: u}
+		if d.Sound != nil && u.sound.ID != "" {
+			w.Sound = d.Sound(&u.sound)
+		}
+		v.Worst = append(v.Worst, w)
+	}
 	n := min(len(s.Worst), pageWorst)
-	v.Worst, v.More = s.Worst[:n], s.Worst[n:]
+	v.Worst, v.More = v.Worst[:n], v.Worst[n:]
 	return v
 }

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"runtime"
 
+	"verity/internal/input"
 	"verity/parallel"
 	"verity/transcript"
 	"verity/wer"
@@ -130,43 +131,21 @@ func lines(r io.Reader) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		b := bufio.NewReaderSize(r, 1<<16)
 		for n := 1; ; n++ {
-			text, err := readLine(b)
+			text, length, err := input.Line(b, nil, maxLine)
 			switch {
-			case err == io.EOF:
+			case err == io.EOF && length == 0:
 				return
-			case err != nil:
-				if !yield(line{n: n, err: err}) || !errors.Is(err, ErrLong) {
-					return
-				}
+			case err == io.EOF:
+				err = ErrTorn
+			case err == nil && length > maxLine:
+				err = ErrLong
+			}
+			if text = bytes.TrimSpace(text); err == nil && len(text) == 0 {
 				continue
 			}
-			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(line{n: n, text: text}) {
+			if !yield(line{n, text, err}) || err != nil && err != ErrLong {
 				return
 			}
-		}
-	}
-}
-
-// readLine reads a line; it skips one that is too long.
-func readLine(b *bufio.Reader) (text []byte, err error) {
-	long := false
-	for {
-		part, err := b.ReadSlice('\n')
-		if long = long || len(text)+len(part) > maxLine; !long {
-			text = append(text, part...)
-		}
-		switch {
-		case err == bufio.ErrBufferFull:
-		case err == io.EOF && len(text) == 0 && !long:
-			return nil, io.EOF
-		case err == io.EOF:
-			return nil, ErrTorn
-		case err != nil:
-			return nil, err
-		case long:
-			return nil, ErrLong
-		default:
-			return text, nil
 		}
 	}
 }

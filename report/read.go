@@ -11,7 +11,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"verity/internal/input"
 	"verity/transcript"
@@ -132,12 +131,17 @@ func Find(arg string) ([]Files, error) {
 	if !st.IsDir() {
 		return []Files{{arg, []string{arg}}}, nil
 	}
-	paths, err := filepath.Glob(filepath.Join(escape(arg), "records*.jsonl"))
+	entries, err := os.ReadDir(arg)
 	if err != nil {
-		return nil, err
+		return nil, wordy(arg, err)
+	}
+	var paths []string
+	for _, e := range entries { // sorted
+		if ok, _ := filepath.Match("records*.jsonl", e.Name()); ok {
+			paths = append(paths, filepath.Join(arg, e.Name()))
+		}
 	}
 	if len(paths) > 0 {
-		slices.Sort(paths)
 		return []Files{{arg, paths}}, nil
 	}
 	var arms []Files
@@ -177,18 +181,6 @@ func armNames(dir string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// escape makes glob take a directory name literally.
-func escape(name string) string {
-	var b []byte
-	for i := range len(name) {
-		if c := name[i]; c == '*' || c == '?' || c == '[' || c == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, name[i])
-	}
-	return string(b)
 }
 
 // Records yields the records of all files in turn, as Read does.

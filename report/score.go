@@ -118,6 +118,8 @@ type Utterance struct {
 	Words  int     `json:"reference_words"`
 	WER    float64 `json:"wer"`
 	Diff   []Word  `json:"diff"`
+
+	sound Record // where it is; not of a merged tally
 }
 
 // A Confusion is an error and its count. Reference is empty for an insertion,

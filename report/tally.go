@@ -72,7 +72,8 @@ func (s *sums) note(m marked) {
 			s.made[confused{w.Reference, w.Hypothesis}]++
 		}
 	}
-	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff})
+	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff,
+		Record{ID: m.ID, Audio: m.Audio, Offset: m.Offset, Duration: m.Duration}})
 }
 
 // keep keeps an utterance if it is among the worst.

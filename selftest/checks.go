@@ -3,9 +3,8 @@ package selftest
 import (
 	"context"
 	"fmt"
-	"sync"
-
 	"strings"
+	"sync"
 
 	"verity/assistant"
 	"verity/audio"
@@ -167,40 +166,41 @@ func (b *bench) member(ctx context.Context, m *schedule.Member, prompt int) (val
 // decoding. (The tests cover any length at any temperature: each decoding of a large
 // model takes half a second.)
 func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
-	names := []string{"nonsense", "lookup"}
-	assistants := []assistant.Assistant{nonsense{b.Tokenizer}, &assistant.NGram{EOT: b.Tokenizer.EOT, Shortest: 1}}
+	type drafter struct {
+		name string
+		open opener
+	}
+	drafters := []drafter{{"nonsense", babbling(b.Tokenizer)},
+		{"lookup", b.opener(&assistant.NGram{EOT: b.Tokenizer.EOT, Shortest: 1})}}
 	if b.Assistant != nil {
-		names, assistants = append(names, "the assistant"), append(assistants, b.Assistant)
+		drafters = append(drafters, drafter{"the assistant", b.opener(b.Assistant)})
 	}
 	values, drafted := int64(0), 0
 	for _, at := range []struct {
 		temperature float32
 		lengths     []int
 	}{{0, []int{1, 3, 8}}, {0.8, []int{2, 5}}} {
-		want, _, err := b.decode(ctx, assistant.Off{}, 0, at.temperature)
+		want, _, err := b.decode(ctx, b.opener(assistant.Off{}), 0, at.temperature)
 		if err != nil {
 			return "", values, err
 		}
-		for i, a := range append(assistants, writtenOf(b.Tokenizer, want)) {
-			lengths, name := at.lengths, "text"
-			if i < len(names) {
-				name = names[i]
-			}
-			if name == "lookup" { // seldom finds a draft of full length
+		for _, d := range append(drafters, drafter{"text", following(b.Tokenizer, want)}) {
+			lengths := at.lengths
+			switch d.name {
+			case "lookup": // seldom finds a draft of full length
 				lengths = lengths[len(lengths)-1:]
-			}
-			if name == "text" {
+			case "text":
 				lengths = []int{assistant.LongestText}
 			}
 			for _, n := range lengths {
-				got, stats, err := b.decode(ctx, a, n, at.temperature)
+				got, stats, err := b.decode(ctx, d.open, n, at.temperature)
 				if err != nil {
 					return "", values, err
 				}
 				values += int64(len(got))
 				drafted += stats.Drafted
 				if !sameChoices(got, want) {
-					return "", values, differs("%s, drafts of %d, temperature %v", name, n, at.temperature)
+					return "", values, differs("%s, drafts of %d, temperature %v", d.name, n, at.temperature)
 				}
 			}
 		}
@@ -211,8 +211,19 @@ func checkDrafts(ctx context.Context, b *bench) (string, int64, error) {
 	return fmt.Sprintf("tokens and log-probabilities with drafts (%d tokens) against plain decoding", drafted), values, nil
 }
 
+// An opener returns what drafts in one decoding, and what ends it.
+type opener func(o decoder.SessionOptions, p assistant.Policy) (assistant.Proposer, func())
+
+func (b *bench) opener(a assistant.Assistant) opener {
+	return func(o decoder.SessionOptions, p assistant.Policy) (assistant.Proposer, func()) {
+		d := a.Open(b.window)
+		d.Begin(o, p)
+		return d, d.Close
+	}
+}
+
 func (b *bench) decode(
-	ctx context.Context, a assistant.Assistant, n int, temperature float32,
+	ctx context.Context, open opener, n int, temperature float32,
 ) ([]decoder.Choice, transcript.Drafts, error) {
 	o := decoder.SessionOptions{
 		Prompt: b.prompt(), NoSpeech: b.Tokenizer.NoSpeech,
@@ -224,10 +235,9 @@ func (b *bench) decode(
 		return nil, transcript.Drafts{}, err
 	}
 	defer s.Close()
-	l := a.Open(b.window)
-	defer l.Close()
 	p := assistant.Constant(n)
-	l.Begin(o, p)
+	l, end := open(o, p)
+	defer end()
 	g := assistant.Begin(s, l, assistant.Options{EOT: b.Tokenizer.EOT,
 		Limit: s.Limit(b.Positions), Policy: p})
 	for !g.Done() {
@@ -253,15 +263,8 @@ func sameChoices(got, want []decoder.Choice) bool {
 	return true
 }
 
-// written drafts from a text.
-type written struct {
-	assistant.Off
-	text     *assistant.Text
-	follower *assistant.Follower
-}
-
-// writtenOf drafts from what was chosen, with every third word wrong.
-func writtenOf(tok *tokenizer.Tokenizer, choices []decoder.Choice) assistant.Assistant {
+// following drafts from the text of what was chosen, with every third word wrong.
+func following(tok *tokenizer.Tokenizer, choices []decoder.Choice) opener {
 	var tokens []tokenizer.Token
 	for _, c := range choices {
 		tokens = append(tokens, c.Token)
@@ -271,38 +274,26 @@ func writtenOf(tok *tokenizer.Tokenizer, choices []decoder.Choice) assistant.Ass
 		list[i] = "<|endoftext|>"
 	}
 	text := assistant.NewText(tok, []transcript.Line{{Text: strings.Join(list, " ")}})
-	if text == nil { // no word was chosen
-		return assistant.Off{}
+	return func(decoder.SessionOptions, assistant.Policy) (assistant.Proposer, func()) {
+		if text == nil { // no word was chosen
+			return assistant.Off{}, func() {}
+		}
+		f := text.Follow()
+		f.Window(assistant.TextWindow{End: 30, Clip: 30, Timestamps: true})
+		return f, func() {}
 	}
-	return &written{text: text}
 }
 
-func (w *written) Open(assistant.Window) assistant.Drafter {
-	return &written{text: w.text, follower: w.text.Follow()}
-}
-
-func (w *written) Begin(decoder.SessionOptions, assistant.Policy) {
-	w.follower.Window(assistant.TextWindow{End: 30, Clip: 30, Timestamps: true})
-}
-
-func (w *written) Propose(ctx context.Context, dst []tokenizer.Token, limit int) ([]tokenizer.Token, error) {
-	return w.follower.Propose(ctx, dst, limit)
-}
-
-func (w *written) Commit(ctx context.Context, kept []tokenizer.Token) error {
-	return w.follower.Commit(ctx, kept)
-}
-
-// nonsense drafts text, timestamps and ends without regard to the audio.
-type nonsense struct{ tok *tokenizer.Tokenizer }
-
-func (n nonsense) Open(assistant.Window) assistant.Drafter { return &babble{n: n.tok} }
-func (n nonsense) StepBytes() int64                        { return 0 }
-
+// A babble drafts text, timestamps and ends without regard to the audio.
 type babble struct {
-	assistant.Off
-	n     *tokenizer.Tokenizer
+	tok   *tokenizer.Tokenizer
 	state uint32
+}
+
+func babbling(tok *tokenizer.Tokenizer) opener {
+	return func(decoder.SessionOptions, assistant.Policy) (assistant.Proposer, func()) {
+		return &babble{tok: tok}, func() {}
+	}
 }
 
 func (b *babble) Propose(_ context.Context, dst []tokenizer.Token, limit int) ([]tokenizer.Token, error) {
@@ -310,11 +301,11 @@ func (b *babble) Propose(_ context.Context, dst []tokenizer.Token, limit int) ([
 		b.state = b.state*1664525 + 1013904223
 		switch b.state >> 30 {
 		case 0:
-			dst = append(dst, b.n.EOT)
+			dst = append(dst, b.tok.EOT)
 		case 1:
-			dst = append(dst, b.n.TimestampBegin+tokenizer.Token(b.state>>16%50))
+			dst = append(dst, b.tok.TimestampBegin+tokenizer.Token(b.state>>16%50))
 		default:
-			dst = append(dst, tokenizer.Token(b.state>>8)%b.n.EOT)
+			dst = append(dst, tokenizer.Token(b.state>>8)%b.tok.EOT)
 		}
 	}
 	return dst, nil

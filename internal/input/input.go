@@ -4,12 +4,15 @@
 //	Open(ctx, path)            a regular file whose reads end with ctx
 //	Read(ctx, path, most)      its content, which is not more than that
 //	ReadFS(fsys, name, most)   the same in a file system
+//	Line(r, dst, limit)        the next line, or how long it is
 //
 // Only regular files are taken, and looked at before they are opened, since a FIFO or a
 // device might never open or never end. Errors do not name the file; callers add it.
 package input
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,4 +97,23 @@ func bare(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// Line appends a line without its end to dst, at most about limit bytes of it, and
+// returns the line's full length. The error is io.EOF for what no line end follows.
+func Line(r *bufio.Reader, dst []byte, limit int) (line []byte, length int, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		end := err == nil
+		if end {
+			part = bytes.TrimSuffix(part[:len(part)-1], []byte("\r"))
+		}
+		length += len(part)
+		if length <= limit {
+			dst = append(dst, part...)
+		}
+		if end || err != bufio.ErrBufferFull {
+			return dst, length, err
+		}
+	}
 }

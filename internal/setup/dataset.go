@@ -50,7 +50,7 @@ type Corpus struct {
 }
 
 // ErrNoDataset says that --dataset is missing, and what it takes.
-var ErrNoDataset = command.Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines or TSV manifest, " +
+var ErrNoDataset = command.Usagef("--dataset PATH is missing: want a LibriSpeech folder, a JSON-lines, TSV or CSV manifest, " +
 	"Parquet files, or a folder with a .txt beside each sound")
 
 func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
