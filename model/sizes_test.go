@@ -1,7 +1,11 @@
 package model
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -17,7 +21,16 @@ func TestTorchSizes(t *testing.T) {
 		text("n_mels") + "K\x00":                                    "n_audio_ctx is missing",
 	} {
 		for range 5 {
-			_, err := (&Checkpoint{Name: "x.pt"}).parseTorch([]byte("\x80\x02}(" + text("dims") + "}(" + sizes + "u" + text("model_state_dict") + "}u."))
+			var file bytes.Buffer
+			z := zip.NewWriter(&file)
+			w, err := z.CreateHeader(&zip.FileHeader{Name: "x/data.pkl", Method: zip.Store})
+			if err == nil {
+				_, err = io.WriteString(w, "\x80\x02}("+text("dims")+"}("+sizes+"u"+text("model_state_dict")+"}u.")
+			}
+			if err = errors.Join(err, z.Close()); err != nil {
+				t.Fatal(err)
+			}
+			_, err = (&Checkpoint{Name: "x.pt"}).parseTorch(file.Bytes())
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: error = %v, want %q", sizes, err, want)
 			}
