@@ -26,6 +26,8 @@ const (
 	longestPrompt = 4096 // bytes: the model sees 223 tokens of a prompt
 )
 
+var Margin, Hold = 0.0, 0.0
+
 // Result is the result of a pass.
 type Result struct {
 	Confirmed []transcript.Word // newly confirmed words; all of them, concatenated, are the transcript
@@ -90,10 +92,14 @@ func (t *Transcriber) Utterance() *Utterance {
 		*transcript.Transcript, []transcript.Line, error,
 	) {
 		var temperatures []float64
+		positions := 0
 		if !last { // no temperature fallback if the gates refuse a window: another pass follows
 			temperatures = []float64{0}
+			if Margin > 0 {
+				positions = (len(pcm)/320 + int(Margin*50) + 49) / 50 * 50
+			}
 		}
-		by, err := t.by.With(language, prompt, temperatures)
+		by, err := t.by.With(language, prompt, temperatures, positions)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,7 +151,7 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	if last {
 		r.Confirmed = u.agreed.finish(words)
 	} else {
-		r.Confirmed = u.agreed.add(words)
+		r.Confirmed = u.agreed.add(words, r.Heard-Hold)
 		if r.Audio > full {
 			r.Confirmed = append(slices.Clone(r.Confirmed), u.agreed.force(r.Heard-late)...)
 		}

@@ -22,6 +22,37 @@ type answer struct {
 	model  *transcribe.Model
 	stream *stream // nil without
 	text   strings.Builder
+	probs  []logProb // of all text so far, if asked for
+}
+
+// A logProb is OpenAI's log-probability of a token. Its texts together are the text.
+type logProb struct {
+	Token   string  `json:"token"`
+	LogProb float32 `json:"logprob"`
+	Bytes   []int   `json:"bytes"` // numbers, not base64
+}
+
+// logProbs returns those of the text of a segment, and keeps them; nil unless asked for.
+func (a *answer) logProbs(s transcript.Segment) (list []logProb) {
+	if !a.q.logProbs {
+		return nil
+	}
+	for i, t := range s.Tokens {
+		if t >= a.model.Tokenizer.EOT { // a time, which is no text
+			continue
+		}
+		text := a.model.Tokenizer.Bytes(t)
+		if len(a.probs)+len(list) == 0 {
+			text = bytes.TrimLeft(text, " ")
+		}
+		p := logProb{Token: string(text), LogProb: s.LogProbs[i], Bytes: []int{}}
+		for _, b := range text {
+			p.Bytes = append(p.Bytes, int(b))
+		}
+		list = append(list, p)
+	}
+	a.probs = append(a.probs, list...)
+	return list
 }
 
 // An sse is an event of a stream: OpenAI's names, and beyond them words, pieces, done,
@@ -36,9 +67,12 @@ type sse struct {
 	Words  []word             `json:"words,omitzero"`
 	Pieces []transcript.Piece `json:"pieces,omitzero"`
 	Usage  *usage             `json:"usage,omitzero"`
-	Done   *float64           `json:"done,omitzero"`
-	Total  *float64           `json:"total,omitzero"`
-	Error  *problem           `json:"error,omitzero"`
+
+	LogProbs []logProb `json:"logprobs,omitzero"`
+
+	Done  *float64 `json:"done,omitzero"`
+	Total *float64 `json:"total,omitzero"`
+	Error *problem `json:"error,omitzero"`
 
 	Language string  `json:"language,omitzero"` // of the end, with the duration
 	Duration float64 `json:"duration,omitzero"`
@@ -69,7 +103,7 @@ func (a *answer) segment(s transcript.Segment) {
 		text = tokenizer.Strip(text)
 	}
 	a.text.WriteString(text)
-	a.stream.event(sse{Type: "transcript.text.delta", Delta: text})
+	a.stream.event(sse{Type: "transcript.text.delta", Delta: text, LogProbs: a.logProbs(s)})
 	if len(a.q.asked) == 0 && !a.q.decoding.MarkAccepted {
 		return
 	}
@@ -121,7 +155,7 @@ func marshal(v any) []byte {
 func (a *answer) finish(tr *transcript.Transcript) error {
 	text, used := tokenizer.Strip(tr.Text), usage{"duration", audioSeconds(tr)}
 	if a.stream != nil {
-		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used, Language: a.language(tr.Language), Duration: tr.Duration})
+		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used, LogProbs: a.probs, Language: a.language(tr.Language), Duration: tr.Duration})
 		a.stream.add("data: [DONE]\n\n")
 		a.stream.end()
 		return nil
@@ -142,10 +176,14 @@ func (a *answer) finish(tr *transcript.Transcript) error {
 	case "verbose_json":
 		writeJSON(a.w, a.verbose(tr, text, used))
 	default:
+		for _, s := range tr.Segments {
+			a.logProbs(s)
+		}
 		writeJSON(a.w, struct {
-			Text  string `json:"text"`
-			Usage usage  `json:"usage"`
-		}{text, used})
+			Text     string    `json:"text"`
+			LogProbs []logProb `json:"logprobs,omitzero"`
+			Usage    usage     `json:"usage"`
+		}{text, a.probs, used})
 	}
 	return nil
 }

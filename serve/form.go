@@ -37,6 +37,7 @@ type request struct {
 	stream   bool
 	words    bool
 	progress bool     // send progress events
+	logProbs bool     // of each token
 	asked    []string // timestamp granularities
 	ignored  []string // fields that nothing here knows
 	decoding transcribe.Options
@@ -44,8 +45,9 @@ type request struct {
 	done     func()            // ends the spooled file
 }
 
-// Values of include[] that OpenAI does not have.
+// Values of include[]: OpenAI's, and two that it does not have.
 const (
+	withLogProbs = "logprobs"
 	withProgress = "verity.progress" // events with the seconds that are done
 	withAccepted = "verity.accepted" // which parts of a segment's text the assistant drafted
 )
@@ -174,7 +176,8 @@ func (s *Server) set(q *request, name, value string) (err error) {
 	case "include[]", "include":
 		q.progress = q.progress || value == withProgress
 		q.decoding.MarkAccepted = q.decoding.MarkAccepted || value == withAccepted
-		if value != withProgress && value != withAccepted {
+		q.logProbs = q.logProbs || value == withLogProbs
+		if !slices.Contains([]string{withProgress, withAccepted, withLogProbs}, value) {
 			q.ignored = append(q.ignored, name+"="+value)
 		}
 	case "timestamp_granularities[]", "timestamp_granularities":

@@ -173,10 +173,11 @@ func TestTLS(t *testing.T) {
 		t.Errorf("missing files: %v", err)
 	}
 	makeCertificate(t, cert, key, 1)
-	c := &certificate{cert: cert, key: key, log: slog.New(slog.DiscardHandler)}
-	if err := c.read(); err != nil {
+	c, err := newCertificate(cert, key, slog.New(slog.DiscardHandler))
+	if err != nil {
 		t.Fatal(err)
 	}
+	c.every = 0
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +186,7 @@ func TestTLS(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- Serve(ctx, s, func(h *http.Server) error {
-			h.TLSConfig = c.config()
+			h.TLSConfig = secured(c)
 			return h.ServeTLS(l, "", "")
 		}, time.Minute)
 	}()
@@ -229,6 +230,53 @@ func TestTLS(t *testing.T) {
 		t.Error(err)
 	}
 	s.sockets.all.Wait()
+}
+
+// TestNewKeys: keys are handed out and taken back without a new start; a file that has become
+// unusable changes nothing.
+func TestNewKeys(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	write := func(text string, at int) {
+		os.WriteFile(file, []byte(text), 0o600)
+		when := time.Now().Add(time.Duration(at) * time.Minute)
+		os.Chtimes(file, when, when)
+	}
+	write("one", 0)
+	f, err := newFresh(slog.New(slog.DiscardHandler), func() ([]string, error) {
+		text, err := os.ReadFile(file)
+		if len(text) == 0 && err == nil {
+			err = errors.New("no key")
+		}
+		return strings.Fields(string(text)), err
+	}, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.every = 0
+	h, _ := newServer(t, Options{Keys: f.get})
+	see := func(key string, status int) {
+		t.Helper()
+		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Body.Close(); a.StatusCode != status {
+			t.Errorf("%s: %s, want %d", key, a.Status, status)
+		}
+	}
+	see("one", 200)
+	write("two three", 1)
+	see("one", 401)
+	see("two", 200)
+	write("", 2)
+	see("three", 200)
+	os.Remove(file)
+	see("three", 200)
 }
 
 // TestWaitingStream: a stream that waits says so at once and again, and its errors are

@@ -388,7 +388,7 @@ func FuzzUpdate(f *testing.F) {
 
 // TestUnwelcome: who may not begin a session is told so over HTTP.
 func TestUnwelcome(t *testing.T) {
-	h, s := newServer(t, Options{Keys: []string{"right"}, Sessions: 1})
+	h, s := newServer(t, Options{Keys: keys("right"), Sessions: 1})
 	key := func(k string) *websocket.DialOptions {
 		return &websocket.DialOptions{Subprotocols: []string{"realtime", keyProtocol + k}}
 	}

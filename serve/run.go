@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,65 +71,90 @@ func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grac
 	return Run(ctx, func() (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
 }
 
-// A certificate is read again when its files change: they are renewed every few weeks.
-type certificate struct {
-	cert, key string
-	log       *slog.Logger
-	every     time.Duration // between two looks
+// A fresh value is read again when its files change: certificates are renewed every few
+// weeks, keys are handed out and taken back.
+type fresh[T any] struct {
+	names []string
+	read  func() (T, error)
+	log   *slog.Logger
+	every time.Duration // between two looks
 
-	mu      sync.Mutex
-	pair    *tls.Certificate
-	changed [2]time.Time // when the files were written
-	looked  time.Time
+	mu     sync.Mutex
+	value  T
+	state  []time.Time // when the files were written
+	looked time.Time
 }
 
-// TLS returns the configuration for a certificate and a key in PEM files. If they change
-// to something unusable, the log says so, and what was read before stays in use.
-func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
-	c := &certificate{cert: cert, key: key, log: log, every: 10 * time.Second}
-	if err := c.read(); err != nil {
-		return nil, err
+func newFresh[T any](log *slog.Logger, read func() (T, error), names ...string) (*fresh[T], error) {
+	f := &fresh[T]{names: names, read: read, log: log, every: 10 * time.Second}
+	return f, f.look()
+}
+
+// get returns the value. If the files have changed to something unusable, the log says
+// so, and what was read before stays in use.
+func (f *fresh[T]) get() T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.looked) >= f.every {
+		if err := f.look(); err != nil {
+			f.log.Error("a file cannot be read again: what it held before stays in use", "error", err)
+		}
 	}
-	return c.config(), nil
+	return f.value
 }
 
-func (c *certificate) config() *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"http/1.1"}, // which WebSockets need
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if time.Since(c.looked) >= c.every {
-				if err := c.read(); err != nil {
-					c.log.Error("the certificate cannot be read: the one before stays in use", "error", err)
-				}
-			}
-			return c.pair, nil
-		},
-	}
-}
-
-// read reads the files if they have changed.
-func (c *certificate) read() error {
-	c.looked = time.Now()
-	var changed [2]time.Time
-	for i, name := range []string{c.cert, c.key} {
+// look reads the files if they have changed. A pipe is read once.
+func (f *fresh[T]) look() error {
+	f.looked = time.Now()
+	var state []time.Time
+	for _, name := range f.names {
 		st, err := os.Stat(name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if changed[i] = st.ModTime(); !st.Mode().IsRegular() {
-			return fmt.Errorf("%s: is no file", name)
+		case st.Mode().IsRegular():
+			state = append(state, st.ModTime())
+		default:
+			state = append(state, time.Time{})
 		}
 	}
-	if c.pair != nil && changed == c.changed {
+	if slices.Equal(state, f.state) {
 		return nil
 	}
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	if err != nil {
-		return fmt.Errorf("%s, %s: %w", c.cert, c.key, err)
+	value, err := f.read()
+	if err == nil {
+		f.value, f.state = value, state
 	}
-	c.pair, c.changed = &pair, changed
-	return nil
+	return err
+}
+
+// Keys returns the API keys that read finds in a file, which is read again when it changes.
+func Keys(file string, read func() ([]string, error), log *slog.Logger) (func() []string, error) {
+	f, err := newFresh(log, read, file)
+	return f.get, err
+}
+
+// TLS returns the configuration for a certificate and a key in PEM files, which are read
+// again when they change.
+func TLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
+	f, err := newCertificate(cert, key, log)
+	return secured(f), err
+}
+
+func newCertificate(cert, key string, log *slog.Logger) (*fresh[*tls.Certificate], error) {
+	return newFresh(log, func() (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			err = fmt.Errorf("%s, %s: %w", cert, key, err)
+		}
+		return &pair, err
+	}, cert, key)
+}
+
+func secured(f *fresh[*tls.Certificate]) *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"http/1.1"}, // which WebSockets need
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.get(), nil },
+	}
 }

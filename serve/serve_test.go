@@ -255,7 +255,7 @@ func TestDamaged(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	h, _ := newServer(t, Options{})
-	r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"timestamp_granularities[]", "segment"})
+	r, body := post(t, h.URL+transcriptions, wav(t), field{"stream", "true"}, field{"timestamp_granularities[]", "segment"}, field{"include[]", "logprobs"})
 	if r.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%s %s", r.Status, r.Header.Get("Content-Type"))
 	}
@@ -265,17 +265,22 @@ func TestStream(t *testing.T) {
 		if !ok {
 			continue
 		}
-		var e struct{ Type, Delta, Text string }
+		var e struct {
+			Type, Delta, Text string
+			LogProbs          []logProb
+		}
 		if err := json.Unmarshal([]byte("{"+data), &e); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		switch e.Type {
 		case "transcript.text.delta":
 			text += e.Delta
+			checkLogProbs(t, e.LogProbs, e.Delta)
 		case "transcript.text.segment":
 			segments++
 		case "transcript.text.done":
 			done = e.Text
+			checkLogProbs(t, e.LogProbs, done)
 		}
 	}
 	if w := strings.TrimSpace(want().Text); text != w || done != w || segments != len(want().Segments) {
@@ -283,6 +288,43 @@ func TestStream(t *testing.T) {
 	}
 	if !strings.HasSuffix(body, "data: [DONE]\n\n") {
 		t.Errorf("the stream ends with %q", body[len(body)-40:])
+	}
+}
+
+// checkLogProbs checks that tokens spell a text and that their bytes do.
+func checkLogProbs(t *testing.T, list []logProb, want string) {
+	t.Helper()
+	text, spelled := "", ""
+	for _, p := range list {
+		text += p.Token
+		for _, b := range p.Bytes {
+			spelled += string(rune(b)) // the model of the tests speaks ASCII
+		}
+		if !(p.LogProb <= 0 && p.LogProb > -20) {
+			t.Errorf("%q has the log-probability %v", p.Token, p.LogProb)
+		}
+	}
+	if text != want || spelled != want {
+		t.Errorf("tokens spell %q, bytes %q, want %q", text, spelled, want)
+	}
+}
+
+// TestLogProbs: OpenAI's log-probabilities, with the format that it gives them with.
+func TestLogProbs(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	r, body := post(t, h.URL+transcriptions, wav(t), field{"include[]", "logprobs"})
+	var got struct {
+		Text     string
+		LogProbs []logProb
+	}
+	if err := json.Unmarshal([]byte(body), &got); err != nil || r.StatusCode != 200 || got.Text == "" {
+		t.Fatalf("%s %s: %v", r.Status, body, err)
+	}
+	checkLogProbs(t, got.LogProbs, got.Text)
+	r, body = post(t, h.URL+transcriptions, wav(t), field{"include[]", "logprobs"}, field{"response_format", "srt"})
+	checkProblem(t, r, body, 400, "include[]", "logprobs needs response_format json, got srt")
+	if _, body := post(t, h.URL+transcriptions, wav(t)); strings.Contains(body, "logprobs") {
+		t.Errorf("not asked for: %s", body)
 	}
 }
 
@@ -442,12 +484,28 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestGone: a client that goes away while it waits gives its place back.
+// keys returns the option for keys that never change.
+func keys(list ...string) func() []string { return func() []string { return list } }
+
+// TestGone: a client that goes away while it waits gives its place back, and counts as
+// one that has gone, also if its stream has begun with status 200.
 func TestGone(t *testing.T) {
-	h, s := newServer(t, Options{Turns: 1})
+	for _, stream := range []string{"false", "true"} {
+		h, s := newServer(t, Options{Turns: 1})
+		hangUp(t, h, s, stream)
+		h.Close() // the request is counted behind its answer
+		r := httptest.NewRecorder()
+		s.ServeHTTP(r, httptest.NewRequest("GET", "http://localhost/metrics", nil))
+		if want := `verity_requests_total{code="499",method="POST",route="/v1/audio/transcriptions"} 1`; !strings.Contains(r.Body.String(), want) {
+			t.Errorf("stream %s: /metrics has no %s", stream, want)
+		}
+	}
+}
+
+func hangUp(t *testing.T, h *httptest.Server, s *Server, stream string) {
 	free := occupy(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
-	body, kind := form(t, wav(t))
+	body, kind := form(t, wav(t), field{"stream", stream})
 	r, err := http.NewRequestWithContext(ctx, "POST", h.URL+transcriptions, body)
 	if err != nil {
 		t.Fatal(err)
@@ -455,12 +513,17 @@ func TestGone(t *testing.T) {
 	r.Header.Set("Content-Type", kind)
 	ended := make(chan error)
 	go func() {
-		_, err := http.DefaultClient.Do(r)
+		a, err := http.DefaultClient.Do(r)
+		if err == nil { // a stream begins at once
+			_, err = io.Copy(io.Discard, a.Body)
+			a.Body.Close()
+		}
 		ended <- err
 	}()
 	for inside(s) < 2 {
 		time.Sleep(time.Millisecond)
 	}
+	time.Sleep(50 * time.Millisecond)
 	cancel()
 	if err := <-ended; err == nil {
 		t.Error("the request came through")
@@ -540,7 +603,7 @@ func TestSpan(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	h, _ := newServer(t, Options{Keys: []string{"one", "two"}})
+	h, _ := newServer(t, Options{Keys: keys("one", "two")})
 	for key, status := range map[string]int{"": 401, "three": 401, "tw": 401, "one": 200, "two": 200} {
 		r, err := http.NewRequest("GET", h.URL+"/v1/models", nil)
 		if err != nil {
@@ -589,7 +652,7 @@ func TestOrigins(t *testing.T) {
 
 // TestRebound: a page whose owner made its name point at this machine is a stranger.
 func TestRebound(t *testing.T) {
-	for _, keys := range [][]string{nil, {"k"}} {
+	for _, keys := range []func() []string{nil, keys("k")} {
 		h, _ := newServer(t, Options{Keys: keys, Origins: []string{"https://named.example"}})
 		for host, status := range map[string]int{
 			"localhost:8000": 200, "127.0.0.1:8000": 200, "[::1]:8000": 200, "verity.localhost": 200, "localhost": 200,
@@ -614,7 +677,7 @@ func TestRebound(t *testing.T) {
 				}
 				got.Body.Close()
 				if got.StatusCode != status {
-					t.Errorf("%s, origin %q, %d keys: %s, want %d", host, origin, len(keys), got.Status, status)
+					t.Errorf("%s, origin %q, keys %t: %s, want %d", host, origin, keys != nil, got.Status, status)
 				}
 			}
 		}

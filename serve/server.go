@@ -59,8 +59,8 @@ type Options struct {
 	// means two hours.
 	Timeout time.Duration
 
-	// Keys are the API keys that are accepted. None means that no key is needed.
-	Keys []string
+	// Keys returns the API keys that are accepted at present. Nil means that none is needed.
+	Keys func() []string
 
 	// Origins are the web origins whose pages may call the API, "*" for all. None
 	// means only the page of this server.

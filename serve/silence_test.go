@@ -90,8 +90,8 @@ func TestIgnored(t *testing.T) {
 	var b bytes.Buffer
 	h, _ := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&b, nil))})
 	r, body := post(t, h.URL+transcriptions, wav(t), field{"user", "me"}, field{"known_speaker_names[]", "Ann"}, field{"évil", "x"},
-		field{"include[]", "logprobs"}, field{"empty", ""})
-	want := `user, known_speaker_names[], \u00e9vil, include[]=logprobs`
+		field{"include[]", "speakers"}, field{"empty", ""})
+	want := `user, known_speaker_names[], \u00e9vil, include[]=speakers`
 	if got := r.Header.Get(ignoredHeader); r.StatusCode != 200 || got != want {
 		t.Errorf("%s, %q, want %q: %s", r.Status, got, want, body)
 	}

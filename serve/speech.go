@@ -43,11 +43,11 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if s.line.full() { // before the upload is read, so that a refusal costs nothing
 		return errFull
 	}
-	gone, ok := s.crowd.enter(clientOf(r), s.opt.PerClient)
+	leave, ok := s.crowd.enter(clientOf(r), s.opt.PerClient)
 	if !ok {
 		return full("rate_limit_exceeded", s.line.retryAfter(), "You have %d requests here already: try again later.", s.opt.PerClient)
 	}
-	defer gone()
+	defer leave()
 	end, _ := ctx.Deadline()
 	q, err := s.read(w, r, task, end)
 	if err != nil {
@@ -81,9 +81,6 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // bytesPerSecond is a guess for files that do not say how long they are.
 const bytesPerSecond = 8000
-
-// statusGone is nginx's status of a request whose client has gone.
-const statusGone = 499
 
 // work transcribes clip when its turn has come, and between two windows lets others go
 // first. It has no turn when it returns.
@@ -151,6 +148,8 @@ func (q *request) check(assisted bool) error {
 		return bad("include[]", "%s needs response_format verbose_json, or stream=true; got %s.", withAccepted, q.format)
 	case q.progress && !q.stream:
 		return bad("include[]", "%s needs stream=true, and response_format json or text.", withProgress)
+	case q.logProbs && q.format != "json": // as at OpenAI
+		return bad("include[]", "%s needs response_format json, got %s.", withLogProbs, q.format)
 	case q.words && !whole:
 		return bad("timestamp_granularities[]", "Word timestamps need response_format verbose_json, or stream=true; got %s.", q.format)
 	}
@@ -165,8 +164,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 			s.metrics.rejected.WithLabelValues(*p.Code).Inc()
 		}
 		writeProblem(w, p)
-	} else {
-		w.WriteHeader(statusGone)
 	}
 }
 
@@ -183,7 +180,7 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 	case errors.Is(err, context.DeadlineExceeded):
 		p = failed(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
-		note(r, "gone", true) // no answer, since nobody reads it
+		gone(r)
 		return nil
 	case badAudio(err):
 		s.tellOfFFmpeg(err)

@@ -15,7 +15,10 @@ import (
 	"time"
 )
 
-const idHeader = "X-Request-Id"
+const (
+	idHeader   = "X-Request-Id"
+	statusGone = 499 // nginx's, of a request whose client has gone
+)
 
 // A status records the status of an answer.
 type status struct {
@@ -53,7 +56,10 @@ func logged(log *slog.Logger, key, value string) *slog.Logger {
 }
 
 // notes are the fields that handlers add to a request's log line.
-type notes struct{ fields []any }
+type notes struct {
+	fields []any
+	gone   bool // nobody reads the answer
+}
 
 type notesKey struct{}
 
@@ -61,6 +67,13 @@ type notesKey struct{}
 func note(r *http.Request, fields ...any) {
 	if n, ok := r.Context().Value(notesKey{}).(*notes); ok {
 		n.fields = append(n.fields, fields...)
+	}
+}
+
+// gone records that the client of a request has gone.
+func gone(r *http.Request) {
+	if n, ok := r.Context().Value(notesKey{}).(*notes); ok {
+		n.gone = true
 	}
 }
 
@@ -82,6 +95,9 @@ func (s *Server) watched(next http.Handler) http.Handler {
 				}
 			}
 			took := time.Since(began)
+			if n.gone || r.Context().Err() != nil {
+				out.code = statusGone // whatever was written
+			}
 			s.metrics.answered(r, out.code, took)
 			level := slog.LevelInfo
 			if !strings.HasPrefix(r.URL.Path, "/v1/") {
@@ -116,18 +132,14 @@ func (s *Server) safely(id string, cancel context.CancelCauseFunc, f func()) fun
 
 // authorised requires a key, if keys are configured.
 func (s *Server) authorised(next http.Handler) http.Handler {
-	if len(s.opt.Keys) == 0 {
+	if s.opt.Keys == nil {
 		return next
 	}
-	known := make([][sha256.Size]byte, len(s.opt.Keys))
-	for i, k := range s.opt.Keys {
-		known[i] = sha256.Sum256([]byte(k))
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given := givenKey(r)
-		sum, found := sha256.Sum256([]byte(given)), 0
-		for _, k := range known { // compare with all, so that timing reveals nothing about the keys
-			found |= subtle.ConstantTimeCompare(sum[:], k[:])
+		given, found := sha256.Sum256([]byte(givenKey(r))), 0
+		for _, k := range s.opt.Keys() { // compare with all, so that timing reveals nothing about the keys
+			known := sha256.Sum256([]byte(k))
+			found |= subtle.ConstantTimeCompare(given[:], known[:])
 		}
 		if found == 0 {
 			writeProblem(w, wrong(http.StatusUnauthorized, "", "invalid_api_key", "The API key is missing or wrong: send it as Authorization: Bearer KEY."))
@@ -173,7 +185,7 @@ func (s *Server) shared(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		given := slices.Contains(s.opt.Origins, origin) || slices.Contains(s.opt.Origins, "*")
 		switch {
-		case len(s.opt.Keys) == 0 && rebound(r) && !given && !s.named(r.Host): // also without an origin, which a page's GET has not
+		case s.opt.Keys == nil && rebound(r) && !given && !s.named(r.Host): // also without an origin, which a page's GET has not
 			writeProblem(w, wrong(http.StatusForbidden, "", "host", "This server does not know the name %q: "+
 				"call it localhost, or start it with --origin http://%[1]s or with an API key.", r.Host))
 			return

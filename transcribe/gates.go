@@ -12,6 +12,7 @@ import (
 // A result is one decoding of a window, with the measures that the gates check.
 type result struct {
 	tokens      []tokenizer.Token // without end-of-text
+	logProbs    []float32         // of each token
 	marks       []transcript.Mark // of each token; empty if unknown
 	temperature float64
 	logProb     float64 // mean of all tokens and end-of-text
@@ -25,11 +26,12 @@ type result struct {
 func judge(t *tokenizer.Tokenizer, d decoding, temperature float64) result {
 	r := result{temperature: temperature, noSpeech: float64(d.noSpeechProb)}
 	r.tokens = make([]tokenizer.Token, 0, len(d.choices))
+	r.logProbs = make([]float32, 0, len(d.choices))
 	for i, c := range d.choices {
 		if c.Token == t.EOT {
 			continue
 		}
-		r.tokens = append(r.tokens, c.Token)
+		r.tokens, r.logProbs = append(r.tokens, c.Token), append(r.logProbs, c.LogProb)
 		if d.marks != nil {
 			r.marks = append(r.marks, d.marks[i])
 		}

@@ -220,6 +220,9 @@ func (r *transcription) divide(s *transcript.Segment, first, last int) {
 	tok := r.t.model.Tokenizer
 	before, text := len(tok.Decode(s.Tokens[:first])), tok.Decode(s.Tokens[first:last])
 	s.Tokens, s.Text = s.Tokens[first:last], text
+	if len(s.LogProbs) > 0 {
+		s.LogProbs = s.LogProbs[first:last]
+	}
 	if len(s.Marks) > 0 {
 		s.Marks = s.Marks[first:last]
 	}

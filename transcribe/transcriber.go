@@ -66,13 +66,17 @@ func newTranscriber(m *Model, n network, o Options) (*Transcriber, error) {
 }
 
 // With returns a Transcriber like t, but for the language, the initial prompt and, unless
-// nil, the temperatures. It costs little: sound that arrives in pieces needs one for each.
-func (t *Transcriber) With(language, prompt string, temperatures []float64) (*Transcriber, error) {
+// nil and 0, the temperatures and the AudioContext, of which the model's is the most. It
+// costs little: sound that arrives in pieces needs one for each.
+func (t *Transcriber) With(language, prompt string, temperatures []float64, context int) (*Transcriber, error) {
 	n, o := *t, t.opt
 	o.Language, o.Multilingual = language, o.Multilingual && language == ""
 	o.InitialPrompt, o.CarryInitialPrompt = prompt, o.CarryInitialPrompt && prompt != ""
 	if temperatures != nil {
 		o.Temperatures = temperatures
+	}
+	if context > 0 {
+		o.AudioContext = min(context, t.model.Dims.AudioPositions)
 	}
 	n.opt, n.lang, n.prompt = o, nil, nil
 	return &n, errors.Join(o.check(), n.setLanguage(), n.setPrompt())

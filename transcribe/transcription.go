@@ -257,7 +257,7 @@ func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segm
 		language, probability = r.here.language.Code, r.here.probability
 	}
 	segments := make([]transcript.Segment, len(pieces))
-	marks := res.marks
+	marks, logProbs := res.marks, res.logProbs
 	if !r.t.opt.MarkAccepted {
 		marks = nil
 	}
@@ -269,6 +269,7 @@ func (r *transcription) segmentsOf(pieces []piece, res result) []transcript.Segm
 			CompressionRatio: res.compression, NoSpeechProb: res.noSpeech,
 			Language: language, LanguageProbability: probability,
 		}
+		s.LogProbs, logProbs = logProbs[:len(p.tokens)], logProbs[len(p.tokens):]
 		if len(marks) > 0 {
 			s.Marks, marks = marks[:len(p.tokens)], marks[len(p.tokens):]
 		}
@@ -284,7 +285,7 @@ func (r *transcription) clear(segments []transcript.Segment) {
 		s := &segments[i]
 		s.ID = len(r.segments) + i
 		if s.Start == s.End || s.Line() == "" {
-			s.Text, s.Tokens, s.Marks = "", []tokenizer.Token{}, nil
+			s.Text, s.Tokens, s.LogProbs, s.Marks = "", []tokenizer.Token{}, nil, nil
 			if s.Words != nil {
 				s.Words = []transcript.Word{}
 			}

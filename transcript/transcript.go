@@ -125,6 +125,8 @@ type Segment struct {
 	Text   string            `json:"text"`
 	Tokens []tokenizer.Token `json:"tokens"` // with timestamps, except where windows overlap or lanes meet
 
+	LogProbs []float32 `json:"-"` // natural logarithms of the probabilities of Tokens
+
 	// The words of the text with their times; absent unless requested.
 	Words []Word `json:"words,omitzero"`
 

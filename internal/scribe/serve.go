@@ -124,7 +124,7 @@ func (s *serveCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.prepare(ctx); err != nil {
+	if err := s.prepare(ctx, logger); err != nil {
 		return err
 	}
 	listener, err := s.listen() // before the model is loaded: an address in use is known at once
@@ -232,7 +232,7 @@ func (s *serveCommand) checkOrigins() error {
 }
 
 // prepare checks the flags that have to do with who may connect.
-func (s *serveCommand) prepare(ctx context.Context) error {
+func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if err := s.checkOrigins(); err != nil {
 		return err
 	}
@@ -244,14 +244,15 @@ func (s *serveCommand) prepare(ctx context.Context) error {
 		return command.Usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
 	}
 	if s.keyFile != "" {
-		if s.opt.Keys, err = readKeys(ctx, s.keyFile); err != nil {
+		s.opt.Keys, err = serve.Keys(s.keyFile, func() ([]string, error) { return readKeys(ctx, s.keyFile) }, logger)
+		if err != nil {
 			return err
 		}
 	}
-	if !loopback(host) && len(s.opt.Keys) == 0 && !s.anyone {
+	if !loopback(host) && s.opt.Keys == nil && !s.anyone {
 		return command.Usagef("--listen %s lets other machines connect: name --api-key-file, or --allow-anyone", s.address)
 	}
-	if len(s.opt.Keys) == 0 && !loopback(host) {
+	if s.opt.Keys == nil && !loopback(host) {
 		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)
 	}
 	return nil

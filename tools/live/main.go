@@ -1,0 +1,266 @@
+// Live measures live text: recordings arrive at the pace they were spoken, by a clock that
+// is simulated, so that nobody waits; passes take the time they take.
+//
+//	go run ./tools/live models/whisper/librispeech/manifest.jsonl
+//	go run ./tools/live -model ~/whisper-base -slower 2 recordings.jsonl
+//
+// It prints the error rate of the confirmed text beside that of the file as a whole, and
+// how long after its end a word was confirmed.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"verity/audio"
+	"verity/live"
+	"verity/model"
+	"verity/models/whisper"
+	"verity/precision"
+	"verity/transcribe"
+	"verity/transcript"
+	"verity/wer"
+	"verity/wer/normalize"
+)
+
+var (
+	dir    = flag.String("model", "", "`directory` of a checkpoint, which is held in int8; the model inside without")
+	every  = flag.Int("every", 1, "take every so manieth recording")
+	slower = flag.Float64("slower", 1, "count the time of passes so many times")
+	show   = flag.Bool("v", false, "show the texts")
+	margin = flag.Float64("margin", 0, "")
+	fixed  = flag.Float64("pass", 0, "count every pass as so many `seconds`, which makes runs equal")
+	hold   = flag.Float64("hold", 0, "")
+	stepS  = flag.Float64("step", 1, "")
+)
+
+func main() {
+	flag.Parse()
+	if err := measure(context.Background(), flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "live:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(ctx context.Context, manifest string) error {
+	live.Margin = *margin
+	live.Hold = *hold
+	recordings, err := spokenOf(manifest)
+	if err != nil {
+		return err
+	}
+	var fsys fs.FS = whisper.Base()
+	var held precision.Precision // that of the file
+	if *dir != "" {
+		fsys, held.Weights = os.DirFS(*dir), precision.Int8
+	}
+	c, err := model.OpenFS(fsys, "model")
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Precision: held})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	whole, err := transcribe.New(m, transcribe.Options{Language: "en"})
+	if err != nil {
+		return err
+	}
+	by, err := live.New(m, transcribe.Options{Language: "en"})
+	if err != nil {
+		return err
+	}
+	var sum measured
+	for _, r := range recordings {
+		clip, err := audio.Open(r.Path)
+		if err != nil {
+			return err
+		}
+		pcm := make([]float32, 600*audio.SampleRate)
+		n, _ := clip.Read(pcm)
+		clip.Close()
+		pcm = pcm[:n]
+		tr, err := whole.Transcribe(ctx, audio.FromSamples(r.Path, pcm), transcribe.Watch{})
+		if err != nil {
+			return err
+		}
+		text, err := sum.stream(ctx, by, pcm)
+		if err == nil {
+			err = sum.score(ctx, r.Text, tr.Text, text)
+		}
+		if err != nil {
+			return err
+		}
+		if *show {
+			fmt.Printf("%s\n  file: %s\n  live: %s\n", filepath.Base(r.Path), tr.Text, text)
+		}
+	}
+	sum.print()
+	return nil
+}
+
+type spoken struct {
+	Path string `json:"audio_filepath"`
+	Text string `json:"text"`
+}
+
+func spokenOf(manifest string) (list []spoken, err error) {
+	f, err := os.Open(manifest)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for n := 0; lines.Scan(); n++ {
+		var r spoken
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, err
+		}
+		if !filepath.IsAbs(r.Path) {
+			r.Path = filepath.Join(filepath.Dir(manifest), r.Path)
+		}
+		if n%*every == 0 {
+			list = append(list, r)
+		}
+	}
+	return list, lines.Err()
+}
+
+// measured is what has been found.
+type measured struct {
+	file, live wer.Corpus
+	delays     []float64 // s
+	listening  float64   // s, of all words
+	passes     []float64 // s
+	audio      float64
+	work       float64
+}
+
+// A going is an utterance whose passes are made.
+type going struct {
+	u      *live.Utterance
+	from   int64
+	seen   int64
+	passes int
+	ended  bool
+}
+
+// stream plays pcm to an ear and makes passes, as a session of the server does.
+func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
+	const tenth = audio.SampleRate / 10
+	step := int64(*stepS * audio.SampleRate)
+	ear, err := live.NewEar(live.DefaultEar())
+	if err != nil {
+		return "", err
+	}
+	s.audio += seconds(int64(len(pcm)))
+	pcm = append(pcm, make([]float32, 2*audio.SampleRate)...)
+	now, fed := 0.0, 0
+	var queue []*going
+	follow := func(heard []live.Heard) {
+		for _, h := range heard {
+			switch h.Kind {
+			case live.Started:
+				queue = append(queue, &going{u: by.Utterance(), from: h.At})
+			case live.Speech:
+				queue[len(queue)-1].u.Add(h.PCM)
+			case live.Stopped:
+				queue[len(queue)-1].ended = true
+			}
+		}
+	}
+	for fed < len(pcm) || len(queue) > 0 {
+		for fed < len(pcm) && seconds(int64(fed+tenth)) <= now {
+			end := min(fed+tenth, len(pcm))
+			follow(ear.Hear(pcm[fed:end]))
+			fed = end
+		}
+		if len(pcm)-fed < tenth { // a rest less than a piece
+			follow(append(ear.Hear(pcm[fed:]), ear.End()...))
+			fed = len(pcm)
+		}
+		if len(queue) == 0 || !queue[0].ended && queue[0].u.Len()-queue[0].seen < step {
+			now += 0.1
+			continue
+		}
+		g := queue[0]
+		g.seen = g.u.Len()
+		if g.passes++; g.passes == 1 {
+			g.u.Follow(text)
+		}
+		began, last := time.Now(), g.ended
+		r, err := g.u.Pass(ctx, last)
+		if err != nil {
+			return "", err
+		}
+		took := *slower * time.Since(began).Seconds()
+		if *fixed > 0 {
+			took = *fixed
+		}
+		heard := now
+		now += took
+		s.passes = append(s.passes, took)
+		s.work += took
+		for _, w := range r.Confirmed {
+			end := min(seconds(g.from)+w.End, heard)
+			s.delays = append(s.delays, now-end)
+			s.listening += heard - end
+		}
+		text += spell(r.Confirmed)
+		if last {
+			queue = queue[1:]
+		}
+	}
+	return text, nil
+}
+
+func spell(words []transcript.Word) (text string) {
+	for _, w := range words {
+		text += w.Word
+	}
+	return text
+}
+
+func seconds(samples int64) float64 { return float64(samples) / audio.SampleRate }
+
+func (s *measured) score(ctx context.Context, ref, file, live string) error {
+	var scorer wer.Scorer
+	for _, x := range []struct {
+		c   *wer.Corpus
+		hyp string
+	}{{&s.file, file}, {&s.live, live}} {
+		score, err := scorer.Score(ctx, normalize.English(ref), normalize.English(x.hyp))
+		if err != nil {
+			return err
+		}
+		x.c.Add(score)
+	}
+	return nil
+}
+
+func (s *measured) print() {
+	slices.Sort(s.delays)
+	slices.Sort(s.passes)
+	at := func(list []float64, q float64) float64 { return list[int(q*float64(len(list)-1))] }
+	total := 0.0
+	for _, d := range s.delays {
+		total += d
+	}
+	fmt.Printf("%d recordings, %.0f s, %d words: word error rate of the file %.2f %%, of the confirmed text %.2f %%\n"+
+		"delay of a word: median %.2f s, 95 %% within %.2f s, at most %.2f s; %.0f %% of it is listening, %.0f %% transcribing\n"+
+		"%d passes of %.2f s in the median, %.2f s at most; they take %.2f of the time\n",
+		s.file.Len(), s.audio, len(s.delays), 100*s.file.Words.Rate(), 100*s.live.Words.Rate(),
+		at(s.delays, 0.5), at(s.delays, 0.95), at(s.delays, 1), 100*s.listening/total, 100-100*s.listening/total,
+		len(s.passes), at(s.passes, 0.5), at(s.passes, 1), s.work/s.audio)
+}
