@@ -164,21 +164,21 @@ page: build ## the server's page in Chromium: microphone, files, keyboard; repor
 
 # MODEL=DIR names another checkpoint than the small one of the tests.
 LOAD ?= 5m
-load: build ## 64 clients at once for LOAD (5m), others that misbehave, and a shutdown amid it
-	VERITY_LOAD=$(LOAD) VERITY_LOAD_MODEL=$(MODEL) VERITY_LOAD_PROGRAM=$(abspath $(BIN)) go test -count=1 -v -timeout 60m -run 'TestLoad$$' ./serve
+SPEECH := $(wildcard models/whisper/librispeech/*.flac) models/whisper/jfk.flac
+load: build ## 64 clients at once for LOAD (5m), some hang up, and a shutdown amid it; answers as the command line's
+	go run ./tools/load -program $(BIN) $(if $(MODEL),-model $(MODEL)) -for $(LOAD) $(SOUND) $(SPEECH)
 
 # MODEL=DIR; without, a planted small, whose text takes as long as real speech of 10 s.
 TURNS ?= 5
 PLANTED := bin/throughput
 throughput: build ## eight requests at once beside eight one after the other, TURNS times in turn
 	@[ -n "$(MODEL)" ] || [ -e $(PLANTED)/target ] || $(BIN) synth --size small --out $(PLANTED)
-	VERITY_LOAD_TURNS=$(TURNS) VERITY_LOAD_MODEL=$(abspath $(or $(MODEL),$(PLANTED)/target)) \
-		go test -vet=off -count=1 -v -timeout 60m -run 'TestThroughput$$' ./serve
+	go run ./tools/load -program $(BIN) -model $(or $(MODEL),$(PLANTED)/target) -turns $(TURNS) $(SOUND)
 
 # The embedded model, or MODEL=DIR; the recordings inside the program, or MANIFEST=FILE.
 MANIFEST ?= models/whisper/librispeech/manifest.jsonl
 live: ## recordings at the pace they were spoken: error rate of the confirmed text, delay of words
-	VERITY_LIVE=$(abspath $(MANIFEST)) VERITY_LIVE_MODEL=$(MODEL) go test -count=1 -v -timeout 60m -run 'TestDelay$$' ./live
+	go run ./tools/live $(if $(MODEL),-model $(MODEL)) $(MANIFEST)
 
 # In a module of its own, so that nothing of it is near the program.
 clients-go: ## OpenAI's Go client against the server: every format, streaming, live sound, errors

@@ -75,6 +75,8 @@ var plan = map[string]room{
 
 	"tools/crossvet": {"go vet for other platforms; imports nothing of the engine", nil},
 	"tools/dist":     {"release archives; imports nothing of the engine", nil},
+	"tools/live":     {"measures live text at the pace it was spoken", []string{"audio", "live", "model", "models/whisper", "precision", "transcribe", "transcript", "wer", "wer/normalize"}},
+	"tools/load":     {"asks a running server for many things at once; imports nothing of the engine", nil},
 	"tools/licences": {"licences of dependencies; imports nothing of the engine", nil},
 
 	"model/hub": {"resolves model names to directories: the Hugging Face cache, and downloads into it", []string{"internal/input", "internal/output"}},

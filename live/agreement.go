@@ -16,10 +16,10 @@ type agreement struct {
 }
 
 // add takes the words of a pass and returns those that it confirms.
-func (a *agreement) add(words []transcript.Word, before float64) []transcript.Word {
+func (a *agreement) add(words []transcript.Word) []transcript.Word {
 	words = a.fresh(words)
 	n := 0
-	for n < len(words) && n < len(a.last) && words[n].Word == a.last[n].Word && words[n].End <= before {
+	for n < len(words) && n < len(a.last) && words[n].Word == a.last[n].Word {
 		n++
 	}
 	a.last = words[n:]

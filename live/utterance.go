@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -22,11 +23,17 @@ const (
 	full = 25.0
 	late = 4.0
 
+	// The encoder's window in a pass that is not the last: the sound and so much silence,
+	// and at least so much, where a whole window has 30 s.
+	margin = 6.0
+	least  = 12.0
+
+	// A pass needs so much new sound.
+	step = 0.7
+
 	shown         = 200  // bytes of earlier text in a pass's prompt
 	longestPrompt = 4096 // bytes: the model sees 223 tokens of a prompt
 )
-
-var Margin, Hold = 0.0, 0.0
 
 // Result is the result of a pass.
 type Result struct {
@@ -93,11 +100,8 @@ func (t *Transcriber) Utterance() *Utterance {
 	) {
 		var temperatures []float64
 		positions := 0
-		if !last { // no temperature fallback if the gates refuse a window: another pass follows
-			temperatures = []float64{0}
-			if Margin > 0 {
-				positions = (len(pcm)/320 + int(Margin*50) + 49) / 50 * 50
-			}
+		if !last { // another pass follows
+			temperatures, positions = []float64{0}, window(len(pcm))
 		}
 		by, err := t.by.With(language, prompt, temperatures, positions)
 		if err != nil {
@@ -111,6 +115,23 @@ func (t *Transcriber) Utterance() *Utterance {
 	}
 	return &Utterance{run: run, prompt: t.opt.InitialPrompt, language: t.opt.Language}
 }
+
+// window is how many audio positions the encoder sees of a pass that is not the last. It
+// grows by seconds, not with each position.
+func window(samples int) int {
+	return audio.FramesPerSecond / 2 * int(math.Ceil(max(seconds(int64(samples))+margin, least)))
+}
+
+// Due is how much new sound, in samples, the next pass wants after a turn that took so
+// long, its wait included. A machine that cannot keep up makes fewer passes, and has some
+// time left.
+func Due(turn time.Duration) int64 {
+	return int64(max(step, 1.25*turn.Seconds()) * audio.SampleRate)
+}
+
+// Behind reports whether a turn took longer than the sound that passes want: live text then
+// comes later than it would on a faster machine.
+func Behind(turn time.Duration) bool { return turn.Seconds() > step }
 
 // Follow sets the text that was said before, as context for the passes. Call it before
 // the first pass.
@@ -151,7 +172,7 @@ func (u *Utterance) Pass(ctx context.Context, last bool) (Result, error) {
 	if last {
 		r.Confirmed = u.agreed.finish(words)
 	} else {
-		r.Confirmed = u.agreed.add(words, r.Heard-Hold)
+		r.Confirmed = u.agreed.add(words)
 		if r.Audio > full {
 			r.Confirmed = append(slices.Clone(r.Confirmed), u.agreed.force(r.Heard-late)...)
 		}

@@ -268,9 +268,11 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 	return v
 }
 
-// language returns the name of a language as OpenAI writes it.
-func (a *answer) language(code string) string {
-	if l, ok := a.model.Tokenizer.Language(code); ok {
+func (a *answer) language(code string) string { return nameOf(a.model, code) }
+
+// nameOf returns the name of a language as OpenAI writes it.
+func nameOf(m *transcribe.Model, code string) string {
+	if l, ok := m.Tokenizer.Language(code); ok {
 		return strings.ToLower(l.Name)
 	}
 	if code == "en" { // an English-only model has no list of languages

@@ -2,7 +2,9 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -25,7 +27,9 @@ var rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 
 type sessionConfig struct {
 	id       string // of the session
 	ends     time.Time
-	model    string
+	name     string // of the model, as the client called it
+	model    *held
+	on       *transcribe.Model // it
 	language string
 	prompt   string
 	rate     int
@@ -77,16 +81,37 @@ type update struct {
 	TurnDetection json.RawMessage `json:"turn_detection"`
 }
 
+// A hold keeps models loaded, each once.
+type hold map[*held]func()
+
+func (k hold) take(ctx context.Context, h *held) (*transcribe.Model, error) {
+	model, release, err := h.models.take(ctx, h)
+	if err == nil && k[h] != nil {
+		release()
+	} else if err == nil {
+		k[h] = release
+	}
+	return model, err
+}
+
+func (k hold) release() {
+	for _, release := range k {
+		release()
+	}
+}
+
 // newConfig returns the configuration of a session before its first update.
-func (s *Server) newConfig(id string) (c sessionConfig, err error) {
+func (s *Server) newConfig(ctx context.Context, id string, h *held, k hold) (c sessionConfig, err error) {
 	d := s.opt.Decoding
-	c = sessionConfig{id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), model: s.opt.Name, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
-	c.by, err = live.New(s.model, c.decoding(s))
+	c = sessionConfig{id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), name: h.Name, model: h, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
+	if c.on, err = k.take(ctx, h); err == nil {
+		c.by, err = live.New(c.on, c.decoding(s))
+	}
 	return c, err
 }
 
 // change returns c with an update applied.
-func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *problem) {
+func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessage, k hold) (sessionConfig, *problem) {
 	var u update
 	if data == nil {
 		return c, wrong(http.StatusBadRequest, "session", "", "session: it is missing")
@@ -104,10 +129,12 @@ func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *
 		if w == nil {
 			continue
 		}
-		if w.Model != nil && !s.knows(*w.Model) {
-			return c, unknownModel(*w.Model, s.opt.Name).of("session.audio.input.transcription.model")
+		if w.Model != nil {
+			if c.model = s.models.find(*w.Model); c.model == nil {
+				return c, s.models.unknown(*w.Model).of("session.audio.input.transcription.model")
+			}
 		}
-		set(&c.model, w.Model)
+		set(&c.name, w.Model)
 		if set(&c.language, w.Language); w.Language != nil {
 			c.language = spokenIn(c.language)
 		}
@@ -128,8 +155,14 @@ func (s *Server) change(c sessionConfig, data json.RawMessage) (sessionConfig, *
 		c.noise = u.Audio.Input.Noise
 	}
 	var err error
-	if c.by, err = live.New(s.model, c.decoding(s)); err == nil {
-		return c, nil
+	if c.on, err = k.take(ctx, c.model); err == nil {
+		if c.by, err = live.New(c.on, c.decoding(s)); err == nil {
+			return c, nil
+		}
+	}
+	var busy *problem
+	if errors.As(err, &busy) {
+		return c, busy
 	}
 	if p := asProblem(err, "session.audio.input.transcription."); p != nil {
 		return c, p
@@ -246,7 +279,7 @@ func (c sessionConfig) object(beta bool) sessionObject {
 		}
 		return &text
 	}
-	t := transcription{c.model, given(c.language), given(c.prompt)}
+	t := transcription{c.name, given(c.language), given(c.prompt)}
 	o := sessionObject{ID: c.id, Object: "realtime.transcription_session", Expires: c.ends.Unix(), Include: append([]string{}, c.include...)}
 	if beta {
 		o.Modalities, o.Format, o.Transcription, o.Turns = []string{"audio", "text"}, "pcm16", &t, c.turns()

@@ -33,6 +33,7 @@ type request struct {
 	name     string // of the file according to the client, for messages only
 	file     *os.File
 	size     int64
+	model    *held
 	format   string
 	stream   bool
 	words    bool
@@ -58,7 +59,7 @@ var formats = []string{"json", "text", "srt", "verbose_json", "vtt"}
 // read reads the form of r, which ends at a time, in any order of its parts. The caller
 // calls done of the request.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Task, end time.Time) (*request, error) {
-	q := &request{format: "json", decoding: s.opt.Decoding, done: func() {}}
+	q := &request{format: "json", model: s.models.list[0], decoding: s.opt.Decoding, done: func() {}}
 	q.decoding.Task = task
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -146,8 +147,8 @@ func (s *Server) set(q *request, name, value string) (err error) {
 	}
 	switch name {
 	case "model":
-		if !s.knows(value) {
-			return unknownModel(value, s.opt.Name)
+		if q.model = s.models.find(value); q.model == nil {
+			return s.models.unknown(value)
 		}
 	case "language":
 		q.decoding.Language = spokenIn(value)

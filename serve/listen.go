@@ -20,9 +20,6 @@ import (
 	"verity/transcript"
 )
 
-// step is how much new sound a pass needs.
-const step = 1 * audio.SampleRate
-
 // A message is an event from the client.
 type message struct {
 	Type    string          `json:"type"`
@@ -40,7 +37,7 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 	}
 	switch m.Type {
 	case "session.update", "transcription_session.update":
-		return x.update(m)
+		return x.update(ctx, m)
 	case "input_audio_buffer.append":
 		return x.append(m)
 	case "input_audio_buffer.commit":
@@ -57,8 +54,8 @@ func (x *session) handle(ctx context.Context, m *message) *problem {
 }
 
 // update changes the configuration. It ends an open utterance.
-func (x *session) update(m *message) *problem {
-	c, p := x.s.change(x.config, m.Session)
+func (x *session) update(ctx context.Context, m *message) *problem {
+	c, p := x.s.change(ctx, x.config, m.Session, x.hold)
 	if p != nil {
 		return p
 	}
@@ -145,7 +142,7 @@ func ms(sample int64) int64 { return sample * 1000 / audio.SampleRate }
 func (x *session) begin(at int64) {
 	x.items++
 	p := &spoken{
-		item: fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], x.items), from: at, u: x.config.by.Utterance(),
+		item: fmt.Sprintf("item_%s_%d", x.id[len("sess_"):], x.items), from: at, u: x.config.by.Utterance(), on: x.config.on,
 		more: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	select {
@@ -248,10 +245,10 @@ func (x *session) saw(p *spoken, n int64) {
 // utter makes passes over an utterance until it has ended.
 func (x *session) utter(ctx context.Context, p *spoken) error {
 	var said tally
-	text, language, last := "", "", false
+	text, language, last, turn := "", "", false, time.Duration(0)
 	p.u.Follow(x.story)
 	for !last {
-		if err := p.due(ctx); err != nil {
+		if err := p.due(ctx, live.Due(turn)); err != nil {
 			return err
 		}
 		if p.cleared.Load() {
@@ -265,6 +262,9 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 		last = p.over() // it may have ended during the wait
 		waited, n := time.Since(asked), p.u.Len()
 		r, err := x.pass(ctx, p, last, end)
+		if turn = time.Since(asked); live.Behind(turn) && !last {
+			x.late()
+		}
 		x.saw(p, n)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -287,13 +287,18 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 	x.say("conversation.item.input_audio_transcription.completed", map[string]any{
 		"item_id": p.item, "content_index": 0, "transcript": text,
 		"usage":   map[string]any{"type": "duration", "seconds": float64(p.u.Len()) / audio.SampleRate},
-		"latency": said.report(), "language": x.nameOf(language),
+		"latency": said.report(), "language": nameOf(p.on, language),
 	})
 	return nil
 }
 
-// nameOf spells a language as in verbose_json.
-func (x *session) nameOf(code string) string { return (&answer{model: x.s.model}).language(code) }
+// late records that a pass took longer than it should, and tells the operator once.
+func (x *session) late() {
+	x.s.metrics.late.Inc()
+	x.lateOnce.Do(func() {
+		x.s.opt.Log.Warn("live text falls behind: passes take longer than the sound between them, so fewer are made", "session", x.id)
+	})
+}
 
 // pass makes a pass, and ends the turn.
 func (x *session) pass(ctx context.Context, p *spoken, last bool, end func()) (live.Result, error) {
@@ -302,8 +307,8 @@ func (x *session) pass(ctx context.Context, p *spoken, last bool, end func()) (l
 }
 
 // due waits until an utterance has ended or has enough new sound for a pass.
-func (p *spoken) due(ctx context.Context) error {
-	for p.u.Len()-p.passed.Load() < step {
+func (p *spoken) due(ctx context.Context, samples int64) error {
+	for p.u.Len()-p.passed.Load() < samples {
 		select {
 		case <-p.ended:
 			return nil

@@ -26,6 +26,7 @@ type metrics struct {
 	stages   *prometheus.CounterVec
 	batch    prometheus.Histogram
 	delay    prometheus.Histogram
+	late     prometheus.Counter
 	shares   *prometheus.CounterVec
 	rejected *prometheus.CounterVec
 }
@@ -53,6 +54,8 @@ func newMetrics(s *Server) *metrics {
 		tokens:   counter("tokens_total", "Tokens decoded, those of refused attempts included."),
 		drafted:  counter("drafted_tokens_total", "Tokens the assistant drafted."),
 		accepted: counter("accepted_tokens_total", "Drafted tokens the model accepted."),
+		late: counter("live_late_passes_total",
+			"Passes over live sound that took, their wait included, longer than the sound between two passes should."),
 		stages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "verity_stage_seconds_total", Help: "Time of transcription, by stage.",
 		}, []string{"stage"}),
@@ -68,7 +71,7 @@ func newMetrics(s *Server) *metrics {
 			Help: "Delay of all words: listening for what follows them, waiting for a turn, transcribing.",
 		}, []string{"part"}),
 	}
-	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages, m.batch, m.delay, m.shares,
+	m.registry.MustRegister(m.requests, m.took, m.audio, m.tokens, m.drafted, m.accepted, m.stages, m.batch, m.delay, m.late, m.shares,
 		m.rejected, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "verity_build_info", Help: "The program and what it serves.",
@@ -82,6 +85,7 @@ func newMetrics(s *Server) *metrics {
 		gauge("uploading", "Uploads that are being read.", s.intake.size),
 		gauge("live_sessions", "Realtime sessions that are open.", s.sockets.open),
 		gauge("working", "Requests being transcribed: those that share passes.", l.working),
+		gauge("models_loaded", "Models in memory.", func() int { return s.models.loaded() }),
 		gauge("waiting", "Requests that wait for a turn.", l.waiting))
 	return m
 }

@@ -7,7 +7,7 @@ import (
 	"verity/transcribe"
 )
 
-// knows reports whether a request may use a name for the model: its own in any of the
+// knows reports whether a request may use a name for the first model: its own in any of the
 // forms in which models of Whisper are published, one of OpenAI's hosted models, which
 // clients send by default, an alias, or none.
 func (s *Server) knows(model string) bool {

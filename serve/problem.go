@@ -60,11 +60,6 @@ func wrongMethod(r *http.Request, allowed []string) *problem {
 		r.URL.Path, list(allowed), r.Method)
 }
 
-func unknownModel(name, known string) *problem {
-	return wrong(http.StatusNotFound, "model", "model_not_found",
-		"The model %q does not exist here: use %q, whisper-1, or leave it out.", name, known)
-}
-
 // writeProblem writes p as the answer.
 func writeProblem(w http.ResponseWriter, p *problem) {
 	h := w.Header()

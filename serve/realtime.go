@@ -17,6 +17,7 @@ import (
 
 	"verity/audio"
 	"verity/live"
+	"verity/transcribe"
 )
 
 const (
@@ -39,9 +40,12 @@ type session struct {
 	unheard atomic.Int64  // samples of utterances that have not been in a pass
 	moved   chan struct{} // signals that unheard has decreased
 
+	lateOnce sync.Once
+
 	story string // the text so far, as context of the next utterance; owned by work
 
 	mu       sync.Mutex // the fields below
+	hold     hold
 	config   sessionConfig
 	arriving *audio.Arriving
 	ear      *live.Ear
@@ -61,6 +65,7 @@ type spoken struct {
 	item    string
 	from    int64 // its first sample in the session
 	u       *live.Utterance
+	on      *transcribe.Model
 	more    chan struct{} // sound was added
 	ended   chan struct{} // closed: no more follows
 	cleared atomic.Bool   // its text is not wanted
@@ -72,7 +77,9 @@ var errClosed = errors.New("the session has ended")
 
 // realtime serves OpenAI's realtime transcription over a WebSocket.
 func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
-	config, p := s.welcome(r)
+	k := hold{}
+	defer k.release()
+	config, p := s.welcome(r, k)
 	if p != nil {
 		note(r, "error", p.Message)
 		writeProblem(w, p)
@@ -93,35 +100,39 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(mostMessage)
-	err = s.newSession(conn, r, config).run(r)
+	err = s.newSession(conn, r, config, k).run(r)
 	note(r, "ended", err)
 }
 
 // welcome returns the configuration that a session begins with, or why it cannot begin.
-func (s *Server) welcome(r *http.Request) (c sessionConfig, p *problem) {
+func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) {
 	q := r.URL.Query()
-	switch intent, model := q.Get("intent"), q.Get("model"); {
+	h := s.models.find(q.Get("model"))
+	switch intent := q.Get("intent"); {
 	case s.closing.Load():
 		return c, failed(http.StatusServiceUnavailable, "The server is shutting down.")
 	case intent != "" && intent != "transcription":
 		return c, wrong(http.StatusBadRequest, "intent", "", "intent: got %q, want transcription", intent)
-	case !s.knows(model):
-		return c, unknownModel(model, s.opt.Name)
+	case h == nil:
+		return c, s.models.unknown(q.Get("model"))
 	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		return c, wrong(http.StatusUpgradeRequired, "", "", "This path is for WebSockets: the request asks for no upgrade.")
 	}
-	c, err := s.newConfig(fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)))
+	c, err := s.newConfig(r.Context(), fmt.Sprintf("sess_%x_%x", s.created.UnixNano(), s.ids.Add(1)), h, k)
+	if errors.As(err, &p) {
+		return c, p
+	}
 	if err != nil {
 		return c, failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", reason(err))
 	}
 	return c, nil
 }
 
-func (s *Server) newSession(conn *websocket.Conn, r *http.Request, c sessionConfig) *session {
+func (s *Server) newSession(conn *websocket.Conn, r *http.Request, c sessionConfig, k hold) *session {
 	beta := strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1")
 	x := &session{
 		s: s, conn: conn, beta: beta, id: c.id,
-		queue: make(chan *spoken, 256), moved: make(chan struct{}, 1), config: c,
+		queue: make(chan *spoken, 256), moved: make(chan struct{}, 1), config: c, hold: k,
 	}
 	x.prepare()
 	return x

@@ -361,11 +361,13 @@ func FuzzUpdate(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		config, err := s.newConfig("sess_x")
+		k := hold{}
+		defer k.release()
+		config, err := s.newConfig(t.Context(), "sess_x", s.models.list[0], k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		config, p := s.change(config, data)
+		config, p := s.change(t.Context(), config, data, k)
 		if p != nil {
 			if p.Message == "" || p.Status == 0 {
 				t.Fatalf("an empty problem: %+v", p)

@@ -20,7 +20,13 @@ type Options struct {
 	// Name is the id of the model in /v1/models. Empty means "whisper".
 	Name string
 
-	// Aliases are further names by which requests may call the model; "*" is any. Its name
+	// More are models that requests may name instead, and that are loaded on first use.
+	More []Source
+
+	// MaxMemory is the most bytes that those of More may take together. 0 means any.
+	MaxMemory int64
+
+	// Aliases are further names by which requests may call the first model; "*" is any. Its name
 	// with or without "openai/whisper-" and the like, and OpenAI's names, need none.
 	Aliases []string
 
@@ -112,10 +118,10 @@ func (o Options) check() error {
 	return nil
 }
 
-// A Server is an http.Handler over one model. It is safe for concurrent use.
+// A Server is an http.Handler over one model, or several. It is safe for concurrent use.
 type Server struct {
 	opt     Options
-	model   *transcribe.Model
+	models  *models
 	line    *line
 	spool   *spool
 	intake  intake
@@ -128,12 +134,11 @@ type Server struct {
 	closing atomic.Bool
 	created time.Time
 
-	languages []language    // of the model
-	stall     time.Duration // of a client; shorter in tests
-	quiet     time.Duration // of a stream
+	stall time.Duration // of a client; shorter in tests
+	quiet time.Duration // of a stream
 }
 
-// New returns a server of m, which must stay open while it serves.
+// New returns a server of m, which must stay open while it serves, and of o.More.
 func New(m *transcribe.Model, o Options) (*Server, error) {
 	o = o.defaults()
 	if err := o.check(); err != nil {
@@ -146,12 +151,11 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, model: m, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
+		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
 		spool: newSpool(o.Spool, o.MaxSpool), sockets: newSockets(o.Sessions),
 	}
 	s.metrics = newMetrics(s)
-	s.languages = languagesOf(m)
-	m.OnPass(s.metrics.passed)
+	s.models = newModels(s, m)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -175,8 +179,8 @@ func (s *Server) routes() http.Handler {
 	api("POST /v1/audio/transcriptions", s.speech(transcribe.Transcribe))
 	api("POST /v1/audio/translations", s.speech(transcribe.Translate))
 	api("GET /v1/realtime", s.realtime)
-	api("GET /v1/models", s.models)
-	api("GET /v1/models/{id...}", s.models)
+	api("GET /v1/models", s.models.serve)
+	api("GET /v1/models/{id...}", s.models.serve)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.metrics.handler())
@@ -220,44 +224,4 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(http.StatusServiceUnavailable)
 	writeText(w, why+"\n")
-}
-
-// models lists the model by its name and its aliases, or describes the one that is named.
-func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	object := func(id string) modelObject {
-		return modelObject{ID: id, Object: "model", Created: s.created.Unix(), OwnedBy: "verity", Assisted: s.model.Assisted(),
-			Translates: len(s.languages) > 1, Languages: s.languages}
-	}
-	id := r.PathValue("id")
-	switch {
-	case id == "":
-		list := modelList{Object: "list", Data: []modelObject{object(s.opt.Name)}}
-		for _, alias := range s.opt.Aliases {
-			if alias != "*" {
-				list.Data = append(list.Data, object(alias))
-			}
-		}
-		writeJSON(w, list)
-	case s.knows(id):
-		writeJSON(w, object(id))
-	default:
-		writeProblem(w, unknownModel(id, s.opt.Name))
-	}
-}
-
-type modelObject struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-
-	// Not OpenAI's.
-	Assisted   bool       `json:"assisted"` // whether drafts can be marked
-	Translates bool       `json:"translates"`
-	Languages  []language `json:"languages"`
-}
-
-type modelList struct {
-	Object string        `json:"object"`
-	Data   []modelObject `json:"data"`
 }

@@ -54,7 +54,12 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	defer q.done()
-	if err := q.check(s.model.Assisted()); err != nil {
+	model, release, err := s.models.take(ctx, q.model)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := q.check(model.Assisted()); err != nil {
 		return err
 	}
 	q.warn(w, r)
@@ -64,11 +69,11 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	defer clip.Close()
 	q.decoding.Log = logged(q.decoding.Log, "id", w.Header().Get(idHeader))
-	t, err := transcribe.New(s.model, q.decoding)
+	t, err := transcribe.New(model, q.decoding)
 	if err != nil {
 		return err
 	}
-	out := &answer{w: w, q: q, model: s.model}
+	out := &answer{w: w, q: q, model: model}
 	defer out.close()
 	tr, err := s.work(ctx, t.Drafting(q.draft), clip, out)
 	if err != nil {

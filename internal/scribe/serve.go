@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,7 +27,10 @@ import (
 	"verity/internal/options"
 	"verity/internal/setup"
 	"verity/internal/show"
+	"verity/parallel"
+	"verity/precision"
 	"verity/serve"
+	"verity/transcribe"
 )
 
 const serveHelp = `Serve answers OpenAI's audio API: clients of OpenAI's /v1/audio/transcriptions and
@@ -58,6 +62,8 @@ type serveCommand struct {
 	keyFile  string
 	anyone   bool
 	origins  []string
+	models   []string // of --model, the default first
+	inUse    []io.Closer
 	grace    time.Duration
 	opt      serve.Options
 }
@@ -71,9 +77,24 @@ func Serve(e command.Env) *cobra.Command {
 		Args:  command.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
-	command.AddFlags(c, s.model.RegisterModel, s.register, s.decoding.Register(options.Server),
+	command.AddFlags(c, s.registerModels, s.register, s.decoding.Register(options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c
+}
+
+// registerModels adds --model, which may be given more than once.
+func (s *serveCommand) registerModels(f *pflag.FlagSet) {
+	command.AddOption(f, "model", func(v options.Value) error {
+		if !f.Changed("model") {
+			s.models = nil // the default
+		}
+		s.models = append(s.models, v.Text)
+		return nil
+	})
+	command.Redefine(f, "model", setup.DefaultModel, f.Lookup("model").Usage+". Given more than once, requests choose one by its name; the first "+
+		"is the default, the others are loaded on first use, and unloaded when nobody has used them for 15 minutes")
+	command.Bind(f, "offline", &s.model.Offline)
+	command.AddOption(f, "model-memory", func(v options.Value) error { s.opt.MaxMemory = int64(v.Number) << 20; return nil })
 }
 
 func (s *serveCommand) register(f *pflag.FlagSet) {
@@ -132,14 +153,14 @@ func (s *serveCommand) run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	var m *setup.Model
 	defer func() {
-		if m != nil {
-			m.Close()
+		for _, c := range s.inUse {
+			c.Close()
 		}
 	}()
 	load := func() (server *serve.Server, err error) {
-		if m, err = s.load(ctx, logger); err != nil {
+		m, err := s.load(ctx, logger)
+		if err != nil {
 			return nil, err
 		}
 		if server, err = serve.New(m.Model, s.opt); err != nil {
@@ -163,15 +184,55 @@ func (s *serveCommand) run(ctx context.Context) error {
 
 // load loads the model, and completes the options by what it is.
 func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Model, error) {
-	s.model.Serving = true
+	s.model.Serving, s.model.Name = true, s.models[0]
+	if len(s.models) > 1 { // they share the threads
+		s.model.Pool = parallel.New(s.model.Threads)
+		s.inUse = append(s.inUse, closing(s.model.Pool.Close))
+	}
 	m, err := s.model.Load(ctx)
 	if err != nil {
 		return nil, err
+	}
+	s.inUse = slices.Insert(s.inUse, 0, io.Closer(closing(m.Close)))
+	for _, name := range s.models[1:] {
+		source, err := s.source(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		s.opt.More = append(s.opt.More, source)
 	}
 	s.opt.Decoding = s.decoding.Options(logger)
 	s.opt.Name, s.opt.Log, s.opt.Version = filepath.Base(m.Checkpoint.Name), logger, command.Version
 	return m, nil
 }
+
+// source describes a model that is loaded later. What is wrong with its files is known now.
+func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, error) {
+	flags := s.model
+	flags.Name = name
+	c, err := setup.OpenCheckpoint(ctx, name, flags.Offline)
+	if err != nil {
+		return serve.Source{}, err
+	}
+	defer c.Close()
+	load := func(ctx context.Context) (*transcribe.Model, func(), error) {
+		m, err := flags.Load(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return m.Model, m.Close, nil
+	}
+	bytes := c.Bytes()
+	if w := flags.Precision.Weights; w != precision.Auto {
+		bytes = c.Params() * int64(w.Bits()) / 8
+	}
+	return serve.Source{Name: filepath.Base(c.Name), Bytes: bytes, Load: load}, nil
+}
+
+// closing makes a function an io.Closer.
+type closing func()
+
+func (f closing) Close() error { f(); return nil }
 
 func (s *serveCommand) scheme() string {
 	if s.cert != "" {

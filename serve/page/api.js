@@ -10,6 +10,7 @@ const sentences = {
   invalid_audio: ["This file holds no sound that the server can read. Save it as WAV, FLAC, MP3 or Opus and choose it again."],
   spool_full: ["The server has no room for more files at the moment. Try again in a minute."],
   rate_limit_exceeded: ["The server is busy. Try again in a minute."],
+  model_busy: ["The server has no memory for this model while others are used. Try again in a minute."],
   model_not_found: ["The server has another model than this page thought. Reload the page."],
   origin: ["The server does not accept this page under this address."],
   host: ["The server does not accept this page under this address."],
@@ -52,10 +53,10 @@ export async function ask(path, options) {
   throw explain(answer && answer.error, r.status);
 }
 
-// models returns what the server says of its model.
+// models returns what the server says of its models.
 export async function models(key) {
   const r = await ask("v1/models", {headers: headers(key)});
-  return (await r.json()).data[0];
+  return (await r.json()).data.filter(m => m.root === m.id);
 }
 
 // transcribe uploads a file and calls back for each event of the stream.
@@ -65,6 +66,7 @@ export async function transcribe(file, name, o, signal, event) {
   for (const g of ["segment", "word"]) f.append("timestamp_granularities[]", g);
   f.append("include[]", "verity.progress");
   if (o.assisted) f.append("include[]", "verity.accepted");
+  f.append("model", o.model);
   if (o.language) f.append("language", o.language);
   if (o.prompt) f.append("prompt", o.prompt);
   f.append("vad_filter", o.silence ? "true" : "false");

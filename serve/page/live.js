@@ -4,10 +4,10 @@ import {ask, explain, Failure, headers, unreachable} from "./api.js";
 import {wave} from "./formats.js";
 
 const kept = 30 * 60; // seconds that can be heard again
-const behind = 5000; // ms of delay from which on people are told
+const behind = 5000; // ms of delay from which on the server is called busy
 
 export class Live {
-  // on has the functions level(0 … 1), began(), text(segment), tentative(text), slow(ms) and
+  // on has the functions level(0 … 1), began(), text(segment), tentative(text), delay(s, behind) and
   // ended(failure).
   constructor(job, options, on) {
     Object.assign(this, {job, options, on, items: new Map(), open: 0, pieces: [], samples: 0});
@@ -78,7 +78,7 @@ export class Live {
         return this.on.tentative(e.text);
       case "conversation.item.input_audio_transcription.completed":
         if (e.language) this.job.language = e.language;
-        if (e.latency && e.latency.words > 3) this.on.slow(e.latency.median_ms > behind ? e.latency.median_ms : 0);
+        if (e.latency && e.latency.words > 3) this.on.delay(e.latency.median_ms / 1000, e.latency.median_ms > behind);
         // falls through
       case "conversation.item.input_audio_transcription.failed":
         this.open--;
@@ -94,7 +94,7 @@ export class Live {
   }
 
   configure() {
-    const transcription = {};
+    const transcription = {model: this.options.model};
     if (this.options.language) transcription.language = this.options.language;
     if (this.options.prompt) transcription.prompt = this.options.prompt;
     this.send({type: "session.update", session: {type: "transcription", include: ["item.input_audio_transcription.tentative", "item.input_audio_transcription.words"],

@@ -15,27 +15,30 @@ function say(message, bad) { $("status").textContent = message; $("status").clas
 // options are what the fields say now.
 function options() {
   const typed = $("language").value.trim(), low = typed.toLowerCase();
-  const known = model && model.languages.find(l => l.code === low || l.name.toLowerCase() === low);
-  if (typed && model && !known) throw new Failure("“" + typed + "” is not a language of this model. Choose one of the list, or leave it empty.");
-  return {language: known ? known.code : typed, task: $("task").value, prompt: $("prompt").value.trim(), silence: $("silence").checked,
+  const known = model && (model.languages || []).find(l => l.code === low || l.name.toLowerCase() === low);
+  if (typed && model && model.languages && !known) throw new Failure("“" + typed + "” is not a language of this model. Choose one of the list, or leave it empty.");
+  return {model: model ? model.id : "", language: known ? known.code : typed, task: $("task").value, prompt: $("prompt").value.trim(), silence: $("silence").checked,
     assisted: !!model && model.assisted, key: $("key").value};
 }
 
 // look asks what the server has, and shows what it can do.
 async function look() {
   try {
-    model = await models($("key").value);
+    const all = await models($("key").value);
+    if ($("use").length !== all.length) $("use").replaceChildren(...all.map(m => new Option(m.id)));
+    $("uses").hidden = all.length < 2;
+    model = all[$("use").selectedIndex];
     if ($("status").classList.contains("bad")) say("");
     if ($("key").value && $("remember").checked) localStorage.setItem("key", $("key").value);
   } catch (e) {
     failed(e);
     return false;
   }
-  const n = model.languages.length;
-  $("model").textContent = model.id + " · " + (n > 1 ? n + " languages" : model.languages[0].name) + (model.translates ? " · translates to English" : "");
-  $("languages").replaceChildren(...model.languages.map(l => Object.assign(document.createElement("option"), {value: l.name[0].toUpperCase() + l.name.slice(1)})));
-  $("language").parentElement.hidden = n < 2;
-  $("tasks").hidden = !model.translates;
+  const known = model.languages || [], n = known.length; // none are known of a model that nobody has used yet
+  $("model").textContent = model.id + " · " + (!n ? "is loaded when it is needed" : n > 1 ? n + " languages" : known[0].name) + (model.translates ? " · translates to English" : "");
+  $("languages").replaceChildren(...known.map(l => Object.assign(document.createElement("option"), {value: l.name[0].toUpperCase() + l.name.slice(1)})));
+  $("language").parentElement.hidden = n === 1;
+  $("tasks").hidden = !model.translates && n > 0;
   $("marks").hidden = !model.assisted;
   return true;
 }
@@ -215,7 +218,7 @@ function record() {
     },
     text: s => text.add(job, s),
     tentative: t => text.tentative(job, t),
-    slow: ms => { if (!live.stopping) say(ms ? `The server is busy: text comes ${Math.round(ms / 1000)} s after it is said.` : "Speak now."); },
+    delay: (s, behind) => { if (!live.stopping) say(`${behind ? "The server is busy: text" : "Text"} comes ${s.toFixed(1)} s after it is said.`); },
     ended: e => {
       clearInterval(tick);
       live = null;
@@ -247,7 +250,7 @@ $("file").onchange = () => {
   files($("file").files);
   $("file").value = ""; // so that the same file can be chosen again
 };
-$("key").onchange = look;
+$("key").onchange = $("use").onchange = look;
 $("keys").onsubmit = e => { e.preventDefault(); look(); };
 $("remember").onchange = () => $("remember").checked ? localStorage.setItem("key", $("key").value) : localStorage.removeItem("key");
 $("mark").onchange = () => $("text").classList.toggle("marked", $("mark").checked);

@@ -36,10 +36,7 @@ var (
 	every  = flag.Int("every", 1, "take every so manieth recording")
 	slower = flag.Float64("slower", 1, "count the time of passes so many times")
 	show   = flag.Bool("v", false, "show the texts")
-	margin = flag.Float64("margin", 0, "")
 	fixed  = flag.Float64("pass", 0, "count every pass as so many `seconds`, which makes runs equal")
-	hold   = flag.Float64("hold", 0, "")
-	stepS  = flag.Float64("step", 1, "")
 )
 
 func main() {
@@ -51,8 +48,6 @@ func main() {
 }
 
 func measure(ctx context.Context, manifest string) error {
-	live.Margin = *margin
-	live.Hold = *hold
 	recordings, err := spokenOf(manifest)
 	if err != nil {
 		return err
@@ -159,7 +154,7 @@ type going struct {
 // stream plays pcm to an ear and makes passes, as a session of the server does.
 func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float32) (text string, err error) {
 	const tenth = audio.SampleRate / 10
-	step := int64(*stepS * audio.SampleRate)
+	due := live.Due(0)
 	ear, err := live.NewEar(live.DefaultEar())
 	if err != nil {
 		return "", err
@@ -190,7 +185,7 @@ func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float
 			follow(append(ear.Hear(pcm[fed:]), ear.End()...))
 			fed = len(pcm)
 		}
-		if len(queue) == 0 || !queue[0].ended && queue[0].u.Len()-queue[0].seen < step {
+		if len(queue) == 0 || !queue[0].ended && queue[0].u.Len()-queue[0].seen < due {
 			now += 0.1
 			continue
 		}
@@ -208,6 +203,7 @@ func (s *measured) stream(ctx context.Context, by *live.Transcriber, pcm []float
 		if *fixed > 0 {
 			took = *fixed
 		}
+		due = live.Due(time.Duration(took * float64(time.Second)))
 		heard := now
 		now += took
 		s.passes = append(s.passes, took)

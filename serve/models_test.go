@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"verity/model"
+	"verity/models/digits"
+	"verity/transcribe"
+)
+
+// sources are further models: the same one under other names, and one that is broken.
+type sources struct{ loads, unloads atomic.Int32 }
+
+func (s *sources) list() (list []Source) {
+	load := func(ctx context.Context) (*transcribe.Model, func(), error) {
+		s.loads.Add(1)
+		time.Sleep(20 * time.Millisecond)
+		c, err := model.OpenFS(digits.Target(), "more")
+		if err != nil {
+			return nil, nil, err
+		}
+		m, err := transcribe.Load(ctx, c, transcribe.LoadOptions{Threads: 1})
+		return m, func() { s.unloads.Add(1); m.Close(); c.Close() }, err
+	}
+	return []Source{{"whisper-second", 10, load}, {"third", 10, load}, {"broken", 1, func(context.Context) (*transcribe.Model, func(), error) {
+		return nil, nil, errors.New("broken")
+	}}}
+}
+
+// listed returns which models are loaded.
+func listed(t *testing.T, s *Server) (loaded string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/v1/models", nil))
+	var all modelList
+	if err := json.Unmarshal(w.Body.Bytes(), &all); err != nil || len(all.Data) != 4 {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	for _, m := range all.Data {
+		if m.Loaded {
+			loaded += m.ID + " "
+		}
+	}
+	return strings.TrimSpace(loaded)
+}
+
+// TestModels: a model is loaded when a request names it, once for all, stays while it is
+// used, and makes room for another or goes when nobody has used it for some time.
+func TestModels(t *testing.T) {
+	var more sources
+	h, s := newServer(t, Options{More: more.list(), MaxMemory: 15, Turns: 8})
+	defer func() { // what is loaded still
+		for _, h := range s.models.list[1:] {
+			if h.forget != nil {
+				h.forget.Stop()
+			}
+			if h.model != nil {
+				h.unload()
+			}
+		}
+	}()
+	ask := func(model string, status int, param, problem string) {
+		t.Helper()
+		r, body := post(t, h.URL+transcriptions, wav(t), field{"model", model})
+		if status != 200 {
+			checkProblem(t, r, body, status, param, problem)
+		} else if r.StatusCode != 200 || !strings.Contains(body, strings.TrimSpace(want().Text)) {
+			t.Errorf("%s: %s %s", model, r.Status, body)
+		}
+	}
+	see := func(loads int32, loaded string) {
+		t.Helper()
+		if got := listed(t, s); got != loaded || more.loads.Load() != loads {
+			t.Errorf("loaded %q in %d times, want %q in %d", got, more.loads.Load(), loaded, loads)
+		}
+	}
+	see(0, "whisper")
+	ask("", 200, "", "")
+	ask("whisper-1", 200, "", "")
+	see(0, "whisper")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { ask("second", 200, "", "") })
+	}
+	all.Wait()
+	see(1, "whisper whisper-second")
+	ask("third", 200, "", "")
+	see(2, "whisper third")
+	ask("nothing", 404, "model", `use "whisper", "whisper-second", "third", "broken" or whisper-1`)
+	ask("broken", 503, "", `The model "broken" cannot be loaded`)
+
+	c := call(t, h, "?model=third", nil)
+	c.until("session.created")
+	ask("second", 429, "", `no memory for the model "whisper-second"`)
+	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"whisper-second"}}}}}`)
+	if e := c.until("error"); !strings.Contains(e.Error.Message, "no memory") {
+		t.Errorf("a session gets a second model: %+v", e)
+	}
+	c.send(`{"type":"session.update","session":{"type":"transcription","audio":{"input":{"transcription":{"model":"whisper-1"}}}}}`)
+	c.until("session.updated")
+	c.conn.CloseNow()
+	settle(t, s)
+	ask("second", 200, "", "")
+	see(3, "whisper whisper-second")
+
+	s.models.idle = 10 * time.Millisecond
+	ask("whisper-second", 200, "", "")
+	for more.unloads.Load() < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	see(3, "whisper")
+}

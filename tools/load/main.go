@@ -1,0 +1,360 @@
+// Load asks a running verity serve for many things at once:
+//
+//	go run ./tools/load -program bin/verity -for 5m          clients that send, hang up and cut off, and a shutdown amid it
+//	go run ./tools/load -program bin/verity -turns 5         eight requests at once beside one after the other
+//	go run ./tools/load -program bin/verity -equal 16        equal requests at once: when each is answered
+//
+// Every answer must be, to the bit, what verity transcribe writes for the file alone. The
+// exit status is 1 if one is not, or if the server loses a request.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+var (
+	program = flag.String("program", "bin/verity", "the `program`")
+	model   = flag.String("model", "models/digits/target", "`directory` of the checkpoint, which is held in int8")
+	during  = flag.Duration("for", 0, "time of the load")
+	clients = flag.Int("clients", 64, "clients at the same time")
+	turns   = flag.Int("turns", 0, "times that eight requests go one after the other, and at once")
+	equal   = flag.Int("equal", 0, "equal requests at once")
+	batch   = flag.String("batch", "8", "--batch of the server")
+)
+
+func main() {
+	flag.Parse()
+	if err := run(context.Background(), flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+// A segment is what an answer and the command line have in common.
+type segment struct {
+	ID, Seek         int
+	Start, End       float64
+	Text             string
+	Tokens           []int
+	Temperature      float64
+	AvgLogProb       float64 `json:"avg_logprob"`
+	CompressionRatio float64 `json:"compression_ratio"`
+	NoSpeechProb     float64 `json:"no_speech_prob"`
+}
+
+// A text is an answer.
+type text struct {
+	Duration float64
+	Segments []segment
+}
+
+// A work is a request and what it must be answered with.
+type work struct {
+	name   string
+	form   []byte
+	kind   string
+	answer text
+}
+
+func run(ctx context.Context, names []string) error {
+	var works []work
+	for _, name := range names {
+		w, err := workOf(ctx, name)
+		if err != nil {
+			return err
+		}
+		works = append(works, w)
+	}
+	if len(works) == 0 {
+		return errors.New("no recordings are named")
+	}
+	s, err := start()
+	if err != nil {
+		return err
+	}
+	defer s.process.Process.Kill()
+	if _, _, err := s.ask(ctx, works[0]); err != nil { // warms up
+		return err
+	}
+	switch {
+	case *turns > 0:
+		err = s.throughput(ctx, works[0])
+	case *equal > 0:
+		err = s.together(ctx, works[0], *equal)
+	default:
+		return s.load(ctx, works)
+	}
+	return errors.Join(err, s.stop())
+}
+
+// workOf has the command line transcribe a recording.
+func workOf(ctx context.Context, name string) (w work, err error) {
+	out, err := exec.CommandContext(ctx, *program, "transcribe", "--model", *model, "--precision", "int8", "--output-format", "json", name).Output()
+	if err != nil {
+		return w, fmt.Errorf("%s: %w", name, err)
+	}
+	sound, err := os.ReadFile(name)
+	if err != nil {
+		return w, err
+	}
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	form.WriteField("response_format", "verbose_json")
+	part, _ := form.CreateFormFile("file", filepath.Base(name))
+	part.Write(sound)
+	form.Close()
+	w = work{name: name, form: b.Bytes(), kind: form.FormDataContentType()}
+	return w, json.Unmarshal(out, &w.answer)
+}
+
+// A server is a process.
+type server struct {
+	process *exec.Cmd
+	address string
+	http    http.Client
+	ended   chan error
+}
+
+var listens = regexp.MustCompile(` on http://(\S+)`)
+
+func start() (*server, error) {
+	s := &server{ended: make(chan error, 1), http: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
+	s.process = exec.Command(*program, "serve", "--model", *model, "--precision", "int8", "--listen", "127.0.0.1:0", "--batch", *batch, "--queue", "256")
+	lines, err := s.process.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.process.Start(); err != nil {
+		return nil, err
+	}
+	scan := bufio.NewScanner(lines)
+	for s.address == "" && scan.Scan() {
+		if m := listens.FindStringSubmatch(scan.Text()); m != nil {
+			s.address = m[1]
+		}
+	}
+	if s.address == "" {
+		return nil, errors.New("the server does not say where it listens")
+	}
+	go func() {
+		for scan.Scan() {
+			fmt.Println("server:", scan.Text())
+		}
+		s.ended <- s.process.Wait()
+	}()
+	return s, nil
+}
+
+// stop ends the server, which must lose nothing.
+func (s *server) stop() error {
+	s.process.Process.Signal(syscall.SIGTERM)
+	if err := <-s.ended; err != nil {
+		return fmt.Errorf("the server ended with %w", err)
+	}
+	return nil
+}
+
+var errOther = errors.New("the answer is not that of the command line")
+
+// ask sends a request and checks the answer.
+func (s *server) ask(ctx context.Context, w work) (got text, status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, "POST", "http://"+s.address+"/v1/audio/transcriptions", bytes.NewReader(w.form))
+	if err != nil {
+		return got, 0, err
+	}
+	r.Header.Set("Content-Type", w.kind)
+	a, err := s.http.Do(r)
+	if err != nil {
+		return got, 0, err
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err == nil && a.StatusCode != 200 {
+		err = fmt.Errorf("%s: %s", a.Status, body)
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &got)
+	}
+	if err == nil && !reflect.DeepEqual(got.Segments, w.answer.Segments) {
+		err = fmt.Errorf("%w: %s: got %+v, want %+v", errOther, w.name, got.Segments, w.answer.Segments)
+	}
+	return got, a.StatusCode, err
+}
+
+// A tally counts what has happened.
+type tally struct {
+	done, killed, cut atomic.Int64
+
+	mu    sync.Mutex
+	took  []time.Duration
+	audio float64
+	wrong []error
+}
+
+func (t *tally) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wrong = append(t.wrong, err)
+}
+
+// load has many clients at once, of which some hang up or send half a form, and ends the
+// server under them.
+func (s *server) load(ctx context.Context, works []work) error {
+	var t tally
+	until := time.Now().Add(*during)
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range *clients {
+		all.Go(func() { s.client(ctx, &t, works, until, rand.New(rand.NewPCG(7, uint64(i)))) })
+	}
+	all.Go(func() {
+		for time.Now().Before(until) {
+			s.cutOff(works[0])
+			t.cut.Add(1)
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	time.Sleep(time.Until(until))
+	peak := peakOf(s.process.Process.Pid)
+	err := s.stop()
+	all.Wait()
+	took := time.Since(began)
+	if len(t.took) == 0 {
+		return errors.Join(err, errors.New("no request came through"))
+	}
+	slices.Sort(t.took)
+	at := func(q float64) time.Duration { return t.took[int(q*float64(len(t.took)-1))].Round(time.Millisecond) }
+	fmt.Printf("%v: %d requests answered as the command line, %d wrong; %d clients hung up, %d forms cut off\n"+
+		"%.1f seconds of sound a second; a request took %v in the median, %v at most in 95 %%; peak memory %s\n",
+		took.Round(time.Second), t.done.Load(), len(t.wrong), t.killed.Load(), t.cut.Load(), t.audio/took.Seconds(), at(0.5), at(0.95), peak)
+	return errors.Join(append(t.wrong, err)...)
+}
+
+// client sends one recording after the other.
+func (s *server) client(ctx context.Context, t *tally, works []work, until time.Time, r *rand.Rand) {
+	for time.Now().Before(until) {
+		w := works[r.IntN(len(works))]
+		ctx, cancel := context.WithCancel(ctx)
+		kill := r.IntN(20) == 0 // amid the request
+		if kill {
+			time.AfterFunc(time.Duration(r.IntN(2000))*time.Millisecond, cancel)
+		}
+		began := time.Now()
+		got, status, err := s.ask(ctx, w)
+		cancel()
+		switch {
+		case kill && errors.Is(err, context.Canceled):
+			t.killed.Add(1)
+		case err != nil && status == 0 && time.Now().After(until):
+			return // the server had closed: the request was never begun
+		case err != nil:
+			t.fail(err)
+		default:
+			t.done.Add(1)
+			t.mu.Lock()
+			t.took = append(t.took, time.Since(began))
+			t.audio += got.Duration
+			t.mu.Unlock()
+		}
+	}
+}
+
+// cutOff sends half a form.
+func (s *server) cutOff(w work) {
+	conn, err := net.Dial("tcp", s.address)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		w.kind, len(w.form), w.form[:len(w.form)/2])
+}
+
+func peakOf(pid int) string {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return "unknown"
+}
+
+// throughput times eight requests one after the other and eight at once, in turn.
+func (s *server) throughput(ctx context.Context, w work) error {
+	const requests = 8
+	var ratios []float64
+	for range *turns {
+		began := time.Now()
+		for range requests {
+			if _, _, err := s.ask(ctx, w); err != nil {
+				return err
+			}
+		}
+		alone := time.Since(began)
+		took, err := s.all(ctx, w, requests)
+		if err != nil {
+			return err
+		}
+		together := took[requests-1]
+		ratios = append(ratios, alone.Seconds()/together.Seconds())
+		fmt.Printf("%d requests one after the other %.2f s, at once %.2f s: throughput %.2f times that of one\n",
+			requests, alone.Seconds(), together.Seconds(), ratios[len(ratios)-1])
+	}
+	slices.Sort(ratios)
+	fmt.Printf("median of %d turns: %.2f\n", *turns, ratios[len(ratios)/2])
+	return nil
+}
+
+// together says when each of n equal requests is answered that are sent at once.
+func (s *server) together(ctx context.Context, w work, n int) error {
+	took, err := s.all(ctx, w, n)
+	if err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, d := range took {
+		sum += d.Seconds()
+		fmt.Printf("%.2f ", d.Seconds())
+	}
+	fmt.Printf("\n%d equal requests: answered after %.2f s in the mean\n", n, sum/float64(n))
+	return nil
+}
+
+// all sends n requests at once and returns how long each took, in order.
+func (s *server) all(ctx context.Context, w work, n int) ([]time.Duration, error) {
+	took, errs := make([]time.Duration, n), make([]error, n)
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			_, _, errs[i] = s.ask(ctx, w)
+			took[i] = time.Since(began)
+		})
+	}
+	all.Wait()
+	slices.Sort(took)
+	return took, errors.Join(errs...)
+}
