@@ -4,13 +4,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// SoundFiles are the extensions of sound files: those that are read, and those that people
+// have whom ffmpeg helps.
+var SoundFiles = []string{
+	"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
+	"m4a", "mp4", "aac", "mov", "mkv", "wma", "amr", "3gp",
+}
+
 // CompleteSound offers sound files as arguments.
 func CompleteSound(c *cobra.Command) {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{
-			"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
-			"m4a", "mp4", "aac", "mov", "mkv", // by ffmpeg
-		}, cobra.ShellCompDirectiveFilterFileExt
+		return SoundFiles, cobra.ShellCompDirectiveFilterFileExt
 	}
 }
 

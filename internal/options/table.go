@@ -55,6 +55,7 @@ var table = []*Option{
 	{Name: "ffmpeg", Kind: Text, Max: 4096, Default: "auto", Group: Input, Who: Keep | Server,
 		Help: "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, never, or a path"},
 	{Name: "strict", Group: Input, Who: Keep, Help: "make damaged or missing sound an error; otherwise it is silence, and a warning says where"},
+	{Name: "recursive", Brief: "directories: also what lies below", Group: Input, Help: "of a directory, take also the sound files in the directories below it"},
 	{Name: "clip-timestamps", Kind: List, Unit: "times", Default: "0", Check: checkSpans, Group: Input, Field: "Spans", set: setSpans, Not: "vad",
 		Help: "parts to transcribe: start,end,start,end,… in seconds. The last end may be left out"},
 

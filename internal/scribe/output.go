@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"verity/internal/command"
 	"verity/internal/output"
+	"verity/internal/setup"
 	"verity/internal/show"
 	"verity/transcript"
 )
@@ -111,6 +114,9 @@ func (f *folder) path(input string, format transcript.Format) string {
 func stem(name string) string {
 	if name == "-" {
 		return "stdin"
+	}
+	if u, err := url.Parse(name); err == nil && setup.IsAddress(name) {
+		name = path.Base(u.Path)
 	}
 	base := filepath.Base(name)
 	if s := strings.TrimSuffix(base, filepath.Ext(base)); s != "" {

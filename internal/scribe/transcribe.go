@@ -44,7 +44,8 @@ func completeFormats(c *cobra.Command) {
 const transcribeHelp = `Transcribe writes the text of sound files to standard output, a line per segment,
 as soon as it is known, in the order given. WAV, FLAC, MP3, Ogg Opus, Ogg Vorbis,
 WebM, AIFF, CAF and AU files of any rate, width and number of channels are
-read; "-" is standard input.
+read; "-" is standard input. A directory stands for the sound files in it, and an
+address (http, https) for the file that it leads to.
 
 --output-dir writes files instead: NAME.txt for NAME.wav, and likewise for the other
 formats. A file that exists is replaced only with --force;
@@ -79,6 +80,7 @@ type transcribeCommand struct {
 	timed     bool
 	force     bool
 	skip      bool
+	deep      bool
 	made      *pflag.FlagSet // flags that decide on the text or the subtitles
 	by        *transcript.Maker
 	subtitles transcript.Subtitles
@@ -126,6 +128,7 @@ func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
 	f.Lookup("highlight").NoOptDefVal = "auto"
 	command.RegisterProgress(f, &t.log.Progress)
 	command.Bind(f, "batch", &t.batch)
+	command.Bind(f, "recursive", &t.deep)
 }
 
 func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
@@ -146,6 +149,9 @@ func (t *transcribeCommand) run(ctx context.Context, files []string) error {
 		return err
 	}
 	if err := t.stray(files); err != nil {
+		return err
+	}
+	if files, err = inputs(files, t.deep); err != nil {
 		return err
 	}
 	out, err := t.sink(files)

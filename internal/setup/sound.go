@@ -37,7 +37,7 @@ func (s *SoundFlags) Check() error {
 	return nil
 }
 
-// Clip opens a sound file; "-" is standard input. A pipe may never send anything, so the
+// Clip opens a sound file; "-" is standard input, and an address is downloaded. A pipe may never send anything, so the
 // goroutine that reads it is abandoned when ctx ends.
 func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*audio.Clip, error) {
 	type opened struct {
@@ -47,9 +47,12 @@ func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*aud
 	done := make(chan opened, 1)
 	go func() {
 		var o opened
-		if name == "-" {
+		switch {
+		case name == "-":
 			o.clip, o.err = s.OpenReader(ctx, "standard input", e.In)
-		} else {
+		case IsAddress(name):
+			o.clip, o.err = s.download(ctx, name)
+		default:
 			o.clip, o.err = s.Open(ctx, name)
 		}
 		done <- o

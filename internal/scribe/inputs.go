@@ -1,0 +1,56 @@
+package scribe
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"verity/internal/command"
+	"verity/internal/show"
+)
+
+// inputs returns the sound files that arguments name: those in a directory, with deep also
+// below it, those of a pattern that the shell left, and every other argument as it is.
+func inputs(args []string, deep bool) (files []string, err error) {
+	for _, arg := range args {
+		var found []string
+		info, err := os.Stat(arg)
+		switch {
+		case err == nil && info.IsDir():
+			if found, err = soundIn(arg, deep); err == nil && len(found) == 0 {
+				err = command.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), map[bool]string{false: "; --recursive looks below it, too"}[deep])
+			}
+		case err != nil && strings.ContainsAny(arg, "*?["):
+			if found, err = filepath.Glob(arg); err == nil && len(found) == 0 {
+				err = fmt.Errorf("%s: no file has such a name", show.Name(arg))
+			}
+		default:
+			found, err = []string{arg}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// soundIn returns the sound files in a directory, in the order of their names. What begins
+// with a dot is hidden.
+func soundIn(dir string, deep bool) (files []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch hidden := strings.HasPrefix(entry.Name(), "."); {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != dir && (hidden || !deep):
+			return fs.SkipDir
+		case !hidden && !entry.IsDir() && slices.Contains(command.SoundFiles, strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))):
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files, err
+}
