@@ -108,34 +108,37 @@ func firstBytes(ctx context.Context, path string) ([]byte, error) {
 	return head[:n], err
 }
 
-// openFolder decides by the files in the folder. A manifest.jsonl at the top has
-// priority: it was written to describe the folder.
+// kinds are the files that make a folder a dataset, the first kind before the others: a
+// manifest.jsonl at the top was written to describe the folder, a CSV file beside sound may
+// be about something else.
+var kinds = []struct {
+	format string
+	top    bool // only at the top, and only one file
+	is     func(p string) bool
+}{
+	{"jsonl", true, func(p string) bool { return filepath.Base(p) == "manifest.jsonl" }},
+	{"librispeech", false, func(p string) bool { return strings.HasSuffix(p, ".trans.txt") }},
+	{"parquet", false, func(p string) bool { return ending(p) == ".parquet" }},
+	{"jsonl", true, func(p string) bool { return ending(p) == ".jsonl" }},
+	{"tsv", true, func(p string) bool { return ending(p) == ".tsv" }},
+	{"folder", false, isAudio},
+	{"csv", true, func(p string) bool { return ending(p) == ".csv" }},
+}
+
+// openFolder decides by the files in the folder.
 func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, error) {
 	found, err := listFiles(ctx, path, real)
 	if err != nil {
 		return nil, err
 	}
-	candidates := []struct {
-		format string
-		files  []string
-		many   bool // several files are read as one dataset
-	}{
-		{"jsonl", found.manifest, false},
-		{"librispeech", found.transcripts, true},
-		{"parquet", found.parquet, true},
-		{"jsonl", found.jsonl, false},
-		{"tsv", found.tsv, false},
-		{"folder", found.audio, true},
-		{"csv", found.csv, false}, // beside sound it may be about something else
-	}
-	for _, c := range candidates {
-		if len(c.files) == 0 || o.Format != "" && o.Format != c.format {
+	for i, k := range kinds {
+		if len(found[i]) == 0 || o.Format != "" && o.Format != k.format {
 			continue
 		}
-		if len(c.files) > 1 && !c.many {
-			return nil, fmt.Errorf("holds several manifests, name one of them: %s", strings.Join(c.files, ", "))
+		if len(found[i]) > 1 && k.top {
+			return nil, fmt.Errorf("holds several manifests, name one of them: %s", strings.Join(found[i], ", "))
 		}
-		return &Dataset{Format: c.format, Root: path, Files: c.files, options: o}, nil
+		return &Dataset{Format: k.format, Root: path, Files: found[i], options: o}, nil
 	}
 	want := "no manifest.jsonl, *.trans.txt, *.parquet, *.jsonl, *.tsv, *.csv or audio file found"
 	if o.Format != "" {
@@ -144,16 +147,10 @@ func openFolder(ctx context.Context, path, real string, o Options) (*Dataset, er
 	return nil, errors.New(want)
 }
 
-// files are the files that can make a folder a dataset. Manifests count only at the
-// top.
-type files struct {
-	manifest, transcripts, parquet, jsonl, tsv, csv, audio []string
-}
-
 // listFiles walks the folder real in the order of names and lists what it finds under
-// path. Hidden files and folders, and links to folders, are skipped.
-func listFiles(ctx context.Context, path, real string) (files, error) {
-	var f files
+// path, by kind. Hidden files and folders, and links to folders, are skipped.
+func listFiles(ctx context.Context, path, real string) ([][]string, error) {
+	found := make([][]string, len(kinds))
 	err := filepath.WalkDir(real, func(p string, e fs.DirEntry, err error) error {
 		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 			return err
@@ -171,27 +168,14 @@ func listFiles(ctx context.Context, path, real string) (files, error) {
 		if err != nil {
 			return err
 		}
-		f.add(filepath.Join(path, rel), rel == e.Name())
+		p, top := filepath.Join(path, rel), rel == e.Name()
+		for i, k := range kinds {
+			if k.is(p) && (top || !k.top) {
+				found[i] = append(found[i], p)
+				break
+			}
+		}
 		return nil
 	})
-	return f, err
-}
-
-func (f *files) add(p string, top bool) {
-	switch {
-	case top && filepath.Base(p) == "manifest.jsonl":
-		f.manifest = append(f.manifest, p)
-	case strings.HasSuffix(p, ".trans.txt"):
-		f.transcripts = append(f.transcripts, p)
-	case ending(p) == ".parquet":
-		f.parquet = append(f.parquet, p)
-	case top && ending(p) == ".jsonl":
-		f.jsonl = append(f.jsonl, p)
-	case top && ending(p) == ".tsv":
-		f.tsv = append(f.tsv, p)
-	case top && ending(p) == ".csv":
-		f.csv = append(f.csv, p)
-	case isAudio(p):
-		f.audio = append(f.audio, p)
-	}
+	return found, err
 }

@@ -2,7 +2,7 @@
 //
 //	package eval → [Record], as JSON lines → [Set] → [Score]
 //	                     two sets, joined by id → [Comparison]
-//	  → terminal table, Markdown, JSON, one self-contained HTML page
+//	  → terminal table, JSON, one self-contained HTML page
 //
 // A record is everything about one utterance's run, with reference and hypothesis as
 // they were. Texts are normalised here, when they are scored, so that old records can

@@ -20,7 +20,7 @@ type sums struct {
 	corpus wer.Corpus
 	score  Score
 	worst  []Utterance
-	made   map[confused]int
+	made   map[[2]string]int // confusions: reference word and what was recognised instead
 }
 
 func newSums(o Options) (s sums, err error) {
@@ -32,7 +32,7 @@ func newSums(o Options) (s sums, err error) {
 				o.Normalizer, strings.Join(normalize.Names(), ", "))
 		}
 	}
-	return sums{opt: o, made: map[confused]int{}}, nil
+	return sums{opt: o, made: map[[2]string]int{}}, nil
 }
 
 // sum adds a marked record.
@@ -69,7 +69,7 @@ func (s *sums) note(m marked) {
 	}
 	for _, w := range m.diff {
 		if w.Op != wer.Hit.String() {
-			s.made[confused{w.Reference, w.Hypothesis}]++
+			s.made[[2]string{w.Reference, w.Hypothesis}]++
 		}
 	}
 	s.keep(Utterance{m.ID, c.Errors(), c.Ref(), c.Rate(), m.diff,
@@ -117,15 +117,11 @@ func (s *sums) total(name string) *Score {
 	return &r
 }
 
-// A confused is a reference word and what was recognised instead. One of them is empty
-// for an insertion or a deletion.
-type confused struct{ reference, hypothesis string }
-
 // confusions returns the most frequent ones.
 func (s *sums) confusions(most int) []Confusion {
 	all := make([]Confusion, 0, len(s.made))
 	for k, n := range s.made {
-		all = append(all, Confusion{k.reference, k.hypothesis, n})
+		all = append(all, Confusion{k[0], k[1], n})
 	}
 	slices.SortFunc(all, func(a, b Confusion) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Reference, b.Reference),
@@ -237,7 +233,7 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	}
 	s.corpus, s.score, s.worst = *read.Corpus, *read.Score, read.Worst
 	for _, c := range read.Confusions {
-		s.made[confused{c.Reference, c.Hypothesis}] += c.Count
+		s.made[[2]string{c.Reference, c.Hypothesis}] += c.Count
 	}
 	t.sums = s
 	return nil

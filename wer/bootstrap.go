@@ -39,24 +39,15 @@ func (b Bootstrap) defaults() Bootstrap {
 	return b
 }
 
-// Rate returns the interval of the corpus rate of counts, one per utterance. It
-// is {0, 0} if there are none.
+// rate returns the interval of the corpus rate of some utterances. It is {0, 0} if there
+// are none.
 //
 // The unit drawn is the utterance, since errors within one are not independent. The
 // interval is that of percentiles, interpolated linearly. It does not depend on the order
-// of counts: the parts of a corpus, merged in any order, have the same.
+// of utterances: the parts of a corpus, merged in any order, have the same.
 //
 // Source: Bisani & Ney, "Bootstrap estimates for confidence intervals in ASR
 // performance evaluation", ICASSP 2004.
-func (b Bootstrap) Rate(counts []Counts) Interval {
-	var bins Bins
-	for _, c := range counts {
-		bins.add(binOf(c), 1)
-	}
-	return b.rate(bins)
-}
-
-// rate draws from the utterances in a fixed order.
 func (b Bootstrap) rate(bins Bins) Interval {
 	all := make([]Bin, 0, len(bins))
 	for _, t := range slices.SortedFunc(maps.Keys(bins), func(x, y Bin) int {
@@ -64,11 +55,18 @@ func (b Bootstrap) rate(bins Bins) Interval {
 	}) {
 		all = append(all, slices.Repeat([]Bin{t}, bins[t])...)
 	}
-	return b.interval(len(all), func(pick func() int) float64 { return resampled(all, pick) })
+	return b.interval(len(all), func(pick func() int) float64 {
+		errors, ref := 0, 0
+		for range all {
+			u := all[pick()]
+			errors, ref = errors+int(u.Errors), ref+int(u.Ref)
+		}
+		return rate(errors, ref)
+	})
 }
 
 // Difference returns the interval of system's corpus rate minus baseline's. It draws the
-// same utterances for both, so it is far narrower than the two intervals of Rate suggest.
+// same utterances for both, so it is far narrower than the intervals of the two rates suggest.
 // If it excludes 0, the systems differ. Utterances that only one of them has are left
 // out.
 func (b Bootstrap) Difference(system, baseline []Counts) Interval {
@@ -103,17 +101,6 @@ func (b Bootstrap) interval(n int, value func(pick func() int) float64) Interval
 		Low:  stat.Quantile(tail, stat.LinInterp, values, nil),
 		High: stat.Quantile(1-tail, stat.LinInterp, values, nil),
 	}
-}
-
-// resampled returns the corpus rate of len(t) utterances that pick chooses.
-func resampled(t []Bin, pick func() int) float64 {
-	errors, ref := 0, 0
-	for range t {
-		u := t[pick()]
-		errors += int(u.Errors)
-		ref += int(u.Ref)
-	}
-	return rate(errors, ref)
 }
 
 func binsOf(counts []Counts) []Bin {

@@ -212,3 +212,12 @@ func TestOptionsOutOfRange(t *testing.T) {
 		t.Errorf("%d runs of no words", n)
 	}
 }
+
+// Rate returns the interval of counts, one per utterance.
+func (b Bootstrap) Rate(counts []Counts) Interval {
+	var bins Bins
+	for _, c := range counts {
+		bins.add(binOf(c), 1)
+	}
+	return b.rate(bins)
+}

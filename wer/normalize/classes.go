@@ -30,23 +30,15 @@ func isDigit(r rune) bool {
 	return unicode.Is(unicode.Nd, r)
 }
 
-func isASCIIDigit(r rune) bool { return '0' <= r && r <= '9' }
 func isASCIILower(r rune) bool { return 'a' <= r && r <= 'z' }
 
 // digitValue returns 0 to 9 for an isDigit rune. Unicode encodes decimal digits
-// in runs of ten from zero to nine, so a range of them holds whole runs.
-func digitValue(r rune) byte {
-	for _, rg := range unicode.Nd.R16 {
-		if rune(rg.Lo) <= r && r <= rune(rg.Hi) {
-			return byte((r - rune(rg.Lo)) % 10)
-		}
+// in runs of ten from zero to nine.
+func digitValue(r rune) (n rune) {
+	for unicode.Is(unicode.Nd, r-n-1) {
+		n++
 	}
-	for _, rg := range unicode.Nd.R32 {
-		if rune(rg.Lo) <= r && r <= rune(rg.Hi) {
-			return byte((r - rune(rg.Lo)) % 10)
-		}
-	}
-	panic("normalize: not a decimal digit")
+	return n % 10
 }
 
 // boundary is \b at byte i: one side is a word character and the other is not.

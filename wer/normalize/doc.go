@@ -23,10 +23,8 @@
 // licence, english.LICENSE), gathered there from
 // https://www.tysto.com/uk-us-spelling-list.html.
 //
-// Unicode tables are those of version 15.0, as in Python 3.12, except that splitting
-// letters leaves U+11A3A with the letter after it, as 15.0 says and later versions do
-// not. There are three more differences: bytes that are not UTF-8 count as U+FFFD; a
-// number of more than 4300 digits is kept as it is where Python raises ValueError; of more than
-// thirty combining marks on one letter those beyond the thirtieth may compose
-// differently.
+// Unicode tables are those of version 15.0, as in Python 3.12. There are three
+// differences: bytes that are not UTF-8 count as U+FFFD; a number of more than 4300 digits
+// is kept as it is where Python raises ValueError; of more than thirty combining marks on
+// one letter those beyond the thirtieth may compose differently.
 package normalize

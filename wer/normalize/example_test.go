@@ -16,12 +16,8 @@ func ExampleEnglish() {
 
 func ExampleBasic() {
 	fmt.Printf("%q\n", normalize.Basic("Größer [Applaus] als gedacht: ½!"))
-	fmt.Printf("%q\n", normalize.BasicOptions{DropDiacritics: true}.Normalize("Größer als gedacht"))
-	fmt.Printf("%q\n", normalize.BasicOptions{SplitLetters: true}.Normalize("人工智能"))
 	// Output:
 	// "größer als gedacht 1 2 "
-	// "grosser als gedacht"
-	// "人 工 智 能"
 }
 
 func ExampleByName() {

@@ -3,12 +3,16 @@ package normalize
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rivo/uniseg"
 )
 
 // open returns the lines of a golden file; its first is the header.
@@ -55,7 +59,31 @@ func goldens(t testing.TB) []golden {
 }
 
 var variants = []func(string) string{
-	English, Basic, BasicOptions{DropDiacritics: true}.Normalize, BasicOptions{SplitLetters: true}.Normalize,
+	English, Basic, withoutDiacritics, spelled,
+}
+
+// withoutDiacritics is upstream's remove_diacritics: é as e, ø as o and ß as ss.
+func withoutDiacritics(s string) string {
+	steps := slices.Concat([]step{lowerValid}, withoutBrackets,
+		[]step{func(s string) string { return dropSymbolsAndDiacritics(s, "") }, lower}, singleSpaces)
+	s, _ = apply(context.Background(), s, steps)
+	return s
+}
+
+// spelled is upstream's split_letters: a space between all grapheme clusters.
+func spelled(s string) string {
+	last := len(basicSteps) - len(singleSpaces)
+	s, _ = apply(context.Background(), s, slices.Concat(basicSteps[:last], []step{func(s string) string {
+		var b strings.Builder
+		for letters := uniseg.NewGraphemes(s); letters.Next(); {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(letters.Str())
+		}
+		return b.String()
+	}}, singleSpaces))
+	return s
 }
 
 func TestUpstream(t *testing.T) {

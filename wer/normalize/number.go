@@ -132,7 +132,7 @@ func fraction(s string) (*big.Rat, bool) {
 		case r == '.':
 			return r
 		case isDigit(r):
-			return '0' + rune(digitValue(r))
+			return '0' + digitValue(r)
 		}
 		return '?' // no part of a number
 	}, s))

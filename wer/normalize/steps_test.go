@@ -79,7 +79,8 @@ func TestLongTexts(t *testing.T) {
 	for _, piece := range []string{"one ", "(", "[", "and a ", "1 ", "$0", "Σ", "'", " ", ".", "%", "uh ", "double one ", "point five ", "thousand ", "two thousand three ", "1.5 thousand "} {
 		s := strings.Repeat(piece, 100_000/len(piece))
 		English(s)
-		BasicOptions{DropDiacritics: true, SplitLetters: true}.Normalize(s)
+		withoutDiacritics(s)
+		spelled(s)
 	}
 }
 
