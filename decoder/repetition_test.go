@@ -72,8 +72,8 @@ func TestProcessorsGolden(t *testing.T) {
 			}
 		}
 	}
-	if n < 50 {
-		t.Errorf("%d cases, want 50 or more", n)
+	if err := lines.Err(); err != nil || n < 50 {
+		t.Errorf("%d cases (%v), want 50 or more", n, err)
 	}
 }
 

@@ -137,6 +137,9 @@ func TestManyHours(t *testing.T) {
 		worst = max(worst, compare(t, item.Name, probabilities(pcm), item.Probabilities))
 		samples += len(pcm)
 	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("%.2f hours, off by at most %.2g", float64(samples)/audio.SampleRate/3600, worst)
 }
 

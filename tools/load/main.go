@@ -162,7 +162,7 @@ func start() (*server, error) {
 		for scan.Scan() {
 			fmt.Println("server:", scan.Text())
 		}
-		s.ended <- s.process.Wait()
+		s.ended <- errors.Join(scan.Err(), s.process.Wait())
 	}()
 	return s, nil
 }
