@@ -150,7 +150,7 @@ func (r *run) config() error {
 		return fmt.Errorf("config.json: %w", err)
 	}
 	method := Nearest
-	if r.Calibrate != nil && !r.Nearest {
+	if r.Calibrate != nil {
 		method = GPTQ
 	}
 	q := map[string]any{"quant_method": quantMethod, "format": r.Format, "group_size": quant.Group, "method": method}

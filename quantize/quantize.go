@@ -35,10 +35,6 @@ type Options struct {
 	// It is called again for each part of a model whose statistics do not fit into Memory.
 	Calibrate func(ctx context.Context, c *model.Checkpoint) error
 
-	// Nearest rounds to nearest even with calibration, which is then used for scales and
-	// errors only.
-	Nearest bool
-
 	// Made describes what the result of Calibrate depends on: a run with another value
 	// does not continue this one.
 	Made string
@@ -95,8 +91,8 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 	if o.Memory == 0 {
 		o.Memory = 2 << 30
 	}
-	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %v %s %s",
-		o.Format, o.Head, o.Calibrate != nil, o.Nearest, o.Made, outline(c)))
+	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %s %s",
+		o.Format, o.Head, o.Calibrate != nil, o.Made, outline(c)))
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +236,7 @@ func (r *run) code(ctx context.Context, tasks []task, l *listener) error {
 		if err != nil {
 			return err
 		}
-		if w.h != nil && !r.Nearest && t.inputs != last {
+		if w.h != nil && t.inputs != last {
 			if s, err = newSolver(w.h, w.hm); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}

@@ -73,22 +73,15 @@ func (m *mergeJSON) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// loadTokenizerJSON reads tokenizer.json.
-func loadTokenizerJSON(d dir) (table, error) {
-	const file = "tokenizer.json"
-	raw, err := d.read(file)
-	if err != nil {
-		return table{}, err
-	}
-	full := path.Join(d.name, file)
+func parseTokenizerJSON(file string, raw []byte) (table, error) {
 	var tj tokenizerJSON
-	if err := json.Unmarshal(raw, &tj); err != nil {
-		return table{}, badJSON(full, raw, err)
-	}
-	if err := tj.check(full); err != nil {
+	if err := parseJSON(file, raw, &tj); err != nil {
 		return table{}, err
 	}
-	return hfTable(full, tj.Model.Vocab, tj.AddedTokens, tj.Model.Merges, tj.Model.IgnoreMerges)
+	if err := tj.check(file); err != nil {
+		return table{}, err
+	}
+	return hfTable(file, tj.Model.Vocab, tj.AddedTokens, tj.Model.Merges, tj.Model.IgnoreMerges)
 }
 
 // check refuses what is not a byte-level BPE.
@@ -108,8 +101,12 @@ func (tj *tokenizerJSON) check(file string) error {
 		Remedy: "is this the tokenizer of a Whisper model?"}
 }
 
-// badJSON is the error for a file that does not parse.
-func badJSON(file string, raw []byte, err error) error {
+// parseJSON is json.Unmarshal with an Error.
+func parseJSON(file string, raw []byte, v any) error {
+	err := json.Unmarshal(raw, v)
+	if err == nil {
+		return nil
+	}
 	e := &Error{File: file, Thing: "JSON", Err: ErrMalformed, Got: err.Error(), Remedy: damaged}
 	if kind, ok := sniff.What(raw); ok {
 		e.Remedy = kind.String()
@@ -119,10 +116,10 @@ func badJSON(file string, raw []byte, err error) error {
 
 const damaged = "the file may be damaged: copy it again"
 
-// loadVocabMerges reads vocab.json, merges.txt and added_tokens.json.
-func loadVocabMerges(d dir) (table, error) {
+// parseVocab reads vocab.json, and merges.txt and added_tokens.json beside it.
+func (d dir) parseVocab(file string, raw []byte) (table, error) {
 	var vocab, more map[string]int64
-	if err := d.readJSON("vocab.json", &vocab); err != nil {
+	if err := parseJSON(file, raw, &vocab); err != nil {
 		return table{}, err
 	}
 	raw, err := d.read("merges.txt")
@@ -133,7 +130,10 @@ func loadVocabMerges(d dir) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	err = d.readJSON("added_tokens.json", &more)
+	raw, err = d.read("added_tokens.json")
+	if err == nil {
+		err = parseJSON(path.Join(d.name, "added_tokens.json"), raw, &more)
+	}
 	if err != nil && !d.lacks("added_tokens.json", err) {
 		return table{}, err
 	}
@@ -145,18 +145,7 @@ func loadVocabMerges(d dir) (table, error) {
 	if id, ok := vocab[eot]; ok {
 		added = append(added, addedToken{ID: id, Content: eot})
 	}
-	return hfTable(path.Join(d.name, "vocab.json"), vocab, added, merges, false)
-}
-
-func (d dir) readJSON(file string, v any) error {
-	raw, err := d.read(file)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		return badJSON(path.Join(d.name, file), raw, err)
-	}
-	return nil
+	return hfTable(file, vocab, added, merges, false)
 }
 
 // parseMerges reads merges.txt: a line "#version: …", then a merge "a b" a line.

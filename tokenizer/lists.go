@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 )
@@ -13,33 +12,25 @@ import (
 // openai/whisper (.tiktoken) and of CTranslate2 (vocabulary.json or .txt). Any two tokens
 // may be merged whose bytes together are a token.
 
-// loadTiktoken returns the loader of a file with a line for each text token, its
-// bytes in base64 and its rank. The special tokens are openai's, as many languages
-// as vocab leaves room for.
-func loadTiktoken(file string, vocab int) func(d dir) (table, error) {
-	return func(d dir) (table, error) {
-		raw, err := d.read(file)
-		if err != nil {
-			return table{}, err
-		}
-		full := path.Join(d.name, file)
-		text, err := parseTiktoken(full, raw)
-		if err != nil {
-			return table{}, err
-		}
-		known := vocab - len(text) - len(openaiSpecials(0, 0))
-		if known < 1 || known > len(languages) {
-			return table{}, &Error{File: full, Thing: "vocabulary", Err: ErrUnsupported,
-				Got: fmt.Sprintf("%d text tokens for a vocab_size of %d, which leaves %d languages",
-					len(text), vocab, known),
-				Want:   fmt.Sprintf("1 to %d languages", len(languages)),
-				Remedy: "use the tokenizer this model was trained with"}
-		}
-		return table{byRank(text, nil), openaiSpecials(len(text), known)}, nil
+// parseTiktoken reads a line for each text token, its bytes in base64 and its rank. The
+// special tokens are openai's, as many languages as vocab leaves room for.
+func parseTiktoken(file string, raw []byte, vocab int) (table, error) {
+	text, err := parseRanks(file, raw)
+	if err != nil {
+		return table{}, err
 	}
+	known := vocab - len(text) - len(openaiSpecials(0, 0))
+	if known < 1 || known > len(languages) {
+		return table{}, &Error{File: file, Thing: "vocabulary", Err: ErrUnsupported,
+			Got: fmt.Sprintf("%d text tokens for a vocab_size of %d, which leaves %d languages",
+				len(text), vocab, known),
+			Want:   fmt.Sprintf("1 to %d languages", len(languages)),
+			Remedy: "use the tokenizer this model was trained with"}
+	}
+	return table{byRank(text, nil), openaiSpecials(len(text), known)}, nil
 }
 
-func parseTiktoken(file string, raw []byte) ([]string, error) {
+func parseRanks(file string, raw []byte) ([]string, error) {
 	lines := bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
 	if len(lines) > maxToken {
 		return nil, &Error{File: file, Thing: "vocabulary", Err: ErrMalformed,
@@ -63,24 +54,18 @@ func parseTiktoken(file string, raw []byte) ([]string, error) {
 	return text, nil
 }
 
-// loadWordsJSON reads vocabulary.json of CTranslate2, a list of spellings.
-func loadWordsJSON(d dir) (table, error) {
-	const file = "vocabulary.json"
+// parseWordsJSON reads vocabulary.json of CTranslate2, a list of spellings.
+func parseWordsJSON(file string, raw []byte) (table, error) {
 	var words []string
-	if err := d.readJSON(file, &words); err != nil {
+	if err := parseJSON(file, raw, &words); err != nil {
 		return table{}, err
 	}
-	return wordsTable(path.Join(d.name, file), words)
+	return wordsTable(file, words)
 }
 
-// loadWordsText reads vocabulary.txt of CTranslate2, a line for each spelling.
-func loadWordsText(d dir) (table, error) {
-	const file = "vocabulary.txt"
-	raw, err := d.read(file)
-	if err != nil {
-		return table{}, err
-	}
-	return wordsTable(path.Join(d.name, file), strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n"))
+// parseWordsText reads vocabulary.txt of CTranslate2, a line for each spelling.
+func parseWordsText(file string, raw []byte) (table, error) {
+	return wordsTable(file, strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n"))
 }
 
 // wordsTable returns the vocabulary of spellings, whose index is the id. A spelling

@@ -35,25 +35,32 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 			Got: fmt.Sprint(vocab), Want: fmt.Sprintf("0 to %d", maxToken), Remedy: "check config.json"}
 	}
 	d := dir{fsys, name}
+	tiktoken := func(file string, raw []byte) (table, error) { return parseTiktoken(file, raw, vocab) }
 	for _, try := range []struct {
 		file  string
-		parse func(d dir) (table, error)
+		parse func(file string, raw []byte) (table, error)
 	}{
-		{"tokenizer.json", loadTokenizerJSON},
-		{"vocab.json", loadVocabMerges},
-		{"vocabulary.tiktoken", loadTiktoken("vocabulary.tiktoken", vocab)},
-		{"multilingual.tiktoken", loadTiktoken("multilingual.tiktoken", vocab)},
-		{"gpt2.tiktoken", loadTiktoken("gpt2.tiktoken", vocab)},
-		{"vocabulary.json", loadWordsJSON},
-		{"vocabulary.txt", loadWordsText},
+		{"tokenizer.json", parseTokenizerJSON},
+		{"vocab.json", d.parseVocab},
+		{"vocabulary.tiktoken", tiktoken},
+		{"multilingual.tiktoken", tiktoken},
+		{"gpt2.tiktoken", tiktoken},
+		{"vocabulary.json", parseWordsJSON},
+		{"vocabulary.txt", parseWordsText},
 	} {
-		tab, err := try.parse(d)
-		if err == nil {
-			return newTokenizer(tab, vocab, path.Join(name, try.file))
+		raw, err := d.read(try.file)
+		if d.lacks(try.file, err) {
+			continue
 		}
-		if !d.lacks(try.file, err) {
+		if err != nil {
 			return nil, err
 		}
+		file := path.Join(name, try.file)
+		tab, err := try.parse(file, raw)
+		if err != nil {
+			return nil, err
+		}
+		return newTokenizer(tab, vocab, file)
 	}
 	t, err := Embedded(vocab)
 	if e, ok := errors.AsType[*Error](err); ok {
