@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,6 +55,9 @@ func exportedNames(t *testing.T, dir string) map[string]bool {
 	}
 	names := map[string]bool{}
 	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -108,6 +112,33 @@ func TestPackagesDescribed(t *testing.T) {
 		name := strings.TrimPrefix(dir, "internal/")
 		if dir != "." && !strings.Contains(table, "`"+name+"`") && !strings.Contains(table, "`"+dir+"`") {
 			t.Errorf("docs/dev/ARCHITECTURE.md does not say what %s is", dir)
+		}
+	}
+}
+
+// oneMeaning has for each word that once had many meanings the packages that may use it in
+// exported names, where it has the one that docs/dev/TERMS.md gives it.
+var oneMeaning = map[string]string{
+	"Place": "datasets", "Turn": "decoder encoder serve", "Lane": "internal/kernel", "Made": "",
+	"Hear": "live", "Heard": "live", "Chunk": "transcribe", "Share": "bench report transcript",
+}
+
+// TestOneMeaning checks that words of many meanings are exported with one alone.
+func TestOneMeaning(t *testing.T) {
+	word := regexp.MustCompile(`(Place|Turn|Lane|Made|Heard|Hear|Chunk|Share)(?:s|d|ed)?(?:[A-Z0-9]|$)`)
+	for dir := range plan {
+		if strings.HasPrefix(dir, "tools/") {
+			continue
+		}
+		for name := range exportedNames(t, dir) {
+			_, own, method := strings.Cut(name, ".")
+			if !method {
+				own = name
+			}
+			m := word.FindStringSubmatch(own)
+			if m != nil && ast.IsExported(own) && !slices.Contains(strings.Fields(oneMeaning[m[1]]), dir) {
+				t.Errorf("%s.%s: %q means something else, see docs/dev/TERMS.md", dir, name, m[1])
+			}
 		}
 	}
 }

@@ -15,21 +15,21 @@ import (
 //
 // Source: Leviathan et al. 2023, arXiv:2211.17192, corollary 3.6.
 type Overlap struct {
-	Places int
-	Sum    float64
+	Positions int
+	Sum       float64
 }
 
 // Mean returns the mean over positions; 0 without any.
 func (o Overlap) Mean() float64 {
-	if o.Places == 0 {
+	if o.Positions == 0 {
 		return 0
 	}
-	return o.Sum / float64(o.Places)
+	return o.Sum / float64(o.Positions)
 }
 
 // add counts a position. If q is nil, the assistant was sure of x.
 func (o *Overlap) add(p, q []float32, x Token) {
-	o.Places++
+	o.Positions++
 	if q == nil {
 		o.Sum += float64(p[x])
 		return

@@ -51,7 +51,7 @@ func TestOverlap(t *testing.T) {
 				}
 				one := g.Stats().Drafts
 				o := overlap()
-				one.Weighed, one.Overlap = o.Places, o.Sum
+				one.Weighed, one.Overlap = o.Positions, o.Sum
 				s.Add(one)
 			}
 			if s.Weighed != s.Accepted+s.Refused {
@@ -115,12 +115,12 @@ func TestOverlapSession(t *testing.T) {
 				t.Errorf("%s, T=%v: %v weighed, want %v", name, temperature, got, want)
 			}
 			stats, overlap := g.Stats().Drafts, w.Overlap()
-			if overlap.Places != stats.Accepted+stats.Refused {
-				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Places, stats)
+			if overlap.Positions != stats.Accepted+stats.Refused {
+				t.Errorf("%s, T=%v: weighed %d places of %+v", name, temperature, overlap.Positions, stats)
 			}
 			mean := overlap.Mean()
 			if !(mean >= 0 && mean <= 1) || name == "self" && !(mean > 1-1e-4) {
-				t.Errorf("%s, T=%v: mean of Σ min(p, q) = %v over %d places", name, temperature, mean, overlap.Places)
+				t.Errorf("%s, T=%v: mean of Σ min(p, q) = %v over %d places", name, temperature, mean, overlap.Positions)
 			}
 		}
 	}

@@ -101,8 +101,8 @@ func (a *analyzer) block(x []float32, frames int) (logs strip, tops []float32) {
 // fold folds the frames together. In lanes without a frame it leaves any numbers.
 func (a *analyzer) fold(x []float32, frames int) {
 	for j := 1; j <= WindowSize/2; j += foldSamples {
-		kernel.Turn(a.front[:], x[j:], HopLength, frames, foldSamples)
-		kernel.Turn(a.back[:], x[WindowSize+1-j-foldSamples:], HopLength, frames, foldSamples)
+		kernel.Transpose(a.front[:], x[j:], HopLength, frames, foldSamples)
+		kernel.Transpose(a.back[:], x[WindowSize+1-j-foldSamples:], HopLength, frames, foldSamples)
 		// The first of the samples is odd.
 		at := (j - 1) / 2 * blockFrames
 		kernel.Fold(a.folded[1][at:], a.folded[3][at:], a.folded[0][at:], a.folded[2][at:], a.front[:], a.back[:])

@@ -51,14 +51,14 @@ func (d *Decoder) CrossInTurn(ctx context.Context, f *encoder.Features, between 
 			f.Positions, f.Width, m.AudioPositions, m.AudioWidth)
 	}
 	c := &Cross{d: d, layers: d.crosses.get(d.newCross), positions: f.Positions}
-	places, keep := make([]kernel.Place, f.Positions), new(kernel.Rounded)
+	places, keep := make([]kernel.Slot, f.Positions), new(kernel.Rounded)
 	for i := range d.blocks {
 		if err := ctx.Err(); err != nil {
 			c.Close()
 			return nil, err
 		}
 		for p := range places {
-			places[p] = kernel.Place{K: c.layers[i].keys, V: c.layers[i].values, Pos: p}
+			places[p] = kernel.Slot{K: c.layers[i].keys, V: c.layers[i].values, Pos: p}
 		}
 		d.blocks[i].crossKV.ApplyKV(d.pool, nil, places, f.Data, f.Width, keep)
 		between()

@@ -17,7 +17,7 @@ type work struct {
 	x, y, q      []float32    // [rows][width]
 	normed       layer.Normed // in the memory of y
 	hidden       []float32    // [rows][ffn]
-	places       []kernel.Place
+	places       []kernel.Slot
 	self, across []kernel.Span
 	attend       kernel.Scratch
 	keep         *attention // nil: keeps no weights
@@ -35,7 +35,7 @@ func (d *Decoder) workFor(n int) *work {
 		rows: n,
 		x:    make([]float32, n*width), y: make([]float32, n*width), q: make([]float32, n*width),
 		hidden: make([]float32, n*d.dims.TextFFN),
-		places: make([]kernel.Place, n),
+		places: make([]kernel.Slot, n),
 		self:   make([]kernel.Span, n), across: make([]kernel.Span, n),
 	}
 	w.normed.Data = w.y
@@ -136,7 +136,7 @@ func (b *block) apply(d *Decoder, w *work, layer int, rows []Row) {
 
 	for i, r := range rows {
 		s, c := r.Stream.layers[layer], r.Stream.cross.layers[layer]
-		w.places[i] = kernel.Place{K: s.keys, V: s.values, Pos: r.Position}
+		w.places[i] = kernel.Slot{K: s.keys, V: s.values, Pos: r.Position}
 		w.self[i] = kernel.Span{K: s.keys, V: s.values, N: r.Position + 1}
 		w.across[i] = kernel.Span{K: c.keys, V: c.values, N: r.Stream.cross.positions}
 	}

@@ -10,14 +10,14 @@ import (
 
 // A work is the buffers of one Encode call.
 type work struct {
-	mel    []float32      // [1+2n+1][bins], the first and last row zero
-	conv   []float32      // [1+2n+1][width], likewise
-	y      []float32      // [n][width], what attention makes
-	normed layer.Normed   // [n][width], in the memory of y
-	q      []float32      // [n][width]
-	hidden []float32      // [n][ffn]
-	places []kernel.Place // of the window, one after the other in the same caches
-	spans  []kernel.Span  // every position of the window sees all of them
+	mel    []float32     // [1+2n+1][bins], the first and last row zero
+	conv   []float32     // [1+2n+1][width], likewise
+	y      []float32     // [n][width], what attention makes
+	normed layer.Normed  // [n][width], in the memory of y
+	q      []float32     // [n][width]
+	hidden []float32     // [n][ffn]
+	places []kernel.Slot // of the window, one after the other in the same caches
+	spans  []kernel.Span // every position of the window sees all of them
 	attend kernel.Scratch
 }
 
@@ -29,14 +29,14 @@ func newWork(d model.Dims, p precision.Precision) *work {
 		y:      kernel.NewFloats(n * width),
 		q:      kernel.NewFloats(n * width),
 		hidden: kernel.NewFloats(n * d.AudioFFN),
-		places: make([]kernel.Place, n),
+		places: make([]kernel.Slot, n),
 		spans:  make([]kernel.Span, n),
 	}
 	w.normed.Data = w.y
 	cache := CacheFormat(p)
 	keys, values := kernel.NewKeys(d.AudioHeads, size, n, cache), kernel.NewValues(d.AudioHeads, size, n, cache)
 	for i := range w.spans {
-		w.places[i] = kernel.Place{K: keys, V: values, Pos: i}
+		w.places[i] = kernel.Slot{K: keys, V: values, Pos: i}
 		w.spans[i] = kernel.Span{K: keys, V: values, N: n}
 	}
 	return w

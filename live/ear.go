@@ -75,9 +75,9 @@ func NewEar(o EarOptions) (*Ear, error) {
 // Hear processes samples and returns their events in order.
 func (e *Ear) Hear(pcm []float32) (list []Heard) {
 	e.rest = append(e.rest, pcm...)
-	for len(e.rest) >= vad.ChunkSize {
-		list = e.chunk(list, slices.Clone(e.rest[:vad.ChunkSize]))
-		e.rest = e.rest[:copy(e.rest, e.rest[vad.ChunkSize:])]
+	for len(e.rest) >= vad.StepSize {
+		list = e.chunk(list, slices.Clone(e.rest[:vad.StepSize]))
+		e.rest = e.rest[:copy(e.rest, e.rest[vad.StepSize:])]
 	}
 	return list
 }
@@ -124,7 +124,7 @@ func (e *Ear) wait(list []Heard, pcm []float32, p float64) []Heard {
 	if e.loud++; p < e.o.Threshold {
 		e.loud = 0
 	}
-	keep := int(samples(e.o.PaddingMS)) + max(e.loud, 1)*vad.ChunkSize
+	keep := int(samples(e.o.PaddingMS)) + max(e.loud, 1)*vad.StepSize
 	if drop := len(e.before) - keep; drop > 0 {
 		e.before = e.before[:copy(e.before, e.before[drop:])]
 	}

@@ -19,10 +19,10 @@ func Embed(name string, files fs.FS) { inside[name] = files }
 // Inside returns the files of a checkpoint in the program; nil if none has that name.
 func Inside(name string) fs.FS { return inside[name] }
 
-// OpenMade opens a checkpoint whose weights are not in files: source is called once for
+// OpenSource opens a checkpoint whose weights are not in files: source is called once for
 // each weight of the network and returns it. files holds the other files by name. It is
 // for measurements on shapes without a checkpoint.
-func OpenMade(
+func OpenSource(
 	files map[string][]byte, name string, source func(name string, shape []int) tensor.Tensor,
 ) (*Checkpoint, error) {
 	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: memFS(files)}

@@ -35,9 +35,9 @@ type Options struct {
 	// It is called again for each part of a model whose statistics do not fit into Memory.
 	Calibrate func(ctx context.Context, c *model.Checkpoint) error
 
-	// Made describes what the result of Calibrate depends on: a run with another value
+	// Calibration describes what the result of Calibrate depends on: a run with another value
 	// does not continue this one.
-	Made string
+	Calibration string
 
 	// Memory limits the statistics of inputs. 0 means 2 GiB.
 	Memory int64
@@ -92,7 +92,7 @@ func Write(ctx context.Context, c *model.Checkpoint, dir string, o Options) ([]L
 		o.Memory = 2 << 30
 	}
 	j, err := openJournal(dir, fmt.Sprintf("%s %s %v %s %s",
-		o.Format, o.Head, o.Calibrate != nil, o.Made, outline(c)))
+		o.Format, o.Head, o.Calibrate != nil, o.Calibration, outline(c)))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func Open(size string) (*model.Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return model.OpenMade(files, size, m.weight)
+	return model.OpenSource(files, size, m.weight)
 }
 
 // A maker takes weights from one buffer of random numbers.

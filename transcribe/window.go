@@ -101,7 +101,7 @@ func (w *encodedWindow) decode(
 		stats.Drafts.FromText, stats.Drafts.Lost, stats.Drafts.Found = h.text.Counts()
 	}
 	weighed := overlap()
-	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Places, weighed.Sum
+	stats.Drafts.Weighed, stats.Drafts.Overlap = weighed.Positions, weighed.Sum
 	return decoding{
 		choices: g.Choices(), marks: g.Marks(), noSpeechProb: s.NoSpeechProb(),
 		stats: stats, broken: g.Broken(),

@@ -15,7 +15,7 @@ func Detect(ctx stdcontext.Context, clip *audio.Clip, o Options) (parts []audio.
 		return nil, 0, err
 	}
 	var probs []float32
-	n, chunk := NewNetwork(), make([]float32, ChunkSize)
+	n, chunk := NewNetwork(), make([]float32, StepSize)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
@@ -57,10 +57,10 @@ func (o Options) spans(probs []float32, length int64) []audio.Part {
 	s := splitter{
 		o: o, minSpeech: audio.SampleRate * float64(o.MinSpeechDurationMS) / 1000,
 		minSilence: audio.SampleRate * float64(o.MinSilenceDurationMS) / 1000,
-		longest:    audio.SampleRate*o.MaxSpeechDurationS - ChunkSize - 2*pad,
+		longest:    audio.SampleRate*o.MaxSpeechDurationS - StepSize - 2*pad,
 	}
 	for i, p := range probs {
-		s.chunk(int64(i)*ChunkSize, float64(p))
+		s.chunk(int64(i)*StepSize, float64(p))
 	}
 	if s.speaking {
 		s.end(length, s.minSpeech)

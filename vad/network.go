@@ -11,8 +11,8 @@ import (
 	"verity/internal/kernel"
 )
 
-// ChunkSize is the number of samples per probability: 32 ms.
-const ChunkSize = 512
+// StepSize is the number of samples per probability: 32 ms.
+const StepSize = 512
 
 const (
 	context   = 64  // samples of the previous chunk that the network reads too
@@ -90,7 +90,7 @@ type Network struct {
 	state  [hidden]float32 // of the recurrent cell, its output
 	gates  [4 * hidden]float32
 	past   [4 * hidden]float32 // what the state adds to the gates
-	x      [context + ChunkSize + context]float64
+	x      [context + StepSize + context]float64
 	frame  [fftSize]float64
 	quad   kernel.Quad
 	coeff  [bins]complex128
@@ -109,7 +109,7 @@ func NewNetwork() *Network {
 	return n
 }
 
-// Next returns the probability that a chunk holds speech. A chunk of fewer than ChunkSize
+// Next returns the probability that a chunk holds speech. A chunk of fewer than StepSize
 // samples is padded with silence.
 func (n *Network) Next(chunk []float32) float32 {
 	n.spectrum(chunk)
@@ -123,12 +123,12 @@ func (n *Network) Next(chunk []float32) float32 {
 // The input is the last samples of the previous chunk and the chunk, reflected at its
 // end.
 func (n *Network) spectrum(chunk []float32) {
-	const size = context + ChunkSize
+	const size = context + StepSize
 	clear(n.x[:])
 	for i, v := range n.before {
 		n.x[i] = float64(v)
 	}
-	for i, v := range chunk[:min(len(chunk), ChunkSize)] {
+	for i, v := range chunk[:min(len(chunk), StepSize)] {
 		n.x[context+i] = float64(v)
 	}
 	for i := range context {

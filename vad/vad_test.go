@@ -59,7 +59,7 @@ func noise(n int, seed uint64, level float32) []float32 {
 
 func probabilities(pcm []float32) (p []float32) {
 	n := NewNetwork()
-	for chunk := range slices.Chunk(pcm, ChunkSize) {
+	for chunk := range slices.Chunk(pcm, StepSize) {
 		p = append(p, n.Next(chunk))
 	}
 	return p
@@ -225,7 +225,7 @@ func TestWeights(t *testing.T) {
 }
 
 func BenchmarkNetwork(b *testing.B) {
-	n, chunk := NewNetwork(), noise(ChunkSize, 1, 1)
+	n, chunk := NewNetwork(), noise(StepSize, 1, 1)
 	for b.Loop() {
 		n.Next(chunk)
 	}

@@ -115,7 +115,7 @@ func (q *quantizeCommand) run(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		q.opt.Made = fmt.Sprintf("%s %d", data.Name, q.data.Limit)
+		q.opt.Calibration = fmt.Sprintf("%s %d", data.Name, q.data.Limit)
 		q.opt.Calibrate = func(ctx context.Context, c *model.Checkpoint) error { return q.calibrate(ctx, c, data) }
 	}
 	q.opt.Progress = q.progress

@@ -67,10 +67,10 @@ func (s *store) narrow(offset int, x []float32) {
 	vector.narrow(s.f16[offset:], x)
 }
 
-// turn sets the tile at offset to x transposed, as [Turn] does.
+// turn sets the tile at offset to x transposed, as [Transpose] does.
 func (s *store) turn(offset int, x []float32, stride, rows, cols int) {
 	if s.f32 != nil {
-		Turn(s.f32[offset:], x, stride, rows, cols)
+		Transpose(s.f32[offset:], x, stride, rows, cols)
 		return
 	}
 	vector.turnHalf(s.f16[offset:], x, stride, rows, cols)

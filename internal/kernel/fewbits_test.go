@@ -147,9 +147,9 @@ func TestRoundedFormats(t *testing.T) {
 					var keys [2]*Keys
 					for i, kept := range []*Rounded{nil, &keep} {
 						keys[i] = NewKeys(1, dim, rows, precision.F32)
-						values, places := NewValues(1, dim, rows, precision.F32), make([]Place, rows)
+						values, places := NewValues(1, dim, rows, precision.F32), make([]Slot, rows)
 						for r := range places {
-							places[r] = Place{keys[i], values, r}
+							places[r] = Slot{keys[i], values, r}
 						}
 						MatMulKV(nil, nil, places, x, in, w, nil, kept)
 					}

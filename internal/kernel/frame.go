@@ -8,12 +8,12 @@ import "math"
 // of a product, so that its tiles serve here too.
 const Lanes = panel
 
-// Turn puts columns of x into rows of Lanes: for r < rows ≤ Lanes and c < cols,
+// Transpose puts columns of x into rows of Lanes: for r < rows ≤ Lanes and c < cols,
 //
 //	dst[c·Lanes+r] = x[r·stride+c]
 //
 // It panics if a slice is too short.
-func Turn(dst, x []float32, stride, rows, cols int) {
+func Transpose(dst, x []float32, stride, rows, cols int) {
 	packing.fn.words(bytesOf(dst), bytesOf(x), 4*stride, rows, cols, 0)
 }
 

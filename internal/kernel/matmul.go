@@ -121,7 +121,7 @@ type matmul struct {
 	bias     []float32
 	e        Epilogue
 	plus     []float32 // of MatMulPlus
-	places   []Place   // of MatMulKV
+	places   []Slot    // of MatMulKV
 	stride   int       // of dst
 	unitRows int
 	depth    int // of many rows, how many k of a panel go through at a time

@@ -77,14 +77,14 @@ func BenchmarkMatMulKV(b *testing.B) {
 	const rows, width, heads = 1500, 1280, 20
 	pool := parallel.New(0)
 	defer pool.Close()
-	x, places := make([]float32, rows*width), make([]Place, rows)
+	x, places := make([]float32, rows*width), make([]Slot, rows)
 	for i := range x {
 		x[i] = float32(i%17) - 8
 	}
 	for _, store := range append(floatTypes, precision.Int8) {
 		k, v := NewKeys(heads, width/heads, rows, store), NewValues(heads, width/heads, rows, store)
 		for i := range places {
-			places[i] = Place{k, v, i}
+			places[i] = Slot{k, v, i}
 		}
 		b.Run(fmt.Sprint(store), func(b *testing.B) {
 			w := benchMatrix(b, store, 2*width, width)

@@ -6,8 +6,8 @@ import (
 	"verity/parallel"
 )
 
-// A Place says where the keys and values of a row belong.
-type Place struct {
+// A Slot says where the keys and values of a row belong.
+type Slot struct {
 	K   *Keys
 	V   *Values
 	Pos int
@@ -29,7 +29,7 @@ type Place struct {
 // the same x, it is used as it is.
 //
 // It panics if a slice is too short, or a place outside its caches.
-func MatMulKV(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
+func MatMulKV(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
 	if len(places) == 0 {
 		return
 	}
@@ -54,7 +54,7 @@ var outputs = sync.Pool{New: func() any { return new([]float32) }}
 
 // multiplySet does what MatMulKV does where a product cannot be written to the caches by
 // panels: it finishes the product first, and stores it then.
-func multiplySet(p *parallel.Pool, dst []float32, places []Place, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
+func multiplySet(p *parallel.Pool, dst []float32, places []Slot, x []float32, xStride int, w *Matrix, bias []float32, keep *Rounded) {
 	scratch := outputs.Get().(*[]float32)
 	defer outputs.Put(scratch)
 	*scratch = resize(*scratch, len(places)*w.out)
@@ -70,7 +70,7 @@ func multiplySet(p *parallel.Pool, dst []float32, places []Place, x []float32, x
 
 // checkPlaces panics if a place does not fit, or if rest is negative: there are fewer
 // outputs than numbers in keys and values.
-func checkPlaces(places []Place, rest int) {
+func checkPlaces(places []Slot, rest int) {
 	first := places[0].K
 	for _, p := range places {
 		if p.K.heads != first.heads || p.K.dim != first.dim || p.V.heads != first.heads || p.V.dim != first.dim || rest < 0 {
@@ -99,7 +99,7 @@ func (t *matmul) spread(tile []float32, p, first, rows int) {
 }
 
 // follows reports whether p is the position after q in the same caches.
-func (p Place) follows(q Place) bool { return p.K == q.K && p.V == q.V && p.Pos == q.Pos+1 }
+func (p Slot) follows(q Slot) bool { return p.K == q.K && p.V == q.V && p.Pos == q.Pos+1 }
 
 // spreadRun is spread for rows at consecutive positions of the same caches.
 func (t *matmul) spreadRun(tile []float32, p, first, rows int) {

@@ -35,14 +35,14 @@ func TestMatMulKV(t *testing.T) {
 func testMatMulKV(t *testing.T, pool *parallel.Pool, rng *rand.Rand, p *product, rest, heads, dim int, cache precision.Format, name string) {
 	t.Helper()
 	const caches = 2
-	var got, want [caches]Place
+	var got, want [caches]Slot
 	for i := range caches {
-		got[i] = Place{K: NewKeys(heads, dim, p.rows+3, cache), V: NewValues(heads, dim, p.rows+3, cache)}
-		want[i] = Place{K: NewKeys(heads, dim, p.rows+3, cache), V: NewValues(heads, dim, p.rows+3, cache)}
+		got[i] = Slot{K: NewKeys(heads, dim, p.rows+3, cache), V: NewValues(heads, dim, p.rows+3, cache)}
+		want[i] = Slot{K: NewKeys(heads, dim, p.rows+3, cache), V: NewValues(heads, dim, p.rows+3, cache)}
 	}
 	all := make([]float32, p.rows*p.w.out)
 	MatMul(pool, all, p.x, p.rows, p.stride, p.w, p.bias, Store)
-	places, dst := make([]Place, p.rows), make([]float32, p.rows*rest)
+	places, dst := make([]Slot, p.rows), make([]float32, p.rows*rest)
 	for r, pos := range rng.Perm(p.rows + 3)[:p.rows] {
 		if rng.IntN(2) == 0 || p.rows > 60 {
 			pos = r // in runs
@@ -51,7 +51,7 @@ func testMatMulKV(t *testing.T, pool *parallel.Pool, rng *rand.Rand, p *product,
 		if taken(places[:r], got[c].K, pos) {
 			pos = freePlace(places[:r], got[c].K)
 		}
-		places[r] = Place{got[c].K, got[c].V, pos}
+		places[r] = Slot{got[c].K, got[c].V, pos}
 		row := all[r*p.w.out+rest:]
 		want[c].K.Set(nil, pos, 1, row, heads*dim)
 		want[c].V.Set(nil, pos, 1, row[heads*dim:], heads*dim)
@@ -72,7 +72,7 @@ func testMatMulKV(t *testing.T, pool *parallel.Pool, rng *rand.Rand, p *product,
 	}
 }
 
-func taken(places []Place, k *Keys, pos int) bool {
+func taken(places []Slot, k *Keys, pos int) bool {
 	for _, p := range places {
 		if p.K == k && p.Pos == pos {
 			return true
@@ -81,7 +81,7 @@ func taken(places []Place, k *Keys, pos int) bool {
 	return false
 }
 
-func freePlace(places []Place, k *Keys) int {
+func freePlace(places []Slot, k *Keys) int {
 	pos := 0
 	for taken(places, k, pos) {
 		pos++
@@ -109,14 +109,14 @@ func TestMatMulKVRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		why    string
 		dst    int
-		places []Place
+		places []Slot
 	}{
-		{"before the cache", 4, []Place{{k, v, -1}}},
-		{"behind the cache", 4, []Place{{k, v, 2}, {k, v, 3}}},
-		{"no room for the rest", 1, []Place{{k, v, 0}}},
-		{"more keys than outputs", 4, []Place{{NewKeys(2, 4, 3, precision.F32), NewValues(2, 4, 3, precision.F32), 0}}},
-		{"values of another shape", 4, []Place{{k, NewValues(2, 2, 3, precision.F32), 0}}},
-		{"too few activations", 6, []Place{{k, v, 0}, {k, v, 1}, {k, v, 2}, {k, v, 0}, {k, v, 1}, {k, v, 2}}},
+		{"before the cache", 4, []Slot{{k, v, -1}}},
+		{"behind the cache", 4, []Slot{{k, v, 2}, {k, v, 3}}},
+		{"no room for the rest", 1, []Slot{{k, v, 0}}},
+		{"more keys than outputs", 4, []Slot{{NewKeys(2, 4, 3, precision.F32), NewValues(2, 4, 3, precision.F32), 0}}},
+		{"values of another shape", 4, []Slot{{k, NewValues(2, 2, 3, precision.F32), 0}}},
+		{"too few activations", 6, []Slot{{k, v, 0}, {k, v, 1}, {k, v, 2}, {k, v, 0}, {k, v, 1}, {k, v, 2}}},
 	} {
 		func() {
 			defer func() {

@@ -37,7 +37,7 @@ func (l Linear) Apply(p *parallel.Pool, dst, x []float32, rows, stride int, e ke
 // ApplyKV computes one row of outputs for each place and puts the last of them, its
 // keys and values, there: see [kernel.MatMulKV].
 func (l Linear) ApplyKV(
-	p *parallel.Pool, dst []float32, places []kernel.Place, x []float32, stride int, keep *kernel.Rounded,
+	p *parallel.Pool, dst []float32, places []kernel.Slot, x []float32, stride int, keep *kernel.Rounded,
 ) {
 	l.Watch.Input(x, len(places), stride)
 	kernel.MatMulKV(p, dst, places, x, stride, l.W, l.Bias, keep)
@@ -59,7 +59,7 @@ func (l Linear) ApplyNormed(p *parallel.Pool, dst []float32, y *Normed, e kernel
 }
 
 // ApplyKVNormed is ApplyKV to what y holds for l.
-func (l Linear) ApplyKVNormed(p *parallel.Pool, dst []float32, places []kernel.Place, y *Normed) {
+func (l Linear) ApplyKVNormed(p *parallel.Pool, dst []float32, places []kernel.Slot, y *Normed) {
 	if !y.isRounded {
 		l.ApplyKV(p, dst, places, y.Data, l.W.In(), nil)
 		return
