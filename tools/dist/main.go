@@ -1,6 +1,6 @@
 // Dist builds release archives. For each system and processor: the program, its man
-// pages and shell completions, and the licences. A file of checksums covers all
-// archives.
+// pages and shell completions, examples, and the licences; for Linux a package of Debian
+// too. A file of checksums covers all archives.
 //
 //	go run ./tools/dist -version v1.2.3 -out dist
 //
@@ -76,14 +76,16 @@ func (d *dist) run() error {
 	}
 	var sums strings.Builder
 	for _, p := range d.platforms {
-		name, raw, err := d.archive(work, p)
+		packages, err := d.archive(work, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
-		if err := os.WriteFile(filepath.Join(d.out, name), raw, 0o644); err != nil {
-			return err
+		for _, f := range packages {
+			if err := os.WriteFile(filepath.Join(d.out, f.name), f.data, 0o644); err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(f.data), f.name)
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(raw), name)
 	}
 	fmt.Print(sums.String())
 	return os.WriteFile(filepath.Join(d.out, "SHA256SUMS"), []byte(sums.String()), 0o644)
@@ -108,12 +110,16 @@ func commitTime() (time.Time, error) {
 
 // gather creates the files that are the same on all platforms.
 func (d *dist) gather(work string) error {
-	for _, name := range []string{"LICENSE", "README.md"} {
+	names, err := filepath.Glob("examples/*.*")
+	if err != nil {
+		return err
+	}
+	for _, name := range append([]string{"LICENSE", "README.md"}, names...) {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		d.extras = append(d.extras, file{name: name, data: raw})
+		d.extras = append(d.extras, file{name: filepath.ToSlash(name), data: raw})
 	}
 	texts, err := command(nil, "go", "run", "./tools/licences", "-texts")
 	if err != nil {
@@ -175,25 +181,34 @@ func (d *dist) build(work, platform string) (string, error) {
 	return program, err
 }
 
-// archive builds for a platform and packs all files: zip for Windows, tar elsewhere.
-func (d *dist) archive(work, platform string) (name string, raw []byte, err error) {
+// archive builds for a platform and packs all files: zip for Windows, tar elsewhere, and
+// for Linux a package of Debian too.
+func (d *dist) archive(work, platform string) ([]file, error) {
 	program, err := d.build(work, platform)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	binary, err := os.ReadFile(program)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	top := "verity-" + d.version + "-" + strings.ReplaceAll(platform, "/", "-")
 	files := append([]file{{name: filepath.Base(program), data: binary, program: true}}, d.extras...)
 	var b bytes.Buffer
 	if strings.HasPrefix(platform, "windows/") {
 		err = writeZip(&b, top, files, d.when)
-		return top + ".zip", b.Bytes(), err
+		return []file{{name: top + ".zip", data: b.Bytes()}}, err
 	}
-	err = writeTar(&b, top, files, d.when)
-	return top + ".tar.gz", b.Bytes(), err
+	if err = writeTar(&b, top, files, d.when); err != nil {
+		return nil, err
+	}
+	all := []file{{name: top + ".tar.gz", data: b.Bytes()}}
+	if processor, ok := strings.CutPrefix(platform, "linux/"); ok {
+		var deb bytes.Buffer
+		err = writeDebian(&deb, d.version, processor, files, d.when)
+		all = append(all, file{name: fmt.Sprintf("verity_%s_%s.deb", d.version, processor), data: deb.Bytes()})
+	}
+	return all, err
 }
 
 // command runs a program and returns its standard output.

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,7 +22,12 @@ var (
 // TestPackTwice wants the same bytes of the same files, wherever the clock and the
 // time zone stand.
 func TestPackTwice(t *testing.T) {
-	for name, pack := range map[string]func(io.Writer, string, []file, time.Time) error{"tar": writeTar, "zip": writeZip} {
+	for name, pack := range map[string]func(io.Writer, string, []file, time.Time) error{
+		"tar": writeTar, "zip": writeZip,
+		"deb": func(w io.Writer, version string, files []file, when time.Time) error {
+			return writeDebian(w, version, "amd64", files, when)
+		},
+	} {
 		var one, two, other bytes.Buffer
 		if err := pack(&one, "top", files, when); err != nil {
 			t.Fatal(err)
@@ -141,6 +147,32 @@ func TestContainerfiles(t *testing.T) {
 		} {
 			if !strings.Contains(after, want) {
 				t.Errorf("%s: no %q", name, want)
+			}
+		}
+	}
+}
+
+// TestDebian has dpkg-deb read a package.
+func TestDebian(t *testing.T) {
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		t.Skip("SKIPPED: dpkg-deb is not in the path")
+	}
+	name := t.TempDir() + "/verity.deb"
+	var b bytes.Buffer
+	if err := writeDebian(&b, "v1.2-3", "arm64", files, when); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for option, want := range map[string][]string{
+		"--info":     {"Version: 1.2+3\n", "Architecture: arm64\n"},
+		"--contents": {"-rwxr-xr-x root/root", "./usr/bin/verity\n", "./usr/share/man/man1/verity.1\n"},
+	} {
+		out, err := exec.Command("dpkg-deb", option, name).CombinedOutput()
+		for _, part := range want {
+			if err != nil || !strings.Contains(string(out), part) {
+				t.Errorf("%s: %v, %s; want %q", option, err, out, part)
 			}
 		}
 	}
