@@ -61,22 +61,6 @@ func (p Plan) BytesRatio(n int) float64 {
 	return (p.Bytes*float64(n) + 1) / Expected(p.Alpha, n)
 }
 
-// Acceptance returns the α with which drafts of n tokens yield mean tokens a round: the
-// inverse of [Expected]. n need not be whole, as a mean of several lengths. It is 0 for a
-// mean of 1 or less and 1 for n+1 or more.
-func Acceptance(mean, n float64) float64 {
-	low, high := 0.0, 1.0
-	for range 60 {
-		mid := (low + high) / 2
-		if -math.Expm1((n+1)*math.Log(mid))/(1-mid) < mean {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high
-}
-
 // Best returns the draft length, up to most, with the highest expected speed, 0 if none
 // is faster than plain decoding.
 func (p Plan) Best(most int) (n int, speedup float64) {

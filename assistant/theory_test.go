@@ -41,20 +41,6 @@ func TestPlanSimulated(t *testing.T) {
 	}
 }
 
-// TestAcceptance inverts Expected.
-func TestAcceptance(t *testing.T) {
-	for _, alpha := range []float64{0, 0.1, 0.5, 0.8, 0.99} {
-		for _, n := range []int{1, 2, 5, 16} {
-			if got := Acceptance(Expected(alpha, n), float64(n)); !(math.Abs(got-alpha) < 1e-9) {
-				t.Errorf("drafts of %d: α = %v from the mean at %v", n, got, alpha)
-			}
-		}
-	}
-	if got := Acceptance(3, 2); !(math.Abs(got-1) < 1e-6) {
-		t.Errorf("all accepted: α = %v, want 1", got)
-	}
-}
-
 // TestBytesRatio checks that bytes and time are the same where only reading takes time.
 func TestBytesRatio(t *testing.T) {
 	p := Plan{Alpha: 0.8, Cost: 0.15, Bytes: 0.15}

@@ -158,7 +158,7 @@ func TestReadCaches(t *testing.T) {
 	if c := readCaches(t.TempDir()); c != (CacheSizes{}) {
 		t.Errorf("%+v of nothing", c)
 	}
-	if c := Caches(); c.First < 8<<10 || c.Second < c.First {
+	if c := caches; c.First < 8<<10 || c.Second < c.First {
 		t.Errorf("%+v of this machine", c)
 	}
 	if said, system := machineCaches(), systemCaches(); system != (CacheSizes{}) && said != system {

@@ -4,10 +4,8 @@ package kernel
 // shares with other threads of the core alone.
 type CacheSizes struct{ First, Second int }
 
-// Caches returns what the machine says of its caches, and where it says nothing, what the
+// caches is what the machine says of its caches, and where it says nothing, what the
 // smallest of today's processors have. Blockings follow from it; results do not.
-func Caches() CacheSizes { return caches }
-
 var caches = cachesOr(CacheSizes{First: 32 << 10, Second: 512 << 10})
 
 // cachesOr returns what the machine says, else d. What cannot be is not believed.
