@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 
 	"verity/assistant"
@@ -115,6 +116,10 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	if errors.As(err, new(*assistant.MismatchError)) && o.Assistant.Checkpoint.Has("encoder.") {
 		a = assistant.Off{} // it cannot draft token by token, but it can write first
 		m.writer, err = Load(ctx, o.Assistant.Checkpoint, LoadOptions{Pool: m.pool, Precision: o.Assistant.inPrecision(), Log: o.Log})
+		if share := encoderOf(o.Assistant.Checkpoint.Dims) / encoderOf(m.Dims); err == nil && share > mostWriter && o.Log != nil {
+			o.Log.Warn("this assistant is likely to cost more time than it saves: it transcribes each sound first, and is not much smaller "+
+				"than the model", "assistant", o.Assistant.Checkpoint.Name, "share_of_encoder", math.Round(100*share)/100)
+		}
 	}
 	if err != nil {
 		m.Close()
@@ -127,6 +132,14 @@ func Load(ctx context.Context, c *model.Checkpoint, o LoadOptions) (*Model, erro
 	m.wire(a, o)
 	return m, nil
 }
+
+// mostWriter is the largest share of the model's encoder that the encoder of a model that
+// writes first may have and still pay: drafts from text save an eighth of the whole time
+// where three quarters are the encoder's (docs/SPECULATIVE.md).
+const mostWriter = 0.12
+
+// encoderOf returns the weights of an encoder's layers, but for a factor.
+func encoderOf(d model.Dims) float64 { return float64(d.AudioLayers * d.AudioWidth * d.AudioWidth) }
 
 func (o LoadOptions) check() error {
 	switch o.Sampler {
