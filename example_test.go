@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"verity"
+	"verity/audio"
 	"verity/models/digits"
 	"verity/precision"
 	"verity/transcribe"
@@ -29,6 +30,34 @@ func Example() {
 	}
 	fmt.Println(t.Text)
 	// Output: one nine seven six eight three five seven seven four
+}
+
+// Segments as they come, each as soon as nothing can change it.
+func ExampleModel_Segments() {
+	ctx := context.Background()
+	m, err := verity.OpenFS(ctx, digits.Target(), "demo", verity.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	clip, err := audio.Open(ctx, "models/digits/digits.wav")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer clip.Close()
+	for segment, err := range m.Segments(ctx, clip) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%.1f s%s\n", segment.Start, segment.Text)
+		if segment.Start > 3 {
+			break
+		}
+	}
+	// Output:
+	// 0.1 s one
+	// 1.2 s nine seven
+	// 3.5 s six
 }
 
 // Speculative decoding and subtitles: int8 weights, and drafts by n-grams.

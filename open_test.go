@@ -1,6 +1,7 @@
 package verity_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"verity"
+	"verity/audio"
 	"verity/model"
 	"verity/model/hub"
 	"verity/models/digits"
@@ -139,5 +141,41 @@ func TestOpenName(t *testing.T) {
 	}
 	if _, err := verity.Open(ctx, ".", verity.Options{}); !errors.Is(err, model.ErrNotCheckpoint) {
 		t.Errorf("a directory: %v", err)
+	}
+}
+
+// TestSegments: the segments are those of the transcript, and what ends the work is the last
+// pair's error.
+func TestSegments(t *testing.T) {
+	m, err := verity.OpenFS(t.Context(), digits.Target(), "demo", verity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	want, err := m.Transcribe(t.Context(), "models/digits/digits.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clip, err := audio.Open(t.Context(), "models/digits/digits.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	n := 0
+	for s, err := range m.Segments(t.Context(), clip) {
+		if err != nil || s.Text != want.Segments[n].Text || s.End != want.Segments[n].End {
+			t.Fatalf("segment %d: %v, %+v, want %+v", n, err, s, want.Segments[n])
+		}
+		n++
+	}
+	if n != len(want.Segments) {
+		t.Errorf("%d segments, want %d", n, len(want.Segments))
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for s, err := range m.Segments(ended, clip) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v, error %v, want canceled", s, err)
+		}
 	}
 }

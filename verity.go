@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 
 	"verity/audio"
@@ -136,6 +137,37 @@ func (m *Model) Transcribe(ctx context.Context, file string) (*transcript.Transc
 	}
 	defer clip.Close()
 	return m.transcriber.Transcribe(ctx, clip, transcribe.Watch{})
+}
+
+// Segments transcribes a clip and yields every segment as soon as nothing can change it. If
+// it fails on the way, the last pair has the error.
+func (m *Model) Segments(ctx context.Context, clip *audio.Clip) iter.Seq2[transcript.Segment, error] {
+	return func(yield func(transcript.Segment, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		segments, problem := make(chan transcript.Segment), error(nil)
+		go func() {
+			defer close(segments)
+			_, problem = m.transcriber.Transcribe(ctx, clip, transcribe.Watch{Segment: func(s transcript.Segment) {
+				select {
+				case segments <- s:
+				case <-ctx.Done():
+				}
+			}})
+		}()
+		defer func() {
+			cancel()
+			for range segments { // until nothing uses the clip any more
+			}
+		}()
+		for s := range segments {
+			if !yield(s, nil) {
+				return
+			}
+		}
+		if problem != nil {
+			yield(transcript.Segment{}, problem)
+		}
+	}
 }
 
 // TranscribeReader transcribes sound in any file format that audio.OpenReader knows.

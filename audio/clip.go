@@ -46,7 +46,7 @@ type Input struct {
 }
 
 // Open opens a sound file. Its first bytes tell the format.
-func Open(name string) (*Clip, error) { return Input{}.Open(context.Background(), name) }
+func Open(ctx context.Context, name string) (*Clip, error) { return Input{}.Open(ctx, name) }
 
 // OpenReader opens sound that can be read only once, such as standard input. Name
 // is used in errors.

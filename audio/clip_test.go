@@ -85,10 +85,10 @@ func TestOpenReaderRefusesEarly(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(filepath.Join(dir, "none.wav")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(dir, "none.wav")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no such file: error %v", err)
 	}
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "directory") {
+	if _, err := Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("directory: error %v", err)
 	}
 }
@@ -99,7 +99,7 @@ func TestFileShrinks(t *testing.T) {
 	if err := os.WriteFile(name, noiseWAV(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(name)
+	c, err := Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

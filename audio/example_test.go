@@ -10,7 +10,7 @@ import (
 
 // Windows of a file, as package transcribe asks for them.
 func ExampleOpen() {
-	clip, err := audio.Open("testdata/golden/stereo16.flac")
+	clip, err := audio.Open(context.Background(), "testdata/golden/stereo16.flac")
 	if err != nil {
 		log.Fatal(err)
 	}

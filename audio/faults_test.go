@@ -164,7 +164,7 @@ func TestNamedOnce(t *testing.T) {
 	if err := os.WriteFile(name, noiseWAV(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(name)
+	c, err := Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestShrinks(t *testing.T) {
 		if err := os.WriteFile(name, file, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Open(name)
+		c, err := Open(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestPartsKnowNothing(t *testing.T) {
 
 // TestSharedFaults reads the two sound files of the collection of faults.
 func TestSharedFaults(t *testing.T) {
-	c, err := Open(shared(t, "faults/id3v1.flac"))
+	c, err := Open(t.Context(), shared(t, "faults/id3v1.flac"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestSharedFaults(t *testing.T) {
 	if pcm, err := readAll(t, c); len(pcm) != 33360 || err != nil {
 		t.Errorf("id3v1.flac: %d samples, %v; want 33360", len(pcm), err)
 	}
-	w, err := Open(shared(t, "faults/trunc.wav"))
+	w, err := Open(t.Context(), shared(t, "faults/trunc.wav"))
 	if err != nil {
 		t.Fatal(err)
 	}

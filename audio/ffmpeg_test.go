@@ -284,7 +284,7 @@ func TestFFmpegPlaylist(t *testing.T) {
 	if err := os.WriteFile(dir+"/list.m3u8", []byte(list), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir + "/list.m3u8"); !errors.Is(err, ErrUnsupported) {
+	if _, err := Open(t.Context(), dir+"/list.m3u8"); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("error = %v, want ErrUnsupported", err)
 	}
 }

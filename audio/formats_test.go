@@ -11,7 +11,7 @@ import (
 // decode reads a whole file of the shared formats.
 func decode(t *testing.T, name string) []float32 {
 	t.Helper()
-	c, err := Open(shared(t, filepath.Join("speech/formats", name)))
+	c, err := Open(t.Context(), shared(t, filepath.Join("speech/formats", name)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestRemedies(t *testing.T) {
 	if want := "standard input: is a directory, want a sound file"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	_, err = Open(filepath.Join(dir, "absent.wav"))
+	_, err = Open(t.Context(), filepath.Join(dir, "absent.wav"))
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "absent.wav: there is no such sound file") {
 		t.Errorf("error %v", err)
 	}

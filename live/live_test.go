@@ -191,7 +191,7 @@ func TestFailed(t *testing.T) {
 // pcmOf returns the samples of a file.
 func pcmOf(t *testing.T, name string) []float32 {
 	t.Helper()
-	c, err := audio.Open(name)
+	c, err := audio.Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func digitsPCM(t *testing.T) []float32 { return soundOf(t, sound) }
 // soundOf returns the samples of a file, of at most a minute.
 func soundOf(t *testing.T, name string) []float32 {
 	t.Helper()
-	c, err := audio.Open(name)
+	c, err := audio.Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

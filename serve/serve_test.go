@@ -105,7 +105,7 @@ var want = sync.OnceValue(func() *transcript.Transcript {
 	if err != nil {
 		panic(err)
 	}
-	clip, err := audio.Open(sound)
+	clip, err := audio.Open(context.Background(), sound)
 	if err != nil {
 		panic(err)
 	}

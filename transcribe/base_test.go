@@ -144,7 +144,7 @@ func baseSounds(t *testing.T, all bool) []string {
 
 func openSound(t *testing.T, name string) *audio.Clip {
 	t.Helper()
-	clip, err := audio.Open(name)
+	clip, err := audio.Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

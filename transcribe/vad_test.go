@@ -19,7 +19,7 @@ import (
 // after twenty.
 func spokenTwice(t *testing.T) (pcm []float32, speech int) {
 	t.Helper()
-	c, err := audio.Open("../models/digits/digits.wav")
+	c, err := audio.Open(t.Context(), "../models/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func compare(t *testing.T, name string, got []float32, want []float64) float64 {
 // and near silence.
 func TestNetwork(t *testing.T) {
 	g := readGolden(t)
-	c, err := audio.Open("../models/digits/digits.wav")
+	c, err := audio.Open(t.Context(), "../models/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestSpans(t *testing.T) {
 
 // TestDetect finds the digits of the demo between seconds of silence.
 func TestDetect(t *testing.T) {
-	c, err := audio.Open("../models/digits/digits.wav")
+	c, err := audio.Open(t.Context(), "../models/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)
 	}

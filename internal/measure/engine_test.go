@@ -25,7 +25,7 @@ func TestPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clip, err := audio.Open("../../models/digits/digits.wav")
+	clip, err := audio.Open(t.Context(), "../../models/digits/digits.wav")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func isSound(path string) bool {
 	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() {
 		return false
 	}
-	clip, err := audio.Open(path)
+	clip, err := audio.Open(context.Background(), path)
 	if err != nil {
 		return false
 	}

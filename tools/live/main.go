@@ -77,7 +77,7 @@ func measure(ctx context.Context, manifest string) error {
 	}
 	var sum measured
 	for _, r := range recordings {
-		clip, err := audio.Open(r.Path)
+		clip, err := audio.Open(ctx, r.Path)
 		if err != nil {
 			return err
 		}
