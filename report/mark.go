@@ -16,12 +16,6 @@ import (
 	"verity/wer"
 )
 
-// A marker scores utterances one by one. It reuses its memory.
-type marker struct {
-	scorer wer.Scorer
-	differ differ
-}
-
 // A marked record is a record with its score and its differences, which take time to
 // compute.
 type marked struct {
@@ -32,7 +26,7 @@ type marked struct {
 
 // mark normalises the texts of r and counts the errors. A record that failed or has no
 // reference has none to count. The error is ctx's cause: long texts take a while.
-func (m *marker) mark(ctx context.Context, r *Record, o Options) (marked, error) {
+func mark(ctx context.Context, w *wer.Scorer, r *Record, o Options) (marked, error) {
 	if r.Error != "" || r.NoReference {
 		return marked{Record: r}, nil
 	}
@@ -46,8 +40,8 @@ func (m *marker) mark(ctx context.Context, r *Record, o Options) (marked, error)
 	if err != nil {
 		return out, err
 	}
-	if out.score, err = m.scorer.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
-		out.diff, err = m.differ.words(ctx, ref, hyp)
+	if out.score, err = w.Score(ctx, ref, hyp); err == nil && !out.score.Exact {
+		err = w.Words(ctx, ref, hyp, func(op wer.Op, r, h string) { out.diff = append(out.diff, Word{op.String(), r, h}) })
 	}
 	return out, err
 }
@@ -71,7 +65,7 @@ func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, erro
 	}
 	type worker struct {
 		parser parser
-		marker marker
+		scorer wer.Scorer
 	}
 	return func(yield func(marked, error) bool) {
 		f, err := open(ctx, path)
@@ -89,7 +83,7 @@ func markAll(ctx context.Context, path string, o Options) iter.Seq2[marked, erro
 				case err != nil:
 					out = append(out, result{err: err})
 				case r != nil:
-					m, err := workers[w].marker.mark(ctx, r, o)
+					m, err := mark(ctx, &workers[w].scorer, r, o)
 					out = append(out, result{m, err})
 				}
 			}

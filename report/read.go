@@ -47,16 +47,13 @@ func Read(name string, r io.Reader) iter.Seq2[*Record, error] {
 	}
 }
 
-// fields is Record without its methods.
-type fields Record
-
 // parse parses one line.
 func (p *parser) parse(text []byte) (*Record, error) {
 	r := new(Record)
 	read := struct {
-		*fields
-		Run json.RawMessage `json:"run"` // hides that of fields
-	}{fields: (*fields)(r)}
+		*Record
+		Run json.RawMessage `json:"run"` // hides that of Record
+	}{Record: r}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("malformed record: %w", err)
 	}

@@ -122,6 +122,13 @@ type Utterance struct {
 	sound Record // where it is; not of a merged tally
 }
 
+// A Word is one position of an alignment of two texts.
+type Word struct {
+	Op         string `json:"op"` // hit, sub, del or ins
+	Reference  string `json:"reference,omitempty"`
+	Hypothesis string `json:"hypothesis,omitempty"`
+}
+
 // A Confusion is an error and its count. Reference is empty for an insertion,
 // Hypothesis for a deletion.
 type Confusion struct {
@@ -253,7 +260,7 @@ func noRecords(path string, first *LineError) error {
 // the id, if the record is of another run than the first, or if ctx ends while a long
 // text is scored.
 func (s *Set) Add(ctx context.Context, r *Record) (wer.Counts, error) {
-	m, err := s.marker.mark(ctx, r, s.opt)
+	m, err := mark(ctx, &s.scorer, r, s.opt)
 	if err != nil {
 		return wer.Counts{}, err
 	}

@@ -16,7 +16,7 @@ import (
 // sums are the results of records that can be added up.
 type sums struct {
 	opt    Options
-	marker marker
+	scorer wer.Scorer
 	corpus wer.Corpus
 	score  Score
 	worst  []Utterance
@@ -151,7 +151,7 @@ func NewTally(o Options) (*Tally, error) {
 // Add scores a record. If ctx ends while a long text is scored, the error is its cause
 // and nothing is added.
 func (t *Tally) Add(ctx context.Context, r *Record) error {
-	m, err := t.marker.mark(ctx, r, t.opt)
+	m, err := mark(ctx, &t.scorer, r, t.opt)
 	if err != nil {
 		return err
 	}

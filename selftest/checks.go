@@ -10,6 +10,7 @@ import (
 	"verity/audio"
 	"verity/decoder"
 	"verity/model"
+	"verity/parallel"
 	"verity/schedule"
 	"verity/tokenizer"
 	"verity/transcript"
@@ -86,18 +87,14 @@ func (b *bench) passes(ctx context.Context, d *decoder.Decoder, m int) (values i
 func checkThreads(ctx context.Context, b *bench) (string, int64, error) {
 	values := int64(0)
 	for _, threads := range b.pools() {
-		err := b.onPool(threads, func(d *decoder.Decoder) error {
-			for _, m := range []int{1, 6} {
-				n, err := b.passes(ctx, d, m)
-				values += n
-				if err != nil {
-					return fmt.Errorf("%d threads, passes of %d rows: %w", threads, m, err)
-				}
+		pool := parallel.New(threads)
+		defer pool.Close()
+		for _, m := range []int{1, 6} {
+			n, err := b.passes(ctx, b.Decoder.On(pool), m)
+			values += n
+			if err != nil {
+				return "", values, fmt.Errorf("%d threads, passes of %d rows: %w", threads, m, err)
 			}
-			return nil
-		})
-		if err != nil {
-			return "", values, err
 		}
 	}
 	p := b.pools()

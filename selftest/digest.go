@@ -77,7 +77,7 @@ func Light(ctx context.Context, s Subject, c *model.Checkpoint, p precision.Prec
 		p = s.Decoder.Precision()
 	}
 	p = p.Complete()
-	for name := range encoderKinds(c) {
+	for _, name := range encoderKinds(c) {
 		if err := d.panels(c, name, p.Weights); err != nil {
 			return Digest{}, err
 		}
@@ -86,21 +86,14 @@ func Light(ctx context.Context, s Subject, c *model.Checkpoint, p precision.Prec
 	return d.sum(), nil
 }
 
-// encoderKinds yields one matrix of every kind: the convolutions, and those of the
+// encoderKinds returns one matrix of every kind: the convolutions, and those of the
 // last layer.
-func encoderKinds(c *model.Checkpoint) func(yield func(string) bool) {
-	at := fmt.Sprintf("encoder.layers.%d.", c.Dims.AudioLayers-1)
-	return func(yield func(string) bool) {
-		if !yield("encoder.conv1.weight") || !yield("encoder.conv2.weight") {
-			return
-		}
-		for _, name := range []string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-			"self_attn.out_proj", "fc1", "fc2"} {
-			if !yield(at + name + ".weight") {
-				return
-			}
-		}
+func encoderKinds(c *model.Checkpoint) []string {
+	names := []string{"encoder.conv1.weight", "encoder.conv2.weight"}
+	for _, name := range []string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj", "fc1", "fc2"} {
+		names = append(names, fmt.Sprintf("encoder.layers.%d.%s.weight", c.Dims.AudioLayers-1, name))
 	}
+	return names
 }
 
 // panels hashes products of three rows with the first and the last outputs. The row of a

@@ -11,7 +11,6 @@ import (
 	"verity/decoder"
 	"verity/encoder"
 	"verity/model"
-	"verity/parallel"
 	"verity/tokenizer"
 )
 
@@ -154,11 +153,4 @@ func (b *bench) pools() []int {
 		return []int{2, 3}
 	}
 	return []int{1, b.Threads + 1}
-}
-
-// onPool calls f with the decoder on that many threads.
-func (b *bench) onPool(threads int, f func(d *decoder.Decoder) error) error {
-	pool := parallel.New(threads)
-	defer pool.Close()
-	return f(b.Decoder.On(pool))
 }

@@ -35,10 +35,8 @@ type Options struct {
 	// prompts are longer than the model allows.
 	Tokens int
 
-	// TextSeed chooses the words, and where the assistant errs. The positions of errors
-	// determine the gain of drafts: with drafts of 3 to 8 and 100 tokens, tokens per
-	// round differ by some 4 % from seed to seed (standard deviation), and are 1 % below
-	// those of independent draws.
+	// TextSeed chooses the words, and where the assistant errs, on which the gain of drafts
+	// depends, too.
 	TextSeed uint64
 }
 

@@ -35,10 +35,7 @@ const maxVocabulary = 1 << 16
 
 // Score compares one utterance. The error is the cause that ended ctx.
 func (s *Scorer) Score(ctx context.Context, ref, hyp string) (Score, error) {
-	if s.words.Len() > maxVocabulary {
-		s.words = Vocabulary{}
-	}
-	s.ref, s.hyp = s.words.Words(s.ref[:0], ref), s.words.Words(s.hyp[:0], hyp)
+	s.number(ref, hyp)
 	words, err := s.aligner.Count(ctx, s.ref, s.hyp)
 	if err != nil {
 		return Score{}, err
@@ -51,6 +48,32 @@ func (s *Scorer) Score(ctx context.Context, ref, hyp string) (Score, error) {
 		return Score{}, err
 	}
 	return Score{words, chars, words.Errors() == 0, repeats}, nil
+}
+
+// number gives the words of two texts their numbers.
+func (s *Scorer) number(ref, hyp string) {
+	if s.words.Len() > maxVocabulary {
+		s.words = Vocabulary{}
+	}
+	s.ref, s.hyp = s.words.Words(s.ref[:0], ref), s.words.Words(s.hyp[:0], hyp)
+}
+
+// Words passes each pair of the alignment of two texts to each. A word that is missing is
+// empty. The error is the cause that ended ctx.
+func (s *Scorer) Words(ctx context.Context, ref, hyp string, each func(op Op, ref, hyp string)) error {
+	s.number(ref, hyp)
+	pairs, err := s.aligner.Align(ctx, s.ref, s.hyp)
+	for _, p := range pairs {
+		r, h := "", ""
+		if p.Op != Ins {
+			r = s.words.Word(s.ref[p.Ref])
+		}
+		if p.Op != Del {
+			h = s.words.Word(s.hyp[p.Hyp])
+		}
+		each(p.Op, r, h)
+	}
+	return err
 }
 
 // Repeats returns how many of the n-word runs of text occurred earlier in it; 0 if n is
