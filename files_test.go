@@ -108,7 +108,7 @@ var readers = map[string]string{
 	"internal/kernel.readCaches": system,
 	"parallel.readFastCores":     system,
 	"internal/machine.Resident":  system,
-	"datasets.audioIn":           "a directory",
+	"datasets.filesIn":           "a directory",
 	"report.Find":                "a directory",
 	"internal/machine.CPU":       system,
 

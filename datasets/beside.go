@@ -21,7 +21,7 @@ var errNoTranscript = errors.New("audio without a transcript")
 // are reported at the end.
 func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) error {
 	folder := filepath.Dir(file)
-	audio, err := audioIn(folder)
+	audio, transcripts, err := filesIn(folder)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func readLibriSpeech(ctx context.Context, d *Dataset, file string, rows sink) er
 		}
 		return rows(u, nil)
 	})
-	if err != nil || !onlyTranscript(folder) {
+	if err != nil || transcripts > 1 { // audio may belong to another
 		return err
 	}
 	return reportLeft(folder, audio, rows)
@@ -67,30 +67,21 @@ func reportLeft(folder string, audio map[string]string, rows sink) error {
 	return nil
 }
 
-// onlyTranscript reports whether folder has a single *.trans.txt. If it has several,
-// audio that one does not name may belong to another.
-func onlyTranscript(folder string) bool {
-	found, err := filepath.Glob(filepath.Join(escapeGlob(folder), "*.trans.txt"))
-	return err == nil && len(found) == 1
-}
-
-var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace
-
-// audioIn returns the audio files of a folder by name without extension. If a name has
-// several extensions, the first one wins.
-func audioIn(folder string) (map[string]string, error) {
+// filesIn returns the audio files of a folder by name without extension, the first of
+// several, and how many *.trans.txt there are.
+func filesIn(folder string) (audio map[string]string, transcripts int, err error) {
 	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	audio := make(map[string]string)
+	audio = make(map[string]string)
 	for _, e := range entries {
 		id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
-		if isAudio(e.Name()) && !strings.HasPrefix(e.Name(), ".") && audio[id] == "" {
+		switch {
+		case strings.HasSuffix(e.Name(), ".trans.txt"):
+			transcripts++
+		case isAudio(e.Name()) && !strings.HasPrefix(e.Name(), ".") && audio[id] == "":
 			audio[id] = e.Name()
 		}
 	}
-	return audio, nil
+	return audio, transcripts, err
 }
 
 // readBeside reads the text beside one audio file.

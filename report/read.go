@@ -179,23 +179,3 @@ func armNames(dir string) ([]string, error) {
 	}
 	return names, nil
 }
-
-// Records yields the records of all files in turn, as Read does.
-func (f Files) Records(ctx context.Context) iter.Seq2[*Record, error] {
-	return func(yield func(*Record, error) bool) {
-		for _, path := range f.Paths {
-			file, err := open(ctx, path)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for r, err := range Read(path, file) {
-				if !yield(r, err) {
-					file.Close()
-					return
-				}
-			}
-			file.Close() // opened for reading: nothing to lose
-		}
-	}
-}

@@ -197,7 +197,11 @@ func TestEvalMended(t *testing.T) {
 		t.Errorf("status %d:\n%s", code, stderr)
 	}
 	var ids []string
-	for r, err := range (report.Files{Paths: []string{filepath.Join(out, "records.jsonl")}}).Records(t.Context()) {
+	done, err := os.ReadFile(filepath.Join(out, "records.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range report.Read("records", bytes.NewReader(done)) {
 		if err != nil || r.Error != "" {
 			t.Fatal(err, r)
 		}
