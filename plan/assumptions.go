@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"verity/assistant"
@@ -22,16 +21,13 @@ type Assumptions struct {
 	Bytes      float64   `json:"bytes"`      // b
 	Verify     []float64 `json:"verify"`     // V(1), V(2), …; null if not measured
 
-	// Measured in a file: accepted over judged drafts, and the mean of Σ min(p, q). The
-	// plan uses one of them as its alpha.
+	// Measured in a file: accepted over judged drafts, which the plan takes as alpha, and the mean of
+	// Σ min(p, q).
 	Agreement *float64 `json:"alpha_agreement"`
 	Overlap   *float64 `json:"alpha_overlap"`
 
 	StepBytes int64    `json:"step_bytes,omitempty"`
 	Sources   []string `json:"sources,omitempty"` // for people
-
-	// ByOverlap uses Overlap of files for α, instead of Agreement.
-	ByOverlap bool `json:"-"`
 
 	model bench.Result
 }
@@ -46,9 +42,6 @@ type OptionError struct {
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("plan: %s = %v: %s", e.Field, e.Value, e.Reason)
 }
-
-// ErrNoModel is the cause if a bench of an assistant was read before one of its model.
-var ErrNoModel = errors.New("a bench of the assistant needs one of the model")
 
 // Check returns an *OptionError for the first field with an invalid value.
 func (a *Assumptions) Check() error {
@@ -104,12 +97,15 @@ type measured struct {
 	} `json:"stats"`
 }
 
-// Read reads a JSON file of bench, compare or transcribe.
+// Read reads a JSON file of bench, compare or transcribe. A second bench is one of the
+// assistant.
 func (a *Assumptions) Read(ctx context.Context, name string) error {
 	m, err := readMeasured(ctx, name)
 	switch {
 	case err != nil:
 		return err
+	case m.Schema == bench.Schema && a.model.Step.Seconds > 0:
+		return a.fromAssistant(name, m)
 	case m.Schema == bench.Schema:
 		return a.fromBench(name, m)
 	case m.Schema == report.CompareSchema && len(m.Pairs) > 0:
@@ -120,7 +116,8 @@ func (a *Assumptions) Read(ctx context.Context, name string) error {
 		return fmt.Errorf("%s: nothing was drafted: transcribe with an assistant", name)
 	}
 	a.Sources = append(a.Sources, "α as in "+name)
-	return a.accept(name, m.Stats.Agreement, m.Stats.Overlap)
+	a.accept(m.Stats.Agreement, m.Stats.Overlap)
+	return nil
 }
 
 // maxMeasured is the largest file of measurements that is read.
@@ -138,17 +135,9 @@ func readMeasured(ctx context.Context, name string) (*measured, error) {
 	return m, nil
 }
 
-// accept sets α from a file, by the measure asked for.
-func (a *Assumptions) accept(name string, agreement float64, overlap *float64) error {
-	a.Agreement, a.Overlap = &agreement, overlap
-	if a.Alpha = agreement; !a.ByOverlap {
-		return nil
-	}
-	if overlap == nil {
-		return fmt.Errorf("%s: Σ min(p, q) was not measured: make it with --measure-alpha", name)
-	}
-	a.Alpha = *overlap
-	return nil
+// accept sets α from a file.
+func (a *Assumptions) accept(agreement float64, overlap *float64) {
+	a.Agreement, a.Overlap, a.Alpha = &agreement, overlap, agreement
 }
 
 func (a *Assumptions) fromBench(name string, m *measured) error {
@@ -175,9 +164,7 @@ func (a *Assumptions) fromCompare(name string, c report.Comparison) error {
 	if x.Drafted == 0 || !(step > 0) {
 		return fmt.Errorf("%s: nothing was drafted, or not timed", name)
 	}
-	if err := a.accept(name, x.Agreement, x.Overlap); err != nil {
-		return err
-	}
+	a.accept(x.Agreement, x.Overlap)
 	a.Cost = s.Draft.Assisted / drafted / step
 	slope := (s.Verify.Assisted/rounds/step - 1) * rounds / drafted
 	a.Verify = nil
@@ -188,18 +175,10 @@ func (a *Assumptions) fromCompare(name string, c report.Comparison) error {
 	return nil
 }
 
-// ReadAssistant sets c, ĉ and b from a bench of the assistant. A bench of the model must
-// have been read before.
-func (a *Assumptions) ReadAssistant(ctx context.Context, name string) error {
-	m, err := readMeasured(ctx, name)
-	if err != nil {
-		return err
-	}
-	switch {
-	case m.Schema != bench.Schema:
-		return fmt.Errorf("%s: want JSON that verity bench wrote", name)
-	case a.model.Step.Seconds == 0:
-		return fmt.Errorf("%s: %w", name, ErrNoModel)
+// fromAssistant sets c, ĉ and b.
+func (a *Assumptions) fromAssistant(name string, m *measured) error {
+	if m.Step.Seconds <= 0 {
+		return fmt.Errorf("%s: holds no step", name)
 	}
 	if err := pairs(a.model, m.Result); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -34,7 +34,7 @@ func FuzzRead(f *testing.F) {
 		if err := a.Read(t.Context(), paths[0]); err != nil {
 			return
 		}
-		if len(small) > 0 && a.ReadAssistant(t.Context(), paths[1]) != nil {
+		if len(small) > 0 && a.Read(t.Context(), paths[1]) != nil {
 			return
 		}
 		if a.Check() != nil {

@@ -115,7 +115,7 @@ load() {
 	[ -d "$work/planted" ] || "$verity" synth --size "$load" --out "$work/planted" >&2
 	echo '```'
 	for precision in $precisions; do
-		"$verity" bench --load --model "$work/planted/target" --precision "$precision" || touch "$failed"
+		"$verity" bench --model "$work/planted/target" --precision "$precision" || touch "$failed"
 	done
 	echo '```'
 }

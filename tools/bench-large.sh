@@ -84,7 +84,7 @@ single() {
 	for precision in $precisions; do
 		for pair in distil:0.8 distil:0.9 tiny:0.8; do
 			shape=${pair%:*} alpha=${pair#*:}
-			planted "$shape" "$alpha" "$precision" --repeats "${REPEATS:-5}" --audio "$sound"
+			planted "$shape" "$alpha" "$precision" --repeats "${REPEATS:-5}" "$sound"
 			echo "| $precision | $shape | $alpha | $(speedup decode) | $(speedup total) | $(number '"predicted_speedup":') | $(number '"rate":') | $verdict |"
 		done
 	done
@@ -96,7 +96,7 @@ batches() {
 	for precision in $precisions; do
 		for batch in $batches; do
 			files=
-			while [ "$(echo "$files" | wc -w)" -lt $((2 * batch)) ]; do files="$files --audio $sound"; done
+			while [ "$(echo "$files" | wc -w)" -lt "$batch" ]; do files="$files $sound"; done
 			# shellcheck disable=SC2086
 			planted distil 0.8 "$precision" --repeats "${REPEATS:-5}" --batch "$batch" $files
 			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
@@ -123,7 +123,7 @@ ragged() {
 	for precision in $precisions; do
 		for batch in $batches; do
 			files= group=$((batch + (batch + 1) / 2)) n=0
-			while [ $n -lt $group ]; do files="$files --audio $(long $((n % 3 + 1)))" n=$((n + 1)); done
+			while [ $n -lt $group ]; do files="$files $(long $((n % 3 + 1)))" n=$((n + 1)); done
 			# shellcheck disable=SC2086
 			planted distil 0.8 "$precision" --repeats "${REPEATS:-3}" --batch "$batch" --group "$group" $files
 			echo "| $precision | $batch | $(number '"tokens_per_second":{"baseline":') | $(number '"tokens_per_second":{[^}]*"assisted":') | $(speedup decode) | $(speedup total) | $(number '"mean_kept":') | $verdict |"
@@ -137,7 +137,7 @@ ladder() {
 	echo '```'
 	arms=
 	for precision in f32 f16 int8 mxfp6 int4; do arms="$arms,$precision,$precision+assistant"; done
-	"$verity" compare --quiet --model "$pair/target" --assistant "$pair/assistant" --language en --audio "$sound" \
+	"$verity" compare --quiet --model "$pair/target" --assistant "$pair/assistant" --language en "$sound" \
 		--precision "${arms#,}" --repeats "${REPEATS:-5}" || bad=1
 	echo '```'
 }
@@ -149,7 +149,7 @@ hostile() {
 		echo "| $1 | $(speedup decode) | $(speedup total) | $(number '"accepted":') of $(number '"drafted":') | $verdict |"
 	}
 	for shape in distil tiny; do
-		planted $shape 0 f16 --repeats "${REPEATS:-9}" --audio "$sound"
+		planted $shape 0 f16 --repeats "${REPEATS:-9}" "$sound"
 		row "$size, $shape, α = 0"
 	done
 }

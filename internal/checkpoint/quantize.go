@@ -31,13 +31,13 @@ they are. The result is a directory that --model takes, about as small as the bi
   int4   4.5, or 4.63 in layers where a zero for each group is worth it
 
   verity quantize ~/whisper-small --to mxfp6 --out ~/whisper-small-mxfp6
-  verity quantize ~/whisper-small --to int4 --calibrate LibriSpeech/dev-clean \
+  verity quantize ~/whisper-small --to int4 --dataset LibriSpeech/dev-clean \
     --limit 50 --out ~/whisper-small-int4
 
-With --calibrate, the model transcribes a dataset first, and GPTQ rounds each layer so that its
+With --dataset, the model transcribes it first, and GPTQ rounds each layer so that its
 outputs on that speech change least. Take speech like that to be transcribed, in all its
 languages; ten minutes are enough. Each row is transcribed in the language of its field
-lang, else in the detected one. Without --calibrate, weights are rounded to nearest.
+lang, else in the detected one. Without a dataset, weights are rounded to nearest.
 The table shows, for each layer, how far its error is below its outputs (without
 calibration: below its weights) in decibels, next to that of rounding to nearest.
 
@@ -77,7 +77,8 @@ func Quantize(e command.Env) *cobra.Command {
 	f.SortFlags = false
 	f.StringVar(&q.to, "to", "", "`format`: int4 or mxfp6. Append :head=FORMAT for the token embedding, which is also the output layer, "+
 		"as in int4:head=mxfp6")
-	f.StringVar(&q.data.Path, "calibrate", "", "`path` of a dataset of speech, as eval takes it; no text is read")
+	command.Bind(f, "dataset", &q.data.Path)
+	command.Redefine(f, "dataset", "", "`path` of a dataset of speech to calibrate on, as eval takes it; no text is read")
 	command.Bind(f, "split", &q.data.Opt.Split)
 	command.Bind(f, "limit", &q.data.Limit)
 	command.Bind(f, "out", &q.dir)

@@ -25,8 +25,7 @@ passes the default thresholds. The language is detected as English.
 
   verity synth --size large-v2 --alpha 0.8 --out /tmp/planted
   verity compare --model /tmp/planted/target \
-    --assistant /tmp/planted/assistant \
-    --audio talk.wav
+    --assistant /tmp/planted/assistant talk.wav
 
 A checkpoint at OUT that was planted before is written over, no other is.
 

@@ -55,13 +55,12 @@ func TestEvalStatus(t *testing.T) {
 		{"shard", with("-d", good, "--shard", "3/2"), 2, "--shard"[2:]},
 		{"batch", with("-d", good, "--batch", "0"), 2, "--batch"},
 		{"limit", with("-d", good, "--limit", "-1"), 2, "--limit"},
-		{"format", with("-d", good, "--dataset-format", "xml"), 2, "--dataset-format"},
 		{"normalizer", with("-d", good, "--normalizer", "dutch"), 2, "--normalizer"},
 		{"decoding flag", with("-d", good, "--temperature", "-1"), 2, "--temperature"},
 		{"argument", with("-d", good, "more"), 2, "no arguments"},
-		{"compare without", []string{"compare", "-m", model, "-a", "self"}, 2, "name a dataset with --dataset PATH or sound files with --audio FILE"},
-		{"compare both", []string{"compare", "-a", "self", "-m", model, "-d", good, "--audio", "a.wav"}, 2, "take one"},
-		{"compare argument", []string{"compare", "-m", model, "a.wav"}, 2, "--audio"},
+		{"compare without", []string{"compare", "-m", model, "-a", "self"}, 2, "name a dataset with --dataset PATH, or sound files"},
+		{"compare both", []string{"compare", "-a", "self", "-m", model, "-d", good, "a.wav"}, 2, "take one"},
+		{"compare argument", []string{"compare", "-m", model, "a.wav"}, 2, "nothing to compare without an assistant"},
 		{"compare repeats", []string{"compare", "-a", "self", "-m", model, "-d", good, "--repeats", "0"}, 2, "--repeats"},
 		{"compare nothing drafted", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "0"}, 3, "inconclusive"},
 		{"compare assisted by itself", []string{"compare", "-m", model, "-d", good, once, "-a", "self", "--draft-tokens", "3"}, 0, ""},
@@ -128,8 +127,11 @@ func TestEvalReport(t *testing.T) {
 	if code, _, stderr := cli(t, nil, "eval", "-m", model, once, silence, "-d", data, "-a", "none", "-o", plain, "--suppress-tokens", "7"); code != 1 || !strings.Contains(stderr, "another run: options") {
 		t.Errorf("other options over the same folder: status %d:\n%s", code, stderr)
 	}
-	if code, _, stderr := cli(t, nil, "report", "--merge", filepath.Join(assisted, "records-1-of-2.jsonl"), plain); code != 1 || !strings.Contains(stderr, `assistant: "self" and ""`) ||
-		!strings.Contains(stderr, filepath.Join(assisted, "records-1-of-2.jsonl")) || !strings.Contains(stderr, filepath.Join(plain, "records.jsonl")) {
+	other := filepath.Join(out, "other")
+	do(0, "eval", "-m", model, once, silence, "-d", data, "--json", "-a", "none", "-o", other, "--shard", "2/2")
+	one, two := filepath.Join(assisted, "records-1-of-2.jsonl"), filepath.Join(other, "records-2-of-2.jsonl")
+	if code, _, stderr := cli(t, nil, "report", one, two); code != 1 || !strings.Contains(stderr, `assistant: "self" and ""`) ||
+		!strings.Contains(stderr, one) || !strings.Contains(stderr, two) {
 		t.Errorf("shards of two runs: status %d:\n%s", code, stderr)
 	}
 
@@ -138,7 +140,7 @@ func TestEvalReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	const missing = "shard 1/2 is missing"
-	for _, args := range [][]string{{assisted}, {"--merge", filepath.Join(assisted, "records-2-of-2.jsonl")}, {plain, assisted}} {
+	for _, args := range [][]string{{assisted}, {filepath.Join(assisted, "records-2-of-2.jsonl")}, {plain, assisted}} {
 		code, stdout, stderr := cli(t, nil, append([]string{"report", "--html", page}, args...)...)
 		if code != 1 || !strings.Contains(stderr, missing) || !strings.Contains(stdout, missing) || !strings.Contains(stdout, "1 of 2: INCOMPLETE") {
 			t.Errorf("%v without a shard: status %d:\n%s\n%s", args, code, stderr, stdout)

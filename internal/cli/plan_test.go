@@ -25,12 +25,11 @@ const (
 		"alpha_agreement":0.51,"alpha_overlap":0.47},
 		"seconds":{"draft":{"baseline":0,"assisted":6},"verify":{"baseline":30,"assisted":21}}}]}`
 	transcriptJSON = `{"text":"","stats":{"drafts":{"rounds":100,"drafted":100,"accepted":70},"alpha_agreement":0.72}}`
-	weighedJSON    = `{"text":"","stats":{"drafts":{"rounds":100,"drafted":100,"accepted":70},"alpha_agreement":0.72,"alpha_overlap":0.66}}`
 )
 
 func TestPlanFrom(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"bench": benchJSON, "small": smallJSON, "compare": compareJSON, "text": transcriptJSON, "weighed": weighedJSON, "other": `{"schema":"x"}`} {
+	for name, text := range map[string]string{"bench": benchJSON, "small": smallJSON, "compare": compareJSON, "text": transcriptJSON, "other": `{"schema":"x"}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -44,12 +43,10 @@ func TestPlanFrom(t *testing.T) {
 	}{
 		{"nothing", "", 0.8, 0.1, 0, "the defaults"},
 		{"bench", "--from bench", 0.8, 0.1, 1.4, "V is of the file"},
-		{"two benches", "--from bench --assistant-from small --alpha 0.7", 0.7, 0.1, 1.4, "c is the quotient of steps"},
+		{"two benches", "--from bench --from small --alpha 0.7", 0.7, 0.1, 1.4, "c is the quotient of steps"},
 		{"compare", "--from compare", 0.51, 0.1, 1.4, "α is the agreement"},
 		{"compare, but", "--from compare --cost 0.2", 0.51, 0.2, 1.4, "a flag wins over a file"},
 		{"transcribe", "--from text", 0.72, 0.1, 0, "α is the agreement"},
-		{"compare, by overlap", "--from compare --alpha-by overlap", 0.47, 0.1, 1.4, "α is the mean of Σ min(p, q)"},
-		{"transcribe, by overlap", "--from weighed --alpha-by overlap", 0.66, 0.1, 0, "α is the mean of Σ min(p, q)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,7 +69,7 @@ func TestPlanFrom(t *testing.T) {
 			}
 		})
 	}
-	for _, args := range []string{"--from other", "--from none", "--assistant-from small", "--from text --alpha-by overlap", "--alpha-by chance",
+	for _, args := range []string{"--from other", "--from none", "--from small --from text --from bench --from other",
 		"--alpha 2", "--alpha NaN", "--cost Inf", "--cost 1e300", "--draft-tokens 0", "--draft-tokens 65"} {
 		t.Chdir(dir)
 		var out, errs bytes.Buffer
@@ -99,7 +96,7 @@ func TestPlanRefuses(t *testing.T) {
 		"tiny": "", "tiny.en": "tiny.en cannot assist base: vocabulary: got 51864, want 51865", "large-v3": "vocabulary", "short": "positions of a window",
 	} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), command.Env{Out: &out, Err: &errs}, []string{"plan", "--from", "base.json", "--assistant-from", small + ".json"})
+		code := run(t.Context(), command.Env{Out: &out, Err: &errs}, []string{"plan", "--from", "base.json", "--from", small + ".json"})
 		if (code == 0) != (want == "") || !strings.Contains(errs.String(), want) || want != "" && out.Len() > 0 {
 			t.Errorf("%s: status %d, %q, want %q", small, code, errs.String(), want)
 		}

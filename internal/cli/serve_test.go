@@ -32,7 +32,7 @@ func TestServeUsage(t *testing.T) {
 		{"--origin example.org", "--origin example.org: want scheme and host, as https://example.org"},
 		{"--origin https://example.org/page", "--origin https://example.org/page: want scheme and host"},
 		{"--listen 8000", "--listen 8000: want host:port"},
-		{"--listen :8000", "--listen :8000 lets other machines connect: name --api-key-file, or --allow-anyone"},
+		{"--listen :8000", "--listen :8000 lets other machines connect: name --api-key-file, which is none to let anyone"},
 	} {
 		code, _, stderr := cli(t, nil, append([]string{"serve", "--model", "nowhere"}, strings.Fields(tt.args)...)...)
 		if code != 2 || !strings.Contains(stderr, "verity serve: "+tt.want) {

@@ -75,6 +75,14 @@ var Foreign = map[string]string{
 	"translate": "use --task translate", "vad-filter": "use --vad", "verbose": "use --log-level debug, or --quiet",
 	"duration": "use --clip-timestamps START,END in seconds", "duration-t": "use --clip-timestamps START,END in seconds",
 	"offset": "use --clip-timestamps START,END in seconds", "offset-t": "use --clip-timestamps START,END in seconds",
+	"allow-anyone": "use --api-key-file none",
+	"alpha-by":     "α is the agreement; JSON has the overlap too", "assistant-from": "a second --from is of the assistant", "audio": "name the files without a flag",
+	"audio-column": "use --columns AUDIO,TEXT", "calibrate": "use --dataset PATH", "chunk-batch": "there are 16 lanes, 8 for models larger than small",
+	"dataset-format": "it is recognised", "load": "with --model, loading is measured too", "max-initial-timestamp": "it is 1 s, as in openai/whisper",
+	"merge": "shards that are named one after the other are one run", "text-column": "use --columns AUDIO,TEXT", "top-k": "the library has it",
+	"top-p": "the library has it", "vad-max-speech-duration-s": "the library has it", "vad-min-speech-duration-ms": "the library has it",
+	"vad-speech-pad-ms": "the library has it; it is 400",
+	"drain-delay":       "let what starts the server wait before SIGTERM", "tls-key": "use --tls-cert CERTIFICATE,KEY",
 	"draft-policy": "use --draft-tokens heuristic or confidence", "spool": "$TMPDIR names the directory", "head": "use --to FORMAT:head=FORMAT",
 }
 

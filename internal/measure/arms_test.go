@@ -53,7 +53,7 @@ func TestCompareArms(t *testing.T) {
 		c := Compare(command.Env{Out: &out, Err: &problems})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(append([]string{
-			"-q", "-m", filepath.Join(digits, "target"), "--audio", filepath.Join(digits, "digits.wav"), "--clip-timestamps", "0,4",
+			"-q", "-m", filepath.Join(digits, "target"), filepath.Join(digits, "digits.wav"), "--clip-timestamps", "0,4",
 			"--draft-tokens", "3", "--precision", precision,
 		}, more...))
 		err := c.ExecuteContext(t.Context())

@@ -44,7 +44,7 @@ type benchCommand struct {
 	model, size string
 	precision   setup.PrecisionFlag
 	threads     int
-	load, json  bool
+	json        bool
 }
 
 func Bench(e command.Env) *cobra.Command {
@@ -67,15 +67,10 @@ func (b *benchCommand) register(f *pflag.FlagSet) {
 		"medium, large-v2, large-v3, large-v3-turbo, …")
 	command.AddOption(f, "precision", func(v options.Value) error { return b.precision.Set(v.Text) })
 	command.Bind(f, "threads", &b.threads)
-	f.BoolVar(&b.load, "load", false, "measure nothing but loading, several times, from a cold disk, and compare it with reading "+
-		"the file")
 	command.Bind(f, "json", &b.json)
 }
 
 func (b *benchCommand) run(ctx context.Context) error {
-	if b.load && (b.model == "" || b.model == setup.DefaultModel) {
-		return command.Usagef("--load measures reading from a disk: name a checkpoint with --model DIR")
-	}
 	planted := false
 	open := func(ctx context.Context) (*model.Checkpoint, error) {
 		c, err := b.open(ctx)
@@ -84,7 +79,7 @@ func (b *benchCommand) run(ctx context.Context) error {
 	}
 	pool := parallel.New(b.threads)
 	defer pool.Close()
-	r, err := bench.Run(ctx, open, bench.Options{Pool: pool, Precision: b.precision.Precision, LoadOnly: b.load, Watch: b.Watch})
+	r, err := bench.Run(ctx, open, bench.Options{Pool: pool, Precision: b.precision.Precision, Watch: b.Watch})
 	b.Unwatch()
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/internal/command"
-	"verity/internal/options"
 	"verity/internal/setup"
 	"verity/internal/show"
 	"verity/report"
@@ -37,13 +36,13 @@ the bytes that a token makes the machine read and how fast, and memory.
 With --batch N each arm runs N utterances at the same time; they share every pass over
 the weights. A pair is then a whole group, timed by the wall clock. Its decoding time is
 the time during which at least one of its utterances was being decoded and none was
-being encoded. Bits are still compared utterance by utterance. The same --audio may be
+being encoded. Bits are still compared utterance by utterance. The same file may be
 named several times. With --group M a pair is M utterances, N of them at a time: when
 one finishes, the next starts, as in transcribe and eval. Groups also make the times of
 short utterances steadier.
 
-  verity compare --audio talk.wav --assistant self --repeats 9
-  verity compare --audio talk.wav --audio talk.wav --assistant self --batch 2
+  verity compare talk.wav --assistant self --repeats 9
+  verity compare talk.wav talk.wav --assistant self --batch 2
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
       --assistant ~/distil-large-v2 --html compare.html
   verity compare --dataset LibriSpeech/test-clean --model ~/whisper-large-v2 \
@@ -83,26 +82,22 @@ func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
 	v.arms = &armsFlag{one: &v.model.Precision}
 	v.model.Several = v.arms
 	c := &cobra.Command{
-		Use:   "compare --dataset PATH | --audio FILE... [flags]",
+		Use:   "compare --dataset PATH | FILE... [flags]",
 		Short: "Compare plain and assisted decoding, to the bit",
 		Long:  compareHelp,
-		RunE:  func(c *cobra.Command, more []string) error { return v.run(c.Context(), more) },
+		RunE:  func(c *cobra.Command, files []string) error { return v.run(c.Context(), files) },
 	}
 	command.AddFlags(c,
-		command.Titled(options.Dataset, v.registerAudio),
 		v.data.RegisterPath,
+		func(f *pflag.FlagSet) { command.Bind(f, "out", &v.out) },
 		v.data.Register,
 		v.registerRuns,
 		v.report.register,
 		v.log.RegisterRun,
 	)
 	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
+	command.CompleteSound(c)
 	return v, c
-}
-
-func (v *compareCommand) registerAudio(f *pflag.FlagSet) {
-	f.StringArrayVar(&v.data.Audio, "audio", nil, "sound `file` to run instead of a dataset; more may follow")
-	command.Bind(f, "out", &v.out)
 }
 
 func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
@@ -112,8 +107,8 @@ func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
 	command.Bind(f, "group", &v.group)
 }
 
-func (v *compareCommand) run(ctx context.Context, more []string) error {
-	if err := v.check(more); err != nil {
+func (v *compareCommand) run(ctx context.Context, files []string) error {
+	if err := v.check(files); err != nil {
 		return err
 	}
 	scoring, err := v.report.options()
@@ -173,19 +168,16 @@ func pairsWere(n int) string {
 }
 
 // check validates the flags and turns them into options.
-func (v *compareCommand) check(more []string) error {
-	if len(more) > 0 && len(v.data.Audio) == 0 {
-		return command.Usagef("no arguments are taken without --audio: got %q", more[0])
-	}
+func (v *compareCommand) check(files []string) error {
+	v.data.Audio = files
 	if err := v.sound.Check(); err != nil {
 		return err
 	}
-	v.data.Audio = append(v.data.Audio, more...)
 	if err := v.checkArms(); err != nil {
 		return err
 	}
 	if v.data.Path == "" && len(v.data.Audio) == 0 {
-		return command.Usagef("nothing to run: name a dataset with --dataset PATH or sound files with --audio FILE")
+		return command.Usagef("nothing to run: name a dataset with --dataset PATH, or sound files")
 	}
 	if err := v.model.Assistant.Comparable(); err != nil {
 		return err

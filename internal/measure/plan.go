@@ -26,15 +26,14 @@ V is 1 where reading the weights is all that costs. What it is on this machine
 verity bench measures. (Leviathan et al. 2023, arXiv:2211.17192, sections 3.2 to 3.4.)
 
 --from takes what other commands write as JSON: of bench V, of compare α, c and V, of
-transcribe with an assistant α: the share of judged drafts that were accepted, or with
---alpha-by overlap the mean of Σ min(p, q), which --measure-alpha measures and which
-is what rejection sampling would accept (corollary 3.6). --assistant-from takes a bench of the assistant; with
-one of the model it gives c, ĉ and b. What is given by a flag is not taken from a file.
+transcribe with an assistant α, the share of judged drafts that were accepted. A second
+bench is one of the assistant: with that of the model it gives c, ĉ and b. What is given
+by a flag is not taken from a file.
 
   verity plan --alpha 0.8 --cost 0.1
   verity bench --size large-v2 --json > large.json
   verity bench --size distil-large-v2 --precision int8 --json > distil.json
-  verity plan --alpha 0.8 --from large.json --assistant-from distil.json
+  verity plan --alpha 0.8 --from large.json --from distil.json
 
 Exit status: 0 done, 1 a file cannot be read or written, 2 wrong usage.`
 
@@ -43,9 +42,7 @@ type planCommand struct {
 	command.Env
 	given plan.Assumptions
 	from  []string
-	small string
 	most  int
-	by    string
 	json  bool
 }
 
@@ -64,21 +61,14 @@ func Plan(e command.Env) *cobra.Command {
 	f.Float64Var(&p.given.Cost, "cost", 0.1, "`steps` of the model that drafting a token costs: c")
 	f.IntVar(&p.most, "draft-tokens", 12, "longest draft to look at, 1 to 64")
 	f.StringArrayVar(&p.from, "from", nil, "`file` of JSON by bench, compare or transcribe; may be given again")
-	f.StringVar(&p.by, "alpha-by", "agreement", "which α of a file: agreement, or overlap, the mean of Σ min(p, q)")
-	f.StringVar(&p.small, "assistant-from", "", "`file` of JSON by bench of the assistant")
 	f.BoolVar(&p.json, "json", false, "write JSON (verity.plan/1)")
-	command.Must(c.RegisterFlagCompletionFunc("alpha-by", cobra.FixedCompletions([]string{"agreement", "overlap"}, cobra.ShellCompDirectiveNoFileComp)))
 	command.Must(c.MarkFlagFilename("from", "json"))
-	command.Must(c.MarkFlagFilename("assistant-from", "json"))
 	return c
 }
 
 func (p *planCommand) run(c *cobra.Command) error {
 	if p.most < 1 || p.most > 64 {
 		return command.Usagef("--draft-tokens %d: want 1 to 64", p.most)
-	}
-	if err := command.OneOf("alpha-by", p.by, "agreement", "overlap"); err != nil {
-		return err
 	}
 	a, err := p.assume(c.Context(), func(flag string) bool { return c.Flags().Changed(flag) })
 	if err != nil {
@@ -100,18 +90,9 @@ func (p *planCommand) run(c *cobra.Command) error {
 
 // assume combines flags and files.
 func (p *planCommand) assume(ctx context.Context, changed func(flag string) bool) (plan.Assumptions, error) {
-	a := plan.Assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost, ByOverlap: p.by == "overlap"}
+	a := plan.Assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost}
 	for _, name := range p.from {
 		if err := a.Read(ctx, name); err != nil {
-			return a, err
-		}
-	}
-	if p.small != "" {
-		err := a.ReadAssistant(ctx, p.small)
-		if errors.Is(err, plan.ErrNoModel) {
-			return a, command.Usagef("--assistant-from: %w: name it with --from", err)
-		}
-		if err != nil {
 			return a, err
 		}
 	}

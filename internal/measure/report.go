@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ import (
 
 const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
 of records, or a directory that "verity eval" or "verity compare" has written, with
-all its shards. The first one is the baseline that every other is compared with.
+all its shards; files of shards that are named one after the other are one set. The first set is the baseline that every other is compared with.
 
 All records of a set must be of one run: shards of another model, assistant, dataset,
 code or other options are refused. If shards are missing, or one has not come to its
@@ -34,7 +35,7 @@ numbers as digits, so "one two three" is then one word.
 
   verity report out
   verity report --html report.html out/plain out/assisted
-  verity report --merge shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
+  verity report shard1/records-1-of-2.jsonl shard2/records-2-of-2.jsonl
 
 Exit status: 0 done, 1 some utterance has failed or a shard is missing, 2 wrong usage,
 3 the records of one model, dataset and set of options differ.`
@@ -107,7 +108,6 @@ func (r *reportFlags) write(ctx context.Context, e command.Env, d *report.Docume
 type reportCommand struct {
 	command.Env
 	report reportFlags
-	merge  bool
 }
 
 func Report(e command.Env) *cobra.Command {
@@ -125,7 +125,6 @@ func Report(e command.Env) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
 	}
 	r.report.register(c.Flags())
-	c.Flags().BoolVar(&r.merge, "merge", false, "take all arguments as shards of one run")
 	return c
 }
 
@@ -134,7 +133,7 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	files, err := findRecords(args, r.merge)
+	files, err := findRecords(args)
 	if err != nil {
 		return err
 	}
@@ -166,23 +165,27 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	return verdict(d)
 }
 
-// findRecords says which files the arguments mean.
-func findRecords(args []string, merge bool) (all []report.Files, err error) {
+// shard matches the name of one of several files of records, which ends in their number.
+var shard = regexp.MustCompile(`records-\d+(-of-\d+\.jsonl)$`)
+
+// findRecords says which files the arguments mean. Shards that follow one another are one set.
+func findRecords(args []string) (all []report.Files, err error) {
+	var before []string // the shard before this one
 	for _, arg := range args {
 		f, err := report.Find(arg)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, f...)
+		this := shard.FindStringSubmatch(arg)
+		if this != nil && before != nil && this[0] != before[0] && this[1] == before[1] {
+			last := &all[len(all)-1]
+			last.Name, last.Paths = last.Name+" + "+arg, append(last.Paths, arg)
+		} else {
+			all = append(all, f...)
+		}
+		before = this
 	}
-	if !merge {
-		return all, nil
-	}
-	one := report.Files{Name: strings.Join(args, " + ")}
-	for _, f := range all {
-		one.Paths = append(one.Paths, f.Paths...)
-	}
-	return []report.Files{one}, nil
+	return all, nil
 }
 
 // differText says how many utterances differ, and names the first.

@@ -27,7 +27,6 @@ type Decoding struct {
 	vadOn     bool
 	vad       vad.Options
 	chunked   bool
-	lanes     transcribe.ChunkOptions
 }
 
 // Set sets an option from its text, for somebody who may.
@@ -69,8 +68,7 @@ func (d *Decoding) Result() transcribe.Options {
 		o.VAD = &v
 	}
 	if d.chunked {
-		c := d.lanes
-		o.Chunked = &c
+		o.Chunked = new(transcribe.ChunkOptions)
 	}
 	return o
 }

@@ -91,7 +91,7 @@ func TestDefaults(t *testing.T) {
 	}
 	got, want := d.Result(), transcribe.Defaults()
 	if got.MaxCompressionRatio != want.MaxCompressionRatio || got.MinLogProb != want.MinLogProb || got.MaxNoSpeech != want.MaxNoSpeech ||
-		got.MaxInitialTimestamp != want.MaxInitialTimestamp || got.Task != want.Task || got.Language != want.Language ||
+		got.Task != want.Task || got.Language != want.Language ||
 		got.PrependPunctuations != want.PrependPunctuations || got.AppendPunctuations != want.AppendPunctuations ||
 		got.ForgetPrevious || got.VAD != nil || got.Chunked != nil || got.SuppressTokens != nil || got.LengthPenalty != nil {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -34,8 +34,6 @@ var Groups = []string{Dataset, Runs, Input, Output, Subtitles, Model, Words, Voi
 // Ceilings that follow from the model or from memory.
 const (
 	tokens    = 448      // of a window's text with its prompt, in every published model
-	vocab     = 51866    // of large-v3, the largest
-	window    = 30       // seconds
 	positions = 1500     // of the encoder in a window
 	sequences = 64       // of a search: each holds keys and values of its own
 	longest   = 1e6      // seconds of sound: eleven days
@@ -135,9 +133,6 @@ var table = []*Option{
 	{Name: "without-timestamps", Group: Words, Who: Keep, Field: "WithoutTimestamps",
 		set:  func(d *Decoding, v Value) error { d.WithoutTimestamps = v.On; return nil },
 		Help: "decode text only. Each window is then one segment"},
-	{Name: "max-initial-timestamp", Kind: Real, Unit: "seconds", None: true, Default: "1", Max: window, Group: Words, Who: Keep, Field: "MaxInitialTimestamp",
-		set:  func(d *Decoding, v Value) error { d.MaxInitialTimestamp = v.or(math.Inf(1)); return nil },
-		Help: "latest start of the first segment in a window"},
 	{Name: "suppress-tokens", Kind: List, Unit: "ids", Default: "auto", Check: checkTokens, Group: Words, Who: Keep, Field: "SuppressTokens", set: setTokens,
 		Help: "ids of tokens that are never chosen, separated by commas; -1 means marks that are not spoken, auto the list of the model"},
 	{Name: "suppress-expression", Kind: Text, Max: 4096, Check: checkExpression, Group: Words, Who: Keep, Field: "SuppressExpression", set: setExpression,
@@ -157,18 +152,9 @@ var table = []*Option{
 	{Name: "vad-threshold", Kind: Real, Unit: "probability", Default: "0.5", Above: true, Max: 1, Group: Voice, Who: Keep | Server, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
 		Help: "`probability` at which 32 ms begin speech"},
-	{Name: "vad-min-speech-duration-ms", Kind: Whole, Unit: "ms", Max: hour, Group: Voice, Who: Keep, Needs: "vad",
-		set:  func(d *Decoding, v Value) error { d.vad.MinSpeechDurationMS = int(v.Number); return nil },
-		Help: "drop speech that is not longer than this"},
 	{Name: "vad-min-silence-duration-ms", Kind: Whole, Unit: "ms", Default: "2000", Max: hour, Group: Voice, Who: Keep | Server, Needs: "vad",
 		set:  func(d *Decoding, v Value) error { d.vad.MinSilenceDurationMS = orNone(v); return nil },
 		Help: "silence that ends speech"},
-	{Name: "vad-max-speech-duration-s", Kind: Real, Unit: "seconds", Default: "none", None: true, Above: true, Max: longest, Group: Voice, Who: Keep, Needs: "vad",
-		set:  func(d *Decoding, v Value) error { d.vad.MaxSpeechDurationS = v.or(math.Inf(1)); return nil },
-		Help: "split speech that is longer than this"},
-	{Name: "vad-speech-pad-ms", Kind: Whole, Unit: "ms", Default: "400", Max: hour, Group: Voice, Who: Keep | Server, Needs: "vad",
-		set:  func(d *Decoding, v Value) error { d.vad.SpeechPadMS = orNone(v); return nil },
-		Help: "added to speech on either side"},
 
 	// Search and thresholds.
 	{Name: "temperature", Kind: Real, Max: 2, Group: Quality, Who: Keep | Server | Request, Field: "Temperatures",
@@ -207,12 +193,6 @@ var table = []*Option{
 	{Name: "no-repeat-ngram-size", Kind: Whole, Max: tokens, Group: Quality, Who: Keep, Field: "Repetition.NoRepeat",
 		set:  func(d *Decoding, v Value) error { d.Repetition.NoRepeat = int(v.Number); return nil },
 		Help: "`length` of runs of tokens that may not occur twice in a window, prompt included; 0 means any"},
-	{Name: "top-k", Kind: Whole, Max: vocab, Group: Quality, Who: Keep, Field: "TopK",
-		set:  func(d *Decoding, v Value) error { d.TopK = int(v.Number); return nil },
-		Help: "above temperature 0, choose among this `number` of tokens; 0 means all"},
-	{Name: "top-p", Kind: Real, Max: 1, Group: Quality, Who: Keep, Field: "TopP",
-		set:  func(d *Decoding, v Value) error { d.TopP = v.Number; return nil },
-		Help: "above temperature 0, choose among the likeliest tokens that have this `share` of the probability; 0 means all"},
 	{Name: "seed", Kind: Unsigned, Group: Quality, Who: Keep, Field: "Seed", set: setSeed,
 		Help: "`number` that seeds sampling above temperature 0"},
 
@@ -229,10 +209,6 @@ var table = []*Option{
 		set: func(d *Decoding, v Value) error { d.chunked = v.On; return nil },
 		Help: "cut a file into lanes at quiet places and decode several lanes at the same time. Faster for files of three minutes " +
 			"and more"},
-	{Name: "chunk-batch", Kind: Whole, Max: transcribe.MaxChunkWindows, Group: Speed, Who: Keep, Field: "Chunked.Windows", Needs: "chunked",
-		set: func(d *Decoding, v Value) error { d.lanes.Windows = int(v.Number); return nil },
-		Help: "`number` of lanes decoded at the same time; each needs memory. 0 means 16, or 8 for models larger than small. The text " +
-			"does not depend on it"},
 
 	// Drafting.
 	{Name: "assistant", Brief: "what drafts: auto, none, self, ngram, a model", Short: "a", Kind: Text, Unit: "name", Default: "auto", Max: 4096, Group: Drafts, Who: Keep | Server, Help: assistantHelp},
@@ -251,18 +227,14 @@ var table = []*Option{
 	// Serving.
 	{Name: "listen", Brief: "host:port (default 127.0.0.1:8000)", Kind: Text, Unit: "address", Default: "127.0.0.1:8000", Max: 4096, Group: Serving, Who: Server,
 		Help: "`address` to listen on, host:port"},
-	{Name: "api-key-file", Brief: "keys that are accepted, one a line", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server,
-		Help: "`file` of the API keys that are accepted, one a line; empty lines and lines that begin with # are skipped"},
-	{Name: "allow-anyone", Brief: "other machines need no key", Group: Serving, Who: Server, Help: "let other machines connect without a key"},
+	{Name: "api-key-file", Brief: "keys that are accepted, one a line, or none", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server,
+		Help: "`file` of the API keys that are accepted, one a line; empty lines and lines that begin with # are skipped; none lets other machines connect without a key"},
 	{Name: "origin", Kind: Text, Unit: "origins", Max: prompt, Group: Serving, Who: Server,
 		Help: "web `origins` whose pages may call the server, separated by commas, as https://example.org, or *"},
 	{Name: "alias", Kind: Text, Unit: "names", Max: prompt, Group: Serving, Who: Server,
 		Help: "further `names` of the model in requests, separated by commas, or *. Its own name in other forms and OpenAI's names need none"},
-	{Name: "tls-cert", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server, Needs: "tls-key",
-		Help: "`file` of the certificate for https, in PEM; it is read again when it changes"},
-	{Name: "tls-key", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server, Needs: "tls-cert", Help: "`file` of its key"},
-	{Name: "model-memory", Kind: Whole, Unit: "MiB", Max: 1 << 30, Group: Serving, Who: Server,
-		Help: "most memory of the models that are loaded on first use, in `MiB`: the one that was used longest ago makes room; 0 means any"},
+	{Name: "tls-cert", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server,
+		Help: "`file` of the certificate for https and its key, in PEM, or CERTIFICATE,KEY for two files; they are read again when they change"},
 	{Name: "queue", Kind: Whole, Default: "64", Max: 1e5, Group: Serving, Who: Server,
 		Help: "`number` of requests that may wait; more are refused and may try again"},
 	{Name: "sessions", Kind: Whole, Default: "16", Max: 1e4, Group: Serving, Who: Server, Help: "`number` of realtime sessions at the same time"},
@@ -271,19 +243,14 @@ var table = []*Option{
 		Help: "longest sound of a request, and longest realtime session"},
 	{Name: "timeout", Kind: Time, Default: "2h", Above: true, Max: month, Group: Serving, Who: Server, Help: "longest time for a request"},
 	{Name: "grace", Kind: Time, Default: "10m", Max: month, Group: Serving, Who: Server, Help: "time that accepted requests have after SIGTERM"},
-	{Name: "drain-delay", Kind: Time, Default: "0s", Max: 3600, Group: Serving, Who: Server,
-		Help: "time between SIGTERM, from which on /readyz says no, and the end of accepting connections"},
 
 	// Measuring.
 	{Name: "dataset", Brief: "a folder or a manifest", Short: "d", Kind: Text, Unit: "path", Max: 4096, Group: Dataset,
 		Help: "`path` of the dataset: a LibriSpeech folder, a JSON-lines, TSV or CSV manifest, Parquet files, or a folder with a .txt " +
 			"beside each sound"},
 	{Name: "limit", Brief: "only the first utterances", Kind: Whole, Max: 1e9, Group: Dataset, Help: "run only the first `number` of utterances; 0 means all"},
-	{Name: "dataset-format", Kind: Choice, Unit: "format", Choices: []string{"auto", "librispeech", "jsonl", "tsv", "csv", "parquet", "folder"}, Default: "auto",
-		Group: Dataset, Help: "auto, librispeech, jsonl, tsv, csv, parquet or folder"},
 	{Name: "split", Kind: Text, Unit: "value", Max: line, Group: Dataset, Help: "take only rows whose field split has this `value`"},
-	{Name: "audio-column", Kind: Text, Unit: "name", Max: line, Group: Dataset, Help: "`name` of the field or column with the sound"},
-	{Name: "text-column", Kind: Text, Unit: "name", Max: line, Group: Dataset, Help: "`name` of the field or column with the text"},
+	{Name: "columns", Kind: Text, Unit: "names", Max: line, Group: Dataset, Help: "`names` of the fields or columns with the sound and with the text, as path,sentence"},
 	{Name: "allow-empty-text", Group: Dataset, Help: "count every word as wrong where the text is empty; otherwise such a row is broken"},
 	{Name: "repeats", Brief: "runs of each utterance in each arm", Kind: Whole, Default: "1", Min: 1, Max: 1000, Group: Runs,
 		Help: "run each utterance this `number` of times in each arm"},

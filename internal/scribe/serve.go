@@ -43,7 +43,7 @@ Requests that are transcribed at the same time share every pass over the weights
 The text of each is, to the bit, what transcribe writes for the file alone.
 
 Only this machine can connect, unless --listen names another address; that needs
---api-key-file or --allow-anyone. SIGTERM lets the requests that were accepted come
+--api-key-file, which may be none. SIGTERM lets the requests that were accepted come
 to their end.
 
   verity serve --model ~/whisper-small --precision int8
@@ -60,7 +60,6 @@ type serveCommand struct {
 	cert     string // files of TLS
 	key      string
 	keyFile  string
-	anyone   bool
 	origins  []string
 	models   []string // of --model, the default first
 	inUse    []io.Closer
@@ -100,11 +99,15 @@ func (s *serveCommand) registerModels(f *pflag.FlagSet) {
 func (s *serveCommand) register(f *pflag.FlagSet) {
 	command.Bind(f, "listen", &s.address)
 	command.Bind(f, "api-key-file", &s.keyFile)
-	command.Bind(f, "allow-anyone", &s.anyone)
 	bindList(f, "origin", &s.origins)
 	bindList(f, "alias", &s.opt.Aliases)
-	command.Bind(f, "tls-cert", &s.cert)
-	command.Bind(f, "tls-key", &s.key)
+	command.AddOption(f, "tls-cert", func(v options.Value) error {
+		two := false
+		if s.cert, s.key, two = strings.Cut(v.Text, ","); !two {
+			s.key = s.cert
+		}
+		return nil
+	})
 	command.Bind(f, "batch", &s.opt.Turns)
 	command.Redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over the weights; each "+
 		"needs memory of its own")
@@ -116,7 +119,6 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 		"of which only what telephones record is asked (MP4, M4A, 3GP, AAC, AMR), never, or a path, of which everything is")
 	command.AddOption(f, "max-audio", func(v options.Value) error { s.opt.MaxAudio = duration(v); return nil })
 	command.AddOption(f, "timeout", func(v options.Value) error { s.opt.Timeout = duration(v); return nil })
-	command.AddOption(f, "drain-delay", func(v options.Value) error { s.opt.DrainDelay = duration(v); return nil })
 	command.AddOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
 }
 
@@ -304,14 +306,14 @@ func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
 	if err != nil {
 		return command.Usagef("--listen %s: want host:port, as 127.0.0.1:8000", s.address)
 	}
-	if s.keyFile != "" {
+	if s.keyFile != "" && s.keyFile != "none" {
 		s.opt.Keys, err = serve.Keys(s.keyFile, func() ([]string, error) { return readKeys(ctx, s.keyFile) }, logger)
 		if err != nil {
 			return err
 		}
 	}
-	if !loopback(host) && s.opt.Keys == nil && !s.anyone {
-		return command.Usagef("--listen %s lets other machines connect: name --api-key-file, or --allow-anyone", s.address)
+	if !loopback(host) && s.keyFile == "" {
+		return command.Usagef("--listen %s lets other machines connect: name --api-key-file, which is none to let anyone", s.address)
 	}
 	if s.opt.Keys == nil && !loopback(host) {
 		slog.Warn("anyone who can reach this machine can use the server", "listen", s.address)

@@ -29,15 +29,11 @@ func (d *DatasetFlags) RegisterPath(f *pflag.FlagSet) {
 }
 
 func (d *DatasetFlags) Register(f *pflag.FlagSet) {
-	command.AddOption(f, "dataset-format", func(v options.Value) error {
-		if d.Opt.Format = v.Text; v.Text == "auto" {
-			d.Opt.Format = ""
-		}
+	command.Bind(f, "split", &d.Opt.Split)
+	command.AddOption(f, "columns", func(v options.Value) error {
+		d.Opt.Audio, d.Opt.Text, _ = strings.Cut(v.Text, ",")
 		return nil
 	})
-	command.Bind(f, "split", &d.Opt.Split)
-	command.Bind(f, "audio-column", &d.Opt.Audio)
-	command.Bind(f, "text-column", &d.Opt.Text)
 	command.Bind(f, "allow-empty-text", &d.Opt.AllowEmpty)
 }
 
@@ -56,7 +52,7 @@ var ErrNoDataset = command.Usagef("--dataset PATH is missing: want a LibriSpeech
 func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	switch {
 	case d.Path != "" && len(d.Audio) > 0:
-		return nil, command.Usagef("--dataset and --audio are two ways to say the same: take one")
+		return nil, command.Usagef("--dataset and sound files are two ways to say what to run: take one")
 	case len(d.Audio) > 0:
 		return d.files(), nil
 	case d.Path == "":
@@ -91,12 +87,11 @@ func (d *DatasetFlags) Name() string {
 	if !strings.Contains(s, "://") { // as verity-beam takes it
 		s = filepath.Clean(s)
 	}
-	for _, f := range []struct{ name, value string }{
-		{"dataset-format", d.Opt.Format}, {"split", d.Opt.Split}, {"audio-column", d.Opt.Audio}, {"text-column", d.Opt.Text},
-	} {
-		if f.value != "" {
-			s += " --" + f.name + "=" + f.value
-		}
+	if d.Opt.Split != "" {
+		s += " --split=" + d.Opt.Split
+	}
+	if columns := strings.TrimSuffix(d.Opt.Audio+","+d.Opt.Text, ","); columns != "" {
+		s += " --columns=" + columns
 	}
 	if d.Opt.AllowEmpty {
 		s += " --allow-empty-text"
@@ -113,7 +108,7 @@ func isEmpty(ctx context.Context, data *datasets.Dataset) (bool, error) {
 	return true, nil
 }
 
-// files is the corpus of the files that --audio names.
+// files is the corpus of sound files.
 func (d *DatasetFlags) files() *Corpus {
 	name := d.Audio[0]
 	if n := len(d.Audio); n > 1 {

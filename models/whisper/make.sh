@@ -42,7 +42,7 @@ sed "s|\"audio_filepath\": \"|&$sound/|" "$list" > calibration.jsonl
 mkdir program
 git -C "$here/../.." archive "$revision" | tar -x -C program
 (cd program && CGO_ENABLED=0 go build -trimpath -tags nomodel -o "$work/verity" ./cmd/verity)
-./verity quantize base --to int4 --calibrate calibration.jsonl --out "$out"
+./verity quantize base --to int4 --dataset calibration.jsonl --out "$out"
 if [ $# -lt 2 ]; then
 	cmp "$out/model.safetensors" "$here/base/model.safetensors"
 	echo "the same as $here/base/model.safetensors"
