@@ -171,45 +171,35 @@ func runExtra(symbol int) int {
 	return 0
 }
 
-// countRuns counts in runs the symbols that encode lengths.
+// countRuns counts in runs the symbols that encode lengths. The first of equal lengths is
+// written literally unless it is zero or equals the length before.
 func countRuns(runs *[lengthCodes]int, lengths []int) {
 	before := -1
 	for i := 0; i < len(lengths); {
-		length := lengths[i]
-		most := longestRun(length, before)
+		length, most := lengths[i], 7
+		switch length {
+		case 0:
+			most = 138
+		case before:
+			most = 6
+		}
 		n := 1
 		for n < most && i+n < len(lengths) && lengths[i+n] == length {
 			n++
 		}
-		addRun(runs, length, n, before)
+		switch {
+		case length == 0 && n > 10:
+			runs[manyZeros]++
+		case length == 0 && n >= 3:
+			runs[zeros]++
+		case length != 0 && length != before && n >= 4:
+			runs[length]++
+			runs[repeat]++
+		case length != 0 && length == before && n >= 3:
+			runs[repeat]++
+		default:
+			runs[length] += n
+		}
 		i, before = i+n, length
-	}
-}
-
-// longestRun returns how many equal lengths are encoded at once. The first of them is
-// written literally unless it is zero or equals the length before.
-func longestRun(length, before int) int {
-	switch {
-	case length == 0:
-		return 138
-	case length == before:
-		return 6
-	}
-	return 7
-}
-
-func addRun(runs *[lengthCodes]int, length, n, before int) {
-	switch {
-	case length == 0 && n > 10:
-		runs[manyZeros]++
-	case length == 0 && n >= 3:
-		runs[zeros]++
-	case length != 0 && length != before && n >= 4:
-		runs[length]++
-		runs[repeat]++
-	case length != 0 && length == before && n >= 3:
-		runs[repeat]++
-	default:
-		runs[length] += n
 	}
 }
