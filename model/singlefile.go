@@ -98,7 +98,7 @@ func (c *Checkpoint) parseGGML(b []byte) ([]weights.Entry, error) {
 	}
 	for i, e := range m.Tensors {
 		if n := len(e.Shape); n == 2 && e.Shape[1] == 1 && strings.HasSuffix(e.Name, ".bias") {
-			m.Tensors[i] = e.Reshaped(e.Shape[0]) // of a convolution
+			m.Tensors[i].Shape = e.Shape[:1] // of a convolution
 		}
 	}
 	if len(m.Vocab) > 0 { // models for tests have none

@@ -1,7 +1,7 @@
 // Package safetensors reads and writes the safetensors file format. It does not
 // interpret the tensors.
 //
-//	file → [Open] → weights.File → package model
+//	bytes of a file → [Parse] → its tensors → package model
 //
 // # Format
 //

@@ -71,7 +71,7 @@ func TestMalformed(t *testing.T) {
 			if err := os.WriteFile(path, tt.file, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			for _, err := range []error{second(FromBytes(path, tt.file)), second(Open(path))} {
+			for _, err := range []error{second(fromBytes(path, tt.file)), second(weights.Open(path, Parse))} {
 				if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), path) ||
 					!strings.Contains(err.Error(), "; it is ") && !strings.HasSuffix(err.Error(), "; download or convert the model again") {
 					t.Errorf("error = %v, want one of ErrMalformed about %q that begins with the file", err, tt.want)
@@ -102,7 +102,7 @@ func TestRoundTrip(t *testing.T) {
 	if err := errors.Join(Write(w, sample()...), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(path)
+	f, err := weights.Open(path, Parse)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func namesOf(f *weights.File) (names []string) {
 
 // TestOtherTypes: a file may hold tensors that we do not compute with.
 func TestOtherTypes(t *testing.T) {
-	f, err := FromBytes("x", raw(`{"a":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},"b":{"dtype":"F4","shape":[2],"data_offsets":[16,17]}}`, 17))
+	f, err := fromBytes("x", raw(`{"a":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},"b":{"dtype":"F4","shape":[2],"data_offsets":[16,17]}}`, 17))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestManyNames(t *testing.T) {
 	for i := range 200_000 {
 		fmt.Fprintf(&b, `"t%d":{"dtype":"I8","shape":[0],"data_offsets":[0,0]},`, i)
 	}
-	_, err := FromBytes("x", raw(b.String()+`"z":{"dtype":"I8","shape":[0],"data_offsets":[0,0]}}`, 0))
+	_, err := fromBytes("x", raw(b.String()+`"z":{"dtype":"I8","shape":[0],"data_offsets":[0,0]}}`, 0))
 	if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "more than 32768 tensors") {
 		t.Errorf("error = %v", err)
 	}
@@ -210,7 +210,7 @@ func FuzzFromBytes(f *testing.F) {
 		f.Add(tt.file)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		file, err := FromBytes("fuzz", b)
+		file, err := fromBytes("fuzz", b)
 		if err != nil {
 			if !errors.Is(err, ErrMalformed) || len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Fatalf("error %q is not ErrMalformed, or not a short line", err)
@@ -233,7 +233,7 @@ func FuzzFromBytes(f *testing.F) {
 		if err := Write(&again, entries...); err != nil {
 			t.Fatal(err)
 		}
-		second, err := FromBytes("again", again.Bytes())
+		second, err := fromBytes("again", again.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	f, err := FromBytes("example", b.Bytes())
+	f, err := fromBytes("example", b.Bytes())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -263,4 +263,8 @@ func Example() {
 		fmt.Println(e.Name, e, e.Tensor().Float32())
 	}
 	// Output: fc1.bias [2] f16 [1 0.5]
+}
+
+func fromBytes(name string, b []byte) (*weights.File, error) {
+	return weights.FromBytes(name, b, Parse)
 }

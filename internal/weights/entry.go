@@ -141,9 +141,3 @@ func (e Entry) Part(name string, lo, hi int) Entry {
 	}
 	return part
 }
-
-// Reshaped returns the tensor with another shape of the same number of values and rows.
-func (e Entry) Reshaped(shape ...int) Entry {
-	e.Shape = shape
-	return e
-}
