@@ -17,6 +17,16 @@ func TestPageServed(t *testing.T) {
 		}
 		r.Body.Close()
 		policy := r.Header.Get("Content-Security-Policy")
+		again, err := http.NewRequest("GET", h.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Header.Set("If-None-Match", r.Header.Get("ETag"))
+		if kept, err := http.DefaultClient.Do(again); err != nil || kept.StatusCode != 304 {
+			t.Errorf("%s again: %v %v", path, kept, err)
+		} else {
+			kept.Body.Close()
+		}
 		if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), kind) || !strings.Contains(policy, "default-src 'none'; script-src 'self';") {
 			t.Errorf("%s: %s %v", path, r.Status, r.Header)
 		}
@@ -37,6 +47,9 @@ func TestPageModules(t *testing.T) {
 		}
 		if n := strings.Count(string(data), "\n"); n > 300 {
 			t.Errorf("%s has %d lines", f.Name(), n)
+		}
+		if f.Name() == "index.html" && !strings.Contains(string(data), `rel="icon" href="data:`) {
+			t.Error("browsers ask for an icon") // in vain, in their console
 		}
 		text := strings.ReplaceAll(string(data), "http://www.w3.org/2000/svg", "") // a name, not an address
 		if strings.Contains(text, "http://") || strings.Contains(text, "https://") {

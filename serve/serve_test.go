@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -221,6 +224,52 @@ func TestVerbose(t *testing.T) {
 		}
 		if segments && (len(v.Segments) != len(want().Segments) || v.Segments[1].Start != want().Segments[1].Start) {
 			t.Errorf("%v: segments %+v", asked, v.Segments)
+		}
+	}
+}
+
+// TestTelephone: what telephones record is read where ffmpeg is installed, and nothing else
+// by it.
+func TestTelephone(t *testing.T) {
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("no ffmpeg is installed")
+	}
+	h, _ := newServer(t, Options{Sound: audio.Input{FFmpeg: audio.FFmpegAuto, Telephones: true}})
+	for name, status := range map[string]int{"x.m4a": 200, "x.mp4": 200, "x.3gp": 200, "x.avi": 400} {
+		file := filepath.Join(t.TempDir(), name)
+		if out, err := exec.Command("ffmpeg", "-v", "error", "-i", sound, "-c:a", "aac", "-ar", "16000", file).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, body := post(t, h.URL+transcriptions, field{"file", string(data)}, field{"response_format", "text"})
+		if r.StatusCode != status || status == 200 && len(strings.Fields(body)) < 5 {
+			t.Errorf("%s: %s %s", name, r.Status, body)
+		}
+	}
+}
+
+// TestWordsEnd: the end of the last segment is the one thing besides the words that asking
+// for words may change, as upstream and in the documents.
+func TestWordsEnd(t *testing.T) {
+	h, _ := newServer(t, Options{})
+	var got [2]verbose
+	for i, what := range []string{"segment", "word"} {
+		_, body := post(t, h.URL+transcriptions, wav(t), field{"response_format", "verbose_json"},
+			field{"timestamp_granularities[]", what}, field{"timestamp_granularities[]", "segment"})
+		if err := json.Unmarshal([]byte(body), &got[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain, words := got[0], got[1]
+	if plain.Text != words.Text || len(plain.Segments) != len(words.Segments) || len(words.Words) == 0 || len(plain.Words) > 0 {
+		t.Fatalf("got %+v and %+v", plain, words)
+	}
+	for i, s := range plain.Segments {
+		if w := words.Segments[i]; s.Text != w.Text || math.Abs(s.End-w.End) > 1 || math.Abs(s.Start-w.Start) > 1 {
+			t.Errorf("segment %d: %+v, with words %+v", i, s, w)
 		}
 	}
 }

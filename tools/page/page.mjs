@@ -151,7 +151,20 @@ try {
   check("several files, one after the other, one stopped", states.filter(s => s === "stopped").length === 1 && states.filter(s => /^\d+:\d\d$/.test(s)).length === 2, states);
   await page.click("#forget");
 
-  // The microphone (D6, D7, D15).
+  // A recording while a file is worked on: neither throws the other's text away (D18).
+  await page.setInputFiles("#file", file("beside.wav"));
+  await page.click("#record");
+  await page.waitForFunction(() => /^Stop/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
+  await page.waitForFunction(() => document.getElementById("text").textContent.length > 20, null, {timeout: 120000});
+  await page.click("#record");
+  await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record" && !document.querySelector("#jobs progress"), null, {timeout: 120000});
+  for (const name of [/^beside/, /^Recording/]) {
+    await page.getByRole("button", {name}).first().click();
+    check(`a file and a recording at once: ${name}`, (await words(page)).length > 20, await words(page));
+  }
+  await page.click("#forget");
+
+  // The microphone (D6, D7).
   await page.setViewportSize({width: 390, height: 560});
   await page.click("#record");
   await page.waitForFunction(() => /^Stop 0:0[3-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
@@ -167,6 +180,17 @@ try {
   check("live subtitles have short cues", cues.every(c => c.split("\n").slice(2).join(" ").length <= 85), cues);
   await page.setViewportSize({width: 1280, height: 900});
   await looks(page, "live-done");
+
+  // The server ends amid a session (D15): the first reason stays, the microphone stops at once.
+  await page.click("#record");
+  await page.waitForFunction(() => /^Stop 0:0[2-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
+  const ended = new Promise(f => server.once("exit", f));
+  server.kill("SIGTERM");
+  await page.waitForFunction(() => document.getElementById("recordText").textContent === "Record", null, {timeout: 60000});
+  const why = await page.textContent("#jobs .state.bad").catch(() => "");
+  check("a server that ends says so", /The server is ending/.test(why), why);
+  await ended;
+  server = await serve("--log-level", "error");
 
   // The server goes away: while idle, and amid a session.
   await page.click("#record");
