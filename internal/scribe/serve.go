@@ -122,11 +122,15 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	command.AddOption(f, "grace", func(v options.Value) error { s.grace = duration(v); return nil })
 }
 
-// bindList adds the flag of an option whose values are a list between commas.
+// bindList adds the flag of an option whose values are a list between commas, and that may
+// be given more than once.
 func bindList(f *pflag.FlagSet, name string, to *[]string) {
 	command.AddOption(f, name, func(v options.Value) error {
-		if *to = nil; v.Text != "" {
-			*to = strings.Split(v.Text, ",")
+		if !f.Changed(name) {
+			*to = nil // the default, or nothing
+		}
+		if v.Text != "" {
+			*to = append(*to, strings.Split(v.Text, ",")...)
 		}
 		return nil
 	})
