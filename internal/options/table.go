@@ -235,6 +235,8 @@ var table = []*Option{
 		Help: "further `names` of the model in requests, separated by commas, or *. Its own name in other forms and OpenAI's names need none"},
 	{Name: "tls-cert", Kind: Text, Unit: "file", Max: 4096, Group: Serving, Who: Server,
 		Help: "`file` of the certificate for https and its key, in PEM, or CERTIFICATE,KEY for two files; they are read again when they change"},
+	{Name: "model-memory", Kind: Whole, Unit: "MiB", Max: 1 << 30, Group: Serving, Who: Server,
+		Help: "most memory of the models that are loaded on first use, in `MiB`: the one that was used longest ago makes room; 0 means any"},
 	{Name: "queue", Kind: Whole, Default: "64", Max: 1e5, Group: Serving, Who: Server,
 		Help: "`number` of requests that may wait; more are refused and may try again"},
 	{Name: "sessions", Kind: Whole, Default: "16", Max: 1e4, Group: Serving, Who: Server, Help: "`number` of realtime sessions at the same time"},
