@@ -166,7 +166,8 @@ func (f *file) begins(b []byte, at int64) int {
 		first = len(b)
 	}
 	for i := 0; i < first-1; i++ {
-		if b[i] == 0xff && f.kind != "mpeg" && b[i+1] >= 0xe0 && runOf(b[i:], mpegRun, mpegHeader{}) ||
+		if b[i] == 0xff && b[i+1] >= 0xe0 && (f.kind != "mpeg" && runOf(b[i:], mpegRun, mpegHeader{}) || isADTSRun(b[i:])) ||
+			b[i] == 0x0b && isAC3Run(b[i:]) ||
 			b[i] == 'I' && hasAt(b[i:], 0, "ID3") && f.tagged(b[i:], at+int64(i)) {
 			return i
 		}
@@ -184,6 +185,46 @@ func (f *file) tagged(head []byte, at int64) bool {
 	b = b[:n]
 	k := formatOf(b)
 	return k != nil && (k.sure != nil && k.sure(b) || f.kind != "mpeg" && runOf(b, mpegRun, mpegHeader{}))
+}
+
+// isADTSRun and isAC3Run report whether frames of these formats follow each other in b.
+//
+// Source: ISO/IEC 13818-7:2006, 6.2; ATSC A/52:2018, 5.3 and table 5.18.
+func isADTSRun(b []byte) bool {
+	return isRun(b, func(b []byte) int {
+		if !isADTS(b) || len(b) < 6 {
+			return 0
+		}
+		return int(b[3]&3)<<11 | int(b[4])<<3 | int(b[5])>>5
+	})
+}
+
+func isAC3Run(b []byte) bool {
+	return isRun(b, func(b []byte) int {
+		if !hasAt(b, 0, "\x0b\x77") || len(b) < 5 || b[4]&0x3f > 37 || b[4]>>6 == 3 {
+			return 0
+		}
+		kilobits := [19]int{32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640}[b[4]&0x3f>>1]
+		rate := [3]int{48000, 44100, 32000}[b[4]>>6]
+		words := kilobits * 1000 * 1536 / 16 / rate
+		if rate == 44100 {
+			words += int(b[4] & 1)
+		}
+		return 2 * words
+	})
+}
+
+// isRun reports whether b begins with mpegRun frames, each of a
+// size that is not 0.
+func isRun(b []byte, size func([]byte) int) bool {
+	for range mpegRun {
+		n := size(b)
+		if n == 0 {
+			return false
+		}
+		b = b[min(n, len(b)):]
+	}
+	return true
 }
 
 // inOgg reports whether what begins at a place is the content of a first page of Ogg.

@@ -128,22 +128,23 @@ func (j *joined) follow() error {
 	if j.over = true; end <= 0 {
 		return nil
 	}
+	found := f.next || f.kind == "mpeg" // and not only its first bytes
 	for at := f.from + end; at < f.end; at = f.from + f.size {
 		f = newFile(f.r, at, f.end)
 		head, err := f.skipID3()
 		k := formatOf(head)
 		if err == nil && k != nil {
-			_, mpeg := j.now.mix.src.(*mp3Source)
 			if err = j.open(f, k, head); err == nil {
 				return nil
 			}
-			if mpeg || k.sure != nil && k.sure(head) || k.open == nil && len(k.magic) >= 4 && k.name != "an Ogg file" {
+			if found || k.sure != nil && k.sure(head) || k.open == nil && len(k.magic) >= 4 && k.name != "an Ogg file" {
 				return j.unread(f.from, err)
 			}
 		}
 		if f.look(0, f.size); !f.next { // tags, padding, or what happens to begin some format
 			return nil
 		}
+		found = true
 	}
 	return nil
 }
