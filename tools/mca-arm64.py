@@ -26,7 +26,7 @@ TILES = [
     ("tileInt8x8Dot", "matmul", "sdot", 16, "dotPeakDot"),
     ("scoreInt8R8Dot", "attend", "sdot", 16, "dotPeakDot"),
     ("directNibblesx4Dot", "fewbits", "sdot", 16, "dotPeakDot"),
-    ("tileInt8x16I8MM", "matmul", "smmla", 32, "dotPeakI8MM"),
+    ("tileInt8x12I8MM", "matmul", "smmla", 32, "dotPeakI8MM"),
     ("tileInt8x4NEON", "matmul", "smull", 8, None),
 ]
 # one row: bytes of weights that the loop reads
@@ -99,7 +99,7 @@ def main():
     for name, file in ROWS:
         cells = []
         code = body(name, file)
-        size = 16 * sum(bool(re.match(r"ldr q\d+", l)) for l in code)
+        size = 16 * sum(bool(re.match(r"ldu?r q\d+", l)) for l in code)
         for core in CORES:
             if name.endswith("Dot") and core == "cortex-a53":
                 cells.append("–")

@@ -18,9 +18,9 @@ TEXT ·attendF32R1NEON(SB), NOSPLIT, $0-73
 	MOVBU carry+72(FP), R9
 	MOVD R2, R16
 loop1:
-	MOVD $1, R10
 	MOVD R4, R14
 	MOVD R7, R15
+	MOVD $1, R10
 loop2:
 	CBZ R9, fresh3
 	MOVD R15, R13
@@ -66,14 +66,14 @@ ready4:
 	BLT one5
 wide7:
 	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0x3dc00171 // ldr q17, [x11]
-	WORD $0x3dc00572 // ldr q18, [x11, #16]
-	WORD $0x3dc00973 // ldr q19, [x11, #32]
-	WORD $0x3dc00d74 // ldr q20, [x11, #48]
-	WORD $0x3dc01175 // ldr q21, [x11, #64]
-	WORD $0x3dc01576 // ldr q22, [x11, #80]
-	WORD $0x3dc01977 // ldr q23, [x11, #96]
-	WORD $0x3dc01d78 // ldr q24, [x11, #112]
+	WORD $0x3cc00171 // ldur q17, [x11, #0]
+	WORD $0x3cc10172 // ldur q18, [x11, #16]
+	WORD $0x3cc20173 // ldur q19, [x11, #32]
+	WORD $0x3cc30174 // ldur q20, [x11, #48]
+	WORD $0x3cc40175 // ldur q21, [x11, #64]
+	WORD $0x3cc50176 // ldur q22, [x11, #80]
+	WORD $0x3cc60177 // ldur q23, [x11, #96]
+	WORD $0x3cc70178 // ldur q24, [x11, #112]
 	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
 	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
 	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
@@ -82,14 +82,14 @@ wide7:
 	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
 	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3dc02171 // ldr q17, [x11, #128]
-	WORD $0x3dc02572 // ldr q18, [x11, #144]
-	WORD $0x3dc02973 // ldr q19, [x11, #160]
-	WORD $0x3dc02d74 // ldr q20, [x11, #176]
-	WORD $0x3dc03175 // ldr q21, [x11, #192]
-	WORD $0x3dc03576 // ldr q22, [x11, #208]
-	WORD $0x3dc03977 // ldr q23, [x11, #224]
-	WORD $0x3dc03d78 // ldr q24, [x11, #240]
+	WORD $0x3cc80171 // ldur q17, [x11, #128]
+	WORD $0x3cc90172 // ldur q18, [x11, #144]
+	WORD $0x3cca0173 // ldur q19, [x11, #160]
+	WORD $0x3ccb0174 // ldur q20, [x11, #176]
+	WORD $0x3ccc0175 // ldur q21, [x11, #192]
+	WORD $0x3ccd0176 // ldur q22, [x11, #208]
+	WORD $0x3cce0177 // ldur q23, [x11, #224]
+	WORD $0x3ccf0178 // ldur q24, [x11, #240]
 	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
 	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
 	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
@@ -99,14 +99,14 @@ wide7:
 	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
 	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
 	ADD R5, R11, R11
-	WORD $0x3dc00171 // ldr q17, [x11]
-	WORD $0x3dc00572 // ldr q18, [x11, #16]
-	WORD $0x3dc00973 // ldr q19, [x11, #32]
-	WORD $0x3dc00d74 // ldr q20, [x11, #48]
-	WORD $0x3dc01175 // ldr q21, [x11, #64]
-	WORD $0x3dc01576 // ldr q22, [x11, #80]
-	WORD $0x3dc01977 // ldr q23, [x11, #96]
-	WORD $0x3dc01d78 // ldr q24, [x11, #112]
+	WORD $0x3cc00171 // ldur q17, [x11, #0]
+	WORD $0x3cc10172 // ldur q18, [x11, #16]
+	WORD $0x3cc20173 // ldur q19, [x11, #32]
+	WORD $0x3cc30174 // ldur q20, [x11, #48]
+	WORD $0x3cc40175 // ldur q21, [x11, #64]
+	WORD $0x3cc50176 // ldur q22, [x11, #80]
+	WORD $0x3cc60177 // ldur q23, [x11, #96]
+	WORD $0x3cc70178 // ldur q24, [x11, #112]
 	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
 	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
 	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
@@ -115,14 +115,14 @@ wide7:
 	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
 	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3dc02171 // ldr q17, [x11, #128]
-	WORD $0x3dc02572 // ldr q18, [x11, #144]
-	WORD $0x3dc02973 // ldr q19, [x11, #160]
-	WORD $0x3dc02d74 // ldr q20, [x11, #176]
-	WORD $0x3dc03175 // ldr q21, [x11, #192]
-	WORD $0x3dc03576 // ldr q22, [x11, #208]
-	WORD $0x3dc03977 // ldr q23, [x11, #224]
-	WORD $0x3dc03d78 // ldr q24, [x11, #240]
+	WORD $0x3cc80171 // ldur q17, [x11, #128]
+	WORD $0x3cc90172 // ldur q18, [x11, #144]
+	WORD $0x3cca0173 // ldur q19, [x11, #160]
+	WORD $0x3ccb0174 // ldur q20, [x11, #176]
+	WORD $0x3ccc0175 // ldur q21, [x11, #192]
+	WORD $0x3ccd0176 // ldur q22, [x11, #208]
+	WORD $0x3cce0177 // ldur q23, [x11, #224]
+	WORD $0x3ccf0178 // ldur q24, [x11, #240]
 	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
 	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
 	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
@@ -139,14 +139,14 @@ one5:
 	ADDS $2, R12, R12
 	BEQ end6
 	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0x3dc00171 // ldr q17, [x11]
-	WORD $0x3dc00572 // ldr q18, [x11, #16]
-	WORD $0x3dc00973 // ldr q19, [x11, #32]
-	WORD $0x3dc00d74 // ldr q20, [x11, #48]
-	WORD $0x3dc01175 // ldr q21, [x11, #64]
-	WORD $0x3dc01576 // ldr q22, [x11, #80]
-	WORD $0x3dc01977 // ldr q23, [x11, #96]
-	WORD $0x3dc01d78 // ldr q24, [x11, #112]
+	WORD $0x3cc00171 // ldur q17, [x11, #0]
+	WORD $0x3cc10172 // ldur q18, [x11, #16]
+	WORD $0x3cc20173 // ldur q19, [x11, #32]
+	WORD $0x3cc30174 // ldur q20, [x11, #48]
+	WORD $0x3cc40175 // ldur q21, [x11, #64]
+	WORD $0x3cc50176 // ldur q22, [x11, #80]
+	WORD $0x3cc60177 // ldur q23, [x11, #96]
+	WORD $0x3cc70178 // ldur q24, [x11, #112]
 	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
 	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
 	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
@@ -155,14 +155,14 @@ one5:
 	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
 	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3dc02171 // ldr q17, [x11, #128]
-	WORD $0x3dc02572 // ldr q18, [x11, #144]
-	WORD $0x3dc02973 // ldr q19, [x11, #160]
-	WORD $0x3dc02d74 // ldr q20, [x11, #176]
-	WORD $0x3dc03175 // ldr q21, [x11, #192]
-	WORD $0x3dc03576 // ldr q22, [x11, #208]
-	WORD $0x3dc03977 // ldr q23, [x11, #224]
-	WORD $0x3dc03d78 // ldr q24, [x11, #240]
+	WORD $0x3cc80171 // ldur q17, [x11, #128]
+	WORD $0x3cc90172 // ldur q18, [x11, #144]
+	WORD $0x3cca0173 // ldur q19, [x11, #160]
+	WORD $0x3ccb0174 // ldur q20, [x11, #176]
+	WORD $0x3ccc0175 // ldur q21, [x11, #192]
+	WORD $0x3ccd0176 // ldur q22, [x11, #208]
+	WORD $0x3cce0177 // ldur q23, [x11, #224]
+	WORD $0x3ccf0178 // ldur q24, [x11, #240]
 	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
 	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
 	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
@@ -213,9 +213,9 @@ TEXT ·attendF16R1NEON(SB), NOSPLIT, $0-73
 	MOVBU carry+72(FP), R9
 	MOVD R2, R16
 loop1:
-	MOVD $1, R10
 	MOVD R4, R14
 	MOVD R7, R15
+	MOVD $1, R10
 loop2:
 	CBZ R9, fresh3
 	MOVD R15, R13
@@ -261,16 +261,16 @@ ready4:
 	BLT one5
 wide7:
 	WORD $0xfc776a10 // ldr d16, [x16, x23]
-	WORD $0x3dc00172 // ldr q18, [x11]
+	WORD $0x3cc00172 // ldur q18, [x11, #0]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc00574 // ldr q20, [x11, #16]
+	WORD $0x3cc10174 // ldur q20, [x11, #16]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc00976 // ldr q22, [x11, #32]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc00d78 // ldr q24, [x11, #48]
+	WORD $0x3cc30178 // ldur q24, [x11, #48]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
@@ -281,16 +281,16 @@ wide7:
 	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
 	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3dc01172 // ldr q18, [x11, #64]
+	WORD $0x3cc40172 // ldur q18, [x11, #64]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc01574 // ldr q20, [x11, #80]
+	WORD $0x3cc50174 // ldur q20, [x11, #80]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc01976 // ldr q22, [x11, #96]
+	WORD $0x3cc60176 // ldur q22, [x11, #96]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc01d78 // ldr q24, [x11, #112]
+	WORD $0x3cc70178 // ldur q24, [x11, #112]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
@@ -302,16 +302,16 @@ wide7:
 	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
 	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
 	ADD R5, R11, R11
-	WORD $0x3dc00172 // ldr q18, [x11]
+	WORD $0x3cc00172 // ldur q18, [x11, #0]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc00574 // ldr q20, [x11, #16]
+	WORD $0x3cc10174 // ldur q20, [x11, #16]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc00976 // ldr q22, [x11, #32]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc00d78 // ldr q24, [x11, #48]
+	WORD $0x3cc30178 // ldur q24, [x11, #48]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
@@ -322,16 +322,16 @@ wide7:
 	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
 	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3dc01172 // ldr q18, [x11, #64]
+	WORD $0x3cc40172 // ldur q18, [x11, #64]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc01574 // ldr q20, [x11, #80]
+	WORD $0x3cc50174 // ldur q20, [x11, #80]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc01976 // ldr q22, [x11, #96]
+	WORD $0x3cc60176 // ldur q22, [x11, #96]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc01d78 // ldr q24, [x11, #112]
+	WORD $0x3cc70178 // ldur q24, [x11, #112]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
@@ -350,16 +350,16 @@ one5:
 	ADDS $2, R12, R12
 	BEQ end6
 	WORD $0xbc776a10 // ldr s16, [x16, x23]
-	WORD $0x3dc00172 // ldr q18, [x11]
+	WORD $0x3cc00172 // ldur q18, [x11, #0]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc00574 // ldr q20, [x11, #16]
+	WORD $0x3cc10174 // ldur q20, [x11, #16]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc00976 // ldr q22, [x11, #32]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc00d78 // ldr q24, [x11, #48]
+	WORD $0x3cc30178 // ldur q24, [x11, #48]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
@@ -370,16 +370,16 @@ one5:
 	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
 	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3dc01172 // ldr q18, [x11, #64]
+	WORD $0x3cc40172 // ldur q18, [x11, #64]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc01574 // ldr q20, [x11, #80]
+	WORD $0x3cc50174 // ldur q20, [x11, #80]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc01976 // ldr q22, [x11, #96]
+	WORD $0x3cc60176 // ldur q22, [x11, #96]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc01d78 // ldr q24, [x11, #112]
+	WORD $0x3cc70178 // ldur q24, [x11, #112]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
@@ -433,9 +433,9 @@ TEXT ·attendF32R2NEON(SB), NOSPLIT, $0-73
 	MOVD R2, R16
 	ADD R3, R16, R17
 loop1:
-	MOVD $2, R10
 	MOVD R4, R14
 	MOVD R7, R15
+	MOVD $2, R10
 loop2:
 	CBZ R9, fresh3
 	MOVD R15, R13
@@ -483,14 +483,14 @@ ready4:
 wide7:
 	WORD $0xfc776a10 // ldr d16, [x16, x23]
 	WORD $0xfc776a31 // ldr d17, [x17, x23]
-	WORD $0x3dc00172 // ldr q18, [x11]
-	WORD $0x3dc00573 // ldr q19, [x11, #16]
-	WORD $0x3dc00974 // ldr q20, [x11, #32]
-	WORD $0x3dc00d75 // ldr q21, [x11, #48]
-	WORD $0x3dc01176 // ldr q22, [x11, #64]
-	WORD $0x3dc01577 // ldr q23, [x11, #80]
-	WORD $0x3dc01978 // ldr q24, [x11, #96]
-	WORD $0x3dc01d79 // ldr q25, [x11, #112]
+	WORD $0x3cc00172 // ldur q18, [x11, #0]
+	WORD $0x3cc10173 // ldur q19, [x11, #16]
+	WORD $0x3cc20174 // ldur q20, [x11, #32]
+	WORD $0x3cc30175 // ldur q21, [x11, #48]
+	WORD $0x3cc40176 // ldur q22, [x11, #64]
+	WORD $0x3cc50177 // ldur q23, [x11, #80]
+	WORD $0x3cc60178 // ldur q24, [x11, #96]
+	WORD $0x3cc70179 // ldur q25, [x11, #112]
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
 	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
 	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
@@ -508,14 +508,14 @@ wide7:
 	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
 	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
 	ADD R5, R11, R11
-	WORD $0x3dc00172 // ldr q18, [x11]
-	WORD $0x3dc00573 // ldr q19, [x11, #16]
-	WORD $0x3dc00974 // ldr q20, [x11, #32]
-	WORD $0x3dc00d75 // ldr q21, [x11, #48]
-	WORD $0x3dc01176 // ldr q22, [x11, #64]
-	WORD $0x3dc01577 // ldr q23, [x11, #80]
-	WORD $0x3dc01978 // ldr q24, [x11, #96]
-	WORD $0x3dc01d79 // ldr q25, [x11, #112]
+	WORD $0x3cc00172 // ldur q18, [x11, #0]
+	WORD $0x3cc10173 // ldur q19, [x11, #16]
+	WORD $0x3cc20174 // ldur q20, [x11, #32]
+	WORD $0x3cc30175 // ldur q21, [x11, #48]
+	WORD $0x3cc40176 // ldur q22, [x11, #64]
+	WORD $0x3cc50177 // ldur q23, [x11, #80]
+	WORD $0x3cc60178 // ldur q24, [x11, #96]
+	WORD $0x3cc70179 // ldur q25, [x11, #112]
 	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
 	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
 	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
@@ -541,14 +541,14 @@ one5:
 	BEQ end6
 	WORD $0xbc776a10 // ldr s16, [x16, x23]
 	WORD $0xbc776a31 // ldr s17, [x17, x23]
-	WORD $0x3dc00172 // ldr q18, [x11]
-	WORD $0x3dc00573 // ldr q19, [x11, #16]
-	WORD $0x3dc00974 // ldr q20, [x11, #32]
-	WORD $0x3dc00d75 // ldr q21, [x11, #48]
-	WORD $0x3dc01176 // ldr q22, [x11, #64]
-	WORD $0x3dc01577 // ldr q23, [x11, #80]
-	WORD $0x3dc01978 // ldr q24, [x11, #96]
-	WORD $0x3dc01d79 // ldr q25, [x11, #112]
+	WORD $0x3cc00172 // ldur q18, [x11, #0]
+	WORD $0x3cc10173 // ldur q19, [x11, #16]
+	WORD $0x3cc20174 // ldur q20, [x11, #32]
+	WORD $0x3cc30175 // ldur q21, [x11, #48]
+	WORD $0x3cc40176 // ldur q22, [x11, #64]
+	WORD $0x3cc50177 // ldur q23, [x11, #80]
+	WORD $0x3cc60178 // ldur q24, [x11, #96]
+	WORD $0x3cc70179 // ldur q25, [x11, #112]
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
 	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
 	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
@@ -609,9 +609,9 @@ TEXT ·attendF16R2NEON(SB), NOSPLIT, $0-73
 	MOVD R2, R16
 	ADD R3, R16, R17
 loop1:
-	MOVD $2, R10
 	MOVD R4, R14
 	MOVD R7, R15
+	MOVD $2, R10
 loop2:
 	CBZ R9, fresh3
 	MOVD R15, R13
@@ -659,16 +659,16 @@ ready4:
 wide7:
 	WORD $0xfc776a10 // ldr d16, [x16, x23]
 	WORD $0xfc776a31 // ldr d17, [x17, x23]
-	WORD $0x3dc00173 // ldr q19, [x11]
+	WORD $0x3cc00173 // ldur q19, [x11, #0]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3dc00575 // ldr q21, [x11, #16]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc00977 // ldr q23, [x11, #32]
+	WORD $0x3cc20177 // ldur q23, [x11, #32]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3dc00d79 // ldr q25, [x11, #48]
+	WORD $0x3cc30179 // ldur q25, [x11, #48]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
@@ -688,16 +688,16 @@ wide7:
 	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
 	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
 	ADD R5, R11, R11
-	WORD $0x3dc00173 // ldr q19, [x11]
+	WORD $0x3cc00173 // ldur q19, [x11, #0]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3dc00575 // ldr q21, [x11, #16]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc00977 // ldr q23, [x11, #32]
+	WORD $0x3cc20177 // ldur q23, [x11, #32]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3dc00d79 // ldr q25, [x11, #48]
+	WORD $0x3cc30179 // ldur q25, [x11, #48]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
@@ -725,16 +725,16 @@ one5:
 	BEQ end6
 	WORD $0xbc776a10 // ldr s16, [x16, x23]
 	WORD $0xbc776a31 // ldr s17, [x17, x23]
-	WORD $0x3dc00173 // ldr q19, [x11]
+	WORD $0x3cc00173 // ldur q19, [x11, #0]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3dc00575 // ldr q21, [x11, #16]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc00977 // ldr q23, [x11, #32]
+	WORD $0x3cc20177 // ldur q23, [x11, #32]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3dc00d79 // ldr q25, [x11, #48]
+	WORD $0x3cc30179 // ldur q25, [x11, #48]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
@@ -799,9 +799,9 @@ TEXT ·attendF32R4NEON(SB), NOSPLIT, $0-73
 	ADD R3, R17, R19
 	ADD R3, R19, R20
 loop1:
-	MOVD $4, R10
 	MOVD R4, R14
 	MOVD R7, R15
+	MOVD $4, R10
 loop2:
 	CBZ R9, fresh3
 	MOVD R15, R13
@@ -853,10 +853,10 @@ wide7:
 	WORD $0xfc776a31 // ldr d17, [x17, x23]
 	WORD $0xfc776a72 // ldr d18, [x19, x23]
 	WORD $0xfc776a93 // ldr d19, [x20, x23]
-	WORD $0x3dc00174 // ldr q20, [x11]
-	WORD $0x3dc00575 // ldr q21, [x11, #16]
-	WORD $0x3dc00976 // ldr q22, [x11, #32]
-	WORD $0x3dc00d77 // ldr q23, [x11, #48]
+	WORD $0x3cc00174 // ldur q20, [x11, #0]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
+	WORD $0x3cc30177 // ldur q23, [x11, #48]
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
 	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
 	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
@@ -874,10 +874,10 @@ wide7:
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
 	ADD R5, R11, R11
-	WORD $0x3dc00174 // ldr q20, [x11]
-	WORD $0x3dc00575 // ldr q21, [x11, #16]
-	WORD $0x3dc00976 // ldr q22, [x11, #32]
-	WORD $0x3dc00d77 // ldr q23, [x11, #48]
+	WORD $0x3cc00174 // ldur q20, [x11, #0]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
+	WORD $0x3cc30177 // ldur q23, [x11, #48]
 	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
 	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
 	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
@@ -905,10 +905,10 @@ one5:
 	WORD $0xbc776a31 // ldr s17, [x17, x23]
 	WORD $0xbc776a72 // ldr s18, [x19, x23]
 	WORD $0xbc776a93 // ldr s19, [x20, x23]
-	WORD $0x3dc00174 // ldr q20, [x11]
-	WORD $0x3dc00575 // ldr q21, [x11, #16]
-	WORD $0x3dc00976 // ldr q22, [x11, #32]
-	WORD $0x3dc00d77 // ldr q23, [x11, #48]
+	WORD $0x3cc00174 // ldur q20, [x11, #0]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
+	WORD $0x3cc30177 // ldur q23, [x11, #48]
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
 	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
 	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
@@ -973,9 +973,9 @@ TEXT ·attendF16R4NEON(SB), NOSPLIT, $0-73
 	ADD R3, R17, R19
 	ADD R3, R19, R20
 loop1:
-	MOVD $4, R10
 	MOVD R4, R14
 	MOVD R7, R15
+	MOVD $4, R10
 loop2:
 	CBZ R9, fresh3
 	MOVD R15, R13
@@ -1027,10 +1027,10 @@ wide7:
 	WORD $0xfc776a31 // ldr d17, [x17, x23]
 	WORD $0xfc776a72 // ldr d18, [x19, x23]
 	WORD $0xfc776a93 // ldr d19, [x20, x23]
-	WORD $0x3dc00175 // ldr q21, [x11]
+	WORD $0x3cc00175 // ldur q21, [x11, #0]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc00577 // ldr q23, [x11, #16]
+	WORD $0x3cc10177 // ldur q23, [x11, #16]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
@@ -1050,10 +1050,10 @@ wide7:
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
 	ADD R5, R11, R11
-	WORD $0x3dc00175 // ldr q21, [x11]
+	WORD $0x3cc00175 // ldur q21, [x11, #0]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc00577 // ldr q23, [x11, #16]
+	WORD $0x3cc10177 // ldur q23, [x11, #16]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
@@ -1083,10 +1083,10 @@ one5:
 	WORD $0xbc776a31 // ldr s17, [x17, x23]
 	WORD $0xbc776a72 // ldr s18, [x19, x23]
 	WORD $0xbc776a93 // ldr s19, [x20, x23]
-	WORD $0x3dc00175 // ldr q21, [x11]
+	WORD $0x3cc00175 // ldur q21, [x11, #0]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc00577 // ldr q23, [x11, #16]
+	WORD $0x3cc10177 // ldur q23, [x11, #16]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
@@ -1155,7 +1155,6 @@ loop1:
 loop2:
 	MOVD R4, R13
 	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
@@ -1174,16 +1173,17 @@ loop2:
 	MOVD R6, R11
 	MOVD R8, R12
 	MOVD ZR, R24
+	ADD $256, R11, R11
 loop3:
 	WORD $0xfc7869f0 // ldr d16, [x15, x24]
-	WORD $0x3dc00171 // ldr q17, [x11]
-	WORD $0x3dc00572 // ldr q18, [x11, #16]
-	WORD $0x3dc00973 // ldr q19, [x11, #32]
-	WORD $0x3dc00d74 // ldr q20, [x11, #48]
-	WORD $0x3dc01175 // ldr q21, [x11, #64]
-	WORD $0x3dc01576 // ldr q22, [x11, #80]
-	WORD $0x3dc01977 // ldr q23, [x11, #96]
-	WORD $0x3dc01d78 // ldr q24, [x11, #112]
+	WORD $0x3cd00171 // ldur q17, [x11, #-256]
+	WORD $0x3cd10172 // ldur q18, [x11, #-240]
+	WORD $0x3cd20173 // ldur q19, [x11, #-224]
+	WORD $0x3cd30174 // ldur q20, [x11, #-208]
+	WORD $0x3cd40175 // ldur q21, [x11, #-192]
+	WORD $0x3cd50176 // ldur q22, [x11, #-176]
+	WORD $0x3cd60177 // ldur q23, [x11, #-160]
+	WORD $0x3cd70178 // ldur q24, [x11, #-144]
 	WORD $0x4f90e220 // sdot v0.4s, v17.16b, v16.4b[0]
 	WORD $0x4f90e241 // sdot v1.4s, v18.16b, v16.4b[0]
 	WORD $0x4f90e262 // sdot v2.4s, v19.16b, v16.4b[0]
@@ -1192,14 +1192,14 @@ loop3:
 	WORD $0x4f90e2c5 // sdot v5.4s, v22.16b, v16.4b[0]
 	WORD $0x4f90e2e6 // sdot v6.4s, v23.16b, v16.4b[0]
 	WORD $0x4f90e307 // sdot v7.4s, v24.16b, v16.4b[0]
-	WORD $0x3dc02171 // ldr q17, [x11, #128]
-	WORD $0x3dc02572 // ldr q18, [x11, #144]
-	WORD $0x3dc02973 // ldr q19, [x11, #160]
-	WORD $0x3dc02d74 // ldr q20, [x11, #176]
-	WORD $0x3dc03175 // ldr q21, [x11, #192]
-	WORD $0x3dc03576 // ldr q22, [x11, #208]
-	WORD $0x3dc03977 // ldr q23, [x11, #224]
-	WORD $0x3dc03d78 // ldr q24, [x11, #240]
+	WORD $0x3cd80171 // ldur q17, [x11, #-128]
+	WORD $0x3cd90172 // ldur q18, [x11, #-112]
+	WORD $0x3cda0173 // ldur q19, [x11, #-96]
+	WORD $0x3cdb0174 // ldur q20, [x11, #-80]
+	WORD $0x3cdc0175 // ldur q21, [x11, #-64]
+	WORD $0x3cdd0176 // ldur q22, [x11, #-48]
+	WORD $0x3cde0177 // ldur q23, [x11, #-32]
+	WORD $0x3cdf0178 // ldur q24, [x11, #-16]
 	WORD $0x4f90e228 // sdot v8.4s, v17.16b, v16.4b[0]
 	WORD $0x4f90e249 // sdot v9.4s, v18.16b, v16.4b[0]
 	WORD $0x4f90e26a // sdot v10.4s, v19.16b, v16.4b[0]
@@ -1208,14 +1208,14 @@ loop3:
 	WORD $0x4f90e2cd // sdot v13.4s, v22.16b, v16.4b[0]
 	WORD $0x4f90e2ee // sdot v14.4s, v23.16b, v16.4b[0]
 	WORD $0x4f90e30f // sdot v15.4s, v24.16b, v16.4b[0]
-	WORD $0x3dc04171 // ldr q17, [x11, #256]
-	WORD $0x3dc04572 // ldr q18, [x11, #272]
-	WORD $0x3dc04973 // ldr q19, [x11, #288]
-	WORD $0x3dc04d74 // ldr q20, [x11, #304]
-	WORD $0x3dc05175 // ldr q21, [x11, #320]
-	WORD $0x3dc05576 // ldr q22, [x11, #336]
-	WORD $0x3dc05977 // ldr q23, [x11, #352]
-	WORD $0x3dc05d78 // ldr q24, [x11, #368]
+	WORD $0x3cc00171 // ldur q17, [x11, #0]
+	WORD $0x3cc10172 // ldur q18, [x11, #16]
+	WORD $0x3cc20173 // ldur q19, [x11, #32]
+	WORD $0x3cc30174 // ldur q20, [x11, #48]
+	WORD $0x3cc40175 // ldur q21, [x11, #64]
+	WORD $0x3cc50176 // ldur q22, [x11, #80]
+	WORD $0x3cc60177 // ldur q23, [x11, #96]
+	WORD $0x3cc70178 // ldur q24, [x11, #112]
 	WORD $0x4fb0e220 // sdot v0.4s, v17.16b, v16.4b[1]
 	WORD $0x4fb0e241 // sdot v1.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb0e262 // sdot v2.4s, v19.16b, v16.4b[1]
@@ -1224,14 +1224,14 @@ loop3:
 	WORD $0x4fb0e2c5 // sdot v5.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2e6 // sdot v6.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e307 // sdot v7.4s, v24.16b, v16.4b[1]
-	WORD $0x3dc06171 // ldr q17, [x11, #384]
-	WORD $0x3dc06572 // ldr q18, [x11, #400]
-	WORD $0x3dc06973 // ldr q19, [x11, #416]
-	WORD $0x3dc06d74 // ldr q20, [x11, #432]
-	WORD $0x3dc07175 // ldr q21, [x11, #448]
-	WORD $0x3dc07576 // ldr q22, [x11, #464]
-	WORD $0x3dc07977 // ldr q23, [x11, #480]
-	WORD $0x3dc07d78 // ldr q24, [x11, #496]
+	WORD $0x3cc80171 // ldur q17, [x11, #128]
+	WORD $0x3cc90172 // ldur q18, [x11, #144]
+	WORD $0x3cca0173 // ldur q19, [x11, #160]
+	WORD $0x3ccb0174 // ldur q20, [x11, #176]
+	WORD $0x3ccc0175 // ldur q21, [x11, #192]
+	WORD $0x3ccd0176 // ldur q22, [x11, #208]
+	WORD $0x3cce0177 // ldur q23, [x11, #224]
+	WORD $0x3ccf0178 // ldur q24, [x11, #240]
 	WORD $0x4fb0e228 // sdot v8.4s, v17.16b, v16.4b[1]
 	WORD $0x4fb0e249 // sdot v9.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb0e26a // sdot v10.4s, v19.16b, v16.4b[1]
@@ -1240,13 +1240,12 @@ loop3:
 	WORD $0x4fb0e2cd // sdot v13.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2ee // sdot v14.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e30f // sdot v15.4s, v24.16b, v16.4b[1]
-	ADD $8, R24, R24
 	ADD $512, R11, R11
+	ADD $8, R24, R24
 	SUBS $2, R12, R12
 	BNE loop3
 	MOVD R5, R13
 	WORD $0x4d40c9b0 // ld1r { v16.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x3dc000f1 // ldr q17, [x7]
 	WORD $0x6e31de12 // fmul v18.4s, v16.4s, v17.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -1359,7 +1358,6 @@ loop1:
 loop2:
 	MOVD R4, R13
 	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
@@ -1367,8 +1365,8 @@ loop2:
 	WORD $0x4ea01c05 // mov v5.16b, v0.16b
 	WORD $0x4ea01c06 // mov v6.16b, v0.16b
 	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
 	ADD $4, R13, R13
+	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
 	WORD $0x4ea81d09 // mov v9.16b, v8.16b
 	WORD $0x4ea81d0a // mov v10.16b, v8.16b
 	WORD $0x4ea81d0b // mov v11.16b, v8.16b
@@ -1379,17 +1377,18 @@ loop2:
 	MOVD R6, R11
 	MOVD R8, R12
 	MOVD ZR, R24
+	ADD $256, R11, R11
 loop3:
 	WORD $0xfc7869f0 // ldr d16, [x15, x24]
 	WORD $0xfc786a11 // ldr d17, [x16, x24]
-	WORD $0x3dc00172 // ldr q18, [x11]
-	WORD $0x3dc00573 // ldr q19, [x11, #16]
-	WORD $0x3dc00974 // ldr q20, [x11, #32]
-	WORD $0x3dc00d75 // ldr q21, [x11, #48]
-	WORD $0x3dc01176 // ldr q22, [x11, #64]
-	WORD $0x3dc01577 // ldr q23, [x11, #80]
-	WORD $0x3dc01978 // ldr q24, [x11, #96]
-	WORD $0x3dc01d79 // ldr q25, [x11, #112]
+	WORD $0x3cd00172 // ldur q18, [x11, #-256]
+	WORD $0x3cd10173 // ldur q19, [x11, #-240]
+	WORD $0x3cd20174 // ldur q20, [x11, #-224]
+	WORD $0x3cd30175 // ldur q21, [x11, #-208]
+	WORD $0x3cd40176 // ldur q22, [x11, #-192]
+	WORD $0x3cd50177 // ldur q23, [x11, #-176]
+	WORD $0x3cd60178 // ldur q24, [x11, #-160]
+	WORD $0x3cd70179 // ldur q25, [x11, #-144]
 	WORD $0x4f90e240 // sdot v0.4s, v18.16b, v16.4b[0]
 	WORD $0x4f91e248 // sdot v8.4s, v18.16b, v17.4b[0]
 	WORD $0x4f90e261 // sdot v1.4s, v19.16b, v16.4b[0]
@@ -1406,14 +1405,14 @@ loop3:
 	WORD $0x4f91e30e // sdot v14.4s, v24.16b, v17.4b[0]
 	WORD $0x4f90e327 // sdot v7.4s, v25.16b, v16.4b[0]
 	WORD $0x4f91e32f // sdot v15.4s, v25.16b, v17.4b[0]
-	WORD $0x3dc04172 // ldr q18, [x11, #256]
-	WORD $0x3dc04573 // ldr q19, [x11, #272]
-	WORD $0x3dc04974 // ldr q20, [x11, #288]
-	WORD $0x3dc04d75 // ldr q21, [x11, #304]
-	WORD $0x3dc05176 // ldr q22, [x11, #320]
-	WORD $0x3dc05577 // ldr q23, [x11, #336]
-	WORD $0x3dc05978 // ldr q24, [x11, #352]
-	WORD $0x3dc05d79 // ldr q25, [x11, #368]
+	WORD $0x3cc00172 // ldur q18, [x11, #0]
+	WORD $0x3cc10173 // ldur q19, [x11, #16]
+	WORD $0x3cc20174 // ldur q20, [x11, #32]
+	WORD $0x3cc30175 // ldur q21, [x11, #48]
+	WORD $0x3cc40176 // ldur q22, [x11, #64]
+	WORD $0x3cc50177 // ldur q23, [x11, #80]
+	WORD $0x3cc60178 // ldur q24, [x11, #96]
+	WORD $0x3cc70179 // ldur q25, [x11, #112]
 	WORD $0x4fb0e240 // sdot v0.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb1e248 // sdot v8.4s, v18.16b, v17.4b[1]
 	WORD $0x4fb0e261 // sdot v1.4s, v19.16b, v16.4b[1]
@@ -1430,15 +1429,14 @@ loop3:
 	WORD $0x4fb1e30e // sdot v14.4s, v24.16b, v17.4b[1]
 	WORD $0x4fb0e327 // sdot v7.4s, v25.16b, v16.4b[1]
 	WORD $0x4fb1e32f // sdot v15.4s, v25.16b, v17.4b[1]
-	ADD $8, R24, R24
 	ADD $512, R11, R11
+	ADD $8, R24, R24
 	SUBS $2, R12, R12
 	BNE loop3
 	MOVD R5, R13
 	WORD $0x4d40c9b0 // ld1r { v16.4s }, [x13]
 	ADD $4, R13, R13
 	WORD $0x4d40c9b1 // ld1r { v17.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x3dc000f2 // ldr q18, [x7]
 	WORD $0x6e32de13 // fmul v19.4s, v16.4s, v18.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -1546,37 +1544,37 @@ loop1:
 loop2:
 	MOVD R4, R13
 	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
 	ADD $4, R13, R13
+	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
 	WORD $0x4ea41c85 // mov v5.16b, v4.16b
 	WORD $0x4ea41c86 // mov v6.16b, v4.16b
 	WORD $0x4ea41c87 // mov v7.16b, v4.16b
-	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
 	ADD $4, R13, R13
+	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
 	WORD $0x4ea81d09 // mov v9.16b, v8.16b
 	WORD $0x4ea81d0a // mov v10.16b, v8.16b
 	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	WORD $0x4d40c9ac // ld1r { v12.4s }, [x13]
 	ADD $4, R13, R13
+	WORD $0x4d40c9ac // ld1r { v12.4s }, [x13]
 	WORD $0x4eac1d8d // mov v13.16b, v12.16b
 	WORD $0x4eac1d8e // mov v14.16b, v12.16b
 	WORD $0x4eac1d8f // mov v15.16b, v12.16b
 	MOVD R6, R11
 	MOVD R8, R12
 	MOVD ZR, R24
+	ADD $256, R11, R11
 loop3:
 	WORD $0x3cf869f0 // ldr q16, [x15, x24]
 	WORD $0x3cf86a11 // ldr q17, [x16, x24]
 	WORD $0x3cf86a32 // ldr q18, [x17, x24]
 	WORD $0x3cf86a73 // ldr q19, [x19, x24]
-	WORD $0x3dc00174 // ldr q20, [x11]
-	WORD $0x3dc00575 // ldr q21, [x11, #16]
-	WORD $0x3dc00976 // ldr q22, [x11, #32]
-	WORD $0x3dc00d77 // ldr q23, [x11, #48]
+	WORD $0x3cd00174 // ldur q20, [x11, #-256]
+	WORD $0x3cd10175 // ldur q21, [x11, #-240]
+	WORD $0x3cd20176 // ldur q22, [x11, #-224]
+	WORD $0x3cd30177 // ldur q23, [x11, #-208]
 	WORD $0x4f90e280 // sdot v0.4s, v20.16b, v16.4b[0]
 	WORD $0x4f91e284 // sdot v4.4s, v20.16b, v17.4b[0]
 	WORD $0x4f92e288 // sdot v8.4s, v20.16b, v18.4b[0]
@@ -1593,10 +1591,10 @@ loop3:
 	WORD $0x4f91e2e7 // sdot v7.4s, v23.16b, v17.4b[0]
 	WORD $0x4f92e2eb // sdot v11.4s, v23.16b, v18.4b[0]
 	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc04174 // ldr q20, [x11, #256]
-	WORD $0x3dc04575 // ldr q21, [x11, #272]
-	WORD $0x3dc04976 // ldr q22, [x11, #288]
-	WORD $0x3dc04d77 // ldr q23, [x11, #304]
+	WORD $0x3cc00174 // ldur q20, [x11, #0]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
+	WORD $0x3cc30177 // ldur q23, [x11, #48]
 	WORD $0x4fb0e280 // sdot v0.4s, v20.16b, v16.4b[1]
 	WORD $0x4fb1e284 // sdot v4.4s, v20.16b, v17.4b[1]
 	WORD $0x4fb2e288 // sdot v8.4s, v20.16b, v18.4b[1]
@@ -1613,10 +1611,11 @@ loop3:
 	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
 	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
 	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
-	WORD $0x3dc08174 // ldr q20, [x11, #512]
-	WORD $0x3dc08575 // ldr q21, [x11, #528]
-	WORD $0x3dc08976 // ldr q22, [x11, #544]
-	WORD $0x3dc08d77 // ldr q23, [x11, #560]
+	ADD $512, R11, R11
+	WORD $0x3cd00174 // ldur q20, [x11, #-256]
+	WORD $0x3cd10175 // ldur q21, [x11, #-240]
+	WORD $0x3cd20176 // ldur q22, [x11, #-224]
+	WORD $0x3cd30177 // ldur q23, [x11, #-208]
 	WORD $0x4f90ea80 // sdot v0.4s, v20.16b, v16.4b[2]
 	WORD $0x4f91ea84 // sdot v4.4s, v20.16b, v17.4b[2]
 	WORD $0x4f92ea88 // sdot v8.4s, v20.16b, v18.4b[2]
@@ -1633,10 +1632,10 @@ loop3:
 	WORD $0x4f91eae7 // sdot v7.4s, v23.16b, v17.4b[2]
 	WORD $0x4f92eaeb // sdot v11.4s, v23.16b, v18.4b[2]
 	WORD $0x4f93eaef // sdot v15.4s, v23.16b, v19.4b[2]
-	WORD $0x3dc0c174 // ldr q20, [x11, #768]
-	WORD $0x3dc0c575 // ldr q21, [x11, #784]
-	WORD $0x3dc0c976 // ldr q22, [x11, #800]
-	WORD $0x3dc0cd77 // ldr q23, [x11, #816]
+	WORD $0x3cc00174 // ldur q20, [x11, #0]
+	WORD $0x3cc10175 // ldur q21, [x11, #16]
+	WORD $0x3cc20176 // ldur q22, [x11, #32]
+	WORD $0x3cc30177 // ldur q23, [x11, #48]
 	WORD $0x4fb0ea80 // sdot v0.4s, v20.16b, v16.4b[3]
 	WORD $0x4fb1ea84 // sdot v4.4s, v20.16b, v17.4b[3]
 	WORD $0x4fb2ea88 // sdot v8.4s, v20.16b, v18.4b[3]
@@ -1653,8 +1652,8 @@ loop3:
 	WORD $0x4fb1eae7 // sdot v7.4s, v23.16b, v17.4b[3]
 	WORD $0x4fb2eaeb // sdot v11.4s, v23.16b, v18.4b[3]
 	WORD $0x4fb3eaef // sdot v15.4s, v23.16b, v19.4b[3]
+	ADD $512, R11, R11
 	ADD $16, R24, R24
-	ADD $1024, R11, R11
 	SUBS $4, R12, R12
 	BNE loop3
 	MOVD R5, R13
@@ -1665,7 +1664,6 @@ loop3:
 	WORD $0x4d40c9b2 // ld1r { v18.4s }, [x13]
 	ADD $4, R13, R13
 	WORD $0x4d40c9b3 // ld1r { v19.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x3dc000f4 // ldr q20, [x7]
 	WORD $0x6e34de15 // fmul v21.4s, v16.4s, v20.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -1775,32 +1773,32 @@ loop1:
 loop2:
 	MOVD R4, R13
 	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea21c43 // mov v3.16b, v2.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea41c85 // mov v5.16b, v4.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9a6 // ld1r { v6.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea61cc7 // mov v7.16b, v6.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea81d09 // mov v9.16b, v8.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9aa // ld1r { v10.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4eaa1d4b // mov v11.16b, v10.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9ac // ld1r { v12.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4eac1d8d // mov v13.16b, v12.16b
-	WORD $0x4d40c9ae // ld1r { v14.4s }, [x13]
 	ADD $4, R13, R13
+	WORD $0x4d40c9ae // ld1r { v14.4s }, [x13]
 	WORD $0x4eae1dcf // mov v15.16b, v14.16b
 	MOVD R6, R11
 	MOVD R8, R12
 	MOVD ZR, R24
+	ADD $256, R11, R11
 loop3:
 	WORD $0x3cf869f0 // ldr q16, [x15, x24]
 	WORD $0x3cf86a11 // ldr q17, [x16, x24]
@@ -1810,8 +1808,8 @@ loop3:
 	WORD $0x3cf86ab5 // ldr q21, [x21, x24]
 	WORD $0x3cf86ad6 // ldr q22, [x22, x24]
 	WORD $0x3cf86af7 // ldr q23, [x23, x24]
-	WORD $0x3dc00178 // ldr q24, [x11]
-	WORD $0x3dc00579 // ldr q25, [x11, #16]
+	WORD $0x3cd00178 // ldur q24, [x11, #-256]
+	WORD $0x3cd10179 // ldur q25, [x11, #-240]
 	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
 	WORD $0x4f91e302 // sdot v2.4s, v24.16b, v17.4b[0]
 	WORD $0x4f92e304 // sdot v4.4s, v24.16b, v18.4b[0]
@@ -1828,8 +1826,8 @@ loop3:
 	WORD $0x4f95e32b // sdot v11.4s, v25.16b, v21.4b[0]
 	WORD $0x4f96e32d // sdot v13.4s, v25.16b, v22.4b[0]
 	WORD $0x4f97e32f // sdot v15.4s, v25.16b, v23.4b[0]
-	WORD $0x3dc04178 // ldr q24, [x11, #256]
-	WORD $0x3dc04579 // ldr q25, [x11, #272]
+	WORD $0x3cc00178 // ldur q24, [x11, #0]
+	WORD $0x3cc10179 // ldur q25, [x11, #16]
 	WORD $0x4fb0e300 // sdot v0.4s, v24.16b, v16.4b[1]
 	WORD $0x4fb1e302 // sdot v2.4s, v24.16b, v17.4b[1]
 	WORD $0x4fb2e304 // sdot v4.4s, v24.16b, v18.4b[1]
@@ -1846,8 +1844,9 @@ loop3:
 	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
 	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
 	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
-	WORD $0x3dc08178 // ldr q24, [x11, #512]
-	WORD $0x3dc08579 // ldr q25, [x11, #528]
+	ADD $512, R11, R11
+	WORD $0x3cd00178 // ldur q24, [x11, #-256]
+	WORD $0x3cd10179 // ldur q25, [x11, #-240]
 	WORD $0x4f90eb00 // sdot v0.4s, v24.16b, v16.4b[2]
 	WORD $0x4f91eb02 // sdot v2.4s, v24.16b, v17.4b[2]
 	WORD $0x4f92eb04 // sdot v4.4s, v24.16b, v18.4b[2]
@@ -1864,8 +1863,8 @@ loop3:
 	WORD $0x4f95eb2b // sdot v11.4s, v25.16b, v21.4b[2]
 	WORD $0x4f96eb2d // sdot v13.4s, v25.16b, v22.4b[2]
 	WORD $0x4f97eb2f // sdot v15.4s, v25.16b, v23.4b[2]
-	WORD $0x3dc0c178 // ldr q24, [x11, #768]
-	WORD $0x3dc0c579 // ldr q25, [x11, #784]
+	WORD $0x3cc00178 // ldur q24, [x11, #0]
+	WORD $0x3cc10179 // ldur q25, [x11, #16]
 	WORD $0x4fb0eb00 // sdot v0.4s, v24.16b, v16.4b[3]
 	WORD $0x4fb1eb02 // sdot v2.4s, v24.16b, v17.4b[3]
 	WORD $0x4fb2eb04 // sdot v4.4s, v24.16b, v18.4b[3]
@@ -1882,8 +1881,8 @@ loop3:
 	WORD $0x4fb5eb2b // sdot v11.4s, v25.16b, v21.4b[3]
 	WORD $0x4fb6eb2d // sdot v13.4s, v25.16b, v22.4b[3]
 	WORD $0x4fb7eb2f // sdot v15.4s, v25.16b, v23.4b[3]
+	ADD $512, R11, R11
 	ADD $16, R24, R24
-	ADD $1024, R11, R11
 	SUBS $4, R12, R12
 	BNE loop3
 	MOVD R5, R13
@@ -1902,7 +1901,6 @@ loop3:
 	WORD $0x4d40c9b6 // ld1r { v22.4s }, [x13]
 	ADD $4, R13, R13
 	WORD $0x4d40c9b7 // ld1r { v23.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x3dc000f8 // ldr q24, [x7]
 	WORD $0x6e38de19 // fmul v25.4s, v16.4s, v24.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -2007,7 +2005,6 @@ loop1:
 loop2:
 	MOVD R4, R13
 	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
@@ -2018,16 +2015,17 @@ loop2:
 	MOVD R6, R11
 	MOVD R8, R12
 	MOVD ZR, R24
+	ADD $256, R11, R11
 loop3:
 	WORD $0xfc7869e8 // ldr d8, [x15, x24]
-	WORD $0x3dc00169 // ldr q9, [x11]
-	WORD $0x3dc0056a // ldr q10, [x11, #16]
-	WORD $0x3dc0096b // ldr q11, [x11, #32]
-	WORD $0x3dc00d6c // ldr q12, [x11, #48]
-	WORD $0x3dc0116d // ldr q13, [x11, #64]
-	WORD $0x3dc0156e // ldr q14, [x11, #80]
-	WORD $0x3dc0196f // ldr q15, [x11, #96]
-	WORD $0x3dc01d70 // ldr q16, [x11, #112]
+	WORD $0x3cd00169 // ldur q9, [x11, #-256]
+	WORD $0x3cd1016a // ldur q10, [x11, #-240]
+	WORD $0x3cd2016b // ldur q11, [x11, #-224]
+	WORD $0x3cd3016c // ldur q12, [x11, #-208]
+	WORD $0x3cd4016d // ldur q13, [x11, #-192]
+	WORD $0x3cd5016e // ldur q14, [x11, #-176]
+	WORD $0x3cd6016f // ldur q15, [x11, #-160]
+	WORD $0x3cd70170 // ldur q16, [x11, #-144]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
 	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
 	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
@@ -2068,14 +2066,14 @@ loop3:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc04169 // ldr q9, [x11, #256]
-	WORD $0x3dc0456a // ldr q10, [x11, #272]
-	WORD $0x3dc0496b // ldr q11, [x11, #288]
-	WORD $0x3dc04d6c // ldr q12, [x11, #304]
-	WORD $0x3dc0516d // ldr q13, [x11, #320]
-	WORD $0x3dc0556e // ldr q14, [x11, #336]
-	WORD $0x3dc0596f // ldr q15, [x11, #352]
-	WORD $0x3dc05d70 // ldr q16, [x11, #368]
+	WORD $0x3cc00169 // ldur q9, [x11, #0]
+	WORD $0x3cc1016a // ldur q10, [x11, #16]
+	WORD $0x3cc2016b // ldur q11, [x11, #32]
+	WORD $0x3cc3016c // ldur q12, [x11, #48]
+	WORD $0x3cc4016d // ldur q13, [x11, #64]
+	WORD $0x3cc5016e // ldur q14, [x11, #80]
+	WORD $0x3cc6016f // ldur q15, [x11, #96]
+	WORD $0x3cc70170 // ldur q16, [x11, #112]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
 	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
 	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
@@ -2116,13 +2114,12 @@ loop3:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $8, R24, R24
 	ADD $512, R11, R11
+	ADD $8, R24, R24
 	SUBS $2, R12, R12
 	BNE loop3
 	MOVD R5, R13
 	WORD $0x4d40c9a8 // ld1r { v8.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x3dc000e9 // ldr q9, [x7]
 	WORD $0x6e29dd0a // fmul v10.4s, v8.4s, v9.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -2197,27 +2194,27 @@ loop1:
 loop2:
 	MOVD R4, R13
 	WORD $0x4d40c9a0 // ld1r { v0.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea21c43 // mov v3.16b, v2.16b
+	ADD $4, R13, R13
 	WORD $0x4d40c9a4 // ld1r { v4.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	WORD $0x4d40c9a6 // ld1r { v6.4s }, [x13]
 	ADD $4, R13, R13
+	WORD $0x4d40c9a6 // ld1r { v6.4s }, [x13]
 	WORD $0x4ea61cc7 // mov v7.16b, v6.16b
 	MOVD R6, R11
 	MOVD R8, R12
 	MOVD ZR, R24
+	ADD $256, R11, R11
 loop3:
 	WORD $0xfc7869e8 // ldr d8, [x15, x24]
 	WORD $0xfc786a09 // ldr d9, [x16, x24]
 	WORD $0xfc786a2a // ldr d10, [x17, x24]
 	WORD $0xfc786a6b // ldr d11, [x19, x24]
-	WORD $0x3dc0016c // ldr q12, [x11]
-	WORD $0x3dc0056d // ldr q13, [x11, #16]
+	WORD $0x3cd0016c // ldur q12, [x11, #-256]
+	WORD $0x3cd1016d // ldur q13, [x11, #-240]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
 	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
 	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
@@ -2258,8 +2255,8 @@ loop3:
 	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc0416c // ldr q12, [x11, #256]
-	WORD $0x3dc0456d // ldr q13, [x11, #272]
+	WORD $0x3cc0016c // ldur q12, [x11, #0]
+	WORD $0x3cc1016d // ldur q13, [x11, #16]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
 	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
 	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
@@ -2300,8 +2297,8 @@ loop3:
 	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $8, R24, R24
 	ADD $512, R11, R11
+	ADD $8, R24, R24
 	SUBS $2, R12, R12
 	BNE loop3
 	MOVD R5, R13
@@ -2312,7 +2309,6 @@ loop3:
 	WORD $0x4d40c9aa // ld1r { v10.4s }, [x13]
 	ADD $4, R13, R13
 	WORD $0x4d40c9ab // ld1r { v11.4s }, [x13]
-	ADD $4, R13, R13
 	WORD $0x3dc000ec // ldr q12, [x7]
 	WORD $0x6e2cdd0d // fmul v13.4s, v8.4s, v12.4s
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
@@ -2366,11 +2362,11 @@ loop3:
 TEXT ·expWeightsNEON(SB), NOSPLIT, $0-52
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD n+24(FP), R3
-	MOVD p+40(FP), R4
-	MOVWU m+32(FP), R5
 	MOVD scale+16(FP), R2
-	WORD $0x4e040cbd // dup v29.4s, w5
+	MOVD n+24(FP), R3
+	MOVWU m+32(FP), R4
+	MOVD p+40(FP), R5
+	WORD $0x4e040c9d // dup v29.4s, w4
 	WORD $0x6f00e41e // movi v30.2d, #0000000000000000
 
 DATA expConsts<>+0(SB)/4, $0x3fb8aa3b
@@ -2386,36 +2382,36 @@ DATA expConsts<>+36(SB)/4, $0x3e2aaa49
 DATA expConsts<>+40(SB)/4, $0x3efffffe
 DATA expConsts<>+44(SB)/4, $0x3f800000
 GLOBL expConsts<>(SB), RODATA|NOPTR, $48
-	MOVD $expConsts<>(SB), R5
-	WORD $0x4d40c8b0 // ld1r { v16.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b1 // ld1r { v17.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b2 // ld1r { v18.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b3 // ld1r { v19.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b4 // ld1r { v20.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b5 // ld1r { v21.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b6 // ld1r { v22.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b7 // ld1r { v23.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b8 // ld1r { v24.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b9 // ld1r { v25.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8ba // ld1r { v26.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8bb // ld1r { v27.4s }, [x5]
-	MOVD $1023, R5
-	WORD $0x4e080cbc // dup v28.2d, x5
-	WORD $0x3dc0008c // ldr q12, [x4]
-	WORD $0x3dc0048d // ldr q13, [x4, #16]
-	WORD $0x3dc0088e // ldr q14, [x4, #32]
-	WORD $0x3dc00c8f // ldr q15, [x4, #48]
+	MOVD $expConsts<>(SB), R6
+	WORD $0x4d40c8d0 // ld1r { v16.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d1 // ld1r { v17.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d2 // ld1r { v18.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d3 // ld1r { v19.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d4 // ld1r { v20.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d5 // ld1r { v21.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d6 // ld1r { v22.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d7 // ld1r { v23.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d8 // ld1r { v24.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d9 // ld1r { v25.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8da // ld1r { v26.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8db // ld1r { v27.4s }, [x6]
+	MOVD $1023, R6
+	WORD $0x4e080cdc // dup v28.2d, x6
+	WORD $0x3dc000ac // ldr q12, [x5]
+	WORD $0x3dc004ad // ldr q13, [x5, #16]
+	WORD $0x3dc008ae // ldr q14, [x5, #32]
+	WORD $0x3dc00caf // ldr q15, [x5, #48]
 loop1:
 	WORD $0x3cc10420 // ldr q0, [x1], #16
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -2587,13 +2583,13 @@ loop1:
 	WORD $0x3c810403 // str q3, [x0], #16
 	SUBS $16, R3, R3
 	BNE loop1
-	WORD $0x3d80008c // str q12, [x4]
-	WORD $0x3d80048d // str q13, [x4, #16]
-	WORD $0x3d80088e // str q14, [x4, #32]
-	WORD $0x3d800c8f // str q15, [x4, #48]
+	WORD $0x3d8000ac // str q12, [x5]
+	WORD $0x3d8004ad // str q13, [x5, #16]
+	WORD $0x3d8008ae // str q14, [x5, #32]
+	WORD $0x3d800caf // str q15, [x5, #48]
 	WORD $0x6eb0abde // umaxv s30, v30.4s
-	WORD $0x0e043fc5 // mov w5, v30.s[0]
-	MOVW R5, ret+48(FP)
+	WORD $0x0e043fc6 // mov w6, v30.s[0]
+	MOVW R6, ret+48(FP)
 	RET
 
 // func quadsNEON(dst, x *byte) 

@@ -12,16 +12,15 @@ TEXT ·tileGroupsx1Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
+	MOVD u+48(FP), R6
 	MOVD wScale+56(FP), R7
 	MOVD n+64(FP), R8
 	MOVD zero+72(FP), R9
-	MOVD u+48(FP), R6
 	MOVD $2, R11
 loop1:
 	MOVD R1, R19
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
 	MOVD R8, R12
 loop2:
@@ -147,25 +146,24 @@ TEXT ·directNibblesx1Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD wScale+56(FP), R7
-	MOVD n+72(FP), R8
-	MOVD zero+80(FP), R9
 	MOVD codes+48(FP), R6
-	MOVD more+64(FP), R10
-	WORD $0x3dc0014a // ldr q10, [x10]
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	WORD $0x3dc0010a // ldr q10, [x8]
 	WORD $0x4f00e5eb // movi v11.16b, #15
 	MOVD $2, R11
 loop1:
 	MOVD R1, R19
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
-	MOVD R8, R12
+	MOVD R9, R12
 loop2:
 	ADD R16, R3, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee0 // dup v0.4s, w23
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
@@ -306,7 +304,7 @@ loop3:
 	ADD $128, R0, R0
 	ADD $128, R6, R6
 	ADD $64, R7, R7
-	ADD $32, R10, R10
+	ADD $32, R8, R8
 	SUBS $1, R11, R11
 	BNE loop1
 	RET
@@ -319,11 +317,11 @@ TEXT ·directNibblesZerox1Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD wScale+56(FP), R7
-	MOVD n+72(FP), R8
-	MOVD zero+80(FP), R9
 	MOVD codes+48(FP), R6
-	MOVD more+64(FP), R10
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
 	WORD $0x4f00e5eb // movi v11.16b, #15
 
 DATA columns<>+0(SB)/4, $0x00000000
@@ -338,13 +336,13 @@ loop1:
 	MOVD R1, R19
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
+	MOVD R8, R17
 	MOVD ZR, R16
-	MOVD R8, R12
+	MOVD R9, R12
 loop2:
 	ADD R16, R3, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee0 // dup v0.4s, w23
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
@@ -501,7 +499,7 @@ loop3:
 	ADD $128, R0, R0
 	ADD $128, R6, R6
 	ADD $64, R7, R7
-	ADD $32, R10, R10
+	ADD $32, R8, R8
 	SUBS $1, R11, R11
 	BNE loop1
 	RET
@@ -514,17 +512,16 @@ TEXT ·tileGroupsx2Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
+	MOVD u+48(FP), R6
 	MOVD wScale+56(FP), R7
 	MOVD n+64(FP), R8
 	MOVD zero+72(FP), R9
-	MOVD u+48(FP), R6
 	MOVD $2, R11
 loop1:
 	MOVD R1, R19
 	ADD R2, R19, R20
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
 	MOVD R8, R12
 loop2:
@@ -720,12 +717,12 @@ TEXT ·directNibblesx2Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD wScale+56(FP), R7
-	MOVD n+72(FP), R8
-	MOVD zero+80(FP), R9
 	MOVD codes+48(FP), R6
-	MOVD more+64(FP), R10
-	WORD $0x3dc00154 // ldr q20, [x10]
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	WORD $0x3dc00114 // ldr q20, [x8]
 	WORD $0x4f00e5f5 // movi v21.16b, #15
 	MOVD $2, R11
 loop1:
@@ -733,13 +730,12 @@ loop1:
 	ADD R2, R19, R20
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
-	MOVD R8, R12
+	MOVD R9, R12
 loop2:
 	ADD R16, R3, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee0 // dup v0.4s, w23
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
@@ -750,7 +746,7 @@ loop2:
 	WORD $0x4ea01c07 // mov v7.16b, v0.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee8 // dup v8.4s, w23
 	WORD $0x4ea81d09 // mov v9.16b, v8.16b
 	WORD $0x4ea81d0a // mov v10.16b, v8.16b
@@ -952,7 +948,7 @@ loop3:
 	ADD $128, R0, R0
 	ADD $128, R6, R6
 	ADD $64, R7, R7
-	ADD $32, R10, R10
+	ADD $32, R8, R8
 	SUBS $1, R11, R11
 	BNE loop1
 	RET
@@ -965,11 +961,11 @@ TEXT ·directNibblesZerox2Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD wScale+56(FP), R7
-	MOVD n+72(FP), R8
-	MOVD zero+80(FP), R9
 	MOVD codes+48(FP), R6
-	MOVD more+64(FP), R10
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
 	WORD $0x4f00e5f5 // movi v21.16b, #15
 	MOVD $columns<>(SB), R15
 	WORD $0x3dc001f4 // ldr q20, [x15]
@@ -979,13 +975,13 @@ loop1:
 	ADD R2, R19, R20
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
+	MOVD R8, R17
 	MOVD ZR, R16
-	MOVD R8, R12
+	MOVD R9, R12
 loop2:
 	ADD R16, R3, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee0 // dup v0.4s, w23
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
@@ -996,7 +992,7 @@ loop2:
 	WORD $0x4ea01c07 // mov v7.16b, v0.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee8 // dup v8.4s, w23
 	WORD $0x4ea81d09 // mov v9.16b, v8.16b
 	WORD $0x4ea81d0a // mov v10.16b, v8.16b
@@ -1214,7 +1210,7 @@ loop3:
 	ADD $128, R0, R0
 	ADD $128, R6, R6
 	ADD $64, R7, R7
-	ADD $32, R10, R10
+	ADD $32, R8, R8
 	SUBS $1, R11, R11
 	BNE loop1
 	RET
@@ -1227,10 +1223,10 @@ TEXT ·tileGroupsx4Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
+	MOVD u+48(FP), R6
 	MOVD wScale+56(FP), R7
 	MOVD n+64(FP), R8
 	MOVD zero+72(FP), R9
-	MOVD u+48(FP), R6
 	MOVD $4, R11
 loop1:
 	MOVD R1, R19
@@ -1239,7 +1235,6 @@ loop1:
 	ADD R2, R21, R22
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
 	MOVD R8, R12
 loop2:
@@ -1435,12 +1430,12 @@ TEXT ·directNibblesx4Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD wScale+56(FP), R7
-	MOVD n+72(FP), R8
-	MOVD zero+80(FP), R9
 	MOVD codes+48(FP), R6
-	MOVD more+64(FP), R10
-	WORD $0x3dc00158 // ldr q24, [x10]
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	WORD $0x3dc00118 // ldr q24, [x8]
 	WORD $0x4f00e5f9 // movi v25.16b, #15
 	MOVD $4, R11
 loop1:
@@ -1450,34 +1445,33 @@ loop1:
 	ADD R2, R21, R22
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
-	MOVD R8, R12
+	MOVD R9, R12
 loop2:
 	ADD R16, R3, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee0 // dup v0.4s, w23
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee4 // dup v4.4s, w23
 	WORD $0x4ea41c85 // mov v5.16b, v4.16b
 	WORD $0x4ea41c86 // mov v6.16b, v4.16b
 	WORD $0x4ea41c87 // mov v7.16b, v4.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee8 // dup v8.4s, w23
 	WORD $0x4ea81d09 // mov v9.16b, v8.16b
 	WORD $0x4ea81d0a // mov v10.16b, v8.16b
 	WORD $0x4ea81d0b // mov v11.16b, v8.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040eec // dup v12.4s, w23
 	WORD $0x4eac1d8d // mov v13.16b, v12.16b
 	WORD $0x4eac1d8e // mov v14.16b, v12.16b
@@ -1657,7 +1651,7 @@ loop3:
 	ADD $64, R0, R0
 	ADD $64, R6, R6
 	ADD $32, R7, R7
-	ADD $16, R10, R10
+	ADD $16, R8, R8
 	SUBS $1, R11, R11
 	BNE loop1
 	RET
@@ -1670,11 +1664,11 @@ TEXT ·directNibblesZerox4Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD wScale+56(FP), R7
-	MOVD n+72(FP), R8
-	MOVD zero+80(FP), R9
 	MOVD codes+48(FP), R6
-	MOVD more+64(FP), R10
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
 	WORD $0x4f00e5f9 // movi v25.16b, #15
 	MOVD $columns<>(SB), R15
 	WORD $0x3dc001f8 // ldr q24, [x15]
@@ -1686,34 +1680,34 @@ loop1:
 	ADD R2, R21, R22
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
+	MOVD R8, R17
 	MOVD ZR, R16
-	MOVD R8, R12
+	MOVD R9, R12
 loop2:
 	ADD R16, R3, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee0 // dup v0.4s, w23
 	WORD $0x4ea01c01 // mov v1.16b, v0.16b
 	WORD $0x4ea01c02 // mov v2.16b, v0.16b
 	WORD $0x4ea01c03 // mov v3.16b, v0.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee4 // dup v4.4s, w23
 	WORD $0x4ea41c85 // mov v5.16b, v4.16b
 	WORD $0x4ea41c86 // mov v6.16b, v4.16b
 	WORD $0x4ea41c87 // mov v7.16b, v4.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040ee8 // dup v8.4s, w23
 	WORD $0x4ea81d09 // mov v9.16b, v8.16b
 	WORD $0x4ea81d0a // mov v10.16b, v8.16b
 	WORD $0x4ea81d0b // mov v11.16b, v8.16b
 	ADD R5, R15, R15
 	MOVW (R15), R23
-	MULW R9, R23, R23
+	MULW R10, R23, R23
 	WORD $0x4e040eec // dup v12.4s, w23
 	WORD $0x4eac1d8d // mov v13.16b, v12.16b
 	WORD $0x4eac1d8e // mov v14.16b, v12.16b
@@ -1901,7 +1895,7 @@ loop3:
 	ADD $64, R0, R0
 	ADD $64, R6, R6
 	ADD $32, R7, R7
-	ADD $16, R10, R10
+	ADD $16, R8, R8
 	SUBS $1, R11, R11
 	BNE loop1
 	RET
@@ -1914,16 +1908,15 @@ TEXT ·tileGroupsx1NEON(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
+	MOVD u+48(FP), R6
 	MOVD wScale+56(FP), R7
 	MOVD n+64(FP), R8
 	MOVD zero+72(FP), R9
-	MOVD u+48(FP), R6
 	MOVD $2, R11
 loop1:
 	MOVD R1, R19
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
 	MOVD R8, R12
 loop2:
@@ -2113,10 +2106,10 @@ TEXT ·tileGroupsx4NEON(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
+	MOVD u+48(FP), R6
 	MOVD wScale+56(FP), R7
 	MOVD n+64(FP), R8
 	MOVD zero+72(FP), R9
-	MOVD u+48(FP), R6
 	MOVD $8, R11
 loop1:
 	MOVD R1, R19
@@ -2125,7 +2118,6 @@ loop1:
 	ADD R2, R21, R22
 	MOVD R6, R13
 	MOVD R7, R14
-	MOVD R10, R17
 	MOVD ZR, R16
 	MOVD R8, R12
 loop2:
@@ -2311,9 +2303,9 @@ loop3:
 TEXT ·nibblesNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD codes+8(FP), R1
+	MOVD table+16(FP), R2
 	MOVD groups+24(FP), R3
 	WORD $0x4f00e5e0 // movi v0.16b, #15
-	MOVD table+16(FP), R2
 	WORD $0x3dc00041 // ldr q1, [x2]
 loop1:
 	MOVD $16, R4
@@ -2360,9 +2352,9 @@ loop2:
 TEXT ·nibblesZeroNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD codes+8(FP), R1
+	MOVD zeros+16(FP), R2
 	MOVD groups+24(FP), R3
 	WORD $0x4f00e5e0 // movi v0.16b, #15
-	MOVD zeros+16(FP), R2
 	MOVD $columns<>(SB), R4
 	WORD $0x3dc00082 // ldr q2, [x4]
 loop1:

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"math"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -31,123 +32,98 @@ func fetchRows(*byte, int, int) {}
 
 func tileArch() []impl[tileKernels] {
 	return []impl[tileKernels]{{"neon", true, tileKernels{
-		f32:   byDepth(bySizes(tileF32Ref, sized{1, tileF32x1NEON}, sized{2, tileF32x2NEON}, sized{4, tileF32x4NEON}, sized{8, tileF32x8NEON})),
-		f16:   byDepth(bySizes(tileF16Ref, sized{1, tileF16x1NEON}, sized{2, tileF16x2NEON}, sized{4, tileF16x4NEON}, sized{8, tileF16x8NEON})),
+		f32:   byDepth(bySizes(tileF32Ref, sizes[asmTile]{{8, tileF32x8NEON}, {4, tileF32x4NEON}, {2, tileF32x2NEON}, {1, tileF32x1NEON}})),
+		f16:   byDepth(bySizes(tileF16Ref, sizes[asmTile]{{8, tileF16x8NEON}, {4, tileF16x4NEON}, {2, tileF16x2NEON}, {1, tileF16x1NEON}})),
 		widen: widenWith(widenF16NEON),
 		store: finishFull(storeSumsNEON, storeSumsRef),
 		add:   finishFull(addSumsNEON, addSumsRef),
 	}}}
 }
 
-// sized is a tile and its number of rows.
-type sized struct {
+// sizes are functions with their numbers of rows, descending to one.
+type sizes[F any] []struct {
 	rows int
-	tile asmTile
+	f    F
 }
 
-// bySizes returns a tileFunc that uses tiles of ascending sizes, of which the first has one
-// row. Their steps along k come in fours; what is left is done by ref.
-func bySizes[T any](ref tileFunc[T], tiles ...sized) tileFunc[T] {
-	return func(acc, x []float32, stride, rows int, w []T, _ hint) {
+// each calls do for rows 0, 1, … with the largest functions that fit, one after the other.
+func (s sizes[F]) each(rows int, do func(f F, r int)) {
+	r := 0
+	for _, t := range s {
+		for ; r+t.rows <= rows; r += t.rows {
+			do(t.f, r)
+		}
+	}
+}
+
+// bySizes returns a tileFunc, or a tileInt8Func, that uses tiles. Their steps along k, of four
+// bytes of x, come in fours; what is left is done by ref.
+func bySizes[A, X, W any](ref func(acc []A, x []X, stride, rows int, w []W, next hint), tiles sizes[func(acc *A, x *X, stride int, w *byte, n, ahead, pace int)]) func(acc []A, x []X, stride, rows int, w []W, next hint) {
+	return func(acc []A, x []X, stride, rows int, w []W, _ hint) {
 		n := len(w) / panel
 		if n == 0 || rows == 0 {
 			return
 		}
 		_, _ = x[(rows-1)*stride+n-1], acc[rows*panel-1]
-		whole := n &^ 3
+		elem := int(unsafe.Sizeof(x[0]))
+		whole := n * elem / 16 * 16 / elem
 		if whole > 0 {
-			for r := 0; r < rows; {
-				t := tiles[0]
-				for _, other := range tiles[1:] {
-					if other.rows <= rows-r {
-						t = other
-					}
-				}
-				t.tile(&acc[r*panel], &x[r*stride], 4*stride, (*byte)(unsafe.Pointer(&w[0])), whole, 0, 0)
-				r += t.rows
-			}
+			tiles.each(rows, func(tile func(acc *A, x *X, stride int, w *byte, n, ahead, pace int), r int) {
+				tile(&acc[r*panel], &x[r*stride], elem*stride, (*byte)(unsafe.Pointer(&w[0])), whole*elem/4, 0, 0)
+			})
 		}
 		if whole < n {
-			ref(acc, x[whole:], stride, rows, w[whole*panel:n*panel], hint{})
+			ref(acc, x[whole:], stride, rows, w[whole*panel:], hint{})
 		}
 	}
 }
 
 func int8Arch() []impl[int8Kernels] {
-	few := int8BySizes(tileInt8Ref, sizedInt8{1, tileInt8x1Dot}, sizedInt8{2, tileInt8x2Dot}, sizedInt8{4, tileInt8x4Dot}, sizedInt8{8, tileInt8x8Dot})
-	dot := int8NEON(few,
-		int8BySizes(weighRef, sizedInt8{1, weighx1Dot}, sizedInt8{2, weighx2Dot}, sizedInt8{4, weighx4Dot}, sizedInt8{8, weighx8Dot}))
-	natural := int8BySizes(weighRef, sizedInt8{1, weighx1I8MM}, sizedInt8{2, weighx2I8MM}, sizedInt8{4, weighx4I8MM}, sizedInt8{8, weighx8I8MM})
-	matrix := int8NEON(int8ByMatrix(few, tileInt8x16I8MM), int8ByMatrix(natural, weighx16I8MM))
+	few := bySizes(tileInt8Ref, sizes[asmInt8Tile]{{8, tileInt8x8Dot}, {4, tileInt8x4Dot}, {2, tileInt8x2Dot}, {1, tileInt8x1Dot}})
+	fewWeighed := bySizes(weighRef, sizes[asmInt8Tile]{{8, weighx8I8MM}, {4, weighx4I8MM}, {2, weighx2I8MM}, {1, weighx1I8MM}})
 	return []impl[int8Kernels]{
-		{"i8mm", hasI8MM, matrix},
-		{"dotprod", hasDot, dot},
+		{"i8mm", hasI8MM, int8NEON(int8ByMatrix(few, tileInt8x12I8MM), int8ByMatrix(fewWeighed, weighx12I8MM))},
+		{"dotprod", hasDot, int8NEON(few, bySizes(weighRef, sizes[asmInt8Tile]{{8, weighx8Dot}, {4, weighx4Dot}, {2, weighx2Dot}, {1, weighx1Dot}}))},
 		{"neon", true, int8NEON(
-			int8BySizes(tileInt8Ref, sizedInt8{1, tileInt8x1NEON}, sizedInt8{4, tileInt8x4NEON}),
-			int8BySizes(weighRef, sizedInt8{1, weighx1NEON}, sizedInt8{4, weighx4NEON}))},
+			bySizes(tileInt8Ref, sizes[asmInt8Tile]{{4, tileInt8x4NEON}, {1, tileInt8x1NEON}}),
+			bySizes(weighRef, sizes[asmInt8Tile]{{4, weighx4NEON}, {1, weighx1NEON}}))},
 	}
 }
 
 func int8NEON(tile, weigh tileInt8Func) int8Kernels {
 	tile = int8ByDepth(tile)
 	return int8Kernels{
-		maxAbs: maxAbsWith(maxAbsNEON),
-		quantise: quantiseWith(func(dst *uint8, x *float32, n int, inverse float32) {
-			roundBytesNEON(dst, x, n, inverse)
-		}),
-		tile:  tile,
-		first: clearing(tile),
-		weigh: clearing(int8ByDepth(weigh)),
-		store: finishInt8Full(storeInt8NEON, storeInt8Ref),
-		add:   finishInt8Full(addInt8NEON, addInt8Ref),
+		maxAbs:   maxAbsWith(maxAbsNEON),
+		quantise: quantiseWith(func(dst *uint8, x *float32, n int, inverse float32) { roundBytesNEON(dst, x, n, inverse) }),
+		tile:     tile,
+		first:    clearing(tile),
+		weigh:    clearing(int8ByDepth(weigh)),
+		store:    finishInt8Full(storeInt8NEON, storeInt8Ref),
+		add:      finishInt8Full(addInt8NEON, addInt8Ref),
 	}
 }
 
-// sizedInt8 is sized for int8.
-type sizedInt8 struct {
-	rows int
-	tile asmInt8Tile
-}
+// matrixRows is how many rows matrices of SMMLA take, as paired bytes.
+const matrixRows = 12
 
-// int8BySizes is bySizes for int8, whose steps are of four k.
-func int8BySizes(ref tileInt8Func, tiles ...sizedInt8) tileInt8Func {
-	return func(acc []int32, x []uint8, stride, rows int, w []int8, _ hint) {
-		n := len(w) / (4 * panel)
-		if n == 0 || rows == 0 {
-			return
-		}
-		_, _ = x[(rows-1)*stride+4*n-1], acc[rows*panel-1]
-		whole := n &^ 3
-		if whole > 0 {
-			for r := 0; r < rows; {
-				t := tiles[0]
-				for _, other := range tiles[1:] {
-					if other.rows <= rows-r {
-						t = other
-					}
-				}
-				t.tile(&acc[r*panel], &x[r*stride], stride, (*byte)(unsafe.Pointer(&w[0])), whole, 0, 0)
-				r += t.rows
-			}
-		}
-		if whole < n {
-			ref(acc, x[4*whole:], stride, rows, w[4*whole*panel:4*n*panel], hint{})
-		}
-	}
-}
+// matrixBuffers hold paired rows and a paired panel.
+var matrixBuffers = sync.Pool{New: func() any { return new([(matrixRows + panel) * int8Step]byte) }}
 
-// int8ByMatrix returns a tileInt8Func that uses matrix for sixteen rows at a time, after
-// pairing them, and few for the rest and for depths that are no multiple of eight.
+// int8ByMatrix returns a tileInt8Func that uses matrix for twelve rows at a time, after pairing
+// them and the weights, and few for the rest and for depths that are no multiple of eight.
 func int8ByMatrix(few tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
 		n, r := len(w)/(8*panel), 0
-		if k := len(w) / panel; n > 0 && k == 8*n && k <= int8Step {
-			var pairs [16 * int8Step]byte
-			for ; r+16 <= rows; r += 16 {
-				_, _ = x[(r+15)*stride+k-1], acc[(r+16)*panel-1]
-				pairsNEON(&pairs[0], &x[r*stride], stride, n)
-				matrix(&acc[r*panel], &pairs[0], (*byte)(unsafe.Pointer(&w[0])), n)
+		if k := len(w) / panel; n > 0 && k == 8*n && k <= int8Step && rows >= matrixRows {
+			paired := matrixBuffers.Get().(*[(matrixRows + panel) * int8Step]byte)
+			columns := &paired[matrixRows*int8Step]
+			pairColumnsNEON(columns, (*byte)(unsafe.Pointer(&w[0])), n)
+			for ; r+matrixRows <= rows; r += matrixRows {
+				_, _ = x[(r+matrixRows-1)*stride+k-1], acc[(r+matrixRows)*panel-1]
+				pairRowsNEON(&paired[0], &x[r*stride], stride, n)
+				matrix(&acc[r*panel], &paired[0], columns, n)
 			}
+			matrixBuffers.Put(paired)
 		}
 		if r < rows {
 			few(acc[r*panel:], x[r*stride:], stride, rows-r, w, next)
@@ -156,20 +132,19 @@ func int8ByMatrix(few tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) 
 }
 
 func fewBitsArch() []impl[fewBitsKernels] {
-	dot := fewBitsNEON(tileGroupsx1Dot, tileGroupsx2Dot, tileGroupsx4Dot)
+	dot := fewBitsNEON(sizes[asmGroups]{{4, tileGroupsx4Dot}, {2, tileGroupsx2Dot}, {1, tileGroupsx1Dot}})
 	dot.directRows = 8
 	dot.direct = directTable{
-		precision.Int4:  directBySizes(directNibblesx1Dot, directNibblesx2Dot, directNibblesx4Dot),
-		precision.Int4Z: directBySizes(directNibblesZerox1Dot, directNibblesZerox2Dot, directNibblesZerox4Dot),
+		precision.Int4:  directBySizes(sizes[asmDirect]{{4, directNibblesx4Dot}, {2, directNibblesx2Dot}, {1, directNibblesx1Dot}}),
+		precision.Int4Z: directBySizes(sizes[asmDirect]{{4, directNibblesZerox4Dot}, {2, directNibblesZerox2Dot}, {1, directNibblesZerox1Dot}}),
 	}
 	return []impl[fewBitsKernels]{
 		{"dotprod", hasDot, dot},
-		{"neon", true, fewBitsNEON(tileGroupsx1NEON, nil, tileGroupsx4NEON)},
+		{"neon", true, fewBitsNEON(sizes[asmGroups]{{4, tileGroupsx4NEON}, {1, tileGroupsx1NEON}})},
 	}
 }
 
-// fewBitsNEON returns kernels with functions for one, two and four rows.
-func fewBitsNEON(one, two, four asmGroups) fewBitsKernels {
+func fewBitsNEON(tiles sizes[asmGroups]) fewBitsKernels {
 	return fewBitsKernels{
 		quantise:    quantiseGroupsNEON,
 		nibbles:     expandWith(nibblesNEON, groupBytes/2),
@@ -183,27 +158,14 @@ func fewBitsNEON(one, two, four asmGroups) fewBitsKernels {
 			}
 			last := (rows - 1) * x.groups
 			_, _, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1], wScale[n*panel-1]
-			for r := 0; r < rows; {
-				f, m := groupsOf(rows-r, one, two, four)
-				f(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &u[0], &wScale[0], n, int(zero), 0)
-				r += m
-			}
+			tiles.each(rows, func(tile asmGroups, r int) {
+				tile(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &u[0], &wScale[0], n, int(zero), 0)
+			})
 		},
 	}
 }
 
-// groupsOf returns the function for the most of rows, and how many it takes.
-func groupsOf[F asmGroups | asmDirect](rows int, one, two, four F) (f F, m int) {
-	switch {
-	case rows >= 4:
-		return four, 4
-	case rows >= 2 && two != nil:
-		return two, 2
-	}
-	return one, 1
-}
-
-func directBySizes(one, two, four asmDirect) directGroupsFunc {
+func directBySizes(tiles sizes[asmDirect]) directGroupsFunc {
 	return func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32) {
 		n := x.groups
 		if n == 0 || rows == 0 {
@@ -211,11 +173,9 @@ func directBySizes(one, two, four asmDirect) directGroupsFunc {
 		}
 		last := (rows - 1) * x.groups
 		_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
-		for r := 0; r < rows; {
-			f, m := groupsOf(rows-r, one, two, four)
-			f(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &codes[0], &scales[0], &more[0], n, int(zero))
-			r += m
-		}
+		tiles.each(rows, func(tile asmDirect, r int) {
+			tile(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &codes[0], &scales[0], &more[0], n, int(zero))
+		})
 	}
 }
 
@@ -238,13 +198,12 @@ func quantiseGroupsNEON(q []byte, scale []float32, start []int32, x []float32) {
 
 func attendArch() []impl[attendOps] {
 	return []impl[attendOps]{{"neon", true, attendOps{
-		f32: attendWith(attendF32Ref, attendF32R1NEON, attendF32R2NEON, attendF32R4NEON),
-		f16: attendWith(attendF16Ref, attendF16R1NEON, attendF16R2NEON, attendF16R4NEON),
+		f32: attendWith(attendF32Ref, sizes[attendFunc[float32]]{{4, attendF32R4NEON}, {2, attendF32R2NEON}, {1, attendF32R1NEON}}),
+		f16: attendWith(attendF16Ref, sizes[attendFunc[uint16]]{{4, attendF16R4NEON}, {2, attendF16R2NEON}, {1, attendF16R1NEON}}),
 	}}}
 }
 
-// attendWith returns a tile that uses functions for one, two and four rows.
-func attendWith[E float32 | uint16](ref func(tileShape, []float32, []E, []float32), one, two, four attendFunc[E]) func(tileShape, []float32, []E, []float32) {
+func attendWith[E float32 | uint16](ref func(tileShape, []float32, []E, []float32), tiles sizes[attendFunc[E]]) func(tileShape, []float32, []E, []float32) {
 	return func(s tileShape, a []float32, b []E, c []float32) {
 		if s.depth == 0 {
 			ref(s, a, b, c)
@@ -254,32 +213,24 @@ func attendWith[E float32 | uint16](ref func(tileShape, []float32, []E, []float3
 		_ = b[(s.panels-1)*s.bPanel+(s.depth-1)*s.bStride+panelKeys-1]
 		_ = c[(s.rows-1)*s.cStride+s.panels*panelKeys-1]
 		elem := int(unsafe.Sizeof(b[0]))
-		for r := 0; r < s.rows; {
-			f, m := one, 1
-			if s.rows-r >= 4 {
-				f, m = four, 4
-			} else if s.rows-r >= 2 {
-				f, m = two, 2
-			}
-			f(s.panels, s.depth, &a[r*s.aStride], 4*s.aStride, &b[0], elem*s.bStride, elem*s.bPanel, &c[r*s.cStride], 4*s.cStride, s.carry)
-			r += m
-		}
+		tiles.each(s.rows, func(tile attendFunc[E], r int) {
+			tile(s.panels, s.depth, &a[r*s.aStride], 4*s.aStride, &b[0], elem*s.bStride, elem*s.bPanel, &c[r*s.cStride], 4*s.cStride, s.carry)
+		})
 	}
 }
 
 func attendInt8Arch() []impl[attendInt8Ops] {
-	dot := attendInt8Ops{score: scoreBySizes(scoreInt8R1Dot, scoreInt8R2Dot, scoreInt8R4Dot, scoreInt8R8Dot), weights: weightsNEON, quads: quadsOfNEON}
+	dot := attendInt8Ops{scoreBySizes(sizes[asmScoreInt8]{{8, scoreInt8R8Dot}, {4, scoreInt8R4Dot}, {2, scoreInt8R2Dot}, {1, scoreInt8R1Dot}}), weightsNEON, quadsOfNEON, nil}
 	return []impl[attendInt8Ops]{
 		{"i8mm", hasI8MM, dot},
 		{"dotprod", hasDot, dot},
-		{"neon", true, attendInt8Ops{score: scoreBySizes(scoreInt8R1NEON, nil, scoreInt8R4NEON, nil), weights: weightsNEON, quads: quadsOfNEON}},
+		{"neon", true, attendInt8Ops{scoreBySizes(sizes[asmScoreInt8]{{4, scoreInt8R4NEON}, {1, scoreInt8R1NEON}}), weightsNEON, quadsOfNEON, nil}},
 	}
 }
 
 func quadsOfNEON(dst, x *[4 * panel]byte) { quadsNEON(&dst[0], &x[0]) }
 
-// scoreBySizes returns a scoreInt8Func that uses functions for one, two, four and eight rows.
-func scoreBySizes(one, two, four, eight asmScoreInt8) scoreInt8Func {
+func scoreBySizes(tiles sizes[asmScoreInt8]) scoreInt8Func {
 	return func(dst []float32, stride int, q []byte, start []int32, qScale []float32, k []byte, kScale []float32, depth, rows, panels int) {
 		if rows == 0 || panels == 0 {
 			return
@@ -291,19 +242,9 @@ func scoreBySizes(one, two, four, eight asmScoreInt8) scoreInt8Func {
 		keys := panels * panelKeys
 		_, _, _ = dst[(rows-1)*stride+keys-1], q[rows*depth-1], k[keys*depth-1]
 		_, _, _ = start[rows-1], qScale[rows-1], kScale[keys-1]
-		for r := 0; r < rows; {
-			f, m := one, 1
-			switch left := rows - r; {
-			case left >= 8 && eight != nil:
-				f, m = eight, 8
-			case left >= 4:
-				f, m = four, 4
-			case left >= 2 && two != nil:
-				f, m = two, 2
-			}
-			f(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels)
-			r += m
-		}
+		tiles.each(rows, func(tile asmScoreInt8, r int) {
+			tile(&dst[r*stride], 4*stride, &q[r*depth], depth, &start[r], &qScale[r], &k[0], &kScale[0], depth/4, panels)
+		})
 	}
 }
 
@@ -376,31 +317,9 @@ func vectorArch() []impl[vectorOps] {
 			}
 		},
 		norm: normOfNEON, max: maxOfNEON, index: indexOfNEON,
-		expSum: func(dst, x []float32, m float32) float32 {
-			var p partials
-			n := len(x) &^ 15
-			if n > 0 {
-				expSumNEON(&dst[:n][0], &x[0], n, m, &p)
-			}
-			for i := n; i < len(x); i++ {
-				e := Exp(x[i] - m)
-				dst[i] = e
-				p[i%16] += e
-			}
-			return p.sum()
-		},
-		sumExp: func(x []float32, m float32) float32 {
-			var p partials
-			n := len(x) &^ 15
-			if n > 0 {
-				sumExpNEON(nil, &x[0], n, m, &p)
-			}
-			for i := n; i < len(x); i++ {
-				p[i%16] += Exp(x[i] - m)
-			}
-			return p.sum()
-		},
-		log10: twoOf(log10NEON, log10Ref),
+		expSum: expSumOfNEON,
+		sumExp: func(x []float32, m float32) float32 { return expSumOfNEON(nil, x, m) },
+		log10:  twoOf(log10NEON, log10Ref),
 		chain: func(dst, w, x []float32) {
 			clear(dst)
 			tiles.fn.f32(dst, w, len(w), 1, x, hint{})
@@ -453,6 +372,26 @@ func twoOf(f func(to, x *float32, n int, by float32), ref func(to, x []float32, 
 			f(&to[:n][0], &x[0], n, by)
 		}
 	}
+}
+
+// expSumOfNEON is expSumRef, and sumExpRef if dst is nil.
+func expSumOfNEON(dst, x []float32, m float32) float32 {
+	var p partials
+	n := len(x) &^ 15
+	switch {
+	case n > 0 && dst != nil:
+		expSumNEON(&dst[:n][0], &x[0], n, m, &p)
+	case n > 0:
+		sumExpNEON(nil, &x[0], n, m, &p)
+	}
+	for i := n; i < len(x); i++ {
+		e := Exp(x[i] - m)
+		if dst != nil {
+			dst[i] = e
+		}
+		p[i%16] += e
+	}
+	return p.sum()
 }
 
 // normOfNEON is normRef.

@@ -33,16 +33,17 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3dc000d1 // ldr q17, [x6]
-	WORD $0x3dc004d2 // ldr q18, [x6, #16]
-	WORD $0x3dc008d3 // ldr q19, [x6, #32]
-	WORD $0x3dc00cd4 // ldr q20, [x6, #48]
-	WORD $0x3dc010d5 // ldr q21, [x6, #64]
-	WORD $0x3dc014d6 // ldr q22, [x6, #80]
-	WORD $0x3dc018d7 // ldr q23, [x6, #96]
-	WORD $0x3dc01cd8 // ldr q24, [x6, #112]
+	WORD $0x3cd000d1 // ldur q17, [x6, #-256]
+	WORD $0x3cd100d2 // ldur q18, [x6, #-240]
+	WORD $0x3cd200d3 // ldur q19, [x6, #-224]
+	WORD $0x3cd300d4 // ldur q20, [x6, #-208]
+	WORD $0x3cd400d5 // ldur q21, [x6, #-192]
+	WORD $0x3cd500d6 // ldur q22, [x6, #-176]
+	WORD $0x3cd600d7 // ldur q23, [x6, #-160]
+	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
 	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
 	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
 	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
@@ -51,14 +52,14 @@ loop2:
 	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
 	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3dc020d1 // ldr q17, [x6, #128]
-	WORD $0x3dc024d2 // ldr q18, [x6, #144]
-	WORD $0x3dc028d3 // ldr q19, [x6, #160]
-	WORD $0x3dc02cd4 // ldr q20, [x6, #176]
-	WORD $0x3dc030d5 // ldr q21, [x6, #192]
-	WORD $0x3dc034d6 // ldr q22, [x6, #208]
-	WORD $0x3dc038d7 // ldr q23, [x6, #224]
-	WORD $0x3dc03cd8 // ldr q24, [x6, #240]
+	WORD $0x3cd800d1 // ldur q17, [x6, #-128]
+	WORD $0x3cd900d2 // ldur q18, [x6, #-112]
+	WORD $0x3cda00d3 // ldur q19, [x6, #-96]
+	WORD $0x3cdb00d4 // ldur q20, [x6, #-80]
+	WORD $0x3cdc00d5 // ldur q21, [x6, #-64]
+	WORD $0x3cdd00d6 // ldur q22, [x6, #-48]
+	WORD $0x3cde00d7 // ldur q23, [x6, #-32]
+	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
 	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
 	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
 	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
@@ -67,14 +68,14 @@ loop2:
 	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
 	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	WORD $0x3dc040d1 // ldr q17, [x6, #256]
-	WORD $0x3dc044d2 // ldr q18, [x6, #272]
-	WORD $0x3dc048d3 // ldr q19, [x6, #288]
-	WORD $0x3dc04cd4 // ldr q20, [x6, #304]
-	WORD $0x3dc050d5 // ldr q21, [x6, #320]
-	WORD $0x3dc054d6 // ldr q22, [x6, #336]
-	WORD $0x3dc058d7 // ldr q23, [x6, #352]
-	WORD $0x3dc05cd8 // ldr q24, [x6, #368]
+	WORD $0x3cc000d1 // ldur q17, [x6, #0]
+	WORD $0x3cc100d2 // ldur q18, [x6, #16]
+	WORD $0x3cc200d3 // ldur q19, [x6, #32]
+	WORD $0x3cc300d4 // ldur q20, [x6, #48]
+	WORD $0x3cc400d5 // ldur q21, [x6, #64]
+	WORD $0x3cc500d6 // ldur q22, [x6, #80]
+	WORD $0x3cc600d7 // ldur q23, [x6, #96]
+	WORD $0x3cc700d8 // ldur q24, [x6, #112]
 	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
 	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
 	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
@@ -83,14 +84,14 @@ loop2:
 	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
 	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3dc060d1 // ldr q17, [x6, #384]
-	WORD $0x3dc064d2 // ldr q18, [x6, #400]
-	WORD $0x3dc068d3 // ldr q19, [x6, #416]
-	WORD $0x3dc06cd4 // ldr q20, [x6, #432]
-	WORD $0x3dc070d5 // ldr q21, [x6, #448]
-	WORD $0x3dc074d6 // ldr q22, [x6, #464]
-	WORD $0x3dc078d7 // ldr q23, [x6, #480]
-	WORD $0x3dc07cd8 // ldr q24, [x6, #496]
+	WORD $0x3cc800d1 // ldur q17, [x6, #128]
+	WORD $0x3cc900d2 // ldur q18, [x6, #144]
+	WORD $0x3cca00d3 // ldur q19, [x6, #160]
+	WORD $0x3ccb00d4 // ldur q20, [x6, #176]
+	WORD $0x3ccc00d5 // ldur q21, [x6, #192]
+	WORD $0x3ccd00d6 // ldur q22, [x6, #208]
+	WORD $0x3cce00d7 // ldur q23, [x6, #224]
+	WORD $0x3ccf00d8 // ldur q24, [x6, #240]
 	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
 	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
 	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
@@ -99,8 +100,8 @@ loop2:
 	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
 	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -154,18 +155,19 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3dc000d2 // ldr q18, [x6]
+	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc004d4 // ldr q20, [x6, #16]
+	WORD $0x3cd100d4 // ldur q20, [x6, #-240]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc008d6 // ldr q22, [x6, #32]
+	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc00cd8 // ldr q24, [x6, #48]
+	WORD $0x3cd300d8 // ldur q24, [x6, #-208]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
@@ -176,16 +178,16 @@ loop2:
 	WORD $0x4f9012c5 // fmla v5.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e6 // fmla v6.4s, v23.4s, v16.s[0]
 	WORD $0x4f901307 // fmla v7.4s, v24.4s, v16.s[0]
-	WORD $0x3dc010d2 // ldr q18, [x6, #64]
+	WORD $0x3cd400d2 // ldur q18, [x6, #-192]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc014d4 // ldr q20, [x6, #80]
+	WORD $0x3cd500d4 // ldur q20, [x6, #-176]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc018d6 // ldr q22, [x6, #96]
+	WORD $0x3cd600d6 // ldur q22, [x6, #-160]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc01cd8 // ldr q24, [x6, #112]
+	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
@@ -196,16 +198,16 @@ loop2:
 	WORD $0x4f9012cd // fmla v13.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012ee // fmla v14.4s, v23.4s, v16.s[0]
 	WORD $0x4f90130f // fmla v15.4s, v24.4s, v16.s[0]
-	WORD $0x3dc020d2 // ldr q18, [x6, #128]
+	WORD $0x3cd800d2 // ldur q18, [x6, #-128]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc024d4 // ldr q20, [x6, #144]
+	WORD $0x3cd900d4 // ldur q20, [x6, #-112]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc028d6 // ldr q22, [x6, #160]
+	WORD $0x3cda00d6 // ldur q22, [x6, #-96]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc02cd8 // ldr q24, [x6, #176]
+	WORD $0x3cdb00d8 // ldur q24, [x6, #-80]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
@@ -216,16 +218,16 @@ loop2:
 	WORD $0x4fb012c5 // fmla v5.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012e6 // fmla v6.4s, v23.4s, v16.s[1]
 	WORD $0x4fb01307 // fmla v7.4s, v24.4s, v16.s[1]
-	WORD $0x3dc030d2 // ldr q18, [x6, #192]
+	WORD $0x3cdc00d2 // ldur q18, [x6, #-64]
 	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
 	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
-	WORD $0x3dc034d4 // ldr q20, [x6, #208]
+	WORD $0x3cdd00d4 // ldur q20, [x6, #-48]
 	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
 	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
-	WORD $0x3dc038d6 // ldr q22, [x6, #224]
+	WORD $0x3cde00d6 // ldur q22, [x6, #-32]
 	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
 	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
-	WORD $0x3dc03cd8 // ldr q24, [x6, #240]
+	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
 	WORD $0x0e217b17 // fcvtl v23.4s, v24.4h
 	WORD $0x4e217b18 // fcvtl2 v24.4s, v24.8h
 	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
@@ -236,8 +238,8 @@ loop2:
 	WORD $0x4fb012cd // fmla v13.4s, v22.4s, v16.s[1]
 	WORD $0x4fb012ee // fmla v14.4s, v23.4s, v16.s[1]
 	WORD $0x4fb0130f // fmla v15.4s, v24.4s, v16.s[1]
-	ADD $8, R17, R17
 	ADD $256, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -292,17 +294,18 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3dc000d2 // ldr q18, [x6]
-	WORD $0x3dc004d3 // ldr q19, [x6, #16]
-	WORD $0x3dc008d4 // ldr q20, [x6, #32]
-	WORD $0x3dc00cd5 // ldr q21, [x6, #48]
-	WORD $0x3dc010d6 // ldr q22, [x6, #64]
-	WORD $0x3dc014d7 // ldr q23, [x6, #80]
-	WORD $0x3dc018d8 // ldr q24, [x6, #96]
-	WORD $0x3dc01cd9 // ldr q25, [x6, #112]
+	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
+	WORD $0x3cd100d3 // ldur q19, [x6, #-240]
+	WORD $0x3cd200d4 // ldur q20, [x6, #-224]
+	WORD $0x3cd300d5 // ldur q21, [x6, #-208]
+	WORD $0x3cd400d6 // ldur q22, [x6, #-192]
+	WORD $0x3cd500d7 // ldur q23, [x6, #-176]
+	WORD $0x3cd600d8 // ldur q24, [x6, #-160]
+	WORD $0x3cd700d9 // ldur q25, [x6, #-144]
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
 	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
 	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
@@ -319,14 +322,14 @@ loop2:
 	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
 	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
 	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	WORD $0x3dc040d2 // ldr q18, [x6, #256]
-	WORD $0x3dc044d3 // ldr q19, [x6, #272]
-	WORD $0x3dc048d4 // ldr q20, [x6, #288]
-	WORD $0x3dc04cd5 // ldr q21, [x6, #304]
-	WORD $0x3dc050d6 // ldr q22, [x6, #320]
-	WORD $0x3dc054d7 // ldr q23, [x6, #336]
-	WORD $0x3dc058d8 // ldr q24, [x6, #352]
-	WORD $0x3dc05cd9 // ldr q25, [x6, #368]
+	WORD $0x3cc000d2 // ldur q18, [x6, #0]
+	WORD $0x3cc100d3 // ldur q19, [x6, #16]
+	WORD $0x3cc200d4 // ldur q20, [x6, #32]
+	WORD $0x3cc300d5 // ldur q21, [x6, #48]
+	WORD $0x3cc400d6 // ldur q22, [x6, #64]
+	WORD $0x3cc500d7 // ldur q23, [x6, #80]
+	WORD $0x3cc600d8 // ldur q24, [x6, #96]
+	WORD $0x3cc700d9 // ldur q25, [x6, #112]
 	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
 	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
 	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
@@ -343,8 +346,8 @@ loop2:
 	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
 	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
 	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -399,19 +402,20 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3dc000d3 // ldr q19, [x6]
+	WORD $0x3cd000d3 // ldur q19, [x6, #-256]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3dc004d5 // ldr q21, [x6, #16]
+	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc008d7 // ldr q23, [x6, #32]
+	WORD $0x3cd200d7 // ldur q23, [x6, #-224]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3dc00cd9 // ldr q25, [x6, #48]
+	WORD $0x3cd300d9 // ldur q25, [x6, #-208]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
@@ -430,16 +434,16 @@ loop2:
 	WORD $0x4f91130e // fmla v14.4s, v24.4s, v17.s[0]
 	WORD $0x4f901327 // fmla v7.4s, v25.4s, v16.s[0]
 	WORD $0x4f91132f // fmla v15.4s, v25.4s, v17.s[0]
-	WORD $0x3dc020d3 // ldr q19, [x6, #128]
+	WORD $0x3cd800d3 // ldur q19, [x6, #-128]
 	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
 	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
-	WORD $0x3dc024d5 // ldr q21, [x6, #144]
+	WORD $0x3cd900d5 // ldur q21, [x6, #-112]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc028d7 // ldr q23, [x6, #160]
+	WORD $0x3cda00d7 // ldur q23, [x6, #-96]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
-	WORD $0x3dc02cd9 // ldr q25, [x6, #176]
+	WORD $0x3cdb00d9 // ldur q25, [x6, #-80]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
@@ -458,8 +462,8 @@ loop2:
 	WORD $0x4fb1130e // fmla v14.4s, v24.4s, v17.s[1]
 	WORD $0x4fb01327 // fmla v7.4s, v25.4s, v16.s[1]
 	WORD $0x4fb1132f // fmla v15.4s, v25.4s, v17.s[1]
-	ADD $8, R17, R17
 	ADD $256, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -516,15 +520,16 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
 	WORD $0x3cf16952 // ldr q18, [x10, x17]
 	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3dc000d4 // ldr q20, [x6]
-	WORD $0x3dc004d5 // ldr q21, [x6, #16]
-	WORD $0x3dc008d6 // ldr q22, [x6, #32]
-	WORD $0x3dc00cd7 // ldr q23, [x6, #48]
+	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
+	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
+	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
+	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
 	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
 	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
@@ -541,10 +546,10 @@ loop2:
 	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	WORD $0x3dc040d4 // ldr q20, [x6, #256]
-	WORD $0x3dc044d5 // ldr q21, [x6, #272]
-	WORD $0x3dc048d6 // ldr q22, [x6, #288]
-	WORD $0x3dc04cd7 // ldr q23, [x6, #304]
+	WORD $0x3cc000d4 // ldur q20, [x6, #0]
+	WORD $0x3cc100d5 // ldur q21, [x6, #16]
+	WORD $0x3cc200d6 // ldur q22, [x6, #32]
+	WORD $0x3cc300d7 // ldur q23, [x6, #48]
 	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
 	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
 	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
@@ -561,10 +566,11 @@ loop2:
 	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
-	WORD $0x3dc080d4 // ldr q20, [x6, #512]
-	WORD $0x3dc084d5 // ldr q21, [x6, #528]
-	WORD $0x3dc088d6 // ldr q22, [x6, #544]
-	WORD $0x3dc08cd7 // ldr q23, [x6, #560]
+	ADD $512, R6, R6
+	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
+	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
+	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
+	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
 	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
 	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
 	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
@@ -581,10 +587,10 @@ loop2:
 	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
 	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
 	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
-	WORD $0x3dc0c0d4 // ldr q20, [x6, #768]
-	WORD $0x3dc0c4d5 // ldr q21, [x6, #784]
-	WORD $0x3dc0c8d6 // ldr q22, [x6, #800]
-	WORD $0x3dc0ccd7 // ldr q23, [x6, #816]
+	WORD $0x3cc000d4 // ldur q20, [x6, #0]
+	WORD $0x3cc100d5 // ldur q21, [x6, #16]
+	WORD $0x3cc200d6 // ldur q22, [x6, #32]
+	WORD $0x3cc300d7 // ldur q23, [x6, #48]
 	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
 	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
 	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
@@ -601,8 +607,8 @@ loop2:
 	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
 	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
 	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
+	ADD $512, R6, R6
 	ADD $16, R17, R17
-	ADD $1024, R6, R6
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -659,15 +665,16 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
 	WORD $0x3cf16952 // ldr q18, [x10, x17]
 	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3dc000d5 // ldr q21, [x6]
+	WORD $0x3cd000d5 // ldur q21, [x6, #-256]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc004d7 // ldr q23, [x6, #16]
+	WORD $0x3cd100d7 // ldur q23, [x6, #-240]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
@@ -686,10 +693,10 @@ loop2:
 	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	WORD $0x3dc020d5 // ldr q21, [x6, #128]
+	WORD $0x3cd800d5 // ldur q21, [x6, #-128]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc024d7 // ldr q23, [x6, #144]
+	WORD $0x3cd900d7 // ldur q23, [x6, #-112]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
@@ -708,10 +715,10 @@ loop2:
 	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
 	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
 	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
-	WORD $0x3dc040d5 // ldr q21, [x6, #256]
+	WORD $0x3cc000d5 // ldur q21, [x6, #0]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc044d7 // ldr q23, [x6, #272]
+	WORD $0x3cc100d7 // ldur q23, [x6, #16]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
@@ -730,10 +737,10 @@ loop2:
 	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
 	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
 	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
-	WORD $0x3dc060d5 // ldr q21, [x6, #384]
+	WORD $0x3cc800d5 // ldur q21, [x6, #128]
 	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
 	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
-	WORD $0x3dc064d7 // ldr q23, [x6, #400]
+	WORD $0x3cc900d7 // ldur q23, [x6, #144]
 	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
 	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
 	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
@@ -752,8 +759,8 @@ loop2:
 	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
 	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
 	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
-	ADD $16, R17, R17
 	ADD $512, R6, R6
+	ADD $16, R17, R17
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -814,6 +821,7 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
@@ -823,8 +831,8 @@ loop2:
 	WORD $0x3cf169b5 // ldr q21, [x13, x17]
 	WORD $0x3cf169d6 // ldr q22, [x14, x17]
 	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3dc000d8 // ldr q24, [x6]
-	WORD $0x3dc004d9 // ldr q25, [x6, #16]
+	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
+	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
 	WORD $0x4f911302 // fmla v2.4s, v24.4s, v17.s[0]
 	WORD $0x4f921304 // fmla v4.4s, v24.4s, v18.s[0]
@@ -841,8 +849,8 @@ loop2:
 	WORD $0x4f95132b // fmla v11.4s, v25.4s, v21.s[0]
 	WORD $0x4f96132d // fmla v13.4s, v25.4s, v22.s[0]
 	WORD $0x4f97132f // fmla v15.4s, v25.4s, v23.s[0]
-	WORD $0x3dc040d8 // ldr q24, [x6, #256]
-	WORD $0x3dc044d9 // ldr q25, [x6, #272]
+	WORD $0x3cc000d8 // ldur q24, [x6, #0]
+	WORD $0x3cc100d9 // ldur q25, [x6, #16]
 	WORD $0x4fb01300 // fmla v0.4s, v24.4s, v16.s[1]
 	WORD $0x4fb11302 // fmla v2.4s, v24.4s, v17.s[1]
 	WORD $0x4fb21304 // fmla v4.4s, v24.4s, v18.s[1]
@@ -859,8 +867,9 @@ loop2:
 	WORD $0x4fb5132b // fmla v11.4s, v25.4s, v21.s[1]
 	WORD $0x4fb6132d // fmla v13.4s, v25.4s, v22.s[1]
 	WORD $0x4fb7132f // fmla v15.4s, v25.4s, v23.s[1]
-	WORD $0x3dc080d8 // ldr q24, [x6, #512]
-	WORD $0x3dc084d9 // ldr q25, [x6, #528]
+	ADD $512, R6, R6
+	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
+	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
 	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
 	WORD $0x4f911b02 // fmla v2.4s, v24.4s, v17.s[2]
 	WORD $0x4f921b04 // fmla v4.4s, v24.4s, v18.s[2]
@@ -877,8 +886,8 @@ loop2:
 	WORD $0x4f951b2b // fmla v11.4s, v25.4s, v21.s[2]
 	WORD $0x4f961b2d // fmla v13.4s, v25.4s, v22.s[2]
 	WORD $0x4f971b2f // fmla v15.4s, v25.4s, v23.s[2]
-	WORD $0x3dc0c0d8 // ldr q24, [x6, #768]
-	WORD $0x3dc0c4d9 // ldr q25, [x6, #784]
+	WORD $0x3cc000d8 // ldur q24, [x6, #0]
+	WORD $0x3cc100d9 // ldur q25, [x6, #16]
 	WORD $0x4fb01b00 // fmla v0.4s, v24.4s, v16.s[3]
 	WORD $0x4fb11b02 // fmla v2.4s, v24.4s, v17.s[3]
 	WORD $0x4fb21b04 // fmla v4.4s, v24.4s, v18.s[3]
@@ -895,8 +904,8 @@ loop2:
 	WORD $0x4fb51b2b // fmla v11.4s, v25.4s, v21.s[3]
 	WORD $0x4fb61b2d // fmla v13.4s, v25.4s, v22.s[3]
 	WORD $0x4fb71b2f // fmla v15.4s, v25.4s, v23.s[3]
+	ADD $512, R6, R6
 	ADD $16, R17, R17
-	ADD $1024, R6, R6
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -957,6 +966,7 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
@@ -966,7 +976,7 @@ loop2:
 	WORD $0x3cf169b5 // ldr q21, [x13, x17]
 	WORD $0x3cf169d6 // ldr q22, [x14, x17]
 	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3dc000d9 // ldr q25, [x6]
+	WORD $0x3cd000d9 // ldur q25, [x6, #-256]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
@@ -985,7 +995,7 @@ loop2:
 	WORD $0x4f95132b // fmla v11.4s, v25.4s, v21.s[0]
 	WORD $0x4f96132d // fmla v13.4s, v25.4s, v22.s[0]
 	WORD $0x4f97132f // fmla v15.4s, v25.4s, v23.s[0]
-	WORD $0x3dc020d9 // ldr q25, [x6, #128]
+	WORD $0x3cd800d9 // ldur q25, [x6, #-128]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4fb01300 // fmla v0.4s, v24.4s, v16.s[1]
@@ -1004,7 +1014,7 @@ loop2:
 	WORD $0x4fb5132b // fmla v11.4s, v25.4s, v21.s[1]
 	WORD $0x4fb6132d // fmla v13.4s, v25.4s, v22.s[1]
 	WORD $0x4fb7132f // fmla v15.4s, v25.4s, v23.s[1]
-	WORD $0x3dc040d9 // ldr q25, [x6, #256]
+	WORD $0x3cc000d9 // ldur q25, [x6, #0]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4f901b00 // fmla v0.4s, v24.4s, v16.s[2]
@@ -1023,7 +1033,7 @@ loop2:
 	WORD $0x4f951b2b // fmla v11.4s, v25.4s, v21.s[2]
 	WORD $0x4f961b2d // fmla v13.4s, v25.4s, v22.s[2]
 	WORD $0x4f971b2f // fmla v15.4s, v25.4s, v23.s[2]
-	WORD $0x3dc060d9 // ldr q25, [x6, #384]
+	WORD $0x3cc800d9 // ldur q25, [x6, #128]
 	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
 	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
 	WORD $0x4fb01b00 // fmla v0.4s, v24.4s, v16.s[3]
@@ -1042,8 +1052,8 @@ loop2:
 	WORD $0x4fb51b2b // fmla v11.4s, v25.4s, v21.s[3]
 	WORD $0x4fb61b2d // fmla v13.4s, v25.4s, v22.s[3]
 	WORD $0x4fb71b2f // fmla v15.4s, v25.4s, v23.s[3]
-	ADD $16, R17, R17
 	ADD $512, R6, R6
+	ADD $16, R17, R17
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -1097,16 +1107,17 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3dc000d1 // ldr q17, [x6]
-	WORD $0x3dc004d2 // ldr q18, [x6, #16]
-	WORD $0x3dc008d3 // ldr q19, [x6, #32]
-	WORD $0x3dc00cd4 // ldr q20, [x6, #48]
-	WORD $0x3dc010d5 // ldr q21, [x6, #64]
-	WORD $0x3dc014d6 // ldr q22, [x6, #80]
-	WORD $0x3dc018d7 // ldr q23, [x6, #96]
-	WORD $0x3dc01cd8 // ldr q24, [x6, #112]
+	WORD $0x3cd000d1 // ldur q17, [x6, #-256]
+	WORD $0x3cd100d2 // ldur q18, [x6, #-240]
+	WORD $0x3cd200d3 // ldur q19, [x6, #-224]
+	WORD $0x3cd300d4 // ldur q20, [x6, #-208]
+	WORD $0x3cd400d5 // ldur q21, [x6, #-192]
+	WORD $0x3cd500d6 // ldur q22, [x6, #-176]
+	WORD $0x3cd600d7 // ldur q23, [x6, #-160]
+	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
 	WORD $0x4f90e220 // sdot v0.4s, v17.16b, v16.4b[0]
 	WORD $0x4f90e241 // sdot v1.4s, v18.16b, v16.4b[0]
 	WORD $0x4f90e262 // sdot v2.4s, v19.16b, v16.4b[0]
@@ -1115,14 +1126,14 @@ loop2:
 	WORD $0x4f90e2c5 // sdot v5.4s, v22.16b, v16.4b[0]
 	WORD $0x4f90e2e6 // sdot v6.4s, v23.16b, v16.4b[0]
 	WORD $0x4f90e307 // sdot v7.4s, v24.16b, v16.4b[0]
-	WORD $0x3dc020d1 // ldr q17, [x6, #128]
-	WORD $0x3dc024d2 // ldr q18, [x6, #144]
-	WORD $0x3dc028d3 // ldr q19, [x6, #160]
-	WORD $0x3dc02cd4 // ldr q20, [x6, #176]
-	WORD $0x3dc030d5 // ldr q21, [x6, #192]
-	WORD $0x3dc034d6 // ldr q22, [x6, #208]
-	WORD $0x3dc038d7 // ldr q23, [x6, #224]
-	WORD $0x3dc03cd8 // ldr q24, [x6, #240]
+	WORD $0x3cd800d1 // ldur q17, [x6, #-128]
+	WORD $0x3cd900d2 // ldur q18, [x6, #-112]
+	WORD $0x3cda00d3 // ldur q19, [x6, #-96]
+	WORD $0x3cdb00d4 // ldur q20, [x6, #-80]
+	WORD $0x3cdc00d5 // ldur q21, [x6, #-64]
+	WORD $0x3cdd00d6 // ldur q22, [x6, #-48]
+	WORD $0x3cde00d7 // ldur q23, [x6, #-32]
+	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
 	WORD $0x4f90e228 // sdot v8.4s, v17.16b, v16.4b[0]
 	WORD $0x4f90e249 // sdot v9.4s, v18.16b, v16.4b[0]
 	WORD $0x4f90e26a // sdot v10.4s, v19.16b, v16.4b[0]
@@ -1131,14 +1142,14 @@ loop2:
 	WORD $0x4f90e2cd // sdot v13.4s, v22.16b, v16.4b[0]
 	WORD $0x4f90e2ee // sdot v14.4s, v23.16b, v16.4b[0]
 	WORD $0x4f90e30f // sdot v15.4s, v24.16b, v16.4b[0]
-	WORD $0x3dc040d1 // ldr q17, [x6, #256]
-	WORD $0x3dc044d2 // ldr q18, [x6, #272]
-	WORD $0x3dc048d3 // ldr q19, [x6, #288]
-	WORD $0x3dc04cd4 // ldr q20, [x6, #304]
-	WORD $0x3dc050d5 // ldr q21, [x6, #320]
-	WORD $0x3dc054d6 // ldr q22, [x6, #336]
-	WORD $0x3dc058d7 // ldr q23, [x6, #352]
-	WORD $0x3dc05cd8 // ldr q24, [x6, #368]
+	WORD $0x3cc000d1 // ldur q17, [x6, #0]
+	WORD $0x3cc100d2 // ldur q18, [x6, #16]
+	WORD $0x3cc200d3 // ldur q19, [x6, #32]
+	WORD $0x3cc300d4 // ldur q20, [x6, #48]
+	WORD $0x3cc400d5 // ldur q21, [x6, #64]
+	WORD $0x3cc500d6 // ldur q22, [x6, #80]
+	WORD $0x3cc600d7 // ldur q23, [x6, #96]
+	WORD $0x3cc700d8 // ldur q24, [x6, #112]
 	WORD $0x4fb0e220 // sdot v0.4s, v17.16b, v16.4b[1]
 	WORD $0x4fb0e241 // sdot v1.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb0e262 // sdot v2.4s, v19.16b, v16.4b[1]
@@ -1147,14 +1158,14 @@ loop2:
 	WORD $0x4fb0e2c5 // sdot v5.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2e6 // sdot v6.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e307 // sdot v7.4s, v24.16b, v16.4b[1]
-	WORD $0x3dc060d1 // ldr q17, [x6, #384]
-	WORD $0x3dc064d2 // ldr q18, [x6, #400]
-	WORD $0x3dc068d3 // ldr q19, [x6, #416]
-	WORD $0x3dc06cd4 // ldr q20, [x6, #432]
-	WORD $0x3dc070d5 // ldr q21, [x6, #448]
-	WORD $0x3dc074d6 // ldr q22, [x6, #464]
-	WORD $0x3dc078d7 // ldr q23, [x6, #480]
-	WORD $0x3dc07cd8 // ldr q24, [x6, #496]
+	WORD $0x3cc800d1 // ldur q17, [x6, #128]
+	WORD $0x3cc900d2 // ldur q18, [x6, #144]
+	WORD $0x3cca00d3 // ldur q19, [x6, #160]
+	WORD $0x3ccb00d4 // ldur q20, [x6, #176]
+	WORD $0x3ccc00d5 // ldur q21, [x6, #192]
+	WORD $0x3ccd00d6 // ldur q22, [x6, #208]
+	WORD $0x3cce00d7 // ldur q23, [x6, #224]
+	WORD $0x3ccf00d8 // ldur q24, [x6, #240]
 	WORD $0x4fb0e228 // sdot v8.4s, v17.16b, v16.4b[1]
 	WORD $0x4fb0e249 // sdot v9.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb0e26a // sdot v10.4s, v19.16b, v16.4b[1]
@@ -1163,8 +1174,8 @@ loop2:
 	WORD $0x4fb0e2cd // sdot v13.4s, v22.16b, v16.4b[1]
 	WORD $0x4fb0e2ee // sdot v14.4s, v23.16b, v16.4b[1]
 	WORD $0x4fb0e30f // sdot v15.4s, v24.16b, v16.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -1196,7 +1207,7 @@ TEXT ·weighx1Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $0x80, R5
+	MOVD $128, R5
 	WORD $0x4e010cb1 // dup v17.16b, w5
 	WORD $0x4f00e432 // movi v18.16b, #1
 	MOVD R1, R8
@@ -1221,17 +1232,18 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0x6e311d08 // eor v8.16b, v8.16b, v17.16b
-	WORD $0x3dc000d3 // ldr q19, [x6]
-	WORD $0x3dc004d4 // ldr q20, [x6, #16]
-	WORD $0x3dc008d5 // ldr q21, [x6, #32]
-	WORD $0x3dc00cd6 // ldr q22, [x6, #48]
-	WORD $0x3dc010d7 // ldr q23, [x6, #64]
-	WORD $0x3dc014d8 // ldr q24, [x6, #80]
-	WORD $0x3dc018d9 // ldr q25, [x6, #96]
-	WORD $0x3dc01cda // ldr q26, [x6, #112]
+	WORD $0x3cd000d3 // ldur q19, [x6, #-256]
+	WORD $0x3cd100d4 // ldur q20, [x6, #-240]
+	WORD $0x3cd200d5 // ldur q21, [x6, #-224]
+	WORD $0x3cd300d6 // ldur q22, [x6, #-208]
+	WORD $0x3cd400d7 // ldur q23, [x6, #-192]
+	WORD $0x3cd500d8 // ldur q24, [x6, #-176]
+	WORD $0x3cd600d9 // ldur q25, [x6, #-160]
+	WORD $0x3cd700da // ldur q26, [x6, #-144]
 	WORD $0x4f92e269 // sdot v9.4s, v19.16b, v18.4b[0]
 	WORD $0x4f88e260 // sdot v0.4s, v19.16b, v8.4b[0]
 	WORD $0x4f92e28a // sdot v10.4s, v20.16b, v18.4b[0]
@@ -1248,14 +1260,14 @@ loop2:
 	WORD $0x4f88e326 // sdot v6.4s, v25.16b, v8.4b[0]
 	WORD $0x4f92e350 // sdot v16.4s, v26.16b, v18.4b[0]
 	WORD $0x4f88e347 // sdot v7.4s, v26.16b, v8.4b[0]
-	WORD $0x3dc040d3 // ldr q19, [x6, #256]
-	WORD $0x3dc044d4 // ldr q20, [x6, #272]
-	WORD $0x3dc048d5 // ldr q21, [x6, #288]
-	WORD $0x3dc04cd6 // ldr q22, [x6, #304]
-	WORD $0x3dc050d7 // ldr q23, [x6, #320]
-	WORD $0x3dc054d8 // ldr q24, [x6, #336]
-	WORD $0x3dc058d9 // ldr q25, [x6, #352]
-	WORD $0x3dc05cda // ldr q26, [x6, #368]
+	WORD $0x3cc000d3 // ldur q19, [x6, #0]
+	WORD $0x3cc100d4 // ldur q20, [x6, #16]
+	WORD $0x3cc200d5 // ldur q21, [x6, #32]
+	WORD $0x3cc300d6 // ldur q22, [x6, #48]
+	WORD $0x3cc400d7 // ldur q23, [x6, #64]
+	WORD $0x3cc500d8 // ldur q24, [x6, #80]
+	WORD $0x3cc600d9 // ldur q25, [x6, #96]
+	WORD $0x3cc700da // ldur q26, [x6, #112]
 	WORD $0x4f92e269 // sdot v9.4s, v19.16b, v18.4b[0]
 	WORD $0x4fa8e260 // sdot v0.4s, v19.16b, v8.4b[1]
 	WORD $0x4f92e28a // sdot v10.4s, v20.16b, v18.4b[0]
@@ -1272,8 +1284,8 @@ loop2:
 	WORD $0x4fa8e326 // sdot v6.4s, v25.16b, v8.4b[1]
 	WORD $0x4f92e350 // sdot v16.4s, v26.16b, v18.4b[0]
 	WORD $0x4fa8e347 // sdot v7.4s, v26.16b, v8.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x4f275529 // shl v9.4s, v9.4s, #7
@@ -1335,16 +1347,17 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
-	WORD $0x3dc000d1 // ldr q17, [x6]
-	WORD $0x3dc004d2 // ldr q18, [x6, #16]
-	WORD $0x3dc008d3 // ldr q19, [x6, #32]
-	WORD $0x3dc00cd4 // ldr q20, [x6, #48]
-	WORD $0x3dc010d5 // ldr q21, [x6, #64]
-	WORD $0x3dc014d6 // ldr q22, [x6, #80]
-	WORD $0x3dc018d7 // ldr q23, [x6, #96]
-	WORD $0x3dc01cd8 // ldr q24, [x6, #112]
+	WORD $0x3cd000d1 // ldur q17, [x6, #-256]
+	WORD $0x3cd100d2 // ldur q18, [x6, #-240]
+	WORD $0x3cd200d3 // ldur q19, [x6, #-224]
+	WORD $0x3cd300d4 // ldur q20, [x6, #-208]
+	WORD $0x3cd400d5 // ldur q21, [x6, #-192]
+	WORD $0x3cd500d6 // ldur q22, [x6, #-176]
+	WORD $0x3cd600d7 // ldur q23, [x6, #-160]
+	WORD $0x3cd700d8 // ldur q24, [x6, #-144]
 	WORD $0x4f10f220 // sudot v0.4s, v17.16b, v16.4b[0]
 	WORD $0x4f10f241 // sudot v1.4s, v18.16b, v16.4b[0]
 	WORD $0x4f10f262 // sudot v2.4s, v19.16b, v16.4b[0]
@@ -1353,14 +1366,14 @@ loop2:
 	WORD $0x4f10f2c5 // sudot v5.4s, v22.16b, v16.4b[0]
 	WORD $0x4f10f2e6 // sudot v6.4s, v23.16b, v16.4b[0]
 	WORD $0x4f10f307 // sudot v7.4s, v24.16b, v16.4b[0]
-	WORD $0x3dc020d1 // ldr q17, [x6, #128]
-	WORD $0x3dc024d2 // ldr q18, [x6, #144]
-	WORD $0x3dc028d3 // ldr q19, [x6, #160]
-	WORD $0x3dc02cd4 // ldr q20, [x6, #176]
-	WORD $0x3dc030d5 // ldr q21, [x6, #192]
-	WORD $0x3dc034d6 // ldr q22, [x6, #208]
-	WORD $0x3dc038d7 // ldr q23, [x6, #224]
-	WORD $0x3dc03cd8 // ldr q24, [x6, #240]
+	WORD $0x3cd800d1 // ldur q17, [x6, #-128]
+	WORD $0x3cd900d2 // ldur q18, [x6, #-112]
+	WORD $0x3cda00d3 // ldur q19, [x6, #-96]
+	WORD $0x3cdb00d4 // ldur q20, [x6, #-80]
+	WORD $0x3cdc00d5 // ldur q21, [x6, #-64]
+	WORD $0x3cdd00d6 // ldur q22, [x6, #-48]
+	WORD $0x3cde00d7 // ldur q23, [x6, #-32]
+	WORD $0x3cdf00d8 // ldur q24, [x6, #-16]
 	WORD $0x4f10f228 // sudot v8.4s, v17.16b, v16.4b[0]
 	WORD $0x4f10f249 // sudot v9.4s, v18.16b, v16.4b[0]
 	WORD $0x4f10f26a // sudot v10.4s, v19.16b, v16.4b[0]
@@ -1369,14 +1382,14 @@ loop2:
 	WORD $0x4f10f2cd // sudot v13.4s, v22.16b, v16.4b[0]
 	WORD $0x4f10f2ee // sudot v14.4s, v23.16b, v16.4b[0]
 	WORD $0x4f10f30f // sudot v15.4s, v24.16b, v16.4b[0]
-	WORD $0x3dc040d1 // ldr q17, [x6, #256]
-	WORD $0x3dc044d2 // ldr q18, [x6, #272]
-	WORD $0x3dc048d3 // ldr q19, [x6, #288]
-	WORD $0x3dc04cd4 // ldr q20, [x6, #304]
-	WORD $0x3dc050d5 // ldr q21, [x6, #320]
-	WORD $0x3dc054d6 // ldr q22, [x6, #336]
-	WORD $0x3dc058d7 // ldr q23, [x6, #352]
-	WORD $0x3dc05cd8 // ldr q24, [x6, #368]
+	WORD $0x3cc000d1 // ldur q17, [x6, #0]
+	WORD $0x3cc100d2 // ldur q18, [x6, #16]
+	WORD $0x3cc200d3 // ldur q19, [x6, #32]
+	WORD $0x3cc300d4 // ldur q20, [x6, #48]
+	WORD $0x3cc400d5 // ldur q21, [x6, #64]
+	WORD $0x3cc500d6 // ldur q22, [x6, #80]
+	WORD $0x3cc600d7 // ldur q23, [x6, #96]
+	WORD $0x3cc700d8 // ldur q24, [x6, #112]
 	WORD $0x4f30f220 // sudot v0.4s, v17.16b, v16.4b[1]
 	WORD $0x4f30f241 // sudot v1.4s, v18.16b, v16.4b[1]
 	WORD $0x4f30f262 // sudot v2.4s, v19.16b, v16.4b[1]
@@ -1385,14 +1398,14 @@ loop2:
 	WORD $0x4f30f2c5 // sudot v5.4s, v22.16b, v16.4b[1]
 	WORD $0x4f30f2e6 // sudot v6.4s, v23.16b, v16.4b[1]
 	WORD $0x4f30f307 // sudot v7.4s, v24.16b, v16.4b[1]
-	WORD $0x3dc060d1 // ldr q17, [x6, #384]
-	WORD $0x3dc064d2 // ldr q18, [x6, #400]
-	WORD $0x3dc068d3 // ldr q19, [x6, #416]
-	WORD $0x3dc06cd4 // ldr q20, [x6, #432]
-	WORD $0x3dc070d5 // ldr q21, [x6, #448]
-	WORD $0x3dc074d6 // ldr q22, [x6, #464]
-	WORD $0x3dc078d7 // ldr q23, [x6, #480]
-	WORD $0x3dc07cd8 // ldr q24, [x6, #496]
+	WORD $0x3cc800d1 // ldur q17, [x6, #128]
+	WORD $0x3cc900d2 // ldur q18, [x6, #144]
+	WORD $0x3cca00d3 // ldur q19, [x6, #160]
+	WORD $0x3ccb00d4 // ldur q20, [x6, #176]
+	WORD $0x3ccc00d5 // ldur q21, [x6, #192]
+	WORD $0x3ccd00d6 // ldur q22, [x6, #208]
+	WORD $0x3cce00d7 // ldur q23, [x6, #224]
+	WORD $0x3ccf00d8 // ldur q24, [x6, #240]
 	WORD $0x4f30f228 // sudot v8.4s, v17.16b, v16.4b[1]
 	WORD $0x4f30f249 // sudot v9.4s, v18.16b, v16.4b[1]
 	WORD $0x4f30f26a // sudot v10.4s, v19.16b, v16.4b[1]
@@ -1401,8 +1414,8 @@ loop2:
 	WORD $0x4f30f2cd // sudot v13.4s, v22.16b, v16.4b[1]
 	WORD $0x4f30f2ee // sudot v14.4s, v23.16b, v16.4b[1]
 	WORD $0x4f30f30f // sudot v15.4s, v24.16b, v16.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -1457,17 +1470,18 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3dc000d2 // ldr q18, [x6]
-	WORD $0x3dc004d3 // ldr q19, [x6, #16]
-	WORD $0x3dc008d4 // ldr q20, [x6, #32]
-	WORD $0x3dc00cd5 // ldr q21, [x6, #48]
-	WORD $0x3dc010d6 // ldr q22, [x6, #64]
-	WORD $0x3dc014d7 // ldr q23, [x6, #80]
-	WORD $0x3dc018d8 // ldr q24, [x6, #96]
-	WORD $0x3dc01cd9 // ldr q25, [x6, #112]
+	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
+	WORD $0x3cd100d3 // ldur q19, [x6, #-240]
+	WORD $0x3cd200d4 // ldur q20, [x6, #-224]
+	WORD $0x3cd300d5 // ldur q21, [x6, #-208]
+	WORD $0x3cd400d6 // ldur q22, [x6, #-192]
+	WORD $0x3cd500d7 // ldur q23, [x6, #-176]
+	WORD $0x3cd600d8 // ldur q24, [x6, #-160]
+	WORD $0x3cd700d9 // ldur q25, [x6, #-144]
 	WORD $0x4f90e240 // sdot v0.4s, v18.16b, v16.4b[0]
 	WORD $0x4f91e248 // sdot v8.4s, v18.16b, v17.4b[0]
 	WORD $0x4f90e261 // sdot v1.4s, v19.16b, v16.4b[0]
@@ -1484,14 +1498,14 @@ loop2:
 	WORD $0x4f91e30e // sdot v14.4s, v24.16b, v17.4b[0]
 	WORD $0x4f90e327 // sdot v7.4s, v25.16b, v16.4b[0]
 	WORD $0x4f91e32f // sdot v15.4s, v25.16b, v17.4b[0]
-	WORD $0x3dc040d2 // ldr q18, [x6, #256]
-	WORD $0x3dc044d3 // ldr q19, [x6, #272]
-	WORD $0x3dc048d4 // ldr q20, [x6, #288]
-	WORD $0x3dc04cd5 // ldr q21, [x6, #304]
-	WORD $0x3dc050d6 // ldr q22, [x6, #320]
-	WORD $0x3dc054d7 // ldr q23, [x6, #336]
-	WORD $0x3dc058d8 // ldr q24, [x6, #352]
-	WORD $0x3dc05cd9 // ldr q25, [x6, #368]
+	WORD $0x3cc000d2 // ldur q18, [x6, #0]
+	WORD $0x3cc100d3 // ldur q19, [x6, #16]
+	WORD $0x3cc200d4 // ldur q20, [x6, #32]
+	WORD $0x3cc300d5 // ldur q21, [x6, #48]
+	WORD $0x3cc400d6 // ldur q22, [x6, #64]
+	WORD $0x3cc500d7 // ldur q23, [x6, #80]
+	WORD $0x3cc600d8 // ldur q24, [x6, #96]
+	WORD $0x3cc700d9 // ldur q25, [x6, #112]
 	WORD $0x4fb0e240 // sdot v0.4s, v18.16b, v16.4b[1]
 	WORD $0x4fb1e248 // sdot v8.4s, v18.16b, v17.4b[1]
 	WORD $0x4fb0e261 // sdot v1.4s, v19.16b, v16.4b[1]
@@ -1508,8 +1522,8 @@ loop2:
 	WORD $0x4fb1e30e // sdot v14.4s, v24.16b, v17.4b[1]
 	WORD $0x4fb0e327 // sdot v7.4s, v25.16b, v16.4b[1]
 	WORD $0x4fb1e32f // sdot v15.4s, v25.16b, v17.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -1541,7 +1555,7 @@ TEXT ·weighx2Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $0x80, R5
+	MOVD $128, R5
 	WORD $0x4e010cba // dup v26.16b, w5
 	WORD $0x4f00e43b // movi v27.16b, #1
 	MOVD R1, R8
@@ -1575,15 +1589,16 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x6e3a1e10 // eor v16.16b, v16.16b, v26.16b
 	WORD $0xfc716931 // ldr d17, [x9, x17]
 	WORD $0x6e3a1e31 // eor v17.16b, v17.16b, v26.16b
-	WORD $0x3dc000dc // ldr q28, [x6]
-	WORD $0x3dc004dd // ldr q29, [x6, #16]
-	WORD $0x3dc008de // ldr q30, [x6, #32]
-	WORD $0x3dc00cdf // ldr q31, [x6, #48]
+	WORD $0x3cd000dc // ldur q28, [x6, #-256]
+	WORD $0x3cd100dd // ldur q29, [x6, #-240]
+	WORD $0x3cd200de // ldur q30, [x6, #-224]
+	WORD $0x3cd300df // ldur q31, [x6, #-208]
 	WORD $0x4f9be392 // sdot v18.4s, v28.16b, v27.4b[0]
 	WORD $0x4f90e380 // sdot v0.4s, v28.16b, v16.4b[0]
 	WORD $0x4f91e388 // sdot v8.4s, v28.16b, v17.4b[0]
@@ -1596,10 +1611,10 @@ loop2:
 	WORD $0x4f9be3f5 // sdot v21.4s, v31.16b, v27.4b[0]
 	WORD $0x4f90e3e3 // sdot v3.4s, v31.16b, v16.4b[0]
 	WORD $0x4f91e3eb // sdot v11.4s, v31.16b, v17.4b[0]
-	WORD $0x3dc010dc // ldr q28, [x6, #64]
-	WORD $0x3dc014dd // ldr q29, [x6, #80]
-	WORD $0x3dc018de // ldr q30, [x6, #96]
-	WORD $0x3dc01cdf // ldr q31, [x6, #112]
+	WORD $0x3cd400dc // ldur q28, [x6, #-192]
+	WORD $0x3cd500dd // ldur q29, [x6, #-176]
+	WORD $0x3cd600de // ldur q30, [x6, #-160]
+	WORD $0x3cd700df // ldur q31, [x6, #-144]
 	WORD $0x4f9be396 // sdot v22.4s, v28.16b, v27.4b[0]
 	WORD $0x4f90e384 // sdot v4.4s, v28.16b, v16.4b[0]
 	WORD $0x4f91e38c // sdot v12.4s, v28.16b, v17.4b[0]
@@ -1612,10 +1627,10 @@ loop2:
 	WORD $0x4f9be3f9 // sdot v25.4s, v31.16b, v27.4b[0]
 	WORD $0x4f90e3e7 // sdot v7.4s, v31.16b, v16.4b[0]
 	WORD $0x4f91e3ef // sdot v15.4s, v31.16b, v17.4b[0]
-	WORD $0x3dc040dc // ldr q28, [x6, #256]
-	WORD $0x3dc044dd // ldr q29, [x6, #272]
-	WORD $0x3dc048de // ldr q30, [x6, #288]
-	WORD $0x3dc04cdf // ldr q31, [x6, #304]
+	WORD $0x3cc000dc // ldur q28, [x6, #0]
+	WORD $0x3cc100dd // ldur q29, [x6, #16]
+	WORD $0x3cc200de // ldur q30, [x6, #32]
+	WORD $0x3cc300df // ldur q31, [x6, #48]
 	WORD $0x4f9be392 // sdot v18.4s, v28.16b, v27.4b[0]
 	WORD $0x4fb0e380 // sdot v0.4s, v28.16b, v16.4b[1]
 	WORD $0x4fb1e388 // sdot v8.4s, v28.16b, v17.4b[1]
@@ -1628,10 +1643,10 @@ loop2:
 	WORD $0x4f9be3f5 // sdot v21.4s, v31.16b, v27.4b[0]
 	WORD $0x4fb0e3e3 // sdot v3.4s, v31.16b, v16.4b[1]
 	WORD $0x4fb1e3eb // sdot v11.4s, v31.16b, v17.4b[1]
-	WORD $0x3dc050dc // ldr q28, [x6, #320]
-	WORD $0x3dc054dd // ldr q29, [x6, #336]
-	WORD $0x3dc058de // ldr q30, [x6, #352]
-	WORD $0x3dc05cdf // ldr q31, [x6, #368]
+	WORD $0x3cc400dc // ldur q28, [x6, #64]
+	WORD $0x3cc500dd // ldur q29, [x6, #80]
+	WORD $0x3cc600de // ldur q30, [x6, #96]
+	WORD $0x3cc700df // ldur q31, [x6, #112]
 	WORD $0x4f9be396 // sdot v22.4s, v28.16b, v27.4b[0]
 	WORD $0x4fb0e384 // sdot v4.4s, v28.16b, v16.4b[1]
 	WORD $0x4fb1e38c // sdot v12.4s, v28.16b, v17.4b[1]
@@ -1644,8 +1659,8 @@ loop2:
 	WORD $0x4f9be3f9 // sdot v25.4s, v31.16b, v27.4b[0]
 	WORD $0x4fb0e3e7 // sdot v7.4s, v31.16b, v16.4b[1]
 	WORD $0x4fb1e3ef // sdot v15.4s, v31.16b, v17.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x4f275652 // shl v18.4s, v18.4s, #7
@@ -1724,17 +1739,18 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0xfc716931 // ldr d17, [x9, x17]
-	WORD $0x3dc000d2 // ldr q18, [x6]
-	WORD $0x3dc004d3 // ldr q19, [x6, #16]
-	WORD $0x3dc008d4 // ldr q20, [x6, #32]
-	WORD $0x3dc00cd5 // ldr q21, [x6, #48]
-	WORD $0x3dc010d6 // ldr q22, [x6, #64]
-	WORD $0x3dc014d7 // ldr q23, [x6, #80]
-	WORD $0x3dc018d8 // ldr q24, [x6, #96]
-	WORD $0x3dc01cd9 // ldr q25, [x6, #112]
+	WORD $0x3cd000d2 // ldur q18, [x6, #-256]
+	WORD $0x3cd100d3 // ldur q19, [x6, #-240]
+	WORD $0x3cd200d4 // ldur q20, [x6, #-224]
+	WORD $0x3cd300d5 // ldur q21, [x6, #-208]
+	WORD $0x3cd400d6 // ldur q22, [x6, #-192]
+	WORD $0x3cd500d7 // ldur q23, [x6, #-176]
+	WORD $0x3cd600d8 // ldur q24, [x6, #-160]
+	WORD $0x3cd700d9 // ldur q25, [x6, #-144]
 	WORD $0x4f10f240 // sudot v0.4s, v18.16b, v16.4b[0]
 	WORD $0x4f11f248 // sudot v8.4s, v18.16b, v17.4b[0]
 	WORD $0x4f10f261 // sudot v1.4s, v19.16b, v16.4b[0]
@@ -1751,14 +1767,14 @@ loop2:
 	WORD $0x4f11f30e // sudot v14.4s, v24.16b, v17.4b[0]
 	WORD $0x4f10f327 // sudot v7.4s, v25.16b, v16.4b[0]
 	WORD $0x4f11f32f // sudot v15.4s, v25.16b, v17.4b[0]
-	WORD $0x3dc040d2 // ldr q18, [x6, #256]
-	WORD $0x3dc044d3 // ldr q19, [x6, #272]
-	WORD $0x3dc048d4 // ldr q20, [x6, #288]
-	WORD $0x3dc04cd5 // ldr q21, [x6, #304]
-	WORD $0x3dc050d6 // ldr q22, [x6, #320]
-	WORD $0x3dc054d7 // ldr q23, [x6, #336]
-	WORD $0x3dc058d8 // ldr q24, [x6, #352]
-	WORD $0x3dc05cd9 // ldr q25, [x6, #368]
+	WORD $0x3cc000d2 // ldur q18, [x6, #0]
+	WORD $0x3cc100d3 // ldur q19, [x6, #16]
+	WORD $0x3cc200d4 // ldur q20, [x6, #32]
+	WORD $0x3cc300d5 // ldur q21, [x6, #48]
+	WORD $0x3cc400d6 // ldur q22, [x6, #64]
+	WORD $0x3cc500d7 // ldur q23, [x6, #80]
+	WORD $0x3cc600d8 // ldur q24, [x6, #96]
+	WORD $0x3cc700d9 // ldur q25, [x6, #112]
 	WORD $0x4f30f240 // sudot v0.4s, v18.16b, v16.4b[1]
 	WORD $0x4f31f248 // sudot v8.4s, v18.16b, v17.4b[1]
 	WORD $0x4f30f261 // sudot v1.4s, v19.16b, v16.4b[1]
@@ -1775,8 +1791,8 @@ loop2:
 	WORD $0x4f31f30e // sudot v14.4s, v24.16b, v17.4b[1]
 	WORD $0x4f30f327 // sudot v7.4s, v25.16b, v16.4b[1]
 	WORD $0x4f31f32f // sudot v15.4s, v25.16b, v17.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -1833,15 +1849,16 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
 	WORD $0x3cf16952 // ldr q18, [x10, x17]
 	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3dc000d4 // ldr q20, [x6]
-	WORD $0x3dc004d5 // ldr q21, [x6, #16]
-	WORD $0x3dc008d6 // ldr q22, [x6, #32]
-	WORD $0x3dc00cd7 // ldr q23, [x6, #48]
+	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
+	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
+	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
+	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
 	WORD $0x4f90e280 // sdot v0.4s, v20.16b, v16.4b[0]
 	WORD $0x4f91e284 // sdot v4.4s, v20.16b, v17.4b[0]
 	WORD $0x4f92e288 // sdot v8.4s, v20.16b, v18.4b[0]
@@ -1858,10 +1875,10 @@ loop2:
 	WORD $0x4f91e2e7 // sdot v7.4s, v23.16b, v17.4b[0]
 	WORD $0x4f92e2eb // sdot v11.4s, v23.16b, v18.4b[0]
 	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc040d4 // ldr q20, [x6, #256]
-	WORD $0x3dc044d5 // ldr q21, [x6, #272]
-	WORD $0x3dc048d6 // ldr q22, [x6, #288]
-	WORD $0x3dc04cd7 // ldr q23, [x6, #304]
+	WORD $0x3cc000d4 // ldur q20, [x6, #0]
+	WORD $0x3cc100d5 // ldur q21, [x6, #16]
+	WORD $0x3cc200d6 // ldur q22, [x6, #32]
+	WORD $0x3cc300d7 // ldur q23, [x6, #48]
 	WORD $0x4fb0e280 // sdot v0.4s, v20.16b, v16.4b[1]
 	WORD $0x4fb1e284 // sdot v4.4s, v20.16b, v17.4b[1]
 	WORD $0x4fb2e288 // sdot v8.4s, v20.16b, v18.4b[1]
@@ -1878,10 +1895,11 @@ loop2:
 	WORD $0x4fb1e2e7 // sdot v7.4s, v23.16b, v17.4b[1]
 	WORD $0x4fb2e2eb // sdot v11.4s, v23.16b, v18.4b[1]
 	WORD $0x4fb3e2ef // sdot v15.4s, v23.16b, v19.4b[1]
-	WORD $0x3dc080d4 // ldr q20, [x6, #512]
-	WORD $0x3dc084d5 // ldr q21, [x6, #528]
-	WORD $0x3dc088d6 // ldr q22, [x6, #544]
-	WORD $0x3dc08cd7 // ldr q23, [x6, #560]
+	ADD $512, R6, R6
+	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
+	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
+	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
+	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
 	WORD $0x4f90ea80 // sdot v0.4s, v20.16b, v16.4b[2]
 	WORD $0x4f91ea84 // sdot v4.4s, v20.16b, v17.4b[2]
 	WORD $0x4f92ea88 // sdot v8.4s, v20.16b, v18.4b[2]
@@ -1898,10 +1916,10 @@ loop2:
 	WORD $0x4f91eae7 // sdot v7.4s, v23.16b, v17.4b[2]
 	WORD $0x4f92eaeb // sdot v11.4s, v23.16b, v18.4b[2]
 	WORD $0x4f93eaef // sdot v15.4s, v23.16b, v19.4b[2]
-	WORD $0x3dc0c0d4 // ldr q20, [x6, #768]
-	WORD $0x3dc0c4d5 // ldr q21, [x6, #784]
-	WORD $0x3dc0c8d6 // ldr q22, [x6, #800]
-	WORD $0x3dc0ccd7 // ldr q23, [x6, #816]
+	WORD $0x3cc000d4 // ldur q20, [x6, #0]
+	WORD $0x3cc100d5 // ldur q21, [x6, #16]
+	WORD $0x3cc200d6 // ldur q22, [x6, #32]
+	WORD $0x3cc300d7 // ldur q23, [x6, #48]
 	WORD $0x4fb0ea80 // sdot v0.4s, v20.16b, v16.4b[3]
 	WORD $0x4fb1ea84 // sdot v4.4s, v20.16b, v17.4b[3]
 	WORD $0x4fb2ea88 // sdot v8.4s, v20.16b, v18.4b[3]
@@ -1918,8 +1936,8 @@ loop2:
 	WORD $0x4fb1eae7 // sdot v7.4s, v23.16b, v17.4b[3]
 	WORD $0x4fb2eaeb // sdot v11.4s, v23.16b, v18.4b[3]
 	WORD $0x4fb3eaef // sdot v15.4s, v23.16b, v19.4b[3]
+	ADD $512, R6, R6
 	ADD $16, R17, R17
-	ADD $1024, R6, R6
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -1951,7 +1969,7 @@ TEXT ·weighx4Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $0x80, R5
+	MOVD $128, R5
 	WORD $0x4e010cb8 // dup v24.16b, w5
 	WORD $0x4f00e439 // movi v25.16b, #1
 	MOVD R1, R8
@@ -1983,6 +2001,7 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x6e381e10 // eor v16.16b, v16.16b, v24.16b
@@ -1992,10 +2011,10 @@ loop2:
 	WORD $0x6e381e52 // eor v18.16b, v18.16b, v24.16b
 	WORD $0xfc716973 // ldr d19, [x11, x17]
 	WORD $0x6e381e73 // eor v19.16b, v19.16b, v24.16b
-	WORD $0x3dc000da // ldr q26, [x6]
-	WORD $0x3dc004db // ldr q27, [x6, #16]
-	WORD $0x3dc008dc // ldr q28, [x6, #32]
-	WORD $0x3dc00cdd // ldr q29, [x6, #48]
+	WORD $0x3cd000da // ldur q26, [x6, #-256]
+	WORD $0x3cd100db // ldur q27, [x6, #-240]
+	WORD $0x3cd200dc // ldur q28, [x6, #-224]
+	WORD $0x3cd300dd // ldur q29, [x6, #-208]
 	WORD $0x4f99e354 // sdot v20.4s, v26.16b, v25.4b[0]
 	WORD $0x4f90e340 // sdot v0.4s, v26.16b, v16.4b[0]
 	WORD $0x4f91e344 // sdot v4.4s, v26.16b, v17.4b[0]
@@ -2016,10 +2035,10 @@ loop2:
 	WORD $0x4f91e3a7 // sdot v7.4s, v29.16b, v17.4b[0]
 	WORD $0x4f92e3ab // sdot v11.4s, v29.16b, v18.4b[0]
 	WORD $0x4f93e3af // sdot v15.4s, v29.16b, v19.4b[0]
-	WORD $0x3dc040da // ldr q26, [x6, #256]
-	WORD $0x3dc044db // ldr q27, [x6, #272]
-	WORD $0x3dc048dc // ldr q28, [x6, #288]
-	WORD $0x3dc04cdd // ldr q29, [x6, #304]
+	WORD $0x3cc000da // ldur q26, [x6, #0]
+	WORD $0x3cc100db // ldur q27, [x6, #16]
+	WORD $0x3cc200dc // ldur q28, [x6, #32]
+	WORD $0x3cc300dd // ldur q29, [x6, #48]
 	WORD $0x4f99e354 // sdot v20.4s, v26.16b, v25.4b[0]
 	WORD $0x4fb0e340 // sdot v0.4s, v26.16b, v16.4b[1]
 	WORD $0x4fb1e344 // sdot v4.4s, v26.16b, v17.4b[1]
@@ -2040,8 +2059,8 @@ loop2:
 	WORD $0x4fb1e3a7 // sdot v7.4s, v29.16b, v17.4b[1]
 	WORD $0x4fb2e3ab // sdot v11.4s, v29.16b, v18.4b[1]
 	WORD $0x4fb3e3af // sdot v15.4s, v29.16b, v19.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x4f275694 // shl v20.4s, v20.4s, #7
@@ -2118,15 +2137,16 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
 	WORD $0x3cf16952 // ldr q18, [x10, x17]
 	WORD $0x3cf16973 // ldr q19, [x11, x17]
-	WORD $0x3dc000d4 // ldr q20, [x6]
-	WORD $0x3dc004d5 // ldr q21, [x6, #16]
-	WORD $0x3dc008d6 // ldr q22, [x6, #32]
-	WORD $0x3dc00cd7 // ldr q23, [x6, #48]
+	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
+	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
+	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
+	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
 	WORD $0x4f10f280 // sudot v0.4s, v20.16b, v16.4b[0]
 	WORD $0x4f11f284 // sudot v4.4s, v20.16b, v17.4b[0]
 	WORD $0x4f12f288 // sudot v8.4s, v20.16b, v18.4b[0]
@@ -2143,10 +2163,10 @@ loop2:
 	WORD $0x4f11f2e7 // sudot v7.4s, v23.16b, v17.4b[0]
 	WORD $0x4f12f2eb // sudot v11.4s, v23.16b, v18.4b[0]
 	WORD $0x4f13f2ef // sudot v15.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc040d4 // ldr q20, [x6, #256]
-	WORD $0x3dc044d5 // ldr q21, [x6, #272]
-	WORD $0x3dc048d6 // ldr q22, [x6, #288]
-	WORD $0x3dc04cd7 // ldr q23, [x6, #304]
+	WORD $0x3cc000d4 // ldur q20, [x6, #0]
+	WORD $0x3cc100d5 // ldur q21, [x6, #16]
+	WORD $0x3cc200d6 // ldur q22, [x6, #32]
+	WORD $0x3cc300d7 // ldur q23, [x6, #48]
 	WORD $0x4f30f280 // sudot v0.4s, v20.16b, v16.4b[1]
 	WORD $0x4f31f284 // sudot v4.4s, v20.16b, v17.4b[1]
 	WORD $0x4f32f288 // sudot v8.4s, v20.16b, v18.4b[1]
@@ -2163,10 +2183,11 @@ loop2:
 	WORD $0x4f31f2e7 // sudot v7.4s, v23.16b, v17.4b[1]
 	WORD $0x4f32f2eb // sudot v11.4s, v23.16b, v18.4b[1]
 	WORD $0x4f33f2ef // sudot v15.4s, v23.16b, v19.4b[1]
-	WORD $0x3dc080d4 // ldr q20, [x6, #512]
-	WORD $0x3dc084d5 // ldr q21, [x6, #528]
-	WORD $0x3dc088d6 // ldr q22, [x6, #544]
-	WORD $0x3dc08cd7 // ldr q23, [x6, #560]
+	ADD $512, R6, R6
+	WORD $0x3cd000d4 // ldur q20, [x6, #-256]
+	WORD $0x3cd100d5 // ldur q21, [x6, #-240]
+	WORD $0x3cd200d6 // ldur q22, [x6, #-224]
+	WORD $0x3cd300d7 // ldur q23, [x6, #-208]
 	WORD $0x4f10fa80 // sudot v0.4s, v20.16b, v16.4b[2]
 	WORD $0x4f11fa84 // sudot v4.4s, v20.16b, v17.4b[2]
 	WORD $0x4f12fa88 // sudot v8.4s, v20.16b, v18.4b[2]
@@ -2183,10 +2204,10 @@ loop2:
 	WORD $0x4f11fae7 // sudot v7.4s, v23.16b, v17.4b[2]
 	WORD $0x4f12faeb // sudot v11.4s, v23.16b, v18.4b[2]
 	WORD $0x4f13faef // sudot v15.4s, v23.16b, v19.4b[2]
-	WORD $0x3dc0c0d4 // ldr q20, [x6, #768]
-	WORD $0x3dc0c4d5 // ldr q21, [x6, #784]
-	WORD $0x3dc0c8d6 // ldr q22, [x6, #800]
-	WORD $0x3dc0ccd7 // ldr q23, [x6, #816]
+	WORD $0x3cc000d4 // ldur q20, [x6, #0]
+	WORD $0x3cc100d5 // ldur q21, [x6, #16]
+	WORD $0x3cc200d6 // ldur q22, [x6, #32]
+	WORD $0x3cc300d7 // ldur q23, [x6, #48]
 	WORD $0x4f30fa80 // sudot v0.4s, v20.16b, v16.4b[3]
 	WORD $0x4f31fa84 // sudot v4.4s, v20.16b, v17.4b[3]
 	WORD $0x4f32fa88 // sudot v8.4s, v20.16b, v18.4b[3]
@@ -2203,8 +2224,8 @@ loop2:
 	WORD $0x4f31fae7 // sudot v7.4s, v23.16b, v17.4b[3]
 	WORD $0x4f32faeb // sudot v11.4s, v23.16b, v18.4b[3]
 	WORD $0x4f33faef // sudot v15.4s, v23.16b, v19.4b[3]
+	ADD $512, R6, R6
 	ADD $16, R17, R17
-	ADD $1024, R6, R6
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -2265,6 +2286,7 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
@@ -2274,8 +2296,8 @@ loop2:
 	WORD $0x3cf169b5 // ldr q21, [x13, x17]
 	WORD $0x3cf169d6 // ldr q22, [x14, x17]
 	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3dc000d8 // ldr q24, [x6]
-	WORD $0x3dc004d9 // ldr q25, [x6, #16]
+	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
+	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
 	WORD $0x4f90e300 // sdot v0.4s, v24.16b, v16.4b[0]
 	WORD $0x4f91e302 // sdot v2.4s, v24.16b, v17.4b[0]
 	WORD $0x4f92e304 // sdot v4.4s, v24.16b, v18.4b[0]
@@ -2292,8 +2314,8 @@ loop2:
 	WORD $0x4f95e32b // sdot v11.4s, v25.16b, v21.4b[0]
 	WORD $0x4f96e32d // sdot v13.4s, v25.16b, v22.4b[0]
 	WORD $0x4f97e32f // sdot v15.4s, v25.16b, v23.4b[0]
-	WORD $0x3dc040d8 // ldr q24, [x6, #256]
-	WORD $0x3dc044d9 // ldr q25, [x6, #272]
+	WORD $0x3cc000d8 // ldur q24, [x6, #0]
+	WORD $0x3cc100d9 // ldur q25, [x6, #16]
 	WORD $0x4fb0e300 // sdot v0.4s, v24.16b, v16.4b[1]
 	WORD $0x4fb1e302 // sdot v2.4s, v24.16b, v17.4b[1]
 	WORD $0x4fb2e304 // sdot v4.4s, v24.16b, v18.4b[1]
@@ -2310,8 +2332,9 @@ loop2:
 	WORD $0x4fb5e32b // sdot v11.4s, v25.16b, v21.4b[1]
 	WORD $0x4fb6e32d // sdot v13.4s, v25.16b, v22.4b[1]
 	WORD $0x4fb7e32f // sdot v15.4s, v25.16b, v23.4b[1]
-	WORD $0x3dc080d8 // ldr q24, [x6, #512]
-	WORD $0x3dc084d9 // ldr q25, [x6, #528]
+	ADD $512, R6, R6
+	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
+	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
 	WORD $0x4f90eb00 // sdot v0.4s, v24.16b, v16.4b[2]
 	WORD $0x4f91eb02 // sdot v2.4s, v24.16b, v17.4b[2]
 	WORD $0x4f92eb04 // sdot v4.4s, v24.16b, v18.4b[2]
@@ -2328,8 +2351,8 @@ loop2:
 	WORD $0x4f95eb2b // sdot v11.4s, v25.16b, v21.4b[2]
 	WORD $0x4f96eb2d // sdot v13.4s, v25.16b, v22.4b[2]
 	WORD $0x4f97eb2f // sdot v15.4s, v25.16b, v23.4b[2]
-	WORD $0x3dc0c0d8 // ldr q24, [x6, #768]
-	WORD $0x3dc0c4d9 // ldr q25, [x6, #784]
+	WORD $0x3cc000d8 // ldur q24, [x6, #0]
+	WORD $0x3cc100d9 // ldur q25, [x6, #16]
 	WORD $0x4fb0eb00 // sdot v0.4s, v24.16b, v16.4b[3]
 	WORD $0x4fb1eb02 // sdot v2.4s, v24.16b, v17.4b[3]
 	WORD $0x4fb2eb04 // sdot v4.4s, v24.16b, v18.4b[3]
@@ -2346,8 +2369,8 @@ loop2:
 	WORD $0x4fb5eb2b // sdot v11.4s, v25.16b, v21.4b[3]
 	WORD $0x4fb6eb2d // sdot v13.4s, v25.16b, v22.4b[3]
 	WORD $0x4fb7eb2f // sdot v15.4s, v25.16b, v23.4b[3]
+	ADD $512, R6, R6
 	ADD $16, R17, R17
-	ADD $1024, R6, R6
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -2379,7 +2402,7 @@ TEXT ·weighx8Dot(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $0x80, R5
+	MOVD $128, R5
 	WORD $0x4e010cba // dup v26.16b, w5
 	WORD $0x4f00e43b // movi v27.16b, #1
 	MOVD R1, R8
@@ -2413,6 +2436,7 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716910 // ldr d16, [x8, x17]
 	WORD $0x6e3a1e10 // eor v16.16b, v16.16b, v26.16b
@@ -2430,8 +2454,8 @@ loop2:
 	WORD $0x6e3a1ed6 // eor v22.16b, v22.16b, v26.16b
 	WORD $0xfc7169f7 // ldr d23, [x15, x17]
 	WORD $0x6e3a1ef7 // eor v23.16b, v23.16b, v26.16b
-	WORD $0x3dc000dc // ldr q28, [x6]
-	WORD $0x3dc004dd // ldr q29, [x6, #16]
+	WORD $0x3cd000dc // ldur q28, [x6, #-256]
+	WORD $0x3cd100dd // ldur q29, [x6, #-240]
 	WORD $0x4f9be398 // sdot v24.4s, v28.16b, v27.4b[0]
 	WORD $0x4f90e380 // sdot v0.4s, v28.16b, v16.4b[0]
 	WORD $0x4f91e382 // sdot v2.4s, v28.16b, v17.4b[0]
@@ -2450,8 +2474,8 @@ loop2:
 	WORD $0x4f95e3ab // sdot v11.4s, v29.16b, v21.4b[0]
 	WORD $0x4f96e3ad // sdot v13.4s, v29.16b, v22.4b[0]
 	WORD $0x4f97e3af // sdot v15.4s, v29.16b, v23.4b[0]
-	WORD $0x3dc040dc // ldr q28, [x6, #256]
-	WORD $0x3dc044dd // ldr q29, [x6, #272]
+	WORD $0x3cc000dc // ldur q28, [x6, #0]
+	WORD $0x3cc100dd // ldur q29, [x6, #16]
 	WORD $0x4f9be398 // sdot v24.4s, v28.16b, v27.4b[0]
 	WORD $0x4fb0e380 // sdot v0.4s, v28.16b, v16.4b[1]
 	WORD $0x4fb1e382 // sdot v2.4s, v28.16b, v17.4b[1]
@@ -2470,8 +2494,8 @@ loop2:
 	WORD $0x4fb5e3ab // sdot v11.4s, v29.16b, v21.4b[1]
 	WORD $0x4fb6e3ad // sdot v13.4s, v29.16b, v22.4b[1]
 	WORD $0x4fb7e3af // sdot v15.4s, v29.16b, v23.4b[1]
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x4f275718 // shl v24.4s, v24.4s, #7
@@ -2550,6 +2574,7 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0x3cf16910 // ldr q16, [x8, x17]
 	WORD $0x3cf16931 // ldr q17, [x9, x17]
@@ -2559,8 +2584,8 @@ loop2:
 	WORD $0x3cf169b5 // ldr q21, [x13, x17]
 	WORD $0x3cf169d6 // ldr q22, [x14, x17]
 	WORD $0x3cf169f7 // ldr q23, [x15, x17]
-	WORD $0x3dc000d8 // ldr q24, [x6]
-	WORD $0x3dc004d9 // ldr q25, [x6, #16]
+	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
+	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
 	WORD $0x4f10f300 // sudot v0.4s, v24.16b, v16.4b[0]
 	WORD $0x4f11f302 // sudot v2.4s, v24.16b, v17.4b[0]
 	WORD $0x4f12f304 // sudot v4.4s, v24.16b, v18.4b[0]
@@ -2577,8 +2602,8 @@ loop2:
 	WORD $0x4f15f32b // sudot v11.4s, v25.16b, v21.4b[0]
 	WORD $0x4f16f32d // sudot v13.4s, v25.16b, v22.4b[0]
 	WORD $0x4f17f32f // sudot v15.4s, v25.16b, v23.4b[0]
-	WORD $0x3dc040d8 // ldr q24, [x6, #256]
-	WORD $0x3dc044d9 // ldr q25, [x6, #272]
+	WORD $0x3cc000d8 // ldur q24, [x6, #0]
+	WORD $0x3cc100d9 // ldur q25, [x6, #16]
 	WORD $0x4f30f300 // sudot v0.4s, v24.16b, v16.4b[1]
 	WORD $0x4f31f302 // sudot v2.4s, v24.16b, v17.4b[1]
 	WORD $0x4f32f304 // sudot v4.4s, v24.16b, v18.4b[1]
@@ -2595,8 +2620,9 @@ loop2:
 	WORD $0x4f35f32b // sudot v11.4s, v25.16b, v21.4b[1]
 	WORD $0x4f36f32d // sudot v13.4s, v25.16b, v22.4b[1]
 	WORD $0x4f37f32f // sudot v15.4s, v25.16b, v23.4b[1]
-	WORD $0x3dc080d8 // ldr q24, [x6, #512]
-	WORD $0x3dc084d9 // ldr q25, [x6, #528]
+	ADD $512, R6, R6
+	WORD $0x3cd000d8 // ldur q24, [x6, #-256]
+	WORD $0x3cd100d9 // ldur q25, [x6, #-240]
 	WORD $0x4f10fb00 // sudot v0.4s, v24.16b, v16.4b[2]
 	WORD $0x4f11fb02 // sudot v2.4s, v24.16b, v17.4b[2]
 	WORD $0x4f12fb04 // sudot v4.4s, v24.16b, v18.4b[2]
@@ -2613,8 +2639,8 @@ loop2:
 	WORD $0x4f15fb2b // sudot v11.4s, v25.16b, v21.4b[2]
 	WORD $0x4f16fb2d // sudot v13.4s, v25.16b, v22.4b[2]
 	WORD $0x4f17fb2f // sudot v15.4s, v25.16b, v23.4b[2]
-	WORD $0x3dc0c0d8 // ldr q24, [x6, #768]
-	WORD $0x3dc0c4d9 // ldr q25, [x6, #784]
+	WORD $0x3cc000d8 // ldur q24, [x6, #0]
+	WORD $0x3cc100d9 // ldur q25, [x6, #16]
 	WORD $0x4f30fb00 // sudot v0.4s, v24.16b, v16.4b[3]
 	WORD $0x4f31fb02 // sudot v2.4s, v24.16b, v17.4b[3]
 	WORD $0x4f32fb04 // sudot v4.4s, v24.16b, v18.4b[3]
@@ -2631,8 +2657,8 @@ loop2:
 	WORD $0x4f35fb2b // sudot v11.4s, v25.16b, v21.4b[3]
 	WORD $0x4f36fb2d // sudot v13.4s, v25.16b, v22.4b[3]
 	WORD $0x4f37fb2f // sudot v15.4s, v25.16b, v23.4b[3]
+	ADD $512, R6, R6
 	ADD $16, R17, R17
-	ADD $1024, R6, R6
 	SUBS $4, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -2678,16 +2704,17 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716908 // ldr d8, [x8, x17]
-	WORD $0x3dc000c9 // ldr q9, [x6]
-	WORD $0x3dc004ca // ldr q10, [x6, #16]
-	WORD $0x3dc008cb // ldr q11, [x6, #32]
-	WORD $0x3dc00ccc // ldr q12, [x6, #48]
-	WORD $0x3dc010cd // ldr q13, [x6, #64]
-	WORD $0x3dc014ce // ldr q14, [x6, #80]
-	WORD $0x3dc018cf // ldr q15, [x6, #96]
-	WORD $0x3dc01cd0 // ldr q16, [x6, #112]
+	WORD $0x3cd000c9 // ldur q9, [x6, #-256]
+	WORD $0x3cd100ca // ldur q10, [x6, #-240]
+	WORD $0x3cd200cb // ldur q11, [x6, #-224]
+	WORD $0x3cd300cc // ldur q12, [x6, #-208]
+	WORD $0x3cd400cd // ldur q13, [x6, #-192]
+	WORD $0x3cd500ce // ldur q14, [x6, #-176]
+	WORD $0x3cd600cf // ldur q15, [x6, #-160]
+	WORD $0x3cd700d0 // ldur q16, [x6, #-144]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
 	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
 	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
@@ -2728,14 +2755,14 @@ loop2:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc040c9 // ldr q9, [x6, #256]
-	WORD $0x3dc044ca // ldr q10, [x6, #272]
-	WORD $0x3dc048cb // ldr q11, [x6, #288]
-	WORD $0x3dc04ccc // ldr q12, [x6, #304]
-	WORD $0x3dc050cd // ldr q13, [x6, #320]
-	WORD $0x3dc054ce // ldr q14, [x6, #336]
-	WORD $0x3dc058cf // ldr q15, [x6, #352]
-	WORD $0x3dc05cd0 // ldr q16, [x6, #368]
+	WORD $0x3cc000c9 // ldur q9, [x6, #0]
+	WORD $0x3cc100ca // ldur q10, [x6, #16]
+	WORD $0x3cc200cb // ldur q11, [x6, #32]
+	WORD $0x3cc300cc // ldur q12, [x6, #48]
+	WORD $0x3cc400cd // ldur q13, [x6, #64]
+	WORD $0x3cc500ce // ldur q14, [x6, #80]
+	WORD $0x3cc600cf // ldur q15, [x6, #96]
+	WORD $0x3cc700d0 // ldur q16, [x6, #112]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
 	WORD $0x0e3dc13e // smull v30.8h, v9.8b, v29.8b
 	WORD $0x4e3dc13f // smull2 v31.8h, v9.16b, v29.16b
@@ -2776,8 +2803,8 @@ loop2:
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -2801,7 +2828,7 @@ TEXT ·weighx1NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $0x80, R5
+	MOVD $128, R5
 	WORD $0x4e010cb1 // dup v17.16b, w5
 	WORD $0x4f00e432 // movi v18.16b, #1
 	MOVD R1, R8
@@ -2826,17 +2853,18 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0x6e311d08 // eor v8.16b, v8.16b, v17.16b
-	WORD $0x3dc000d3 // ldr q19, [x6]
-	WORD $0x3dc004d4 // ldr q20, [x6, #16]
-	WORD $0x3dc008d5 // ldr q21, [x6, #32]
-	WORD $0x3dc00cd6 // ldr q22, [x6, #48]
-	WORD $0x3dc010d7 // ldr q23, [x6, #64]
-	WORD $0x3dc014d8 // ldr q24, [x6, #80]
-	WORD $0x3dc018d9 // ldr q25, [x6, #96]
-	WORD $0x3dc01cda // ldr q26, [x6, #112]
+	WORD $0x3cd000d3 // ldur q19, [x6, #-256]
+	WORD $0x3cd100d4 // ldur q20, [x6, #-240]
+	WORD $0x3cd200d5 // ldur q21, [x6, #-224]
+	WORD $0x3cd300d6 // ldur q22, [x6, #-208]
+	WORD $0x3cd400d7 // ldur q23, [x6, #-192]
+	WORD $0x3cd500d8 // ldur q24, [x6, #-176]
+	WORD $0x3cd600d9 // ldur q25, [x6, #-160]
+	WORD $0x3cd700da // ldur q26, [x6, #-144]
 	WORD $0x4e04065d // dup v29.4s, v18.s[0]
 	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
 	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
@@ -2917,14 +2945,14 @@ loop2:
 	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc040d3 // ldr q19, [x6, #256]
-	WORD $0x3dc044d4 // ldr q20, [x6, #272]
-	WORD $0x3dc048d5 // ldr q21, [x6, #288]
-	WORD $0x3dc04cd6 // ldr q22, [x6, #304]
-	WORD $0x3dc050d7 // ldr q23, [x6, #320]
-	WORD $0x3dc054d8 // ldr q24, [x6, #336]
-	WORD $0x3dc058d9 // ldr q25, [x6, #352]
-	WORD $0x3dc05cda // ldr q26, [x6, #368]
+	WORD $0x3cc000d3 // ldur q19, [x6, #0]
+	WORD $0x3cc100d4 // ldur q20, [x6, #16]
+	WORD $0x3cc200d5 // ldur q21, [x6, #32]
+	WORD $0x3cc300d6 // ldur q22, [x6, #48]
+	WORD $0x3cc400d7 // ldur q23, [x6, #64]
+	WORD $0x3cc500d8 // ldur q24, [x6, #80]
+	WORD $0x3cc600d9 // ldur q25, [x6, #96]
+	WORD $0x3cc700da // ldur q26, [x6, #112]
 	WORD $0x4e04065d // dup v29.4s, v18.s[0]
 	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
 	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
@@ -3005,8 +3033,8 @@ loop2:
 	WORD $0x4e3dc35f // smull2 v31.8h, v26.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x4f275529 // shl v9.4s, v9.4s, #7
@@ -3063,13 +3091,14 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0xfc716929 // ldr d9, [x9, x17]
 	WORD $0xfc71694a // ldr d10, [x10, x17]
 	WORD $0xfc71696b // ldr d11, [x11, x17]
-	WORD $0x3dc000cc // ldr q12, [x6]
-	WORD $0x3dc004cd // ldr q13, [x6, #16]
+	WORD $0x3cd000cc // ldur q12, [x6, #-256]
+	WORD $0x3cd100cd // ldur q13, [x6, #-240]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
 	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
 	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
@@ -3110,8 +3139,8 @@ loop2:
 	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc040cc // ldr q12, [x6, #256]
-	WORD $0x3dc044cd // ldr q13, [x6, #272]
+	WORD $0x3cc000cc // ldur q12, [x6, #0]
+	WORD $0x3cc100cd // ldur q13, [x6, #16]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
 	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
 	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
@@ -3152,8 +3181,8 @@ loop2:
 	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x3d800000 // str q0, [x0]
@@ -3177,7 +3206,7 @@ TEXT ·weighx4NEON(SB), NOSPLIT, $0-56
 	MOVD stride+16(FP), R2
 	MOVD w+24(FP), R3
 	MOVD n+32(FP), R4
-	MOVD $0x80, R5
+	MOVD $128, R5
 	WORD $0x4e010cae // dup v14.16b, w5
 	WORD $0x4f00e42f // movi v15.16b, #1
 	MOVD R1, R8
@@ -3199,6 +3228,7 @@ loop1:
 	MOVD R3, R6
 	MOVD R4, R7
 	MOVD ZR, R17
+	ADD $256, R6, R6
 loop2:
 	WORD $0xfc716908 // ldr d8, [x8, x17]
 	WORD $0x6e2e1d08 // eor v8.16b, v8.16b, v14.16b
@@ -3208,8 +3238,8 @@ loop2:
 	WORD $0x6e2e1d4a // eor v10.16b, v10.16b, v14.16b
 	WORD $0xfc71696b // ldr d11, [x11, x17]
 	WORD $0x6e2e1d6b // eor v11.16b, v11.16b, v14.16b
-	WORD $0x3dc000d0 // ldr q16, [x6]
-	WORD $0x3dc004d1 // ldr q17, [x6, #16]
+	WORD $0x3cd000d0 // ldur q16, [x6, #-256]
+	WORD $0x3cd100d1 // ldur q17, [x6, #-240]
 	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
 	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
@@ -3260,8 +3290,8 @@ loop2:
 	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc040d0 // ldr q16, [x6, #256]
-	WORD $0x3dc044d1 // ldr q17, [x6, #272]
+	WORD $0x3cc000d0 // ldur q16, [x6, #0]
+	WORD $0x3cc100d1 // ldur q17, [x6, #16]
 	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
 	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
 	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
@@ -3312,8 +3342,8 @@ loop2:
 	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $8, R17, R17
 	ADD $512, R6, R6
+	ADD $8, R17, R17
 	SUBS $2, R7, R7
 	BNE loop2
 	WORD $0x4f27558c // shl v12.4s, v12.4s, #7
@@ -3340,13 +3370,13 @@ loop2:
 	BNE loop1
 	RET
 
-// func pairsNEON(dst, x *byte, stride, n int) 
-TEXT ·pairsNEON(SB), NOSPLIT, $0-32
+// func pairRowsNEON(dst, x *byte, stride, n int) 
+TEXT ·pairRowsNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD $8, R4
+	MOVD $6, R4
 loop1:
 	MOVD R0, R7
 	ADD R2, R1, R6
@@ -3356,7 +3386,7 @@ loop2:
 	WORD $0xfc4084c1 // ldr d1, [x6], #8
 	WORD $0xfd0000e0 // str d0, [x7]
 	WORD $0xfd0004e1 // str d1, [x7, #8]
-	ADD $128, R7, R7
+	ADD $96, R7, R7
 	SUBS $1, R5, R5
 	BNE loop2
 	SUB R3<<3, R6, R1
@@ -3366,13 +3396,121 @@ loop2:
 	BNE loop1
 	RET
 
-// func tileInt8x16I8MM(acc *int32, x, w *byte, n int) 
-TEXT ·tileInt8x16I8MM(SB), NOSPLIT, $0-32
+// func pairColumnsNEON(dst, w *byte, n int) 
+TEXT ·pairColumnsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD w+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	WORD $0x3dc00020 // ldr q0, [x1]
+	WORD $0x3dc04021 // ldr q1, [x1, #256]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d800002 // str q2, [x0]
+	WORD $0x3d800403 // str q3, [x0, #16]
+	WORD $0x3dc00420 // ldr q0, [x1, #16]
+	WORD $0x3dc04421 // ldr q1, [x1, #272]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d800802 // str q2, [x0, #32]
+	WORD $0x3d800c03 // str q3, [x0, #48]
+	WORD $0x3dc00820 // ldr q0, [x1, #32]
+	WORD $0x3dc04821 // ldr q1, [x1, #288]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d801002 // str q2, [x0, #64]
+	WORD $0x3d801403 // str q3, [x0, #80]
+	WORD $0x3dc00c20 // ldr q0, [x1, #48]
+	WORD $0x3dc04c21 // ldr q1, [x1, #304]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d801802 // str q2, [x0, #96]
+	WORD $0x3d801c03 // str q3, [x0, #112]
+	WORD $0x3dc01020 // ldr q0, [x1, #64]
+	WORD $0x3dc05021 // ldr q1, [x1, #320]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d802002 // str q2, [x0, #128]
+	WORD $0x3d802403 // str q3, [x0, #144]
+	WORD $0x3dc01420 // ldr q0, [x1, #80]
+	WORD $0x3dc05421 // ldr q1, [x1, #336]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d802802 // str q2, [x0, #160]
+	WORD $0x3d802c03 // str q3, [x0, #176]
+	WORD $0x3dc01820 // ldr q0, [x1, #96]
+	WORD $0x3dc05821 // ldr q1, [x1, #352]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d803002 // str q2, [x0, #192]
+	WORD $0x3d803403 // str q3, [x0, #208]
+	WORD $0x3dc01c20 // ldr q0, [x1, #112]
+	WORD $0x3dc05c21 // ldr q1, [x1, #368]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d803802 // str q2, [x0, #224]
+	WORD $0x3d803c03 // str q3, [x0, #240]
+	WORD $0x3dc02020 // ldr q0, [x1, #128]
+	WORD $0x3dc06021 // ldr q1, [x1, #384]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d804002 // str q2, [x0, #256]
+	WORD $0x3d804403 // str q3, [x0, #272]
+	WORD $0x3dc02420 // ldr q0, [x1, #144]
+	WORD $0x3dc06421 // ldr q1, [x1, #400]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d804802 // str q2, [x0, #288]
+	WORD $0x3d804c03 // str q3, [x0, #304]
+	WORD $0x3dc02820 // ldr q0, [x1, #160]
+	WORD $0x3dc06821 // ldr q1, [x1, #416]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d805002 // str q2, [x0, #320]
+	WORD $0x3d805403 // str q3, [x0, #336]
+	WORD $0x3dc02c20 // ldr q0, [x1, #176]
+	WORD $0x3dc06c21 // ldr q1, [x1, #432]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d805802 // str q2, [x0, #352]
+	WORD $0x3d805c03 // str q3, [x0, #368]
+	WORD $0x3dc03020 // ldr q0, [x1, #192]
+	WORD $0x3dc07021 // ldr q1, [x1, #448]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d806002 // str q2, [x0, #384]
+	WORD $0x3d806403 // str q3, [x0, #400]
+	WORD $0x3dc03420 // ldr q0, [x1, #208]
+	WORD $0x3dc07421 // ldr q1, [x1, #464]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d806802 // str q2, [x0, #416]
+	WORD $0x3d806c03 // str q3, [x0, #432]
+	WORD $0x3dc03820 // ldr q0, [x1, #224]
+	WORD $0x3dc07821 // ldr q1, [x1, #480]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d807002 // str q2, [x0, #448]
+	WORD $0x3d807403 // str q3, [x0, #464]
+	WORD $0x3dc03c20 // ldr q0, [x1, #240]
+	WORD $0x3dc07c21 // ldr q1, [x1, #496]
+	WORD $0x4e813802 // zip1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e817803 // zip2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d807802 // str q2, [x0, #480]
+	WORD $0x3d807c03 // str q3, [x0, #496]
+	ADD $512, R0, R0
+	ADD $512, R1, R1
+	SUBS $1, R2, R2
+	BNE loop1
+	RET
+
+// func tileInt8x12I8MM(acc *int32, x, w *byte, n int) 
+TEXT ·tileInt8x12I8MM(SB), NOSPLIT, $0-32
 	MOVD acc+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD $16, R4
+	MOVD $8, R4
 loop1:
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
@@ -3390,40 +3528,54 @@ loop1:
 	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
+	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
+	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
+	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
+	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
+	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	MOVD R1, R6
 	MOVD R2, R7
 	MOVD R3, R5
 loop2:
 	WORD $0x3dc000f8 // ldr q24, [x7]
-	WORD $0x3dc040f9 // ldr q25, [x7, #256]
+	WORD $0x3dc004f9 // ldr q25, [x7, #16]
+	WORD $0x3dc008fa // ldr q26, [x7, #32]
+	WORD $0x3dc00cfb // ldr q27, [x7, #48]
 	ADD $512, R7, R7
-	WORD $0x3dc000d0 // ldr q16, [x6]
-	WORD $0x3dc004d1 // ldr q17, [x6, #16]
-	WORD $0x3dc008d2 // ldr q18, [x6, #32]
-	WORD $0x3dc00cd3 // ldr q19, [x6, #48]
-	WORD $0x3dc010d4 // ldr q20, [x6, #64]
-	WORD $0x3dc014d5 // ldr q21, [x6, #80]
-	WORD $0x3dc018d6 // ldr q22, [x6, #96]
-	WORD $0x3dc01cd7 // ldr q23, [x6, #112]
-	ADD $128, R6, R6
-	WORD $0x4e993b1a // zip1 v26.4s, v24.4s, v25.4s
-	WORD $0x4e997b1b // zip2 v27.4s, v24.4s, v25.4s
-	WORD $0x4e9aa600 // smmla v0.4s, v16.16b, v26.16b
-	WORD $0x4e9ba601 // smmla v1.4s, v16.16b, v27.16b
-	WORD $0x4e9aa622 // smmla v2.4s, v17.16b, v26.16b
-	WORD $0x4e9ba623 // smmla v3.4s, v17.16b, v27.16b
-	WORD $0x4e9aa644 // smmla v4.4s, v18.16b, v26.16b
-	WORD $0x4e9ba645 // smmla v5.4s, v18.16b, v27.16b
-	WORD $0x4e9aa666 // smmla v6.4s, v19.16b, v26.16b
-	WORD $0x4e9ba667 // smmla v7.4s, v19.16b, v27.16b
-	WORD $0x4e9aa688 // smmla v8.4s, v20.16b, v26.16b
-	WORD $0x4e9ba689 // smmla v9.4s, v20.16b, v27.16b
-	WORD $0x4e9aa6aa // smmla v10.4s, v21.16b, v26.16b
-	WORD $0x4e9ba6ab // smmla v11.4s, v21.16b, v27.16b
-	WORD $0x4e9aa6cc // smmla v12.4s, v22.16b, v26.16b
-	WORD $0x4e9ba6cd // smmla v13.4s, v22.16b, v27.16b
-	WORD $0x4e9aa6ee // smmla v14.4s, v23.16b, v26.16b
-	WORD $0x4e9ba6ef // smmla v15.4s, v23.16b, v27.16b
+	WORD $0x3dc000dc // ldr q28, [x6]
+	WORD $0x4e98a780 // smmla v0.4s, v28.16b, v24.16b
+	WORD $0x4e99a781 // smmla v1.4s, v28.16b, v25.16b
+	WORD $0x4e9aa782 // smmla v2.4s, v28.16b, v26.16b
+	WORD $0x4e9ba783 // smmla v3.4s, v28.16b, v27.16b
+	WORD $0x3dc004dd // ldr q29, [x6, #16]
+	WORD $0x4e98a7a4 // smmla v4.4s, v29.16b, v24.16b
+	WORD $0x4e99a7a5 // smmla v5.4s, v29.16b, v25.16b
+	WORD $0x4e9aa7a6 // smmla v6.4s, v29.16b, v26.16b
+	WORD $0x4e9ba7a7 // smmla v7.4s, v29.16b, v27.16b
+	WORD $0x3dc008de // ldr q30, [x6, #32]
+	WORD $0x4e98a7c8 // smmla v8.4s, v30.16b, v24.16b
+	WORD $0x4e99a7c9 // smmla v9.4s, v30.16b, v25.16b
+	WORD $0x4e9aa7ca // smmla v10.4s, v30.16b, v26.16b
+	WORD $0x4e9ba7cb // smmla v11.4s, v30.16b, v27.16b
+	WORD $0x3dc00cdf // ldr q31, [x6, #48]
+	WORD $0x4e98a7ec // smmla v12.4s, v31.16b, v24.16b
+	WORD $0x4e99a7ed // smmla v13.4s, v31.16b, v25.16b
+	WORD $0x4e9aa7ee // smmla v14.4s, v31.16b, v26.16b
+	WORD $0x4e9ba7ef // smmla v15.4s, v31.16b, v27.16b
+	WORD $0x3dc010dc // ldr q28, [x6, #64]
+	WORD $0x4e98a790 // smmla v16.4s, v28.16b, v24.16b
+	WORD $0x4e99a791 // smmla v17.4s, v28.16b, v25.16b
+	WORD $0x4e9aa792 // smmla v18.4s, v28.16b, v26.16b
+	WORD $0x4e9ba793 // smmla v19.4s, v28.16b, v27.16b
+	WORD $0x3dc014dd // ldr q29, [x6, #80]
+	WORD $0x4e98a7b4 // smmla v20.4s, v29.16b, v24.16b
+	WORD $0x4e99a7b5 // smmla v21.4s, v29.16b, v25.16b
+	WORD $0x4e9aa7b6 // smmla v22.4s, v29.16b, v26.16b
+	WORD $0x4e9ba7b7 // smmla v23.4s, v29.16b, v27.16b
+	ADD $96, R6, R6
 	SUBS $1, R5, R5
 	BNE loop2
 	WORD $0x3dc00018 // ldr q24, [x0]
@@ -3434,75 +3586,107 @@ loop2:
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
 	WORD $0x3d800018 // str q24, [x0]
 	WORD $0x3d804019 // str q25, [x0, #256]
-	WORD $0x3dc08018 // ldr q24, [x0, #512]
-	WORD $0x3dc0c019 // ldr q25, [x0, #768]
+	WORD $0x3dc00418 // ldr q24, [x0, #16]
+	WORD $0x3dc04419 // ldr q25, [x0, #272]
 	WORD $0x4ec3385a // zip1 v26.2d, v2.2d, v3.2d
 	WORD $0x4ec3785b // zip2 v27.2d, v2.2d, v3.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d808018 // str q24, [x0, #512]
-	WORD $0x3d80c019 // str q25, [x0, #768]
-	WORD $0x3dc10018 // ldr q24, [x0, #1024]
-	WORD $0x3dc14019 // ldr q25, [x0, #1280]
+	WORD $0x3d800418 // str q24, [x0, #16]
+	WORD $0x3d804419 // str q25, [x0, #272]
+	WORD $0x3dc08018 // ldr q24, [x0, #512]
+	WORD $0x3dc0c019 // ldr q25, [x0, #768]
 	WORD $0x4ec5389a // zip1 v26.2d, v4.2d, v5.2d
 	WORD $0x4ec5789b // zip2 v27.2d, v4.2d, v5.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d810018 // str q24, [x0, #1024]
-	WORD $0x3d814019 // str q25, [x0, #1280]
-	WORD $0x3dc18018 // ldr q24, [x0, #1536]
-	WORD $0x3dc1c019 // ldr q25, [x0, #1792]
+	WORD $0x3d808018 // str q24, [x0, #512]
+	WORD $0x3d80c019 // str q25, [x0, #768]
+	WORD $0x3dc08418 // ldr q24, [x0, #528]
+	WORD $0x3dc0c419 // ldr q25, [x0, #784]
 	WORD $0x4ec738da // zip1 v26.2d, v6.2d, v7.2d
 	WORD $0x4ec778db // zip2 v27.2d, v6.2d, v7.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d818018 // str q24, [x0, #1536]
-	WORD $0x3d81c019 // str q25, [x0, #1792]
-	WORD $0x3dc20018 // ldr q24, [x0, #2048]
-	WORD $0x3dc24019 // ldr q25, [x0, #2304]
+	WORD $0x3d808418 // str q24, [x0, #528]
+	WORD $0x3d80c419 // str q25, [x0, #784]
+	WORD $0x3dc10018 // ldr q24, [x0, #1024]
+	WORD $0x3dc14019 // ldr q25, [x0, #1280]
 	WORD $0x4ec9391a // zip1 v26.2d, v8.2d, v9.2d
 	WORD $0x4ec9791b // zip2 v27.2d, v8.2d, v9.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d820018 // str q24, [x0, #2048]
-	WORD $0x3d824019 // str q25, [x0, #2304]
-	WORD $0x3dc28018 // ldr q24, [x0, #2560]
-	WORD $0x3dc2c019 // ldr q25, [x0, #2816]
+	WORD $0x3d810018 // str q24, [x0, #1024]
+	WORD $0x3d814019 // str q25, [x0, #1280]
+	WORD $0x3dc10418 // ldr q24, [x0, #1040]
+	WORD $0x3dc14419 // ldr q25, [x0, #1296]
 	WORD $0x4ecb395a // zip1 v26.2d, v10.2d, v11.2d
 	WORD $0x4ecb795b // zip2 v27.2d, v10.2d, v11.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d828018 // str q24, [x0, #2560]
-	WORD $0x3d82c019 // str q25, [x0, #2816]
-	WORD $0x3dc30018 // ldr q24, [x0, #3072]
-	WORD $0x3dc34019 // ldr q25, [x0, #3328]
+	WORD $0x3d810418 // str q24, [x0, #1040]
+	WORD $0x3d814419 // str q25, [x0, #1296]
+	WORD $0x3dc18018 // ldr q24, [x0, #1536]
+	WORD $0x3dc1c019 // ldr q25, [x0, #1792]
 	WORD $0x4ecd399a // zip1 v26.2d, v12.2d, v13.2d
 	WORD $0x4ecd799b // zip2 v27.2d, v12.2d, v13.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d830018 // str q24, [x0, #3072]
-	WORD $0x3d834019 // str q25, [x0, #3328]
-	WORD $0x3dc38018 // ldr q24, [x0, #3584]
-	WORD $0x3dc3c019 // ldr q25, [x0, #3840]
+	WORD $0x3d818018 // str q24, [x0, #1536]
+	WORD $0x3d81c019 // str q25, [x0, #1792]
+	WORD $0x3dc18418 // ldr q24, [x0, #1552]
+	WORD $0x3dc1c419 // ldr q25, [x0, #1808]
 	WORD $0x4ecf39da // zip1 v26.2d, v14.2d, v15.2d
 	WORD $0x4ecf79db // zip2 v27.2d, v14.2d, v15.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d838018 // str q24, [x0, #3584]
-	WORD $0x3d83c019 // str q25, [x0, #3840]
-	ADD $16, R0, R0
-	ADD $16, R2, R2
+	WORD $0x3d818418 // str q24, [x0, #1552]
+	WORD $0x3d81c419 // str q25, [x0, #1808]
+	WORD $0x3dc20018 // ldr q24, [x0, #2048]
+	WORD $0x3dc24019 // ldr q25, [x0, #2304]
+	WORD $0x4ed13a1a // zip1 v26.2d, v16.2d, v17.2d
+	WORD $0x4ed17a1b // zip2 v27.2d, v16.2d, v17.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d820018 // str q24, [x0, #2048]
+	WORD $0x3d824019 // str q25, [x0, #2304]
+	WORD $0x3dc20418 // ldr q24, [x0, #2064]
+	WORD $0x3dc24419 // ldr q25, [x0, #2320]
+	WORD $0x4ed33a5a // zip1 v26.2d, v18.2d, v19.2d
+	WORD $0x4ed37a5b // zip2 v27.2d, v18.2d, v19.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d820418 // str q24, [x0, #2064]
+	WORD $0x3d824419 // str q25, [x0, #2320]
+	WORD $0x3dc28018 // ldr q24, [x0, #2560]
+	WORD $0x3dc2c019 // ldr q25, [x0, #2816]
+	WORD $0x4ed53a9a // zip1 v26.2d, v20.2d, v21.2d
+	WORD $0x4ed57a9b // zip2 v27.2d, v20.2d, v21.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d828018 // str q24, [x0, #2560]
+	WORD $0x3d82c019 // str q25, [x0, #2816]
+	WORD $0x3dc28418 // ldr q24, [x0, #2576]
+	WORD $0x3dc2c419 // ldr q25, [x0, #2832]
+	WORD $0x4ed73ada // zip1 v26.2d, v22.2d, v23.2d
+	WORD $0x4ed77adb // zip2 v27.2d, v22.2d, v23.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d828418 // str q24, [x0, #2576]
+	WORD $0x3d82c419 // str q25, [x0, #2832]
+	ADD $32, R0, R0
+	ADD $64, R2, R2
 	SUBS $1, R4, R4
 	BNE loop1
 	RET
 
-// func weighx16I8MM(acc *int32, x, w *byte, n int) 
-TEXT ·weighx16I8MM(SB), NOSPLIT, $0-32
+// func weighx12I8MM(acc *int32, x, w *byte, n int) 
+TEXT ·weighx12I8MM(SB), NOSPLIT, $0-32
 	MOVD acc+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD $16, R4
+	MOVD $8, R4
 loop1:
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
@@ -3520,40 +3704,54 @@ loop1:
 	WORD $0x6f00e40d // movi v13.2d, #0000000000000000
 	WORD $0x6f00e40e // movi v14.2d, #0000000000000000
 	WORD $0x6f00e40f // movi v15.2d, #0000000000000000
+	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
+	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
+	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
+	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
+	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
+	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	MOVD R1, R6
 	MOVD R2, R7
 	MOVD R3, R5
 loop2:
 	WORD $0x3dc000f8 // ldr q24, [x7]
-	WORD $0x3dc040f9 // ldr q25, [x7, #256]
+	WORD $0x3dc004f9 // ldr q25, [x7, #16]
+	WORD $0x3dc008fa // ldr q26, [x7, #32]
+	WORD $0x3dc00cfb // ldr q27, [x7, #48]
 	ADD $512, R7, R7
-	WORD $0x3dc000d0 // ldr q16, [x6]
-	WORD $0x3dc004d1 // ldr q17, [x6, #16]
-	WORD $0x3dc008d2 // ldr q18, [x6, #32]
-	WORD $0x3dc00cd3 // ldr q19, [x6, #48]
-	WORD $0x3dc010d4 // ldr q20, [x6, #64]
-	WORD $0x3dc014d5 // ldr q21, [x6, #80]
-	WORD $0x3dc018d6 // ldr q22, [x6, #96]
-	WORD $0x3dc01cd7 // ldr q23, [x6, #112]
-	ADD $128, R6, R6
-	WORD $0x4e993b1a // zip1 v26.4s, v24.4s, v25.4s
-	WORD $0x4e997b1b // zip2 v27.4s, v24.4s, v25.4s
-	WORD $0x4e9aae00 // usmmla v0.4s, v16.16b, v26.16b
-	WORD $0x4e9bae01 // usmmla v1.4s, v16.16b, v27.16b
-	WORD $0x4e9aae22 // usmmla v2.4s, v17.16b, v26.16b
-	WORD $0x4e9bae23 // usmmla v3.4s, v17.16b, v27.16b
-	WORD $0x4e9aae44 // usmmla v4.4s, v18.16b, v26.16b
-	WORD $0x4e9bae45 // usmmla v5.4s, v18.16b, v27.16b
-	WORD $0x4e9aae66 // usmmla v6.4s, v19.16b, v26.16b
-	WORD $0x4e9bae67 // usmmla v7.4s, v19.16b, v27.16b
-	WORD $0x4e9aae88 // usmmla v8.4s, v20.16b, v26.16b
-	WORD $0x4e9bae89 // usmmla v9.4s, v20.16b, v27.16b
-	WORD $0x4e9aaeaa // usmmla v10.4s, v21.16b, v26.16b
-	WORD $0x4e9baeab // usmmla v11.4s, v21.16b, v27.16b
-	WORD $0x4e9aaecc // usmmla v12.4s, v22.16b, v26.16b
-	WORD $0x4e9baecd // usmmla v13.4s, v22.16b, v27.16b
-	WORD $0x4e9aaeee // usmmla v14.4s, v23.16b, v26.16b
-	WORD $0x4e9baeef // usmmla v15.4s, v23.16b, v27.16b
+	WORD $0x3dc000dc // ldr q28, [x6]
+	WORD $0x4e98af80 // usmmla v0.4s, v28.16b, v24.16b
+	WORD $0x4e99af81 // usmmla v1.4s, v28.16b, v25.16b
+	WORD $0x4e9aaf82 // usmmla v2.4s, v28.16b, v26.16b
+	WORD $0x4e9baf83 // usmmla v3.4s, v28.16b, v27.16b
+	WORD $0x3dc004dd // ldr q29, [x6, #16]
+	WORD $0x4e98afa4 // usmmla v4.4s, v29.16b, v24.16b
+	WORD $0x4e99afa5 // usmmla v5.4s, v29.16b, v25.16b
+	WORD $0x4e9aafa6 // usmmla v6.4s, v29.16b, v26.16b
+	WORD $0x4e9bafa7 // usmmla v7.4s, v29.16b, v27.16b
+	WORD $0x3dc008de // ldr q30, [x6, #32]
+	WORD $0x4e98afc8 // usmmla v8.4s, v30.16b, v24.16b
+	WORD $0x4e99afc9 // usmmla v9.4s, v30.16b, v25.16b
+	WORD $0x4e9aafca // usmmla v10.4s, v30.16b, v26.16b
+	WORD $0x4e9bafcb // usmmla v11.4s, v30.16b, v27.16b
+	WORD $0x3dc00cdf // ldr q31, [x6, #48]
+	WORD $0x4e98afec // usmmla v12.4s, v31.16b, v24.16b
+	WORD $0x4e99afed // usmmla v13.4s, v31.16b, v25.16b
+	WORD $0x4e9aafee // usmmla v14.4s, v31.16b, v26.16b
+	WORD $0x4e9bafef // usmmla v15.4s, v31.16b, v27.16b
+	WORD $0x3dc010dc // ldr q28, [x6, #64]
+	WORD $0x4e98af90 // usmmla v16.4s, v28.16b, v24.16b
+	WORD $0x4e99af91 // usmmla v17.4s, v28.16b, v25.16b
+	WORD $0x4e9aaf92 // usmmla v18.4s, v28.16b, v26.16b
+	WORD $0x4e9baf93 // usmmla v19.4s, v28.16b, v27.16b
+	WORD $0x3dc014dd // ldr q29, [x6, #80]
+	WORD $0x4e98afb4 // usmmla v20.4s, v29.16b, v24.16b
+	WORD $0x4e99afb5 // usmmla v21.4s, v29.16b, v25.16b
+	WORD $0x4e9aafb6 // usmmla v22.4s, v29.16b, v26.16b
+	WORD $0x4e9bafb7 // usmmla v23.4s, v29.16b, v27.16b
+	ADD $96, R6, R6
 	SUBS $1, R5, R5
 	BNE loop2
 	WORD $0x3dc00018 // ldr q24, [x0]
@@ -3564,64 +3762,96 @@ loop2:
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
 	WORD $0x3d800018 // str q24, [x0]
 	WORD $0x3d804019 // str q25, [x0, #256]
-	WORD $0x3dc08018 // ldr q24, [x0, #512]
-	WORD $0x3dc0c019 // ldr q25, [x0, #768]
+	WORD $0x3dc00418 // ldr q24, [x0, #16]
+	WORD $0x3dc04419 // ldr q25, [x0, #272]
 	WORD $0x4ec3385a // zip1 v26.2d, v2.2d, v3.2d
 	WORD $0x4ec3785b // zip2 v27.2d, v2.2d, v3.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d808018 // str q24, [x0, #512]
-	WORD $0x3d80c019 // str q25, [x0, #768]
-	WORD $0x3dc10018 // ldr q24, [x0, #1024]
-	WORD $0x3dc14019 // ldr q25, [x0, #1280]
+	WORD $0x3d800418 // str q24, [x0, #16]
+	WORD $0x3d804419 // str q25, [x0, #272]
+	WORD $0x3dc08018 // ldr q24, [x0, #512]
+	WORD $0x3dc0c019 // ldr q25, [x0, #768]
 	WORD $0x4ec5389a // zip1 v26.2d, v4.2d, v5.2d
 	WORD $0x4ec5789b // zip2 v27.2d, v4.2d, v5.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d810018 // str q24, [x0, #1024]
-	WORD $0x3d814019 // str q25, [x0, #1280]
-	WORD $0x3dc18018 // ldr q24, [x0, #1536]
-	WORD $0x3dc1c019 // ldr q25, [x0, #1792]
+	WORD $0x3d808018 // str q24, [x0, #512]
+	WORD $0x3d80c019 // str q25, [x0, #768]
+	WORD $0x3dc08418 // ldr q24, [x0, #528]
+	WORD $0x3dc0c419 // ldr q25, [x0, #784]
 	WORD $0x4ec738da // zip1 v26.2d, v6.2d, v7.2d
 	WORD $0x4ec778db // zip2 v27.2d, v6.2d, v7.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d818018 // str q24, [x0, #1536]
-	WORD $0x3d81c019 // str q25, [x0, #1792]
-	WORD $0x3dc20018 // ldr q24, [x0, #2048]
-	WORD $0x3dc24019 // ldr q25, [x0, #2304]
+	WORD $0x3d808418 // str q24, [x0, #528]
+	WORD $0x3d80c419 // str q25, [x0, #784]
+	WORD $0x3dc10018 // ldr q24, [x0, #1024]
+	WORD $0x3dc14019 // ldr q25, [x0, #1280]
 	WORD $0x4ec9391a // zip1 v26.2d, v8.2d, v9.2d
 	WORD $0x4ec9791b // zip2 v27.2d, v8.2d, v9.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d820018 // str q24, [x0, #2048]
-	WORD $0x3d824019 // str q25, [x0, #2304]
-	WORD $0x3dc28018 // ldr q24, [x0, #2560]
-	WORD $0x3dc2c019 // ldr q25, [x0, #2816]
+	WORD $0x3d810018 // str q24, [x0, #1024]
+	WORD $0x3d814019 // str q25, [x0, #1280]
+	WORD $0x3dc10418 // ldr q24, [x0, #1040]
+	WORD $0x3dc14419 // ldr q25, [x0, #1296]
 	WORD $0x4ecb395a // zip1 v26.2d, v10.2d, v11.2d
 	WORD $0x4ecb795b // zip2 v27.2d, v10.2d, v11.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d828018 // str q24, [x0, #2560]
-	WORD $0x3d82c019 // str q25, [x0, #2816]
-	WORD $0x3dc30018 // ldr q24, [x0, #3072]
-	WORD $0x3dc34019 // ldr q25, [x0, #3328]
+	WORD $0x3d810418 // str q24, [x0, #1040]
+	WORD $0x3d814419 // str q25, [x0, #1296]
+	WORD $0x3dc18018 // ldr q24, [x0, #1536]
+	WORD $0x3dc1c019 // ldr q25, [x0, #1792]
 	WORD $0x4ecd399a // zip1 v26.2d, v12.2d, v13.2d
 	WORD $0x4ecd799b // zip2 v27.2d, v12.2d, v13.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d830018 // str q24, [x0, #3072]
-	WORD $0x3d834019 // str q25, [x0, #3328]
-	WORD $0x3dc38018 // ldr q24, [x0, #3584]
-	WORD $0x3dc3c019 // ldr q25, [x0, #3840]
+	WORD $0x3d818018 // str q24, [x0, #1536]
+	WORD $0x3d81c019 // str q25, [x0, #1792]
+	WORD $0x3dc18418 // ldr q24, [x0, #1552]
+	WORD $0x3dc1c419 // ldr q25, [x0, #1808]
 	WORD $0x4ecf39da // zip1 v26.2d, v14.2d, v15.2d
 	WORD $0x4ecf79db // zip2 v27.2d, v14.2d, v15.2d
 	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
 	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
-	WORD $0x3d838018 // str q24, [x0, #3584]
-	WORD $0x3d83c019 // str q25, [x0, #3840]
-	ADD $16, R0, R0
-	ADD $16, R2, R2
+	WORD $0x3d818418 // str q24, [x0, #1552]
+	WORD $0x3d81c419 // str q25, [x0, #1808]
+	WORD $0x3dc20018 // ldr q24, [x0, #2048]
+	WORD $0x3dc24019 // ldr q25, [x0, #2304]
+	WORD $0x4ed13a1a // zip1 v26.2d, v16.2d, v17.2d
+	WORD $0x4ed17a1b // zip2 v27.2d, v16.2d, v17.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d820018 // str q24, [x0, #2048]
+	WORD $0x3d824019 // str q25, [x0, #2304]
+	WORD $0x3dc20418 // ldr q24, [x0, #2064]
+	WORD $0x3dc24419 // ldr q25, [x0, #2320]
+	WORD $0x4ed33a5a // zip1 v26.2d, v18.2d, v19.2d
+	WORD $0x4ed37a5b // zip2 v27.2d, v18.2d, v19.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d820418 // str q24, [x0, #2064]
+	WORD $0x3d824419 // str q25, [x0, #2320]
+	WORD $0x3dc28018 // ldr q24, [x0, #2560]
+	WORD $0x3dc2c019 // ldr q25, [x0, #2816]
+	WORD $0x4ed53a9a // zip1 v26.2d, v20.2d, v21.2d
+	WORD $0x4ed57a9b // zip2 v27.2d, v20.2d, v21.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d828018 // str q24, [x0, #2560]
+	WORD $0x3d82c019 // str q25, [x0, #2816]
+	WORD $0x3dc28418 // ldr q24, [x0, #2576]
+	WORD $0x3dc2c419 // ldr q25, [x0, #2832]
+	WORD $0x4ed73ada // zip1 v26.2d, v22.2d, v23.2d
+	WORD $0x4ed77adb // zip2 v27.2d, v22.2d, v23.2d
+	WORD $0x4eba8718 // add v24.4s, v24.4s, v26.4s
+	WORD $0x4ebb8739 // add v25.4s, v25.4s, v27.4s
+	WORD $0x3d828418 // str q24, [x0, #2576]
+	WORD $0x3d82c419 // str q25, [x0, #2832]
+	ADD $32, R0, R0
+	ADD $64, R2, R2
 	SUBS $1, R4, R4
 	BNE loop1
 	RET
@@ -4301,8 +4531,8 @@ loop1:
 	WORD $0x6ea764c6 // umax v6.4s, v6.4s, v7.4s
 	WORD $0x6ea66484 // umax v4.4s, v4.4s, v6.4s
 	WORD $0x6eb0a884 // umaxv s4, v4.4s
-	WORD $0x0e043c82 // mov w2, v4.s[0]
-	MOVW R2, ret+16(FP)
+	WORD $0x0e043c80 // mov w0, v4.s[0]
+	MOVW R0, ret+16(FP)
 	RET
 
 // func roundBytesNEON(dst *byte, x *float32, n int, inverse float32) int32

@@ -124,20 +124,25 @@ func tileInt8x4NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace in
 //go:noescape
 func weighx4NEON(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
 
-// pairsNEON pairs sixteen rows of n times eight bytes, as the products of I8MM take them.
+// pairRowsNEON pairs twelve rows of n times eight bytes, as the products of I8MM take them.
 //
 //go:noescape
-func pairsNEON(dst, x *byte, stride, n int)
+func pairRowsNEON(dst, x *byte, stride, n int)
 
-// tileInt8x16I8MM is tileInt8Ref for sixteen paired rows and n steps of eight k.
+// pairColumnsNEON pairs the columns of n times eight k of a panel.
 //
 //go:noescape
-func tileInt8x16I8MM(acc *int32, x, w *byte, n int)
+func pairColumnsNEON(dst, w *byte, n int)
 
-// weighx16I8MM is weighRef for sixteen paired rows and n steps of eight k.
+// tileInt8x12I8MM is tileInt8Ref for twelve paired rows, paired columns and n steps of eight k.
 //
 //go:noescape
-func weighx16I8MM(acc *int32, x, w *byte, n int)
+func tileInt8x12I8MM(acc *int32, x, w *byte, n int)
+
+// weighx12I8MM is weighRef for the same.
+//
+//go:noescape
+func weighx12I8MM(acc *int32, x, w *byte, n int)
 
 // widenF16NEON is widenF16Ref for n panels.
 //

@@ -8,10 +8,10 @@
 TEXT ·expSumNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD n+16(FP), R3
+	MOVD n+16(FP), R2
+	MOVWU m+24(FP), R3
 	MOVD p+32(FP), R4
-	MOVWU m+24(FP), R5
-	WORD $0x4e040cbd // dup v29.4s, w5
+	WORD $0x4e040c7d // dup v29.4s, w3
 	WORD $0x6f00e41e // movi v30.2d, #0000000000000000
 
 DATA expConsts<>+0(SB)/4, $0x3fb8aa3b
@@ -27,32 +27,32 @@ DATA expConsts<>+36(SB)/4, $0x3e2aaa49
 DATA expConsts<>+40(SB)/4, $0x3efffffe
 DATA expConsts<>+44(SB)/4, $0x3f800000
 GLOBL expConsts<>(SB), RODATA|NOPTR, $48
-	MOVD $expConsts<>(SB), R5
-	WORD $0x4d40c8b0 // ld1r { v16.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b1 // ld1r { v17.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b2 // ld1r { v18.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b3 // ld1r { v19.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b4 // ld1r { v20.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b5 // ld1r { v21.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b6 // ld1r { v22.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b7 // ld1r { v23.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b8 // ld1r { v24.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b9 // ld1r { v25.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8ba // ld1r { v26.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8bb // ld1r { v27.4s }, [x5]
-	MOVD $1023, R5
-	WORD $0x4e080cbc // dup v28.2d, x5
+	MOVD $expConsts<>(SB), R6
+	WORD $0x4d40c8d0 // ld1r { v16.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d1 // ld1r { v17.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d2 // ld1r { v18.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d3 // ld1r { v19.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d4 // ld1r { v20.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d5 // ld1r { v21.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d6 // ld1r { v22.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d7 // ld1r { v23.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d8 // ld1r { v24.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d9 // ld1r { v25.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8da // ld1r { v26.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8db // ld1r { v27.4s }, [x6]
+	MOVD $1023, R6
+	WORD $0x4e080cdc // dup v28.2d, x6
 	WORD $0x3dc0008c // ldr q12, [x4]
 	WORD $0x3dc0048d // ldr q13, [x4, #16]
 	WORD $0x3dc0088e // ldr q14, [x4, #32]
@@ -210,7 +210,7 @@ loop1:
 	WORD $0x4e6168c3 // fcvtn2 v3.4s, v6.2d
 	WORD $0x4e23d5ef // fadd v15.4s, v15.4s, v3.4s
 	WORD $0x3c810403 // str q3, [x0], #16
-	SUBS $16, R3, R3
+	SUBS $16, R2, R2
 	BNE loop1
 	WORD $0x3d80008c // str q12, [x4]
 	WORD $0x3d80048d // str q13, [x4, #16]
@@ -222,37 +222,37 @@ loop1:
 TEXT ·sumExpNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD n+16(FP), R3
+	MOVD n+16(FP), R2
+	MOVWU m+24(FP), R3
 	MOVD p+32(FP), R4
-	MOVWU m+24(FP), R5
-	WORD $0x4e040cbd // dup v29.4s, w5
+	WORD $0x4e040c7d // dup v29.4s, w3
 	WORD $0x6f00e41e // movi v30.2d, #0000000000000000
-	MOVD $expConsts<>(SB), R5
-	WORD $0x4d40c8b0 // ld1r { v16.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b1 // ld1r { v17.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b2 // ld1r { v18.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b3 // ld1r { v19.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b4 // ld1r { v20.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b5 // ld1r { v21.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b6 // ld1r { v22.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b7 // ld1r { v23.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b8 // ld1r { v24.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8b9 // ld1r { v25.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8ba // ld1r { v26.4s }, [x5]
-	ADD $4, R5, R5
-	WORD $0x4d40c8bb // ld1r { v27.4s }, [x5]
-	MOVD $1023, R5
-	WORD $0x4e080cbc // dup v28.2d, x5
+	MOVD $expConsts<>(SB), R6
+	WORD $0x4d40c8d0 // ld1r { v16.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d1 // ld1r { v17.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d2 // ld1r { v18.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d3 // ld1r { v19.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d4 // ld1r { v20.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d5 // ld1r { v21.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d6 // ld1r { v22.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d7 // ld1r { v23.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d8 // ld1r { v24.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8d9 // ld1r { v25.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8da // ld1r { v26.4s }, [x6]
+	ADD $4, R6, R6
+	WORD $0x4d40c8db // ld1r { v27.4s }, [x6]
+	MOVD $1023, R6
+	WORD $0x4e080cdc // dup v28.2d, x6
 	WORD $0x3dc0008c // ldr q12, [x4]
 	WORD $0x3dc0048d // ldr q13, [x4, #16]
 	WORD $0x3dc0088e // ldr q14, [x4, #32]
@@ -406,7 +406,7 @@ loop1:
 	WORD $0x0e616863 // fcvtn v3.2s, v3.2d
 	WORD $0x4e6168c3 // fcvtn2 v3.4s, v6.2d
 	WORD $0x4e23d5ef // fadd v15.4s, v15.4s, v3.4s
-	SUBS $16, R3, R3
+	SUBS $16, R2, R2
 	BNE loop1
 	WORD $0x3d80008c // str q12, [x4]
 	WORD $0x3d80048d // str q13, [x4, #16]
@@ -619,11 +619,11 @@ TEXT ·normNEON(SB), NOSPLIT, $0-48
 	MOVD x+8(FP), R1
 	MOVD gamma+16(FP), R2
 	MOVD beta+24(FP), R3
-	MOVD n+32(FP), R8
-	MOVWU mean+40(FP), R9
-	WORD $0x4e040d30 // dup v16.4s, w9
-	MOVWU scale+44(FP), R9
-	WORD $0x4e040d31 // dup v17.4s, w9
+	MOVD n+32(FP), R4
+	MOVWU mean+40(FP), R5
+	MOVWU scale+44(FP), R6
+	WORD $0x4e040cb0 // dup v16.4s, w5
+	WORD $0x4e040cd1 // dup v17.4s, w6
 loop1:
 	WORD $0x3dc00021 // ldr q1, [x1]
 	WORD $0x3dc00042 // ldr q2, [x2]
@@ -636,7 +636,7 @@ loop1:
 	ADD $16, R1, R1
 	ADD $16, R2, R2
 	ADD $16, R3, R3
-	SUBS $4, R8, R8
+	SUBS $4, R4, R4
 	BNE loop1
 	RET
 
@@ -644,28 +644,28 @@ loop1:
 TEXT ·addNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD n+16(FP), R8
+	MOVD n+16(FP), R2
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00021 // ldr q1, [x1]
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	WORD $0x3c810400 // str q0, [x0], #16
 	ADD $16, R1, R1
-	SUBS $4, R8, R8
+	SUBS $4, R2, R2
 	BNE loop1
 	RET
 
 // func divNEON(x *float32, n int, by float32) 
 TEXT ·divNEON(SB), NOSPLIT, $0-20
 	MOVD x+0(FP), R0
-	MOVD n+8(FP), R8
-	MOVWU by+16(FP), R9
-	WORD $0x4e040d30 // dup v16.4s, w9
+	MOVD n+8(FP), R1
+	MOVWU by+16(FP), R2
+	WORD $0x4e040c50 // dup v16.4s, w2
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x6e30fc00 // fdiv v0.4s, v0.4s, v16.4s
 	WORD $0x3c810400 // str q0, [x0], #16
-	SUBS $4, R8, R8
+	SUBS $4, R1, R1
 	BNE loop1
 	RET
 
@@ -673,15 +673,15 @@ loop1:
 TEXT ·scaleNEON(SB), NOSPLIT, $0-28
 	MOVD to+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD n+16(FP), R8
-	MOVWU by+24(FP), R9
-	WORD $0x4e040d30 // dup v16.4s, w9
+	MOVD n+16(FP), R2
+	MOVWU by+24(FP), R3
+	WORD $0x4e040c70 // dup v16.4s, w3
 loop1:
 	WORD $0x3dc00021 // ldr q1, [x1]
 	WORD $0x6e30dc21 // fmul v1.4s, v1.4s, v16.4s
 	WORD $0x3c810401 // str q1, [x0], #16
 	ADD $16, R1, R1
-	SUBS $4, R8, R8
+	SUBS $4, R2, R2
 	BNE loop1
 	RET
 
@@ -689,7 +689,7 @@ loop1:
 TEXT ·raiseNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD n+16(FP), R8
+	MOVD n+16(FP), R2
 loop1:
 	WORD $0x3dc00000 // ldr q0, [x0]
 	WORD $0x3dc00021 // ldr q1, [x1]
@@ -697,7 +697,7 @@ loop1:
 	WORD $0x6ea41c20 // bit v0.16b, v1.16b, v4.16b
 	WORD $0x3c810400 // str q0, [x0], #16
 	ADD $16, R1, R1
-	SUBS $4, R8, R8
+	SUBS $4, R2, R2
 	BNE loop1
 	RET
 
@@ -705,11 +705,11 @@ loop1:
 TEXT ·cellsNEON(SB), NOSPLIT, $0-32
 	MOVD to+0(FP), R0
 	MOVD x+8(FP), R1
-	MOVD n+16(FP), R8
-	MOVWU least+24(FP), R9
-	WORD $0x4e040d30 // dup v16.4s, w9
-	MOVWU four+28(FP), R9
-	WORD $0x4e040d31 // dup v17.4s, w9
+	MOVD n+16(FP), R2
+	MOVWU least+24(FP), R3
+	MOVWU four+28(FP), R4
+	WORD $0x4e040c70 // dup v16.4s, w3
+	WORD $0x4e040c91 // dup v17.4s, w4
 loop1:
 	WORD $0x3dc00021 // ldr q1, [x1]
 	WORD $0x6ea1e604 // fcmgt v4.4s, v16.4s, v1.4s
@@ -718,7 +718,7 @@ loop1:
 	WORD $0x6e31fc21 // fdiv v1.4s, v1.4s, v17.4s
 	WORD $0x3c810401 // str q1, [x0], #16
 	ADD $16, R1, R1
-	SUBS $4, R8, R8
+	SUBS $4, R2, R2
 	BNE loop1
 	RET
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -9,15 +10,7 @@ import (
 // A file collects the functions of one assembly file and of the Go file that declares them.
 type file struct {
 	asm, stubs bytes.Buffer
-	words      []word
 	consts     map[string]bool
-}
-
-// A word is an instruction that Go's assembler does not know (or knows by another name): its
-// text in the syntax of LLVM, and its encoding. TestEncodings holds one against the other.
-type word struct {
-	text string
-	code uint32
 }
 
 // A fn is a function being written. Its integer registers are given out by name; vector
@@ -25,7 +18,7 @@ type word struct {
 type fn struct {
 	*file
 	name   string
-	offset int // of the next argument
+	result string // how it is returned: MOVD or MOVW, %v for a register, and its place
 	labels int
 }
 
@@ -37,56 +30,46 @@ type (
 // spare are the integer registers that the system and Go leave alone.
 var spare = []reg{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26}
 
-// param is an argument: its name and Go type.
-type param struct{ name, kind string }
+// loads are the instructions that load arguments of a type, sizes their bytes.
+var (
+	loads = map[string]string{"float32": "MOVWU", "uint32": "MOVWU", "int32": "MOVW", "bool": "MOVBU"}
+	sizes = map[string]int{"float32": 4, "uint32": 4, "int32": 4, "bool": 1}
+)
 
-// size returns the bytes that an argument takes.
-func (p param) size() int {
-	switch {
-	case strings.HasPrefix(p.kind, "[]"):
-		return 24
-	case p.kind == "float32" || p.kind == "int32" || p.kind == "uint32":
-		return 4
-	case p.kind == "bool":
-		return 1
-	}
-	return 8
-}
-
-// function begins a function. doc is its comment in the Go file; result is its type, or "".
-func (f *file) function(name, doc, params, result string) (*fn, map[string]int) {
-	list := parseParams(params)
-	at, places := 0, map[string]int{}
-	for _, p := range list {
-		align := min(p.size(), 8)
-		at = (at + align - 1) / align * align
-		places[p.name] = at
-		at += p.size()
-	}
-	size := at
-	if result != "" {
-		at = (at + 7) / 8 * 8
-		size = at
-		places["ret"] = at
-		size += param{kind: result}.size()
-	}
+// function begins a function, which loads its arguments into the first of the registers spare,
+// a float32 as its bits, and returns these. Hints about prefetching are not loaded: no kernel
+// of arm64 has a use for them. doc is its comment in the Go file; result is its type, or "".
+func (f *file) function(name, doc, params, result string) (*fn, []reg) {
 	fmt.Fprintf(&f.stubs, "\n// %s %s\n//\n//go:noescape\nfunc %s(%s) %s\n", name, doc, name, params, result)
-	fmt.Fprintf(&f.asm, "\n// func %s(%s) %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, params, result, name, size)
-	return &fn{file: f, name: name}, places
-}
-
-func parseParams(s string) []param {
-	var list []param
-	for _, part := range strings.Split(s, ", ") {
-		name, kind, _ := strings.Cut(part, " ")
-		list = append(list, param{name, kind})
-	}
-	for i := len(list) - 2; i >= 0; i-- { // "a, b int" gives b's type to a
-		if list[i].kind == "" {
-			list[i].kind = list[i+1].kind
+	var code strings.Builder
+	var args []reg
+	list, size := strings.Split(params, ", "), 0
+	kinds := make([]string, len(list))
+	for i := len(list) - 1; i >= 0; i-- { // "a, b int" gives b's type to a
+		var own bool
+		if list[i], kinds[i], own = strings.Cut(list[i], " "); !own {
+			kinds[i] = kinds[i+1]
 		}
 	}
-	return list
+	for i, arg := range list {
+		width := cmp.Or(sizes[kinds[i]], 8)
+		size = (size + width - 1) / width * width
+		if arg != "ahead" && arg != "pace" {
+			r := spare[len(args)]
+			fmt.Fprintf(&code, "\t%s %s+%d(FP), %v\n", cmp.Or(loads[kinds[i]], "MOVD"), arg, size, r)
+			args = append(args, r)
+		}
+		size += width
+	}
+	fn := &fn{file: f, name: name}
+	if result != "" {
+		size = (size + 7) &^ 7
+		width := cmp.Or(sizes[result], 8)
+		fn.result = fmt.Sprintf("%s %%v, ret+%d(FP)", map[int]string{4: "MOVW", 8: "MOVD"}[width], size)
+		size += width
+	}
+	fmt.Fprintf(&f.asm, "\n// func %s(%s) %s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n%s", name, params, result, name, size, &code)
+	return fn, args
 }
 
 // op writes a line that Go's assembler understands.
@@ -94,11 +77,10 @@ func (f *fn) op(format string, args ...any) {
 	fmt.Fprintf(&f.asm, "\t"+format+"\n", args...)
 }
 
-// word writes an instruction by its encoding.
+// word writes an instruction that Go's assembler does not know (or knows by another name): its
+// encoding, and its text in the syntax of LLVM. TestEncodings holds one against the other.
 func (f *fn) word(code uint32, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	f.words = append(f.words, word{text, code})
-	fmt.Fprintf(&f.asm, "\tWORD $0x%08x // %s\n", code, text)
+	f.op("WORD $0x%08x // "+format, append([]any{code}, args...)...)
 }
 
 // label returns a new label, to be placed by at.
@@ -116,6 +98,42 @@ func (f *fn) loop(counter reg, step int, body func()) {
 	body()
 	f.op("SUBS $%d, %v, %v", step, counter, counter)
 	f.op("BNE %s", top)
+}
+
+// repeat runs body so many times, a constant above 0 or what a register holds.
+func (f *fn) repeat(times any, counter reg, body func()) {
+	f.move(times, counter)
+	f.loop(counter, 1, body)
+}
+
+// move sets a register to another one, or to a constant.
+func (f *fn) move(from any, to reg) { f.op("MOVD %v, %v", operand(from), to) }
+
+// advance adds a register, or a constant, to others.
+func (f *fn) advance(by any, regs ...reg) {
+	for _, r := range regs {
+		f.op("ADD %v, %v, %v", operand(by), r, r)
+	}
+}
+
+func operand(x any) any {
+	if n, ok := x.(int); ok {
+		return fmt.Sprintf("$%d", n)
+	}
+	return x
+}
+
+// eachRow calls one for each of n rows, with at pointing to it.
+func (f *fn) eachRow(n int, first reg, stride any, at reg, one func(r int)) {
+	if at != first {
+		f.move(first, at)
+	}
+	for r := range n {
+		one(r)
+		if r+1 < n {
+			f.advance(stride, at)
+		}
+	}
 }
 
 // steps runs wide while counter is at least n, taking n off each time, and then narrow if
@@ -136,27 +154,12 @@ func (f *fn) steps(counter reg, n int, wide, narrow func()) {
 	f.at(end)
 }
 
-func (f *fn) ret() { f.op("RET") }
-
-// load puts arguments into registers, in order: name, register, name, register, …
-func (f *fn) load(places map[string]int, args ...any) {
-	for i := 0; i < len(args); i += 2 {
-		name, r := args[i].(string), args[i+1].(reg)
-		base, suffix, _ := strings.Cut(name, ".")
-		at := places[base]
-		switch suffix {
-		case "len":
-			f.op("MOVD %s_len+%d(FP), %v", base, at+8, r)
-		case "w": // 32 bits
-			f.op("MOVWU %s+%d(FP), %v", base, at, r)
-		case "b": // a bool
-			f.op("MOVBU %s+%d(FP), %v", base, at, r)
-		case "base": // of a slice
-			f.op("MOVD %s_base+%d(FP), %v", base, at, r)
-		default:
-			f.op("MOVD %s+%d(FP), %v", base, at, r)
-		}
+// ret returns from the function, with the register that holds its result, if it has one.
+func (f *fn) ret(result ...any) {
+	if f.result != "" {
+		f.op(f.result, result...)
 	}
+	f.op("RET")
 }
 
 func (r reg) String() string { return fmt.Sprintf("R%d", int(r)) }

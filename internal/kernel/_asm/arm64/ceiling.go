@@ -4,12 +4,11 @@ package main
 
 // peak writes a loop of 24 independent instructions.
 func (f *file) peak(name, doc string, one func(fn *fn, d vec)) {
-	fn, at := f.function(name, doc, "n int", "")
-	fn.load(at, "n", reg(0))
+	fn, args := f.function(name, doc, "n int", "")
 	for i := range 27 {
 		fn.zero(vec(i))
 	}
-	fn.loop(0, 1, func() {
+	fn.loop(args[0], 1, func() {
 		for i := range 24 {
 			one(fn, vec(i))
 		}
@@ -19,13 +18,12 @@ func (f *file) peak(name, doc string, one func(fn *fn, d vec)) {
 
 // read loads n blocks of 512 bytes.
 func (f *file) read(name, doc string) {
-	fn, at := f.function(name, doc, "p *byte, n int", "")
-	fn.load(at, "p", reg(0), "n", reg(1))
-	fn.loop(1, 1, func() {
+	fn, args := f.function(name, doc, "p *byte, n int", "")
+	fn.loop(args[1], 1, func() {
 		for i := range 32 {
-			fn.ldr(vec(i&7), 0, 16*i)
+			fn.ldr(vec(i&7), args[0], 16*i)
 		}
-		fn.op("ADD $512, R0, R0")
+		fn.advance(512, args[0])
 	})
 	fn.ret()
 }

@@ -4,9 +4,8 @@ package main
 
 // finish writes storeSums or addSums for a full panel: dst gets, or gains, sums and bias.
 func (f *file) finish(name, doc string, gains bool) {
-	fn, at := f.function(name, doc, "dst, acc, bias *float32, stride, rows int", "")
-	dst, acc, bias, stride, rows := reg(0), reg(1), reg(2), reg(3), reg(4)
-	fn.load(at, "dst", dst, "acc", acc, "bias", bias, "stride", stride, "rows", rows)
+	fn, args := f.function(name, doc, "dst, acc, bias *float32, stride, rows int", "")
+	dst, acc, bias, stride, rows := args[0], args[1], args[2], args[3], args[4]
 	for j := range 16 {
 		fn.ldr(vec(16+j), bias, 16*j)
 	}
@@ -22,20 +21,19 @@ func (f *file) finish(name, doc string, gains bool) {
 			}
 			fn.str(a, dst, 16*j)
 		}
-		fn.op("ADD $256, %v, %v", acc, acc)
-		fn.op("ADD %v, %v, %v", stride, dst, dst)
+		fn.advance(256, acc)
+		fn.advance(stride, dst)
 	})
 	fn.ret()
 }
 
 // finishInt8 does so for sums of bytes, which have scales.
 func (f *file) finishInt8(name, doc string, gains bool) {
-	fn, at := f.function(name, doc, "dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int", "")
-	dst, acc, offset, xScale, scale, bias, stride, rows := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7)
-	fn.load(at, "dst", dst, "acc", acc, "offset", offset, "xScale", xScale, "scale", scale, "bias", bias, "stride", stride, "rows", rows)
+	fn, args := f.function(name, doc, "dst *float32, acc, offset *int32, xScale, scale, bias *float32, stride, rows int", "")
+	dst, acc, offset, xScale, scale, bias, stride, rows := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7]
 	fn.loop(rows, 1, func() {
 		fn.spread(31, xScale)
-		fn.op("ADD $4, %v, %v", xScale, xScale)
+		fn.advance(4, xScale)
 		for j := range 16 {
 			a, by, b := vec(j&7), vec(8+j&7), vec(16+j&7)
 			fn.ldr(a, acc, 16*j)
@@ -53,17 +51,16 @@ func (f *file) finishInt8(name, doc string, gains bool) {
 			}
 			fn.str(a, dst, 16*j)
 		}
-		fn.op("ADD $256, %v, %v", acc, acc)
-		fn.op("ADD %v, %v, %v", stride, dst, dst)
+		fn.advance(256, acc)
+		fn.advance(stride, dst)
 	})
 	fn.ret()
 }
 
 // widen writes n·unit binary16 numbers as float32.
 func (f *file) widen(name, doc string, unit int) {
-	fn, at := f.function(name, doc, "dst *float32, w *byte, n int", "")
-	dst, w, n := reg(0), reg(1), reg(2)
-	fn.load(at, "dst", dst, "w", w, "n", n)
+	fn, args := f.function(name, doc, "dst *float32, w *byte, n int", "")
+	dst, w, n := args[0], args[1], args[2]
 	fn.loop(n, 1, func() {
 		for j := 0; j < unit/8; j++ {
 			h, a := vec(2*(j&7)), vec(2*(j&7)+1)

@@ -15,25 +15,18 @@ const (
 // groups writes an asmGroups, or an asmDirect whose weights are codes and whose scales are
 // binary16.
 func (f *file) groups(name, doc string, p product, from expansion) {
-	params := "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "
-	if from == expanded {
-		params += "u *byte, wScale *float32, n, zero, ahead int"
-	} else {
-		params += "codes, wScale, more *byte, n, zero int"
+	weights, size, scales := "u *byte, wScale *float32, n, zero, ahead int", 2048, 256
+	if from != expanded {
+		weights, size, scales = "codes, wScale, more *byte, n, zero int", 1024, 128
 	}
-	fn, at := f.function(name, doc, params, "")
-	acc, q, stride, start, xScale, groupStride, w, wScale, n, zero, more := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7), reg(8), reg(9), reg(10)
+	fn, args := f.function(name, doc, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+weights, "")
+	acc, q, stride, start, xScale, groupStride, w, wScale, n, zero := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[len(args)-2], args[len(args)-1]
+	more := reg(10)
+	if from != expanded {
+		more = args[8]
+	}
 	count, left, here, scale, row, offset := reg(11), reg(12), reg(13), reg(14), reg(15), reg(16)
-	column := reg(17) // zeros of the columns
-	rows := []reg{19, 20, 21, 22}[:p.rows]
-	fn.load(at, "acc", acc, "q", q, "stride", stride, "start", start, "xScale", xScale, "groupStride", groupStride, "wScale", wScale, "n", n, "zero", zero)
-	size, scales := 2048, 256
-	if from == expanded {
-		fn.load(at, "u", w)
-	} else {
-		fn.load(at, "codes", w, "more", more)
-		size, scales = 1024, 128
-	}
+	column, rows, scratch, times := reg(17), []reg{19, 20, 21, 22}[:p.rows], reg(23), reg(24) // zeros of the columns: column
 	g := grouped{product: p, fn: fn, from: from}
 	switch from {
 	case coded:
@@ -41,42 +34,27 @@ func (f *file) groups(name, doc string, p product, from expansion) {
 		fn.movib(g.low(), 15)
 	case shifted:
 		fn.movib(g.low(), 15)
-		pattern := f.constants("columns", 0, 0x01010101, 0x02020202, 0x03030303)
-		fn.op("MOVD $%s<>(SB), %v", pattern, row)
-		fn.ldr(g.table(), row, 0)
+		fn.columns(g.table(), row)
 	}
-	fn.op("MOVD $%d, %v", 16/p.vectors, count)
-	fn.loop(count, 1, func() {
-		fn.op("MOVD %v, %v", q, rows[0])
-		for r := 1; r < p.rows; r++ {
-			fn.op("ADD %v, %v, %v", stride, rows[r-1], rows[r])
+	fn.repeat(16/p.vectors, count, func() {
+		fn.rows(rows, q, stride)
+		fn.move(w, here)
+		fn.move(wScale, scale)
+		if from == shifted {
+			fn.move(more, column)
 		}
-		fn.op("MOVD %v, %v", w, here)
-		fn.op("MOVD %v, %v", wScale, scale)
-		fn.op("MOVD %v, %v", more, column)
 		fn.op("MOVD ZR, %v", offset)
-		fn.op("MOVD %v, %v", n, left)
-		fn.loop(left, 1, func() {
+		fn.repeat(n, left, func() {
 			fn.op("ADD %v, %v, %v", offset, start, row)
-			for r := range p.rows {
-				fn.op("MOVW (%v), R23", row)
-				fn.op("MULW %v, R23, R23", zero)
-				fn.dupR(p.acc(r, 0), 23)
-				for j := 1; j < p.vectors; j++ {
-					fn.mov(p.acc(r, j), p.acc(r, 0))
-				}
-				if r+1 < p.rows {
-					fn.op("ADD %v, %v, %v", groupStride, row, row)
-				}
-			}
-			g.sum32(rows, here, column, 24)
+			fn.eachRow(p.rows, row, groupStride, row, func(r int) {
+				fn.op("MOVW (%v), %v", row, scratch)
+				fn.op("MULW %v, %v, %v", zero, scratch, scratch)
+				fn.dupR(p.acc(r, 0), scratch)
+				p.fill(fn, r)
+			})
+			g.sum32(rows, here, column, times)
 			fn.op("ADD %v, %v, %v", offset, xScale, row)
-			for r := range p.rows {
-				fn.spread(p.x(r), row)
-				if r+1 < p.rows {
-					fn.op("ADD %v, %v, %v", groupStride, row, row)
-				}
-			}
+			fn.eachRow(p.rows, row, groupStride, row, func(r int) { fn.spread(p.x(r), row) })
 			for j := range p.vectors {
 				by, a := g.temp(0), g.temp(1)
 				if from == expanded {
@@ -94,17 +72,22 @@ func (f *file) groups(name, doc string, p product, from expansion) {
 					fn.str(a, acc, 256*r+16*j)
 				}
 			}
-			fn.op("ADD $%d, %v, %v", size, here, here)
-			fn.op("ADD $%d, %v, %v", scales, scale, scale)
-			fn.op("ADD $64, %v, %v", column, column)
-			fn.op("ADD $4, %v, %v", offset, offset)
+			fn.advance(size, here)
+			fn.advance(scales, scale)
+			fn.advance(64, column)
+			fn.advance(4, offset)
 		})
-		fn.op("ADD $%d, %v, %v", 16*p.vectors, acc, acc)
-		fn.op("ADD $%d, %v, %v", 16*p.vectors, w, w)
-		fn.op("ADD $%d, %v, %v", scales/16*p.vectors, wScale, wScale)
-		fn.op("ADD $%d, %v, %v", 4*p.vectors, more, more)
+		fn.advance(16*p.vectors, acc, w)
+		fn.advance(scales/16*p.vectors, wScale)
+		fn.advance(4*p.vectors, more)
 	})
 	fn.ret()
+}
+
+// columns loads the pattern that gives the zero of a column to its four bytes.
+func (f *fn) columns(v vec, scratch reg) {
+	f.op("MOVD $%s<>(SB), %v", f.constants("columns", 0, 0x01010101, 0x02020202, 0x03030303), scratch)
+	f.ldr(v, scratch, 0)
 }
 
 // grouped is a product of one group. It has a second vector of activations for each row, and
@@ -125,8 +108,7 @@ func (g grouped) temp(i int) vec   { return g.table() + 2 + vec(i) }
 func (g grouped) sum32(x []reg, w, column, times reg) {
 	f := g.fn
 	if g.from == expanded {
-		f.op("MOVD $4, %v", times)
-		f.loop(times, 1, func() {
+		f.repeat(4, times, func() {
 			for r := range g.rows {
 				f.ldrDPost(g.x(r), x[r], 8)
 			}
@@ -138,14 +120,13 @@ func (g grouped) sum32(x []reg, w, column, times reg) {
 					}
 				}
 			}
-			f.op("ADD $512, %v, %v", w, w)
+			f.advance(512, w)
 		})
 		f.op("SUB $2048, %v, %v", w, w)
 		return
 	}
 	// The lower halves of bytes are four k, the upper ones those sixteen later.
-	f.op("MOVD $4, %v", times)
-	f.loop(times, 1, func() {
+	f.repeat(4, times, func() {
 		for r := range g.rows {
 			f.ldrS(g.second(r), x[r], 16)
 			f.ldrSPost(g.x(r), x[r], 4)
@@ -169,12 +150,10 @@ func (g grouped) sum32(x []reg, w, column, times reg) {
 				g.sum(f, g.acc(r, j), upper, g.second(r), 0)
 			}
 		}
-		f.op("ADD $256, %v, %v", w, w)
+		f.advance(256, w)
 	})
 	f.op("SUB $1024, %v, %v", w, w)
-	for r := range g.rows {
-		f.op("ADD $16, %v, %v", x[r], x[r])
-	}
+	f.advance(16, x...)
 }
 
 // group returns a product of one group: with two more registers for each row, and five others.
@@ -188,22 +167,17 @@ func group(rows int, sum sumFunc, p product) product {
 // nibbles writes the expansion of groups of codes of four bits, by a table or with zeros of
 // columns added.
 func (f *file) nibbles(name, doc string, from expansion) {
-	fn, at := f.function(name, doc, "dst, codes, "+map[expansion]string{coded: "table", shifted: "zeros"}[from]+" *byte, groups, ahead int", "")
-	dst, codes, more, n, left := reg(0), reg(1), reg(2), reg(3), reg(4)
-	fn.load(at, "dst", dst, "codes", codes, "groups", n)
+	fn, args := f.function(name, doc, "dst, codes, "+map[expansion]string{coded: "table", shifted: "zeros"}[from]+" *byte, groups, ahead int", "")
+	dst, codes, more, n, left := args[0], args[1], args[2], args[3], reg(4)
 	const low, table, spread = vec(0), vec(1), vec(2)
 	fn.movib(low, 15)
 	if from == coded {
-		fn.load(at, "table", more)
 		fn.ldr(table, more, 0)
 	} else {
-		fn.load(at, "zeros", more)
-		fn.op("MOVD $%s<>(SB), %v", f.constants("columns", 0, 0x01010101, 0x02020202, 0x03030303), left)
-		fn.ldr(spread, left, 0)
+		fn.columns(spread, left)
 	}
 	fn.loop(n, 1, func() {
-		fn.op("MOVD $16, %v", left)
-		fn.loop(left, 1, func() {
+		fn.repeat(16, left, func() {
 			if from == shifted {
 				fn.ldrSPost(table, more, 4)
 				fn.tbl(table, table, spread)
@@ -223,28 +197,25 @@ func (f *file) nibbles(name, doc string, from expansion) {
 				fn.str(a, dst, 256*quad)
 				fn.str(b, dst, 256*quad+1024)
 			}
-			fn.op("ADD $16, %v, %v", codes, codes)
-			fn.op("ADD $16, %v, %v", dst, dst)
+			fn.advance(16, codes, dst)
 		})
-		fn.op("ADD $768, %v, %v", codes, codes)
-		fn.op("ADD $1792, %v, %v", dst, dst)
+		fn.advance(768, codes)
+		fn.advance(1792, dst)
 	})
 	fn.ret()
 }
 
 // sixes writes the expansion of groups of codes of six bits.
 func (f *file) sixes(name, doc string) {
-	fn, at := f.function(name, doc, "dst, codes, table *byte, groups, ahead int", "")
-	dst, codes, table, n, left := reg(0), reg(1), reg(2), reg(3), reg(4)
-	fn.load(at, "dst", dst, "codes", codes, "table", table, "groups", n)
+	fn, args := f.function(name, doc, "dst, codes, table *byte, groups, ahead int", "")
+	dst, codes, table, n, left := args[0], args[1], args[2], args[3], reg(4)
 	const low, large, sixty, zero = vec(0), vec(1), vec(2), vec(3)
 	fn.movib(low, 15)
 	fn.ldr(large, table, 0)
 	fn.movib(sixty, 60)
 	fn.zero(zero)
 	fn.loop(n, 1, func() {
-		fn.op("MOVD $32, %v", left) // of 512 bytes of pairs of bits, sixteen at a time
-		fn.loop(left, 1, func() {
+		fn.repeat(32, left, func() { // of 512 bytes of pairs of bits, sixteen at a time
 			pairs, mask, v, big := vec(4), vec(5), vec(6), vec(7)
 			fn.ldr(pairs, codes, 1024)
 			for quarter := range 4 {
@@ -267,11 +238,10 @@ func (f *file) sixes(name, doc string) {
 				fn.addb(v, v, sixty)
 				fn.str(v, dst, 512*quarter)
 			}
-			fn.op("ADD $16, %v, %v", codes, codes)
-			fn.op("ADD $16, %v, %v", dst, dst)
+			fn.advance(16, codes, dst)
 		})
-		fn.op("ADD $1024, %v, %v", codes, codes) // 1536 in all
-		fn.op("ADD $1536, %v, %v", dst, dst)
+		fn.advance(1024, codes) // 1536 in all
+		fn.advance(1536, dst)
 	})
 	fn.ret()
 }

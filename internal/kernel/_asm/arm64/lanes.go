@@ -66,6 +66,20 @@ func (p product) flip() vec        { return p.column(p.vectors) }
 func (p product) ones() vec        { return p.column(p.vectors + 1) }
 func (p product) temp(i int) vec   { return vec(p.rows*p.vectors + p.rows + p.extra() + i) }
 
+// row loads or stores the sums of row r.
+func (p product) row(r int, one func(t vec, n reg, at int), n reg, at int) {
+	for j := range p.vectors {
+		one(p.acc(r, j), n, at+16*j)
+	}
+}
+
+// fill sets the sums of row r to what the first of them holds.
+func (p product) fill(f *fn, r int) {
+	for j := 1; j < p.vectors; j++ {
+		f.mov(p.acc(r, j), p.acc(r, 0))
+	}
+}
+
 // temps returns how many vectors of weights fit: two, four or eight.
 func (p product) temps() int {
 	n := 2
@@ -75,18 +89,18 @@ func (p product) temps() int {
 	return n
 }
 
-// step multiplies the weights at w, one k of the slice, by a lane of the activations.
+// step multiplies the weights at w+at, one k of the slice, by a lane of the activations.
 func (p product) step(f *fn, w reg, at, lane int) {
 	n := p.temps()
 	for j := 0; j < p.vectors; j += n {
 		for i := 0; i < n; i += 2 {
 			if a, b := p.temp(i), p.temp(i+1); p.half {
-				f.ldr(b, w, at+8*(j+i))
+				f.ldur(b, w, at+8*(j+i))
 				f.fcvtl(a, b)
 				f.fcvtl2(b, b)
 			} else {
-				f.ldr(a, w, at+16*(j+i))
-				f.ldr(b, w, at+16*(j+i+1))
+				f.ldur(a, w, at+16*(j+i))
+				f.ldur(b, w, at+16*(j+i+1))
 			}
 		}
 		for i := range n {
@@ -127,13 +141,18 @@ func (p product) walk(f *fn, x []reg, at, w, far, n reg, width int) {
 		if lanes == 4 {
 			one = f.ldrAt
 		}
+		const reach = 256 // of ldur, to both sides
+		f.advance(reach, w)
 		f.loop(n, lanes, func() {
 			load(one)
-			for lane := range lanes {
-				p.step(f, w, lane*width, lane)
+			for lane, past := 0, -reach; lane < lanes; lane++ {
+				p.step(f, w, past, lane)
+				if past += width; past == reach || lane == lanes-1 {
+					f.advance(past+reach, w)
+					past = -reach
+				}
 			}
-			f.op("ADD $%d, %v, %v", 4*lanes, at, at)
-			f.op("ADD $%d, %v, %v", lanes*width, w, w)
+			f.advance(4*lanes, at)
 		})
 		return
 	}
@@ -141,9 +160,9 @@ func (p product) walk(f *fn, x []reg, at, w, far, n reg, width int) {
 		load(f.ldrDAt)
 		for lane := range 2 {
 			p.step(f, w, 0, lane)
-			f.op("ADD %v, %v, %v", far, w, w)
+			f.advance(far, w)
 		}
-		f.op("ADD $8, %v, %v", at, at)
+		f.advance(8, at)
 	}, func() {
 		load(f.ldrSAt)
 		p.step(f, w, 0, 0)
@@ -153,7 +172,7 @@ func (p product) walk(f *fn, x []reg, at, w, far, n reg, width int) {
 // prepare sets what correct needs.
 func (p product) prepare(f *fn, scratch reg) {
 	if p.correct {
-		f.op("MOVD $0x80, %v", scratch)
+		f.move(0x80, scratch)
 		f.dupByte(p.flip(), scratch)
 		f.movib(p.ones(), 1)
 	}
@@ -174,7 +193,7 @@ func (p product) restore(f *fn) {
 
 // rows sets registers to rows that are stride bytes apart.
 func (f *fn) rows(rows []reg, first, stride reg) {
-	f.op("MOVD %v, %v", first, rows[0])
+	f.move(first, rows[0])
 	for r := 1; r < len(rows); r++ {
 		f.op("ADD %v, %v, %v", stride, rows[r-1], rows[r])
 	}
@@ -183,40 +202,34 @@ func (f *fn) rows(rows []reg, first, stride reg) {
 // tile writes an asmTile or asmInt8Tile: sums of a panel of 64 columns gain products. params
 // are those of the one or the other.
 func (f *file) tile(name, doc, params string, p product) {
-	fn, at := f.function(name, doc, params, "")
-	acc, x, stride, w, n := reg(0), reg(1), reg(2), reg(3), reg(4)
-	count, slice, left := reg(5), reg(6), reg(7)
+	fn, args := f.function(name, doc, params, "")
+	acc, x, stride, w, n := args[0], args[1], args[2], args[3], args[4]
+	count, slice, left, at := reg(5), reg(6), reg(7), reg(17)
 	rows := spare[8 : 8+p.rows]
-	fn.load(at, "acc", acc, "x", x, "stride", stride, "w", w, "n", n)
 	p.prepare(fn, count)
 	fn.rows(rows, x, stride)
 	width := 256
 	if p.half {
 		width = 128
 	}
-	fn.op("MOVD $%d, %v", 16/p.vectors, count)
-	fn.loop(count, 1, func() {
+	fn.repeat(16/p.vectors, count, func() {
 		for r := range p.rows {
-			for j := range p.vectors {
-				fn.ldr(p.acc(r, j), acc, 256*r+16*j)
-			}
+			p.row(r, fn.ldr, acc, 256*r)
 		}
 		if p.correct {
 			for j := range p.vectors {
 				fn.zero(p.column(j))
 			}
 		}
-		fn.op("MOVD %v, %v", w, slice)
-		fn.op("MOVD %v, %v", n, left)
-		p.walk(fn, rows, 17, slice, 0, left, width)
+		fn.move(w, slice)
+		fn.move(n, left)
+		p.walk(fn, rows, at, slice, 0, left, width)
 		p.restore(fn)
 		for r := range p.rows {
-			for j := range p.vectors {
-				fn.str(p.acc(r, j), acc, 256*r+16*j)
-			}
+			p.row(r, fn.str, acc, 256*r)
 		}
-		fn.op("ADD $%d, %v, %v", 16*p.vectors, acc, acc)
-		fn.op("ADD $%d, %v, %v", width/16*p.vectors, w, w)
+		fn.advance(16*p.vectors, acc)
+		fn.advance(width/16*p.vectors, w)
 	})
 	fn.ret()
 }
@@ -228,28 +241,18 @@ func (f *file) attend(name, doc string, p product) {
 	if p.half {
 		kind, width = "*uint16", 2
 	}
-	fn, at := f.function(name, doc, "panels, depth int, a *float32, aStride int, b "+kind+", bStride, bPanel int, c *float32, cStride int, carry bool", "")
-	panels, depth, a, aStride, b, bStride, bPanel, c, cStride, carry := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7), reg(8), reg(9)
-	count, slice, left, row, here, to := reg(10), reg(11), reg(12), reg(13), reg(14), reg(15)
+	fn, args := f.function(name, doc, "panels, depth int, a *float32, aStride int, b "+kind+", bStride, bPanel int, c *float32, cStride int, carry bool", "")
+	panels, depth, a, aStride, b, bStride, bPanel, c, cStride, carry := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9]
+	count, slice, left, row, here, to, at := reg(10), reg(11), reg(12), reg(13), reg(14), reg(15), reg(23)
 	rows := []reg{16, 17, 19, 20, 21, 22}[:p.rows]
-	fn.load(at, "panels", panels, "depth", depth, "a", a, "aStride", aStride, "b", b, "bStride", bStride, "bPanel", bPanel, "c", c, "cStride", cStride, "carry.b", carry)
 	fn.rows(rows, a, aStride)
 	fn.loop(panels, 1, func() {
-		fn.op("MOVD $%d, %v", 16/p.vectors, count)
-		fn.op("MOVD %v, %v", b, here)
-		fn.op("MOVD %v, %v", c, to)
-		fn.loop(count, 1, func() {
+		fn.move(b, here)
+		fn.move(c, to)
+		fn.repeat(16/p.vectors, count, func() {
 			fresh, ready := fn.label("fresh"), fn.label("ready")
 			fn.op("CBZ %v, %s", carry, fresh)
-			fn.op("MOVD %v, %v", to, row)
-			for r := range p.rows {
-				for j := range p.vectors {
-					fn.ldr(p.acc(r, j), row, 16*j)
-				}
-				if r+1 < p.rows {
-					fn.op("ADD %v, %v, %v", cStride, row, row)
-				}
-			}
+			fn.eachRow(p.rows, to, cStride, row, func(r int) { p.row(r, fn.ldr, row, 0) })
 			fn.op("B %s", ready)
 			fn.at(fresh)
 			for r := range p.rows {
@@ -258,56 +261,38 @@ func (f *file) attend(name, doc string, p product) {
 				}
 			}
 			fn.at(ready)
-			fn.op("MOVD %v, %v", here, slice)
-			fn.op("MOVD %v, %v", depth, left)
-			p.walk(fn, rows, 23, slice, bStride, left, 0)
-			fn.op("MOVD %v, %v", to, row)
-			for r := range p.rows {
-				for j := range p.vectors {
-					fn.str(p.acc(r, j), row, 16*j)
-				}
-				if r+1 < p.rows {
-					fn.op("ADD %v, %v, %v", cStride, row, row)
-				}
-			}
-			fn.op("ADD $%d, %v, %v", 16*p.vectors, to, to)
-			fn.op("ADD $%d, %v, %v", 4*width*p.vectors, here, here)
+			fn.move(here, slice)
+			fn.move(depth, left)
+			p.walk(fn, rows, at, slice, bStride, left, 0)
+			fn.eachRow(p.rows, to, cStride, row, func(r int) { p.row(r, fn.str, row, 0) })
+			fn.advance(16*p.vectors, to)
+			fn.advance(4*width*p.vectors, here)
 		})
-		fn.op("ADD %v, %v, %v", bPanel, b, b)
-		fn.op("ADD $256, %v, %v", c, c)
+		fn.advance(bPanel, b)
+		fn.advance(256, c)
 	})
 	fn.ret()
 }
 
 // score writes an asmScoreInt8: scores of queries with whole panels of keys, all signed bytes.
 func (f *file) score(name, doc string, p product) {
-	fn, at := f.function(name, doc, "dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int", "")
-	dst, dstStride, q, qStride, start, qScale, k, kScale, quads, panels := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7), reg(8), reg(9)
-	count, slice, left, row, size := reg(10), reg(11), reg(12), reg(13), reg(14)
+	fn, args := f.function(name, doc, "dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int", "")
+	dst, dstStride, q, qStride, start, qScale, k, kScale, quads, panels := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9]
+	count, slice, left, row, size, at := reg(10), reg(11), reg(12), reg(13), reg(14), reg(24)
 	rows := []reg{15, 16, 17, 19, 20, 21, 22, 23}[:p.rows]
-	fn.load(at, "dst", dst, "dstStride", dstStride, "q", q, "qStride", qStride, "start", start, "qScale", qScale, "k", k, "kScale", kScale, "quads", quads, "panels", panels)
 	fn.op("LSL $8, %v, %v", quads, size) // bytes of a panel
 	fn.rows(rows, q, qStride)
 	fn.loop(panels, 1, func() {
-		fn.op("MOVD $%d, %v", 16/p.vectors, count)
-		fn.loop(count, 1, func() {
-			fn.op("MOVD %v, %v", start, row)
-			for r := range p.rows {
+		fn.repeat(16/p.vectors, count, func() {
+			fn.eachRow(p.rows, start, 4, row, func(r int) {
 				fn.spread(p.acc(r, 0), row)
-				fn.op("ADD $4, %v, %v", row, row)
-				for j := 1; j < p.vectors; j++ {
-					fn.mov(p.acc(r, j), p.acc(r, 0))
-				}
-			}
-			fn.op("MOVD %v, %v", k, slice)
-			fn.op("MOVD %v, %v", quads, left)
-			p.walk(fn, rows, 24, slice, 0, left, 256)
+				p.fill(fn, r)
+			})
+			fn.move(k, slice)
+			fn.move(quads, left)
+			p.walk(fn, rows, at, slice, 0, left, 256)
 			// The activations are done with; their registers take the scales of the queries.
-			fn.op("MOVD %v, %v", qScale, row)
-			for r := range p.rows {
-				fn.spread(p.x(r), row)
-				fn.op("ADD $4, %v, %v", row, row)
-			}
+			fn.eachRow(p.rows, qScale, 4, row, func(r int) { fn.spread(p.x(r), row) })
 			for j := range p.vectors {
 				fn.ldr(p.temp(0), kScale, 16*j)
 				for r := range p.rows {
@@ -316,21 +301,11 @@ func (f *file) score(name, doc string, p product) {
 					fn.fmul(p.acc(r, j), p.acc(r, j), p.temp(1))
 				}
 			}
-			fn.op("MOVD %v, %v", dst, row)
-			for r := range p.rows {
-				for j := range p.vectors {
-					fn.str(p.acc(r, j), row, 16*j)
-				}
-				if r+1 < p.rows {
-					fn.op("ADD %v, %v, %v", dstStride, row, row)
-				}
-			}
-			fn.op("ADD $%d, %v, %v", 16*p.vectors, dst, dst)
-			fn.op("ADD $%d, %v, %v", 16*p.vectors, kScale, kScale)
-			fn.op("ADD $%d, %v, %v", 16*p.vectors, k, k)
+			fn.eachRow(p.rows, dst, dstStride, row, func(r int) { p.row(r, fn.str, row, 0) })
+			fn.advance(16*p.vectors, dst, kScale, k)
 		})
 		fn.op("SUB $256, %v, %v", k, k)
-		fn.op("ADD %v, %v, %v", size, k, k)
+		fn.advance(size, k)
 	})
 	fn.ret()
 }

@@ -60,9 +60,10 @@ func matmul() *file {
 		f.tile(fmt.Sprintf("tileInt8x%dNEON", rows), fmt.Sprintf("is tileInt8Ref for %d rows.", rows), byteTile, shape(rows, plain, product{plain: true}))
 		f.tile(fmt.Sprintf("weighx%dNEON", rows), fmt.Sprintf("is weighRef for %d rows.", rows), byteTile, shape(rows, plain, product{plain: true, correct: true}))
 	}
-	f.pairs("pairsNEON", "pairs sixteen rows of n times eight bytes, as the products of I8MM take them.")
-	f.matrix("tileInt8x16I8MM", "is tileInt8Ref for sixteen paired rows and n steps of eight k.", (*fn).smmla)
-	f.matrix("weighx16I8MM", "is weighRef for sixteen paired rows and n steps of eight k.", (*fn).usmmla)
+	f.pairRows("pairRowsNEON", "pairs twelve rows of n times eight bytes, as the products of I8MM take them.")
+	f.pairColumns("pairColumnsNEON", "pairs the columns of n times eight k of a panel.")
+	f.matrix("tileInt8x12I8MM", "is tileInt8Ref for twelve paired rows, paired columns and n steps of eight k.", (*fn).smmla)
+	f.matrix("weighx12I8MM", "is weighRef for the same.", (*fn).usmmla)
 	f.widen("widenF16NEON", "is widenF16Ref for n panels.", 64)
 	f.widen("widenHalfNEON", "is widenHalfRef for n times 16 numbers.", 16)
 	f.finish("storeSumsNEON", "is storeSumsRef for a full panel.", false)

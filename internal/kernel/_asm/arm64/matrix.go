@@ -1,77 +1,96 @@
 package main
 
-// Products of bytes by SMMLA, a matrix of 2×8 times another: for sixteen rows at a time, whose
-// bytes lie in pairs of rows, so that four columns of weights are put in order once for eight
-// multiplications each.
+// Products of bytes by SMMLA, a matrix of 2×8 times another: for twelve rows and eight columns
+// at a time, both of which have been paired, so that eight k of two rows, or of two columns,
+// lie together. Rows are paired for a panel and weights for a unit of rows; pairing them in the
+// loop would take a sixth of its vector instructions.
 
-// pairs writes the pairing of sixteen rows: for k in steps of eight and r < 8, dst gets eight
-// bytes of row 2r and eight of row 2r+1.
-func (f *file) pairs(name, doc string) {
-	fn, at := f.function(name, doc, "dst, x *byte, stride, n int", "")
-	dst, x, stride, n := reg(0), reg(1), reg(2), reg(3)
+const matrixRows = 12
+
+// pairRows writes the pairing of rows: for k in steps of eight and r < 6, dst gets eight bytes
+// of row 2r and eight of row 2r+1.
+func (f *file) pairRows(name, doc string) {
+	fn, args := f.function(name, doc, "dst, x *byte, stride, n int", "")
+	dst, x, stride, n := args[0], args[1], args[2], args[3]
 	left, row, from, to := reg(4), reg(5), reg(6), reg(7)
-	fn.load(at, "dst", dst, "x", x, "stride", stride, "n", n)
-	fn.op("MOVD $8, %v", left)
-	fn.loop(left, 1, func() {
-		fn.op("MOVD %v, %v", dst, to)
+	fn.repeat(matrixRows/2, left, func() {
+		fn.move(dst, to)
 		fn.op("ADD %v, %v, %v", stride, x, from)
-		fn.op("MOVD %v, %v", n, row)
-		fn.loop(row, 1, func() {
+		fn.repeat(n, row, func() {
 			fn.ldrDPost(0, x, 8)
 			fn.ldrDPost(1, from, 8)
 			fn.strD(0, to, 0)
 			fn.strD(1, to, 8)
-			fn.op("ADD $128, %v, %v", to, to)
+			fn.advance(8*matrixRows, to)
 		})
 		// Both rows have been walked: the next pair begins two rows after the first.
 		fn.op("SUB %v<<3, %v, %v", n, from, x)
-		fn.op("ADD %v, %v, %v", stride, x, x)
-		fn.op("ADD $16, %v, %v", dst, dst)
+		fn.advance(stride, x)
+		fn.advance(16, dst)
 	})
 	fn.ret()
 }
 
-// matrix writes a tile of sixteen paired rows and a panel of columns. n counts steps of eight k.
+// pairColumns writes the pairing of the weights of a panel, whose four k of a column lie
+// together: eight k of columns 0 and 1 become the first sixteen bytes.
+func (f *file) pairColumns(name, doc string) {
+	fn, args := f.function(name, doc, "dst, w *byte, n int", "")
+	dst, w, n := args[0], args[1], args[2]
+	fn.loop(n, 1, func() {
+		for j := range 16 {
+			fn.ldr(0, w, 16*j)
+			fn.ldr(1, w, 256+16*j)
+			fn.zip1(words, 2, 0, 1)
+			fn.zip2(words, 3, 0, 1)
+			fn.str(2, dst, 32*j)
+			fn.str(3, dst, 32*j+16)
+		}
+		fn.advance(512, dst, w)
+	})
+	fn.ret()
+}
+
+// matrix writes a tile of paired rows and a panel of paired columns. n counts steps of eight k.
 func (f *file) matrix(name, doc string, multiply func(f *fn, d, n, m vec)) {
-	fn, at := f.function(name, doc, "acc *int32, x, w *byte, n int", "")
-	acc, x, w, n := reg(0), reg(1), reg(2), reg(3)
+	fn, args := f.function(name, doc, "acc *int32, x, w *byte, n int", "")
+	acc, x, w, n := args[0], args[1], args[2], args[3]
 	count, left, from, slice := reg(4), reg(5), reg(6), reg(7)
-	fn.load(at, "acc", acc, "x", x, "w", w, "n", n)
-	fn.op("MOVD $16, %v", count)
-	fn.loop(count, 1, func() {
-		for i := range 16 {
+	const sums = 2 * matrixRows // four pairs of columns for each pair of rows
+	fn.repeat(8, count, func() {
+		for i := range sums {
 			fn.zero(vec(i))
 		}
-		fn.op("MOVD %v, %v", x, from)
-		fn.op("MOVD %v, %v", w, slice)
-		fn.op("MOVD %v, %v", n, left)
-		fn.loop(left, 1, func() {
-			fn.ldr(24, slice, 0)
-			fn.ldr(25, slice, 256)
-			fn.op("ADD $512, %v, %v", slice, slice)
-			for r := range 8 {
-				fn.ldr(vec(16+r), from, 16*r)
+		fn.move(x, from)
+		fn.move(w, slice)
+		fn.repeat(n, left, func() {
+			for j := range 4 {
+				fn.ldr(vec(sums+j), slice, 16*j)
 			}
-			fn.op("ADD $128, %v, %v", from, from)
-			fn.zip1(words, 26, 24, 25)
-			fn.zip2(words, 27, 24, 25)
-			for r := range 8 {
-				multiply(fn, vec(2*r), vec(16+r), 26)
-				multiply(fn, vec(2*r+1), vec(16+r), 27)
+			fn.advance(512, slice)
+			for r := range matrixRows / 2 {
+				pair := vec(sums + 4 + r%4)
+				fn.ldr(pair, from, 16*r)
+				for j := range 4 {
+					multiply(fn, vec(4*r+j), pair, vec(sums+j))
+				}
 			}
+			fn.advance(8*matrixRows, from)
 		})
-		for r := range 8 {
-			fn.ldr(24, acc, 512*r)
-			fn.ldr(25, acc, 512*r+256)
-			fn.zip1(doubles, 26, vec(2*r), vec(2*r+1))
-			fn.zip2(doubles, 27, vec(2*r), vec(2*r+1))
-			fn.add(24, 24, 26)
-			fn.add(25, 25, 27)
-			fn.str(24, acc, 512*r)
-			fn.str(25, acc, 512*r+256)
+		for r := range matrixRows / 2 {
+			for half := range 2 {
+				a, b, place := vec(4*r+2*half), vec(4*r+2*half+1), 512*r+16*half
+				fn.ldr(24, acc, place)
+				fn.ldr(25, acc, place+256)
+				fn.zip1(doubles, 26, a, b)
+				fn.zip2(doubles, 27, a, b)
+				fn.add(24, 24, 26)
+				fn.add(25, 25, 27)
+				fn.str(24, acc, place)
+				fn.str(25, acc, place+256)
+			}
 		}
-		fn.op("ADD $16, %v, %v", acc, acc)
-		fn.op("ADD $16, %v, %v", w, w)
+		fn.advance(32, acc)
+		fn.advance(64, w)
 	})
 	fn.ret()
 }

@@ -1,6 +1,9 @@
 package main
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // Loops over vectors, in steps of sixteen elements: four registers, lane l of register i being
 // element 4i+l. What is left is done by "ref" in Go, and so are the last additions of sums,
@@ -21,7 +24,7 @@ func (f *fn) broadcast(symbol string, n int, first vec, scratch reg) {
 	for i := range n {
 		f.spread(first+vec(i), scratch)
 		if i+1 < n {
-			f.op("ADD $4, %v, %v", scratch, scratch)
+			f.advance(4, scratch)
 		}
 	}
 }
@@ -52,8 +55,8 @@ const (
 
 func (f *fn) expConstants(scratch reg) {
 	f.broadcast(f.constants("expConsts", expConsts...), 12, expLog2e, scratch)
-	f.op("MOVD $1023, %v", scratch)
-	f.word(0x4e080c00|uint32(scratch)<<5|uint32(expBias), "dup %v.2d, x%d", expBias, int(scratch))
+	f.move(1023, scratch)
+	f.dupDouble(expBias, scratch)
 }
 
 // exp replaces x by e^x, or by e^(x+low) if low is a register. t, u and n are scratch.
@@ -99,14 +102,11 @@ func (f *file) expSum(name, doc string, store, scaled bool) {
 	if scaled {
 		params, result = "dst, x, scale *float32, n int, m float32, p *partials", "uint32"
 	}
-	fn, at := f.function(name, doc, params, result)
-	dst, x, scale, n, p, scratch := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5)
-	fn.load(at, "dst", dst, "x", x, "n", n, "p", p, "m.w", scratch)
-	if scaled {
-		fn.load(at, "scale", scale)
-	}
+	fn, args := f.function(name, doc, params, result)
+	dst, x, rest, scratch := args[0], args[1], args[len(args)-3:], reg(6)
+	n, p := rest[0], rest[2]
 	const m, most = vec(29), vec(30)
-	fn.dupR(m, scratch)
+	fn.dupR(m, rest[1])
 	fn.zero(most)
 	fn.expConstants(scratch)
 	for i := range 4 {
@@ -120,7 +120,7 @@ func (f *file) expSum(name, doc string, store, scaled bool) {
 			fn.exp(e, -1, 4, 5, 6)
 			fn.fadd(vec(12+i), vec(12+i), e)
 			if scaled {
-				fn.ldrPost(7, scale, 16)
+				fn.ldrPost(7, args[2], 16)
 				fn.fmul(e, e, 7)
 				fn.fabs(7, e)
 				fn.umax(most, most, 7)
@@ -136,15 +136,13 @@ func (f *file) expSum(name, doc string, store, scaled bool) {
 	if scaled {
 		fn.umaxv(most, most)
 		fn.umov(scratch, most, 0)
-		fn.op("MOVW %v, ret+%d(FP)", scratch, at["ret"])
 	}
-	fn.ret()
+	fn.ret(scratch)
 }
 
 func (f *file) gelu(name, doc string) {
-	fn, at := f.function(name, doc, "x *float32, n int", "")
-	x, n, scratch, table := reg(0), reg(1), reg(2), reg(3)
-	fn.load(at, "x", x, "n", n)
+	fn, args := f.function(name, doc, "x *float32, n int", "")
+	x, n, scratch, table := args[0], args[1], reg(2), reg(3)
 	fn.expConstants(scratch)
 	symbol := f.constants("geluConsts", geluConsts...)
 	few := f.constants("geluFew", bits(3, -0.5, 12.9375)...)
@@ -159,7 +157,7 @@ func (f *file) gelu(name, doc string) {
 		fn.spread(g, table)
 		other := vec(5)
 		for range 9 {
-			fn.op("ADD $4, %v, %v", table, table)
+			fn.advance(4, table)
 			fn.spread(other, table)
 			fn.fmla(other, g, s)
 			g, other = other, g
@@ -186,9 +184,8 @@ func (f *file) gelu(name, doc string) {
 
 // maxAbs returns the bits of the largest magnitude; max, of which a NaN remains, fills most.
 func (f *file) maxAbs(name, doc string) {
-	fn, at := f.function(name, doc, "x *float32, n int", "uint32")
-	x, n := reg(0), reg(1)
-	fn.load(at, "x", x, "n", n)
+	fn, args := f.function(name, doc, "x *float32, n int", "uint32")
+	x, n := args[0], args[1]
 	for i := range 4 {
 		fn.zero(vec(4 + i))
 	}
@@ -203,15 +200,13 @@ func (f *file) maxAbs(name, doc string) {
 	fn.umax(6, 6, 7)
 	fn.umax(4, 4, 6)
 	fn.umaxv(4, 4)
-	fn.umov(2, 4, 0)
-	fn.op("MOVW R2, ret+%d(FP)", at["ret"])
-	fn.ret()
+	fn.umov(x, 4, 0)
+	fn.ret(x)
 }
 
 func (f *file) max(name, doc string) {
-	fn, at := f.function(name, doc, "most *partials, x *float32, n int", "")
-	most, x, n := reg(0), reg(1), reg(2)
-	fn.load(at, "most", most, "x", x, "n", n)
+	fn, args := f.function(name, doc, "most *partials, x *float32, n int", "")
+	most, x, n := args[0], args[1], args[2]
 	for i := range 4 {
 		fn.ldr(vec(4+i), most, 16*i)
 	}
@@ -229,9 +224,8 @@ func (f *file) max(name, doc string) {
 
 // find returns how many elements, in blocks of sixteen, are before the one that has v.
 func (f *file) find(name, doc string) {
-	fn, at := f.function(name, doc, "x *float32, n int, v float32", "int")
-	x, n, scratch, done := reg(0), reg(1), reg(2), reg(3)
-	fn.load(at, "x", x, "n", n, "v.w", scratch)
+	fn, args := f.function(name, doc, "x *float32, n int, v float32", "int")
+	x, n, scratch, done := args[0], args[1], args[2], reg(3)
 	fn.dupR(8, scratch)
 	fn.op("MOVD ZR, %v", done)
 	top, end := fn.label("block"), fn.label("found")
@@ -248,19 +242,17 @@ func (f *file) find(name, doc string) {
 	fn.umaxv(0, 0)
 	fn.umov(scratch, 0, 0)
 	fn.op("CBNZW %v, %s", scratch, end)
-	fn.op("ADD $16, %v, %v", done, done)
+	fn.advance(16, done)
 	fn.op("CMP %v, %v", n, done)
 	fn.op("BLT %s", top)
 	fn.at(end)
-	fn.op("MOVD %v, ret+%d(FP)", done, at["ret"])
-	fn.ret()
+	fn.ret(done)
 }
 
 // roundBytes rounds to bytes, and returns the sum of the numbers. They may be signed, or not.
 func (f *file) roundBytes(name, doc string) {
-	fn, at := f.function(name, doc, "dst *byte, x *float32, n int, inverse float32", "int32")
-	dst, x, n, scratch := reg(0), reg(1), reg(2), reg(3)
-	fn.load(at, "dst", dst, "x", x, "n", n, "inverse.w", scratch)
+	fn, args := f.function(name, doc, "dst *byte, x *float32, n int, inverse float32", "int32")
+	dst, x, n, scratch := args[0], args[1], args[2], args[3]
 	fn.dupR(16, scratch)
 	fn.broadcast(f.constants("magic", bits(0x1.8p23)...), 1, 17, scratch)
 	fn.zero(18)
@@ -280,15 +272,13 @@ func (f *file) roundBytes(name, doc string) {
 	})
 	fn.addv(18, 18)
 	fn.umov(scratch, 18, 0)
-	fn.op("MOVW %v, ret+%d(FP)", scratch, at["ret"])
-	fn.ret()
+	fn.ret(scratch)
 }
 
 // quads interleaves four rows of 64 bytes.
 func (f *file) quads(name, doc string) {
-	fn, at := f.function(name, doc, "dst, x *byte", "")
-	dst, x := reg(0), reg(1)
-	fn.load(at, "dst", dst, "x", x)
+	fn, args := f.function(name, doc, "dst, x *byte", "")
+	dst, x := args[0], args[1]
 	for c := range 4 {
 		for r := range 4 {
 			fn.ldr(vec(r), x, 64*r+16*c)
@@ -313,20 +303,16 @@ func (f *file) turn(name, doc string, half bool) {
 	if half {
 		kind, width = "*uint16", 2
 	}
-	fn, at := f.function(name, doc, "dst "+kind+", x *float32, stride, rows, cols int", "")
-	dst, x, stride, rows, cols := reg(0), reg(1), reg(2), reg(3), reg(4)
-	left, a, b, c, d, to := reg(5), reg(6), reg(7), reg(8), reg(9), reg(10)
-	fn.load(at, "dst", dst, "x", x, "stride", stride, "rows", rows, "cols", cols)
+	fn, args := f.function(name, doc, "dst "+kind+", x *float32, stride, rows, cols int", "")
+	dst, x, stride, rows, cols := args[0], args[1], args[2], args[3], args[4]
+	left, four, to := reg(5), []reg{6, 7, 8, 9}, reg(10)
 	fn.loop(rows, 4, func() {
-		fn.op("MOVD %v, %v", x, a)
-		fn.op("ADD %v, %v, %v", stride, a, b)
-		fn.op("ADD %v, %v, %v", stride, b, c)
-		fn.op("ADD %v, %v, %v", stride, c, d)
-		fn.op("ADD %v, %v, %v", stride, d, x)
-		fn.op("MOVD %v, %v", dst, to)
-		fn.op("MOVD %v, %v", cols, left)
+		fn.rows(four, x, stride)
+		fn.op("ADD %v, %v, %v", stride, four[3], x)
+		fn.move(dst, to)
+		fn.move(cols, left)
 		fn.loop(left, 4, func() {
-			for i, p := range []reg{a, b, c, d} {
+			for i, p := range four {
 				fn.ldrPost(vec(i), p, 16)
 			}
 			fn.trn1(words, 4, 0, 1)
@@ -345,18 +331,17 @@ func (f *file) turn(name, doc string, half bool) {
 					fn.str(vec(i), to, 256*i)
 				}
 			}
-			fn.op("ADD $%d, %v, %v", 4*64*width, to, to)
+			fn.advance(4*64*width, to)
 		})
-		fn.op("ADD $%d, %v, %v", 4*width, dst, dst)
+		fn.advance(4*width, dst)
 	})
 	fn.ret()
 }
 
 // narrow rounds to binary16, four at a time.
 func (f *file) narrow(name, doc string) {
-	fn, at := f.function(name, doc, "dst *uint16, x *float32, n int", "")
-	dst, x, n := reg(0), reg(1), reg(2)
-	fn.load(at, "dst", dst, "x", x, "n", n)
+	fn, args := f.function(name, doc, "dst *uint16, x *float32, n int", "")
+	dst, x, n := args[0], args[1], args[2]
 	fn.loop(n, 4, func() {
 		fn.ldrPost(0, x, 16)
 		fn.fcvtn(0, 0)
@@ -367,9 +352,8 @@ func (f *file) narrow(name, doc string) {
 
 // dots sums products in four partial sums each, without fusing.
 func (f *file) dots(name, doc string) {
-	fn, at := f.function(name, doc, "sums *partials, a, b *[4][]float32, n int", "")
-	sums, a, b, n := reg(0), reg(1), reg(2), reg(3)
-	fn.load(at, "sums", sums, "a", a, "b", b, "n", n)
+	fn, args := f.function(name, doc, "sums *partials, a, b *[4][]float32, n int", "")
+	sums, a, b, n := args[0], args[1], args[2], args[3]
 	p, q := []reg{4, 5, 6, 7}, []reg{8, 9, 10, 11}
 	for i := range 4 {
 		fn.op("MOVD %d(%v), %v", 24*i, a, p[i])
@@ -394,26 +378,14 @@ func (f *file) dots(name, doc string) {
 // vectors, by body, which gets the register of x[i] and leaves the result there. Scalars are
 // float32 arguments, in registers from 16 on.
 func (f *file) each(name, doc string, vectors, scalars []string, body func(fn *fn, v vec, others []vec)) {
-	params := ""
-	for i, v := range vectors {
-		if i > 0 {
-			params += ", "
-		}
-		params += v
-	}
-	params += " *float32, n int"
+	params := strings.Join(vectors, ", ") + " *float32, n int"
 	for _, s := range scalars {
 		params += ", " + s + " float32"
 	}
-	fn, at := f.function(name, doc, params, "")
-	n, scratch := reg(8), reg(9)
-	for i, v := range vectors {
-		fn.load(at, v, reg(i))
-	}
-	fn.load(at, "n", n)
-	for i, s := range scalars {
-		fn.load(at, s+".w", scratch)
-		fn.dupR(vec(16+i), scratch)
+	fn, args := f.function(name, doc, params, "")
+	at, n := args[:len(vectors)], args[len(vectors)]
+	for i := range scalars {
+		fn.dupR(vec(16+i), args[len(vectors)+1+i])
 	}
 	fn.loop(n, 4, func() {
 		var others []vec
@@ -421,14 +393,12 @@ func (f *file) each(name, doc string, vectors, scalars []string, body func(fn *f
 			if i == 0 && len(vectors) > 1 && vectors[0] == "to" {
 				continue // only written
 			}
-			fn.ldr(vec(i), reg(i), 0)
+			fn.ldr(vec(i), at[i], 0)
 			others = append(others, vec(i))
 		}
 		body(fn, others[0], others[1:])
-		fn.strPost(others[0], 0, 16)
-		for i := 1; i < len(vectors); i++ {
-			fn.op("ADD $16, %v, %v", reg(i), reg(i))
-		}
+		fn.strPost(others[0], at[0], 16)
+		fn.advance(16, at[1:]...)
 	})
 	fn.ret()
 }
@@ -439,12 +409,10 @@ func (f *file) partials(name, doc string, squares bool) {
 	if squares {
 		params += ", mean float32"
 	}
-	fn, at := f.function(name, doc, params, "")
-	p, x, n := reg(0), reg(1), reg(2)
-	fn.load(at, "p", p, "x", x, "n", n)
+	fn, args := f.function(name, doc, params, "")
+	p, x, n := args[0], args[1], args[2]
 	if squares {
-		fn.load(at, "mean.w", reg(3))
-		fn.dupR(16, 3)
+		fn.dupR(16, args[3])
 	}
 	for i := range 4 {
 		fn.ldr(vec(4+i), p, 16*i)
@@ -468,9 +436,8 @@ func (f *file) partials(name, doc string, squares bool) {
 
 // log10 replaces x, which is not NaN, by its decimal logarithm, at least floor.
 func (f *file) log10(name, doc string) {
-	fn, at := f.function(name, doc, "dst, x *float32, n int, floor float32", "")
-	dst, x, n, scratch := reg(0), reg(1), reg(2), reg(3)
-	fn.load(at, "dst", dst, "x", x, "n", n, "floor.w", scratch)
+	fn, args := f.function(name, doc, "dst, x *float32, n int, floor float32", "")
+	dst, x, n, scratch := args[0], args[1], args[2], args[3]
 	fn.dupR(8, scratch)
 	const c7, half, lo, hi, log10e, least, one, root, fraction = vec(16), vec(24), vec(25), vec(26), vec(27), vec(28), vec(29), vec(30), vec(31)
 	fn.broadcast(f.constants("logConsts", logConsts...), 16, c7, scratch)
@@ -506,17 +473,15 @@ func (f *file) log10(name, doc string) {
 
 // squares writes the powers of two mirrored frequencies, a row of 64 frames each.
 func (f *file) squares(name, doc string) {
-	fn, at := f.function(name, doc, "dst, c0, c1, s0, s1 *float32, m int", "")
-	up, c0, c1, s0, s1, m, down, left := reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6), reg(7)
-	fn.load(at, "dst", up, "c0", c0, "c1", c1, "s0", s0, "s1", s1, "m", m)
+	fn, args := f.function(name, doc, "dst, c0, c1, s0, s1 *float32, m int", "")
+	up, sums, m, down, left := args[0], args[1:5], args[5], reg(6), reg(7)
 	// down starts at row 2m-2 and goes back: dst + (2m-2)·256.
 	fn.op("SUB $1, %v, %v", m, down)
 	fn.op("LSL $9, %v, %v", down, down)
-	fn.op("ADD %v, %v, %v", up, down, down)
+	fn.advance(up, down)
 	fn.loop(m, 1, func() {
-		fn.op("MOVD $16, %v", left)
-		fn.loop(left, 1, func() {
-			for i, r := range []reg{c0, c1, s0, s1} {
+		fn.repeat(16, left, func() {
+			for i, r := range sums {
 				fn.ldrPost(vec(i), r, 16)
 			}
 			fn.fadd(4, 0, 1)
@@ -538,23 +503,21 @@ func (f *file) squares(name, doc string) {
 
 // fold adds and subtracts rows of 64, x forwards and y backwards.
 func (f *file) fold(name, doc string) {
-	fn, at := f.function(name, doc, "sum0, difference0, sum1, difference1, x, y *float32, n int", "")
-	x, y, n, left := reg(4), reg(5), reg(6), reg(7)
-	fn.load(at, "sum0", reg(0), "difference0", reg(1), "sum1", reg(2), "difference1", reg(3), "x", x, "y", y, "n", n)
+	fn, args := f.function(name, doc, "sum0, difference0, sum1, difference1, x, y *float32, n int", "")
+	x, y, n, left := args[4], args[5], args[6], reg(7)
 	// y points to its last row.
 	fn.op("LSL $9, %v, %v", n, left)
-	fn.op("ADD %v, %v, %v", left, y, y)
+	fn.advance(left, y)
 	fn.op("SUB $256, %v, %v", y, y)
 	fn.loop(n, 1, func() {
 		for half := range 2 {
-			fn.op("MOVD $16, %v", left)
-			fn.loop(left, 1, func() {
+			fn.repeat(16, left, func() {
 				fn.ldrPost(0, x, 16)
 				fn.ldrPost(1, y, 16)
 				fn.fadd(2, 0, 1)
 				fn.fsub(3, 0, 1)
-				fn.strPost(2, reg(2*half), 16)
-				fn.strPost(3, reg(2*half+1), 16)
+				fn.strPost(2, args[2*half], 16)
+				fn.strPost(3, args[2*half+1], 16)
 			})
 			fn.op("SUB $512, %v, %v", y, y)
 		}
