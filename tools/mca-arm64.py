@@ -109,7 +109,7 @@ def main():
                 cells.append("no model")
                 continue
             rate = size / c
-            best = 16 * sum(l.startswith("ldr q") for l in read) / cycles(a.mca, core, read)
+            best = 16 * sum(l.startswith("ldur q") for l in read) / cycles(a.mca, core, read)
             cells.append(f"{rate:.0f} of {best:.0f}")
         print(f"| {name}: bytes a cycle | " + " | ".join(cells) + " |")
 

@@ -19,9 +19,10 @@ func (f *file) peak(name, doc string, one func(fn *fn, d vec)) {
 // read loads n blocks of 512 bytes.
 func (f *file) read(name, doc string) {
 	fn, args := f.function(name, doc, "p *byte, n int", "")
+	fn.advance(256, args[0]) // in the middle of what ldur reaches
 	fn.loop(args[1], 1, func() {
 		for i := range 32 {
-			fn.ldr(vec(i&7), args[0], 16*i)
+			fn.ldur(vec(i&7), args[0], 16*i-256)
 		}
 		fn.advance(512, args[0])
 	})
