@@ -97,8 +97,10 @@ purego: ## the same without any assembly
 	go test -vet=off -count=1 -short -timeout 10m -tags purego ./internal/kernel ./parallel
 	go test -vet=off -count=1 -short -timeout 10m -tags purego -run 'TestDemoHash/^f16$$' ./selftest
 
-# For processors of the three tiers: i8mm, dotprod, and NEON alone. A minute or two each on two
-# cores; arm64-short, in CI, is one of them and the kernels alone.
+# For processors of the three tiers: i8mm, dotprod, and NEON alone, some ten minutes each on two
+# cores; arm64-short, in CI, is one of them and the kernels alone. The program's transcription of
+# jfk.flac, drafted from its own text, must be amd64's without drafts but for the statistics: by the
+# model inside (int4), and with ARM64_MODEL=DIR by that in int8 and f16.
 QEMU  ?= $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64 2>/dev/null))
 ARM64 ?= max cortex-a76 cortex-a53
 arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
@@ -107,6 +109,13 @@ arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
 	for dir in internal/kernel parallel $(if $(SHORT),,encoder decoder selftest); do \
 		GOARCH=arm64 go test -c -vet=off -o "$$tmp/$$(basename $$dir).test" ./$$dir; \
 	done; \
+	plain='transcribe -q -f json models/whisper/jfk.flac'; \
+	formats="$(if $(SHORT),,int4 $(if $(ARM64_MODEL),int8 f16))"; \
+	model() { [ $$1 = int4 ] || echo "--model $(ARM64_MODEL) --precision $$1"; }; \
+	if [ -n "$$formats" ]; then \
+		go build -o "$$tmp/amd64" ./cmd/verity; GOARCH=arm64 go build -o "$$tmp/arm64" ./cmd/verity; \
+		for f in $$formats; do "$$tmp/amd64" $$plain $$(model $$f) > "$$tmp/$$f.json"; done; \
+	fi; \
 	for cpu in $(ARM64); do \
 		echo "qemu-aarch64 -cpu $$cpu"; \
 		(cd internal/kernel && $(QEMU) -cpu $$cpu "$$tmp/kernel.test" -test.short -test.skip 'TestGenerated|TestCeilings|TestEncodings' $(if $(SHORT),-test.run '$(SHORT)')); \
@@ -115,6 +124,11 @@ arm64: ## kernels and whole networks for arm64, under qemu: the bits of amd64
 			for dir in encoder decoder; do (cd $$dir && $(QEMU) -cpu $$cpu "$$tmp/$$dir.test" -test.short -test.run '$(SAME)'); done; \
 			(cd selftest && $(QEMU) -cpu $$cpu "$$tmp/selftest.test" -test.short -test.run 'TestDemoHash'); \
 		fi; \
+		for f in $$formats; do \
+			$(QEMU) -cpu $$cpu "$$tmp/arm64" $$plain $$(model $$f) --draft-from "$$tmp/$$f.json" > "$$tmp/out.json"; \
+			for side in $$f out; do sed 's/,"stats":.*//' "$$tmp/$$side.json" > "$$tmp/$$side.text"; done; \
+			cmp "$$tmp/$$f.text" "$$tmp/out.text" && echo "ok  	jfk.flac in $$f is that of amd64"; \
+		done; \
 	done
 
 arm64-short:

@@ -20,7 +20,7 @@ import (
 // Options configures Open. The zero value uses every core, keeps the weights as exact
 // as the files have them, decodes without an assistant and detects the language.
 type Options struct {
-	// Threads is how many threads the model has. 0 means one for each core. The
+	// Threads is how many threads the model has. 0 means one for each fast core. The
 	// text does not depend on it.
 	Threads int
 

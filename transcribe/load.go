@@ -20,7 +20,7 @@ import (
 // LoadOptions configures Load. The zero value uses one thread for each core, keeps
 // the weights as exact as the file has them, and decodes without an assistant.
 type LoadOptions struct {
-	// Threads is how many threads the model has. 0 means one for each core. The
+	// Threads is how many threads the model has. 0 means one for each fast core. The
 	// text does not depend on it.
 	Threads int
 

@@ -299,7 +299,7 @@ func (i *info) printAuto(s *sheet) {
 		why = ", which holds every weight exactly"
 	}
 	s.row("--precision", "%s%s", i.Auto.Precision, why)
-	cores := "one for each core"
+	cores := "one for each fast core"
 	if i.Auto.Threads == 1 {
 		cores = "for one core"
 	}

@@ -581,6 +581,32 @@ loop1:
 	WORD $0x3d800c07 // str q7, [x0, #48]
 	RET
 
+// func maxNEON(p *partials, x *float32, n int) 
+TEXT ·maxNEON(SB), NOSPLIT, $0-24
+	MOVD p+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	WORD $0x3dc00004 // ldr q4, [x0]
+	WORD $0x3dc00405 // ldr q5, [x0, #16]
+	WORD $0x3dc00806 // ldr q6, [x0, #32]
+	WORD $0x3dc00c07 // ldr q7, [x0, #48]
+loop1:
+	WORD $0x3cc10420 // ldr q0, [x1], #16
+	WORD $0x4e20f484 // fmax v4.4s, v4.4s, v0.4s
+	WORD $0x3cc10421 // ldr q1, [x1], #16
+	WORD $0x4e21f4a5 // fmax v5.4s, v5.4s, v1.4s
+	WORD $0x3cc10422 // ldr q2, [x1], #16
+	WORD $0x4e22f4c6 // fmax v6.4s, v6.4s, v2.4s
+	WORD $0x3cc10423 // ldr q3, [x1], #16
+	WORD $0x4e23f4e7 // fmax v7.4s, v7.4s, v3.4s
+	SUBS $16, R2, R2
+	BNE loop1
+	WORD $0x3d800004 // str q4, [x0]
+	WORD $0x3d800405 // str q5, [x0, #16]
+	WORD $0x3d800806 // str q6, [x0, #32]
+	WORD $0x3d800c07 // str q7, [x0, #48]
+	RET
+
 // func squaresSumNEON(p *partials, x *float32, n int, mean float32) 
 TEXT ·squaresSumNEON(SB), NOSPLIT, $0-28
 	MOVD p+0(FP), R0
@@ -720,32 +746,6 @@ loop1:
 	ADD $16, R1, R1
 	SUBS $4, R2, R2
 	BNE loop1
-	RET
-
-// func maxNEON(most *partials, x *float32, n int) 
-TEXT ·maxNEON(SB), NOSPLIT, $0-24
-	MOVD most+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD n+16(FP), R2
-	WORD $0x3dc00004 // ldr q4, [x0]
-	WORD $0x3dc00405 // ldr q5, [x0, #16]
-	WORD $0x3dc00806 // ldr q6, [x0, #32]
-	WORD $0x3dc00c07 // ldr q7, [x0, #48]
-loop1:
-	WORD $0x3cc10420 // ldr q0, [x1], #16
-	WORD $0x4e20f484 // fmax v4.4s, v4.4s, v0.4s
-	WORD $0x3cc10421 // ldr q1, [x1], #16
-	WORD $0x4e21f4a5 // fmax v5.4s, v5.4s, v1.4s
-	WORD $0x3cc10422 // ldr q2, [x1], #16
-	WORD $0x4e22f4c6 // fmax v6.4s, v6.4s, v2.4s
-	WORD $0x3cc10423 // ldr q3, [x1], #16
-	WORD $0x4e23f4e7 // fmax v7.4s, v7.4s, v3.4s
-	SUBS $16, R2, R2
-	BNE loop1
-	WORD $0x3d800004 // str q4, [x0]
-	WORD $0x3d800405 // str q5, [x0, #16]
-	WORD $0x3d800806 // str q6, [x0, #32]
-	WORD $0x3d800c07 // str q7, [x0, #48]
 	RET
 
 // func findNEON(x *float32, n int, v float32) int

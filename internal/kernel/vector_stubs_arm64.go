@@ -24,6 +24,11 @@ func geluNEON(x *float32, n int)
 //go:noescape
 func sumNEON(p *partials, x *float32, n int)
 
+// maxNEON raises p to n numbers, a multiple of 16; a NaN remains.
+//
+//go:noescape
+func maxNEON(p *partials, x *float32, n int)
+
 // squaresSumNEON adds squares of x-mean to p, for n, a multiple of 16.
 //
 //go:noescape
@@ -58,11 +63,6 @@ func raiseNEON(dst, x *float32, n int)
 //
 //go:noescape
 func cellsNEON(to, x *float32, n int, least float32, four float32)
-
-// maxNEON raises the partial maxima to n numbers, a multiple of 16.
-//
-//go:noescape
-func maxNEON(most *partials, x *float32, n int)
 
 // findNEON returns how many of n numbers, a multiple of 16, are before the sixteen with v or NaN.
 //

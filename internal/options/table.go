@@ -197,8 +197,8 @@ var table = []*Option{
 		Help: "`number` that seeds sampling above temperature 0"},
 
 	// Speed.
-	{Name: "threads", Brief: "0 means one for each core", Kind: Whole, Max: parallel.MaxThreads, Group: Speed, Who: Keep | Server,
-		Help: "`number` of threads; 0 means one for each core. The text does not depend on it"},
+	{Name: "threads", Brief: "0 means one for each fast core", Kind: Whole, Max: parallel.MaxThreads, Group: Speed, Who: Keep | Server,
+		Help: "`number` of threads; 0 means one for each fast core. The text does not depend on it"},
 	{Name: "precision", Brief: "auto, f32, f16, int8, …", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Speed, Who: Keep | Server,
 		Help: "number `format` of the weights: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored. Append " +
 			":head=FORMAT for the token embedding (also the output layer) and :cache=FORMAT for the attention cache, as in int4:head=int8"},

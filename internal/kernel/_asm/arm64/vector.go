@@ -182,7 +182,7 @@ func (f *file) gelu(name, doc string) {
 	fn.ret()
 }
 
-// maxAbs returns the bits of the largest magnitude; max, of which a NaN remains, fills most.
+// maxAbs returns the bits of the largest magnitude.
 func (f *file) maxAbs(name, doc string) {
 	fn, args := f.function(name, doc, "x *float32, n int", "uint32")
 	x, n := args[0], args[1]
@@ -202,24 +202,6 @@ func (f *file) maxAbs(name, doc string) {
 	fn.umaxv(4, 4)
 	fn.umov(x, 4, 0)
 	fn.ret(x)
-}
-
-func (f *file) max(name, doc string) {
-	fn, args := f.function(name, doc, "most *partials, x *float32, n int", "")
-	most, x, n := args[0], args[1], args[2]
-	for i := range 4 {
-		fn.ldr(vec(4+i), most, 16*i)
-	}
-	fn.loop(n, 16, func() {
-		for i := range 4 {
-			fn.ldrPost(vec(i), x, 16)
-			fn.fmax(vec(4+i), vec(4+i), vec(i))
-		}
-	})
-	for i := range 4 {
-		fn.str(vec(4+i), most, 16*i)
-	}
-	fn.ret()
 }
 
 // find returns how many elements, in blocks of sixteen, are before the one that has v.
@@ -403,15 +385,16 @@ func (f *file) each(name, doc string, vectors, scalars []string, body func(fn *f
 	fn.ret()
 }
 
-// partials writes a sum in sixteen partials: of x, or of squares of x - mean.
-func (f *file) partials(name, doc string, squares bool) {
+// partials writes what takes numbers, minus the bits of a float32 if that has a name, into
+// sixteen partial results.
+func (f *file) partials(name, doc, minus string, take func(fn *fn, p, v vec)) {
 	params := "p *partials, x *float32, n int"
-	if squares {
-		params += ", mean float32"
+	if minus != "" {
+		params += ", " + minus + " float32"
 	}
 	fn, args := f.function(name, doc, params, "")
 	p, x, n := args[0], args[1], args[2]
-	if squares {
+	if minus != "" {
 		fn.dupR(16, args[3])
 	}
 	for i := range 4 {
@@ -420,12 +403,10 @@ func (f *file) partials(name, doc string, squares bool) {
 	fn.loop(n, 16, func() {
 		for i := range 4 {
 			fn.ldrPost(vec(i), x, 16)
-			if squares {
+			if minus != "" {
 				fn.fsub(vec(i), vec(i), 16)
-				fn.fmla(vec(4+i), vec(i), vec(i))
-			} else {
-				fn.fadd(vec(4+i), vec(4+i), vec(i))
 			}
+			take(fn, vec(4+i), vec(i))
 		}
 	})
 	for i := range 4 {
