@@ -271,14 +271,16 @@ type audioObject struct {
 	} `json:"input"`
 }
 
+// given returns text, nil if there is none.
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
 // object returns the session object for events.
 func (c sessionConfig) object(beta bool) sessionObject {
-	given := func(text string) *string {
-		if text == "" {
-			return nil
-		}
-		return &text
-	}
 	t := transcription{c.name, given(c.language), given(c.prompt)}
 	o := sessionObject{ID: c.id, Object: "realtime.transcription_session", Expires: c.ends.Unix(), Include: append([]string{}, c.include...)}
 	if beta {

@@ -20,6 +20,9 @@ import (
 	"verity/transcript"
 )
 
+// textOf begins the names of events about text.
+const textOf = "conversation.item.input_audio_transcription."
+
 // A message is an event from the client.
 type message struct {
 	Type    string          `json:"type"`
@@ -62,7 +65,7 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	x.commit()
 	x.config = c
 	x.prepare()
-	x.say(x.name("session.updated"), map[string]any{"session": c.object(x.beta)})
+	x.say(x.name("session.updated"), &sessionEvent{Session: c.object(x.beta)})
 	return nil
 }
 
@@ -123,13 +126,13 @@ func (x *session) follow(heard []live.Heard) {
 		switch h.Kind {
 		case live.Started:
 			if x.begin(x.base + h.At); x.now != nil {
-				x.say("input_audio_buffer.speech_started", map[string]any{"audio_start_ms": ms(x.now.from), "item_id": x.now.item})
+				x.say("input_audio_buffer.speech_started", &bufferEvent{Item: x.now.item, Start: new(ms(x.now.from))})
 			}
 		case live.Speech:
 			x.add(h.PCM)
 		case live.Stopped:
 			if x.now != nil {
-				x.say("input_audio_buffer.speech_stopped", map[string]any{"audio_end_ms": ms(x.base + h.At), "item_id": x.now.item})
+				x.say("input_audio_buffer.speech_stopped", &bufferEvent{Item: x.now.item, End: new(ms(x.base + h.At))})
 				x.stop()
 			}
 		}
@@ -158,22 +161,16 @@ func (x *session) stop() {
 	p := x.now
 	x.now, x.fresh = nil, true
 	close(p.ended)
-	var previous any
-	if x.previous != "" {
-		previous = x.previous
-	}
+	previous := given(x.previous)
 	x.previous = p.item
-	x.say("input_audio_buffer.committed", map[string]any{"item_id": p.item, "previous_item_id": previous})
-	item := map[string]any{
-		"id": p.item, "object": "realtime.item", "type": "message", "role": "user", "status": "completed",
-		"content": []any{map[string]any{"type": "input_audio", "transcript": nil}},
-	}
+	x.say("input_audio_buffer.committed", &itemEvent{ItemID: p.item, Previous: previous})
+	whole := &item{p.item, "realtime.item", "message", "user", "completed", [1]inputPart{{Type: "input_audio"}}}
 	names := []string{"conversation.item.added", "conversation.item.done"}
 	if x.beta {
 		names = []string{"conversation.item.created"}
 	}
 	for _, name := range names {
-		x.say(name, map[string]any{"item": item, "previous_item_id": previous})
+		x.say(name, &itemEvent{Item: whole, Previous: previous})
 	}
 }
 
@@ -208,7 +205,7 @@ func (x *session) clear() {
 		p.cleared.Store(true)
 		close(p.ended)
 	}
-	x.say("input_audio_buffer.cleared", nil)
+	x.say("input_audio_buffer.cleared", &bufferEvent{})
 }
 
 // work makes the passes over one utterance after the other.
@@ -284,10 +281,9 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 		}
 	}
 	x.s.metrics.audio.Add(float64(p.u.Len()) / audio.SampleRate)
-	x.say("conversation.item.input_audio_transcription.completed", map[string]any{
-		"item_id": p.item, "content_index": 0, "transcript": text,
-		"usage":   map[string]any{"type": "duration", "seconds": float64(p.u.Len()) / audio.SampleRate},
-		"latency": said.report(), "language": nameOf(p.on, language),
+	x.say(textOf+"completed", &textEvent{
+		Item: p.item, Transcript: &text, Usage: &spokenUsage{"duration", float64(p.u.Len()) / audio.SampleRate},
+		Latency: new(said.report()), Language: new(nameOf(p.on, language)),
 	})
 	return nil
 }
@@ -337,13 +333,10 @@ func (x *session) fail(p *spoken, err error) error {
 		x.stop()
 	}
 	x.mu.Unlock()
-	x.say("conversation.item.input_audio_transcription.failed", map[string]any{
-		"item_id": p.item, "content_index": 0,
-		"error": map[string]any{
-			"type": "transcription_error", "code": "transcription_failed", "param": nil,
-			"message": "The server failed to transcribe the sound. Its log has the reason, with the item's id.",
-		},
-	})
+	x.say(textOf+"failed", &textEvent{Item: p.item, Error: &eventError{
+		Type: "transcription_error", Code: new("transcription_failed"),
+		Message: "The server failed to transcribe the sound. Its log has the reason, with the item's id.",
+	}})
 	return nil
 }
 
@@ -355,20 +348,18 @@ func (x *session) tell(p *spoken, text string, r live.Result) (delta string) {
 	if text == "" {
 		delta = tokenizer.Strip(delta)
 	}
-	const events = "conversation.item.input_audio_transcription."
 	x.mu.Lock()
 	include := x.config.include
 	x.mu.Unlock()
 	if delta != "" {
-		e := map[string]any{"item_id": p.item, "content_index": 0, "delta": delta}
+		e := &textEvent{Item: p.item, Delta: delta}
 		if slices.Contains(include, withWords) {
-			e["words"] = p.words(r.Confirmed)
+			e.Words = p.words(r.Confirmed)
 		}
-		x.say(events+"delta", e)
+		x.say(textOf+"delta", e)
 	}
-	tentative := slices.Contains(include, withTentative)
-	if tentative {
-		x.say(events+"tentative", map[string]any{"item_id": p.item, "content_index": 0, "text": r.Tentative})
+	if slices.Contains(include, withTentative) {
+		x.say(textOf+"tentative", &textEvent{Item: p.item, Text: &r.Tentative})
 	}
 	return delta
 }

@@ -108,6 +108,11 @@ func TestModels(t *testing.T) {
 	c.until("session.updated")
 	c.conn.CloseNow()
 	settle(t, s)
+	for free := false; !free; { // a session gives its models back behind its place
+		s.models.mu.Lock()
+		free = s.models.list[2].users == 0
+		s.models.mu.Unlock()
+	}
 	ask("second", 200, "", "")
 	see(3, "whisper whisper-second")
 

@@ -155,7 +155,7 @@ func (x *session) run(r *http.Request) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel(errClosed)
-	x.say(x.name("session.created"), map[string]any{"session": x.config.object(x.beta)})
+	x.say(x.name("session.created"), &sessionEvent{Session: x.config.object(x.beta)})
 	all.Go(x.s.safely(x.id, cancel, func() { x.work(ctx) }))
 	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
 	err := x.read(ctx)
@@ -178,11 +178,8 @@ func (x *session) name(event string) string {
 }
 
 // say sends an event. A client that does not read is disconnected.
-func (x *session) say(kind string, fields map[string]any) {
-	event := map[string]any{"type": kind, "event_id": fmt.Sprintf("event_%x", x.s.ids.Add(1))}
-	for k, v := range fields {
-		event[k] = v
-	}
+func (x *session) say(kind string, event told) {
+	*event.named() = heading{kind, fmt.Sprintf("event_%x", x.s.ids.Add(1))}
 	ctx, cancel := context.WithTimeout(context.Background(), stall)
 	defer cancel()
 	if err := x.conn.Write(ctx, websocket.MessageText, marshal(event)); err != nil {
@@ -192,11 +189,7 @@ func (x *session) say(kind string, fields map[string]any) {
 
 // complain sends an error event. The session continues.
 func (x *session) complain(p *problem, event string) {
-	fields := map[string]any{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": nil}
-	if event != "" {
-		fields["event_id"] = event
-	}
-	x.say("error", map[string]any{"error": fields})
+	x.say("error", &errorEvent{Error: eventError{p.Type, p.Code, p.Message, p.Param, given(event)}})
 }
 
 // read handles the client's messages.

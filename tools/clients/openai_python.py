@@ -71,7 +71,7 @@ def check(client, verity, model, sound, want):
 
     equal("models", len(client.models.list().data), 1)
     for kind, options in (
-        (openai.NotFoundError, {"model": "gpt-4o-transcribe"}),
+        (openai.NotFoundError, {"model": "nobody-1"}),
         (openai.BadRequestError, {"model": "whisper-1", "language": "klingon"}),
     ):
         try:

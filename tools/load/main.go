@@ -164,7 +164,16 @@ func start() (*server, error) {
 		}
 		s.ended <- errors.Join(scan.Err(), s.process.Wait())
 	}()
-	return s, nil
+	for {
+		r, err := s.http.Get("http://" + s.address + "/readyz")
+		if err != nil {
+			return nil, err
+		}
+		if r.Body.Close(); r.StatusCode == 200 {
+			return s, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // stop ends the server, which must lose nothing.
