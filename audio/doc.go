@@ -21,7 +21,9 @@
 // resamples once. Files are streamed: memory is bounded by the window, whatever the
 // length, and sizes in a header are never trusted beyond the end of the file.
 //
-// Files that follow each other in the same bytes, as cat joins them, are all read. Where
+// Files that follow each other in the same bytes, as cat joins them, are all read: what is read
+// of one is looked through for the beginning of another (file.go), so one that was cut does
+// not swallow the next. Where
 // sound is damaged or lost, silence stands for it, as long as the container's clock says,
 // and [Clip.Damaged], [Clip.Truncated] and [Clip.Warnings] tell where: what was decoded is
 // what the file promised, or something is said. With [Input].Strict that is an error.
