@@ -6,122 +6,84 @@ import (
 	"io"
 )
 
-// An mp3Source decodes MPEG audio layer III, many frames at a time: mp3Decoder. A frame that
-// cannot be decoded or is missing becomes silence of its length.
-type mp3Source struct {
-	result
-	file   *file
+// An mp3Reader gives the frames of MPEG audio layer III, decoded many at a time: mp3Decoder.
+// Its clock counts frames, with those that lost bytes could be.
+type mp3Reader struct {
 	first  mpegHeader // of all frames, except for bitrate and padding
-	start  int64      // of the first frame with sound
 	tag    xingTag
 	frames *mpegFrames
 	end    error             // why no more frames come; nil as long as they do
 	lead   []mp3Frame        // those before the next, which decoders begin with
 	ready  []mp3Frame        // decoded, not yet read
 	coming func() []mp3Frame // waits for those after them; nil at the start
-	at     int64             // samples decoded, with those to be dropped
-	pos    int64             // samples given
-	pcm    []byte            // of a frame, not yet read
-	quiet  int64             // samples of silence to give before it
-	bad    int               // frames without sound in a row
+	at     int64             // samples of the frames before, with those to be dropped
+	lost   hole              // before the next frame
+	why    error             // why the last frame could not be decoded
 }
 
 // decoderDelay is how many samples layer III decoders lag behind, one frame of the
 // filter bank: 528, and one for the encoder's convention.
 const decoderDelay = 529
 
-// After maxBadFrames failed frames in a row, the file is refused.
-const maxBadFrames = 50
-
-func newMP3(file *file) (source, error) {
-	m := &mp3Source{file: file}
-	f := m.open(0)
-	frame, at, _, err := f.next()
-	if err == io.EOF {
-		return nil, malformed("MPEG frame", "two that follow each other", "none in %d bytes", file.size)
+func newMP3(f *file) (source, error) {
+	open := func() (packets, error) {
+		m := &mp3Reader{frames: &mpegFrames{file: f, in: f.cursor(0)}}
+		frame, at, _, err := m.frames.next()
+		if err == io.EOF {
+			err = malformed("MPEG frame", "two that follow each other", "none in %d bytes", f.size)
+		}
+		if err != nil {
+			return nil, err
+		}
+		tag, ok := parseXing(frame, m.frames.header)
+		if m.first, m.tag = m.frames.header, tag; !ok { // it has sound
+			m.frames.at, m.frames.in = at, f.cursor(at)
+		}
+		return m, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	m.first, m.start = f.header, at
-	if tag, ok := parseXing(frame, f.header); ok {
-		m.tag, m.start = tag, at+int64(len(frame))
-	}
-	return m, m.rewind()
+	return newCoded(open, func(in packets) (codec, error) { return in.(*mp3Reader), nil })
 }
 
-func (m *mp3Source) open(at int64) *mpegFrames {
-	return &mpegFrames{file: m.file, in: m.file.cursor(at), at: at, header: m.first}
-}
-
-func (m *mp3Source) shape() shape {
+func (m *mp3Reader) shape() shape {
 	return shape{rate: m.first.rate, channels: m.first.channels, promised: m.tag.samples}
 }
 
-func (m *mp3Source) rewind() error {
-	*m = mp3Source{file: m.file, first: m.first, start: m.start, tag: m.tag, frames: m.open(m.start)}
-	return nil
-}
+func (m *mp3Reader) preskip() int64 { return m.tag.delay }
+func (m *mp3Reader) restart()       {}
 
-func (m *mp3Source) read(dst []float64) (int, error) {
-	for len(m.pcm) == 0 && m.quiet == 0 {
-		if err := m.next(); err != nil {
-			return 0, err
-		}
-	}
-	const both = 4 // bytes: the library always gives two channels
-	ch := m.first.channels
-	if m.quiet > 0 {
-		n := min(m.quiet, int64(len(dst)/ch))
-		clear(dst[:int(n)*ch])
-		m.quiet -= n
-		m.pos += n
-		return int(n) * ch, nil
-	}
-	n := min(len(dst)/ch, len(m.pcm)/both)
-	for i := range n {
-		for c := range ch {
-			dst[i*ch+c] = float64(int16(binary.LittleEndian.Uint16(m.pcm[i*both+2*c:]))) / (1 << 15)
-		}
-	}
-	m.pcm = m.pcm[n*both:]
-	m.pos += int64(n)
-	return n * ch, nil
-}
+// decode says why the last frame has no samples.
+func (m *mp3Reader) decode([]byte) ([]float64, error) { return nil, m.why }
 
-// next takes one frame into m.pcm, without samples before the start or behind the end of
-// the sound.
-func (m *mp3Source) next() error {
+func (m *mp3Reader) ended() (whole bool, end int64) { return !m.frames.cut, m.frames.joined }
+
+func (m *mp3Reader) next() (packet, error) {
 	if len(m.ready) == 0 {
 		if err := m.decodeMore(); err != nil {
-			return err
+			return packet{}, err
 		}
 	}
 	f := m.ready[0]
 	m.ready = m.ready[1:]
 	spf := int64(m.first.samples())
 	if f.lost != nil {
-		// Bytes that are no frame: silence for as many frames as they could be.
-		n := min((f.bytes+f.size/2)/f.size*spf, m.shape().longestGap(f.bytes))
-		m.out.lose(m.pos, m.pos+n, f.lost)
-		m.quiet, m.at = n, m.at+n
-		return nil
+		m.at += min((f.bytes+f.size/2)/f.size*spf, m.shape().longestGap(f.bytes))
+		m.lost = hole{f.lost, f.bytes}
+		return m.next()
 	}
-	if m.bad++; f.err == nil {
-		m.bad = 0
-	}
-	if m.bad >= maxBadFrames {
-		return malformed(fmt.Sprintf("MPEG frame at byte %d", f.at), "", "%v, as in the %d before it", f.err, m.bad-1)
-	}
-	from, to := min(max(m.tag.delay-m.at, 0), spf), spf
+	p := newPacket(nil)
+	p.start, p.lost = m.at, m.lost
 	if m.tag.exact && m.at < m.tag.total { // what lies behind the last frame that the tag counts, is sound
-		to = max(from, min(to, m.tag.delay+m.tag.samples-m.at))
+		p.limit = m.tag.delay + m.tag.samples
 	}
-	m.at += spf
-	if m.pcm = f.pcm[4*from : 4*to]; f.err != nil {
-		m.out.lose(m.pos, m.pos+to-from, malformed(fmt.Sprintf("MPEG frame at byte %d", f.at), "", "%v", f.err))
+	m.at, m.lost = m.at+spf, hole{}
+	if m.why = f.err; f.err == nil {
+		for i := range spf {
+			for c := range m.first.channels { // the library always gives two
+				p.pcm = append(p.pcm, float64(int16(binary.LittleEndian.Uint16(f.pcm[4*i+2*int64(c):])))/(1<<15))
+			}
+		}
 	}
-	return nil
+	return p, nil
 }
 
 // An mpegHeader is the header of a frame of layer III.

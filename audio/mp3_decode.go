@@ -39,7 +39,7 @@ const (
 
 // decodeMore makes frames ready that were being decoded, and has as many runs as there are
 // processors decoded meanwhile. It returns an error if no frame is left.
-func (m *mp3Source) decodeMore() error {
+func (m *mp3Reader) decodeMore() error {
 	if m.coming == nil {
 		m.coming = m.begin()
 	}
@@ -48,12 +48,11 @@ func (m *mp3Source) decodeMore() error {
 		m.coming = m.begin()
 		return nil
 	}
-	m.out.cut, m.out.end = m.frames.cut, m.frames.joined
 	return m.end
 }
 
 // begin begins to decode runs. The function that it returns waits for their frames.
-func (m *mp3Source) begin() (wait func() []mp3Frame) {
+func (m *mp3Reader) begin() (wait func() []mp3Frame) {
 	var runs [][]mp3Frame
 	var work sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), mp3Workers) {
@@ -70,7 +69,7 @@ func (m *mp3Source) begin() (wait func() []mp3Frame) {
 
 // take returns the next run of frames. Where it ends depends on the file alone, and with
 // it what damage sounds like.
-func (m *mp3Source) take() (run []mp3Frame) {
+func (m *mp3Reader) take() (run []mp3Frame) {
 	for len(run) < mp3Run && m.end == nil {
 		data, at, lost, err := m.frames.next()
 		if m.end = err; err != nil {

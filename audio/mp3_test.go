@@ -43,7 +43,7 @@ func TestMP3Runs(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		m := src.(*mp3Source)
+		m := src.(*codedSource).in.(*mp3Reader)
 		var got, want []mp3Frame
 		for m.decodeMore() == nil {
 			got = append(got, m.ready...)
