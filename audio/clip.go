@@ -155,6 +155,14 @@ func FromSamples(name string, pcm []float32) *Clip {
 // Name returns the name the clip was opened under.
 func (c *Clip) Name() string { return c.name }
 
+// Channels returns the number of channels of the file.
+func (c *Clip) Channels() int {
+	if c.whole == nil {
+		return 1
+	}
+	return c.whole.first.mix.shape.channels
+}
+
 // Promised returns the length in seconds that the file states, or 0. It may be wrong.
 func (c *Clip) Promised() float64 {
 	if c.whole == nil {

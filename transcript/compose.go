@@ -26,37 +26,51 @@ const (
 // Each starts with its first word, or later if the one before it must stay for a second, and
 // stays until it can have been read or the next one starts.
 func (o Subtitles) composed(t *Transcript) []cue {
-	c := composer{words: timedWords(t), width: composedWidth, lines: composedLines}
+	c := composer{width: composedWidth, lines: composedLines}
 	if o.MaxLineWidth > 0 {
 		c.width = float64(o.MaxLineWidth)
 	}
 	if o.MaxLineCount > 0 {
 		c.lines = o.MaxLineCount
 	}
-	for _, w := range c.words {
-		text := columns(tokenizer.Strip(w.Word))
-		c.columns, c.spaces = append(c.columns, text), append(c.spaces, columns(w.Word)-text)
-	}
 	var all []cue
-	from, free := 0, math.Inf(-1) // when the screen is free again
-	for _, to := range c.cuts() {
-		start := max(c.words[from].Start, free)
-		text := c.fold(from, to)
-		end := min(start+longestCue, max(c.words[to-1].End, start+columns(text)/readingSpeed))
-		if to < len(c.words) {
-			end = min(end, c.words[to].Start-cueGap)
+	free := math.Inf(-1) // when the screen is free again
+	for from, to := 0, 0; from < len(t.Segments); from = to {
+		for to = from + 1; to < len(t.Segments) && t.Segments[to].Speaker == t.Segments[from].Speaker; to++ {
 		}
-		end = max(end, start+shortestCue)
-		from, free = to, end+cueGap
-		all = append(all, cue{start, end, strings.ReplaceAll(text, "-->", "->")})
+		c.words, c.next = timedWords(t.Segments[from:to]), math.Inf(1)
+		if to < len(t.Segments) {
+			c.next = t.Segments[to].Start
+		}
+		all, free = c.compose(all, free)
 	}
 	return all
 }
 
-// timedWords returns the words of t. Where a segment has no times of words, they share its
+// compose appends the subtitles of the words, from the time on when the screen is free, and
+// returns when it is free again.
+func (c composer) compose(all []cue, free float64) ([]cue, float64) {
+	c.columns, c.spaces = nil, nil
+	for _, w := range c.words {
+		text := columns(tokenizer.Strip(w.Word))
+		c.columns, c.spaces = append(c.columns, text), append(c.spaces, columns(w.Word)-text)
+	}
+	from := 0
+	for _, to := range c.cuts() {
+		start := max(c.words[from].Start, free)
+		text := c.fold(from, to)
+		end := min(start+longestCue, max(c.words[to-1].End, start+columns(text)/readingSpeed))
+		end = max(start+shortestCue, min(end, c.after(to)-cueGap))
+		from, free = to, end+cueGap
+		all = append(all, cue{start, end, strings.ReplaceAll(text, "-->", "->")})
+	}
+	return all, free
+}
+
+// timedWords returns the words of segments. Where one has no times of words, they share its
 // time by their lengths.
-func timedWords(t *Transcript) (words []Word) {
-	for _, s := range t.Segments {
+func timedWords(segments []Segment) (words []Word) {
+	for _, s := range segments {
 		if s.Words != nil {
 			words = append(words, s.Words...)
 			continue
@@ -78,6 +92,15 @@ type composer struct {
 	spaces  []float64 // columns of that space
 	width   float64   // most columns of a line
 	lines   int       // most lines
+	next    float64   // when somebody else speaks after them
+}
+
+// after returns when the text after the first j words begins.
+func (c composer) after(j int) float64 {
+	if j < len(c.words) {
+		return c.words[j].Start
+	}
+	return c.next
 }
 
 // cuts returns where the subtitles end, in words: those of the least sum of costs, found from
@@ -155,10 +178,7 @@ func (c composer) cost(i, j int) float64 {
 			cost++
 		}
 	}
-	room := longestCue
-	if j < len(c.words) {
-		room = min(room, c.words[j].Start-cueGap-c.words[i].Start)
-	}
+	room := min(longestCue, c.after(j)-cueGap-c.words[i].Start)
 	if room < shortestCue {
 		cost += 4 * (shortestCue - room)
 	}

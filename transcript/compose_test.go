@@ -30,6 +30,7 @@ func TestComposed(t *testing.T) {
 			if rapid.Bool().Draw(t, "untimed") {
 				s.Words = nil
 			}
+			s.Speaker = rapid.SampledFrom([]string{"", "", "A"}).Draw(t, "speaker")
 			text.Segments = append(text.Segments, s)
 		}
 		var shown []string
@@ -99,5 +100,38 @@ func TestASS(t *testing.T) {
 	want := "Dialogue: 0,0:00:01.00,1:01:01.25,Default,,0,0,0,,a \\{\\\u2060b1\\}bold\\\u2060N one\n"
 	if got := b.String(); !strings.HasSuffix(got, want) || !utf8.ValidString(got) {
 		t.Errorf("got %q, want the end %q", got, want)
+	}
+}
+
+// The name of a speaker stands where somebody else spoke before, in every format, and no
+// subtitle holds two of them.
+func TestSpeakers(t *testing.T) {
+	part := func(segments ...Segment) *Transcript { return &Transcript{Duration: 9, Segments: segments} }
+	word := func(text string, at float64) []Word { return []Word{{Word: text, Start: at, End: at + 1}} }
+	both := Speakers([]string{"Ann", "Bob"}, []*Transcript{
+		part(Segment{Start: 0, End: 1, Text: " Hello?", Words: word(" Hello?", 0)}, Segment{Start: 5, End: 6, Text: " Fine.", Words: word(" Fine.", 5)}),
+		part(Segment{Start: 1, End: 2, Text: " Hi.", Words: word(" Hi.", 1)}, Segment{Start: 3, End: 4, Text: " You?", Words: word(" You?", 3)}),
+	})
+	if want := " Hello? Hi. You? Fine."; both.Text != want || both.Segments[3].ID != 3 || both.Segments[3].Speaker != "Ann" {
+		t.Errorf("%q, %+v, want %q", both.Text, both.Segments, want)
+	}
+	want := []string{"Ann: Hello?", "Bob: Hi.", "You?", "Ann: Fine."}
+	for _, o := range []Subtitles{{}, {Composed: true}, {MaxLineWidth: 40, MaxLineCount: 2}} {
+		for _, f := range []Format{TXT, SRT, VTT, ASS, TSV, LRC, CSV} {
+			var b strings.Builder
+			if err := o.Write(&b, f, both); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.ReplaceAll(b.String(), "\n", " "); strings.Count(got, "Ann: ") != 2 || strings.Count(got, "Bob: ") != 1 {
+				t.Errorf("%+v: %s:\n%s", o, f, got)
+			}
+		}
+		if cues := o.cues(both.Named()); o.MaxLineWidth == 0 {
+			for i, c := range cues {
+				if c.text != want[i] {
+					t.Errorf("%+v: cue %d: %q, want %q", o, i, c.text, want[i])
+				}
+			}
+		}
 	}
 }

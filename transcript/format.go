@@ -31,6 +31,10 @@ func Write(w io.Writer, f Format, t *Transcript) error { return Subtitles{}.Writ
 
 // Write writes t in format f.
 func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
+	if f == JSON {
+		return writeJSON(w, t)
+	}
+	t = t.Named()
 	switch f {
 	case TXT:
 		return writeTXT(w, t)
@@ -46,8 +50,6 @@ func (o Subtitles) Write(w io.Writer, f Format, t *Transcript) error {
 		return writeLRC(w, t)
 	case CSV:
 		return writeCSV(w, t)
-	case JSON:
-		return writeJSON(w, t)
 	}
 	return fmt.Errorf("transcript: format %q: unsupported, want one of %v", f, Formats())
 }

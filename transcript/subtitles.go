@@ -84,7 +84,8 @@ func (o Subtitles) split(t *Transcript) [][]Word {
 		last: firstStart(t.Segments),
 	}
 	chunk := orUnlimited(o.MaxWordsPerLine)
-	for _, segment := range t.Segments {
+	for i, segment := range t.Segments {
+		s.speaker = i > 0 && segment.Speaker != t.Segments[i-1].Speaker
 		for from := 0; from < len(segment.Words); from += chunk {
 			for i, w := range segment.Words[from:min(from+chunk, len(segment.Words))] {
 				s.add(w, i == 0)
@@ -122,6 +123,8 @@ type splitter struct {
 	keepSegments bool
 	width, lines int // limits; lines 0 means no limit
 
+	speaker bool // the next segment is another speaker's
+
 	words  []Word // of the subtitle so far
 	length int    // of its last line
 	line   int    // number of its last line
@@ -132,7 +135,7 @@ type splitter struct {
 // add adds a word; first says that it is the first of its segment, or of its part.
 func (s *splitter) add(w Word, first bool) {
 	pause := !s.keepSegments && w.Start-s.last > 3
-	breaks := first && len(s.words) > 0 && s.keepSegments
+	breaks := first && len(s.words) > 0 && (s.keepSegments || s.speaker)
 	n := utf8.RuneCountInString(w.Word)
 	if s.length > 0 && s.length+n <= s.width && !pause && !breaks {
 		s.length += n

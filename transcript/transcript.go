@@ -138,6 +138,9 @@ type Segment struct {
 	// in records only.
 	Pieces []Piece `json:"pieces,omitempty"`
 
+	// Speaker is the name of who speaks, where each is heard on a channel of his own.
+	Speaker string `json:"speaker,omitempty"`
+
 	// The language of the window, if languages are detected per window
 	// (transcribe.Options.Multilingual). Upstream has no such fields.
 

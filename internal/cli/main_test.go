@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,9 @@ func TestScript(t *testing.T) {
 					return err
 				}
 			}
+			if err := os.WriteFile(filepath.Join(e.WorkDir, "call.wav"), call(digits.Sample()), 0o600); err != nil {
+				return err
+			}
 			return os.WriteFile(filepath.Join(e.WorkDir, "digits.wav"), digits.Sample(), 0o600)
 		},
 	})
@@ -80,6 +84,29 @@ func mountable(t *testing.T) bool {
 func modelDir(t testing.TB) string {
 	t.Helper()
 	return testmodel.Write(t, testmodel.Named("odd"))
+}
+
+// call returns a WAV file of three channels: silence, the sound, and the sound again half a
+// second later.
+func call(mono []byte) []byte {
+	const header, late = 44, 8000
+	le := binary.LittleEndian
+	b, samples := slices.Clone(mono[:header]), mono[header:]
+	le.PutUint16(b[22:], 3)
+	le.PutUint32(b[28:], 3*le.Uint32(b[28:]))
+	le.PutUint16(b[32:], 3*le.Uint16(b[32:]))
+	le.PutUint32(b[40:], uint32(3*(len(samples)+2*late)))
+	samples = append(make([]byte, 2*late), samples...)
+	for i := 0; i < len(samples); i += 2 {
+		b = append(b, 0, 0)
+		if i+2*late < len(samples) {
+			b = append(b, samples[i+2*late:][:2]...)
+		} else {
+			b = append(b, 0, 0)
+		}
+		b = append(b, samples[i:][:2]...)
+	}
+	return b
 }
 
 // wav returns a sound file: a tone that sweeps, with a pause in every second.

@@ -50,10 +50,13 @@ var table = []*Option{
 	// Input.
 	{Name: "channel", Kind: Whole, Max: 65535, Group: Input, Who: Keep,
 		Help: "transcribe only the channel of this `number`, from 1; 0 means the mean of all"},
+	{Name: "speakers", Kind: Choice, Unit: "where", Default: "one", Choices: []string{"one", "channels"}, Group: Input, Not: "channel", Needs: "word-timestamps",
+		Help: "channels transcribes each channel alone, as of a call that was recorded on two, and names the speaker of every text; a channel " +
+			"that is silent costs nothing"},
 	{Name: "ffmpeg", Kind: Text, Max: 4096, Default: "auto", Group: Input, Who: Keep | Server,
 		Help: "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, never, or a path"},
 	{Name: "strict", Group: Input, Who: Keep, Help: "make damaged or missing sound an error; otherwise it is silence, and a warning says where"},
-	{Name: "recursive", Brief: "directories: also what lies below", Group: Input, Help: "of a directory, take also the sound files in the directories below it"},
+	{Name: "recursive", Group: Input, Help: "of a directory, take also the sound files in the directories below it"},
 	{Name: "clip-timestamps", Kind: List, Unit: "times", Default: "0", Check: checkSpans, Group: Input, Field: "Spans", set: setSpans, Not: "vad",
 		Help: "parts to transcribe: start,end,start,end,… in seconds. The last end may be left out"},
 

@@ -81,6 +81,7 @@ type transcribeCommand struct {
 	force     bool
 	skip      bool
 	deep      bool
+	speakers  string
 	made      *pflag.FlagSet // flags that decide on the text or the subtitles
 	by        *transcript.Maker
 	subtitles transcript.Subtitles
@@ -129,6 +130,7 @@ func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
 	command.RegisterProgress(f, &t.log.Progress)
 	command.Bind(f, "batch", &t.batch)
 	command.Bind(f, "recursive", &t.deep)
+	command.Bind(f, "speakers", &t.speakers)
 }
 
 func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
@@ -261,6 +263,9 @@ func (t *transcribeCommand) headed() bool { return !t.log.Quiet && t.dir == "" }
 
 // file transcribes one file.
 func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar *command.Progress) error {
+	if t.speakers == "channels" {
+		return t.channels(ctx, name, out, bar)
+	}
 	clip, err := t.sound.Clip(ctx, t.Env, name)
 	if err != nil {
 		return err
@@ -335,6 +340,9 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 	}
 	if slices.Index(files, "-") != lastIndex(files, "-") {
 		return nil, command.Usagef("standard input can be read only once")
+	}
+	if t.speakers == "channels" && (t.batch > 1 || slices.Contains(files, "-")) {
+		return nil, command.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
 	}
 	if t.dir != "" {
 		f, err := newFolder(t.dir, formats, t.subtitles, files)

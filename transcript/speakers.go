@@ -1,0 +1,51 @@
+package transcript
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Speakers returns one transcript of several speakers, each heard alone in a recording of the
+// same length: their segments in the order in which they begin, with the speakers' names.
+func Speakers(names []string, parts []*Transcript) *Transcript {
+	all := *parts[max(0, slices.IndexFunc(parts, func(t *Transcript) bool { return t.Language != "" }))]
+	all.Text, all.Segments, all.Stats, all.Proof = "", nil, Stats{}, Proof{}
+	for i, t := range parts {
+		for _, s := range t.Segments {
+			s.Speaker = names[i]
+			all.Segments = append(all.Segments, s)
+		}
+		all.Stats.Add(t.Stats)
+	}
+	slices.SortStableFunc(all.Segments, func(a, b Segment) int { return cmp.Compare(a.Start, b.Start) })
+	for i := range all.Segments {
+		all.Segments[i].ID = i
+		all.Text += all.Segments[i].Text
+	}
+	return &all
+}
+
+// Named returns t with the name of the speaker in the text, wherever it is another one than
+// before; t itself if no speaker is known.
+func (t *Transcript) Named() *Transcript {
+	if !slices.ContainsFunc(t.Segments, func(s Segment) bool { return s.Speaker != "" }) {
+		return t
+	}
+	with := *t
+	with.Segments = slices.Clone(t.Segments)
+	last := ""
+	for i := range with.Segments {
+		s := &with.Segments[i]
+		if s.Speaker == last {
+			continue
+		}
+		last = s.Speaker
+		name := " " + last + ":"
+		s.Text = name + s.Text
+		if len(s.Words) > 0 {
+			s.Words = slices.Clone(s.Words)
+			s.Words[0].Word = name + s.Words[0].Word
+		}
+	}
+	return &with
+}
