@@ -54,13 +54,13 @@ func Synth(e command.Env) *cobra.Command {
 		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
 	f.StringVarP(&p.dir, "out", "o", "", "`directory` to write target and assistant to")
-	f.StringVar(&p.shape, "assistant-shape", string(synth.Distil),
+	f.StringVar(&p.shape, "assistant", string(synth.Distil),
 		"distil: two decoder layers on the target's encoder;\ntiny: a whole Whisper of size tiny")
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that chooses the words, and where the assistant errs")
 	command.Must(c.MarkFlagDirname("out"))
 	command.Must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
-	command.Must(c.RegisterFlagCompletionFunc("assistant-shape", cobra.FixedCompletions([]string{"distil", "tiny"}, cobra.ShellCompDirectiveNoFileComp)))
+	command.Must(c.RegisterFlagCompletionFunc("assistant", cobra.FixedCompletions([]string{"distil", "tiny"}, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
@@ -92,7 +92,7 @@ func (p *synthCommand) run(c *cobra.Command) error {
 }
 
 // synthFlags are the flags that set fields of synth.Options.
-var synthFlags = map[string]string{"Size": "size", "Alpha": "alpha", "Assistant": "assistant-shape", "Tokens": "tokens"}
+var synthFlags = map[string]string{"Size": "size", "Alpha": "alpha", "Assistant": "assistant", "Tokens": "tokens"}
 
 // say lists on standard output what was written.
 func (p *synthCommand) say(w synth.Written) {

@@ -29,7 +29,7 @@ func asProgram(t *testing.T) string {
 // ends with one line and status 1, and not with a fault of the machine.
 func TestShrinkingModel(t *testing.T) {
 	dir := t.TempDir()
-	if code, _, stderr := cli(t, nil, "synth", "--size", "tiny", "--assistant-shape", "tiny", "--tokens", "12", "--out", dir); code != 0 {
+	if code, _, stderr := cli(t, nil, "synth", "--size", "tiny", "--assistant", "tiny", "--tokens", "12", "--out", dir); code != 0 {
 		t.Fatal(stderr)
 	}
 	sound := filepath.Join(dir, "sound.wav")
