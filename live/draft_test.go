@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"reflect"
 	"testing"
 
@@ -32,18 +31,13 @@ func TestPassesDraft(t *testing.T) {
 	}
 	var plain, drafted transcript.Stats
 	a, b := by.Utterance(), by.Utterance()
-	run := a.run
-	a.run = func(ctx context.Context, pcm []float32, prompt, language string, last bool, _ []transcript.Line) (
-		*transcript.Transcript, []transcript.Line, error,
-	) {
-		return run(ctx, pcm, prompt, language, last, nil)
-	}
 	for i, end := 0, false; !end; i++ {
 		from, to := min(len(pcm), i*audio.SampleRate), (i+1)*audio.SampleRate
 		end = to >= len(pcm)
 		part := pcm[from:min(to, len(pcm))]
 		a.Add(part)
 		b.Add(part)
+		a.Forget()
 		x, err := a.Pass(t.Context(), end)
 		if err != nil {
 			t.Fatal(err)

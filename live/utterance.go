@@ -133,6 +133,9 @@ func Due(turn time.Duration) int64 {
 // comes later than it would on a faster machine.
 func Behind(turn time.Duration) bool { return turn.Seconds() > step }
 
+// Forget drops what the last pass heard, so that the next one drafts nothing.
+func (u *Utterance) Forget() { u.draft = nil }
+
 // Follow sets the text that was said before, as context for the passes. Call it before
 // the first pass.
 func (u *Utterance) Follow(text string) { u.before = tail(text) }

@@ -5,7 +5,9 @@
 //	go run ./tools/live -model ~/whisper-base -slower 2 recordings.jsonl
 //
 // It prints the error rate of the confirmed text beside that of the file as a whole, and
-// how long after its end a word was confirmed.
+// how long after its end a word was confirmed. With -drafts it prints instead how long the
+// decoding of a pass takes that drafts from the pass before, and of one that does not, in
+// turn, with a pass for each second.
 package main
 
 import (
@@ -15,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +39,7 @@ var (
 	every  = flag.Int("every", 1, "take every so manieth recording")
 	slower = flag.Float64("slower", 1, "count the time of passes so many times")
 	show   = flag.Bool("v", false, "show the texts")
+	drafts = flag.Bool("drafts", false, "compare passes with drafts and without")
 	fixed  = flag.Float64("pass", 0, "count every pass as so many `seconds`, which makes runs equal")
 )
 
@@ -85,6 +89,12 @@ func measure(ctx context.Context, manifest string) error {
 		n, _ := clip.Read(pcm)
 		clip.Close()
 		pcm = pcm[:n]
+		if *drafts {
+			if err := sum.inTurn(ctx, by, pcm); err != nil {
+				return err
+			}
+			continue
+		}
 		tr, err := whole.Transcribe(ctx, audio.FromSamples(r.Path, pcm), transcribe.Watch{})
 		if err != nil {
 			return err
@@ -100,7 +110,11 @@ func measure(ctx context.Context, manifest string) error {
 			fmt.Printf("%s\n  file: %s\n  live: %s\n", filepath.Base(r.Path), tr.Text, text)
 		}
 	}
-	sum.print()
+	if *drafts {
+		sum.gain.print()
+	} else {
+		sum.print()
+	}
 	return nil
 }
 
@@ -140,6 +154,55 @@ type measured struct {
 	passes     []float64 // s
 	audio      float64
 	work       float64
+	gain       gain
+}
+
+// A gain is what drafts do to passes.
+type gain struct {
+	logs           []float64 // of the times of decoding, with drafts over without
+	plain, drafted transcript.Stats
+}
+
+// inTurn makes a pass for each second of pcm without drafts, and one with them.
+func (s *measured) inTurn(ctx context.Context, by *live.Transcriber, pcm []float32) error {
+	a, b := by.Utterance(), by.Utterance()
+	for len(pcm) > 0 {
+		n := min(len(pcm), audio.SampleRate)
+		last := n == len(pcm)
+		a.Add(pcm[:n])
+		b.Add(pcm[:n])
+		pcm = pcm[n:]
+		a.Forget()
+		x, err := a.Pass(ctx, last)
+		if err != nil {
+			return err
+		}
+		y, err := b.Pass(ctx, last)
+		if err != nil {
+			return err
+		}
+		if spell(x.Confirmed) != spell(y.Confirmed) || x.Tentative != y.Tentative {
+			return fmt.Errorf("drafts change the text: %q %q, want %q %q", spell(y.Confirmed), y.Tentative, spell(x.Confirmed), x.Tentative)
+		}
+		s.gain.plain.Add(x.Stats)
+		s.gain.drafted.Add(y.Stats)
+		s.gain.logs = append(s.gain.logs, math.Log(y.Stats.Seconds.Decode/x.Stats.Seconds.Decode))
+	}
+	return nil
+}
+
+func (g *gain) print() {
+	n, mean, square := float64(len(g.logs)), 0.0, 0.0
+	for _, v := range g.logs {
+		mean += v / n
+	}
+	for _, v := range g.logs {
+		square += (v - mean) * (v - mean)
+	}
+	half := 1.96 * math.Sqrt(square/n/max(1, n-1))
+	fmt.Printf("%.0f passes: decoding takes %.2f of before (geometric mean, 95 %% interval %.2f to %.2f), %.2f in sum; %d rounds, before %d\n",
+		n, math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half), g.drafted.Seconds.Decode/g.plain.Seconds.Decode,
+		g.drafted.Drafts.Rounds, g.plain.Drafts.Rounds)
 }
 
 // A going is an utterance whose passes are made.
