@@ -319,25 +319,33 @@ func Predict(d *report.Document) {
 	for _, c := range d.Comparisons {
 		a, b := d.Scores[c.Arms.Baseline], d.Scores[c.Arms.Assisted]
 		if c.Verdict != report.Free && c.Batch.Size <= 1 && !a.Overlaps() && !b.Overlaps() {
-			c.Predicted = predict(a, b)
+			c.Predicted, c.BreakEven = predict(a, b)
 		}
 	}
 }
 
 // predict returns nil if nothing was timed, or fewer than one token drafted in twenty
-// rounds: what it would say is how the two measurements of the same work differ.
-func predict(baseline, assisted *report.Score) *float64 {
+// rounds: what it would say is how the two measurements of the same work differ. even is
+// the share of judged tokens that must be right for drafts to pay, 1 if they cannot.
+func predict(baseline, assisted *report.Score) (speedup, even *float64) {
 	p, q := baseline.Drafting, assisted.Drafting
 	if q.Drafted*20 < q.Rounds || q.Drafted == 0 || q.Empty >= q.Rounds || p.Rounds == 0 || baseline.Seconds.Verify <= 0 || assisted.Seconds.Verify <= 0 {
-		return nil
+		return nil, nil
 	}
+	of := 0.0
 	step := baseline.Seconds.Verify / float64(p.Rounds)
 	took := (assisted.Seconds.Draft + assisted.Seconds.Verify) / float64(q.Rounds)
 	drafting := float64(q.Rounds - q.Empty)
 	// Draft lengths vary: interpolate between the two nearest whole lengths.
 	n, more := math.Modf(float64(q.Drafted) / drafting)
 	alpha := q.Agreement()
-	tokens := (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1)
-	s := (tokens*drafting + float64(q.Empty)) / float64(q.Rounds) * step / took
-	return &s
+	tokens := func(alpha float64) float64 {
+		return (1-more)*assistant.Expected(alpha, int(n)) + more*assistant.Expected(alpha, int(n)+1)
+	}
+	s := (tokens(alpha)*drafting + float64(q.Empty)) / float64(q.Rounds) * step / took
+	const part = 0.01
+	for need := (took*float64(q.Rounds)/step - float64(q.Empty)) / drafting; of < 1 && tokens(of) < need; {
+		of = min(1, of+part)
+	}
+	return &s, &of
 }

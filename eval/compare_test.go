@@ -251,8 +251,12 @@ func TestPredict(t *testing.T) {
 				Refused: int(math.Round(rounds * (1 - math.Pow(alpha, float64(n))))),
 			}
 			want := mean * step / (draft*float64(n) + pass)
-			if got := predict(a, b); got == nil || math.Abs(*got-want) > 0.01*want {
+			got, even := predict(a, b)
+			if got == nil || math.Abs(*got-want) > 0.01*want {
 				t.Errorf("α %v, %d drafts: predicted %v, want %.3f", alpha, n, got, want)
+			}
+			if s := assistant.Expected(*even, n) * step / (draft*float64(n) + pass); math.Abs(s-1) > 0.1 {
+				t.Errorf("%d drafts: a speed-up of %.2f where %.2f are right, want 1", n, s, *even)
 			}
 		}
 	}
@@ -261,12 +265,13 @@ func TestPredict(t *testing.T) {
 		plain.Seconds, assisted.Seconds = transcript.Seconds{Verify: 12}, transcript.Seconds{Verify: 8}
 		plain.Drafting = transcript.Drafts{Rounds: 100}
 		assisted.Drafting = transcript.Drafts{Rounds: 100, Drafted: drafted, Empty: 100 - drafted, Kept: 100}
-		return predict(plain, assisted)
+		s, _ := predict(plain, assisted)
+		return s
 	}
 	if few(4) != nil || few(5) == nil {
 		t.Error("want a prediction from one draft in twenty rounds on")
 	}
-	if got := predict(&report.Score{}, &report.Score{}); got != nil {
+	if got, even := predict(&report.Score{}, &report.Score{}); got != nil || even != nil {
 		t.Errorf("of nothing: %v", *got)
 	}
 }

@@ -42,6 +42,7 @@ type Comparison struct {
 	Speedup    Speedups   `json:"speedup"`
 	Acceptance Acceptance `json:"acceptance"`
 	Predicted  *float64   `json:"predicted_speedup"` // of decoding; null if little or nothing was drafted
+	BreakEven  *float64   `json:"break_even"`        // share of judged tokens that must be right for drafts to pay here, 1 if they cannot; null with it
 
 	runs   Pair[transcript.Maker]
 	decode []float64 // speed-ups, sorted

@@ -285,6 +285,13 @@ func (c *Comparison) lines(name Pair[string]) []row {
 	if c.Predicted != nil {
 		l = append(l, row{"theory", show.Times(*c.Predicted) + " in decoding, from the acceptance and costs measured"})
 	}
+	switch e := c.BreakEven; {
+	case e == nil:
+	case *e >= 1:
+		l = append(l, row{"break-even", "none: drafts of this length cannot pay here, even if all were right"})
+	default:
+		l = append(l, row{"break-even", fmt.Sprintf("drafts of this length pay here where %.0f %% of judged tokens are right; %.0f %% were", 100**e, 100*c.Acceptance.Agreement)})
+	}
 	return append(l, c.warnings()...)
 }
 
