@@ -25,7 +25,7 @@ QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com g
 	google.golang.org/grpc google.golang.org/api google.golang.org/genproto github.com/openai,-gcflags='$(of)/...=-N -l')
 
 .PHONY: build demo install test test-all check format vet static vulnerabilities arch bits purego arm64 arm64-short race fuzz fuzz-short \
-	generate dist wheel reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr grid page load throughput live clients clients-go help
+	generate dist wheel reproducible verity-beam cluster-test cluster bench benchstat bench-report bench-cpu bench-large bench-hostile bench-peers snr drafts grid page load throughput live clients clients-go help
 
 build: ## the program, ./bin/verity
 	go build $(LINK) -o $(BIN) ./cmd/verity
@@ -162,6 +162,9 @@ bench-large: build ## the published tables of assisted decoding, planted large-v
 
 bench-hostile: build ## what assistants cost that are never right; SIZE=base takes a minute or two
 	tools/bench-large.sh $(BIN) $(SIZE) hostile
+
+drafts: build ## what drafts from text gain, as Markdown: MODEL=DIR DATASET=DIR, TEXTS as tools/drafts.sh says
+	tools/drafts.sh $(BIN) $(MODEL) $(DATASET) $(TEXTS)
 
 grid: ## assisted equals plain on real speech: every point, not a sample
 	VERITY_GRID=all go test -count=1 -timeout 90m -run 'TestGrid|TestOptionsLossless' -v ./transcribe
