@@ -16,9 +16,9 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 # bits; kernels are held against plain Go one by one in make test.
 BITS    := ./encoder ./decoder ./selftest
 SAME    := Golden|Rows|Threads|Bits|Hash|Cosine
-# Packages that share state, and of these the tests in which goroutines meet. Tests of
-# statistics take minutes under the race detector.
-SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Lanes|Realtime|HangUp|LastWords
+# Packages that share state, and of these the tests in which goroutines meet: TestRaceList holds
+# the list against the source. Tests of statistics take minutes under the race detector.
+SHARING := Pool|Run|For|Close|Panic|Batch|Fork|Concurrent|Interrupt|Watch|Grid|Generat|Kill|Workers|Join|StopsEarly|Together|Drain|Gone|Yield|Lanes|Realtime|HangUp|LastWords|Alone|Ahead|NeverMore|Abuse|GiveUp|FirstAnswer|Models|Loading|TLS|SessionMemory|Grace|Slow|PerClient|Broken|Live
 SHARED  := ./parallel ./decoder ./assistant ./transcribe ./eval ./report ./serve
 # Large packages of others compile in two thirds of the time without optimisation.
 QUICKLY := $(foreach of,github.com/apache/beam github.com/aws cloud.google.com github.com/envoyproxy \

@@ -15,6 +15,7 @@ import (
 	"verity/datasets"
 	"verity/eval"
 	"verity/internal/command"
+	"verity/internal/options"
 	"verity/internal/setup"
 	"verity/internal/show"
 	"verity/model"
@@ -92,7 +93,7 @@ func Quantize(e command.Env) *cobra.Command {
 func (q *quantizeCommand) check() error {
 	switch {
 	case q.to == "":
-		return command.Usagef("--to FORMAT is needed: %s", command.Either(quantize.Formats()))
+		return command.Usagef("--to FORMAT is needed: %s", options.Either(quantize.Formats()))
 	case q.dir == "":
 		return command.Usagef("--out DIR is needed")
 	}

@@ -59,8 +59,8 @@ func Synth(e command.Env) *cobra.Command {
 	f.IntVar(&p.opt.Tokens, "tokens", 100, "`number` of tokens in a window, timestamps included: 4 to 223")
 	f.Uint64Var(&p.opt.TextSeed, "seed", 1, "`number` that chooses the words, and where the assistant errs")
 	command.Must(c.MarkFlagDirname("out"))
-	command.Must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
-	command.Must(c.RegisterFlagCompletionFunc("assistant", cobra.FixedCompletions([]string{"distil", "tiny"}, cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(c, "size", synth.Sizes()...)
+	command.CompleteValues(c, "assistant", "distil", "tiny")
 	return c
 }
 

@@ -41,7 +41,7 @@ func run(ctx context.Context, e command.Env, args []string) int {
 	out := &errorWriter{w: e.Out}
 	e.Out = out
 	root := newRoot(e)
-	args = withCommand(root, args)
+	args = translated(root, withCommand(root, args))
 	if err := withConfig(ctx, root, e, args); err != nil {
 		e.Complain(args, fmt.Sprintf("verity: %v", err))
 		return 2

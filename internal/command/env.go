@@ -1,17 +1,20 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/internal/options"
 	"verity/internal/show"
 )
 
@@ -121,3 +124,11 @@ func behindEquals(c *cobra.Command, arg string) (hint string) {
 
 // Version is the program's, for its records. A program sets it before it runs.
 var Version = "development"
+
+// OneOf refuses a value of a flag that is not one of those it takes.
+func OneOf(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	return Usagef("--%s %s: want %s", flag, cmp.Or(value, `""`), options.Either(values))
+}

@@ -51,3 +51,9 @@ func (l *LogFlags) Logger(w io.Writer) (*slog.Logger, error) {
 	log.SetOutput(io.Discard)
 	return logger, nil
 }
+
+// RegisterProgress adds the flag that says when to show progress.
+func RegisterProgress(f *pflag.FlagSet, mode *string) {
+	Bind(f, "progress", mode)
+	f.Lookup("progress").NoOptDefVal = "always"
+}

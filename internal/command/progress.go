@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -178,14 +177,9 @@ func (b *Board) change(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	do()
-	sum := func(list []float64) (all float64) {
-		for x := range slices.Values(list) {
-			all += x
-		}
-		return all
+	n, share, audio := len(b.share), 0.0, 0.0
+	for i := range n {
+		share, audio = share+b.share[i], audio+b.audio[i]
 	}
-	n := len(b.share)
-	b.bar.set(position{
-		share: sum(b.share) / float64(n), audio: sum(b.audio), count: fmt.Sprintf("%d/%d", b.finished, n),
-	})
+	b.bar.set(position{share: share / float64(n), audio: audio, count: fmt.Sprintf("%d/%d", b.finished, n)})
 }

@@ -4,16 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/pflag"
 
 	"verity/internal/show"
 )
-
-// RegisterProgress adds the flag that says when to show progress.
-func RegisterProgress(f *pflag.FlagSet, mode *string) {
-	Bind(f, "progress", mode)
-	f.Lookup("progress").NoOptDefVal = "always"
-}
 
 // A tally shows how many utterances are done, with a short remark: in a bar on a
 // terminal, else in a line now and then. The nil *tally shows nothing.

@@ -57,7 +57,7 @@ func Bench(e command.Env) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
 	}
 	command.AddFlags(c, b.register)
-	command.Must(c.RegisterFlagCompletionFunc("size", cobra.FixedCompletions(synth.Sizes(), cobra.ShellCompDirectiveNoFileComp)))
+	command.CompleteValues(c, "size", synth.Sizes()...)
 	return c
 }
 

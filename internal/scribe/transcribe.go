@@ -314,9 +314,6 @@ func (t *transcribeCommand) stray(files []string) error {
 		if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, `./\`) {
 			continue // a word with nothing of a path in it is hardly a sound file
 		}
-		if name == "True" || name == "False" {
-			return command.Usagef("%s: there is no such file; a switch takes no value after a space: write --NAME or --NAME=false", name)
-		}
 		for flag, alone := range map[string]bool{"highlight": t.highlight == "auto", "progress": t.log.Progress == "always"} {
 			if alone {
 				return command.Usagef("%s: there is no such file; a value of --%s follows an equals sign: --%[2]s=%[1]s", name, flag)
@@ -338,7 +335,7 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 	if s := t.subtitles; s.MaxLineCount > 0 && s.MaxLineWidth == 0 && !s.Composed {
 		return nil, command.Usagef("--max-line-count needs --max-line-width or --subtitles")
 	}
-	if slices.Index(files, "-") != lastIndex(files, "-") {
+	if len(slices.DeleteFunc(slices.Clone(files), func(name string) bool { return name != "-" })) > 1 {
 		return nil, command.Usagef("standard input can be read only once")
 	}
 	if t.speakers == "channels" && (t.batch > 1 || slices.Contains(files, "-")) {
@@ -366,13 +363,4 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 		return lines{t.Out, t.line}, nil
 	}
 	return document{t.Out, f, t.subtitles}, nil
-}
-
-func lastIndex(files []string, name string) int {
-	for i := len(files) - 1; i >= 0; i-- {
-		if files[i] == name {
-			return i
-		}
-	}
-	return -1
 }

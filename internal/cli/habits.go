@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// habits are words of openai/whisper's, whisper.cpp's, faster-whisper's and
+// whisper-ctranslate2's command lines, a flag or a flag with its value, and ours of equal
+// meaning. Of what has no equal, command.Foreign says what to do.
+var habits = map[string]string{
+	"-tr": "--task translate", "--translate": "--task translate", "-t": "--threads", "-pp": "--progress=always", "--print-progress": "--progress=always",
+	"-nt": "", "--no-timestamps": "", "--vad-filter": "--vad", "--local-files-only": "--offline",
+	"-otxt": "-f txt", "-osrt": "-f srt", "-ovtt": "-f vtt", "-olrc": "-f lrc", "-ocsv": "-f csv", "-oj": "-f json",
+	"--output-txt": "-f txt", "--output-srt": "-f srt", "--output-vtt": "-f vtt", "--output-lrc": "-f lrc", "--output-csv": "-f csv", "--output-json": "-f json",
+	"-of": "--output-file",
+
+	"--device cpu": "", "--device auto": "", "--fp16 True": "", "--fp16 False": "--precision f32", "--verbose True": "", "--verbose False": "--quiet",
+	"--compute-type int8": "--precision int8", "--compute-type float16": "--precision f16", "--compute-type float32": "--precision f32",
+	"--compute-type auto": "", "--compute-type default": "", "--vad-filter True": "--vad", "--vad-filter False": "",
+}
+
+// translated replaces what other programs call otherwise.
+func translated(root *cobra.Command, args []string) (out []string) {
+	switch {
+	case len(args) > 1 && args[0] == "pull":
+		return append([]string{"models"}, args...)
+	case len(args) == 2 && args[0] == "models" && (args[1] == "list" || args[1] == "ls"):
+		return args[:1]
+	case len(args) == 0 || args[0] != "transcribe":
+		return args
+	}
+	c, _, err := root.Find(args[:1])
+	if err != nil {
+		return args
+	}
+	formats := -1 // where the formats stand that words of habit name
+	for i := 0; i < len(args); i++ {
+		word, value, joined := strings.Cut(args[i], "=")
+		if args[i] == "--" {
+			return append(out, args[i:]...)
+		}
+		if strings.HasPrefix(word, "--") {
+			word = strings.ReplaceAll(word, "_", "-")
+		}
+		next := i // the last word that is read
+		if !joined && i+1 < len(args) {
+			value, next = args[i+1], i+1
+		}
+		f := c.Flags().Lookup(strings.TrimPrefix(word, "--"))
+		if len(word) == 2 && word[0] == '-' && word[1] != '-' {
+			f = c.Flags().ShorthandLookup(word[1:])
+		}
+		ours, equal := habits[word+" "+value]
+		if !equal {
+			if ours, equal = habits[word]; equal && joined {
+				ours += " " + value
+			} else if equal {
+				next = i
+			}
+		}
+		switch {
+		case !strings.HasPrefix(word, "-") || word == "-":
+			out = append(out, args[i])
+		case f != nil && f.NoOptDefVal == "true" && (value == "True" || value == "False"):
+			out, i = append(out, word+"="+strings.ToLower(value)), next
+		case f != nil && f.NoOptDefVal == "":
+			out, i = append(out, args[i:next+1]...), next
+		case f != nil || !equal:
+			out = append(out, args[i])
+		case strings.HasPrefix(ours, "-f ") && formats >= 0:
+			out[formats] += "," + ours[len("-f "):]
+		default:
+			out, i = slices.Concat(out, strings.Fields(ours)), next
+			if strings.HasPrefix(ours, "-f ") {
+				formats = len(out) - 1
+			}
+		}
+	}
+	return out
+}
