@@ -20,11 +20,15 @@ func inputs(args []string, deep bool) (files []string, err error) {
 		info, err := os.Stat(arg)
 		switch {
 		case err == nil && info.IsDir():
-			if found, err = soundIn(arg, deep); err == nil && len(found) == 0 {
+			if found, err = soundIn(arg, deep); err == nil && len(found) == 0 && len(args) > 1 {
+				found = []string{arg} // which fails, and the others are done
+			} else if err == nil && len(found) == 0 {
 				err = command.Usagef("%s: there is no sound file in this directory%s", show.Name(arg), map[bool]string{false: "; --recursive looks below it, too"}[deep])
 			}
 		case err != nil && strings.ContainsAny(arg, "*?["):
-			if found, err = filepath.Glob(arg); err == nil && len(found) == 0 {
+			if found, err = filepath.Glob(arg); err != nil {
+				found, err = []string{arg}, nil // no pattern, but a name
+			} else if len(found) == 0 {
 				err = fmt.Errorf("%s: no file has such a name", show.Name(arg))
 			}
 		default:
