@@ -24,8 +24,12 @@ func int8ByDepth(tile tileInt8Func) tileInt8Func {
 // together with the next ones, which are prefetched.
 const wordDepth = 256
 
-// A wordBuffer holds activations of some rows as words.
-type wordBuffer [few * wordDepth]uint16
+// wordRows is the most rows that share the widening of weights.
+const wordRows = 12
+
+// A wordBuffer holds activations of some rows as words. Of four, the second has changed its
+// place with the third: even ones come first.
+type wordBuffer [wordRows * wordDepth]uint16
 
 var wordBuffers = sync.Pool{New: func() any { return new(wordBuffer) }}
 
@@ -37,7 +41,7 @@ func (b *wordBuffer) widen(f asmWiden, x []uint8, stride, n, rows int, one func(
 	}
 	for r := 0; r < rows && whole < n; r++ {
 		for k := whole; k < n; k++ {
-			b[r*wordDepth+k] = one(x[r*stride+k])
+			b[r*wordDepth+k&^3+k%4*2%4+k%4/2] = one(x[r*stride+k])
 		}
 	}
 }
@@ -45,7 +49,7 @@ func (b *wordBuffer) widen(f asmWiden, x []uint8, stride, n, rows int, one func(
 // An asmWiden widens n numbers of each of some rows, for a wordBuffer.
 type asmWiden = func(dst *uint16, x *uint8, stride, n, rows int)
 
-// int8ByWords makes a tileInt8Func of a tile for 3 to 6 rows of words. Fewer rows, which
+// int8ByWords makes a tileInt8Func of a tile for 3 to wordRows rows of words. Fewer rows, which
 // are bound by memory, are done by bytes.
 func int8ByWords(widen asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]) tileInt8Func {
 	return func(acc []int32, x []uint8, stride, rows int, w []int8, next hint) {
@@ -64,7 +68,7 @@ func int8ByWords(widen asmWiden, bytes tileInt8Func, tile asmRows[int32, uint16]
 		for k := 0; k < n; k += step {
 			m, then := min(step, n-k), next.at(k, n-step, panel)
 			then.block = rows < manyRows
-			g := newGroups(rows, few, 4*panel, m/4, then)
+			g := newGroups(rows, wordRows, 4*panel, m/4, then)
 			for r := 0; r < rows; {
 				some := g.next()
 				then.fetch(r, some)

@@ -242,11 +242,11 @@ func tileWordsAVX2(acc *int32, x *uint16, stride int, w *byte, n int, ahead int,
 func tileInt8VNNI(acc *int32, x *uint8, stride int, w *byte, n int, ahead int, pace int, rows int)
 
 // widenUnsignedAVX2 widens n numbers of each of some rows, stride bytes apart; n is a multiple of 16 and not 0.
-// Rows of dst are wordDepth numbers apart.
+// Of four, the second changes its place with the third. Rows of dst are wordDepth numbers apart.
 func widenUnsignedAVX2(dst *uint16, x *uint8, stride int, n int, rows int)
 
 // widenSignedAVX2 widens n numbers of each of some rows, stride bytes apart; n is a multiple of 16 and not 0.
-// Rows of dst are wordDepth numbers apart.
+// Of four, the second changes its place with the third. Rows of dst are wordDepth numbers apart.
 func widenSignedAVX2(dst *uint16, x *uint8, stride int, n int, rows int)
 
 // tileInt8TallAMX does tileInt8Ref for 17 to 32 rows, as config says, and 64·blocks of k.

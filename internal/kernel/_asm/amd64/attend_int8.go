@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/attr"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -18,6 +19,7 @@ type score struct {
 	q, k, ahead               reg.GPVirtual
 	dst, start, scale, kScale reg.GPVirtual
 	qStride                   strides
+	lower                     Mem // a mask
 }
 
 // scores generates the scoreInt8Funcs of a set.
@@ -26,7 +28,11 @@ func scores(g *gen) {
 		scoresOf(g.isa, "byte", func(s *score) { s.panel512() })
 		return
 	}
-	scoresOf(narrow, "uint16", func(s *score) { s.slices(16, []int{8, 4, 2, 2, 2, 2}[s.rows-1], s.slice256) })
+	lower := GLOBL("lowerBytes", attr.RODATA|attr.NOPTR) // of words
+	for i := range 8 {
+		DATA(4*i, U32(0x00ff00ff))
+	}
+	scoresOf(narrow, "uint16", func(s *score) { s.lower = lower; s.slices(32, vectors256(s.rows), s.slice256) })
 	scoresOf(vnni, "byte", func(s *score) { s.slices(32, []int{8, 4, 4, 2, 2, 2}[s.rows-1], s.sliceVNNI) })
 }
 
@@ -150,43 +156,29 @@ func (s *score) panel512() {
 	ADDQ(U32(4*panel), s.kScale)
 }
 
-// slice256 multiplies words: keys are widened here, queries were before. A vector of sums
-// has two for each of four keys.
+// slice256 multiplies words: keys are taken apart here, queries were widened before.
 func (s *score) slice256(n int) {
 	sums := make([]reg.VecVirtual, s.rows*n)
 	for i := range sums {
 		sums[i] = YMM()
-		VPXOR(sums[i], sums[i], sums[i])
+		VPBROADCASTD(Mem{Base: s.start, Disp: 4 * (i / n)}, sums[i])
 	}
 	s.factors(2, 8, func(u int) {
-		s.fetch(16 * n)
-		for v := 0; v < n; v += 2 {
-			var keys [2]reg.VecVirtual
-			for i := range keys {
-				keys[i] = YMM()
-				VPMOVZXBW(Mem{Base: s.k, Disp: 256*u + 16*(v+i)}, keys[i])
-			}
-			for r := range s.rows {
-				q, product := YMM(), YMM()
-				VPBROADCASTQ(s.qStride.row(s.q, r, 8*u), q)
-				VPMADDWD(keys[0], q, product)
-				VPADDD(product, sums[r*n+v], sums[r*n+v])
-				VPMADDWD(keys[1], q, q)
-				VPADDD(q, sums[r*n+v+1], sums[r*n+v+1])
-			}
-		}
+		s.fetch(32 * n)
+		products256(s.rows, n, sums, func(v int, even, odd reg.VecVirtual) {
+			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*v}, odd)
+			VPAND(s.lower, odd, even)
+			VPSRLW(U8(8), odd, odd)
+		}, func(r, odd int, to reg.VecVirtual) {
+			VPBROADCASTD(Mem{Base: s.q, Disp: 2*wordDepth*r + 8*u + 4*odd}, to)
+		})
 	})
 	stride := stridesOf(s.rows, "dstStride")
 	for r := range s.rows {
-		q, start := YMM(), YMM()
-		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, q)
-		VPBROADCASTD(Mem{Base: s.start, Disp: 4 * r}, start)
-		for v := 0; v < n; v += 2 {
-			sum := sums[r*n+v]
-			VPHADDD(sums[r*n+v+1], sum, sum)
-			VPERMQ(U8(0xd8), sum, sum)
-			VPADDD(start, sum, sum)
-			s.finish(stride.row(s.dst, r, 0), v, 16, sum, q, YMM())
+		query := YMM()
+		VBROADCASTSS(Mem{Base: s.scale, Disp: 4 * r}, query)
+		for v := range n {
+			s.finish(stride.row(s.dst, r, 0), v, 32, sums[r*n+v], query, YMM())
 		}
 	}
 }

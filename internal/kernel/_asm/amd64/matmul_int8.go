@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -9,30 +10,42 @@ import (
 // int8Tiles generates the tiles of int8 weights.
 func int8Tiles() {
 	tiles("AVX512", int8s, 1, 6, func(a args, rows int) { tile512(a, int8s, rows) })
-	tiles("AVX2", int8s, 1, 2, tileBytes256)
-	tiles("AVX2", words, 3, 6, tileWords256)
+	upper := GLOBL("upperBytes", attr.RODATA|attr.NOPTR) // of words
+	for i := range 8 {
+		DATA(4*i, U32(0xff00ff00))
+	}
+	tiles("AVX2", int8s, 1, 2, func(a args, rows int) { tileInt8256(a, int8s, rows, upper) })
+	tiles("AVX2", words, 3, 12, func(a args, rows int) { tileInt8256(a, words, rows, upper) })
 	tiles("VNNI", int8s, 1, 6, func(a args, rows int) {
 		if rows <= 2 {
-			tileBytes256(a, rows)
+			tileInt8256(a, int8s, rows, upper)
 		} else {
 			tileInt8VNNI(a, rows)
 		}
 	})
-	widenWords("Unsigned", func(x, y Op) { VPMOVZXBW(x, y) })
-	widenWords("Signed", func(x, y Op) { VPMOVSXBW(x, y) })
+	evens := GLOBL("evensFirst", attr.RODATA|attr.NOPTR) // of the four bytes of a word
+	for i := range 4 {
+		DATA(4*i, U32(0x03010200+uint32(4*i)*0x01010101))
+	}
+	widenWords("Unsigned", evens, func(x, y Op) { VPMOVZXBW(x, y) })
+	widenWords("Signed", evens, func(x, y Op) { VPMOVSXBW(x, y) })
 }
 
 // widenWords generates the widening of rows of n activations to words.
-func widenWords(name string, widen func(x, y Op)) {
+func widenWords(name string, evens Mem, widen func(x, y Op)) {
 	function("widen"+name+"AVX2", "func(dst *uint16, x *uint8, stride, n, rows int)",
 		"widen"+name+"AVX2 widens n numbers of each of some rows, stride bytes apart; n is a multiple of 16 and not 0.",
-		"Rows of dst are wordDepth numbers apart.")
+		"Of four, the second changes its place with the third. Rows of dst are wordDepth numbers apart.")
 	dst, x, stride, n, rows, k := load64("dst"), load64("x"), load64("stride"), load64("n"), load64("rows"), GP64()
+	order := XMM()
+	VMOVDQU(evens, order)
 	label("row")
 	XORQ(k, k)
 	label("loop")
-	v := YMM()
-	widen(Mem{Base: x, Index: k, Scale: 1}, v)
+	bytes, v := XMM(), YMM()
+	VMOVDQU(Mem{Base: x, Index: k, Scale: 1}, bytes)
+	VPSHUFB(order, bytes, bytes)
+	widen(bytes, v)
 	VMOVDQU(v, Mem{Base: dst, Index: k, Scale: 2})
 	ADDQ(U8(16), k)
 	CMPQ(k, n)
@@ -47,91 +60,117 @@ func widenWords(name string, widen func(x, y Op)) {
 // wordDepth is that of package kernel.
 const wordDepth = 256
 
-// tileBytes256 generates a tile of one or two rows. Memory delivers weights more slowly than
-// they are multiplied, so each is read once, in as few slices as there can be: the odd and
-// the even bytes of weights and activations are widened apart, which leaves one sum for
-// each column and not two.
-func tileBytes256(a args, rows int) {
-	n := 8 / rows
-	acc := make([]reg.VecVirtual, rows*n)
-	for i := range acc {
-		acc[i] = YMM()
+// vectors256 is how many vectors of eight columns are summed at a time for so many rows.
+func vectors256(rows int) int {
+	switch {
+	case rows <= 2:
+		return 8 / rows
+	case rows <= 5:
+		return 2
 	}
-	low := narrow.words(0x00ff00ff)
-	slices(a, 32*n, 32*n, func(b args) {
-		at := func(i int) Mem { return Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)} }
-		for i := range acc {
-			VMOVDQU(at(i), acc[i])
-		}
-		loop(b, int8s, 2, func(u int) {
-			b.prefetch(32*n, false)
-			even, odd := make([]reg.VecVirtual, rows), make([]reg.VecVirtual, rows)
-			for r := range rows {
-				even[r], odd[r] = YMM(), YMM()
-				VPBROADCASTD(b.row(r, u), even[r])
-				VPSRLW(U8(8), even[r], odd[r])
-				VPAND(low, even[r], even[r])
-			}
-			for v := range n {
-				w, upper := YMM(), YMM()
-				VMOVDQU(Mem{Base: b.w, Disp: u*panel*4 + 32*v}, w)
-				VPSRAW(U8(8), w, upper)
-				VPSLLW(U8(8), w, w)
-				VPSRAW(U8(8), w, w)
-				for r := range rows {
-					sum, product := acc[r*n+v], YMM()
-					VPMADDWD(w, even[r], product)
-					VPADDD(product, sum, sum)
-					VPMADDWD(upper, odd[r], product)
-					VPADDD(product, sum, sum)
-				}
-			}
-		})
-		for i := range acc {
-			VMOVDQU(acc[i], at(i))
-		}
-	})
+	return 1
 }
 
-// tileWords256 generates a tile that goes through the columns in slices, each over all k.
-// Weights are widened to 16 bits here, activations were before. A vector of sums has two
-// for each of four columns, over k%4 < 2 and k%4 ≥ 2.
-func tileWords256(a args, rows int) {
-	const n = 2
-	acc := make([]reg.VecVirtual, rows*n)
-	for i := range acc {
-		acc[i] = YMM()
+// products256 generates products of rows with n vectors of eight columns and four k: of the
+// bytes with even k, and of those with odd k, as words, so that a column has one sum. split
+// loads a vector in both parts, factor the numbers of a row for one of them. What is fewer
+// stays in registers.
+func products256(rows, n int, sums []reg.VecVirtual, split func(v int, even, odd reg.VecVirtual), factor func(r, odd int, to reg.VecVirtual)) {
+	type parts = [2]reg.VecVirtual
+	weights := func(v int) (w parts) {
+		w = parts{YMM(), YMM()}
+		split(v, w[0], w[1])
+		return w
 	}
-	slices(a, 16*n, 16*n, func(b args) {
-		for _, sum := range acc {
+	add := func(w, f, sum reg.VecVirtual) {
+		product := YMM()
+		VPMADDWD(w, f, product)
+		VPADDD(product, sum, sum)
+	}
+	if rows <= 2 {
+		factors := make([]parts, rows)
+		for r := range factors {
+			for odd := range 2 {
+				factors[r][odd] = YMM()
+				factor(r, odd, factors[r][odd])
+			}
+		}
+		for v := range n {
+			w := weights(v)
+			for r, f := range factors {
+				add(w[0], f[0], sums[r*n+v])
+				add(w[1], f[1], sums[r*n+v])
+			}
+		}
+		return
+	}
+	all := make([]parts, n)
+	for v := range all {
+		all[v] = weights(v)
+	}
+	for r := range rows {
+		for odd := range 2 {
+			f := YMM()
+			factor(r, odd, f)
+			for v, w := range all {
+				add(w[odd], f, sums[r*n+v])
+			}
+		}
+	}
+}
+
+// tileInt8256 generates a tile for at most wordDepth k: sums are 256 times what they will be,
+// since of a word of two weights one is taken by shifting it up, and one by a mask. Up to two
+// rows, which are bound by memory, take bytes of activations apart here; more rows were
+// widened before, and lie wordDepth words apart.
+func tileInt8256(a args, w width, rows int, upper Mem) {
+	n := vectors256(rows)
+	sums := make([]reg.VecVirtual, rows*n)
+	for i := range sums {
+		sums[i] = YMM()
+	}
+	var mask Op = upper
+	if len(sums)+2*n < 14 || rows <= 2 { // there is a register left
+		mask = narrow.words(0xff00ff00)
+	}
+	var low reg.VecVirtual
+	if w.step == 4 {
+		low = narrow.words(0x00ff00ff)
+	} else {
+		SHLQ(U8(1), a.pace)
+	}
+	slices(a, 32*n, 32*n, func(b args) {
+		for _, sum := range sums {
 			VPXOR(sum, sum, sum)
 		}
-		loop(b, words, 2, func(u int) {
-			b.prefetch(16*n, true)
-			for v := 0; v < n; v += 2 {
-				var wide [2]reg.VecVirtual
-				for i := range wide {
-					wide[i] = YMM()
-					VPMOVSXBW(Mem{Base: b.w, Disp: u*panel*4 + 16*(v+i)}, wide[i])
-				}
-				for r := range rows {
-					factor, product := YMM(), YMM()
-					VPBROADCASTQ(b.row(r, u), factor)
-					VPMADDWD(wide[0], factor, product)
-					VPADDD(product, acc[r*n+v], acc[r*n+v])
-					VPMADDWD(wide[1], factor, factor)
-					VPADDD(factor, acc[r*n+v+1], acc[r*n+v+1])
-				}
+		loop(b, w, 2, func(u int) {
+			factor := func(r, odd int, to reg.VecVirtual) {
+				VPBROADCASTD(Mem{Base: b.x, Disp: 2*wordDepth*r + 8*u + 4*odd}, to)
 			}
+			if w.step == 4 {
+				b.prefetch(32*n, false)
+				factor = func(r, odd int, to reg.VecVirtual) {
+					VPBROADCASTD(b.row(r, u), to)
+					if odd == 1 {
+						VPSRLW(U8(8), to, to)
+					} else {
+						VPAND(low, to, to)
+					}
+				}
+			} else if u == 0 {
+				b.prefetch(64*n, true)
+			}
+			products256(rows, n, sums, func(v int, even, odd reg.VecVirtual) {
+				VMOVDQU(Mem{Base: b.w, Disp: u*4*panel + 32*v}, odd)
+				VPSLLW(U8(8), odd, even)
+				VPAND(mask, odd, odd)
+			}, factor)
 		})
-		for r := range rows {
-			for v := 0; v < n; v += 2 {
-				sum, at := acc[r*n+v], Mem{Base: a.acc, Disp: 4*r*panel + 16*v}
-				VPHADDD(acc[r*n+v+1], sum, sum)
-				VPERMQ(U8(0xd8), sum, sum)
-				VPADDD(at, sum, sum)
-				VMOVDQU(sum, at)
-			}
+		for i, sum := range sums {
+			at := Mem{Base: a.acc, Disp: 4*panel*(i/n) + 32*(i%n)}
+			VPSRAD(U8(8), sum, sum)
+			VPADDD(at, sum, sum)
+			VMOVDQU(sum, at)
 		}
 	})
 }
