@@ -3,6 +3,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"golang.org/x/sys/cpu"
 
 	"verity/precision"
@@ -42,12 +44,18 @@ func int8Arch() []impl[int8Kernels] {
 		store:    finishInt8Full(storeInt8AVX2, storeInt8Ref),
 		add:      finishInt8Full(addInt8AVX2, addInt8Ref),
 	}
-	return []impl[int8Kernels]{
+	return withVNNI([]impl[int8Kernels]{
 		{"amx", hasAMX, int8AMX(wide)},
 		{"avx512", hasVNNI, wide},
 		{"avx2", hasAVXVNNI, narrow.by(int8ByDepth(byRows[int8](tileInt8VNNI, 6, 4)))},
 		{"avx2", hasAVX2, narrow.by(int8ByWords(widenUnsignedAVX2, int8ByDepth(byRows[int8](tileInt8AVX2, 2, 4)), tileWordsAVX2))},
-	}
+	})
+}
+
+// withVNNI returns impls without those of AVX-VNNI, named avx2 too, on a processor that
+// has AVX2 alone: tests ask of each name that it can run.
+func withVNNI[F any](impls []impl[F]) []impl[F] {
+	return slices.DeleteFunc(impls, func(im impl[F]) bool { return hasAVX2 && im.name == "avx2" && !im.ok })
 }
 
 // by returns k with a tile.
@@ -85,12 +93,12 @@ func fewBitsArch() []impl[fewBitsKernels] {
 			precision.Int4Z: directByRows(directNibblesZeroAVX2, 4),
 		},
 	}
-	withVNNI := narrow
-	withVNNI.direct = directTable{
+	vnni := narrow
+	vnni.direct = directTable{
 		precision.Int4:  directByRows(directNibblesVNNI, 6),
 		precision.Int4Z: directByRows(directNibblesZeroVNNI, 6),
 	}
-	return []impl[fewBitsKernels]{{"avx512", hasVNNI, wide}, {"avx2", hasAVXVNNI, withVNNI}, {"avx2", hasAVX2, narrow}}
+	return withVNNI([]impl[fewBitsKernels]{{"avx512", hasVNNI, wide}, {"avx2", hasAVXVNNI, vnni}, {"avx2", hasAVX2, narrow}})
 }
 
 func attendArch() []impl[attendOps] {
@@ -103,12 +111,12 @@ func attendArch() []impl[attendOps] {
 func attendInt8Arch() []impl[attendInt8Ops] {
 	quads := func(dst, x *[4 * panel]byte) { vecQuadsAVX2(&dst[0], &x[0]) }
 	wide := attendInt8Ops{score: scoreInt8ByRows(scoreInt8AVX512), weights: weightsWith(vecWeightsAVX512), quads: quads}
-	tall, withVNNI := wide, wide
+	tall, vnni := wide, wide
 	tall.tall = tallAMX
-	withVNNI.score, withVNNI.weights = scoreInt8ByRows(scoreInt8VNNI), weightsWith(vecWeightsAVX2)
-	narrow := withVNNI
+	vnni.score, vnni.weights = scoreInt8ByRows(scoreInt8VNNI), weightsWith(vecWeightsAVX2)
+	narrow := vnni
 	narrow.score = scoreInt8Words(widenSignedAVX2, scoreInt8AVX2)
-	return []impl[attendInt8Ops]{{"amx", hasAMX, tall}, {"avx512", hasVNNI, wide}, {"avx2", hasAVXVNNI, withVNNI}, {"avx2", hasAVX2, narrow}}
+	return withVNNI([]impl[attendInt8Ops]{{"amx", hasAMX, tall}, {"avx512", hasVNNI, wide}, {"avx2", hasAVXVNNI, vnni}, {"avx2", hasAVX2, narrow}})
 }
 
 func packArch() []impl[packKernels] {
@@ -164,11 +172,11 @@ func ceilingArch() []impl[ceilingKernels] {
 		k.dot, k.dotPerRound = dot, perRound
 		return k
 	}
-	return []impl[ceilingKernels]{
+	return withVNNI([]impl[ceilingKernels]{
 		{"amx", hasAMX, with(wide, amxPeak, 4*amxRows*amxRows*amxDepth)},
 		{"avx512", hasVNNI, with(wide, dotPeakAVX512, 24*64)},
 		{"avx512", hasAVX512, wide},
 		{"avx2", hasAVXVNNI, with(narrow, dotPeakVNNI, 12*32)},
 		{"avx2", hasAVX2, narrow},
-	}
+	})
 }
