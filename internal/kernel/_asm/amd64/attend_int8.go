@@ -85,7 +85,7 @@ func (s *score) fetch(bytes int) {
 }
 
 // factors runs step along the depth, unroll quads at a time while so many are left. A quad
-// of a query has size bytes.
+// of a query has size bytes. There is one, at least.
 func (s *score) factors(unroll, size int, step func(u int)) {
 	n := load64("quads")
 	s.q = load64("q")
@@ -96,6 +96,12 @@ func (s *score) factors(unroll, size int, step func(u int)) {
 		ADDQ(U32(256*steps), s.k)
 		ADDQ(U8(size*steps), s.q)
 		SUBQ(U8(steps), n)
+	}
+	if unroll == 1 {
+		label("many")
+		turn(1)
+		JNE(ref("many"))
+		return
 	}
 	SUBQ(U8(unroll), n)
 	JLT(ref("few"))
@@ -163,7 +169,7 @@ func (s *score) slice256(n int) {
 		sums[i] = YMM()
 		VPBROADCASTD(Mem{Base: s.start, Disp: 4 * (i / n)}, sums[i])
 	}
-	s.factors(2, 8, func(u int) {
+	s.factors(unroll256(s.rows), 8, func(u int) {
 		s.fetch(32 * n)
 		products256(s.rows, n, sums, func(v int, even, odd reg.VecVirtual) {
 			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*v}, odd)
@@ -193,7 +199,7 @@ func (s *score) sliceVNNI(n int) {
 			VMOVDQA(y(r*n), y(r*n+v))
 		}
 	}
-	s.factors(2, 4, func(u int) {
+	s.factors(unroll256(s.rows), 4, func(u int) {
 		s.fetch(32 * n)
 		for v := 0; v < n; v += 2 {
 			VMOVDQU(Mem{Base: s.k, Disp: 256*u + 32*v}, y(keys))

@@ -87,10 +87,12 @@ func (a args) prefetch(bytes int, near bool) {
 }
 
 // loop runs step for all n values of k, unroll at a time and then singly, moving
-// a.x and a.w on. step(u) does k+u.
+// a.x and a.w on. step(u) does k+u. n is above 0.
 func loop(a args, w width, unroll int, step func(u int)) {
-	SUBQ(U8(unroll), a.n)
-	JL(ref("rest"))
+	if unroll > 1 {
+		SUBQ(U8(unroll), a.n)
+		JL(ref("rest"))
+	}
 	label("loop")
 	for u := range unroll {
 		step(u)
@@ -98,6 +100,10 @@ func loop(a args, w width, unroll int, step func(u int)) {
 	ADDQ(U8(w.step*unroll), a.x)
 	ADDQ(U32(unroll*panel*w.size), a.w)
 	SUBQ(U8(unroll), a.n)
+	if unroll == 1 {
+		JNZ(ref("loop"))
+		return
+	}
 	JGE(ref("loop"))
 	label("rest")
 	ADDQ(U8(unroll), a.n)

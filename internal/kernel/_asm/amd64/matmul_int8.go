@@ -71,6 +71,14 @@ func vectors256(rows int) int {
 	return 1
 }
 
+// unroll256 is how many steps a loop has: more rows fill it.
+func unroll256(rows int) int {
+	if rows < 4 {
+		return 2
+	}
+	return 1
+}
+
 // products256 generates products of rows with n vectors of eight columns and four k: of the
 // bytes with even k, and of those with odd k, as words, so that a column has one sum. split
 // loads a vector in both parts, factor the numbers of a row for one of them. What is fewer
@@ -133,17 +141,18 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 	if len(sums)+2*n < 14 || rows <= 2 { // there is a register left
 		mask = narrow.words(0xff00ff00)
 	}
+	unroll := unroll256(rows)
 	var low reg.VecVirtual
 	if w.step == 4 {
 		low = narrow.words(0x00ff00ff)
-	} else {
+	} else if unroll == 2 {
 		SHLQ(U8(1), a.pace)
 	}
 	slices(a, 32*n, 32*n, func(b args) {
 		for _, sum := range sums {
 			VPXOR(sum, sum, sum)
 		}
-		loop(b, w, 2, func(u int) {
+		loop(b, w, unroll, func(u int) {
 			factor := func(r, odd int, to reg.VecVirtual) {
 				VPBROADCASTD(Mem{Base: b.x, Disp: 2*wordDepth*r + 8*u + 4*odd}, to)
 			}
@@ -158,7 +167,7 @@ func tileInt8256(a args, w width, rows int, upper Mem) {
 					}
 				}
 			} else if u == 0 {
-				b.prefetch(64*n, true)
+				b.prefetch(32*n*unroll, true)
 			}
 			products256(rows, n, sums, func(v int, even, odd reg.VecVirtual) {
 				VMOVDQU(Mem{Base: b.w, Disp: u*4*panel + 32*v}, odd)
@@ -188,7 +197,7 @@ func tileInt8VNNI(a args, rows int) {
 		for i := range rows * n {
 			VPXOR(y(i), y(i), y(i))
 		}
-		loop(b, int8s, 2, func(u int) {
+		loop(b, int8s, unroll256(rows), func(u int) {
 			b.prefetch(32*n, false)
 			at := func(v int) Mem { return Mem{Base: b.w, Disp: u*panel*4 + 32*v} }
 			for v := 0; v < n; v += 2 {
