@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
@@ -64,7 +63,7 @@ func TestServeListen(t *testing.T) {
 	}
 }
 
-// TestServeExamples: the flags in the unit of systemd and in the container exist, and their
+// TestServeExamples: the flags in the unit of systemd and for Kubernetes exist, and their
 // values can be parsed.
 func TestServeExamples(t *testing.T) {
 	for name, args := range map[string]func(line string) (args []string, ok bool){
@@ -72,12 +71,9 @@ func TestServeExamples(t *testing.T) {
 			command, ok := strings.CutPrefix(line, "ExecStart=/usr/local/bin/verity ")
 			return strings.Fields(command), ok
 		},
-		"Containerfile": func(line string) (args []string, ok bool) {
-			list, ok := strings.CutPrefix(line, "ENTRYPOINT ")
-			if ok && json.Unmarshal([]byte(list), &args) == nil && args[0] == "/verity" {
-				args = args[1:]
-			}
-			return args, ok
+		"kubernetes.yaml": func(line string) ([]string, bool) {
+			list, ok := strings.CutPrefix(line, "args: [")
+			return strings.Split(strings.TrimSuffix(list, "]"), ", "), ok
 		},
 	} {
 		raw, err := os.ReadFile(filepath.Join("../../examples", name))
