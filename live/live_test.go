@@ -283,7 +283,7 @@ func growing(t *testing.T, m *transcribe.Model, pcm []float32, step float64) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, early := "", 0
+	text, early, words := "", 0, 0
 	size := int(step * audio.SampleRate)
 	for i := 0; i < len(pcm); i += size {
 		end := min(i+size, len(pcm))
@@ -292,12 +292,13 @@ func growing(t *testing.T, m *transcribe.Model, pcm []float32, step float64) str
 		if err != nil {
 			t.Fatal(err)
 		}
+		words += len(r.Confirmed)
 		if text += spell(r.Confirmed); end < len(pcm) {
 			early = len(text)
 		}
 	}
-	if early == 0 {
-		t.Errorf("nothing was confirmed before the end of %q", text)
+	if early == 0 || words != len(strings.Fields(text)) {
+		t.Errorf("%d bytes were confirmed before the end, %d words of %q", early, words, text)
 	}
 	return tokenizer.Strip(text)
 }
