@@ -67,7 +67,7 @@ var plan = map[string]room{
 		"tokenizer", "transcribe", "transcript"}},
 	"internal/measure": {"the commands that measure; verity-beam in the module cluster has its Job", []string{"*"}},
 	"internal/checkpoint": {"the commands about models: models, info, quantize, synth", []string{
-		"audio", "datasets", "eval", "internal/command", "internal/kernel", "internal/layer", "internal/options", "internal/setup", "internal/show", "model", "model/hub", "parallel", "precision",
+		"assistant", "audio", "bench", "datasets", "eval", "internal/command", "internal/kernel", "internal/layer", "internal/options", "internal/setup", "internal/show", "model", "model/hub", "parallel", "precision",
 		"quantize", "synth", "tokenizer", "transcribe"}},
 	"internal/options": {"the one table of options; serve and internal/cli derive flags and fields from it", []string{"audio", "parallel", "precision", "tokenizer", "transcribe", "transcript", "vad", "wer/normalize"}},
 	"models/digits":    {"test only: a small model trained in this repository; files only", nil},

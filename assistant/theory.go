@@ -61,6 +61,18 @@ func (p Plan) BytesRatio(n int) float64 {
 	return (p.Bytes*float64(n) + 1) / Expected(p.Alpha, n)
 }
 
+// BreakEven returns the chance, in whole hundredths, from which drafts of n tokens pay, 1
+// if they cannot.
+func (p Plan) BreakEven(n int) float64 {
+	const rounding = 1e-9
+	for percent := range 100 {
+		if p.Alpha = float64(percent) / 100; p.Speedup(n) > 1+rounding {
+			return p.Alpha
+		}
+	}
+	return 1
+}
+
 // Best returns the draft length, up to most, with the highest expected speed, 0 if none
 // is faster than plain decoding.
 func (p Plan) Best(most int) (n int, speedup float64) {

@@ -90,6 +90,23 @@ func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, err
 	return r, nil
 }
 
+// Passes measures only passes, over a window without sound: they take as long over any.
+// It reads the decoder alone, and leaves files in the system's cache.
+func Passes(ctx context.Context, c *model.Checkpoint, o Options) ([]Pass, error) {
+	d, err := decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision})
+	if err != nil {
+		return nil, err
+	}
+	n, width := c.Dims.AudioPositions, c.Dims.AudioWidth
+	o.Stage, o.Precision = cmp.Or(o.Stage, 2*time.Second), d.Precision()
+	b := &bench{Options: o, dims: c.Dims, decoder: d,
+		features: &encoder.Features{Positions: n, Width: width, Data: make([]float32, n*width)}}
+	if err := b.passes(ctx); err != nil {
+		return nil, err
+	}
+	return b.verify(), nil
+}
+
 // A bench is the state of a measurement.
 type bench struct {
 	Options
@@ -292,16 +309,21 @@ func (b *bench) result() *Result {
 		FLOPs: passWork(b.dims, b.Precision, 1, at).multiplied(),
 		MBU:   b.passRuns[0].share(func(c Ceiling) float64 { return float64(bytes) / (1e9 * c.GBPS) }),
 	}
+	r.Verify = b.verify()
+	return &r
+}
+
+func (b *bench) verify() (all []Pass) {
+	at := b.before()
 	for i, times := range b.passRuns {
 		if len(times) == 0 {
 			continue
 		}
 		w, bytes := passWork(b.dims, b.Precision, i+1, at), float64(b.decoder.StepBytes(at+i+1))
 		share := times.share(func(c Ceiling) float64 { return max(bytes/(1e9*c.GBPS), w.ideal(c, b.Precision).all()) })
-		r.Verify = append(r.Verify, Pass{Rows: i + 1, Seconds: times.seconds(),
-			Ratio: times.over(b.passRuns[0]), Share: share})
+		all = append(all, Pass{Rows: i + 1, Seconds: times.seconds(), Ratio: times.over(b.passRuns[0]), Share: share})
 	}
-	return &r
+	return all
 }
 
 func (b *bench) passage(times runs, w work) Passage {

@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/assistant"
 	"verity/audio"
+	"verity/bench"
 	"verity/internal/command"
 	"verity/internal/kernel"
 	"verity/internal/layer"
@@ -30,9 +34,11 @@ import (
 
 const infoHelp = `Info tells what a model is: its size and languages, the memory that it needs, what
 the flags come to that are left to auto on this machine, and which models it can
-draft for.
+draft for. With --drafts it times passes of the model, and tells from which share of
+right tokens drafts pay on this machine.
 
   verity info
+  verity info --drafts
   verity info small
   verity info ~/whisper-small`
 
@@ -53,6 +59,7 @@ type info struct {
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
 	Assists    string       `json:"assists"`
+	Drafts     *drafts      `json:"drafts"`            // what they cost here; null without --drafts
 	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
 
 	names []string // of the languages
@@ -66,8 +73,16 @@ type automatic struct {
 	Assistant string `json:"assistant"` // its name; none for plain decoding
 }
 
+// drafts tells whether drafts can pay on this machine.
+type drafts struct {
+	Passes []bench.Pass `json:"passes"` // of 1, 2, 4, … rows
+
+	Text      float64 `json:"text"`      // share of tokens that must be right for drafts that cost nothing to pay, 1 if they cannot
+	Assistant float64 `json:"assistant"` // the same for an assistant that takes a tenth of a step for a token
+}
+
 func Info(e command.Env) *cobra.Command {
-	var asJSON bool
+	var asJSON, passes bool
 	m := new(setup.ModelFlags)
 	c := &cobra.Command{
 		Use:   "info [MODEL]",
@@ -91,6 +106,12 @@ func Info(e command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if passes {
+				i.Drafts, err = timeDrafts(c.Context(), e, m)
+				if e.Unwatch(); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return json.NewEncoder(e.Out).Encode(i)
 			}
@@ -98,7 +119,10 @@ func Info(e command.Env) *cobra.Command {
 		},
 	}
 	command.AddFlags(c, m.RegisterModel,
-		func(f *pflag.FlagSet) { command.Bind(f, "json", &asJSON) })
+		func(f *pflag.FlagSet) {
+			command.Bind(f, "json", &asJSON)
+			f.BoolVar(&passes, "drafts", false, "time passes of the model, to tell from which share of right tokens drafts pay")
+		})
 	command.CompleteOr(c, "model", setup.ModelNames()...)
 	return c
 }
@@ -136,6 +160,53 @@ func Inspect(ctx context.Context, name string, offline bool) (*info, error) {
 		}
 	}
 	return i, nil
+}
+
+// timeDrafts times passes in the precision that auto comes to.
+func timeDrafts(ctx context.Context, e command.Env, m *setup.ModelFlags) (*drafts, error) {
+	c, err := setup.OpenCheckpoint(ctx, m.Name, m.Offline)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	pool := parallel.New(0)
+	defer pool.Close()
+	e.Watch("passes")
+	passes, err := bench.Passes(ctx, c, bench.Options{Pool: pool, Stage: 300 * time.Millisecond})
+	if err != nil {
+		return nil, err
+	}
+	return draftsOf(passes), nil
+}
+
+func draftsOf(passes []bench.Pass) *drafts {
+	d := &drafts{Text: 1, Assistant: 1}
+	for _, p := range passes {
+		if p.Rows&(p.Rows-1) != 0 {
+			continue
+		}
+		d.Passes = append(d.Passes, p)
+		theory := assistant.Plan{Verify: func(int) float64 { return max(1, p.Ratio) }}
+		d.Text = min(d.Text, theory.BreakEven(p.Rows-1))
+		theory.Cost = 0.1
+		d.Assistant = min(d.Assistant, theory.BreakEven(p.Rows-1))
+	}
+	return d
+}
+
+func (d *drafts) String() string {
+	var rows, steps []string
+	for _, p := range d.Passes[1:] {
+		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
+	}
+	pays := func(share float64) string {
+		if share >= 1 {
+			return "cannot pay, even if all is right"
+		}
+		return fmt.Sprintf("pays where %.0f %% of tokens are right", 100*share)
+	}
+	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: a draft from text %s, one by an assistant that takes a tenth of a step for a token %s",
+		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*d.Passes[0].Seconds, pays(d.Text), pays(d.Assistant))
 }
 
 // mostRead is how large a file may be that is read to decide on a precision. Reading a
@@ -305,6 +376,9 @@ func (i *info) printAuto(s *sheet) {
 	}
 	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, kernelName(i.Auto.Kernels))
 	s.row("--assistant", "%s", i.drafting())
+	if i.Drafts != nil {
+		s.row("drafts", "%v", i.Drafts)
+	}
 }
 
 // kernelName names the instructions of an implementation.
