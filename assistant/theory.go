@@ -1,6 +1,9 @@
 package assistant
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // Expected returns the mean number of tokens a round yields when each of n
 // drafted tokens is accepted with probability alpha, independently:
@@ -65,12 +68,10 @@ func (p Plan) BytesRatio(n int) float64 {
 // if they cannot.
 func (p Plan) BreakEven(n int) float64 {
 	const rounding = 1e-9
-	for percent := range 100 {
-		if p.Alpha = float64(percent) / 100; p.Speedup(n) > 1+rounding {
-			return p.Alpha
-		}
-	}
-	return 1
+	return float64(sort.Search(100, func(percent int) bool {
+		p.Alpha = float64(percent) / 100
+		return p.Speedup(n) > 1+rounding
+	})) / 100
 }
 
 // Best returns the draft length, up to most, with the highest expected speed, 0 if none

@@ -90,17 +90,16 @@ func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, err
 	return r, nil
 }
 
-// Passes measures only passes, over a window without sound: they take as long over any.
-// It reads the decoder alone, and leaves files in the system's cache.
+// Passes measures passes alone, over a window without sound: they take as long over any.
 func Passes(ctx context.Context, c *model.Checkpoint, o Options) ([]Pass, error) {
 	d, err := decoder.New(c, decoder.Options{Pool: o.Pool, Precision: o.Precision})
 	if err != nil {
 		return nil, err
 	}
-	n, width := c.Dims.AudioPositions, c.Dims.AudioWidth
 	o.Stage, o.Precision = cmp.Or(o.Stage, 2*time.Second), d.Precision()
-	b := &bench{Options: o, dims: c.Dims, decoder: d,
-		features: &encoder.Features{Positions: n, Width: width, Data: make([]float32, n*width)}}
+	b := &bench{Options: o, dims: c.Dims, decoder: d}
+	b.features = &encoder.Features{Positions: b.dims.AudioPositions, Width: b.dims.AudioWidth}
+	b.features.Data = make([]float32, b.features.Positions*b.features.Width)
 	if err := b.passes(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ type info struct {
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
 	Assists    string       `json:"assists"`
-	Drafts     *drafts      `json:"drafts"`            // what they cost here; null without --drafts
+	Passes     []bench.Pass `json:"passes,omitempty"`  // what they cost here, with --drafts
 	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
 
 	names []string // of the languages
@@ -73,16 +74,8 @@ type automatic struct {
 	Assistant string `json:"assistant"` // its name; none for plain decoding
 }
 
-// drafts tells whether drafts can pay on this machine.
-type drafts struct {
-	Passes []bench.Pass `json:"passes"` // of 1, 2, 4, … rows
-
-	Text      float64 `json:"text"`      // share of tokens that must be right for drafts that cost nothing to pay, 1 if they cannot
-	Assistant float64 `json:"assistant"` // the same for an assistant that takes a tenth of a step for a token
-}
-
 func Info(e command.Env) *cobra.Command {
-	var asJSON, passes bool
+	var asJSON, drafts bool
 	m := new(setup.ModelFlags)
 	c := &cobra.Command{
 		Use:   "info [MODEL]",
@@ -102,15 +95,9 @@ func Info(e command.Env) *cobra.Command {
 			if len(args) == 1 {
 				m.Name = args[0]
 			}
-			i, err := Inspect(c.Context(), m.Name, m.Offline)
+			i, err := Inspect(c.Context(), m.Name, m.Offline, drafts)
 			if err != nil {
 				return err
-			}
-			if passes {
-				i.Drafts, err = timeDrafts(c.Context(), e, m)
-				if e.Unwatch(); err != nil {
-					return err
-				}
 			}
 			if asJSON {
 				return json.NewEncoder(e.Out).Encode(i)
@@ -121,14 +108,14 @@ func Info(e command.Env) *cobra.Command {
 	command.AddFlags(c, m.RegisterModel,
 		func(f *pflag.FlagSet) {
 			command.Bind(f, "json", &asJSON)
-			f.BoolVar(&passes, "drafts", false, "time passes of the model, to tell from which share of right tokens drafts pay")
+			f.BoolVar(&drafts, "drafts", false, "time passes of the model, to tell from which share of right tokens drafts pay")
 		})
 	command.CompleteOr(c, "model", setup.ModelNames()...)
 	return c
 }
 
-// Inspect opens a model and collects its properties.
-func Inspect(ctx context.Context, name string, offline bool) (*info, error) {
+// Inspect opens a model and collects its properties; with drafts, it times passes.
+func Inspect(ctx context.Context, name string, offline, drafts bool) (*info, error) {
 	c, err := setup.OpenCheckpoint(ctx, name, offline)
 	if err != nil {
 		return nil, err
@@ -142,7 +129,7 @@ func Inspect(ctx context.Context, name string, offline bool) (*info, error) {
 	}
 	i.Assists = i.assists()
 	i.Head = headOf(c)
-	if err := i.decide(c); err != nil {
+	if err := i.decide(ctx, c, drafts); err != nil {
 		return nil, err
 	}
 	tok, err := tokenizer.Load(c.FS(), c.Name, c.Dims.Vocab)
@@ -162,64 +149,16 @@ func Inspect(ctx context.Context, name string, offline bool) (*info, error) {
 	return i, nil
 }
 
-// timeDrafts times passes in the precision that auto comes to.
-func timeDrafts(ctx context.Context, e command.Env, m *setup.ModelFlags) (*drafts, error) {
-	c, err := setup.OpenCheckpoint(ctx, m.Name, m.Offline)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	pool := parallel.New(0)
-	defer pool.Close()
-	e.Watch("passes")
-	passes, err := bench.Passes(ctx, c, bench.Options{Pool: pool, Stage: 300 * time.Millisecond})
-	if err != nil {
-		return nil, err
-	}
-	return draftsOf(passes), nil
-}
-
-func draftsOf(passes []bench.Pass) *drafts {
-	d := &drafts{Text: 1, Assistant: 1}
-	for _, p := range passes {
-		if p.Rows&(p.Rows-1) != 0 {
-			continue
-		}
-		d.Passes = append(d.Passes, p)
-		theory := assistant.Plan{Verify: func(int) float64 { return max(1, p.Ratio) }}
-		d.Text = min(d.Text, theory.BreakEven(p.Rows-1))
-		theory.Cost = 0.1
-		d.Assistant = min(d.Assistant, theory.BreakEven(p.Rows-1))
-	}
-	return d
-}
-
-func (d *drafts) String() string {
-	var rows, steps []string
-	for _, p := range d.Passes[1:] {
-		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
-	}
-	pays := func(share float64) string {
-		if share >= 1 {
-			return "cannot pay, even if all is right"
-		}
-		return fmt.Sprintf("pays where %.0f %% of tokens are right", 100*share)
-	}
-	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: a draft from text %s, one by an assistant that takes a tenth of a step for a token %s",
-		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*d.Passes[0].Seconds, pays(d.Text), pays(d.Assistant))
-}
-
 // mostRead is how large a file may be that is read to decide on a precision. Reading a
 // larger one takes longer than people wait for what a model is.
 const mostRead = 2 << 30
 
-// decide fills in what auto comes to, and the memory for that.
-func (i *info) decide(c *model.Checkpoint) error {
+// decide fills in what auto comes to, and the memory for that; with drafts, what passes cost.
+func (i *info) decide(ctx context.Context, c *model.Checkpoint, drafts bool) (err error) {
 	pool := parallel.New(0)
 	defer pool.Close()
 	p := precision.Of(precision.F16).Complete()
 	if c.Bytes() <= mostRead {
-		var err error
 		if p, err = layer.Resolve(c, precision.Precision{}, pool); err != nil {
 			return err
 		}
@@ -229,7 +168,10 @@ func (i *info) decide(c *model.Checkpoint) error {
 		Precision: p.Weights.String(), Threads: pool.Threads(), Kernels: kernel.Implementations()[0],
 		Assistant: (&setup.AssistantFlags{Name: "auto"}).Method(i.Model),
 	}
-	return nil
+	if drafts {
+		i.Passes, err = bench.Passes(ctx, c, bench.Options{Pool: pool, Stage: 300 * time.Millisecond})
+	}
+	return err
 }
 
 // programBytes is what the program takes besides the network: itself, the tokenizer,
@@ -376,9 +318,32 @@ func (i *info) printAuto(s *sheet) {
 	}
 	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, kernelName(i.Auto.Kernels))
 	s.row("--assistant", "%s", i.drafting())
-	if i.Drafts != nil {
-		s.row("drafts", "%v", i.Drafts)
+	if len(i.Passes) > 0 {
+		s.row("drafts", "%s", payment(i.Passes))
 	}
+}
+
+// payment says what passes cost, and from which share of right tokens drafts of these
+// lengths pay, if they cost nothing themselves.
+func payment(passes []bench.Pass) string {
+	var rows, steps, lengths, shares []string
+	can := false
+	for _, p := range passes {
+		if !slices.Contains([]int{2, 4, 8, 16}, p.Rows) {
+			continue
+		}
+		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
+		share := assistant.Plan{Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
+		lengths, shares = append(lengths, strconv.Itoa(p.Rows-1)), append(shares, fmt.Sprintf("%.0f", 100*share))
+		can = can || share < 1
+	}
+	pay := "drafts cannot pay, even if all tokens are right"
+	if can {
+		pay = fmt.Sprintf("drafts of %s tokens pay where %s %% are right, an assistant's if its own time is made up for too",
+			strings.Join(lengths, ", "), strings.Join(shares, ", "))
+	}
+	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: %s",
+		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*passes[0].Seconds, pay)
 }
 
 // kernelName names the instructions of an implementation.

@@ -69,7 +69,7 @@ func TestMemory(t *testing.T) {
 // checkEstimate compares what info says of memory, for weights as stored, with what it is.
 func checkEstimate(t *testing.T, dir string, got int64) {
 	t.Helper()
-	i, err := checkpoint.Inspect(t.Context(), dir, false)
+	i, err := checkpoint.Inspect(t.Context(), dir, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
