@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -328,10 +327,8 @@ func (i *info) printAuto(s *sheet) {
 func payment(passes []bench.Pass) string {
 	var rows, steps, lengths, shares []string
 	can := false
-	for _, p := range passes {
-		if !slices.Contains([]int{2, 4, 8, 16}, p.Rows) {
-			continue
-		}
+	for n := 2; n <= len(passes); n *= 2 {
+		p := passes[n-1]
 		rows, steps = append(rows, strconv.Itoa(p.Rows)), append(steps, fmt.Sprintf("%.2f", p.Ratio))
 		share := assistant.Plan{Verify: func(int) float64 { return max(1, p.Ratio) }}.BreakEven(p.Rows - 1)
 		lengths, shares = append(lengths, strconv.Itoa(p.Rows-1)), append(shares, fmt.Sprintf("%.0f", 100*share))
