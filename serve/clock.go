@@ -40,12 +40,9 @@ func (c *clock) when(sample int64) time.Time {
 	return c.ticks[i].when
 }
 
-// shares are the parts of a delay.
-type shares struct {
-	listening    time.Duration // for sound that follows the word
-	waiting      time.Duration // for a turn
-	transcribing time.Duration
-}
+// shares are the parts of a delay: listening for sound that follows the word, waiting for a
+// turn, and transcribing.
+type shares [3]time.Duration
 
 // A tally collects the delays of words.
 type tally struct {
@@ -62,9 +59,9 @@ func (t *tally) add(d time.Duration, s shares) {
 	}
 	t.delays = append(t.delays, d)
 	t.words++
-	t.sum.listening += s.listening
-	t.sum.waiting += s.waiting
-	t.sum.transcribing += s.transcribing
+	for i := range s {
+		t.sum[i] += s[i]
+	}
 }
 
 // quantile returns a quantile of the delays, of q from 0 to 1.
@@ -89,10 +86,8 @@ type latency struct {
 
 func (t *tally) report() latency {
 	l := latency{Words: t.words, Median: t.quantile(0.5).Milliseconds(), P95: t.quantile(0.95).Milliseconds()}
-	if all := t.sum.listening + t.sum.waiting + t.sum.transcribing; all > 0 {
-		l.Listening = t.sum.listening.Seconds() / all.Seconds()
-		l.Waiting = t.sum.waiting.Seconds() / all.Seconds()
-		l.Transcribing = t.sum.transcribing.Seconds() / all.Seconds()
+	if all := (t.sum[0] + t.sum[1] + t.sum[2]).Seconds(); all > 0 {
+		l.Listening, l.Waiting, l.Transcribing = t.sum[0].Seconds()/all, t.sum[1].Seconds()/all, t.sum[2].Seconds()/all
 	}
 	return l
 }

@@ -240,37 +240,6 @@ func (c sessionConfig) turns() any {
 	return detection{"server_vad", &c.ear.Threshold, &c.ear.PaddingMS, &c.ear.SilenceMS}
 }
 
-// A transcription is what a session says about itself to the client.
-type transcription struct {
-	Model    string  `json:"model"`
-	Language *string `json:"language"`
-	Prompt   *string `json:"prompt"`
-}
-
-// A sessionObject is OpenAI's session of today, or of the beta.
-type sessionObject struct {
-	ID      string       `json:"id"`
-	Object  string       `json:"object"`
-	Type    string       `json:"type,omitzero"`
-	Expires int64        `json:"expires_at"`
-	Include []string     `json:"include"`
-	Audio   *audioObject `json:"audio,omitzero"`
-
-	Modalities    []string       `json:"modalities,omitzero"`
-	Format        string         `json:"input_audio_format,omitzero"`
-	Transcription *transcription `json:"input_audio_transcription,omitzero"`
-	Turns         any            `json:"turn_detection,omitempty"`
-}
-
-type audioObject struct {
-	Input struct {
-		Format        soundFormat     `json:"format"`
-		Transcription transcription   `json:"transcription"`
-		Turns         any             `json:"turn_detection"`
-		Noise         json.RawMessage `json:"noise_reduction"`
-	} `json:"input"`
-}
-
 // given returns text, nil if there is none.
 func given(text string) *string {
 	if text == "" {
@@ -279,19 +248,19 @@ func given(text string) *string {
 	return &text
 }
 
-// object returns the session object for events.
-func (c sessionConfig) object(beta bool) sessionObject {
-	t := transcription{c.name, given(c.language), given(c.prompt)}
-	o := sessionObject{ID: c.id, Object: "realtime.transcription_session", Expires: c.ends.Unix(), Include: append([]string{}, c.include...)}
+// object returns the session object for events: OpenAI's of today, or of the beta.
+func (c sessionConfig) object(beta bool) object {
+	said := object{"model": c.name, "language": given(c.language), "prompt": given(c.prompt)}
+	o := object{"id": c.id, "object": "realtime.transcription_session", "expires_at": c.ends.Unix(), "include": append([]string{}, c.include...)}
 	if beta {
-		o.Modalities, o.Format, o.Transcription, o.Turns = []string{"audio", "text"}, "pcm16", &t, c.turns()
+		o["modalities"], o["input_audio_format"], o["input_audio_transcription"] = []string{"audio", "text"}, "pcm16", said
+		if !c.manual {
+			o["turn_detection"] = c.turns()
+		}
 		return o
 	}
-	o.Type, o.Audio = "transcription", new(audioObject)
-	in := &o.Audio.Input
-	in.Format, in.Transcription, in.Turns, in.Noise = soundFormat{"audio/pcm", &c.rate}, t, c.turns(), c.noise
-	if in.Noise == nil {
-		in.Noise = json.RawMessage("null")
-	}
+	o["type"], o["audio"] = "transcription", object{"input": object{
+		"format": soundFormat{"audio/pcm", &c.rate}, "transcription": said, "turn_detection": c.turns(), "noise_reduction": c.noise,
+	}}
 	return o
 }

@@ -20,9 +20,6 @@ import (
 	"verity/transcript"
 )
 
-// textOf begins the names of events about text.
-const textOf = "conversation.item.input_audio_transcription."
-
 // A message is an event from the client.
 type message struct {
 	Type    string          `json:"type"`
@@ -65,7 +62,7 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	x.commit()
 	x.config = c
 	x.prepare()
-	x.say(x.name("session.updated"), &sessionEvent{Session: c.object(x.beta)})
+	x.say(x.name("session.updated"), object{"session": c.object(x.beta)})
 	return nil
 }
 
@@ -126,13 +123,13 @@ func (x *session) follow(heard []live.Heard) {
 		switch h.Kind {
 		case live.Started:
 			if x.begin(x.base + h.At); x.now != nil {
-				x.say("input_audio_buffer.speech_started", &bufferEvent{Item: x.now.item, Start: new(ms(x.now.from))})
+				x.say("input_audio_buffer.speech_started", object{"item_id": x.now.item, "audio_start_ms": ms(x.now.from)})
 			}
 		case live.Speech:
 			x.add(h.PCM)
 		case live.Stopped:
 			if x.now != nil {
-				x.say("input_audio_buffer.speech_stopped", &bufferEvent{Item: x.now.item, End: new(ms(x.base + h.At))})
+				x.say("input_audio_buffer.speech_stopped", object{"item_id": x.now.item, "audio_end_ms": ms(x.base + h.At)})
 				x.stop()
 			}
 		}
@@ -163,14 +160,17 @@ func (x *session) stop() {
 	close(p.ended)
 	previous := given(x.previous)
 	x.previous = p.item
-	x.say("input_audio_buffer.committed", &itemEvent{ItemID: p.item, Previous: previous})
-	whole := &item{p.item, "realtime.item", "message", "user", "completed", [1]inputPart{{Type: "input_audio"}}}
+	x.say("input_audio_buffer.committed", object{"item_id": p.item, "previous_item_id": previous})
+	whole := object{
+		"id": p.item, "object": "realtime.item", "type": "message", "role": "user", "status": "completed",
+		"content": []object{{"type": "input_audio", "transcript": nil}},
+	}
 	names := []string{"conversation.item.added", "conversation.item.done"}
 	if x.beta {
 		names = []string{"conversation.item.created"}
 	}
 	for _, name := range names {
-		x.say(name, &itemEvent{Item: whole, Previous: previous})
+		x.say(name, object{"item": whole, "previous_item_id": previous})
 	}
 }
 
@@ -205,7 +205,7 @@ func (x *session) clear() {
 		p.cleared.Store(true)
 		close(p.ended)
 	}
-	x.say("input_audio_buffer.cleared", &bufferEvent{})
+	x.say("input_audio_buffer.cleared", object{})
 }
 
 // work makes the passes over one utterance after the other.
@@ -281,11 +281,17 @@ func (x *session) utter(ctx context.Context, p *spoken) error {
 		}
 	}
 	x.s.metrics.audio.Add(float64(p.u.Len()) / audio.SampleRate)
-	x.say(textOf+"completed", &textEvent{
-		Item: p.item, Transcript: &text, Usage: &spokenUsage{"duration", float64(p.u.Len()) / audio.SampleRate},
-		Latency: new(said.report()), Language: new(nameOf(p.on, language)),
+	x.sayOf(p, "completed", object{
+		"transcript": text, "usage": object{"type": "duration", "seconds": float64(p.u.Len()) / audio.SampleRate},
+		"latency": said.report(), "language": nameOf(p.on, language),
 	})
 	return nil
+}
+
+// sayOf sends an event about the text of an utterance.
+func (x *session) sayOf(p *spoken, kind string, event object) {
+	event["item_id"], event["content_index"] = p.item, 0
+	x.say("conversation.item.input_audio_transcription."+kind, event)
 }
 
 // late records that a pass took longer than it should, and tells the operator once.
@@ -333,10 +339,11 @@ func (x *session) fail(p *spoken, err error) error {
 		x.stop()
 	}
 	x.mu.Unlock()
-	x.say(textOf+"failed", &textEvent{Item: p.item, Error: &eventError{
+	why := &problem{
 		Type: "transcription_error", Code: new("transcription_failed"),
 		Message: "The server failed to transcribe the sound. Its log has the reason, with the item's id.",
-	}})
+	}
+	x.sayOf(p, "failed", object{"error": why.event("")})
 	return nil
 }
 
@@ -352,14 +359,14 @@ func (x *session) tell(p *spoken, text string, r live.Result) (delta string) {
 	include := x.config.include
 	x.mu.Unlock()
 	if delta != "" {
-		e := &textEvent{Item: p.item, Delta: delta}
+		e := object{"delta": delta}
 		if slices.Contains(include, withWords) {
-			e.Words = p.words(r.Confirmed)
+			e["words"] = p.words(r.Confirmed)
 		}
-		x.say(textOf+"delta", e)
+		x.sayOf(p, "delta", e)
 	}
 	if slices.Contains(include, withTentative) {
-		x.say(textOf+"tentative", &textEvent{Item: p.item, Text: &r.Tentative})
+		x.sayOf(p, "tentative", object{"text": r.Tentative})
 	}
 	return delta
 }
@@ -389,9 +396,9 @@ func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *
 		said.add(d, parts)
 		x.said.add(d, parts)
 		m.delay.Observe(d.Seconds())
-		m.shares.WithLabelValues("listening").Add(parts.listening.Seconds())
-		m.shares.WithLabelValues("waiting").Add(parts.waiting.Seconds())
-		m.shares.WithLabelValues("transcribing").Add(parts.transcribing.Seconds())
+		for i, name := range []string{"listening", "waiting", "transcribing"} {
+			m.shares.WithLabelValues(name).Add(parts[i].Seconds())
+		}
 	}
 }
 

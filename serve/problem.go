@@ -74,6 +74,9 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	json.NewEncoder(w).Encode(map[string]*problem{"error": p})
 }
 
+// An object is one of JSON.
+type object map[string]any
+
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)

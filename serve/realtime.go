@@ -155,7 +155,7 @@ func (x *session) run(r *http.Request) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel(errClosed)
-	x.say(x.name("session.created"), &sessionEvent{Session: x.config.object(x.beta)})
+	x.say(x.name("session.created"), object{"session": x.config.object(x.beta)})
 	all.Go(x.s.safely(x.id, cancel, func() { x.work(ctx) }))
 	all.Go(x.s.safely(x.id, cancel, func() { x.watch(ctx) }))
 	err := x.read(ctx)
@@ -177,9 +177,11 @@ func (x *session) name(event string) string {
 	return event
 }
 
-// say sends an event. A client that does not read is disconnected.
-func (x *session) say(kind string, event told) {
-	*event.named() = heading{kind, fmt.Sprintf("event_%x", x.s.ids.Add(1))}
+// say sends an event, of which it sets the type and the id. Names and members of events are
+// OpenAI's, but for latency, language, words, text of a tentative event, and ignored. A client
+// that does not read is disconnected.
+func (x *session) say(kind string, event object) {
+	event["type"], event["event_id"] = kind, fmt.Sprintf("event_%x", x.s.ids.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), stall)
 	defer cancel()
 	if err := x.conn.Write(ctx, websocket.MessageText, marshal(event)); err != nil {
@@ -189,7 +191,12 @@ func (x *session) say(kind string, event told) {
 
 // complain sends an error event. The session continues.
 func (x *session) complain(p *problem, event string) {
-	x.say("error", &errorEvent{Error: eventError{p.Type, p.Code, p.Message, p.Param, given(event)}})
+	x.say("error", object{"error": p.event(event)})
+}
+
+// event returns p as events have it, with the id of the client's event that caused it.
+func (p *problem) event(cause string) object {
+	return object{"type": p.Type, "code": p.Code, "message": p.Message, "param": p.Param, "event_id": given(cause)}
 }
 
 // read handles the client's messages.
