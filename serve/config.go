@@ -2,11 +2,14 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"verity/live"
@@ -38,6 +41,7 @@ type sessionConfig struct {
 	by       *live.Transcriber
 	include  []string
 	noise    json.RawMessage // noise reduction: accepted and ignored
+	ignored  []string        // of the last update
 }
 
 // A detection is OpenAI's turn_detection.
@@ -101,13 +105,47 @@ func (k hold) release() {
 }
 
 // newConfig returns the configuration of a session before its first update.
-func (s *Server) newConfig(ctx context.Context, id string, h *held, k hold) (c sessionConfig, err error) {
+func (s *Server) newConfig(ctx context.Context, id string, h *held, k hold) (sessionConfig, error) {
 	d := s.opt.Decoding
-	c = sessionConfig{id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), name: h.Name, model: h, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
-	if c.on, err = k.take(ctx, h); err == nil {
+	c := sessionConfig{id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), name: h.Name, model: h, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
+	return c, c.load(ctx, s, k)
+}
+
+// load makes what transcribes by c.
+func (c *sessionConfig) load(ctx context.Context, s *Server, k hold) (err error) {
+	if c.on, err = k.take(ctx, c.model); err == nil {
 		c.by, err = live.New(c.on, c.decoding(s))
 	}
-	return c, err
+	return err
+}
+
+// known are the members of an update that do something here, of today and of the beta.
+var known = strings.Fields(`
+	session.type session.include
+	session.audio.input.format.type session.audio.input.format.rate session.input_audio_format
+	session.audio.input.transcription.model session.input_audio_transcription.model
+	session.audio.input.transcription.language session.input_audio_transcription.language
+	session.audio.input.transcription.prompt session.input_audio_transcription.prompt
+	session.audio.input.turn_detection.type session.turn_detection.type
+	session.audio.input.turn_detection.threshold session.turn_detection.threshold
+	session.audio.input.turn_detection.prefix_padding_ms session.turn_detection.prefix_padding_ms
+	session.audio.input.turn_detection.silence_duration_ms session.turn_detection.silence_duration_ms`)
+
+// ignored returns the paths of the members of data that nothing here knows.
+func ignored(at string, data json.RawMessage) (list []string) {
+	var members map[string]json.RawMessage
+	json.Unmarshal(data, &members) // of what is no object, none
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		path, value := at+"."+name, members[name]
+		switch {
+		case slices.Contains(known, path), string(value) == "null":
+		case slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, path+".") }):
+			list = append(list, ignored(path, value)...)
+		default:
+			list = append(list, path)
+		}
+	}
+	return list
 }
 
 // change returns c with an update applied.
@@ -125,44 +163,47 @@ func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessa
 	if p := c.setFormat(u); p != nil {
 		return c, p
 	}
-	for _, w := range []*wanted{u.Audio.Input.Transcription, u.Transcription} {
-		if w == nil {
-			continue
-		}
+	in := &u.Audio.Input
+	if w := cmp.Or(in.Transcription, u.Transcription); w != nil {
+		const at = "session.audio.input.transcription."
 		if w.Model != nil {
 			if c.model = s.models.find(*w.Model); c.model == nil {
-				return c, s.models.unknown(*w.Model).of("session.audio.input.transcription.model")
+				return c, s.models.unknown(*w.Model).of(at + "model")
 			}
 		}
 		set(&c.name, w.Model)
-		if set(&c.language, w.Language); w.Language != nil {
-			c.language = spokenIn(c.language)
+		if w.Language != nil {
+			c.language = spokenIn(*w.Language)
 		}
 		if set(&c.prompt, w.Prompt); len(c.prompt) > mostField {
-			const at = "session.audio.input.transcription.prompt"
-			return c, wrong(http.StatusBadRequest, at, "", "%s: got %d bytes, want at most %d", at, len(c.prompt), mostField)
+			return c, wrong(http.StatusBadRequest, at+"prompt", "", "%sprompt: got %d bytes, want at most %d", at, len(c.prompt), mostField)
 		}
 	}
-	for _, d := range []json.RawMessage{u.Audio.Input.TurnDetection, u.TurnDetection} {
-		if p := c.setTurns(d); p != nil {
-			return c, p
-		}
+	if in.TurnDetection == nil {
+		in.TurnDetection = u.TurnDetection
 	}
+	if p := c.setTurns(in.TurnDetection); p != nil {
+		return c, p
+	}
+	c.ignored = ignored("session", data)
 	if u.Include != nil {
 		c.include = u.Include
-	}
-	if u.Audio.Input.Noise != nil {
-		c.noise = u.Audio.Input.Noise
-	}
-	var err error
-	if c.on, err = k.take(ctx, c.model); err == nil {
-		if c.by, err = live.New(c.on, c.decoding(s)); err == nil {
-			return c, nil
+		for _, value := range u.Include {
+			if value != withTentative && value != withWords {
+				c.ignored = append(c.ignored, "session.include="+value)
+			}
 		}
 	}
-	var busy *problem
-	if errors.As(err, &busy) {
-		return c, busy
+	if in.Noise != nil {
+		c.noise = in.Noise
+	}
+	err := c.load(ctx, s, k)
+	if err == nil {
+		return c, nil
+	}
+	var p *problem
+	if errors.As(err, &p) {
+		return c, p
 	}
 	if p := asProblem(err, "session.audio.input.transcription."); p != nil {
 		return c, p

@@ -273,14 +273,17 @@ func (q *request) warn(w http.ResponseWriter, r *http.Request) {
 	if len(q.ignored) == 0 {
 		return
 	}
-	const most = 10
-	var names []string
-	for _, name := range q.ignored[:min(len(q.ignored), most)] {
-		names = append(names, strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.40s", name)), `"`))
-	}
-	text := strings.Join(names, ", ")
+	text := strings.Join(printable(q.ignored), ", ")
 	w.Header().Set(ignoredHeader, text)
 	note(r, "ignored", text)
+}
+
+// printable returns the first ten names of what a client sends, as ASCII.
+func printable(names []string) (list []string) {
+	for _, name := range names[:min(len(names), 10)] {
+		list = append(list, strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.80s", name)), `"`))
+	}
+	return list
 }
 
 // keep writes the file to the spool.

@@ -62,7 +62,11 @@ func (x *session) update(ctx context.Context, m *message) *problem {
 	x.commit()
 	x.config = c
 	x.prepare()
-	x.say(x.name("session.updated"), object{"session": c.object(x.beta)})
+	answer := object{"session": c.object(x.beta)}
+	if c.ignored = printable(c.ignored); len(c.ignored) > 0 {
+		answer["ignored"], x.ignored = c.ignored, c.ignored
+	}
+	x.say(x.name("session.updated"), answer)
 	return nil
 }
 

@@ -57,7 +57,8 @@ type session struct {
 	fresh    bool  // an utterance has ended since the client's last commit
 	closed   bool  // further sound is discarded
 	clock    clock
-	said     tally // delays in the whole session
+	said     tally    // delays in the whole session
+	ignored  []string // of the client's updates, by the last that had some
 }
 
 // A spoken is an utterance that is being transcribed.
@@ -166,6 +167,9 @@ func (x *session) run(r *http.Request) error {
 	defer x.mu.Unlock()
 	note(r, "audio_seconds", float64(x.at)/audio.SampleRate, "items", x.items, "words", x.said.words,
 		"delay_median", x.said.quantile(0.5), "delay_p95", x.said.quantile(0.95))
+	if x.ignored != nil {
+		note(r, "ignored", strings.Join(x.ignored, ", "))
+	}
 	return err
 }
 

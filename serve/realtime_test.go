@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -8,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -44,6 +46,7 @@ type event struct {
 	Start      int64 `json:"audio_start_ms"`
 	Stop       int64 `json:"audio_end_ms"`
 	Latency    latency
+	Ignored    []string
 	Usage      struct{ Seconds float64 }
 	Session    map[string]any
 	Error      struct {
@@ -514,6 +517,32 @@ func TestSessionMemory(t *testing.T) {
 	message = ""
 	if now := heap(); now-before > 8<<20 {
 		t.Errorf("%d MB are left", (now-before)>>20)
+	}
+}
+
+// TestSessionIgnored: what an update says and nothing does is named.
+func TestSessionIgnored(t *testing.T) {
+	log, w := io.Pipe()
+	h, _ := newServer(t, Options{Log: slog.New(slog.NewTextHandler(w, nil))})
+	c := call(t, h, "", nil)
+	c.send(`{"type":"session.update","session":{"type":"transcription","include":["item.input_audio_transcription.logprobs",
+		"item.input_audio_transcription.words"],"audio":{"input":{"noise_reduction":{"type":"near_field"},"transcription":{"language":"en","delay":"low"},
+		"turn_detection":{"type":"server_vad","idle_timeout_ms":null}},"output":{"voice":"alloy"}}}}`)
+	want := []string{"session.audio.input.noise_reduction", "session.audio.input.transcription.delay", "session.audio.output",
+		"session.include=item.input_audio_transcription.logprobs"}
+	if e := c.until("session.updated"); !slices.Equal(e.Ignored, want) {
+		t.Errorf("got %q, want %q", e.Ignored, want)
+	}
+	for _, plain := range []string{manual, `{"type":"session.update","session":{"input_audio_format":"pcm16",
+		"input_audio_transcription":{"model":"whisper-1"},"turn_detection":{"type":"server_vad","threshold":0.5}}}`} {
+		c.send(plain)
+		if e := c.until("session.updated"); e.Ignored != nil {
+			t.Errorf("%s: %q", plain, e.Ignored)
+		}
+	}
+	c.conn.CloseNow()
+	if line, err := bufio.NewReader(log).ReadString('\n'); err != nil || !strings.Contains(line, "session.audio.output, session.include=") {
+		t.Errorf("the log: %s, %v", line, err)
 	}
 }
 
