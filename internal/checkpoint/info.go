@@ -76,34 +76,30 @@ type automatic struct {
 func Info(e command.Env) *cobra.Command {
 	var asJSON, drafts bool
 	m := new(setup.ModelFlags)
-	c := &cobra.Command{
-		Use:   "info [MODEL]",
-		Short: "Tell what a model is, and what it needs",
-		Long:  infoHelp + command.ExitHelp,
-		Args: func(c *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 1:
-				return command.Usagef("want one model, got %d", len(args))
-			case len(args) == 1 && c.Flags().Changed("model"):
-				return command.Usagef("want one model, got %s and --model %s", args[0], m.Name)
-			}
-			return nil
-		},
-		ValidArgsFunction: setup.CompleteModel,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				m.Name = args[0]
-			}
-			i, err := Inspect(c.Context(), m.Name, m.Offline, drafts)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return json.NewEncoder(e.Out).Encode(i)
-			}
-			return i.print(e.Out)
-		},
+	run := func(ctx context.Context, args []string) error {
+		if len(args) == 1 {
+			m.Name = args[0]
+		}
+		i, err := Inspect(ctx, m.Name, m.Offline, drafts)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return json.NewEncoder(e.Out).Encode(i)
+		}
+		return i.print(e.Out)
 	}
+	c := command.New("info [MODEL]", "Tell what a model is, and what it needs", infoHelp+command.ExitHelp, run)
+	c.Args = func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1:
+			return command.Usagef("want one model, got %d", len(args))
+		case len(args) == 1 && c.Flags().Changed("model"):
+			return command.Usagef("want one model, got %s and --model %s", args[0], m.Name)
+		}
+		return nil
+	}
+	c.ValidArgsFunction = setup.CompleteModel
 	command.AddFlags(c, m.RegisterModel,
 		func(f *pflag.FlagSet) {
 			command.Bind(f, "json", &asJSON)

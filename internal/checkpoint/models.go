@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,13 +39,8 @@ cache, HF_TOKEN a token, HF_ENDPOINT another hub; HF_HUB_OFFLINE=1 forbids
 the network.`
 
 func Models(e command.Env) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "models",
-		Short: "List, fetch and remove downloaded models",
-		Long:  modelsHelp + command.ExitHelp,
-		Args:  command.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return listModels(e, hub.FromEnv()) },
-	}
+	c := command.New("models", "List, fetch and remove downloaded models", modelsHelp+command.ExitHelp,
+		func(context.Context, []string) error { return listModels(e, hub.FromEnv()) })
 	one := func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return command.Usagef("want the name of one model, got %d", len(args))
@@ -55,22 +51,17 @@ func Models(e command.Env) *cobra.Command {
 		}
 		return nil
 	}
-	c.AddCommand(&cobra.Command{
-		Use: "pull NAME", Short: "Download a model, or what is missing of it", Args: one,
-		ValidArgsFunction: cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp),
-		Long:              "Pull downloads the newest version of a model into the cache." + command.ExitHelp,
-		RunE: func(c *cobra.Command, args []string) error {
-			dir, err := setup.NewHub().Pull(c.Context(), args[0])
+	pull := command.New("pull NAME", "Download a model, or what is missing of it",
+		"Pull downloads the newest version of a model into the cache."+command.ExitHelp, func(ctx context.Context, args []string) error {
+			dir, err := setup.NewHub().Pull(ctx, args[0])
 			if err == nil {
 				_, err = fmt.Fprintln(e.Out, dir)
 			}
 			return err
-		},
-	}, &cobra.Command{
-		Use: "rm NAME", Short: "Remove a model from the cache", Args: one,
-		ValidArgsFunction: completeCached,
-		Long:              "Rm removes all that the cache holds of a model." + command.ExitHelp,
-		RunE: func(_ *cobra.Command, args []string) error {
+		})
+	pull.ValidArgsFunction = cobra.FixedCompletions(hub.Names(), cobra.ShellCompDirectiveNoFileComp)
+	rm := command.New("rm NAME", "Remove a model from the cache",
+		"Rm removes all that the cache holds of a model."+command.ExitHelp, func(_ context.Context, args []string) error {
 			n, err := hub.FromEnv().Remove(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
 				repo, _ := hub.Repo(args[0])
@@ -80,8 +71,10 @@ func Models(e command.Env) *cobra.Command {
 				_, err = fmt.Fprintf(e.Out, "removed %s\n", show.Bytes(n))
 			}
 			return err
-		},
-	})
+		})
+	rm.ValidArgsFunction = completeCached
+	pull.Args, rm.Args = one, one
+	c.AddCommand(pull, rm)
 	return c
 }
 

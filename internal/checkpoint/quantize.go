@@ -61,21 +61,15 @@ type quantizeCommand struct {
 
 func Quantize(e command.Env) *cobra.Command {
 	q := &quantizeCommand{Env: e, bar: command.Bar{W: e.Err}}
-	c := &cobra.Command{
-		Use:   "quantize MODEL --to FORMAT --out DIR",
-		Short: "Write a model in fewer bits",
-		Long:  quantizeHelp,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return command.Usagef("want one model, as verity quantize small --out small-int4; got %d", len(args))
-			}
-			return nil
-		},
-		ValidArgsFunction: setup.CompleteModel,
-		RunE:              func(c *cobra.Command, args []string) error { return q.run(c.Context(), args[0]) },
+	c := command.New("quantize MODEL --to FORMAT --out DIR", "Write a model in fewer bits", quantizeHelp, q.run)
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return command.Usagef("want one model, as verity quantize small --out small-int4; got %d", len(args))
+		}
+		return nil
 	}
+	c.ValidArgsFunction = setup.CompleteModel
 	f := c.Flags()
-	f.SortFlags = false
 	f.StringVar(&q.to, "to", "", "`format`: int4 or mxfp6. Append :head=FORMAT for the token embedding, which is also the output layer, "+
 		"as in int4:head=mxfp6")
 	command.Bind(f, "dataset", &q.data.Path)
@@ -101,11 +95,11 @@ func (q *quantizeCommand) check() error {
 	return command.OneOf("to", q.opt.Format, quantize.Formats()...)
 }
 
-func (q *quantizeCommand) run(ctx context.Context, name string) error {
+func (q *quantizeCommand) run(ctx context.Context, args []string) error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	c, err := setup.OpenCheckpoint(ctx, name, false)
+	c, err := setup.OpenCheckpoint(ctx, args[0], false)
 	if err != nil {
 		return err
 	}
@@ -120,7 +114,7 @@ func (q *quantizeCommand) run(ctx context.Context, name string) error {
 		q.opt.Calibration = fmt.Sprintf("%s %d", data.Name, q.data.Limit)
 		q.opt.Calibrate = func(ctx context.Context, c *model.Checkpoint) error { return q.calibrate(ctx, c, data) }
 	}
-	q.opt.Progress = q.progress
+	q.opt.Progress = func(_ quantize.Layer, done, total int64) { q.show("rounding", float64(done), float64(total)) }
 	began := time.Now()
 	layers, err := quantize.Write(ctx, c, q.dir, q.opt)
 	q.bar.Clear()
@@ -198,16 +192,11 @@ func (h *calibration) hear(ctx context.Context, u datasets.Utterance) error {
 	return err
 }
 
-func (q *quantizeCommand) progress(l quantize.Layer, done, total int64) {
-	q.show("rounding", float64(done), float64(total))
-}
-
 // show moves the bar.
 func (q *quantizeCommand) show(what string, done, total float64) {
-	if !q.ErrTerminal || q.quiet || !(total > 0) {
-		return
+	if q.ErrTerminal && !q.quiet && total > 0 {
+		q.bar.Set(what, done/total)
 	}
-	q.bar.Set(what, done/total)
 }
 
 // print writes the table.

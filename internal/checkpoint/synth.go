@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -41,15 +42,8 @@ type synthCommand struct {
 
 func Synth(e command.Env) *cobra.Command {
 	p := &synthCommand{Env: e}
-	c := &cobra.Command{
-		Use:   "synth --size NAME --alpha A --out DIR",
-		Short: "Write a model with planted text and its assistant",
-		Long:  synthHelp,
-		Args:  command.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return p.run(c) },
-	}
+	c := command.New("synth --size NAME --alpha A --out DIR", "Write a model with planted text and its assistant", synthHelp, p.run)
 	f := c.Flags()
-	f.SortFlags = false
 	f.StringVar(&p.opt.Size, "size", "tiny",
 		"published `name` of the target's shape: tiny, base, small, medium, large-v2, large-v3, large-v3-turbo, …")
 	f.Float64Var(&p.opt.Alpha, "alpha", 0.8, "`share` of a window's places where the assistant agrees, 0 to 1")
@@ -64,7 +58,7 @@ func Synth(e command.Env) *cobra.Command {
 	return c
 }
 
-func (p *synthCommand) run(c *cobra.Command) error {
+func (p *synthCommand) run(ctx context.Context, _ []string) error {
 	if p.dir == "" {
 		return command.Usagef("--out DIR is needed")
 	}
@@ -76,7 +70,7 @@ func (p *synthCommand) run(c *cobra.Command) error {
 	}
 	p.opt.Assistant = synth.Shape(p.shape)
 	began := time.Now()
-	target, assistant, err := synth.Write(c.Context(), p.dir, p.opt)
+	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
 	var option *synth.OptionError
 	if errors.As(err, &option) {
 		return command.Usagef("--%s %v: %s", synthFlags[option.Field], option.Value, option.Reason)

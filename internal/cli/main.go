@@ -162,13 +162,8 @@ func isCommand(root *cobra.Command, word string) bool {
 }
 
 func versionCommand(e command.Env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  command.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", command.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
-	}
+	return command.New("version", "Print the version", "", func(context.Context, []string) error {
+		_, err := fmt.Fprintf(e.Out, "verity %s %s %s/%s\n", command.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return err
+	})
 }

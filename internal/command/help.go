@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,15 @@ import (
 
 // GroupKey is the annotation that holds the heading of a flag in help.
 const GroupKey = "verity_group"
+
+// New returns a command that takes no arguments. Its flags stay in the order in which they
+// are added.
+func New(use, short, long string, run func(ctx context.Context, args []string) error) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Long: long, Args: NoArgs}
+	c.RunE = func(c *cobra.Command, args []string) error { return run(c.Context(), args) }
+	c.Flags().SortFlags = false
+	return c
+}
 
 // AddFlags adds flags to a command, and returns those that it added.
 func AddFlags(c *cobra.Command, register ...func(*pflag.FlagSet)) *pflag.FlagSet {

@@ -49,13 +49,7 @@ type benchCommand struct {
 
 func Bench(e command.Env) *cobra.Command {
 	b := &benchCommand{Env: e}
-	c := &cobra.Command{
-		Use:   "bench [flags]",
-		Short: "Measure speed as a share of what the machine can do",
-		Long:  benchHelp,
-		Args:  command.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return b.run(c.Context()) },
-	}
+	c := command.New("bench [flags]", "Measure speed as a share of what the machine can do", benchHelp, b.run)
 	command.AddFlags(c, b.register)
 	command.CompleteValues(c, "size", synth.Sizes()...)
 	return c
@@ -70,7 +64,7 @@ func (b *benchCommand) register(f *pflag.FlagSet) {
 	command.Bind(f, "json", &b.json)
 }
 
-func (b *benchCommand) run(ctx context.Context) error {
+func (b *benchCommand) run(ctx context.Context, _ []string) error {
 	planted := false
 	open := func(ctx context.Context) (*model.Checkpoint, error) {
 		c, err := b.open(ctx)

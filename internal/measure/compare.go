@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"verity/internal/command"
-	"verity/internal/setup"
 	"verity/internal/show"
 	"verity/report"
 	"verity/transcribe"
@@ -53,22 +52,9 @@ inconclusive.`
 
 // A compareCommand is the compare command with its flags.
 type compareCommand struct {
-	command.Env
-	model    setup.ModelFlags
-	sound    setup.SoundFlags
-	decoding setup.DecodingFlags
-	log      command.LogFlags
-	data     setup.DatasetFlags
-	report   reportFlags
-	out      string
-	repeats  int
-	batch    int
-	group    int
-	arms     *armsFlag
-	made     *pflag.FlagSet
-
-	opt    transcribe.Options
-	drafts *setup.DraftSource
+	runs
+	repeats, group int
+	arms           *armsFlag
 }
 
 func Compare(e command.Env) *cobra.Command {
@@ -78,15 +64,11 @@ func Compare(e command.Env) *cobra.Command {
 
 // newCompare returns the command and the struct of its flags.
 func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
-	v := &compareCommand{Env: e}
+	v := &compareCommand{runs: runs{Env: e}}
 	v.arms = &armsFlag{one: &v.model.Precision}
 	v.model.Several = v.arms
-	c := &cobra.Command{
-		Use:   "compare --dataset PATH | FILE... [flags]",
-		Short: "Compare plain and assisted decoding, to the bit",
-		Long:  compareHelp,
-		RunE:  func(c *cobra.Command, files []string) error { return v.run(c.Context(), files) },
-	}
+	c := command.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit", compareHelp, v.run)
+	c.Args = nil
 	command.AddFlags(c,
 		v.data.RegisterPath,
 		func(f *pflag.FlagSet) { command.Bind(f, "out", &v.out) },
@@ -95,7 +77,7 @@ func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
 		v.report.register,
 		v.log.RegisterRun,
 	)
-	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
+	v.addDecoding(c)
 	command.CompleteSound(c)
 	return v, c
 }
@@ -115,16 +97,7 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	data, err := v.data.Open(ctx)
-	if err != nil {
-		return err
-	}
-	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
-		return err
-	}
-	if v.drafts, err = setup.OpenDrafts(ctx, v.model.Assistant.From, len(slices.Compact(slices.Sorted(slices.Values(v.data.Audio))))); err == nil && len(v.data.Audio) > 0 {
-		err = v.drafts.Check(v.data.Audio)
-	}
+	data, err := v.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -170,9 +143,6 @@ func pairsWere(n int) string {
 // check validates the flags and turns them into options.
 func (v *compareCommand) check(files []string) error {
 	v.data.Audio = files
-	if err := v.sound.Check(); err != nil {
-		return err
-	}
 	if err := v.checkArms(); err != nil {
 		return err
 	}
@@ -182,12 +152,7 @@ func (v *compareCommand) check(files []string) error {
 	if err := v.model.Assistant.Comparable(); err != nil {
 		return err
 	}
-	logger, err := v.log.Logger(v.Err)
-	if err != nil {
-		return err
-	}
-	v.opt = v.decoding.Options(logger)
-	return err
+	return v.prepare()
 }
 
 // checkArms returns an error about arms that cannot be run.

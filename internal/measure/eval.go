@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -40,6 +41,12 @@ Exit status: 0 done, 1 some utterance failed, 2 wrong usage.`
 
 // An evalCommand is the eval command with its flags.
 type evalCommand struct {
+	runs
+	shard string
+}
+
+// runs are the flags of commands that run a dataset.
+type runs struct {
 	command.Env
 	model    setup.ModelFlags
 	sound    setup.SoundFlags
@@ -48,22 +55,16 @@ type evalCommand struct {
 	data     setup.DatasetFlags
 	report   reportFlags
 	out      string
-	shard    string
 	batch    int
 	made     *pflag.FlagSet // flags that decide on the records
 
-	opt transcribe.Options
+	opt    transcribe.Options
+	drafts *setup.DraftSource
 }
 
 func Eval(e command.Env) *cobra.Command {
-	v := &evalCommand{Env: e}
-	c := &cobra.Command{
-		Use:   "eval --dataset PATH [flags]",
-		Short: "Transcribe a dataset and score it",
-		Long:  evalHelp,
-		Args:  command.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
-	}
+	v := &evalCommand{runs: runs{Env: e}}
+	c := command.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.run)
 	command.AddFlags(c,
 		v.data.RegisterPath,
 		command.Titled(options.Dataset, v.registerOut),
@@ -72,7 +73,7 @@ func Eval(e command.Env) *cobra.Command {
 		v.report.register,
 		v.log.RegisterRun,
 	)
-	v.made = addDecoding(c, &v.model, &v.sound, &v.decoding)
+	v.addDecoding(c)
 	return c
 }
 
@@ -86,18 +87,34 @@ func (v *evalCommand) registerBatch(f *pflag.FlagSet) {
 	command.Bind(f, "batch", &v.batch)
 }
 
-// addDecoding adds the flags of model, sound and decoding, and returns them: they decide
-// on what is in the records.
-func addDecoding(c *cobra.Command, m *setup.ModelFlags, s *setup.SoundFlags, d *setup.DecodingFlags) *pflag.FlagSet {
-	return command.AddFlags(c, m.Register, s.Register, d.Register(0))
+// addDecoding adds the flags that decide on what is in the records.
+func (r *runs) addDecoding(c *cobra.Command) {
+	r.made = command.AddFlags(c, r.model.Register, r.sound.Register, r.decoding.Register(0))
 }
 
-func (v *evalCommand) run(ctx context.Context) error {
-	o, err := v.check()
+// open opens what is run, and checks where results will go, before hours of work.
+func (r *runs) open(ctx context.Context) (*setup.Corpus, error) {
+	data, err := r.data.Open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	data, err := v.data.Open(ctx)
+	if r.out != "" {
+		if err := output.Dir(r.out); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.report.check(append(slices.Clone(r.data.Audio), r.data.Path)...); err != nil {
+		return nil, err
+	}
+	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
+	if r.drafts, err = setup.OpenDrafts(ctx, r.model.Assistant.From, len(files)); err == nil && len(files) > 0 {
+		err = r.drafts.Check(r.data.Audio)
+	}
+	return data, err
+}
+
+func (v *evalCommand) run(ctx context.Context, _ []string) error {
+	o, err := v.check()
 	if err != nil {
 		return err
 	}
@@ -105,10 +122,7 @@ func (v *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOutputs(&v.report, &v.data, v.out); err != nil {
-		return err
-	}
-	drafts, err := setup.OpenDrafts(ctx, v.model.Assistant.From, 0)
+	data, err := v.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,30 +137,24 @@ func (v *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.drafts = drafts
+	e.drafts = v.drafts
 	o.Run = setup.Identity(m, &v.model, v.made, data.Name)
 	return v.all(ctx, e, data, o, scoring)
 }
 
-// checkOutputs checks where results will go, before hours of work: reports, and the
-// directory for records if it has a name.
-func checkOutputs(r *reportFlags, data *setup.DatasetFlags, dir string) error {
-	if dir != "" {
-		if err := output.Dir(dir); err != nil {
-			return err
-		}
+// prepare makes the log and the options of decoding.
+func (r *runs) prepare() error {
+	logger, err := r.log.Logger(r.Err)
+	if err != nil {
+		return err
 	}
-	return r.check(append(slices.Clone(data.Audio), data.Path)...)
+	r.opt = r.decoding.Options(logger)
+	return r.sound.Check()
 }
 
 // check puts the flags into options.
 func (v *evalCommand) check() (o eval.Options, err error) {
-	logger, err := v.log.Logger(v.Err)
-	if err != nil {
-		return o, err
-	}
-	v.opt = v.decoding.Options(logger)
-	if err := v.sound.Check(); err != nil {
+	if err := v.prepare(); err != nil {
 		return o, err
 	}
 	if v.shard != "" {
@@ -177,11 +185,7 @@ func parseShard(s string) (eval.Shard, error) {
 
 // all runs the dataset and reports on it.
 func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options, scoring report.Options) error {
-	name := v.model.Name
-	if v.out != "" {
-		name = v.out
-	}
-	set, err := report.NewSet(name, scoring)
+	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), scoring)
 	if err != nil {
 		return err
 	}
@@ -207,8 +211,12 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	if !v.log.Quiet {
 		fmt.Fprint(v.Err, remarks(sum, o.Shard))
 	}
-	d := &report.Document{Scores: []*report.Score{set.Score()}}
-	if err := v.report.write(ctx, v.Env, d); err != nil {
+	return v.conclude(ctx, &report.Document{Scores: []*report.Score{set.Score()}})
+}
+
+// conclude writes the report. The error decides the exit status.
+func (r *runs) conclude(ctx context.Context, d *report.Document) error {
+	if err := r.report.write(ctx, r.Env, d); err != nil {
 		return err
 	}
 	return verdict(d)

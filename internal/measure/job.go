@@ -29,7 +29,7 @@ type Job struct {
 // NewJob adds the flags of a job to a command, besides those that own adds under a
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
-	j := &Job{evalCommand: evalCommand{Env: command.Env{Out: out, Err: err}}}
+	j := &Job{evalCommand: evalCommand{runs: runs{Env: command.Env{Out: out, Err: err}}}}
 	command.AddFlags(c, j.data.RegisterPath, command.Titled(title, own), j.report.register)
 	j.theirs = command.AddFlags(c,
 		j.registerCompare,
@@ -40,7 +40,7 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	for _, name := range []string{"dataset", "limit", "normalizer"} {
 		j.theirs.AddFlag(c.Flags().Lookup(name))
 	}
-	j.made = addDecoding(c, &j.model, &j.sound, &j.decoding)
+	j.addDecoding(c)
 	j.theirs.AddFlagSet(j.made)
 	c.SetFlagErrorFunc(command.FlagError)
 	c.SetGlobalNormalizationFunc(command.Dashes)
@@ -75,8 +75,12 @@ func (j *Job) Args() (args []string) {
 	return args
 }
 
-// Check reports the first flag with an unusable value.
+// Check reports the first flag with an unusable value, and why a report could not be
+// written, before hours of work.
 func (j *Job) Check() (err error) {
+	if err := j.report.check(j.data.Path); err != nil {
+		return err
+	}
 	if _, err = j.check(); err != nil {
 		return err
 	}
@@ -91,9 +95,6 @@ func (j *Job) Check() (err error) {
 	}
 	return j.model.Assistant.Comparable()
 }
-
-// Comparing reports whether both arms are run.
-func (j *Job) Comparing() bool { return j.compare }
 
 // Path is what --dataset names.
 func (j *Job) Path() string { return j.data.Path }
@@ -187,18 +188,10 @@ func (j *Job) arm(ctx context.Context, name string, l *setup.Model, m *transcrib
 	return Arm{name, e, setup.Identity(l, flags, j.made, j.data.Name())}, nil
 }
 
-// CheckReport reports why the files that the flags of the report name could not be
-// written, before hours of work.
-func (j *Job) CheckReport() error { return j.report.check(j.data.Path) }
-
 // Report writes the report of a score where the flags say. The error is what makes the
 // exit status.
 func (j *Job) Report(ctx context.Context, s *report.Score) error {
-	d := &report.Document{Scores: []*report.Score{s}}
-	if err := j.report.write(ctx, j.Env, d); err != nil {
-		return err
-	}
-	return verdict(d)
+	return j.conclude(ctx, &report.Document{Scores: []*report.Score{s}})
 }
 
 // ReportPair writes the comparison of the records of both arms where the flags say. The

@@ -44,19 +44,15 @@ type planCommand struct {
 	from  []string
 	most  int
 	json  bool
+
+	changed func(flag string) bool
 }
 
 func Plan(e command.Env) *cobra.Command {
 	p := &planCommand{Env: e}
-	c := &cobra.Command{
-		Use:   "plan [flags]",
-		Short: "Tell what theory expects of an assistant",
-		Long:  planHelp,
-		Args:  command.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return p.run(c) },
-	}
+	c := command.New("plan [flags]", "Tell what theory expects of an assistant", planHelp, p.run)
 	f := c.Flags()
-	f.SortFlags = false
+	p.changed = f.Changed
 	f.Float64Var(&p.given.Alpha, "alpha", 0.8, "`chance` α that a drafted token is accepted, 0 to 1")
 	f.Float64Var(&p.given.Cost, "cost", 0.1, "`steps` of the model that drafting a token costs: c")
 	f.IntVar(&p.most, "draft-tokens", 12, "longest draft to look at, 1 to 64")
@@ -66,11 +62,11 @@ func Plan(e command.Env) *cobra.Command {
 	return c
 }
 
-func (p *planCommand) run(c *cobra.Command) error {
+func (p *planCommand) run(ctx context.Context, _ []string) error {
 	if p.most < 1 || p.most > 64 {
 		return command.Usagef("--draft-tokens %d: want 1 to 64", p.most)
 	}
-	a, err := p.assume(c.Context(), func(flag string) bool { return c.Flags().Changed(flag) })
+	a, err := p.assume(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,17 +85,17 @@ func (p *planCommand) run(c *cobra.Command) error {
 }
 
 // assume combines flags and files.
-func (p *planCommand) assume(ctx context.Context, changed func(flag string) bool) (plan.Assumptions, error) {
-	a := plan.Assumptions{Alpha: p.given.Alpha, Cost: p.given.Cost}
+func (p *planCommand) assume(ctx context.Context) (plan.Assumptions, error) {
+	a := p.given
 	for _, name := range p.from {
 		if err := a.Read(ctx, name); err != nil {
 			return a, err
 		}
 	}
-	if changed("alpha") {
+	if p.changed("alpha") {
 		a.Alpha = p.given.Alpha
 	}
-	if changed("cost") {
+	if p.changed("cost") {
 		a.Cost = p.given.Cost
 	}
 	a.Operations, a.Bytes = cmp.Or(a.Operations, a.Cost), cmp.Or(a.Bytes, a.Cost)

@@ -112,17 +112,12 @@ type reportCommand struct {
 
 func Report(e command.Env) *cobra.Command {
 	r := &reportCommand{Env: e, report: reportFlags{foreign: true}}
-	c := &cobra.Command{
-		Use:   "report [flags] RECORDS...",
-		Short: "Score and compare records",
-		Long:  reportHelp,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return command.Usagef("no records are named: want directories that verity eval --out or compare --out have written, or files of records")
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
+	c := command.New("report [flags] RECORDS...", "Score and compare records", reportHelp, r.run)
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return command.Usagef("no records are named: want directories that verity eval --out or compare --out have written, or files of records")
+		}
+		return nil
 	}
 	r.report.register(c.Flags())
 	return c

@@ -58,13 +58,7 @@ type selftestCommand struct {
 
 func Selftest(e command.Env) *cobra.Command {
 	t := &selftestCommand{Env: e}
-	c := &cobra.Command{
-		Use:   "selftest [flags]",
-		Short: "Check the promises on a model",
-		Long:  selftestHelp,
-		Args:  command.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return t.run(c.Context()) },
-	}
+	c := command.New("selftest [flags]", "Check the promises on a model", selftestHelp, t.run)
 	command.AddFlags(c, t.model.Register, func(f *pflag.FlagSet) {
 		command.Bind(f, "json", &t.json)
 		f.StringVar(&t.digest, "digest", "", "")
@@ -82,7 +76,7 @@ type checkRow struct {
 	Error   string  `json:"error,omitempty"`
 }
 
-func (t *selftestCommand) run(ctx context.Context) error {
+func (t *selftestCommand) run(ctx context.Context, _ []string) error {
 	if err := t.model.Assistant.Comparable(); err != nil {
 		return err
 	}

@@ -62,20 +62,14 @@ type serveCommand struct {
 	keyFile  string
 	origins  []string
 	models   []string // of --model, the default first
-	inUse    []io.Closer
+	inUse    []func() // what closes them, in order
 	grace    time.Duration
 	opt      serve.Options
 }
 
 func Serve(e command.Env) *cobra.Command {
 	s := &serveCommand{Env: e}
-	c := &cobra.Command{
-		Use:   "serve [flags]",
-		Short: "Answer OpenAI's audio API over HTTP",
-		Long:  serveHelp + command.ExitHelp,
-		Args:  command.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
-	}
+	c := command.New("serve [flags]", "Answer OpenAI's audio API over HTTP", serveHelp+command.ExitHelp, s.run)
 	command.AddFlags(c, s.registerModels, s.register, s.decoding.Register(options.Server),
 		s.model.RegisterSpeed, s.model.Assistant.Register, s.log.Register)
 	return c
@@ -146,7 +140,7 @@ func orNone(v options.Value) int {
 
 func duration(v options.Value) time.Duration { return time.Duration(v.Number * float64(time.Second)) }
 
-func (s *serveCommand) run(ctx context.Context) error {
+func (s *serveCommand) run(ctx context.Context, _ []string) error {
 	logger, err := s.log.Logger(s.Err)
 	if err != nil {
 		return err
@@ -160,8 +154,8 @@ func (s *serveCommand) run(ctx context.Context) error {
 	}
 	defer listener.Close()
 	defer func() {
-		for _, c := range s.inUse {
-			c.Close()
+		for _, end := range s.inUse {
+			end()
 		}
 	}()
 	load := func() (server *serve.Server, err error) {
@@ -172,7 +166,11 @@ func (s *serveCommand) run(ctx context.Context) error {
 		if server, err = serve.New(m.Model, s.opt); err != nil {
 			return nil, setup.InFlag(err)
 		}
-		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", s.opt.Name, s.scheme(), listener.Addr())
+		scheme := "http"
+		if s.cert != "" {
+			scheme = "https"
+		}
+		fmt.Fprintf(s.Err, "verity: serving %s on %s://%s\n", s.opt.Name, scheme, listener.Addr())
 		return server, nil
 	}
 	secure, err := s.tls(logger)
@@ -193,13 +191,13 @@ func (s *serveCommand) load(ctx context.Context, logger *slog.Logger) (*setup.Mo
 	s.model.Serving, s.model.Name = true, s.models[0]
 	if len(s.models) > 1 { // they share the threads
 		s.model.Pool = parallel.New(s.model.Threads)
-		s.inUse = append(s.inUse, closing(s.model.Pool.Close))
+		s.inUse = append(s.inUse, s.model.Pool.Close)
 	}
 	m, err := s.model.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.inUse = slices.Insert(s.inUse, 0, io.Closer(closing(m.Close)))
+	s.inUse = slices.Insert(s.inUse, 0, m.Close)
 	for _, name := range s.models[1:] {
 		source, err := s.source(ctx, name)
 		if err != nil {
@@ -233,18 +231,6 @@ func (s *serveCommand) source(ctx context.Context, name string) (serve.Source, e
 		bytes = c.Params() * int64(w.Bits()) / 8
 	}
 	return serve.Source{Name: filepath.Base(c.Name), Bytes: bytes, Load: load}, nil
-}
-
-// closing makes a function an io.Closer.
-type closing func()
-
-func (f closing) Close() error { f(); return nil }
-
-func (s *serveCommand) scheme() string {
-	if s.cert != "" {
-		return "https"
-	}
-	return "http"
 }
 
 // tls returns nil without a certificate.

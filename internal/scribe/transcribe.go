@@ -93,17 +93,12 @@ type transcribeCommand struct {
 
 func Transcribe(e command.Env) *cobra.Command {
 	t := &transcribeCommand{Env: e}
-	c := &cobra.Command{
-		Use:   "transcribe [flags] FILE...",
-		Short: "Write the text of sound files",
-		Long:  transcribeHelp + command.ExitHelp,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return command.Usagef("no sound files are named")
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, files []string) error { return t.run(c.Context(), files) },
+	c := command.New("transcribe [flags] FILE...", "Write the text of sound files", transcribeHelp+command.ExitHelp, t.run)
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return command.Usagef("no sound files are named")
+		}
+		return nil
 	}
 	command.AddFlags(c, t.model.Register, t.registerOutput, t.log.Register)
 	t.made = command.AddFlags(c, t.decoding.Register(0), t.sound.Register, t.registerSubtitles)

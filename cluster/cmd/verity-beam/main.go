@@ -132,9 +132,6 @@ func (c *program) check() error {
 	case !slices.Contains([]string{"debug", "info", "warn", "error"}, c.level):
 		return command.Usagef("--beam-log %q: want debug, info, warn or error", c.level)
 	}
-	if err := c.job.CheckReport(); err != nil {
-		return err
-	}
 	return c.job.Check()
 }
 
@@ -212,7 +209,7 @@ func (c *program) report(ctx context.Context) error {
 			return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", c.job.Path())
 		}
 	}
-	if !c.job.Comparing() {
+	if len(arms) == 1 {
 		return c.job.Report(ctx, sum.Arms[arms[0]].Score(c.spec.Out))
 	}
 	a, err := c.records(ctx, arms[0])
