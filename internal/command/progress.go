@@ -61,22 +61,16 @@ func (e Env) NewProgress(l *LogFlags, name string) *Progress {
 	return &Progress{Env: e, name: name, lines: !drawn, now: time.Now, bar: Bar{W: e.Err}}
 }
 
-// A position is a point in the progress of the work.
-type position struct {
-	share float64 // of all
-	audio float64 // seconds of audio that are done
-	count string  // how many files of how many; may be empty
-}
-
 // Seconds shows that done of total seconds of audio are done.
 func (p *Progress) Seconds(done, total float64) {
 	if total > 0 {
-		p.set(position{share: done / total, audio: done})
+		p.set(done/total, done, "")
 	}
 }
 
-// set shows a position.
-func (p *Progress) set(at position) {
+// set shows a share of the work, in which so many seconds of audio are done, with a text
+// before its name.
+func (p *Progress) set(share, audio float64, before string) {
 	if p == nil {
 		return
 	}
@@ -86,41 +80,28 @@ func (p *Progress) set(at position) {
 	if p.began.IsZero() {
 		p.began, p.line = now, now
 	}
+	label, speed := before+show.Name(p.name), ""
+	if took := now.Sub(p.began); took >= time.Second/2 && share >= enoughSeen {
+		speed = fmt.Sprintf(", %.1f× real time%s", audio/took.Seconds(), Remaining(took, share))
+	}
+	p.draw(now, share, label+speed, fmt.Sprintf("%s: %.0f %%%s", label, 100*share, speed))
+}
+
+// draw shows a share of the work: text in a bar, or now and then a line.
+func (p *Progress) draw(now time.Time, share float64, text, line string) {
 	switch {
 	case !p.lines:
-		p.bar.Set(p.label(at)+p.words(at, now), at.share)
+		p.bar.Set(text, share)
 	case now.Sub(p.line) >= lineEvery:
 		p.line = now
-		fmt.Fprintf(p.Err, "%s: %.0f %%%s\n", p.label(at), 100*at.share, p.words(at, now))
+		fmt.Fprintln(p.Err, line)
 	}
 }
 
-func (p *Progress) label(at position) string {
-	if at.count == "" {
-		return show.Name(p.name)
-	}
-	return at.count + " " + show.Name(p.name)
-}
-
-// words returns the speed and the time left.
-func (p *Progress) words(at position, now time.Time) string {
-	took := now.Sub(p.began)
-	if took < time.Second/2 || at.share < enoughSeen {
-		return ""
-	}
-	return fmt.Sprintf(", %.1f× real time%s", at.audio/took.Seconds(), Remaining(took, at.share))
-}
-
-// GiveWay clears the bar if text is about to be written to the same terminal. The next
-// set draws the bar again, below it.
+// GiveWay clears the bar if text is about to be written to the same terminal.
 func (p *Progress) GiveWay() {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.OutTerminal {
-		p.bar.hide()
+	if p != nil && p.OutTerminal {
+		p.Hide()
 	}
 }
 
@@ -181,5 +162,5 @@ func (b *Board) change(do func()) {
 	for i := range n {
 		share, audio = share+b.share[i], audio+b.audio[i]
 	}
-	b.bar.set(position{share: share / float64(n), audio: audio, count: fmt.Sprintf("%d/%d", b.finished, n)})
+	b.bar.set(share/float64(n), audio, fmt.Sprintf("%d/%d ", b.finished, n))
 }

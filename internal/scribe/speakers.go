@@ -31,7 +31,7 @@ func (t *transcribeCommand) channels(ctx context.Context, name string, out sink,
 		part, err := t.channel(ctx, name, clip, bar)
 		clip.Close()
 		if err != nil {
-			return inFile(name, err)
+			return err
 		}
 		names, parts = append(names, fmt.Sprintf("Speaker %d", channel)), append(parts, part)
 	}
@@ -50,19 +50,15 @@ func (t *transcribeCommand) channels(ctx context.Context, name string, out sink,
 func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audio.Clip, bar *command.Progress) (*transcript.Transcript, error) {
 	samples, heard, err := loudness(clip)
 	if err != nil {
-		return nil, err
+		return nil, inFile(name, err)
 	}
 	if heard <= silent {
 		return &transcript.Transcript{Name: name, Duration: float64(samples) / audio.SampleRate, Truncated: clip.Truncated()}, nil
 	}
-	written, err := t.drafts.Lines(ctx, name, "", "")
-	if err == nil {
-		err = clip.Rewind()
+	if err := clip.Rewind(); err != nil {
+		return nil, inFile(name, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t.transcribe.Drafting(written).Transcribe(ctx, clip, transcribe.Watch{Within: bar.Seconds})
+	return t.hear(ctx, name, clip, transcribe.Watch{Within: bar.Seconds})
 }
 
 // loudness returns the number of samples and the greatest amplitude.

@@ -85,19 +85,10 @@ func (t *transcribeCommand) listen(ctx context.Context, j *job, b *command.Board
 		return nil, err
 	}
 	defer clip.Close()
-	written, err := t.drafts.Lines(ctx, j.name, "", "")
-	if err != nil {
-		return nil, err
-	}
-	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, transcribe.Watch{
+	return t.hear(ctx, j.name, clip, transcribe.Watch{
 		Segment: j.segments.put,
 		Within:  func(done, total float64) { b.Within(j.index, done, total) },
 	})
-	if err != nil {
-		return nil, inFile(j.name, err)
-	}
-	tr.By = t.by
-	return tr, nil
 }
 
 // show writes a job's text as it comes, and waits for its end.

@@ -270,11 +270,7 @@ func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar
 	defer cancel(nil)
 
 	defer bar.Clear()
-	written, err := t.drafts.Lines(ctx, name, "", "")
-	if err != nil {
-		return err
-	}
-	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, transcribe.Watch{
+	tr, err := t.hear(ctx, name, clip, transcribe.Watch{
 		Within: bar.Seconds,
 		Segment: func(s transcript.Segment) {
 			if err := out.segment(bar, s); err != nil {
@@ -286,11 +282,24 @@ func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar
 		return cause
 	}
 	if err != nil {
-		return inFile(name, err)
+		return err
 	}
 	bar.Clear()
-	tr.By = t.by
 	return out.finish(ctx, name, tr)
+}
+
+// hear transcribes the clip of a file, drafting from what is written of it.
+func (t *transcribeCommand) hear(ctx context.Context, name string, clip *audio.Clip, w transcribe.Watch) (*transcript.Transcript, error) {
+	written, err := t.drafts.Lines(ctx, name, "", "")
+	if err != nil {
+		return nil, err
+	}
+	tr, err := t.transcribe.Drafting(written).Transcribe(ctx, clip, w)
+	if err != nil {
+		return nil, inFile(name, err)
+	}
+	tr.By = t.by
+	return tr, nil
 }
 
 // inFile names the file in err, unless err does so itself.

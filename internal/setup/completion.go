@@ -2,7 +2,6 @@ package setup
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,17 +19,10 @@ func CompleteModel(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 
 // ModelNames are the names that --model takes beside paths.
 func ModelNames() []string {
-	names := slices.Concat(strings.Split(insideNames(), " or "), hub.Names())
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(inside(), hub.Names()))))
 }
 
 // AssistantNames are what --assistant takes beside models.
 func AssistantNames() []string {
-	methods := []transcribe.Method{transcribe.None, transcribe.NGram, transcribe.Bigram, transcribe.Self}
-	names := []string{"auto"}
-	for _, m := range methods {
-		names = append(names, string(m))
-	}
-	return names
+	return []string{"auto", string(transcribe.None), string(transcribe.NGram), string(transcribe.Bigram), string(transcribe.Self)}
 }

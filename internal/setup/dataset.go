@@ -62,16 +62,21 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 	if err == nil {
 		err = data.CheckSplit(ctx)
 	}
-	empty := false
-	if err == nil {
-		empty, err = isEmpty(ctx, data)
-	}
 	switch {
 	case errors.As(err, new(*datasets.SplitError)):
 		return nil, command.Usagef("--split %s: %w", d.Opt.Split, err)
 	case err != nil:
 		return nil, err
-	case empty:
+	}
+	empty := true // not even a broken row
+	for range data.All(ctx) {
+		empty = false
+		break
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if empty {
 		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.Path)
 	}
 	return &Corpus{
@@ -97,15 +102,6 @@ func (d *DatasetFlags) Name() string {
 		s += " --allow-empty-text"
 	}
 	return s
-}
-
-// isEmpty reports whether a dataset has not even a broken row. The error is the cause
-// that ended ctx.
-func isEmpty(ctx context.Context, data *datasets.Dataset) (bool, error) {
-	for range data.All(ctx) {
-		return false, context.Cause(ctx)
-	}
-	return true, nil
 }
 
 // files is the corpus of sound files.

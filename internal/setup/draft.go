@@ -51,13 +51,10 @@ func OpenDrafts(ctx context.Context, from string, n int) (*DraftSource, error) {
 	switch {
 	case err != nil:
 		return nil, command.Usagef("--draft-from %s: %w", from, command.PathCause(err))
-	case st.IsDir() && n == 0:
-		_, err = report.Find(from)
-		if err == nil {
+	case st.IsDir():
+		if _, err := report.Find(from); n == 0 && err == nil {
 			return d, d.readRecords(ctx)
 		}
-		return d, nil
-	case st.IsDir():
 		return d, nil
 	case filepath.Ext(from) == ".jsonl":
 		return d, d.readRecords(ctx)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -25,7 +24,10 @@ import (
 // Identity describes a run in its records: made are the flags that decide the records.
 func Identity(l *Model, flags *ModelFlags, made *pflag.FlagSet, dataset string) transcript.Maker {
 	m := Maker(l, flags, made)
-	m.Dataset, m.Machine, m.Threads = dataset, machineName(), l.Threads()
+	m.Dataset, m.Machine, m.Threads = dataset, runtime.GOOS+"/"+runtime.GOARCH, l.Threads()
+	if cpu := machine.CPU(); cpu != runtime.GOARCH {
+		m.Machine += ", " + cpu
+	}
 	for _, name := range []string{"model", "assistant", "draft-from", "threads"} {
 		delete(m.Options, name)
 	}
@@ -43,25 +45,20 @@ func Maker(l *Model, flags *ModelFlags, made *pflag.FlagSet) *transcript.Maker {
 		by.Model += " (planted text)"
 		by.Planted = true
 	}
-	by.Precision, by.AssistantPrecision = precisions(l, flags)
+	if l.Model != nil {
+		by.Precision = l.Encoder().Precision().String()
+	}
+	switch transcribe.Method(flags.Assistant.Method(flags.Name)) {
+	case transcribe.None, transcribe.NGram, transcribe.Bigram:
+	default:
+		by.AssistantPrecision = flags.Assistant.inPrecision().String()
+	}
 	made.VisitAll(func(f *pflag.Flag) {
 		if v := f.Value.String(); v != options.Find(f.Name).Zero() {
 			by.Options[f.Name] = v
 		}
 	})
 	return by
-}
-
-// precisions returns the formats of the weights of a loaded model and of its assistant.
-func precisions(l *Model, flags *ModelFlags) (target, drafts string) {
-	if l.Model != nil {
-		target = l.Encoder().Precision().String()
-	}
-	switch transcribe.Method(flags.Assistant.Method(flags.Name)) {
-	case transcribe.None, transcribe.NGram, transcribe.Bigram:
-		return target, ""
-	}
-	return target, flags.Assistant.inPrecision().String()
 }
 
 // assistantName returns the name of the assistant that the flags select; empty means
@@ -101,33 +98,23 @@ func code() string {
 // enough to tell checkpoints apart without reading gigabytes.
 func fingerprint(c *model.Checkpoint) string {
 	h := sha256.New()
-	if err := c.Reading(func() error { hashEnds(h, c); return nil }); err != nil {
+	err := c.Reading(func() error {
+		for _, name := range slices.Sorted(slices.Values(c.Names())) {
+			w, err := c.Weight(name)
+			if err != nil {
+				continue // not one of the network's
+			}
+			fmt.Fprintln(h, name, w)
+			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(w.Data))))
+			h.Write(w.Data[:min(len(w.Data), 256)])
+			h.Write(w.Data[max(0, len(w.Data)-256):])
+		}
+		return nil
+	})
+	if err != nil {
 		return "changed"
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// hashEnds hashes both ends of all weights.
-func hashEnds(h hash.Hash, c *model.Checkpoint) {
-	for _, name := range slices.Sorted(slices.Values(c.Names())) {
-		w, err := c.Weight(name)
-		if err != nil {
-			continue // not one of the network's
-		}
-		fmt.Fprintln(h, name, w)
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(w.Data))))
-		h.Write(w.Data[:min(len(w.Data), 256)])
-		h.Write(w.Data[max(0, len(w.Data)-256):])
-	}
-}
-
-// machineName returns a description of this machine.
-func machineName() string {
-	s := runtime.GOOS + "/" + runtime.GOARCH
-	if cpu := machine.CPU(); cpu != runtime.GOARCH {
-		s += ", " + cpu
-	}
-	return s
 }
 
 // Resident is how much memory this process has in use, 0 if the system does not

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"verity/models/whisper"
 )
@@ -28,11 +27,10 @@ func InsideOf(name string) (Inner, bool) {
 	return i, ok && i.Target() != nil
 }
 
-// insideNames lists the models that lie in this program, for messages.
-func insideNames() string {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(Inside)), func(name string) bool {
+// inside returns the names of the models that lie in this program.
+func inside() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(Inside)), func(name string) bool {
 		_, ok := InsideOf(name)
 		return !ok
 	})
-	return strings.Join(names, " or ")
 }

@@ -51,8 +51,11 @@ func locate(ctx context.Context, name string, offline bool) (string, error) {
 		return name, nil // opening it will report what is wrong with it
 	}
 	repo, ok := hub.Repo(name)
-	if !ok || name == DefaultModel { // a program without its model does not download it unasked
-		return "", noModel(name)
+	switch {
+	case name == DefaultModel && len(inside()) == 0: // it is not downloaded unasked
+		return "", errors.New("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
+	case !ok || name == DefaultModel:
+		return "", &missingModel{name}
 	}
 	h := NewHub()
 	h.Offline = h.Offline || offline

@@ -154,20 +154,12 @@ func (p *PrecisionFlag) Set(s string) (err error) {
 
 func (p *PrecisionFlag) Type() string { return "format" }
 
-// noModel says that nothing is there under the name of a model, and what to do.
-func noModel(name string) error {
-	if name == DefaultModel && insideNames() == "" {
-		return fmt.Errorf("this program was built without a model (-tags nomodel): name the directory of a Whisper checkpoint with --model DIR")
-	}
-	return &missingModel{name}
-}
-
 // A missingModel is the name of a model that is no directory, no file and no published one.
 type missingModel struct{ name string }
 
 func (m *missingModel) Error() string {
 	return fmt.Sprintf("model %s; name a checkpoint, a published model such as small or openai/whisper-small, or %s",
-		m.what(), insideNames())
+		m.what(), strings.Join(inside(), " or "))
 }
 
 // what returns the name and what is wrong with it.
