@@ -2,6 +2,7 @@ package live
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"verity/transcript"
@@ -32,12 +33,18 @@ func (a *agreement) finish(words []transcript.Word) []transcript.Word {
 	return a.confirm(words)
 }
 
+// past is how many words at the beginning end by a given time.
+func past(words []transcript.Word, by float64) int {
+	n := slices.IndexFunc(words, func(w transcript.Word) bool { return w.End > by })
+	if n < 0 {
+		return len(words)
+	}
+	return n
+}
+
 // force confirms the words of the previous pass that end before a given time.
 func (a *agreement) force(before float64) []transcript.Word {
-	n := 0
-	for n < len(a.last) && a.last[n].End <= before {
-		n++
-	}
+	n := past(a.last, before)
 	words := a.last[:n]
 	a.last = a.last[n:]
 	return a.confirm(words)
@@ -52,13 +59,7 @@ func (a *agreement) confirm(words []transcript.Word) []transcript.Word {
 }
 
 // forget drops confirmed words whose sound has been dropped.
-func (a *agreement) forget(before float64) {
-	n := 0
-	for n < len(a.heard) && a.heard[n].End <= before {
-		n++
-	}
-	a.heard = a.heard[n:]
-}
+func (a *agreement) forget(before float64) { a.heard = a.heard[past(a.heard, before):] }
 
 // slack is how much the time of a word may differ between passes. near is how close to
 // the last confirmed word a pass must begin to be checked for repetitions of it. Both
@@ -91,12 +92,7 @@ func (a *agreement) fresh(words []transcript.Word) []transcript.Word {
 
 // sameWords compares words, ignoring case and punctuation.
 func sameWords(a, b []transcript.Word) bool {
-	for i := range a {
-		if bare(a[i].Word) != bare(b[i].Word) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(a, b transcript.Word) bool { return bare(a.Word) == bare(b.Word) })
 }
 
 func bare(word string) string {

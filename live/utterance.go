@@ -247,11 +247,7 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	if to <= from {
 		return
 	}
-	n := 0
-	for n < len(u.agreed.heard) && u.agreed.heard[n].End <= to {
-		n++
-	}
-	u.before = tail(u.before + spell(u.agreed.heard[:n]))
+	u.before = tail(u.before + spell(u.agreed.heard[:past(u.agreed.heard, to)]))
 	u.agreed.forget(to)
 	u.mu.Lock()
 	defer u.mu.Unlock()

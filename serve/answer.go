@@ -85,13 +85,6 @@ func (a *answer) close() {
 	}
 }
 
-// progress streams the progress of the transcription.
-func (a *answer) progress(done, total float64) {
-	if a.q.progress && done > 0 { // a file that cannot be read gets an error instead
-		a.stream.event(sse{Type: "verity.progress", Done: &done, Total: &total})
-	}
-}
-
 // segment streams a segment: its text, and its times if the request names segments or
 // words.
 func (a *answer) segment(s transcript.Segment) {
@@ -155,7 +148,7 @@ func marshal(v any) []byte {
 func (a *answer) finish(tr *transcript.Transcript) error {
 	text, used := tokenizer.Strip(tr.Text), usage{"duration", audioSeconds(tr)}
 	if a.stream != nil {
-		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used, LogProbs: a.probs, Language: a.language(tr.Language), Duration: tr.Duration})
+		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used, LogProbs: a.probs, Language: nameOf(a.model, tr.Language), Duration: tr.Duration})
 		a.stream.add("data: [DONE]\n\n")
 		a.stream.end()
 		return nil
@@ -236,12 +229,12 @@ type word struct {
 }
 
 func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbose {
-	v := verbose{Task: a.q.decoding.Task, Language: a.language(tr.Language), Duration: tr.Duration, Text: text, Usage: u}
+	v := verbose{Task: a.q.decoding.Task, Language: nameOf(a.model, tr.Language), Duration: tr.Duration, Text: text, Usage: u}
 	v.Truncated, v.Damaged = tr.Truncated, tr.Damaged
 	if v.Task == transcribe.Translate {
 		v.Language = "english"
 	}
-	if a.q.wants("segment") {
+	if len(a.q.asked) == 0 || slices.Contains(a.q.asked, "segment") {
 		v.Segments = []segment{}
 	}
 	if a.q.words {
@@ -249,10 +242,7 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 	}
 	for _, s := range tr.Segments {
 		if v.Segments != nil {
-			tokens := s.Tokens
-			if tokens == nil {
-				tokens = []tokenizer.Token{} // [], not null
-			}
+			tokens := append([]tokenizer.Token{}, s.Tokens...) // [], not null
 			var pieces []transcript.Piece
 			if a.q.decoding.MarkAccepted {
 				pieces = a.pieces(s, s.Text)
@@ -268,8 +258,6 @@ func (a *answer) verbose(tr *transcript.Transcript, text string, u usage) verbos
 	return v
 }
 
-func (a *answer) language(code string) string { return nameOf(a.model, code) }
-
 // nameOf returns the name of a language as OpenAI writes it.
 func nameOf(m *transcribe.Model, code string) string {
 	if l, ok := m.Tokenizer.Language(code); ok {
@@ -279,12 +267,4 @@ func nameOf(m *transcribe.Model, code string) string {
 		return "english"
 	}
 	return code
-}
-
-// wants reports whether a granularity is asked for. The default is segments.
-func (q *request) wants(granularity string) bool {
-	if len(q.asked) == 0 {
-		return granularity == "segment"
-	}
-	return slices.Contains(q.asked, granularity)
 }

@@ -14,9 +14,17 @@ type tick struct {
 	when time.Time
 }
 
-// mostTicks cover at least 80 s, in pieces of 20 ms. Earlier samples get the oldest
-// time that is known.
-const mostTicks = 4096
+// mostKept ticks cover at least 80 s, in pieces of 20 ms: earlier samples get the oldest time
+// that is known. So many delays of the latest words are kept, too.
+const mostKept = 4096
+
+// kept appends to a list that loses its older half when it is full.
+func kept[T any](list []T, v T) []T {
+	if len(list) == mostKept {
+		list = list[:copy(list, list[mostKept/2:])]
+	}
+	return append(list, v)
+}
 
 // tick records that samples up to at have arrived.
 func (c *clock) tick(at int64) {
@@ -25,10 +33,7 @@ func (c *clock) tick(at int64) {
 		c.ticks[n-1] = tick{at, now}
 		return
 	}
-	if len(c.ticks) == mostTicks {
-		c.ticks = c.ticks[:copy(c.ticks, c.ticks[mostTicks/2:])]
-	}
-	c.ticks = append(c.ticks, tick{at, now})
+	c.ticks = kept(c.ticks, tick{at, now})
 }
 
 // when returns when a sample arrived.
@@ -51,13 +56,8 @@ type tally struct {
 	sum    shares
 }
 
-const mostDelays = 4096
-
 func (t *tally) add(d time.Duration, s shares) {
-	if len(t.delays) == mostDelays {
-		t.delays = t.delays[:copy(t.delays, t.delays[mostDelays/2:])]
-	}
-	t.delays = append(t.delays, d)
+	t.delays = kept(t.delays, d)
 	t.words++
 	for i := range s {
 		t.sum[i] += s[i]

@@ -182,7 +182,11 @@ func (s *Server) set(q *request, name, value string) (err error) {
 			q.ignored = append(q.ignored, name+"="+value)
 		}
 	case "timestamp_granularities[]", "timestamp_granularities":
-		return q.granularity(value, bad)
+		if value != "word" && value != "segment" {
+			return bad("word or segment")
+		}
+		q.words = q.words || value == "word"
+		q.asked = append(q.asked, value)
 	case "vad_filter": // of speaches and faster-whisper
 		on, err := strconv.ParseBool(value)
 		if err != nil {

@@ -88,9 +88,6 @@ func (l *line) begin(ctx context.Context, p *place) error {
 	return l.wait(ctx, p)
 }
 
-// busy reports whether there is no turn at once.
-func (l *line) busy() bool { return l.working() == l.size }
-
 // guest waits for a turn for one pass of a realtime session, which needs no place in the
 // line. end ends the turn.
 func (l *line) guest(ctx context.Context) (end func(), err error) {

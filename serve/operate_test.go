@@ -348,3 +348,8 @@ func TestSessionObject(t *testing.T) {
 	c.conn.CloseNow()
 	settle(t, s)
 }
+
+// Serve is Run with a server that is there.
+func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
+	return Run(ctx, func() (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
+}

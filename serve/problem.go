@@ -54,12 +54,6 @@ func unknownPath(r *http.Request) *problem {
 	return wrong(http.StatusNotFound, "", "unknown_url", "Unknown request URL: %s %s. See /openapi.json.", r.Method, r.URL.Path)
 }
 
-// wrongMethod is the problem with a request for a path that takes other methods.
-func wrongMethod(r *http.Request, allowed []string) *problem {
-	return wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%s takes %s, got %s.",
-		r.URL.Path, list(allowed), r.Method)
-}
-
 // writeProblem writes p as the answer.
 func writeProblem(w http.ResponseWriter, p *problem) {
 	h := w.Header()
@@ -79,9 +73,7 @@ type object map[string]any
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.Encode(v)
+	w.Write(append(marshal(v), '\n'))
 }
 
 func writeText(w http.ResponseWriter, text string) {

@@ -262,13 +262,13 @@ func (x *session) watch(ctx context.Context) {
 	ping, most := time.NewTicker(pingEvery), time.NewTimer(x.s.opt.MaxAudio)
 	defer ping.Stop()
 	defer most.Stop()
-	draining := x.s.sockets.draining
+	draining := x.s.drained
 	for {
 		select {
 		case <-ctx.Done():
 			x.conn.CloseNow() // also ends a Read
 			return
-		case <-x.s.sockets.lost:
+		case <-x.s.sockets.lost.Done():
 			x.cancel(errors.New("the grace period of the server is over"))
 		case <-draining:
 			draining = nil

@@ -66,11 +66,6 @@ func Run(ctx context.Context, load func() (*Server, error), listen func(*http.Se
 	return nil
 }
 
-// Serve is Run with a server that is there.
-func Serve(ctx context.Context, s *Server, listen func(*http.Server) error, grace time.Duration) error {
-	return Run(ctx, func() (*Server, error) { return s, nil }, listen, s.opt.Log, grace)
-}
-
 // A fresh value is read again when its files change: certificates are renewed every few
 // weeks, keys are handed out and taken back.
 type fresh[T any] struct {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -132,6 +133,7 @@ type Server struct {
 	ids     atomic.Uint64
 	foreign sync.Once // tells of ffmpeg
 	closing atomic.Bool
+	drained chan struct{} // closed when closing
 	created time.Time
 
 	stall time.Duration // of a client; shorter in tests
@@ -152,8 +154,10 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
-		spool: newSpool(o.Spool, o.MaxSpool), sockets: newSockets(o.Sessions),
+		spool: newSpool(o.Spool, o.MaxSpool), drained: make(chan struct{}),
 	}
+	s.sockets.most = o.Sessions
+	s.sockets.lost, s.sockets.giveUp = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	s.models = newModels(s, m)
 	s.handler = s.routes()
@@ -168,7 +172,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // further sound is discarded.
 func (s *Server) Drain() {
 	if !s.closing.Swap(true) {
-		close(s.sockets.draining)
+		close(s.drained)
 	}
 }
 
@@ -183,14 +187,14 @@ func (s *Server) routes() http.Handler {
 	api("GET /v1/models/{id...}", s.models.serve)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.Handle("GET /metrics", s.metrics.handler)
 	mux.HandleFunc("GET /openapi.json", embedded("openapi.json", "application/json"))
 	mux.HandleFunc("GET /page/{file}", page)
 	mux.HandleFunc("GET /{$}", embedded("page/index.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		if allowed := methods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, wrongMethod(r, allowed))
+			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%s takes %s, got %s.", r.URL.Path, list(allowed), r.Method))
 			return
 		}
 		writeProblem(w, unknownPath(r))

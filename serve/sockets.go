@@ -9,20 +9,11 @@ import (
 
 // sockets counts realtime sessions and ends them with the server.
 type sockets struct {
-	most     int
-	count    *atomic.Int64
-	all      *sync.WaitGroup
-	draining chan struct{} // closed when the server shuts down
-	lost     chan struct{} // closed at the end of the grace period
-	giveUp   func()
-}
-
-func newSockets(most int) sockets {
-	lost := make(chan struct{})
-	return sockets{
-		most: most, count: new(atomic.Int64), all: new(sync.WaitGroup), draining: make(chan struct{}),
-		lost: lost, giveUp: sync.OnceFunc(func() { close(lost) }),
-	}
+	most   int
+	count  atomic.Int64
+	all    sync.WaitGroup
+	lost   context.Context // done at the end of the grace period
+	giveUp func()
 }
 
 // enter admits a session if there is room, and returns the function by which it leaves.

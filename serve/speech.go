@@ -14,19 +14,6 @@ import (
 	"verity/transcript"
 )
 
-// granularity records one of timestamp_granularities[]. The first replaces the default.
-func (q *request) granularity(value string, bad func(string) error) error {
-	switch value {
-	case "word":
-		q.words = true
-	case "segment":
-	default:
-		return bad("word or segment")
-	}
-	q.asked = append(q.asked, value)
-	return nil
-}
-
 // speech returns the handler of a task.
 func (s *Server) speech(task transcribe.Task) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -79,7 +66,8 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return s.failed(w, r, out, err)
 	}
-	s.metrics.heard(tr)
+	s.metrics.audio.Add(tr.Duration)
+	s.metrics.worked(tr.Stats)
 	note(r, "audio_seconds", tr.Duration, "language", tr.Language, "tokens", tr.Stats.Tokens)
 	return out.finish(tr)
 }
@@ -99,9 +87,9 @@ func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *aud
 	defer s.line.leave(p)
 	if out.q.stream {
 		out.stream = s.newStream(out.w, stop, func() string { return s.line.place(p) })
-	}
-	if out.q.stream && s.line.busy() {
-		out.stream.start() // with an error from now on, the status is 200
+		if s.line.working() == s.opt.Turns {
+			out.stream.start() // with an error from now on, the status is 200
+		}
 	}
 	if err := s.line.begin(ctx, p); err != nil {
 		return nil, err
@@ -109,7 +97,9 @@ func (s *Server) work(ctx context.Context, by *transcribe.Transcriber, clip *aud
 	tr, err := by.Transcribe(ctx, clip, transcribe.Watch{
 		Segment: out.segment,
 		Progress: func(done, total float64) {
-			out.progress(done, total)
+			if out.q.progress && done > 0 { // a file that cannot be read gets an error instead
+				out.stream.event(sse{Type: "verity.progress", Done: &done, Total: &total})
+			}
 			if err := s.line.yield(ctx, p, total-done, total); err != nil {
 				stop(err)
 			}
