@@ -34,11 +34,11 @@ import (
 
 const infoHelp = `Info tells what a model is: its size and languages, the memory that it needs, what
 the flags come to that are left to auto on this machine, and which models it can
-draft for. With --drafts it times passes of the model, and tells from which share of
+draft for. With --cost it times passes of the model, and tells from which share of
 right tokens drafts pay on this machine.
 
   verity info
-  verity info --drafts
+  verity info --cost
   verity info small
   verity info ~/whisper-small`
 
@@ -59,7 +59,7 @@ type info struct {
 	Languages  []string     `json:"languages,omitempty"` // codes
 	Timestamps int          `json:"timestamps,omitempty"`
 	Assists    string       `json:"assists"`
-	Passes     []bench.Pass `json:"passes,omitempty"`  // what they cost here, with --drafts
+	Passes     []bench.Pass `json:"passes,omitempty"`  // what they cost here, with --cost
 	Planted    *synth.Plant `json:"planted,omitempty"` // the text is; see verity synth
 
 	names []string // of the languages
@@ -103,7 +103,7 @@ func Info(e command.Env) *cobra.Command {
 	command.AddFlags(c, m.RegisterModel,
 		func(f *pflag.FlagSet) {
 			command.Bind(f, "json", &asJSON)
-			f.BoolVar(&drafts, "drafts", false, "time passes of the model, to tell from which share of right tokens drafts pay")
+			f.BoolVar(&drafts, "cost", false, "time passes of the model, to tell from which share of right tokens drafts pay")
 		})
 	command.CompleteOr(c, "model", setup.ModelNames()...)
 	return c
