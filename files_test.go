@@ -58,7 +58,6 @@ var writers = map[string]string{
 	"quantize.openJournal":    below,
 	"quantize.journal.remove": "a folder that journal.mayReplace has taken for its own",
 
-	"internal/measure.arms.writeNames":   below,
 	"internal/measure.reportFlags.write": told,
 
 	"tools/dist.dist.run": build,
@@ -112,8 +111,7 @@ var readers = map[string]string{
 	"report.Find":                "a directory",
 	"internal/machine.CPU":       system,
 
-	"internal/measure.soundFinder.read": looked,
-	"internal/measure.replaces":         looked,
+	"internal/measure.replaces": looked,
 
 	"model.openFile":              looked,
 	"model.readWeights":           "weights in a file system that the program was given, such as the embedded one",

@@ -34,9 +34,6 @@ type Options struct {
 	// means 2 s. Each stage runs at least 3 times.
 	Stage time.Duration
 
-	// LoadOnly measures only loading, several times.
-	LoadOnly bool
-
 	// Watch, if not nil, is called with the name of what is measured next.
 	Watch func(stage string)
 }
@@ -66,10 +63,6 @@ func Run(ctx context.Context, open func(context.Context) (*model.Checkpoint, err
 	b, err := begin(c, o)
 	if err := errors.Join(err, c.Close()); err != nil {
 		return nil, err
-	}
-	if o.LoadOnly {
-		b.head.Seconds = time.Since(began).Seconds()
-		return &b.head, nil
 	}
 	runtime.GC() // free what loading left
 	for _, stage := range []struct {

@@ -46,33 +46,24 @@ type Memory struct {
 	Ratio   float64 `json:"ratio"` // peak over weights
 }
 
-// measureLoad loads the model; with LoadOnly, several times. Memory is measured in the
-// first run, because later runs reuse memory that the one before left.
+// measureLoad loads the model.
 func (b *bench) measureLoad(c *model.Checkpoint) error {
-	l, cold := &b.head.Load, true
-	rounds := 1
-	if b.LoadOnly {
-		rounds = fewest
+	l := &b.head.Load
+	runtime.GC()
+	read, n, ok := readFiles(c.Files())
+	cold := ok && forget(c.Files())
+	before, counted := resetPeak()
+	began := time.Now()
+	if err := b.read(c); err != nil {
+		return err
 	}
-	for range rounds {
-		b.encoder, b.decoder = nil, nil
-		runtime.GC()
-		read, n, ok := readFiles(c.Files())
-		cold = cold && ok && forget(c.Files())
-		before, counted := resetPeak()
-		began := time.Now()
-		if err := b.read(c); err != nil {
-			return err
-		}
-		l.Bytes = n
-		l.Runs = append(l.Runs, LoadRun{time.Since(began).Seconds(), read.Seconds()})
-		if counted && l.Memory == nil && cold {
-			l.Memory = b.memory(before)
-		}
+	l.Bytes, l.Seconds = n, time.Since(began).Seconds()
+	l.Runs = []LoadRun{{l.Seconds, read.Seconds()}}
+	if counted && cold {
+		l.Memory = b.memory(before)
 	}
-	l.Seconds = median(l.Runs, func(r LoadRun) float64 { return r.Seconds })
 	if cold {
-		l.Read = median(l.Runs, func(r LoadRun) float64 { return r.Read })
+		l.Read = read.Seconds()
 		l.Ratio = l.Seconds / l.Read
 	}
 	return nil

@@ -15,9 +15,7 @@ func (r *Result) Write(w io.Writer) error {
 	p.line("%s in %s on %s, %s kernels, %s", r.title(), r.Precision, show.Some(r.Threads, "thread"), r.Kernels, r.CPU)
 	p.line("")
 	r.summary(p)
-	if r.loading(p); r.Encode.Runs == 0 {
-		return p.err
-	}
+	r.loading(p)
 	p.line("%-22s %12s", "this machine can do", "median")
 	p.line("%-22s %12s", "float32 arithmetic", si(r.Ceiling.GFLOPS, "GFLOP/s"))
 	p.line("%-22s %12s", "int8 arithmetic", si(r.Ceiling.GOPSInt8, "GOP/s"))
@@ -51,9 +49,6 @@ func (r *Result) Write(w io.Writer) error {
 
 // summary says how fast speech is transcribed, and whether that can be trusted.
 func (r *Result) summary(p *printer) {
-	if r.Encode.Runs == 0 {
-		return
-	}
 	window := r.Mel.Seconds + r.Encode.Seconds + r.CrossKV.Seconds + 100*r.Step.Seconds
 	p.line("%.3g times as fast as speech: %s with 100 tokens take %s, decoded plainly.",
 		r.WindowSeconds/window, show.Seconds(r.WindowSeconds), show.Seconds(window))

@@ -120,10 +120,9 @@ func Inspect(ctx context.Context, name string, offline, drafts bool) (*info, err
 		Schema: "verity.info/1", Model: name, Dims: c.Dims,
 		Window: float64(c.Dims.WindowFrames()*audio.HopLength) / audio.SampleRate,
 		Params: c.Params(), Bytes: c.Bytes(), DType: cmp.Or(c.Quantized(), c.DType().String()),
-		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()),
+		HasEncoder: c.Has("encoder."), Planted: synth.Planted(c.FS()), Head: headOf(c),
 	}
 	i.Assists = i.assists()
-	i.Head = headOf(c)
 	if err := i.decide(ctx, c, drafts); err != nil {
 		return nil, err
 	}
@@ -241,37 +240,30 @@ func (s *sheet) row(label, format string, args ...any) {
 	}
 }
 
-// gap begins another part.
-func (s *sheet) gap() { s.WriteByte('\n') }
-
 func (i *info) print(w io.Writer) error {
 	var s sheet
-	s.row("model", "%s", i.where())
+	where := show.Name(i.Model)
+	if _, ok := setup.InsideOf(i.Model); ok {
+		where = i.Model + ", inside this program"
+	}
+	s.row("model", "%s", where)
 	i.printUse(&s)
-	s.gap()
+	s.WriteByte('\n')
 	i.printAuto(&s)
-	s.gap()
+	s.WriteByte('\n')
 	i.printNetwork(&s)
 	if i.Planted != nil {
 		s.row("planted", "%v: this model was never trained", i.Planted)
 	}
 	if len(i.names) > 1 {
-		s.gap()
+		s.WriteByte('\n')
 		s.row("languages", "%s", strings.Join(i.names, ", "))
 	}
-	s.gap()
+	s.WriteByte('\n')
 	s.row("other models", "--model takes the name of a published one (small, large-v3, turbo, openai/whisper-small; verity "+
 		"models --help) or the path of a checkpoint: of Hugging Face, openai/whisper (.pt), CTranslate2 or whisper.cpp (ggml)")
 	_, err := io.WriteString(w, s.String())
 	return err
-}
-
-// where names the model, and says where it lies.
-func (i *info) where() string {
-	if _, ok := setup.InsideOf(i.Model); ok {
-		return i.Model + ", inside this program"
-	}
-	return show.Name(i.Model)
 }
 
 // printUse writes what the model is good for and what it takes.
@@ -311,7 +303,7 @@ func (i *info) printAuto(s *sheet) {
 	if i.Auto.Threads == 1 {
 		cores = "for one core"
 	}
-	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, kernelName(i.Auto.Kernels))
+	s.row("--threads", "%d, %s, with %s instructions", i.Auto.Threads, cores, strings.ReplaceAll(i.Auto.Kernels, "ref", "plain Go's"))
 	s.row("--assistant", "%s", i.drafting())
 	if len(i.Passes) > 0 {
 		s.row("drafts", "%s", payment(i.Passes))
@@ -337,14 +329,6 @@ func payment(passes []bench.Pass) string {
 	}
 	return fmt.Sprintf("a pass of %s rows takes %s steps of %.1f ms: %s",
 		strings.Join(rows, ", "), strings.Join(steps, ", "), 1000*passes[0].Seconds, pay)
-}
-
-// kernelName names the instructions of an implementation.
-func kernelName(implementation string) string {
-	if implementation == "ref" {
-		return "plain Go's"
-	}
-	return implementation
 }
 
 // drafting says what auto takes for an assistant, and what it could take.

@@ -77,8 +77,11 @@ func configPath() string {
 	return filepath.Join(dir, "verity", "config")
 }
 
-// readConfig reads the settings of a file. Errors name it.
+// readConfig reads the settings of a file; none of no file. Errors name it.
 func readConfig(ctx context.Context, path string) ([]setting, error) {
+	if path == "" {
+		return nil, nil
+	}
 	f, err := input.Open(ctx, path)
 	var settings []setting
 	if err == nil {
@@ -176,10 +179,7 @@ func withConfig(ctx context.Context, root *cobra.Command, e command.Env, args []
 	if needsNoConfig(args) {
 		return nil
 	}
-	settings, err := []setting(nil), error(nil)
-	if e.Config != "" {
-		settings, err = readConfig(ctx, e.Config)
-	}
+	settings, err := readConfig(ctx, e.Config)
 	switch unread := errors.As(err, new(syscall.Errno)) || errors.Is(err, input.ErrNotRegular); {
 	case errors.Is(err, fs.ErrNotExist) && !e.ConfigNamed:
 	case unread && !e.ConfigNamed:
@@ -192,24 +192,17 @@ func withConfig(ctx context.Context, root *cobra.Command, e command.Env, args []
 	return configure(root, e.Config, settings)
 }
 
-func configCommand(e command.Env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "config",
-		Short: "Print the defaults of flags and where they are set",
-		Long:  configHelp,
-		Args:  command.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return printConfig(c, e) },
-	}
+func configCommand(e command.Env) (c *cobra.Command) {
+	c = command.New("config", "Print the defaults of flags and where they are set", configHelp,
+		func(ctx context.Context, _ []string) error { return printConfig(ctx, c.Root(), e) })
+	return c
 }
 
 // printConfig prints the path of the file and every key with its value.
-func printConfig(c *cobra.Command, e command.Env) error {
-	settings, err := []setting(nil), error(nil)
-	if e.Config != "" {
-		settings, err = readConfig(c.Context(), e.Config)
-	}
+func printConfig(ctx context.Context, root *cobra.Command, e command.Env) error {
+	settings, err := readConfig(ctx, e.Config)
 	if err == nil {
-		err = configure(c.Root(), e.Config, settings)
+		err = configure(root, e.Config, settings)
 	}
 	state := e.Config
 	switch {
@@ -221,7 +214,7 @@ func printConfig(c *cobra.Command, e command.Env) error {
 	if err != nil {
 		return err
 	}
-	transcribe, _, err := c.Root().Find(configured[:1])
+	transcribe, _, err := root.Find(configured[:1])
 	if err != nil {
 		return err
 	}

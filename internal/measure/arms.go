@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -240,8 +239,8 @@ func (r *arms) ready() {
 // why returns the reason why nothing was drafted, if it is known.
 func (r *arms) why() string {
 	for _, a := range r.list {
-		if err := a.engine.assistantError(); err != nil {
-			return ": " + err.Error()
+		if a.engine.broken != "" {
+			return ": " + a.engine.broken
 		}
 	}
 	return ""
@@ -290,9 +289,6 @@ func (r *arms) writeNames(ctx context.Context, v *compareCommand) error {
 	names := make([]string, len(r.list))
 	for i, a := range r.list {
 		names[i] = a.Name
-	}
-	if err := os.MkdirAll(v.out, 0o777); err != nil {
-		return err
 	}
 	return output.WriteIn(v.out, report.ArmsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
 }

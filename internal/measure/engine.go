@@ -3,7 +3,6 @@ package measure
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -75,16 +74,6 @@ func (e *evalEngine) sum() transcript.Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.total
-}
-
-// assistantError returns why the assistant could not draft; nil if it always could.
-func (e *evalEngine) assistantError() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.broken == "" {
-		return nil
-	}
-	return errors.New(e.broken)
 }
 
 // Rounds implements eval.Marker.

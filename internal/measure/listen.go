@@ -1,14 +1,16 @@
 package measure
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"verity/internal/input"
 	"verity/internal/output"
 	"verity/report"
 )
@@ -48,7 +50,7 @@ func (l *soundFinder) url(r *report.Record) string {
 		part = fmt.Sprintf("#t=%.3f,%.3f", r.Offset, r.Offset+r.Duration)
 	}
 	if n := info.Size(); n <= embedOne && n <= l.left && (l.own || l.inside(r.Audio)) {
-		if raw := l.read(r.Audio, n); raw != nil {
+		if raw, err := input.Read(context.Background(), r.Audio, n); err == nil && int64(len(raw)) == n {
 			l.left -= n
 			return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw) + part
 		}
@@ -63,32 +65,9 @@ func (l *soundFinder) url(r *report.Record) string {
 // followed. Records of somebody else may name any file of this machine, and a page is
 // made to be shared: such a file must not get into it.
 func (l *soundFinder) inside(name string) bool {
-	if l.beside(name) == "" {
-		return false
-	}
 	page, err := filepath.EvalSymlinks(filepath.Dir(l.page))
-	if err != nil {
-		return false
-	}
-	file, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		return false
-	}
-	return relative(page, file) != ""
-}
-
-// read returns a file of n bytes; nil if it cannot be read or has changed.
-func (l *soundFinder) read(name string, n int64) []byte {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, n+1))
-	if err != nil || int64(len(raw)) != n {
-		return nil
-	}
-	return raw
+	file, problem := filepath.EvalSymlinks(name)
+	return errors.Join(err, problem) == nil && l.beside(name) != "" && relative(page, file) != ""
 }
 
 // beside returns the path from the page to a file in its directory or below; empty for
@@ -106,16 +85,10 @@ func (l *soundFinder) beside(name string) string {
 
 // relative returns the path from a directory to a file in it or below; empty for others.
 func relative(dir, file string) string {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return ""
-	}
-	file, err = filepath.Abs(file)
-	if err != nil {
-		return ""
-	}
-	rel, err := filepath.Rel(dir, file)
-	if err != nil || !filepath.IsLocal(rel) {
+	from, err := filepath.Abs(dir)
+	to, problem := filepath.Abs(file)
+	rel, unrelated := filepath.Rel(from, to)
+	if errors.Join(err, problem, unrelated) != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
 	return rel

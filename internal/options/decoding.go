@@ -104,8 +104,8 @@ func (v Value) or(off float64) float64 {
 	return v.Number
 }
 
-// orNone returns the number for a field whose zero means its default, and -1 none.
-func orNone(v Value) int {
+// OrNone returns the number for a field whose zero means its default, and -1 none.
+func (v Value) OrNone() int {
 	if v.Number == 0 {
 		return -1
 	}
@@ -150,9 +150,12 @@ func Formats(text string) (list []transcript.Format, err error) {
 	return list, nil
 }
 
-func checkFormats(text string) error {
-	_, err := Formats(text)
-	return err
+// checks makes a check of a function that reads a text.
+func checks[T any](read func(text string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := read(text)
+		return err
+	}
 }
 
 // spans reads start,end,start,end,… in seconds; the last end may be missing.
@@ -183,11 +186,6 @@ func spans(text string) (list []transcribe.Span, err error) {
 	return list, nil
 }
 
-func checkSpans(text string) error {
-	_, err := spans(text)
-	return err
-}
-
 func setSpans(d *Decoding, v Value) (err error) {
 	d.Spans, err = spans(v.Text)
 	return err
@@ -212,18 +210,8 @@ func tokenIDs(text string) ([]tokenizer.Token, error) {
 	return list, nil
 }
 
-func checkTokens(text string) error {
-	_, err := tokenIDs(text)
-	return err
-}
-
 func setTokens(d *Decoding, v Value) (err error) {
 	d.SuppressTokens, err = tokenIDs(v.Text)
-	return err
-}
-
-func checkExpression(text string) error {
-	_, err := regexp.Compile(text)
 	return err
 }
 
@@ -285,13 +273,13 @@ func setSeed(d *Decoding, v Value) (err error) {
 	return err
 }
 
-func checkPrecision(text string) error {
-	if _, err := precision.Parse(text); err != nil && !strings.Contains(text, ":") {
-		return fmt.Errorf("want %s", precision.Names()) // Parse names the text once more
-	} else if err != nil {
-		return err
+// ParsePrecision is [precision.Parse] with an error that does not name the text.
+func ParsePrecision(text string) (precision.Precision, error) {
+	p, err := precision.Parse(text)
+	if err != nil && !strings.Contains(text, ":") {
+		err = fmt.Errorf("want %s", precision.Names())
 	}
-	return nil
+	return p, err
 }
 
 // A Draft says how many tokens are drafted in a round.
@@ -320,9 +308,4 @@ func ParseDraft(text string) (Draft, error) {
 	}
 	d.Tokens = n
 	return d, nil
-}
-
-func checkDraft(text string) error {
-	_, err := ParseDraft(text)
-	return err
 }

@@ -2,6 +2,7 @@ package options
 
 import (
 	"math"
+	"regexp"
 
 	"verity/parallel"
 	"verity/precision"
@@ -57,11 +58,11 @@ var table = []*Option{
 		Help: "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, never, or a path"},
 	{Name: "strict", Group: Input, Who: Keep, Help: "make damaged or missing sound an error; otherwise it is silence, and a warning says where"},
 	{Name: "recursive", Group: Input, Help: "of a directory, take also the sound files in the directories below it"},
-	{Name: "clip-timestamps", Kind: List, Unit: "times", Default: "0", Check: checkSpans, Group: Input, Field: "Spans", set: setSpans, Not: "vad",
+	{Name: "clip-timestamps", Kind: List, Unit: "times", Default: "0", Check: checks(spans), Group: Input, Field: "Spans", set: setSpans, Not: "vad",
 		Help: "parts to transcribe: start,end,start,end,… in seconds. The last end may be left out"},
 
 	// Output.
-	{Name: "output-format", Brief: "txt, srt, vtt, ass, tsv, lrc, csv, json or all", Short: "f", Kind: List, Unit: "formats", Choices: formats(), Check: checkFormats, Group: Output, Who: Keep,
+	{Name: "output-format", Brief: "txt, srt, vtt, ass, tsv, lrc, csv, json or all", Short: "f", Kind: List, Unit: "formats", Choices: formats(), Check: checks(Formats), Group: Output, Who: Keep,
 		Help: "one or more of txt, srt, vtt, ass, tsv, lrc, csv and json, separated by commas, or all (default txt)"},
 	{Name: "output-dir", Brief: "write files here, not to standard output", Short: "o", Kind: Text, Unit: "directory", Max: 4096, Group: Output, Who: Keep,
 		Help: "write files to this `directory` instead of standard output"},
@@ -136,9 +137,9 @@ var table = []*Option{
 	{Name: "without-timestamps", Group: Words, Who: Keep, Field: "WithoutTimestamps",
 		set:  func(d *Decoding, v Value) error { d.WithoutTimestamps = v.On; return nil },
 		Help: "decode text only. Each window is then one segment"},
-	{Name: "suppress-tokens", Kind: List, Unit: "ids", Default: "auto", Check: checkTokens, Group: Words, Who: Keep, Field: "SuppressTokens", set: setTokens,
+	{Name: "suppress-tokens", Kind: List, Unit: "ids", Default: "auto", Check: checks(tokenIDs), Group: Words, Who: Keep, Field: "SuppressTokens", set: setTokens,
 		Help: "ids of tokens that are never chosen, separated by commas; -1 means marks that are not spoken, auto the list of the model"},
-	{Name: "suppress-expression", Kind: Text, Max: 4096, Check: checkExpression, Group: Words, Who: Keep, Field: "SuppressExpression", set: setExpression,
+	{Name: "suppress-expression", Kind: Text, Max: 4096, Check: checks(regexp.Compile), Group: Words, Who: Keep, Field: "SuppressExpression", set: setExpression,
 		Help: "never choose tokens that this regular `expression` matches completely, leading space included; ' ?[0-9]+' makes the model " +
 			"write numbers as words"},
 	{Name: "audio-context", Kind: List, Unit: "positions", Default: "all", Choices: []string{"all", "fit"}, Check: checkContext, Group: Words, Who: Keep,
@@ -156,7 +157,7 @@ var table = []*Option{
 		set:  func(d *Decoding, v Value) error { d.vad.Threshold = v.Number; return nil },
 		Help: "`probability` at which 32 ms begin speech"},
 	{Name: "vad-min-silence-duration-ms", Kind: Whole, Unit: "ms", Default: "2000", Max: hour, Group: Voice, Who: Keep | Server, Needs: "vad",
-		set:  func(d *Decoding, v Value) error { d.vad.MinSilenceDurationMS = orNone(v); return nil },
+		set:  func(d *Decoding, v Value) error { d.vad.MinSilenceDurationMS = v.OrNone(); return nil },
 		Help: "silence that ends speech"},
 
 	// Search and thresholds.
@@ -202,7 +203,7 @@ var table = []*Option{
 	// Speed.
 	{Name: "threads", Brief: "0 means one for each fast core", Kind: Whole, Max: parallel.MaxThreads, Group: Speed, Who: Keep | Server,
 		Help: "`number` of threads; 0 means one for each fast core. The text does not depend on it"},
-	{Name: "precision", Brief: "auto, f32, f16, int8, …", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Speed, Who: Keep | Server,
+	{Name: "precision", Brief: "auto, f32, f16, int8, …", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checks(ParsePrecision), Group: Speed, Who: Keep | Server,
 		Help: "number `format` of the weights: " + precision.Names() + ". auto is f16 if no weight changes by it, else as stored. Append " +
 			":head=FORMAT for the token embedding (also the output layer) and :cache=FORMAT for the attention cache, as in int4:head=int8"},
 	{Name: "batch", Brief: "files at the same time", Kind: Whole, Default: "1", Min: 1, Max: Batch, Group: Speed, Who: Keep,
@@ -216,9 +217,9 @@ var table = []*Option{
 	// Drafting.
 	{Name: "assistant", Brief: "what drafts: auto, none, self, ngram, a model", Short: "a", Kind: Text, Unit: "name", Default: "auto", Max: 4096, Group: Drafts, Who: Keep | Server, Help: assistantHelp},
 	{Name: "draft-from", Brief: "text that somebody wrote of the sound", Kind: Text, Unit: "path", Max: 4096, Group: Drafts, Help: draftHelp},
-	{Name: "assistant-precision", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checkPrecision, Group: Drafts, Who: Keep | Server,
+	{Name: "assistant-precision", Kind: List, Unit: "format", Default: "auto", Choices: precision.List(), Check: checks(ParsePrecision), Group: Drafts, Who: Keep | Server,
 		Help: "number `format` of the assistant's weights: " + precision.Names() + ". auto is int8"},
-	{Name: "draft-tokens", Kind: List, Unit: "number", Default: "auto", Choices: []string{"auto", "heuristic", "confidence"}, Check: checkDraft, Group: Drafts, Who: Keep | Server,
+	{Name: "draft-tokens", Kind: List, Unit: "number", Default: "auto", Choices: []string{"auto", "heuristic", "confidence"}, Check: checks(ParseDraft), Group: Drafts, Who: Keep | Server,
 		Help: "`number` of tokens to draft in a round, up to 64; auto (by cost and acceptance); heuristic (2 more after success, 1 less after " +
 			"failure); or confidence (until the assistant is unsure)"},
 	{Name: "sampler", Kind: Choice, Unit: "method", Default: "gumbel", Choices: []string{"gumbel", "rejection"}, Group: Drafts, Who: Keep,

@@ -105,8 +105,8 @@ func (s *serveCommand) register(f *pflag.FlagSet) {
 	command.Bind(f, "batch", &s.opt.Turns)
 	command.Redefine(f, "batch", "4", "transcribe this `number` of requests at the same time. They share every pass over the weights; each "+
 		"needs memory of its own")
-	command.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = orNone(v); return nil })
-	command.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = orNone(v); return nil })
+	command.AddOption(f, "queue", func(v options.Value) error { s.opt.Waiting = v.OrNone(); return nil })
+	command.AddOption(f, "sessions", func(v options.Value) error { s.opt.Sessions = v.OrNone(); return nil })
 	command.AddOption(f, "max-upload", func(v options.Value) error { s.opt.MaxBytes = int64(v.Number) << 20; return nil })
 	command.Bind(f, "ffmpeg", &s.opt.Sound.FFmpeg)
 	command.Redefine(f, "ffmpeg", audio.FFmpegAuto, "`program` that decodes what Verity does not read itself: auto for the installed ffmpeg, "+
@@ -128,14 +128,6 @@ func bindList(f *pflag.FlagSet, name string, to *[]string) {
 		}
 		return nil
 	})
-}
-
-// orNone returns a number for a field whose zero means its default and -1 none.
-func orNone(v options.Value) int {
-	if v.Number == 0 {
-		return -1
-	}
-	return int(v.Number)
 }
 
 func duration(v options.Value) time.Duration { return time.Duration(v.Number * float64(time.Second)) }

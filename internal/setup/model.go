@@ -146,9 +146,7 @@ func (l *Model) Close() {
 type PrecisionFlag struct{ precision.Precision }
 
 func (p *PrecisionFlag) Set(s string) (err error) {
-	if p.Precision, err = precision.Parse(s); err != nil && !strings.Contains(s, ":") {
-		return fmt.Errorf("want %s", precision.Names()) // Parse names s once more
-	}
+	p.Precision, err = options.ParsePrecision(s)
 	return err
 }
 
