@@ -59,12 +59,6 @@ type wanted struct {
 	Prompt   *string `json:"prompt"`
 }
 
-// A soundFormat is OpenAI's format of input audio.
-type soundFormat struct {
-	Type string `json:"type"`
-	Rate *int   `json:"rate,omitempty"`
-}
-
 // An update is the session object of a session.update. Fields that are left out keep
 // their values. The beta interface has the fields at the top level, today's inside
 // audio.input.
@@ -72,7 +66,10 @@ type update struct {
 	Type  string `json:"type"`
 	Audio struct {
 		Input struct {
-			Format        *soundFormat    `json:"format"`
+			Format *struct {
+				Type string `json:"type"`
+				Rate *int   `json:"rate"`
+			} `json:"format"`
 			Transcription *wanted         `json:"transcription"`
 			TurnDetection json.RawMessage `json:"turn_detection"` // null has a meaning
 			Noise         json.RawMessage `json:"noise_reduction"`
@@ -301,7 +298,7 @@ func (c sessionConfig) object(beta bool) object {
 		return o
 	}
 	o["type"], o["audio"] = "transcription", object{"input": object{
-		"format": soundFormat{"audio/pcm", &c.rate}, "transcription": said, "turn_detection": c.turns(), "noise_reduction": c.noise,
+		"format": object{"type": "audio/pcm", "rate": c.rate}, "transcription": said, "turn_detection": c.turns(), "noise_reduction": c.noise,
 	}}
 	return o
 }

@@ -77,7 +77,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 		}
 		return nil, err
 	}
-	body.forever()
+	body.control.SetReadDeadline(time.Time{}) // the body has been read
 	if q.file == nil {
 		return nil, wrong(http.StatusBadRequest, "file", "", "The part named file is missing: it holds the sound.")
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/http"
@@ -60,11 +61,7 @@ func (s *spool) clear(system string) {
 	if system != "windows" {
 		return
 	}
-	dir := s.dir
-	if dir == "" {
-		dir = os.TempDir()
-	}
-	left, _ := filepath.Glob(filepath.Join(dir, spoolName))
+	left, _ := filepath.Glob(filepath.Join(cmp.Or(s.dir, os.TempDir()), spoolName))
 	for _, name := range left {
 		os.Remove(name)
 	}
@@ -105,7 +102,10 @@ func (in *intake) enter(u *upload) *problem {
 		if slowest.rate() >= leastRate {
 			return full("rate_limit_exceeded", 10*time.Second, "Too many files are being uploaded: try again later.")
 		}
-		slowest.lose()
+		slowest.mu.Lock()
+		slowest.lost = true
+		slowest.control.SetReadDeadline(time.Unix(1, 0))
+		slowest.mu.Unlock()
 		in.remove(slowest)
 	}
 	in.open = append(in.open, u)
@@ -139,27 +139,16 @@ func (u *upload) rate() float64 {
 	return float64(u.bytes) / took.Seconds()
 }
 
-func (u *upload) lose() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.lost = true
-	u.control.SetReadDeadline(time.Unix(1, 0))
-}
-
 // wait bounds the next read: a client that sends a byte a minute would hold a place for
 // days.
 func (u *upload) wait() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !u.lost {
-		u.control.SetReadDeadline(u.deadline())
+		pause := time.Now().Add(u.stall)
+		rate := u.began.Add(u.stall + time.Duration(u.bytes)*time.Second/leastRate)
+		u.control.SetReadDeadline(slices.MinFunc([]time.Time{pause, rate, u.end}, time.Time.Compare))
 	}
-}
-
-func (u *upload) deadline() time.Time {
-	pause := time.Now().Add(u.stall)
-	rate := u.began.Add(u.stall + time.Duration(u.bytes)*time.Second/leastRate)
-	return slices.MinFunc([]time.Time{pause, rate, u.end}, time.Time.Compare)
 }
 
 // add counts bytes that were read.
@@ -184,9 +173,6 @@ func (u *upload) late() *problem {
 	}
 	return wrong(status, "", "", "No data came for %s.", span(u.stall))
 }
-
-// forever ends the bounds of reading: the body has been read.
-func (u *upload) forever() { u.control.SetReadDeadline(time.Time{}) }
 
 // tooSlow reports that a read came to no end in time.
 func tooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
