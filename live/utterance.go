@@ -138,7 +138,7 @@ func (u *Utterance) Forget() { u.draft = nil }
 
 // Follow sets the text that was said before, as context for the passes. Call it before
 // the first pass.
-func (u *Utterance) Follow(text string) { u.before = tail(text) }
+func (u *Utterance) Follow(text string) { u.before = end(text, shown) }
 
 // Add appends samples at audio.SampleRate.
 func (u *Utterance) Add(pcm []float32) {
@@ -247,7 +247,7 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	if to <= from {
 		return
 	}
-	u.before = tail(u.before + spell(u.agreed.heard[:past(u.agreed.heard, to)]))
+	u.before = end(u.before+spell(u.agreed.heard[:past(u.agreed.heard, to)]), shown)
 	u.agreed.forget(to)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -255,9 +255,6 @@ func (u *Utterance) shorten(r Result, from float64, ends []float64) {
 	u.pcm = slices.Clone(u.pcm[drop:])
 	u.cut += drop
 }
-
-// tail returns what of a text is shown to later passes.
-func tail(text string) string { return end(text, shown) }
 
 // end returns at most n bytes of the end of a text, cut between words.
 func end(text string, n int) string {

@@ -6,12 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"verity/internal/options"
 	"verity/live"
 	"verity/transcribe"
 )
@@ -230,7 +232,7 @@ func (c *sessionConfig) setFormat(u update) *problem {
 		return wrong(http.StatusBadRequest, "session.audio.input.format.type", "", "session.audio.input.format.type: got %q, want audio/pcm", f.Type)
 	}
 	if f.Rate != nil && !slices.Contains(rates, *f.Rate) {
-		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want %s", *f.Rate, list(rates))
+		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want %s", *f.Rate, options.Either(strings.Fields(strings.Trim(fmt.Sprint(rates), "[]"))))
 	}
 	set(&c.rate, f.Rate)
 	return nil

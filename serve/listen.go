@@ -16,7 +16,6 @@ import (
 	"verity/audio"
 	"verity/live"
 	"verity/tokenizer"
-	"verity/transcribe"
 	"verity/transcript"
 )
 
@@ -404,13 +403,4 @@ func (x *session) measure(p *spoken, r live.Result, waited time.Duration, said *
 			m.shares.WithLabelValues(name).Add(parts[i].Seconds())
 		}
 	}
-}
-
-// reason returns why an option cannot be used, without its name in Go.
-func reason(err error) string {
-	var option *transcribe.OptionError
-	if errors.As(err, &option) {
-		return option.Reason
-	}
-	return err.Error()
 }

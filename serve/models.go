@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"verity/internal/options"
 	"verity/transcribe"
 )
 
@@ -67,7 +68,9 @@ func (m *models) keep(h *held, model *transcribe.Model, unload func()) {
 	model.OnPass(m.server.metrics.passed)
 }
 
-// find returns the model that a request may call by a name; nil if there is none.
+// find returns the model that a request may call by a name; nil if there is none. The first
+// has its own in any of the forms in which models of Whisper are published, those of OpenAI's
+// hosted models, which clients send by default, aliases, and none.
 func (m *models) find(name string) *held {
 	first := m.list[0]
 	for _, h := range m.list[1:] { // before the aliases of the first, of which one may be any name
@@ -75,7 +78,8 @@ func (m *models) find(name string) *held {
 			return h
 		}
 	}
-	if m.server.knows(name) {
+	aliases := m.server.opt.Aliases
+	if name == "" || plainName(name) == plainName(first.Name) || hosted(name) || slices.Contains(aliases, name) || slices.Contains(aliases, "*") {
 		return first
 	}
 	return nil
@@ -200,7 +204,7 @@ func (m *models) unknown(name string) *problem {
 		names = append(names, fmt.Sprintf("%q", h.Name))
 	}
 	return wrong(http.StatusNotFound, "model", "model_not_found", "The model %q does not exist here: use %s, or leave it out.",
-		name, list(append(names, "whisper-1")))
+		name, options.Either(append(names, "whisper-1")))
 }
 
 // serve lists the models by their names, and the first by its aliases, or describes the
@@ -249,14 +253,6 @@ type modelObject struct {
 type modelList struct {
 	Object string        `json:"object"`
 	Data   []modelObject `json:"data"`
-}
-
-// knows reports whether a request may use a name for the first model: its own in any of the
-// forms in which models of Whisper are published, one of OpenAI's hosted models, which
-// clients send by default, an alias, or none.
-func (s *Server) knows(model string) bool {
-	return model == "" || plainName(model) == plainName(s.opt.Name) || hosted(model) ||
-		slices.Contains(s.opt.Aliases, model) || slices.Contains(s.opt.Aliases, "*")
 }
 
 // hosted reports whether a name is one of OpenAI's models of transcription, or a dated

@@ -101,8 +101,12 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(mostMessage)
-	err = s.newSession(conn, r, config, k).run(r)
-	note(r, "ended", err)
+	x := &session{
+		s: s, conn: conn, id: config.id, config: config, hold: k, queue: make(chan *spoken, 256), moved: make(chan struct{}, 1),
+		beta: strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1"),
+	}
+	x.prepare()
+	note(r, "ended", x.run(r))
 }
 
 // welcome returns the configuration that a session begins with, or why it cannot begin.
@@ -124,19 +128,13 @@ func (s *Server) welcome(r *http.Request, k hold) (c sessionConfig, p *problem) 
 		return c, p
 	}
 	if err != nil {
-		return c, failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", reason(err))
+		why := err.Error()
+		if option, ok := errors.AsType[*transcribe.OptionError](err); ok {
+			why = option.Reason // without its name in Go
+		}
+		return c, failed(http.StatusNotImplemented, "The model cannot transcribe live sound: %s", why)
 	}
 	return c, nil
-}
-
-func (s *Server) newSession(conn *websocket.Conn, r *http.Request, c sessionConfig, k hold) *session {
-	beta := strings.Contains(r.Header.Get("OpenAI-Beta"), "realtime=v1") || slices.Contains(protocols(r), "openai-beta.realtime-v1")
-	x := &session{
-		s: s, conn: conn, beta: beta, id: c.id,
-		queue: make(chan *spoken, 256), moved: make(chan struct{}, 1), config: c, hold: k,
-	}
-	x.prepare()
-	return x
 }
 
 // prepare makes the resampler and the voice activity detector for the configuration.

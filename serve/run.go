@@ -24,8 +24,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/healthz":
 		writeText(w, "ok\n")
 	case r.URL.Path == "/readyz":
-		w.WriteHeader(http.StatusServiceUnavailable)
-		writeText(w, "loading the model\n")
+		unready(w, "loading the model")
 	default:
 		p := failed(http.StatusServiceUnavailable, "The model is being loaded: try again soon.")
 		p.Retry = 2 * time.Second

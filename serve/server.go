@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"verity/audio"
+	"verity/internal/options"
 	"verity/transcribe"
 )
 
@@ -198,7 +199,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // also for a known path with another method
 		if allowed := methods(mux, r); allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%s takes %s, got %s.", r.URL.Path, list(allowed), r.Method))
+			writeProblem(w, wrong(http.StatusMethodNotAllowed, "", "method_not_supported", "%s takes %s, got %s.", r.URL.Path, options.Either(allowed), r.Method))
 			return
 		}
 		writeProblem(w, unknownPath(r))
@@ -220,16 +221,17 @@ func methods(mux *http.ServeMux, r *http.Request) (allowed []string) {
 
 // ready answers /readyz. With ?queue=1 a full queue is not ready either.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	why := ""
 	switch {
 	case s.closing.Load():
-		why = "shutting down"
+		unready(w, "shutting down")
 	case r.URL.Query().Has("queue") && s.line.full():
-		why = "the queue is full"
+		unready(w, "the queue is full")
 	default:
 		writeText(w, "ready\n")
-		return
 	}
+}
+
+func unready(w http.ResponseWriter, why string) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 	writeText(w, why+"\n")
 }
