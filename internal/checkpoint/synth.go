@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +74,7 @@ func (p *synthCommand) run(ctx context.Context, _ []string) error {
 	target, assistant, err := synth.Write(ctx, p.dir, p.opt)
 	var option *synth.OptionError
 	if errors.As(err, &option) {
-		return command.Usagef("--%s %v: %s", synthFlags[option.Field], option.Value, option.Reason)
+		return command.Usagef("--%s %v: %s", strings.ToLower(option.Field), option.Value, option.Reason)
 	}
 	if err != nil {
 		return err
@@ -84,9 +85,6 @@ func (p *synthCommand) run(ctx context.Context, _ []string) error {
 	fmt.Fprintf(p.Err, "%s in %.1f s, %s a second\n", show.Bytes(target.Bytes+assistant.Bytes), took, show.Bytes(int64(float64(target.Bytes+assistant.Bytes)/took)))
 	return nil
 }
-
-// synthFlags are the flags that set fields of synth.Options.
-var synthFlags = map[string]string{"Size": "size", "Alpha": "alpha", "Assistant": "assistant", "Tokens": "tokens"}
 
 // say lists on standard output what was written.
 func (p *synthCommand) say(w synth.Written) {

@@ -75,7 +75,7 @@ func AddOption(set *pflag.FlagSet, name string, put func(options.Value) error) {
 }
 
 // Bind adds the flag of an option whose values go to a variable.
-func Bind[T ~string | ~bool | ~int | ~int64 | ~uint64 | ~float64](set *pflag.FlagSet, name string, to *T) {
+func Bind[T string | bool | int | float64](set *pflag.FlagSet, name string, to *T) {
 	AddOption(set, name, func(v options.Value) error {
 		switch p := any(to).(type) {
 		case *string:
@@ -84,12 +84,8 @@ func Bind[T ~string | ~bool | ~int | ~int64 | ~uint64 | ~float64](set *pflag.Fla
 			*p = v.On
 		case *int:
 			*p = int(v.Number)
-		case *int64:
-			*p = int64(v.Number)
 		case *float64:
 			*p = v.Number
-		default:
-			return fmt.Errorf("a variable of type %T", to)
 		}
 		return nil
 	})

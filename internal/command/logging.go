@@ -34,12 +34,10 @@ func (l *LogFlags) Register(f *pflag.FlagSet) {
 func (l *LogFlags) chatty() bool { return l.level == "debug" || l.level == "info" }
 
 // Logger makes the log, and that of libraries, write to w.
-func (l *LogFlags) Logger(w io.Writer) (*slog.Logger, error) {
+func (l *LogFlags) Logger(w io.Writer) *slog.Logger {
 	level := slog.LevelWarn
 	if l.level != "" {
-		if err := level.UnmarshalText([]byte(l.level)); err != nil {
-			return nil, err
-		}
+		Must(level.UnmarshalText([]byte(l.level))) // one of the table
 	}
 	if l.Quiet {
 		level = slog.LevelError
@@ -49,7 +47,7 @@ func (l *LogFlags) Logger(w io.Writer) (*slog.Logger, error) {
 	// SetDefault also redirects package log, which libraries use: mewkiz/flac writes a
 	// line about every frame of a file at 24 kHz.
 	log.SetOutput(io.Discard)
-	return logger, nil
+	return logger
 }
 
 // RegisterProgress adds the flag that says when to show progress.

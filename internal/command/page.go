@@ -35,6 +35,14 @@ type Row struct {
 	option             *options.Option // nil for commands, and for flags that are not in the table
 }
 
+// full is the text with the limits behind it.
+func (r Row) full() string {
+	if r.Limits == "" {
+		return r.Text
+	}
+	return r.Text + " (" + r.Limits + ")"
+}
+
 // PageOf returns the page of a command, with all flags or with those of common use.
 func PageOf(c *cobra.Command, brief bool) page {
 	p := page{path: c.CommandPath(), line: c.UseLine(), short: c.Short, text: cmp.Or(c.Long, c.Short+".")}
@@ -97,10 +105,11 @@ func place(f *pflag.Flag) int { return slices.Index(options.All(), options.Find(
 
 // rank orders headings: those of the table as it does, then others.
 func rank(title string) int {
-	if i := slices.Index(options.Groups, title); i >= 0 {
-		return i
+	i := slices.Index(options.Groups, title)
+	if i < 0 {
+		return len(options.Groups)
 	}
-	return len(options.Groups)
+	return i
 }
 
 // titleOfGroup returns the heading under which a command lists another.
@@ -158,14 +167,11 @@ const HelpWidth = 80
 // terminal returns the page as help shows it.
 func (p page) terminal(brief bool) string {
 	var b strings.Builder
-	column := flagColumn
-	switch {
-	case brief:
-		column = briefColumn
-		fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", p.short, p.line)
-	default:
-		fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimRight(foldText(p.text), " \n"), p.line)
+	column, text := flagColumn, strings.TrimRight(foldText(p.text), " \n")
+	if brief {
+		column, text = briefColumn, p.short
 	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", text, p.line)
 	for _, s := range p.commands {
 		fmt.Fprintf(&b, "\n%s:\n", s.title)
 		for _, r := range s.rows {
@@ -192,12 +198,9 @@ const flagColumn, briefColumn = 26, 35
 
 // write writes a flag with its text beside it, or below it if its name is long.
 func (r Row) write(b *strings.Builder, column int) {
-	head, text := "  "+r.Name, r.Text
+	head := "  " + r.Name
 	if !strings.HasPrefix(r.Name, "-") || strings.HasPrefix(r.Name, "--") {
 		head = "      " + r.Name
-	}
-	if r.Limits != "" {
-		text += " (" + r.Limits + ")"
 	}
 	at := len([]rune(head))
 	b.WriteString(head)
@@ -205,7 +208,7 @@ func (r Row) write(b *strings.Builder, column int) {
 		b.WriteByte('\n')
 		at = 0
 	}
-	for _, line := range Fold(text, HelpWidth-column) {
+	for _, line := range Fold(r.full(), HelpWidth-column) {
 		fmt.Fprintf(b, "%*s%s\n", column-at, "", line)
 		at = 0
 	}
@@ -304,11 +307,7 @@ func (p page) Man(date string) string {
 		for _, s := range list {
 			fmt.Fprintf(&b, ".SH %s\n", roff(strings.ToUpper(s.title)))
 			for _, r := range s.rows {
-				text := r.Text
-				if r.Limits != "" {
-					text += " (" + r.Limits + ")"
-				}
-				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(r.Name), strings.ReplaceAll(roff(text), "\n", "\n.br\n"))
+				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(r.Name), strings.ReplaceAll(roff(r.full()), "\n", "\n.br\n"))
 			}
 		}
 	}

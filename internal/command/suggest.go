@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -115,20 +114,12 @@ func FlagError(c *cobra.Command, err error) error {
 	return UsageError{Err: err}
 }
 
-// plain replaces the errors of packages strconv and time, which speak of Go.
+// plain replaces the errors of package strconv, which speak of Go.
 func plain(err error, f *pflag.Flag) error {
-	if f.Value.Type() == "duration" {
-		return errors.New("want a time with its unit, as 90s, 10m or 1h30m")
-	}
 	if !strings.Contains(err.Error(), "strconv.") {
 		return err
 	}
-	want := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "float32": "a number", "bool": "true or false"}
-	unit := ""
-	if name, _ := pflag.UnquoteUsage(f); name == "MiB" { // what the value counts
-		unit = " of " + name
-	}
-	return fmt.Errorf("want %s%s", want[f.Value.Type()], unit)
+	return errors.New("want " + map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false"}[f.Value.Type()])
 }
 
 func flagNames(c *cobra.Command) (names []string) {

@@ -93,16 +93,12 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 	if err := v.check(files); err != nil {
 		return err
 	}
-	scoring, err := v.report.options()
-	if err != nil {
-		return err
-	}
 	data, err := v.open(ctx)
 	if err != nil {
 		return err
 	}
 	stop := v.Loading(&v.log, v.model.Name)
-	r, err := openArms(ctx, v, data, scoring)
+	r, err := openArms(ctx, v, data, v.report.options())
 	stop()
 	if err != nil {
 		return err
@@ -126,18 +122,15 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 
 // resumedText describes the records of an earlier run.
 func resumedText(c *report.Comparison, batch int) string {
-	text := fmt.Sprintf("verity compare: %s there, %d are new", pairsWere(c.Resumed), c.Utterances+c.Failed-c.Resumed)
+	were := "were"
+	if c.Resumed == 1 {
+		were = "was"
+	}
+	text := fmt.Sprintf("verity compare: %s %s there, %d are new", show.Some(c.Resumed, "pair"), were, c.Utterances+c.Failed-c.Resumed)
 	if batch > 1 {
 		text += "; times of batches are not kept, so the speed-ups are of the new ones alone"
 	}
 	return text
-}
-
-func pairsWere(n int) string {
-	if n == 1 {
-		return "1 pair was"
-	}
-	return show.Count(n) + " pairs were"
 }
 
 // check validates the flags and turns them into options.

@@ -69,7 +69,7 @@ func Eval(e command.Env) *cobra.Command {
 		v.data.RegisterPath,
 		command.Titled(options.Dataset, v.registerOut),
 		v.data.Register,
-		v.registerBatch,
+		func(f *pflag.FlagSet) { command.Bind(f, "batch", &v.batch) },
 		v.report.register,
 		v.log.RegisterRun,
 	)
@@ -81,10 +81,6 @@ func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 	command.Bind(f, "out", &v.out)
 	f.StringVar(&v.shard, "shard", "", "part of the dataset to run, such as 2/4; index/4 in a pod of a Kubernetes "+
 		"Indexed Job takes the part from $JOB_COMPLETION_INDEX")
-}
-
-func (v *evalCommand) registerBatch(f *pflag.FlagSet) {
-	command.Bind(f, "batch", &v.batch)
 }
 
 // addDecoding adds the flags that decide on what is in the records.
@@ -118,10 +114,6 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	scoring, err := v.report.options()
-	if err != nil {
-		return err
-	}
 	data, err := v.open(ctx)
 	if err != nil {
 		return err
@@ -139,16 +131,12 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 	}
 	e.drafts = v.drafts
 	o.Run = setup.Identity(m, &v.model, v.made, data.Name)
-	return v.all(ctx, e, data, o, scoring)
+	return v.all(ctx, e, data, o)
 }
 
 // prepare makes the log and the options of decoding.
 func (r *runs) prepare() error {
-	logger, err := r.log.Logger(r.Err)
-	if err != nil {
-		return err
-	}
-	r.opt = r.decoding.Options(logger)
+	r.opt = r.decoding.Options(r.log.Logger(r.Err))
 	return r.sound.Check()
 }
 
@@ -184,8 +172,8 @@ func parseShard(s string) (eval.Shard, error) {
 }
 
 // all runs the dataset and reports on it.
-func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options, scoring report.Options) error {
-	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), scoring)
+func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus, o eval.Options) error {
+	set, err := report.NewSet(cmp.Or(v.out, v.model.Name), v.report.options())
 	if err != nil {
 		return err
 	}

@@ -32,9 +32,12 @@ func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.
 	j := &Job{evalCommand: evalCommand{runs: runs{Env: command.Env{Out: out, Err: err}}}}
 	command.AddFlags(c, j.data.RegisterPath, command.Titled(title, own), j.report.register)
 	j.theirs = command.AddFlags(c,
-		j.registerCompare,
+		func(f *pflag.FlagSet) {
+			f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the "+
+				"same worker, and hold the records against each other to the bit")
+		},
 		j.data.Register,
-		j.registerBatch,
+		func(f *pflag.FlagSet) { command.Bind(f, "batch", &j.batch) },
 		j.log.RegisterQuiet,
 	)
 	for _, name := range []string{"dataset", "limit", "normalizer"} {
@@ -59,11 +62,6 @@ func ParseJob(args []string, err io.Writer) (*Job, error) {
 	return j, j.Check()
 }
 
-func (j *Job) registerCompare(f *pflag.FlagSet) {
-	f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the "+
-		"same worker, and hold the records against each other to the bit")
-}
-
 // Args returns the flags that another process needs for the same job. The model is
 // always named: the default may differ there.
 func (j *Job) Args() (args []string) {
@@ -84,11 +82,8 @@ func (j *Job) Check() (err error) {
 	if _, err = j.check(); err != nil {
 		return err
 	}
-	if _, err = j.report.options(); err != nil {
-		return err
-	}
 	if !j.compare {
-		return err
+		return nil
 	}
 	if j.model.Assistant.Method(j.model.Name) == string(transcribe.None) && j.model.Assistant.From == "" {
 		return command.Usagef("--compare: there is nothing to compare without an assistant: name one with --assistant (self, ngram, bigram or a directory), or text of it with --draft-from")
@@ -103,7 +98,7 @@ func (j *Job) Path() string { return j.data.Path }
 func (j *Job) Batch() int { return j.batch }
 
 // Scoring says how to score.
-func (j *Job) Scoring() report.Options { return report.Options{Normalizer: j.report.normalizer} }
+func (j *Job) Scoring() report.Options { return j.report.options() }
 
 // Open opens the dataset. files, if not empty, are the files to read instead of what
 // --dataset names: copies of what lies elsewhere, or those that match a pattern.

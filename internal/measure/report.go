@@ -18,7 +18,6 @@ import (
 	"verity/internal/output"
 	"verity/internal/show"
 	"verity/report"
-	"verity/wer/normalize"
 )
 
 const reportHelp = `Report scores records and compares them; it needs no model. An argument is a file
@@ -56,10 +55,7 @@ func (r *reportFlags) register(f *pflag.FlagSet) {
 }
 
 // options says how to score.
-func (r *reportFlags) options() (report.Options, error) {
-	err := command.OneOf("normalizer", r.normalizer, slices.Concat([]string{"auto"}, normalize.Names())...)
-	return report.Options{Normalizer: r.normalizer}, err
-}
+func (r *reportFlags) options() report.Options { return report.Options{Normalizer: r.normalizer} }
 
 // check reports why the files that the flags name could not be written.
 func (r *reportFlags) check(inputs ...string) error {
@@ -124,10 +120,6 @@ func Report(e command.Env) *cobra.Command {
 }
 
 func (r *reportCommand) run(ctx context.Context, args []string) error {
-	o, err := r.report.options()
-	if err != nil {
-		return err
-	}
 	files, err := findRecords(args)
 	if err != nil {
 		return err
@@ -139,7 +131,7 @@ func (r *reportCommand) run(ctx context.Context, args []string) error {
 	if err := r.report.check(inputs...); err != nil {
 		return err
 	}
-	d, err := report.Load(ctx, files, o)
+	d, err := report.Load(ctx, files, r.report.options())
 	if err != nil {
 		return err
 	}

@@ -137,18 +137,15 @@ func (t *transcribeCommand) registerSubtitles(f *pflag.FlagSet) {
 }
 
 func (t *transcribeCommand) run(ctx context.Context, files []string) error {
-	logger, err := t.log.Logger(t.Err)
-	if err != nil {
-		return err
-	}
-	opt := t.decoding.Options(logger)
+	opt := t.decoding.Options(t.log.Logger(t.Err))
 	if err := t.sound.Check(); err != nil {
 		return err
 	}
 	if err := t.stray(files); err != nil {
 		return err
 	}
-	if files, err = inputs(files, t.deep); err != nil {
+	files, err := inputs(files, t.deep)
+	if err != nil {
 		return err
 	}
 	out, err := t.sink(files)

@@ -80,9 +80,18 @@ func (d *DatasetFlags) Open(ctx context.Context) (*Corpus, error) {
 		return nil, fmt.Errorf("dataset %s holds no utterance: there is nothing to do", d.Path)
 	}
 	return &Corpus{
-		Name:  d.Name(),
-		All:   func(ctx context.Context) eval.Dataset { return eval.Dataset(data.All(ctx)) },
-		Count: func(ctx context.Context) int { return d.capped(countRows(ctx, data)) },
+		Name: d.Name(),
+		All:  func(ctx context.Context) eval.Dataset { return eval.Dataset(data.All(ctx)) },
+		Count: func(ctx context.Context) int {
+			if data.Format == "parquet" {
+				return 0 // the files hold the sound itself and would have to be read whole
+			}
+			c, err := data.Count(ctx)
+			if err != nil {
+				return 0 // the run will report it
+			}
+			return d.capped(c.Utterances + c.Broken)
+		},
 	}, nil
 }
 
@@ -135,17 +144,4 @@ func (d *DatasetFlags) capped(n int) int {
 		return min(n, d.Limit)
 	}
 	return n
-}
-
-// countRows counts for a progress bar. Parquet files hold the sound itself and
-// would have to be read whole.
-func countRows(ctx context.Context, data *datasets.Dataset) int {
-	if data.Format == "parquet" {
-		return 0
-	}
-	c, err := data.Count(ctx)
-	if err != nil {
-		return 0 // the run will report it
-	}
-	return c.Utterances + c.Broken
 }

@@ -40,26 +40,23 @@ func (s *SoundFlags) Check() error {
 // Clip opens a sound file; "-" is standard input, and an address is downloaded. A pipe may never send anything, so the
 // goroutine that reads it is abandoned when ctx ends.
 func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*audio.Clip, error) {
-	type opened struct {
-		clip *audio.Clip
-		err  error
-	}
-	done := make(chan opened, 1)
+	var clip *audio.Clip
+	var err error
+	done := make(chan struct{})
 	go func() {
-		var o opened
+		defer close(done)
 		switch {
 		case name == "-":
-			o.clip, o.err = s.OpenReader(ctx, "standard input", e.In)
+			clip, err = s.OpenReader(ctx, "standard input", e.In)
 		case IsAddress(name):
-			o.clip, o.err = s.download(ctx, name)
+			clip, err = s.download(ctx, name)
 		default:
-			o.clip, o.err = s.Open(ctx, name)
+			clip, err = s.Open(ctx, name)
 		}
-		done <- o
 	}()
 	select {
-	case o := <-done:
-		return o.clip, o.err
+	case <-done:
+		return clip, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
