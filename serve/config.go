@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -199,10 +198,6 @@ func (s *Server) change(ctx context.Context, c sessionConfig, data json.RawMessa
 	err := c.load(ctx, s, k)
 	if err == nil {
 		return c, nil
-	}
-	var p *problem
-	if errors.As(err, &p) {
-		return c, p
 	}
 	if p := asProblem(err, "session.audio.input.transcription."); p != nil {
 		return c, p

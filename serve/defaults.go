@@ -62,24 +62,24 @@ var fields = map[string]string{
 	"InitialPrompt": "prompt", "Task": "model", "WordTimestamps": "timestamp_granularities[]", "VAD": "chunking_strategy",
 }
 
-func fieldOf(option string) string {
-	if name := fields[option]; name != "" {
-		return name
-	}
-	if o := options.ByField(option); o != nil && o.Who&options.Request != 0 {
-		return o.FormField()
-	}
-	return ""
-}
-
-// asProblem returns the problem with an option, whose parameters begin with a prefix, or
-// nil if it is not one that the client set.
+// asProblem returns the problem that err is, or the one with an option, whose parameters begin
+// with a prefix; nil if that is not one that the client set.
 func asProblem(err error, prefix string) *problem {
-	var option *transcribe.OptionError
-	if !errors.As(err, &option) || fieldOf(option.Field) == "" {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	option, ok := errors.AsType[*transcribe.OptionError](err)
+	if !ok {
 		return nil
 	}
-	name := prefix + fieldOf(option.Field)
+	name := fields[option.Field]
+	if o := options.ByField(option.Field); name == "" && o != nil && o.Who&options.Request != 0 {
+		name = o.FormField()
+	}
+	if name == "" {
+		return nil
+	}
+	name = prefix + name
 	switch option.Field {
 	case "Task":
 		return wrong(http.StatusBadRequest, name, "", "This model knows English only and cannot translate.")

@@ -100,9 +100,6 @@ func (m *metrics) answered(r *http.Request, status int, took time.Duration) {
 	m.took.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// passed counts a pass of the model.
-func (m *metrics) passed(sequences, _ int) { m.batch.Observe(float64(sequences)) }
-
 // worked counts work.
 func (m *metrics) worked(w transcript.Stats) {
 	m.tokens.Add(float64(w.Tokens))

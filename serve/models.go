@@ -65,7 +65,7 @@ func newModels(s *Server, first *transcribe.Model) *models {
 // keep records that a model has been loaded.
 func (m *models) keep(h *held, model *transcribe.Model, unload func()) {
 	h.model, h.unload, h.languages, h.assisted = model, unload, languagesOf(model), model.Assisted()
-	model.OnPass(m.server.metrics.passed)
+	model.OnPass(func(sequences, _ int) { m.server.metrics.batch.Observe(float64(sequences)) })
 }
 
 // find returns the model that a request may call by a name; nil if there is none. The first

@@ -90,8 +90,8 @@ func writeText(w http.ResponseWriter, text string) {
 // badJSON returns the problem with JSON of the client that cannot be read, where at is
 // the path of the value that it is. Errors of encoding/json name types of Go.
 func badJSON(err error, at string) *problem {
-	var kind *json.UnmarshalTypeError
-	if !errors.As(err, &kind) {
+	kind, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
 		return wrong(http.StatusBadRequest, at, "invalid_json", "%s: not JSON: %v", cmp.Or(at, "The event"), err)
 	}
 	if kind.Field != "" && at != "" {

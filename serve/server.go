@@ -161,6 +161,7 @@ func New(m *transcribe.Model, o Options) (*Server, error) {
 		opt: o, line: newLine(o.Turns, o.Waiting), created: time.Now(), stall: stall, quiet: quiet,
 		spool: newSpool(o.Spool, o.MaxSpool), drained: make(chan struct{}),
 	}
+	s.crowd.count = map[string]int{}
 	s.sockets.most = o.Sessions
 	s.sockets.lost, s.sockets.giveUp = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)

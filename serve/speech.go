@@ -164,10 +164,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // problemOf returns what an error is to the client; nil if that has gone.
 func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p *problem) {
-	switch option := asProblem(err, ""); {
-	case errors.As(err, &p):
-	case option != nil:
-		p = option
+	format, foreign := errors.AsType[*audio.FormatError](err)
+	switch p = asProblem(err, ""); {
+	case p != nil:
 	case errors.Is(err, errFull):
 		p = full("rate_limit_exceeded", s.line.retryAfter(), "Too many requests are waiting: try again later.")
 	case errors.Is(err, audio.ErrTooLong):
@@ -175,10 +174,10 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 	case errors.Is(err, context.DeadlineExceeded):
 		p = failed(http.StatusServiceUnavailable, "The request took longer than %s, which is the limit of this server.", span(s.opt.Timeout))
 	case errors.Is(err, context.Canceled), errors.Is(err, errUnread):
-		gone(r)
+		notesOf(r).gone = true
 		return nil
-	case badAudio(err):
-		s.tellOfFFmpeg(err)
+	case errors.Is(err, audio.ErrMalformed), errors.Is(err, fs.ErrInvalid), foreign:
+		s.tellOfFFmpeg(format)
 		p = wrong(http.StatusBadRequest, "file", "invalid_audio", "The file cannot be read as sound: %v", err)
 	default:
 		s.opt.Log.Error("request failed", "id", w.Header().Get(idHeader), "error", err)
@@ -189,24 +188,15 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, err error) (p
 
 // tellOfFFmpeg logs once that a client sent sound that ffmpeg may read: the operator can
 // allow that, the client cannot.
-func (s *Server) tellOfFFmpeg(err error) {
-	var format *audio.FormatError
-	if !errors.As(err, &format) || format.Err != audio.ErrUnsupported || s.opt.Sound.FFmpeg != audio.FFmpegNever {
-		return
-	}
-	if format.Got == "a text file" || strings.HasPrefix(format.Got, "a file that begins with") {
+func (s *Server) tellOfFFmpeg(format *audio.FormatError) {
+	if format == nil || format.Err != audio.ErrUnsupported || s.opt.Sound.FFmpeg != audio.FFmpegNever ||
+		format.Got == "a text file" || strings.HasPrefix(format.Got, "a file that begins with") {
 		return
 	}
 	s.foreign.Do(func() {
 		s.opt.Log.Warn("a client sent sound that is not read here; with --ffmpeg auto, ffmpeg, if it is installed, reads "+
 			"what telephones record", "got", format.Got)
 	})
-}
-
-// badAudio reports whether err is the file's fault.
-func badAudio(err error) bool {
-	var format *audio.FormatError
-	return errors.Is(err, audio.ErrMalformed) || errors.As(err, &format) || errors.Is(err, fs.ErrInvalid)
 }
 
 // audioSeconds rounds up, as OpenAI bills.

@@ -193,9 +193,6 @@ func (c *crowd) enter(client string, most int) (leave func(), ok bool) {
 	if c.count[client] >= most {
 		return nil, false
 	}
-	if c.count == nil {
-		c.count = map[string]int{}
-	}
 	c.count[client]++
 	return func() {
 		c.mu.Lock()

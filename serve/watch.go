@@ -63,18 +63,12 @@ type notes struct {
 
 type notesKey struct{}
 
+func notesOf(r *http.Request) *notes { return r.Context().Value(notesKey{}).(*notes) }
+
 // note adds fields to the log line of a request.
 func note(r *http.Request, fields ...any) {
-	if n, ok := r.Context().Value(notesKey{}).(*notes); ok {
-		n.fields = append(n.fields, fields...)
-	}
-}
-
-// gone records that the client of a request has gone.
-func gone(r *http.Request) {
-	if n, ok := r.Context().Value(notesKey{}).(*notes); ok {
-		n.gone = true
-	}
+	n := notesOf(r)
+	n.fields = append(n.fields, fields...)
 }
 
 // watched gives every request an id, a log line and its place in the metrics. A panic
