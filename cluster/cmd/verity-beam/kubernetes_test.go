@@ -15,7 +15,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"verity/models/digits"
-	"verity/report"
 )
 
 // A kubeJob is what the test reads of a manifest. A field that Kubernetes does not know
@@ -148,7 +147,7 @@ func TestKubernetes(t *testing.T) {
 	got := score(t, out.String())
 	whole := t.TempDir()
 	want := score(t, verity(t, 1, "eval", "-q", "--json", "-d", filepath.Join(dir, "dataset"), "-m", filepath.Join(dir, "model"), "-o", whole))
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(report.Score{}), near); diff != "" {
+	if diff := cmp.Diff(want, got, exact, near); diff != "" {
 		t.Errorf("score (-one machine +pods):\n%s", diff)
 	}
 	if got.Utterances != 40 || got.Failed != 1 || got.Failures[0].ID == "" || !strings.Contains(got.Failures[0].Error, "gone.wav") {
