@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -146,7 +147,7 @@ func marshal(v any) []byte {
 
 // finish writes the whole answer, or the end of a stream.
 func (a *answer) finish(tr *transcript.Transcript) error {
-	text, used := tokenizer.Strip(tr.Text), usage{"duration", audioSeconds(tr)}
+	text, used := tokenizer.Strip(tr.Text), usage{"duration", int(math.Ceil(tr.Duration))} // rounded up, as OpenAI bills
 	if a.stream != nil {
 		a.stream.event(sse{Type: "transcript.text.done", Text: &text, Usage: &used, LogProbs: a.probs, Language: nameOf(a.model, tr.Language), Duration: tr.Duration})
 		a.stream.add("data: [DONE]\n\n")

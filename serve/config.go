@@ -104,8 +104,10 @@ func (k hold) release() {
 
 // newConfig returns the configuration of a session before its first update.
 func (s *Server) newConfig(ctx context.Context, id string, h *held, k hold) (sessionConfig, error) {
-	d := s.opt.Decoding
-	c := sessionConfig{id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), name: h.Name, model: h, language: d.Language, prompt: d.InitialPrompt, rate: 24000}
+	c := sessionConfig{
+		id: id, ends: time.Now().Add(s.opt.MaxAudio), ear: live.DefaultEar(), name: h.Name, model: h, rate: 24000,
+		language: s.opt.Decoding.Language, prompt: s.opt.Decoding.InitialPrompt,
+	}
 	return c, c.load(ctx, s, k)
 }
 
@@ -227,7 +229,8 @@ func (c *sessionConfig) setFormat(u update) *problem {
 		return wrong(http.StatusBadRequest, "session.audio.input.format.type", "", "session.audio.input.format.type: got %q, want audio/pcm", f.Type)
 	}
 	if f.Rate != nil && !slices.Contains(rates, *f.Rate) {
-		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want %s", *f.Rate, options.Either(strings.Fields(strings.Trim(fmt.Sprint(rates), "[]"))))
+		want := options.Either(strings.Fields(strings.Trim(fmt.Sprint(rates), "[]")))
+		return wrong(http.StatusBadRequest, "session.audio.input.format.rate", "", "session.audio.input.format.rate: got %d, want %s", *f.Rate, want)
 	}
 	set(&c.rate, f.Rate)
 	return nil

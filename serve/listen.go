@@ -114,10 +114,7 @@ func (x *session) add(pcm []float32) {
 	}
 	x.unheard.Add(int64(len(pcm)))
 	x.now.u.Add(pcm)
-	select {
-	case x.now.more <- struct{}{}:
-	default:
-	}
+	signal(x.now.more)
 }
 
 // follow begins and ends utterances as voice activity detection reports them.
@@ -236,10 +233,7 @@ func (x *session) work(ctx context.Context) {
 // wanted.
 func (x *session) saw(p *spoken, n int64) {
 	x.unheard.Add(p.passed.Swap(n) - n)
-	select {
-	case x.moved <- struct{}{}: // there may be room
-	default:
-	}
+	signal(x.moved) // there may be room
 }
 
 // utter makes passes over an utterance until it has ended.

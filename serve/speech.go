@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
-	"time"
 
 	"verity/audio"
 	"verity/transcribe"
@@ -197,9 +196,4 @@ func (s *Server) tellOfFFmpeg(format *audio.FormatError) {
 		s.opt.Log.Warn("a client sent sound that is not read here; with --ffmpeg auto, ffmpeg, if it is installed, reads "+
 			"what telephones record", "got", format.Got)
 	})
-}
-
-// audioSeconds rounds up, as OpenAI bills.
-func audioSeconds(tr *transcript.Transcript) int {
-	return int((time.Duration(tr.Duration*float64(time.Second)) + time.Second - 1) / time.Second)
 }

@@ -64,8 +64,13 @@ func (x *stream) add(text string) {
 		return
 	}
 	x.pending.WriteString(text)
+	signal(x.wake)
+}
+
+// signal wakes who waits on c, or who will next.
+func signal(c chan<- struct{}) {
 	select {
-	case x.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
