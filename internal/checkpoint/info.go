@@ -38,9 +38,9 @@ draft for. With --cost it times passes of the model, and tells from which share 
 right tokens drafts pay on this machine.
 
   verity info
-  verity info --cost
   verity info small
-  verity info ~/whisper-small`
+  verity info ~/whisper-small
+  verity info --cost`
 
 // An info is the output of the command. Its JSON has this form.
 type info struct {

@@ -60,7 +60,6 @@ type serveCommand struct {
 	cert     string // files of TLS
 	key      string
 	keyFile  string
-	origins  []string
 	models   []string // of --model, the default first
 	inUse    []func() // what closes them, in order
 	grace    time.Duration
@@ -93,7 +92,7 @@ func (s *serveCommand) registerModels(f *pflag.FlagSet) {
 func (s *serveCommand) register(f *pflag.FlagSet) {
 	command.Bind(f, "listen", &s.address)
 	command.Bind(f, "api-key-file", &s.keyFile)
-	bindList(f, "origin", &s.origins)
+	bindList(f, "origin", &s.opt.Origins)
 	bindList(f, "alias", &s.opt.Aliases)
 	command.AddOption(f, "tls-cert", func(v options.Value) error {
 		two := false
@@ -263,22 +262,13 @@ func (s *serveCommand) listen() (net.Listener, error) {
 	return nil, fmt.Errorf("--listen %s: %w", s.address, err)
 }
 
-// checkOrigins refuses what browsers do not send as an origin.
-func (s *serveCommand) checkOrigins() error {
-	for _, o := range s.origins {
+// prepare checks the flags that have to do with who may connect.
+func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
+	for _, o := range s.opt.Origins { // as browsers send them
 		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o != u.Scheme+"://"+u.Host) {
 			return command.Usagef("--origin %s: want scheme and host, as https://example.org or http://localhost:3000, or *", o)
 		}
 	}
-	return nil
-}
-
-// prepare checks the flags that have to do with who may connect.
-func (s *serveCommand) prepare(ctx context.Context, logger *slog.Logger) error {
-	if err := s.checkOrigins(); err != nil {
-		return err
-	}
-	s.opt.Origins = s.origins
 	s.opt.MaxSpool = max(8<<30, s.opt.MaxBytes)
 	s.telephones()
 	host, _, err := net.SplitHostPort(s.address)
