@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,18 +55,15 @@ func start(t *testing.T, verity string, flags ...string) string {
 			t.Errorf("the server ended with %v", err)
 		}
 	})
-	said := ""
-	for in := bufio.NewScanner(lines); in.Scan(); {
+	said, in := "", bufio.NewScanner(lines)
+	for in.Scan() {
 		said += in.Text() + "\n"
 		if _, address, ok := strings.Cut(in.Text(), " on http://"); ok {
-			go func() {
-				for in.Scan() { // the rest of the log
-				}
-			}()
+			go io.Copy(io.Discard, lines) // the rest of the log
 			return "http://" + address
 		}
 	}
-	t.Fatalf("the server does not say where it listens:\n%s", said)
+	t.Fatalf("the server does not say where it listens (%v):\n%s", in.Err(), said)
 	return ""
 }
 
