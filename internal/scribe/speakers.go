@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"verity/audio"
 	"verity/internal/command"
@@ -48,12 +49,12 @@ func (t *transcribeCommand) channels(ctx context.Context, name string, out sink,
 
 // channel transcribes what is said on one channel; nothing if it is silent.
 func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audio.Clip, bar *command.Progress) (*transcript.Transcript, error) {
-	samples, heard, err := loudness(clip)
+	samples, quiet, err := isQuiet(clip)
 	if err != nil {
 		return nil, inFile(name, err)
 	}
-	if heard <= silent {
-		return &transcript.Transcript{Name: name, Duration: float64(samples) / audio.SampleRate, Truncated: clip.Truncated()}, nil
+	if quiet && len(clip.Warnings()) == 0 { // what is damaged is told of by a transcription
+		return &transcript.Transcript{Name: name, Duration: float64(samples) / audio.SampleRate}, nil
 	}
 	if err := clip.Rewind(); err != nil {
 		return nil, inFile(name, err)
@@ -61,18 +62,19 @@ func (t *transcribeCommand) channel(ctx context.Context, name string, clip *audi
 	return t.hear(ctx, name, clip, transcribe.Watch{Within: bar.Seconds})
 }
 
-// loudness returns the number of samples and the greatest amplitude.
-func loudness(clip *audio.Clip) (samples int, most float32, err error) {
+// isQuiet reads a clip until somebody can be heard on it. If nobody can it returns the
+// number of its samples, too.
+func isQuiet(clip *audio.Clip) (samples int, quiet bool, err error) {
 	for b := make([]float32, audio.SampleRate); err == nil; {
 		var n int
 		n, err = clip.Read(b)
 		samples += n
-		for _, v := range b[:n] {
-			most = max(most, v, -v)
+		if slices.ContainsFunc(b[:n], func(v float32) bool { return max(v, -v) > silent }) {
+			return 0, false, nil
 		}
 	}
 	if err == io.EOF {
 		err = nil
 	}
-	return samples, most, err
+	return samples, true, err
 }
