@@ -46,17 +46,20 @@ func (t *Tokenizer) Language(codeOrName string) (Language, bool) {
 	return find(t.languages, codeOrName)
 }
 
+// Is reports whether a text names the language, by code, name or another name, in any
+// case, with or without spaces around it.
+func (l Language) Is(codeOrName string) bool {
+	want := strings.ToLower(strings.TrimSpace(codeOrName))
+	want = cmp.Or(languageAliases[want], want)
+	return l.Code == want || strings.ToLower(l.Name) == want
+}
+
 func find(list []Language, codeOrName string) (Language, bool) {
-	want := strings.ToLower(codeOrName)
-	if code, ok := languageAliases[want]; ok {
-		want = code
+	i := slices.IndexFunc(list, func(l Language) bool { return l.Is(codeOrName) })
+	if i < 0 {
+		return Language{}, false
 	}
-	for _, l := range list {
-		if l.Code == want || strings.ToLower(l.Name) == want {
-			return l, true
-		}
-	}
-	return Language{}, false
+	return list[i], true
 }
 
 // setLanguages finds the languages among the special tokens: the codes openai

@@ -65,7 +65,8 @@ func (r *transcription) detectHere(ctx context.Context, w window) (err error) {
 	return nil
 }
 
-// languageOf returns the likeliest language of a window.
+// languageOf returns the likeliest language of a window among those allowed. Its
+// probability is the model's, over all languages.
 func (t *Transcriber) languageOf(ctx context.Context, w window) (l detection, err error) {
 	probs, err := w.languages(ctx)
 	if err != nil {
@@ -75,9 +76,9 @@ func (t *Transcriber) languageOf(ctx context.Context, w window) (l detection, er
 	if len(probs) != len(known) {
 		return l, fmt.Errorf("got %d probabilities, want %d", len(probs), len(known))
 	}
-	best := 0
+	best := -1
 	for i, p := range probs {
-		if p > probs[best] {
+		if (t.among == nil || t.among[i]) && (best < 0 || p > probs[best]) {
 			best = i
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"regexp"
+	"strings"
 
 	"verity/audio"
 	"verity/decoder"
@@ -27,11 +28,12 @@ const (
 // transcribes with timestamps and falls back the way upstream does.
 type Options struct {
 	// Language is a code such as "en" or a name such as "English". Empty means
-	// detect it in the first window and keep it.
+	// detect it in the first window and keep it; several, as in "en,de", the same
+	// among these.
 	Language string
 
 	// Multilingual detects the language of every window. It cannot be combined with
-	// Language, and needs a model that knows several.
+	// one Language, and needs a model that knows several.
 	Multilingual bool
 
 	// Task says whether to transcribe or to translate. Empty means Transcribe.
@@ -261,8 +263,8 @@ func (o Options) check() error {
 		return &OptionError{"HallucinationSilence", o.HallucinationSilence, "needs word timestamps"}
 	case o.CarryInitialPrompt && o.InitialPrompt == "":
 		return &OptionError{"CarryInitialPrompt", true, "there is no initial prompt to carry"}
-	case o.Multilingual && o.Language != "":
-		return &OptionError{"Multilingual", true, "cannot be combined with a language"}
+	case o.Multilingual && o.Language != "" && !strings.Contains(o.Language, ","):
+		return &OptionError{"Multilingual", true, "cannot be combined with one language; name several, as en,de, or none"}
 	case o.Pad != audio.PadAudio && o.Pad != audio.PadMel:
 		return &OptionError{"Pad", o.Pad, "must be audio or mel"}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"verity/audio"
@@ -141,6 +142,46 @@ func TestMultilingualWindows(t *testing.T) {
 				t.Errorf("each %v, chunked %v: prompts name %v", each, chunked != nil, said)
 			}
 		}
+	}
+}
+
+// TestLanguageAmong: of several languages that are allowed the likeliest is chosen, with
+// Multilingual in each window; a name that the model does not know is an error that says it.
+func TestLanguageAmong(t *testing.T) {
+	tok, err := tokenizer.Embedded(51865)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scripted{seed: 3, tok: tok, tell: func(int, int, decoder.SessionOptions) decoding {
+		return say(tok, 0.0, " one two three", 8.0, 8.0, " four five six", 14.0)
+	}}
+	language := func(o Options) string {
+		tr, err := newScripted(s, 3000, 448, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := tr.newTranscription("", ramp{4500, 3000}, Watch{})
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range r.transcript().Segments {
+			if o.Multilingual && !strings.Contains(o.Language, s.Language) {
+				t.Errorf("a segment in %q, allowed are %s", s.Language, o.Language)
+			}
+		}
+		return r.transcript().Language
+	}
+	free := language(Options{})
+	if got := language(Options{Language: "German, " + free + ",Dutch"}); got != free {
+		t.Errorf("among others and %s, the likeliest: %s", free, got)
+	}
+	for _, each := range []bool{false, true} {
+		if got := language(Options{Language: "nl,de", Multilingual: each}); got != "nl" && got != "de" {
+			t.Errorf("among nl and de (the likeliest of all is %s): %s", free, got)
+		}
+	}
+	if _, err := newScripted(s, 3000, 448, Options{Language: "de,tlh"}); err == nil || !strings.Contains(err.Error(), "got tlh") {
+		t.Errorf("an unknown one among several: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Transcriber struct {
 	prefix  []tokenizer.Token   // Prefix
 	hot     []tokenizer.Token   // Hotwords
 	lang    *tokenizer.Language // nil: detect
+	among   []bool              // of the model's languages, which detection may choose; nil: all
 	heads   []decoder.Head      // for word times
 	lines   []transcript.Line   // of the text to draft from
 	text    *assistant.Text     // made of lines; nil without
@@ -78,7 +80,7 @@ func (t *Transcriber) With(language, prompt string, temperatures []float64, cont
 	if context > 0 {
 		o.AudioContext = min(context, t.model.Dims.AudioPositions)
 	}
-	n.opt, n.lang, n.prompt = o, nil, nil
+	n.opt, n.lang, n.among, n.prompt = o, nil, nil, nil
 	return &n, errors.Join(o.check(), n.setLanguage(), n.setPrompt())
 }
 
@@ -96,8 +98,7 @@ func (t *Transcriber) setLanguage() error {
 		if !ok {
 			english = tokenizer.Language{Code: "en", Name: "English"}
 		}
-		asked := strings.ToLower(t.opt.Language)
-		if asked != "" && asked != "en" && asked != "english" {
+		if l := t.opt.Language; l != "" && !slices.ContainsFunc(strings.Split(l, ","), english.Is) {
 			return &OptionError{"Language", t.opt.Language, "the model knows English only"}
 		}
 		if t.opt.Task == Translate {
@@ -110,12 +111,19 @@ func (t *Transcriber) setLanguage() error {
 	case len(known) == 0:
 		return fmt.Errorf("transcribe: the model is said to be multilingual, but its vocabulary names no language")
 	case t.opt.Language != "":
-		lang, ok := t.model.Tokenizer.Language(t.opt.Language)
-		if !ok {
-			return &OptionError{"Language", t.opt.Language, "the model does not know it; it knows " + some(known) +
-				". Leave it out, or say auto, to detect it"}
+		t.among = make([]bool, len(known))
+		several := strings.Split(t.opt.Language, ",")
+		for _, one := range several {
+			i := slices.IndexFunc(known, func(l tokenizer.Language) bool { return l.Is(one) })
+			if i < 0 {
+				return &OptionError{"Language", one, "the model does not know it; it knows " + some(known) +
+					". Leave it out, or say auto, to detect it"}
+			}
+			t.among[i], t.lang = true, &known[i]
 		}
-		t.lang = &lang
+		if len(several) > 1 {
+			t.lang = nil
+		}
 	case len(known) == 1:
 		t.lang = &known[0]
 	}

@@ -121,9 +121,14 @@ func gotPart(part, list string) string {
 }
 
 func checkLanguage(text string) error {
-	// A checkpoint may have a language of its own, under a code.
-	if len(text) > 3 && !strings.EqualFold(text, "auto") && !tokenizer.KnownLanguage(text) {
-		return errors.New("want the code or name of a language, as en or English, or auto")
+	if strings.EqualFold(text, "auto") {
+		return nil
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		// A checkpoint may have a language of its own, under a code.
+		if len(one) > 3 && !tokenizer.KnownLanguage(one) {
+			return errors.New("want the code or name of a language, as en or English; several, as en,de; or auto")
+		}
 	}
 	return nil
 }
