@@ -269,8 +269,8 @@ cluster: build verity-beam ## workers that are processes, one killed in the midd
 	cluster/cluster.sh $(BIN) bin/verity-beam
 	cluster/flink/flink.sh $(BIN) bin/verity-beam
 
-dist: ## release archives for all systems and processors, packages of Debian, with checksums, in dist
-	go run ./tools/dist -version $(VERSION) -out dist
+dist: ## release archives for all systems and processors, packages of Debian, with URL= a formula of Homebrew, in dist
+	go run ./tools/dist -version $(VERSION) -out dist $(if $(URL),-url $(URL))
 
 wheel: ## Python wheels for all systems and processors, in dist; this machine's is installed and tried
 	python3 tools/wheel/build.py --version $(VERSION) --out dist --test

@@ -1,8 +1,9 @@
 // Dist builds release archives. For each system and processor: the program, its man
 // pages and shell completions, examples, and the licences; for Linux a package of Debian
-// too. A file of checksums covers all archives.
+// too; with -url a formula of Homebrew that installs them from there. A file of checksums
+// covers all.
 //
-//	go run ./tools/dist -version v1.2.3 -out dist
+//	go run ./tools/dist -version v1.2.3 -out dist -url https://example.org/v1.2.3
 //
 // The same revision and Go version give the same bytes on any machine: the files
 // contain no paths, times or users of the building machine (make reproducible).
@@ -30,6 +31,7 @@ func main() {
 	flag.StringVar(&d.version, "version", "source", "`version` that the program says and archives are named by")
 	flag.StringVar(&d.out, "out", "dist", "`directory` to write to")
 	flag.StringVar(&platforms, "platforms", strings.Join(all, ","), "system/processor pairs, separated by commas")
+	flag.StringVar(&d.address, "url", "", "`address` from which archives will be fetched, for a formula of Homebrew")
 	flag.Parse()
 	d.platforms = strings.Split(platforms, ",")
 	if err := d.run(); err != nil {
@@ -43,10 +45,11 @@ var all = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64",
 
 // A dist is the state of one release.
 type dist struct {
-	version, out string
-	platforms    []string
-	when         time.Time // time of every file in archives
-	extras       []file    // files in all archives
+	version, out, address string
+	platforms             []string
+	when                  time.Time // time of every file in archives
+	extras                []file    // files in all archives
+	sums                  []string  // lines of SHA256SUMS
 }
 
 var goodVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]*$`)
@@ -71,24 +74,36 @@ func (d *dist) run() error {
 	if d.when, err = commitTime(); err != nil {
 		return err
 	}
+	fmt.Fprintln(os.Stderr, "man pages, completions, licences")
 	if err := d.gather(work); err != nil {
 		return err
 	}
-	var sums strings.Builder
 	for _, p := range d.platforms {
+		fmt.Fprintln(os.Stderr, p)
 		packages, err := d.archive(work, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 		for _, f := range packages {
-			if err := os.WriteFile(filepath.Join(d.out, f.name), f.data, 0o644); err != nil {
+			if err := d.write(f); err != nil {
 				return err
 			}
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(f.data), f.name)
 		}
 	}
-	fmt.Print(sums.String())
-	return os.WriteFile(filepath.Join(d.out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+	if d.address != "" {
+		if err := d.write(formula(d.address, d.version, d.sums)); err != nil {
+			return err
+		}
+	}
+	list := strings.Join(d.sums, "")
+	fmt.Print(list)
+	return os.WriteFile(filepath.Join(d.out, "SHA256SUMS"), []byte(list), 0o644)
+}
+
+// write writes a file of the release, and a line of its checksum.
+func (d *dist) write(f file) error {
+	d.sums = append(d.sums, fmt.Sprintf("%x  %s\n", sha256.Sum256(f.data), f.name))
+	return os.WriteFile(filepath.Join(d.out, f.name), f.data, 0o644)
 }
 
 // commitTime returns SOURCE_DATE_EPOCH, or the time of the last commit.
@@ -110,16 +125,19 @@ func commitTime() (time.Time, error) {
 
 // gather creates the files that are the same on all platforms.
 func (d *dist) gather(work string) error {
-	names, err := filepath.Glob("examples/*.*")
-	if err != nil {
-		return err
-	}
-	for _, name := range append([]string{"LICENSE", "README.md"}, names...) {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			return err
+	for _, pattern := range []string{"LICENSE", "NOTICE", "tools/dist/README.md", "docs/*.md", "examples/*.*", "examples/Caddyfile", "examples/go/*.*"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			return errors.Join(err, fmt.Errorf("%s: there are no such files", pattern))
 		}
-		d.extras = append(d.extras, file{name: filepath.ToSlash(name), data: raw})
+		for _, name := range names {
+			raw, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			name = strings.TrimPrefix(filepath.ToSlash(name), "tools/dist/")
+			d.extras = append(d.extras, file{name: name, data: raw})
+		}
 	}
 	texts, err := command(nil, "go", "run", "./tools/licences", "-texts")
 	if err != nil {

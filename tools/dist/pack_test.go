@@ -175,3 +175,27 @@ func TestDebian(t *testing.T) {
 		}
 	}
 }
+
+// TestFormula wants every archive of its systems with its checksum, and of others nothing.
+// Where ruby is installed it must be Ruby.
+func TestFormula(t *testing.T) {
+	f := formula("https://example.org/v1/", "v1", []string{"ca97  verity-v1-darwin-arm64.tar.gz\n", "3e23  verity-v1-linux-amd64.tar.gz\n",
+		"0  verity_v1_amd64.deb\n", "0  verity-v1-windows-amd64.zip\n"})
+	got := string(f.data)
+	for _, want := range []string{"version \"1\"", "on_macos do\n    on_arm do\n      url \"https://example.org/v1/verity-v1-darwin-arm64.tar.gz\"\n      sha256 \"ca97\"",
+		"on_linux do\n    on_intel do\n      url \"https://example.org/v1/verity-v1-linux-amd64.tar.gz\"\n      sha256 \"3e23\""} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "url "); n != 2 {
+		t.Errorf("%d addresses, want 2", n)
+	}
+	if ruby, err := exec.LookPath("ruby"); err == nil {
+		c := exec.Command(ruby, "-c")
+		c.Stdin = bytes.NewReader(f.data)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+}
