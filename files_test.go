@@ -60,7 +60,7 @@ var writers = map[string]string{
 
 	"internal/measure.reportFlags.write": told,
 
-	"tools/dist.dist.run": build,
+	"tools/dist.dist.run": build, "tools/dist.dist.write": build,
 }
 
 // TestWriters holds the list against the source.
