@@ -40,6 +40,10 @@ type Input struct {
 	// for it, and the clip has warnings.
 	Strict bool
 
+	// Raw is the rate of samples without a header, in Hz: 16 bits each, little-endian, one
+	// channel. 0 means that the sound has a header.
+	Raw int
+
 	// Longest is the most sound to read; longer sound is ErrTooLong. The limit is a
 	// duration, since a small file can hold days of silence. 0 means any length.
 	Longest time.Duration
@@ -64,6 +68,7 @@ type Clip struct {
 	file  *os.File // nil if there is none to close
 	temp  string   // path of a file to remove with it, if any
 	stop  func()   // ends the program that decodes it; nil if none does
+	once  bool     // the sound is still arriving
 	ended bool     // Read has reached the end once
 	most  int64    // samples that may be read; 0 means any number
 	read  int64    // since the beginning
@@ -129,7 +134,15 @@ func (in Input) OpenFile(ctx context.Context, name string, f *os.File) (*Clip, e
 // open makes a clip of a whole file of size bytes.
 func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 	f := newFile(r, 0, size)
-	src, err := f.sniff()
+	open := f.sniff
+	if in.Raw > 0 {
+		open = func() (source, error) {
+			l := pcmLayout{code: pcmSigned, container: 2, channels: 1, rate: in.Raw}
+			l.place(0, f.size, -1)
+			return newPCM(f, l)
+		}
+	}
+	src, err := open()
 	if err != nil {
 		return nil, named(name, f.failed(err))
 	}
@@ -172,8 +185,15 @@ func (c *Clip) Promised() float64 {
 	return s.seconds(s.promised)
 }
 
+// Once reports whether the sound can be read only once, since it is still arriving: see
+// OpenStream.
+func (c *Clip) Once() bool { return c.once }
+
 // Rewind makes the next Read start at the beginning.
 func (c *Clip) Rewind() error {
+	if c.once && c.read > 0 {
+		return named(c.name, errForgotten)
+	}
 	c.read = 0
 	return named(c.name, c.src.rewind())
 }

@@ -30,7 +30,8 @@
 //
 // # Live sound
 //
-// [Live] takes the place of a [Spectrogram] for sound of unknown length.
+// [Live] takes the place of a [Spectrogram] for sound of unknown length, and
+// [Input.OpenStream] opens files of every format that this package reads while they arrive.
 //
 // # Upstream
 //

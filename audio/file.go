@@ -14,33 +14,46 @@ import (
 // a file is looked through for the beginning of another, and the file ends there. Places
 // count from its start.
 type file struct {
-	r    io.ReaderAt
-	from int64 // where it begins in r
-	end  int64 // of all bytes in r
-	size int64
-	seen int64  // looked through so far
-	next bool   // another file begins at size
-	kind string // of the beginnings that its source finds itself
-	err  error  // why reading failed
+	r      io.ReaderAt
+	stream *stream // r, if its bytes still arrive; else nil
+	from   int64   // where it begins in r
+	end    int64   // of all bytes in r
+	size   int64
+	seen   int64  // looked through so far
+	next   bool   // another file begins at size
+	kind   string // of the beginnings that its source finds itself
+	err    error  // why reading failed
 }
 
 func newFile(r io.ReaderAt, from, end int64) *file {
-	return &file{r: r, from: from, end: end, size: end - from}
+	s, _ := r.(*stream)
+	return &file{r: r, stream: s, from: from, end: end, size: end - from}
 }
 
 // ReadAt implements io.ReaderAt. Where the file is shorter than its size, that is no EOF.
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	f.look(at, at+int64(len(b)))
-	have := max(0, min(int64(len(b)), f.size-at))
-	n, err := f.r.ReadAt(b[:have], f.from+at)
-	switch {
-	case n < int(have):
-		f.err = fmt.Errorf("reading %d bytes at byte %d: got %d: %w", have, at, n, noEOF(err))
-		return n, f.err
-	case n < len(b):
-		return n, io.EOF
+	n, err := f.read(b, at)
+	if err == nil && n < len(b) {
+		err = io.EOF
 	}
-	return n, nil
+	return n, err
+}
+
+// read fills b up to the end of the file. With the end of a stream, its size is known.
+func (f *file) read(b []byte, at int64) (int, error) {
+	b = b[:max(0, min(int64(len(b)), f.size-at))]
+	n, err := f.r.ReadAt(b, f.from+at)
+	switch {
+	case n == len(b):
+		return n, nil
+	case f.stream != nil && err == io.EOF:
+		f.size = at + int64(n)
+		f.end = f.from + f.size
+		return n, nil
+	}
+	f.err = fmt.Errorf("reading %d bytes at byte %d: got %d: %w", len(b), at, n, noEOF(err))
+	return n, f.err
 }
 
 // failed returns why reading failed, or else err: decoders do not pass on what stopped them.
@@ -69,33 +82,45 @@ func (f *file) must(at, n int64) []byte {
 
 // head returns up to sniffLen bytes, without a look at what they are.
 func (f *file) head(at int64) []byte {
-	b := make([]byte, max(0, min(sniffLen, f.size-at)))
-	n, err := f.r.ReadAt(b, f.from+at)
-	if n < len(b) {
-		f.err = fmt.Errorf("reading at byte %d: %w", at, noEOF(err))
-	}
+	b := make([]byte, sniffLen)
+	n, _ := f.read(b, at)
 	return b[:n]
 }
 
 // A cursor reads a file in order.
 type cursor struct {
 	*bufio.Reader
-	under *io.SectionReader
-	from  int64
+	under *inOrder
 }
 
 func (f *file) cursor(at int64) cursor { return f.within(at, 1<<62) }
 
 // within returns a cursor that stops at a place.
 func (f *file) within(at, end int64) cursor {
-	s := io.NewSectionReader(f, at, end-at)
-	return cursor{bufio.NewReaderSize(s, 1<<15), s, at}
+	r := &inOrder{f, at, end}
+	return cursor{bufio.NewReaderSize(r, 1<<15), r}
 }
 
 // at returns the place of the next byte.
-func (c cursor) at() int64 {
-	read, _ := c.under.Seek(0, io.SeekCurrent)
-	return c.from + read - int64(c.Buffered())
+func (c cursor) at() int64 { return c.under.at - int64(c.Buffered()) }
+
+// inOrder reads a file from a place to another. Of a stream it reads what is there.
+type inOrder struct {
+	file    *file
+	at, end int64
+}
+
+func (r *inOrder) Read(b []byte) (int, error) {
+	most := r.end - r.at
+	if s := r.file.stream; s != nil {
+		most = min(most, max(s.there(r.file.from+r.at), 1))
+	}
+	if b = b[:min(int64(len(b)), most)]; len(b) == 0 {
+		return 0, io.EOF
+	}
+	n, err := r.file.ReadAt(b, r.at)
+	r.at += int64(n)
+	return n, err
 }
 
 // find returns the first place of one of some patterns from a place on; -1 without one.
@@ -128,7 +153,11 @@ const (
 )
 
 // look looks for the beginning of another file from a place to another, and somewhat beyond.
+// In a stream it would wait for what lies beyond.
 func (f *file) look(from, to int64) {
+	if f.stream != nil {
+		return
+	}
 	for from = max(from, f.seen, 1); from < to && from < f.size && !f.next; from = f.seen {
 		b := make([]byte, lookBlock+mpegRun*maxMPEGFrame)
 		n, _ := f.r.ReadAt(b[:min(int64(len(b)), f.size-from)], f.from+from)

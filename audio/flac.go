@@ -183,6 +183,10 @@ func (f *flacReader) parse(at int64) (packet, error) {
 // resume finds the first sound frame behind damage. Without one the sound ends: nothing is
 // missing if what follows is padding or a tag.
 func (f *flacReader) resume(why error) (packet, error) {
+	head := f.file.head(f.at)
+	if k := formatOf(head); f.number >= 0 && k != nil && k.sure != nil && k.sure(head) { // of a stream, nothing else tells
+		return packet{}, f.finish(why)
+	}
 	for at := f.at + 1; ; at++ {
 		if at = f.file.find(at, "\xff\xf8", "\xff\xf9"); at < 0 {
 			return packet{}, f.finish(why)

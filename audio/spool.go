@@ -12,6 +12,11 @@ import (
 // errors. Unreadable formats are refused after the first bytes, not after gigabytes of
 // video.
 func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip, error) {
+	return in.spooled(ctx, name, r, false)
+}
+
+// spooled copies sound to a temporary file; what is arriving only if it comes fast.
+func (in Input) spooled(ctx context.Context, name string, r io.Reader, arriving bool) (*Clip, error) {
 	if f, ok := r.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
 			return nil, named(name, errDirectory)
@@ -21,7 +26,7 @@ func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot make a temporary file for it: %w", name, err)
 	}
-	c, err := in.fromSpool(ctx, name, s, r)
+	c, err := in.fromSpool(ctx, name, s, r, arriving)
 	if err != nil {
 		s.close()
 		return nil, named(name, err)
@@ -30,13 +35,26 @@ func (in Input) OpenReader(ctx context.Context, name string, r io.Reader) (*Clip
 	return c, nil
 }
 
-func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reader) (*Clip, error) {
+func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reader, arriving bool) (*Clip, error) {
 	head, err := s.head(r)
 	if err != nil {
 		return nil, err
 	}
 	if err := in.hopeless(head); err != nil {
 		return nil, err
+	}
+	if k := formatOf(head); arriving && (in.Raw > 0 || k != nil && k.open != nil) {
+		slow, err := in.slow(name, s, r)
+		if err != nil {
+			return nil, err
+		}
+		if slow {
+			c, err := in.open(name, &stream{r: io.MultiReader(s.reader(), r)}, unknownSize)
+			if err == nil {
+				c.once = true
+			}
+			return c, err
+		}
 	}
 	if err := s.fill(r, -1); err != nil {
 		return nil, err
@@ -46,6 +64,9 @@ func (in Input) fromSpool(ctx context.Context, name string, s *spool, r io.Reade
 
 // hopeless returns the error that open would return whatever bytes follow, or nil.
 func (in Input) hopeless(head []byte) error {
+	if in.Raw > 0 {
+		return nil
+	}
 	if program, err := in.program(); program != "" || err != nil {
 		return err
 	}
@@ -89,6 +110,9 @@ func (s *spool) fill(r io.Reader, size int64) error {
 	}
 	return nil
 }
+
+// reader reads what the spool holds now.
+func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
 
 // head fills the spool until it holds the first bytes of the sound itself, behind
 // any ID3 tags, and returns them.

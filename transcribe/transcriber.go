@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -299,9 +300,19 @@ type Watch struct {
 	Within func(done, total float64)
 }
 
+// Whole reports whether t must know all of the sound before it can begin: sound that is
+// still arriving is refused.
+func (t *Transcriber) Whole() bool {
+	return t.opt.VAD != nil || t.opt.Chunked != nil || t.opt.AudioContext == FitAudioContext || t.writer != nil && t.text == nil
+}
+
 // Transcribe transcribes a clip from its start to its end. If it fails on the way, it
-// returns what it has together with the error.
+// returns what it has together with the error. A clip whose sound is still arriving is
+// transcribed as Live does.
 func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+	if clip.Once() {
+		return t.arriving(ctx, clip, w)
+	}
 	if t.opt.VAD != nil {
 		return t.speechOnly(ctx, clip, w)
 	}
@@ -319,6 +330,44 @@ func (t *Transcriber) Transcribe(ctx context.Context, clip *audio.Clip, w Watch)
 	tr, err := t.run(ctx, clip.Name(), soundFile{s}, t.fitFrames(s.Frames()), began, w)
 	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
 	return tr, err
+}
+
+// arriving transcribes a clip while its sound arrives.
+func (t *Transcriber) arriving(ctx context.Context, clip *audio.Clip, w Watch) (*transcript.Transcript, error) {
+	live, err := audio.NewLive(0, t.MelOptions())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	read := make(chan struct{})
+	go func() { // for as long as a read waits, whatever ctx says
+		defer close(read)
+		defer live.End()
+		for b := make([]float32, audio.SampleRate/10); ; {
+			n, err := clip.Read(b)
+			if live.Add(ctx, b[:n]) != nil || err == io.EOF {
+				return
+			}
+			if err != nil {
+				cancel(err)
+				return
+			}
+		}
+	}()
+	tr, err := t.Live(ctx, clip.Name(), live, w)
+	if cause := context.Cause(ctx); cause != nil {
+		return tr, cause
+	}
+	if err != nil {
+		return tr, err
+	}
+	<-read
+	for _, what := range clip.Warnings() {
+		t.opt.Log.Warn(what, "audio", clip.Name())
+	}
+	tr.Truncated, tr.Damaged = clip.Truncated(), damaged(clip)
+	return tr, nil
 }
 
 // damaged returns where the sound of a clip is damaged.
@@ -339,6 +388,8 @@ func (t *Transcriber) Live(
 		return nil, &OptionError{"Chunked", true, "needs a file: sound that is still arriving cannot be cut"}
 	case t.opt.VAD != nil:
 		return nil, &OptionError{"VAD", true, "needs a file: sound that is still arriving is not looked through first"}
+	case t.opt.AudioContext == FitAudioContext:
+		return nil, &OptionError{"AudioContext", "fit", "needs a file: the length of sound that is still arriving is not known"}
 	}
 	return t.run(ctx, name, live, t.windowFrames(), time.Now(), w)
 }

@@ -19,6 +19,7 @@ import (
 	"verity/internal/command"
 	"verity/internal/measure"
 	"verity/internal/scribe"
+	"verity/internal/setup"
 )
 
 // Main is the program of a version: it runs on the process's arguments and ends it.
@@ -150,7 +151,7 @@ func withCommand(root *cobra.Command, args []string) []string {
 		return args
 	}
 	_, err := os.Stat(first)
-	if err == nil || strings.HasPrefix(first, "-") || strings.ContainsAny(first, `./\`) {
+	if _, piped := setup.Stdin(first); err == nil || piped || strings.HasPrefix(first, "-") || strings.ContainsAny(first, `./\`) {
 		return append([]string{"transcribe"}, args...)
 	}
 	return args

@@ -203,7 +203,8 @@ func TestExitStatus(t *testing.T) {
 		{"rejection tested", []string{"selftest", "-m", model, "--sampler", "rejection"}, 2, "cannot be compared bit for bit"},
 		{"no-repeat", with("--no-repeat-ngram-size", "-2", good), 2, "--no-repeat-ngram-size -2"},
 		{"carry", with("--carry-initial-prompt", good), 2, "--carry-initial-prompt"},
-		{"standard input twice", with("-", "-"), 2, "only once"},
+		{"standard input twice", with("-", "raw:16000"), 2, "only once"},
+		{"raw sound without a rate", with("raw:x"), 2, "as raw:16000"},
 		{"one name for two", with("-o", dir, good, filepath.Join(dir, "x", "good.flac")), 2, "both be written"},
 	}
 	for _, tt := range tests {
@@ -343,6 +344,43 @@ func TestInterrupt(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(out, "*.txt"))
 	if len(files) != 1 || filepath.Base(files[0]) != "a.txt" {
 		t.Errorf("written: %v, want a.txt alone", files)
+	}
+}
+
+// TestArriving: text comes while the sound still arrives, and is that of the file, where no
+// later sound is louder.
+func TestArriving(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	file := wav(8)
+	name := filepath.Join(dir, "a.wav")
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, want, _ := cli(t, nil, "transcribe", "-m", model, name)
+	for _, tt := range []struct {
+		name string
+		skip int // bytes
+	}{{"-", 0}, {"raw:16000", 44}} {
+		in, feed := io.Pipe()
+		lines, text := make(chan bool, 100), ""
+		go func() {
+			b := file[tt.skip:]
+			feed.Write(b[:20000])
+			time.Sleep(500 * time.Millisecond)
+			feed.Write(b[20000 : len(b)-20000])
+			<-lines
+			feed.Write(b[len(b)-20000:])
+			feed.Close()
+		}()
+		out := writerFunc(func(p []byte) (int, error) {
+			lines <- true
+			text += string(p)
+			return len(p), nil
+		})
+		code := run(t.Context(), command.Env{In: in, Out: out, Err: io.Discard}, []string{"transcribe", "--temperature-increment-on-fallback=none", "-m", model, tt.name})
+		if code != 0 || text != want {
+			t.Errorf("%s: status %d, %q, want %q", tt.name, code, text, want)
+		}
 	}
 }
 

@@ -112,7 +112,7 @@ func (f *folder) path(input string, format transcript.Format) string {
 
 // stem is the name of a file without its directory and extension.
 func stem(name string) string {
-	if name == "-" {
+	if _, piped := setup.Stdin(name); piped {
 		return "stdin"
 	}
 	if u, err := url.Parse(name); err == nil && setup.IsAddress(name) {

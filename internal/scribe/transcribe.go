@@ -44,8 +44,10 @@ func completeFormats(c *cobra.Command) {
 const transcribeHelp = `Transcribe writes the text of sound files to standard output, a line per segment,
 as soon as it is known, in the order given. WAV, FLAC, MP3, Ogg Opus, Ogg Vorbis,
 WebM, AIFF, CAF and AU files of any rate, width and number of channels are
-read; "-" is standard input. A directory stands for the sound files in it, and an
-address (http, https) for the file that it leads to.
+read; "-" is standard input, "raw:RATE" samples on it that have no header (16 bits,
+little-endian, one channel). Sound that comes in as it is spoken is transcribed as it
+comes. A directory stands for the sound files in it, and an address (http, https) for
+the file that it leads to.
 
 --output-dir writes files instead: NAME.txt for NAME.wav, and likewise for the other
 formats. A file that exists is replaced only with --force;
@@ -78,6 +80,7 @@ type transcribeCommand struct {
 	stats     bool
 	highlight string
 	timed     bool
+	printed   bool // segments are printed as they come
 	force     bool
 	skip      bool
 	deep      bool
@@ -258,7 +261,11 @@ func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar
 	if t.speakers == "channels" {
 		return t.channels(ctx, name, out, bar)
 	}
-	clip, err := t.sound.Clip(ctx, t.Env, name)
+	open := t.sound.Clip
+	if t.printed && !t.transcribe.Whole() {
+		open = t.sound.Stream
+	}
+	clip, err := open(ctx, t.Env, name)
 	if err != nil {
 		return err
 	}
@@ -267,14 +274,15 @@ func (t *transcribeCommand) file(ctx context.Context, name string, out sink, bar
 	defer cancel(nil)
 
 	defer bar.Clear()
-	tr, err := t.hear(ctx, name, clip, transcribe.Watch{
-		Within: bar.Seconds,
-		Segment: func(s transcript.Segment) {
-			if err := out.segment(bar, s); err != nil {
-				cancel(err)
-			}
-		},
-	})
+	w := transcribe.Watch{Within: bar.Seconds, Segment: func(s transcript.Segment) {
+		if err := out.segment(bar, s); err != nil {
+			cancel(err)
+		}
+	}}
+	if clip.Once() {
+		w.Within = nil // how much is to come is not known
+	}
+	tr, err := t.hear(ctx, name, clip, w)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOutput) {
 		return cause
 	}
@@ -336,10 +344,16 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 	if s := t.subtitles; s.MaxLineCount > 0 && s.MaxLineWidth == 0 && !s.Composed {
 		return nil, command.Usagef("--max-line-count needs --max-line-width or --subtitles")
 	}
-	if len(slices.DeleteFunc(slices.Clone(files), func(name string) bool { return name != "-" })) > 1 {
+	piped := 0 // inputs
+	for _, name := range files {
+		if _, ok := setup.Stdin(name); ok {
+			piped++
+		}
+	}
+	if piped > 1 {
 		return nil, command.Usagef("standard input can be read only once")
 	}
-	if t.speakers == "channels" && (t.batch > 1 || slices.Contains(files, "-")) {
+	if t.speakers == "channels" && (t.batch > 1 || piped > 0) {
 		return nil, command.Usagef("--speakers channels reads each file once for every channel: neither standard input nor --batch")
 	}
 	if t.dir != "" {
@@ -360,7 +374,7 @@ func (t *transcribeCommand) sink(files []string) (sink, error) {
 	if len(files) > 1 && f != transcript.TXT && f != transcript.JSON {
 		return nil, command.Usagef("%s of several files needs --output-dir", f)
 	}
-	if f == transcript.TXT {
+	if t.printed = f == transcript.TXT; t.printed {
 		return lines{t.Out, t.line}, nil
 	}
 	return document{t.Out, f, t.subtitles}, nil

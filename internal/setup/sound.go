@@ -3,12 +3,17 @@ package setup
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"verity/audio"
 	"verity/internal/command"
+	"verity/internal/show"
 )
 
 // SoundFlags say how sound files are opened.
@@ -37,17 +42,50 @@ func (s *SoundFlags) Check() error {
 	return nil
 }
 
-// Clip opens a sound file; "-" is standard input, and an address is downloaded. A pipe may never send anything, so the
-// goroutine that reads it is abandoned when ctx ends.
+// Stdin reports whether the name of a sound file stands for standard input: "-", or "raw:RATE"
+// for samples without a header, at so many Hz. A rate that cannot be is -1.
+func Stdin(name string) (raw int, ok bool) {
+	if name == "-" {
+		return 0, true
+	}
+	rate, ok := strings.CutPrefix(name, "raw:")
+	if _, err := os.Stat(name); !ok || err == nil {
+		return 0, false
+	}
+	raw, err := strconv.Atoi(rate)
+	if err != nil || raw < 1 {
+		raw = -1
+	}
+	return raw, true
+}
+
+// Clip opens a sound file; "-" and "raw:RATE" are standard input, and an address is downloaded. A pipe may never send
+// anything, so the goroutine that reads it is abandoned when ctx ends.
 func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*audio.Clip, error) {
+	return s.clip(ctx, e, name, false)
+}
+
+// Stream opens a sound file as Clip does, but standard input, unless it is a file, is heard as it arrives.
+func (s *SoundFlags) Stream(ctx context.Context, e command.Env, name string) (*audio.Clip, error) {
+	return s.clip(ctx, e, name, true)
+}
+
+func (s *SoundFlags) clip(ctx context.Context, e command.Env, name string, stream bool) (*audio.Clip, error) {
 	var clip *audio.Clip
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		raw, piped := Stdin(name)
+		in := s.Input
+		in.Raw = raw
 		switch {
-		case name == "-":
-			clip, err = s.OpenReader(ctx, "standard input", e.In)
+		case raw < 0:
+			err = command.Usagef("%s: want a rate in Hz, as raw:16000: samples of 16 bits, little-endian, one channel, on standard input", show.Name(name))
+		case piped && stream && isPipe(e.In):
+			clip, err = in.OpenStream(ctx, "standard input", e.In)
+		case piped:
+			clip, err = in.OpenReader(ctx, "standard input", e.In)
 		case IsAddress(name):
 			clip, err = s.download(ctx, name)
 		default:
@@ -60,4 +98,14 @@ func (s *SoundFlags) Clip(ctx context.Context, e command.Env, name string) (*aud
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// isPipe reports whether what is read is neither a file nor a directory.
+func isPipe(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
