@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func tileGroupsx1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int) 
+// func tileGroupsx1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
 TEXT ·tileGroupsx1Dot(SB), NOSPLIT, $0-88
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
@@ -12,129 +12,67 @@ TEXT ·tileGroupsx1Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD u+48(FP), R6
+	MOVD codes+48(FP), R6
 	MOVD wScale+56(FP), R7
-	MOVD n+64(FP), R8
-	MOVD zero+72(FP), R9
-	MOVD $2, R11
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	ADD $1024, R6, R6
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
 loop1:
-	MOVD R1, R19
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R8, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xfc408668 // ldr d8, [x19], #8
-	WORD $0x3dc001ac // ldr q12, [x13]
-	WORD $0x4f88e180 // sdot v0.4s, v12.16b, v8.4b[0]
-	WORD $0x3dc005ad // ldr q13, [x13, #16]
-	WORD $0x4f88e1a1 // sdot v1.4s, v13.16b, v8.4b[0]
-	WORD $0x3dc009ac // ldr q12, [x13, #32]
-	WORD $0x4f88e182 // sdot v2.4s, v12.16b, v8.4b[0]
-	WORD $0x3dc00dad // ldr q13, [x13, #48]
-	WORD $0x4f88e1a3 // sdot v3.4s, v13.16b, v8.4b[0]
-	WORD $0x3dc011ac // ldr q12, [x13, #64]
-	WORD $0x4f88e184 // sdot v4.4s, v12.16b, v8.4b[0]
-	WORD $0x3dc015ad // ldr q13, [x13, #80]
-	WORD $0x4f88e1a5 // sdot v5.4s, v13.16b, v8.4b[0]
-	WORD $0x3dc019ac // ldr q12, [x13, #96]
-	WORD $0x4f88e186 // sdot v6.4s, v12.16b, v8.4b[0]
-	WORD $0x3dc01dad // ldr q13, [x13, #112]
-	WORD $0x4f88e1a7 // sdot v7.4s, v13.16b, v8.4b[0]
-	WORD $0x3dc041ac // ldr q12, [x13, #256]
-	WORD $0x4fa8e180 // sdot v0.4s, v12.16b, v8.4b[1]
-	WORD $0x3dc045ad // ldr q13, [x13, #272]
-	WORD $0x4fa8e1a1 // sdot v1.4s, v13.16b, v8.4b[1]
-	WORD $0x3dc049ac // ldr q12, [x13, #288]
-	WORD $0x4fa8e182 // sdot v2.4s, v12.16b, v8.4b[1]
-	WORD $0x3dc04dad // ldr q13, [x13, #304]
-	WORD $0x4fa8e1a3 // sdot v3.4s, v13.16b, v8.4b[1]
-	WORD $0x3dc051ac // ldr q12, [x13, #320]
-	WORD $0x4fa8e184 // sdot v4.4s, v12.16b, v8.4b[1]
-	WORD $0x3dc055ad // ldr q13, [x13, #336]
-	WORD $0x4fa8e1a5 // sdot v5.4s, v13.16b, v8.4b[1]
-	WORD $0x3dc059ac // ldr q12, [x13, #352]
-	WORD $0x4fa8e186 // sdot v6.4s, v12.16b, v8.4b[1]
-	WORD $0x3dc05dad // ldr q13, [x13, #368]
-	WORD $0x4fa8e1a7 // sdot v7.4s, v13.16b, v8.4b[1]
-	ADD $512, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $2048, R13, R13
-	ADD R16, R4, R15
-	WORD $0x4d40c9e8 // ld1r { v8.4s }, [x15]
-	WORD $0x3dc001cc // ldr q12, [x14]
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4f89e200 // sdot v0.4s, v16.16b, v9.4b[0]
+	WORD $0x4f89e221 // sdot v1.4s, v17.16b, v9.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4fa9e240 // sdot v0.4s, v18.16b, v9.4b[1]
+	WORD $0x4fa9e261 // sdot v1.4s, v19.16b, v9.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4f89ea00 // sdot v0.4s, v16.16b, v9.4b[2]
+	WORD $0x4f89ea21 // sdot v1.4s, v17.16b, v9.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4fa9ea40 // sdot v0.4s, v18.16b, v9.4b[3]
+	WORD $0x4fa9ea61 // sdot v1.4s, v19.16b, v9.4b[3]
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc0000d // ldr q13, [x0]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc0d // fmla v13.4s, v0.4s, v14.4s
-	WORD $0x3d80000d // str q13, [x0]
-	WORD $0x3dc005cc // ldr q12, [x14, #16]
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc0040d // ldr q13, [x0, #16]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc2d // fmla v13.4s, v1.4s, v14.4s
-	WORD $0x3d80040d // str q13, [x0, #16]
-	WORD $0x3dc009cc // ldr q12, [x14, #32]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc0080d // ldr q13, [x0, #32]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc4d // fmla v13.4s, v2.4s, v14.4s
-	WORD $0x3d80080d // str q13, [x0, #32]
-	WORD $0x3dc00dcc // ldr q12, [x14, #48]
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c0d // ldr q13, [x0, #48]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc6d // fmla v13.4s, v3.4s, v14.4s
-	WORD $0x3d800c0d // str q13, [x0, #48]
-	WORD $0x3dc011cc // ldr q12, [x14, #64]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc0100d // ldr q13, [x0, #64]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc8d // fmla v13.4s, v4.4s, v14.4s
-	WORD $0x3d80100d // str q13, [x0, #64]
-	WORD $0x3dc015cc // ldr q12, [x14, #80]
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc0140d // ldr q13, [x0, #80]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2eccad // fmla v13.4s, v5.4s, v14.4s
-	WORD $0x3d80140d // str q13, [x0, #80]
-	WORD $0x3dc019cc // ldr q12, [x14, #96]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0180d // ldr q13, [x0, #96]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecccd // fmla v13.4s, v6.4s, v14.4s
-	WORD $0x3d80180d // str q13, [x0, #96]
-	WORD $0x3dc01dcc // ldr q12, [x14, #112]
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc01c0d // ldr q13, [x0, #112]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecced // fmla v13.4s, v7.4s, v14.4s
-	WORD $0x3d801c0d // str q13, [x0, #112]
-	ADD $2048, R13, R13
-	ADD $256, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $128, R0, R0
-	ADD $128, R6, R6
-	ADD $128, R7, R7
-	ADD $32, R10, R10
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
@@ -151,161 +89,76 @@ TEXT ·directNibblesx1Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
-	WORD $0x3dc0010a // ldr q10, [x8]
-	WORD $0x4f00e5eb // movi v11.16b, #15
-	MOVD $2, R11
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
 loop1:
-	MOVD R1, R19
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R9, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xbd401269 // ldr s9, [x19, #16]
-	WORD $0xbc404668 // ldr s8, [x19], #4
-	WORD $0x3dc001ac // ldr q12, [x13]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e180 // sdot v0.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a0 // sdot v0.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc005ac // ldr q12, [x13, #16]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e181 // sdot v1.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a1 // sdot v1.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc009ac // ldr q12, [x13, #32]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e182 // sdot v2.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a2 // sdot v2.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc00dac // ldr q12, [x13, #48]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e183 // sdot v3.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a3 // sdot v3.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc011ac // ldr q12, [x13, #64]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e184 // sdot v4.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a4 // sdot v4.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc015ac // ldr q12, [x13, #80]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e185 // sdot v5.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a5 // sdot v5.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc019ac // ldr q12, [x13, #96]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e186 // sdot v6.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a6 // sdot v6.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc01dac // ldr q12, [x13, #112]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0x4e0c014c // tbl v12.16b, { v10.16b }, v12.16b
-	WORD $0x4e0d014d // tbl v13.16b, { v10.16b }, v13.16b
-	WORD $0x4f88e187 // sdot v7.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a7 // sdot v7.4s, v13.16b, v9.4b[0]
-	ADD $256, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $1024, R13, R13
-	ADD $16, R19, R19
-	ADD R16, R4, R15
-	WORD $0x4d40c9e8 // ld1r { v8.4s }, [x15]
-	WORD $0xfd4001cc // ldr d12, [x14]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc0000d // ldr q13, [x0]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc0d // fmla v13.4s, v0.4s, v14.4s
-	WORD $0x3d80000d // str q13, [x0]
-	WORD $0xfd4005cc // ldr d12, [x14, #8]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc0040d // ldr q13, [x0, #16]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc2d // fmla v13.4s, v1.4s, v14.4s
-	WORD $0x3d80040d // str q13, [x0, #16]
-	WORD $0xfd4009cc // ldr d12, [x14, #16]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc0080d // ldr q13, [x0, #32]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc4d // fmla v13.4s, v2.4s, v14.4s
-	WORD $0x3d80080d // str q13, [x0, #32]
-	WORD $0xfd400dcc // ldr d12, [x14, #24]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c0d // ldr q13, [x0, #48]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc6d // fmla v13.4s, v3.4s, v14.4s
-	WORD $0x3d800c0d // str q13, [x0, #48]
-	WORD $0xfd4011cc // ldr d12, [x14, #32]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc0100d // ldr q13, [x0, #64]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc8d // fmla v13.4s, v4.4s, v14.4s
-	WORD $0x3d80100d // str q13, [x0, #64]
-	WORD $0xfd4015cc // ldr d12, [x14, #40]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc0140d // ldr q13, [x0, #80]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2eccad // fmla v13.4s, v5.4s, v14.4s
-	WORD $0x3d80140d // str q13, [x0, #80]
-	WORD $0xfd4019cc // ldr d12, [x14, #48]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0180d // ldr q13, [x0, #96]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecccd // fmla v13.4s, v6.4s, v14.4s
-	WORD $0x3d80180d // str q13, [x0, #96]
-	WORD $0xfd401dcc // ldr d12, [x14, #56]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc01c0d // ldr q13, [x0, #112]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecced // fmla v13.4s, v7.4s, v14.4s
-	WORD $0x3d801c0d // str q13, [x0, #112]
-	ADD $1024, R13, R13
-	ADD $128, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $128, R0, R0
-	ADD $128, R6, R6
-	ADD $64, R7, R7
-	ADD $32, R8, R8
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
@@ -322,189 +175,84 @@ TEXT ·directNibblesZerox1Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
-	WORD $0x4f00e5eb // movi v11.16b, #15
-
-DATA columns<>+0(SB)/4, $0x00000000
-DATA columns<>+4(SB)/4, $0x01010101
-DATA columns<>+8(SB)/4, $0x02020202
-DATA columns<>+12(SB)/4, $0x03030303
-GLOBL columns<>(SB), RODATA|NOPTR, $16
-	MOVD $columns<>(SB), R15
-	WORD $0x3dc001ea // ldr q10, [x15]
-	MOVD $2, R11
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e010d58 // dup v24.16b, w10
+	MOVD R1, R14
 loop1:
-	MOVD R1, R19
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD R8, R17
-	MOVD ZR, R16
-	MOVD R9, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	ADD $4, R4, R4
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xbd401269 // ldr s9, [x19, #16]
-	WORD $0xbc404668 // ldr s8, [x19], #4
-	WORD $0x3dc001ac // ldr q12, [x13]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd40022e // ldr s14, [x17]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e180 // sdot v0.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a0 // sdot v0.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc005ac // ldr q12, [x13, #16]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd40062e // ldr s14, [x17, #4]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e181 // sdot v1.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a1 // sdot v1.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc009ac // ldr q12, [x13, #32]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd400a2e // ldr s14, [x17, #8]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e182 // sdot v2.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a2 // sdot v2.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc00dac // ldr q12, [x13, #48]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd400e2e // ldr s14, [x17, #12]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e183 // sdot v3.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a3 // sdot v3.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc011ac // ldr q12, [x13, #64]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd40122e // ldr s14, [x17, #16]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e184 // sdot v4.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a4 // sdot v4.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc015ac // ldr q12, [x13, #80]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd40162e // ldr s14, [x17, #20]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e185 // sdot v5.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a5 // sdot v5.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc019ac // ldr q12, [x13, #96]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd401a2e // ldr s14, [x17, #24]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e186 // sdot v6.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a6 // sdot v6.4s, v13.16b, v9.4b[0]
-	WORD $0x3dc01dac // ldr q12, [x13, #112]
-	WORD $0x6f0c058d // ushr v13.16b, v12.16b, #4
-	WORD $0x4e2b1d8c // and v12.16b, v12.16b, v11.16b
-	WORD $0xbd401e2e // ldr s14, [x17, #28]
-	WORD $0x4e0a01ce // tbl v14.16b, { v14.16b }, v10.16b
-	WORD $0x4e2e858c // add v12.16b, v12.16b, v14.16b
-	WORD $0x4e2e85ad // add v13.16b, v13.16b, v14.16b
-	WORD $0x4f88e187 // sdot v7.4s, v12.16b, v8.4b[0]
-	WORD $0x4f89e1a7 // sdot v7.4s, v13.16b, v9.4b[0]
-	ADD $256, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $1024, R13, R13
-	ADD $16, R19, R19
-	ADD R16, R4, R15
-	WORD $0x4d40c9e8 // ld1r { v8.4s }, [x15]
-	WORD $0xfd4001cc // ldr d12, [x14]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
+	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
+	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
+	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
+	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
+	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
+	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc0000d // ldr q13, [x0]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc0d // fmla v13.4s, v0.4s, v14.4s
-	WORD $0x3d80000d // str q13, [x0]
-	WORD $0xfd4005cc // ldr d12, [x14, #8]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc0040d // ldr q13, [x0, #16]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc2d // fmla v13.4s, v1.4s, v14.4s
-	WORD $0x3d80040d // str q13, [x0, #16]
-	WORD $0xfd4009cc // ldr d12, [x14, #16]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc0080d // ldr q13, [x0, #32]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc4d // fmla v13.4s, v2.4s, v14.4s
-	WORD $0x3d80080d // str q13, [x0, #32]
-	WORD $0xfd400dcc // ldr d12, [x14, #24]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c0d // ldr q13, [x0, #48]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc6d // fmla v13.4s, v3.4s, v14.4s
-	WORD $0x3d800c0d // str q13, [x0, #48]
-	WORD $0xfd4011cc // ldr d12, [x14, #32]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc0100d // ldr q13, [x0, #64]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc8d // fmla v13.4s, v4.4s, v14.4s
-	WORD $0x3d80100d // str q13, [x0, #64]
-	WORD $0xfd4015cc // ldr d12, [x14, #40]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc0140d // ldr q13, [x0, #80]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2eccad // fmla v13.4s, v5.4s, v14.4s
-	WORD $0x3d80140d // str q13, [x0, #80]
-	WORD $0xfd4019cc // ldr d12, [x14, #48]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0180d // ldr q13, [x0, #96]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecccd // fmla v13.4s, v6.4s, v14.4s
-	WORD $0x3d80180d // str q13, [x0, #96]
-	WORD $0xfd401dcc // ldr d12, [x14, #56]
-	WORD $0x0e21798c // fcvtl v12.4s, v12.4h
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc01c0d // ldr q13, [x0, #112]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecced // fmla v13.4s, v7.4s, v14.4s
-	WORD $0x3d801c0d // str q13, [x0, #112]
-	ADD $1024, R13, R13
-	ADD $128, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $128, R0, R0
-	ADD $128, R6, R6
-	ADD $64, R7, R7
-	ADD $32, R8, R8
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
-// func tileGroupsx2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int) 
+// func tileGroupsx2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
 TEXT ·tileGroupsx2Dot(SB), NOSPLIT, $0-88
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
@@ -512,200 +260,97 @@ TEXT ·tileGroupsx2Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD u+48(FP), R6
+	MOVD codes+48(FP), R6
 	MOVD wScale+56(FP), R7
-	MOVD n+64(FP), R8
-	MOVD zero+72(FP), R9
-	MOVD $2, R11
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	ADD $1024, R6, R6
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
 loop1:
-	MOVD R1, R19
-	ADD R2, R19, R20
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R8, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee8 // dup v8.4s, w23
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	WORD $0x4ea81d0c // mov v12.16b, v8.16b
-	WORD $0x4ea81d0d // mov v13.16b, v8.16b
-	WORD $0x4ea81d0e // mov v14.16b, v8.16b
-	WORD $0x4ea81d0f // mov v15.16b, v8.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xfc408670 // ldr d16, [x19], #8
-	WORD $0xfc408691 // ldr d17, [x20], #8
-	WORD $0x3dc001b6 // ldr q22, [x13]
-	WORD $0x4f90e2c0 // sdot v0.4s, v22.16b, v16.4b[0]
-	WORD $0x4f91e2c8 // sdot v8.4s, v22.16b, v17.4b[0]
-	WORD $0x3dc005b7 // ldr q23, [x13, #16]
-	WORD $0x4f90e2e1 // sdot v1.4s, v23.16b, v16.4b[0]
-	WORD $0x4f91e2e9 // sdot v9.4s, v23.16b, v17.4b[0]
-	WORD $0x3dc009b6 // ldr q22, [x13, #32]
-	WORD $0x4f90e2c2 // sdot v2.4s, v22.16b, v16.4b[0]
-	WORD $0x4f91e2ca // sdot v10.4s, v22.16b, v17.4b[0]
-	WORD $0x3dc00db7 // ldr q23, [x13, #48]
-	WORD $0x4f90e2e3 // sdot v3.4s, v23.16b, v16.4b[0]
-	WORD $0x4f91e2eb // sdot v11.4s, v23.16b, v17.4b[0]
-	WORD $0x3dc011b6 // ldr q22, [x13, #64]
-	WORD $0x4f90e2c4 // sdot v4.4s, v22.16b, v16.4b[0]
-	WORD $0x4f91e2cc // sdot v12.4s, v22.16b, v17.4b[0]
-	WORD $0x3dc015b7 // ldr q23, [x13, #80]
-	WORD $0x4f90e2e5 // sdot v5.4s, v23.16b, v16.4b[0]
-	WORD $0x4f91e2ed // sdot v13.4s, v23.16b, v17.4b[0]
-	WORD $0x3dc019b6 // ldr q22, [x13, #96]
-	WORD $0x4f90e2c6 // sdot v6.4s, v22.16b, v16.4b[0]
-	WORD $0x4f91e2ce // sdot v14.4s, v22.16b, v17.4b[0]
-	WORD $0x3dc01db7 // ldr q23, [x13, #112]
-	WORD $0x4f90e2e7 // sdot v7.4s, v23.16b, v16.4b[0]
-	WORD $0x4f91e2ef // sdot v15.4s, v23.16b, v17.4b[0]
-	WORD $0x3dc041b6 // ldr q22, [x13, #256]
-	WORD $0x4fb0e2c0 // sdot v0.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb1e2c8 // sdot v8.4s, v22.16b, v17.4b[1]
-	WORD $0x3dc045b7 // ldr q23, [x13, #272]
-	WORD $0x4fb0e2e1 // sdot v1.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb1e2e9 // sdot v9.4s, v23.16b, v17.4b[1]
-	WORD $0x3dc049b6 // ldr q22, [x13, #288]
-	WORD $0x4fb0e2c2 // sdot v2.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb1e2ca // sdot v10.4s, v22.16b, v17.4b[1]
-	WORD $0x3dc04db7 // ldr q23, [x13, #304]
-	WORD $0x4fb0e2e3 // sdot v3.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb1e2eb // sdot v11.4s, v23.16b, v17.4b[1]
-	WORD $0x3dc051b6 // ldr q22, [x13, #320]
-	WORD $0x4fb0e2c4 // sdot v4.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb1e2cc // sdot v12.4s, v22.16b, v17.4b[1]
-	WORD $0x3dc055b7 // ldr q23, [x13, #336]
-	WORD $0x4fb0e2e5 // sdot v5.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb1e2ed // sdot v13.4s, v23.16b, v17.4b[1]
-	WORD $0x3dc059b6 // ldr q22, [x13, #352]
-	WORD $0x4fb0e2c6 // sdot v6.4s, v22.16b, v16.4b[1]
-	WORD $0x4fb1e2ce // sdot v14.4s, v22.16b, v17.4b[1]
-	WORD $0x3dc05db7 // ldr q23, [x13, #368]
-	WORD $0x4fb0e2e7 // sdot v7.4s, v23.16b, v16.4b[1]
-	WORD $0x4fb1e2ef // sdot v15.4s, v23.16b, v17.4b[1]
-	ADD $512, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $2048, R13, R13
-	ADD R16, R4, R15
-	WORD $0x4d40c9f0 // ld1r { v16.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f1 // ld1r { v17.4s }, [x15]
-	WORD $0x3dc001d6 // ldr q22, [x14]
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4f89e200 // sdot v0.4s, v16.16b, v9.4b[0]
+	WORD $0x4f89e221 // sdot v1.4s, v17.16b, v9.4b[0]
+	WORD $0x4f8be202 // sdot v2.4s, v16.16b, v11.4b[0]
+	WORD $0x4f8be223 // sdot v3.4s, v17.16b, v11.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4fa9e240 // sdot v0.4s, v18.16b, v9.4b[1]
+	WORD $0x4fa9e261 // sdot v1.4s, v19.16b, v9.4b[1]
+	WORD $0x4fabe242 // sdot v2.4s, v18.16b, v11.4b[1]
+	WORD $0x4fabe263 // sdot v3.4s, v19.16b, v11.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4f89ea00 // sdot v0.4s, v16.16b, v9.4b[2]
+	WORD $0x4f89ea21 // sdot v1.4s, v17.16b, v9.4b[2]
+	WORD $0x4f8bea02 // sdot v2.4s, v16.16b, v11.4b[2]
+	WORD $0x4f8bea23 // sdot v3.4s, v17.16b, v11.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4fa9ea40 // sdot v0.4s, v18.16b, v9.4b[3]
+	WORD $0x4fa9ea61 // sdot v1.4s, v19.16b, v9.4b[3]
+	WORD $0x4fabea42 // sdot v2.4s, v18.16b, v11.4b[3]
+	WORD $0x4fabea63 // sdot v3.4s, v19.16b, v11.4b[3]
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc00017 // ldr q23, [x0]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc17 // fmla v23.4s, v0.4s, v24.4s
-	WORD $0x3d800017 // str q23, [x0]
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x3dc04017 // ldr q23, [x0, #256]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd17 // fmla v23.4s, v8.4s, v24.4s
-	WORD $0x3d804017 // str q23, [x0, #256]
-	WORD $0x3dc005d6 // ldr q22, [x14, #16]
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc00417 // ldr q23, [x0, #16]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc37 // fmla v23.4s, v1.4s, v24.4s
-	WORD $0x3d800417 // str q23, [x0, #16]
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x3dc04417 // ldr q23, [x0, #272]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd37 // fmla v23.4s, v9.4s, v24.4s
-	WORD $0x3d804417 // str q23, [x0, #272]
-	WORD $0x3dc009d6 // ldr q22, [x14, #32]
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc00817 // ldr q23, [x0, #32]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc57 // fmla v23.4s, v2.4s, v24.4s
-	WORD $0x3d800817 // str q23, [x0, #32]
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x3dc04817 // ldr q23, [x0, #288]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd57 // fmla v23.4s, v10.4s, v24.4s
-	WORD $0x3d804817 // str q23, [x0, #288]
-	WORD $0x3dc00dd6 // ldr q22, [x14, #48]
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c17 // ldr q23, [x0, #48]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc77 // fmla v23.4s, v3.4s, v24.4s
-	WORD $0x3d800c17 // str q23, [x0, #48]
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x3dc04c17 // ldr q23, [x0, #304]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd77 // fmla v23.4s, v11.4s, v24.4s
-	WORD $0x3d804c17 // str q23, [x0, #304]
-	WORD $0x3dc011d6 // ldr q22, [x14, #64]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc01017 // ldr q23, [x0, #64]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc97 // fmla v23.4s, v4.4s, v24.4s
-	WORD $0x3d801017 // str q23, [x0, #64]
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x3dc05017 // ldr q23, [x0, #320]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd97 // fmla v23.4s, v12.4s, v24.4s
-	WORD $0x3d805017 // str q23, [x0, #320]
-	WORD $0x3dc015d6 // ldr q22, [x14, #80]
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc01417 // ldr q23, [x0, #80]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccb7 // fmla v23.4s, v5.4s, v24.4s
-	WORD $0x3d801417 // str q23, [x0, #80]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x3dc05417 // ldr q23, [x0, #336]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdb7 // fmla v23.4s, v13.4s, v24.4s
-	WORD $0x3d805417 // str q23, [x0, #336]
-	WORD $0x3dc019d6 // ldr q22, [x14, #96]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc01817 // ldr q23, [x0, #96]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccd7 // fmla v23.4s, v6.4s, v24.4s
-	WORD $0x3d801817 // str q23, [x0, #96]
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x3dc05817 // ldr q23, [x0, #352]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdd7 // fmla v23.4s, v14.4s, v24.4s
-	WORD $0x3d805817 // str q23, [x0, #352]
-	WORD $0x3dc01dd6 // ldr q22, [x14, #112]
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc01c17 // ldr q23, [x0, #112]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccf7 // fmla v23.4s, v7.4s, v24.4s
-	WORD $0x3d801c17 // str q23, [x0, #112]
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x3dc05c17 // ldr q23, [x0, #368]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdf7 // fmla v23.4s, v15.4s, v24.4s
-	WORD $0x3d805c17 // str q23, [x0, #368]
-	ADD $2048, R13, R13
-	ADD $256, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $128, R0, R0
-	ADD $128, R6, R6
-	ADD $128, R7, R7
-	ADD $32, R10, R10
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
@@ -722,234 +367,106 @@ TEXT ·directNibblesx2Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
-	WORD $0x3dc00114 // ldr q20, [x8]
-	WORD $0x4f00e5f5 // movi v21.16b, #15
-	MOVD $2, R11
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
 loop1:
-	MOVD R1, R19
-	ADD R2, R19, R20
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R9, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee8 // dup v8.4s, w23
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	WORD $0x4ea81d0c // mov v12.16b, v8.16b
-	WORD $0x4ea81d0d // mov v13.16b, v8.16b
-	WORD $0x4ea81d0e // mov v14.16b, v8.16b
-	WORD $0x4ea81d0f // mov v15.16b, v8.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xbd401272 // ldr s18, [x19, #16]
-	WORD $0xbc404670 // ldr s16, [x19], #4
-	WORD $0xbd401293 // ldr s19, [x20, #16]
-	WORD $0xbc404691 // ldr s17, [x20], #4
-	WORD $0x3dc001b6 // ldr q22, [x13]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c0 // sdot v0.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e0 // sdot v0.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2c8 // sdot v8.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2e8 // sdot v8.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc005b6 // ldr q22, [x13, #16]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c1 // sdot v1.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e1 // sdot v1.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2c9 // sdot v9.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2e9 // sdot v9.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc009b6 // ldr q22, [x13, #32]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c2 // sdot v2.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e2 // sdot v2.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2ca // sdot v10.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ea // sdot v10.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc00db6 // ldr q22, [x13, #48]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c3 // sdot v3.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e3 // sdot v3.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cb // sdot v11.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2eb // sdot v11.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc011b6 // ldr q22, [x13, #64]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c4 // sdot v4.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e4 // sdot v4.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cc // sdot v12.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ec // sdot v12.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc015b6 // ldr q22, [x13, #80]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c5 // sdot v5.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e5 // sdot v5.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cd // sdot v13.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ed // sdot v13.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc019b6 // ldr q22, [x13, #96]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c6 // sdot v6.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e6 // sdot v6.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2ce // sdot v14.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ee // sdot v14.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc01db6 // ldr q22, [x13, #112]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0x4e160296 // tbl v22.16b, { v20.16b }, v22.16b
-	WORD $0x4e170297 // tbl v23.16b, { v20.16b }, v23.16b
-	WORD $0x4f90e2c7 // sdot v7.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e7 // sdot v7.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cf // sdot v15.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
-	ADD $256, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $1024, R13, R13
-	ADD $16, R19, R19
-	ADD $16, R20, R20
-	ADD R16, R4, R15
-	WORD $0x4d40c9f0 // ld1r { v16.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f1 // ld1r { v17.4s }, [x15]
-	WORD $0xfd4001d6 // ldr d22, [x14]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc00017 // ldr q23, [x0]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc17 // fmla v23.4s, v0.4s, v24.4s
-	WORD $0x3d800017 // str q23, [x0]
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x3dc04017 // ldr q23, [x0, #256]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd17 // fmla v23.4s, v8.4s, v24.4s
-	WORD $0x3d804017 // str q23, [x0, #256]
-	WORD $0xfd4005d6 // ldr d22, [x14, #8]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc00417 // ldr q23, [x0, #16]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc37 // fmla v23.4s, v1.4s, v24.4s
-	WORD $0x3d800417 // str q23, [x0, #16]
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x3dc04417 // ldr q23, [x0, #272]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd37 // fmla v23.4s, v9.4s, v24.4s
-	WORD $0x3d804417 // str q23, [x0, #272]
-	WORD $0xfd4009d6 // ldr d22, [x14, #16]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc00817 // ldr q23, [x0, #32]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc57 // fmla v23.4s, v2.4s, v24.4s
-	WORD $0x3d800817 // str q23, [x0, #32]
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x3dc04817 // ldr q23, [x0, #288]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd57 // fmla v23.4s, v10.4s, v24.4s
-	WORD $0x3d804817 // str q23, [x0, #288]
-	WORD $0xfd400dd6 // ldr d22, [x14, #24]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c17 // ldr q23, [x0, #48]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc77 // fmla v23.4s, v3.4s, v24.4s
-	WORD $0x3d800c17 // str q23, [x0, #48]
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x3dc04c17 // ldr q23, [x0, #304]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd77 // fmla v23.4s, v11.4s, v24.4s
-	WORD $0x3d804c17 // str q23, [x0, #304]
-	WORD $0xfd4011d6 // ldr d22, [x14, #32]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc01017 // ldr q23, [x0, #64]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc97 // fmla v23.4s, v4.4s, v24.4s
-	WORD $0x3d801017 // str q23, [x0, #64]
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x3dc05017 // ldr q23, [x0, #320]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd97 // fmla v23.4s, v12.4s, v24.4s
-	WORD $0x3d805017 // str q23, [x0, #320]
-	WORD $0xfd4015d6 // ldr d22, [x14, #40]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc01417 // ldr q23, [x0, #80]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccb7 // fmla v23.4s, v5.4s, v24.4s
-	WORD $0x3d801417 // str q23, [x0, #80]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x3dc05417 // ldr q23, [x0, #336]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdb7 // fmla v23.4s, v13.4s, v24.4s
-	WORD $0x3d805417 // str q23, [x0, #336]
-	WORD $0xfd4019d6 // ldr d22, [x14, #48]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc01817 // ldr q23, [x0, #96]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccd7 // fmla v23.4s, v6.4s, v24.4s
-	WORD $0x3d801817 // str q23, [x0, #96]
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x3dc05817 // ldr q23, [x0, #352]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdd7 // fmla v23.4s, v14.4s, v24.4s
-	WORD $0x3d805817 // str q23, [x0, #352]
-	WORD $0xfd401dd6 // ldr d22, [x14, #56]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc01c17 // ldr q23, [x0, #112]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccf7 // fmla v23.4s, v7.4s, v24.4s
-	WORD $0x3d801c17 // str q23, [x0, #112]
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x3dc05c17 // ldr q23, [x0, #368]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdf7 // fmla v23.4s, v15.4s, v24.4s
-	WORD $0x3d805c17 // str q23, [x0, #368]
-	ADD $1024, R13, R13
-	ADD $128, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $128, R0, R0
-	ADD $128, R6, R6
-	ADD $64, R7, R7
-	ADD $32, R8, R8
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
@@ -966,256 +483,114 @@ TEXT ·directNibblesZerox2Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
-	WORD $0x4f00e5f5 // movi v21.16b, #15
-	MOVD $columns<>(SB), R15
-	WORD $0x3dc001f4 // ldr q20, [x15]
-	MOVD $2, R11
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e010d58 // dup v24.16b, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
 loop1:
-	MOVD R1, R19
-	ADD R2, R19, R20
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD R8, R17
-	MOVD ZR, R16
-	MOVD R9, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	ADD $4, R4, R4
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee8 // dup v8.4s, w23
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	WORD $0x4ea81d0c // mov v12.16b, v8.16b
-	WORD $0x4ea81d0d // mov v13.16b, v8.16b
-	WORD $0x4ea81d0e // mov v14.16b, v8.16b
-	WORD $0x4ea81d0f // mov v15.16b, v8.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xbd401272 // ldr s18, [x19, #16]
-	WORD $0xbc404670 // ldr s16, [x19], #4
-	WORD $0xbd401293 // ldr s19, [x20, #16]
-	WORD $0xbc404691 // ldr s17, [x20], #4
-	WORD $0x3dc001b6 // ldr q22, [x13]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd400238 // ldr s24, [x17]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c0 // sdot v0.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e0 // sdot v0.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2c8 // sdot v8.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2e8 // sdot v8.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc005b6 // ldr q22, [x13, #16]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd400638 // ldr s24, [x17, #4]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c1 // sdot v1.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e1 // sdot v1.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2c9 // sdot v9.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2e9 // sdot v9.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc009b6 // ldr q22, [x13, #32]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd400a38 // ldr s24, [x17, #8]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c2 // sdot v2.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e2 // sdot v2.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2ca // sdot v10.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ea // sdot v10.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc00db6 // ldr q22, [x13, #48]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd400e38 // ldr s24, [x17, #12]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c3 // sdot v3.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e3 // sdot v3.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cb // sdot v11.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2eb // sdot v11.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc011b6 // ldr q22, [x13, #64]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd401238 // ldr s24, [x17, #16]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c4 // sdot v4.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e4 // sdot v4.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cc // sdot v12.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ec // sdot v12.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc015b6 // ldr q22, [x13, #80]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd401638 // ldr s24, [x17, #20]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c5 // sdot v5.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e5 // sdot v5.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cd // sdot v13.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ed // sdot v13.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc019b6 // ldr q22, [x13, #96]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd401a38 // ldr s24, [x17, #24]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c6 // sdot v6.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e6 // sdot v6.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2ce // sdot v14.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ee // sdot v14.4s, v23.16b, v19.4b[0]
-	WORD $0x3dc01db6 // ldr q22, [x13, #112]
-	WORD $0x6f0c06d7 // ushr v23.16b, v22.16b, #4
-	WORD $0x4e351ed6 // and v22.16b, v22.16b, v21.16b
-	WORD $0xbd401e38 // ldr s24, [x17, #28]
-	WORD $0x4e140318 // tbl v24.16b, { v24.16b }, v20.16b
-	WORD $0x4e3886d6 // add v22.16b, v22.16b, v24.16b
-	WORD $0x4e3886f7 // add v23.16b, v23.16b, v24.16b
-	WORD $0x4f90e2c7 // sdot v7.4s, v22.16b, v16.4b[0]
-	WORD $0x4f92e2e7 // sdot v7.4s, v23.16b, v18.4b[0]
-	WORD $0x4f91e2cf // sdot v15.4s, v22.16b, v17.4b[0]
-	WORD $0x4f93e2ef // sdot v15.4s, v23.16b, v19.4b[0]
-	ADD $256, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $1024, R13, R13
-	ADD $16, R19, R19
-	ADD $16, R20, R20
-	ADD R16, R4, R15
-	WORD $0x4d40c9f0 // ld1r { v16.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f1 // ld1r { v17.4s }, [x15]
-	WORD $0xfd4001d6 // ldr d22, [x14]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
+	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
+	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
+	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
+	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
+	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0x4fb68202 // mul v2.4s, v16.4s, v22.s[1]
+	WORD $0x4fb68223 // mul v3.4s, v17.4s, v22.s[1]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc00017 // ldr q23, [x0]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc17 // fmla v23.4s, v0.4s, v24.4s
-	WORD $0x3d800017 // str q23, [x0]
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x3dc04017 // ldr q23, [x0, #256]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd17 // fmla v23.4s, v8.4s, v24.4s
-	WORD $0x3d804017 // str q23, [x0, #256]
-	WORD $0xfd4005d6 // ldr d22, [x14, #8]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc00417 // ldr q23, [x0, #16]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc37 // fmla v23.4s, v1.4s, v24.4s
-	WORD $0x3d800417 // str q23, [x0, #16]
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x3dc04417 // ldr q23, [x0, #272]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd37 // fmla v23.4s, v9.4s, v24.4s
-	WORD $0x3d804417 // str q23, [x0, #272]
-	WORD $0xfd4009d6 // ldr d22, [x14, #16]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc00817 // ldr q23, [x0, #32]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc57 // fmla v23.4s, v2.4s, v24.4s
-	WORD $0x3d800817 // str q23, [x0, #32]
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x3dc04817 // ldr q23, [x0, #288]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd57 // fmla v23.4s, v10.4s, v24.4s
-	WORD $0x3d804817 // str q23, [x0, #288]
-	WORD $0xfd400dd6 // ldr d22, [x14, #24]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c17 // ldr q23, [x0, #48]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc77 // fmla v23.4s, v3.4s, v24.4s
-	WORD $0x3d800c17 // str q23, [x0, #48]
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x3dc04c17 // ldr q23, [x0, #304]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd77 // fmla v23.4s, v11.4s, v24.4s
-	WORD $0x3d804c17 // str q23, [x0, #304]
-	WORD $0xfd4011d6 // ldr d22, [x14, #32]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc01017 // ldr q23, [x0, #64]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38cc97 // fmla v23.4s, v4.4s, v24.4s
-	WORD $0x3d801017 // str q23, [x0, #64]
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x3dc05017 // ldr q23, [x0, #320]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cd97 // fmla v23.4s, v12.4s, v24.4s
-	WORD $0x3d805017 // str q23, [x0, #320]
-	WORD $0xfd4015d6 // ldr d22, [x14, #40]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc01417 // ldr q23, [x0, #80]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccb7 // fmla v23.4s, v5.4s, v24.4s
-	WORD $0x3d801417 // str q23, [x0, #80]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x3dc05417 // ldr q23, [x0, #336]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdb7 // fmla v23.4s, v13.4s, v24.4s
-	WORD $0x3d805417 // str q23, [x0, #336]
-	WORD $0xfd4019d6 // ldr d22, [x14, #48]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc01817 // ldr q23, [x0, #96]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccd7 // fmla v23.4s, v6.4s, v24.4s
-	WORD $0x3d801817 // str q23, [x0, #96]
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x3dc05817 // ldr q23, [x0, #352]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdd7 // fmla v23.4s, v14.4s, v24.4s
-	WORD $0x3d805817 // str q23, [x0, #352]
-	WORD $0xfd401dd6 // ldr d22, [x14, #56]
-	WORD $0x0e217ad6 // fcvtl v22.4s, v22.4h
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc01c17 // ldr q23, [x0, #112]
-	WORD $0x6e30ded8 // fmul v24.4s, v22.4s, v16.4s
-	WORD $0x4e38ccf7 // fmla v23.4s, v7.4s, v24.4s
-	WORD $0x3d801c17 // str q23, [x0, #112]
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x3dc05c17 // ldr q23, [x0, #368]
-	WORD $0x6e31ded8 // fmul v24.4s, v22.4s, v17.4s
-	WORD $0x4e38cdf7 // fmla v23.4s, v15.4s, v24.4s
-	WORD $0x3d805c17 // str q23, [x0, #368]
-	ADD $1024, R13, R13
-	ADD $128, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $128, R0, R0
-	ADD $128, R6, R6
-	ADD $64, R7, R7
-	ADD $32, R8, R8
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
-// func tileGroupsx4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int) 
+// func tileGroupsx4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
 TEXT ·tileGroupsx4Dot(SB), NOSPLIT, $0-88
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
@@ -1223,202 +598,157 @@ TEXT ·tileGroupsx4Dot(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD u+48(FP), R6
+	MOVD codes+48(FP), R6
 	MOVD wScale+56(FP), R7
-	MOVD n+64(FP), R8
-	MOVD zero+72(FP), R9
-	MOVD $4, R11
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	ADD $1024, R6, R6
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
 loop1:
-	MOVD R1, R19
-	ADD R2, R19, R20
-	ADD R2, R20, R21
-	ADD R2, R21, R22
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R8, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	WORD $0xacc1360c // ldp q12, q13, [x16], #32
+	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
+	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
+	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee4 // dup v4.4s, w23
-	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	WORD $0x4ea41c86 // mov v6.16b, v4.16b
-	WORD $0x4ea41c87 // mov v7.16b, v4.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee8 // dup v8.4s, w23
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040eec // dup v12.4s, w23
-	WORD $0x4eac1d8d // mov v13.16b, v12.16b
-	WORD $0x4eac1d8e // mov v14.16b, v12.16b
-	WORD $0x4eac1d8f // mov v15.16b, v12.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xfc408670 // ldr d16, [x19], #8
-	WORD $0xfc408691 // ldr d17, [x20], #8
-	WORD $0xfc4086b2 // ldr d18, [x21], #8
-	WORD $0xfc4086d3 // ldr d19, [x22], #8
-	WORD $0x3dc001ba // ldr q26, [x13]
-	WORD $0x4f90e340 // sdot v0.4s, v26.16b, v16.4b[0]
-	WORD $0x4f91e344 // sdot v4.4s, v26.16b, v17.4b[0]
-	WORD $0x4f92e348 // sdot v8.4s, v26.16b, v18.4b[0]
-	WORD $0x4f93e34c // sdot v12.4s, v26.16b, v19.4b[0]
-	WORD $0x3dc005bb // ldr q27, [x13, #16]
-	WORD $0x4f90e361 // sdot v1.4s, v27.16b, v16.4b[0]
-	WORD $0x4f91e365 // sdot v5.4s, v27.16b, v17.4b[0]
-	WORD $0x4f92e369 // sdot v9.4s, v27.16b, v18.4b[0]
-	WORD $0x4f93e36d // sdot v13.4s, v27.16b, v19.4b[0]
-	WORD $0x3dc009ba // ldr q26, [x13, #32]
-	WORD $0x4f90e342 // sdot v2.4s, v26.16b, v16.4b[0]
-	WORD $0x4f91e346 // sdot v6.4s, v26.16b, v17.4b[0]
-	WORD $0x4f92e34a // sdot v10.4s, v26.16b, v18.4b[0]
-	WORD $0x4f93e34e // sdot v14.4s, v26.16b, v19.4b[0]
-	WORD $0x3dc00dbb // ldr q27, [x13, #48]
-	WORD $0x4f90e363 // sdot v3.4s, v27.16b, v16.4b[0]
-	WORD $0x4f91e367 // sdot v7.4s, v27.16b, v17.4b[0]
-	WORD $0x4f92e36b // sdot v11.4s, v27.16b, v18.4b[0]
-	WORD $0x4f93e36f // sdot v15.4s, v27.16b, v19.4b[0]
-	WORD $0x3dc041ba // ldr q26, [x13, #256]
-	WORD $0x4fb0e340 // sdot v0.4s, v26.16b, v16.4b[1]
-	WORD $0x4fb1e344 // sdot v4.4s, v26.16b, v17.4b[1]
-	WORD $0x4fb2e348 // sdot v8.4s, v26.16b, v18.4b[1]
-	WORD $0x4fb3e34c // sdot v12.4s, v26.16b, v19.4b[1]
-	WORD $0x3dc045bb // ldr q27, [x13, #272]
-	WORD $0x4fb0e361 // sdot v1.4s, v27.16b, v16.4b[1]
-	WORD $0x4fb1e365 // sdot v5.4s, v27.16b, v17.4b[1]
-	WORD $0x4fb2e369 // sdot v9.4s, v27.16b, v18.4b[1]
-	WORD $0x4fb3e36d // sdot v13.4s, v27.16b, v19.4b[1]
-	WORD $0x3dc049ba // ldr q26, [x13, #288]
-	WORD $0x4fb0e342 // sdot v2.4s, v26.16b, v16.4b[1]
-	WORD $0x4fb1e346 // sdot v6.4s, v26.16b, v17.4b[1]
-	WORD $0x4fb2e34a // sdot v10.4s, v26.16b, v18.4b[1]
-	WORD $0x4fb3e34e // sdot v14.4s, v26.16b, v19.4b[1]
-	WORD $0x3dc04dbb // ldr q27, [x13, #304]
-	WORD $0x4fb0e363 // sdot v3.4s, v27.16b, v16.4b[1]
-	WORD $0x4fb1e367 // sdot v7.4s, v27.16b, v17.4b[1]
-	WORD $0x4fb2e36b // sdot v11.4s, v27.16b, v18.4b[1]
-	WORD $0x4fb3e36f // sdot v15.4s, v27.16b, v19.4b[1]
-	ADD $512, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $2048, R13, R13
-	ADD R16, R4, R15
-	WORD $0x4d40c9f0 // ld1r { v16.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f1 // ld1r { v17.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f2 // ld1r { v18.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f3 // ld1r { v19.4s }, [x15]
-	WORD $0x3dc001da // ldr q26, [x14]
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
+	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
+	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
+	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f8ce204 // sdot v4.4s, v16.16b, v12.4b[0]
+	WORD $0x4f8ce225 // sdot v5.4s, v17.16b, v12.4b[0]
+	WORD $0x4f8ee206 // sdot v6.4s, v16.16b, v14.4b[0]
+	WORD $0x4f8ee227 // sdot v7.4s, v17.16b, v14.4b[0]
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4face244 // sdot v4.4s, v18.16b, v12.4b[1]
+	WORD $0x4face265 // sdot v5.4s, v19.16b, v12.4b[1]
+	WORD $0x4faee246 // sdot v6.4s, v18.16b, v14.4b[1]
+	WORD $0x4faee267 // sdot v7.4s, v19.16b, v14.4b[1]
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f8cea04 // sdot v4.4s, v16.16b, v12.4b[2]
+	WORD $0x4f8cea25 // sdot v5.4s, v17.16b, v12.4b[2]
+	WORD $0x4f8eea06 // sdot v6.4s, v16.16b, v14.4b[2]
+	WORD $0x4f8eea27 // sdot v7.4s, v17.16b, v14.4b[2]
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4facea44 // sdot v4.4s, v18.16b, v12.4b[3]
+	WORD $0x4facea65 // sdot v5.4s, v19.16b, v12.4b[3]
+	WORD $0x4faeea46 // sdot v6.4s, v18.16b, v14.4b[3]
+	WORD $0x4faeea67 // sdot v7.4s, v19.16b, v14.4b[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4f89e200 // sdot v0.4s, v16.16b, v9.4b[0]
+	WORD $0x4f89e221 // sdot v1.4s, v17.16b, v9.4b[0]
+	WORD $0x4f8be202 // sdot v2.4s, v16.16b, v11.4b[0]
+	WORD $0x4f8be223 // sdot v3.4s, v17.16b, v11.4b[0]
+	WORD $0x4f8de204 // sdot v4.4s, v16.16b, v13.4b[0]
+	WORD $0x4f8de225 // sdot v5.4s, v17.16b, v13.4b[0]
+	WORD $0x4f8fe206 // sdot v6.4s, v16.16b, v15.4b[0]
+	WORD $0x4f8fe227 // sdot v7.4s, v17.16b, v15.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4fa9e240 // sdot v0.4s, v18.16b, v9.4b[1]
+	WORD $0x4fa9e261 // sdot v1.4s, v19.16b, v9.4b[1]
+	WORD $0x4fabe242 // sdot v2.4s, v18.16b, v11.4b[1]
+	WORD $0x4fabe263 // sdot v3.4s, v19.16b, v11.4b[1]
+	WORD $0x4fade244 // sdot v4.4s, v18.16b, v13.4b[1]
+	WORD $0x4fade265 // sdot v5.4s, v19.16b, v13.4b[1]
+	WORD $0x4fafe246 // sdot v6.4s, v18.16b, v15.4b[1]
+	WORD $0x4fafe267 // sdot v7.4s, v19.16b, v15.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4f89ea00 // sdot v0.4s, v16.16b, v9.4b[2]
+	WORD $0x4f89ea21 // sdot v1.4s, v17.16b, v9.4b[2]
+	WORD $0x4f8bea02 // sdot v2.4s, v16.16b, v11.4b[2]
+	WORD $0x4f8bea23 // sdot v3.4s, v17.16b, v11.4b[2]
+	WORD $0x4f8dea04 // sdot v4.4s, v16.16b, v13.4b[2]
+	WORD $0x4f8dea25 // sdot v5.4s, v17.16b, v13.4b[2]
+	WORD $0x4f8fea06 // sdot v6.4s, v16.16b, v15.4b[2]
+	WORD $0x4f8fea27 // sdot v7.4s, v17.16b, v15.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4fa9ea40 // sdot v0.4s, v18.16b, v9.4b[3]
+	WORD $0x4fa9ea61 // sdot v1.4s, v19.16b, v9.4b[3]
+	WORD $0x4fabea42 // sdot v2.4s, v18.16b, v11.4b[3]
+	WORD $0x4fabea63 // sdot v3.4s, v19.16b, v11.4b[3]
+	WORD $0x4fadea44 // sdot v4.4s, v18.16b, v13.4b[3]
+	WORD $0x4fadea65 // sdot v5.4s, v19.16b, v13.4b[3]
+	WORD $0x4fafea46 // sdot v6.4s, v18.16b, v15.4b[3]
+	WORD $0x4fafea67 // sdot v7.4s, v19.16b, v15.4b[3]
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc0001b // ldr q27, [x0]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc1b // fmla v27.4s, v0.4s, v28.4s
-	WORD $0x3d80001b // str q27, [x0]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc0401b // ldr q27, [x0, #256]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3ccc9b // fmla v27.4s, v4.4s, v28.4s
-	WORD $0x3d80401b // str q27, [x0, #256]
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x3dc0801b // ldr q27, [x0, #512]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd1b // fmla v27.4s, v8.4s, v28.4s
-	WORD $0x3d80801b // str q27, [x0, #512]
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x3dc0c01b // ldr q27, [x0, #768]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccd9b // fmla v27.4s, v12.4s, v28.4s
-	WORD $0x3d80c01b // str q27, [x0, #768]
-	WORD $0x3dc005da // ldr q26, [x14, #16]
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc0041b // ldr q27, [x0, #16]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc3b // fmla v27.4s, v1.4s, v28.4s
-	WORD $0x3d80041b // str q27, [x0, #16]
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc0441b // ldr q27, [x0, #272]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccbb // fmla v27.4s, v5.4s, v28.4s
-	WORD $0x3d80441b // str q27, [x0, #272]
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x3dc0841b // ldr q27, [x0, #528]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd3b // fmla v27.4s, v9.4s, v28.4s
-	WORD $0x3d80841b // str q27, [x0, #528]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x3dc0c41b // ldr q27, [x0, #784]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccdbb // fmla v27.4s, v13.4s, v28.4s
-	WORD $0x3d80c41b // str q27, [x0, #784]
-	WORD $0x3dc009da // ldr q26, [x14, #32]
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc0081b // ldr q27, [x0, #32]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc5b // fmla v27.4s, v2.4s, v28.4s
-	WORD $0x3d80081b // str q27, [x0, #32]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0481b // ldr q27, [x0, #288]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccdb // fmla v27.4s, v6.4s, v28.4s
-	WORD $0x3d80481b // str q27, [x0, #288]
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x3dc0881b // ldr q27, [x0, #544]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd5b // fmla v27.4s, v10.4s, v28.4s
-	WORD $0x3d80881b // str q27, [x0, #544]
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x3dc0c81b // ldr q27, [x0, #800]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccddb // fmla v27.4s, v14.4s, v28.4s
-	WORD $0x3d80c81b // str q27, [x0, #800]
-	WORD $0x3dc00dda // ldr q26, [x14, #48]
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c1b // ldr q27, [x0, #48]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc7b // fmla v27.4s, v3.4s, v28.4s
-	WORD $0x3d800c1b // str q27, [x0, #48]
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad105594 // stp q20, q21, [x12, #512]
+	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc04c1b // ldr q27, [x0, #304]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccfb // fmla v27.4s, v7.4s, v28.4s
-	WORD $0x3d804c1b // str q27, [x0, #304]
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x3dc08c1b // ldr q27, [x0, #560]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd7b // fmla v27.4s, v11.4s, v28.4s
-	WORD $0x3d808c1b // str q27, [x0, #560]
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x3dc0cc1b // ldr q27, [x0, #816]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccdfb // fmla v27.4s, v15.4s, v28.4s
-	WORD $0x3d80cc1b // str q27, [x0, #816]
-	ADD $2048, R13, R13
-	ADD $256, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $64, R0, R0
-	ADD $64, R6, R6
-	ADD $64, R7, R7
-	ADD $16, R10, R10
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
@@ -1435,224 +765,166 @@ TEXT ·directNibblesx4Dot(SB), NOSPLIT, $0-88
 	MOVD more+64(FP), R8
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
-	WORD $0x3dc00118 // ldr q24, [x8]
 	WORD $0x4f00e5f9 // movi v25.16b, #15
-	MOVD $4, R11
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
 loop1:
-	MOVD R1, R19
-	ADD R2, R19, R20
-	ADD R2, R20, R21
-	ADD R2, R21, R22
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R9, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	WORD $0xacc1360c // ldp q12, q13, [x16], #32
+	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
+	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
+	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee4 // dup v4.4s, w23
-	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	WORD $0x4ea41c86 // mov v6.16b, v4.16b
-	WORD $0x4ea41c87 // mov v7.16b, v4.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee8 // dup v8.4s, w23
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040eec // dup v12.4s, w23
-	WORD $0x4eac1d8d // mov v13.16b, v12.16b
-	WORD $0x4eac1d8e // mov v14.16b, v12.16b
-	WORD $0x4eac1d8f // mov v15.16b, v12.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xbd401274 // ldr s20, [x19, #16]
-	WORD $0xbc404670 // ldr s16, [x19], #4
-	WORD $0xbd401295 // ldr s21, [x20, #16]
-	WORD $0xbc404691 // ldr s17, [x20], #4
-	WORD $0xbd4012b6 // ldr s22, [x21, #16]
-	WORD $0xbc4046b2 // ldr s18, [x21], #4
-	WORD $0xbd4012d7 // ldr s23, [x22, #16]
-	WORD $0xbc4046d3 // ldr s19, [x22], #4
-	WORD $0x3dc001ba // ldr q26, [x13]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x4e1a031a // tbl v26.16b, { v24.16b }, v26.16b
-	WORD $0x4e1b031b // tbl v27.16b, { v24.16b }, v27.16b
-	WORD $0x4f90e340 // sdot v0.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e360 // sdot v0.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e344 // sdot v4.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e364 // sdot v4.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e348 // sdot v8.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e368 // sdot v8.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34c // sdot v12.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36c // sdot v12.4s, v27.16b, v23.4b[0]
-	WORD $0x3dc005ba // ldr q26, [x13, #16]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x4e1a031a // tbl v26.16b, { v24.16b }, v26.16b
-	WORD $0x4e1b031b // tbl v27.16b, { v24.16b }, v27.16b
-	WORD $0x4f90e341 // sdot v1.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e361 // sdot v1.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e345 // sdot v5.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e365 // sdot v5.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e349 // sdot v9.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e369 // sdot v9.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34d // sdot v13.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36d // sdot v13.4s, v27.16b, v23.4b[0]
-	WORD $0x3dc009ba // ldr q26, [x13, #32]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x4e1a031a // tbl v26.16b, { v24.16b }, v26.16b
-	WORD $0x4e1b031b // tbl v27.16b, { v24.16b }, v27.16b
-	WORD $0x4f90e342 // sdot v2.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e362 // sdot v2.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e346 // sdot v6.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e366 // sdot v6.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e34a // sdot v10.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e36a // sdot v10.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34e // sdot v14.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36e // sdot v14.4s, v27.16b, v23.4b[0]
-	WORD $0x3dc00dba // ldr q26, [x13, #48]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x4e1a031a // tbl v26.16b, { v24.16b }, v26.16b
-	WORD $0x4e1b031b // tbl v27.16b, { v24.16b }, v27.16b
-	WORD $0x4f90e343 // sdot v3.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e363 // sdot v3.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e347 // sdot v7.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e367 // sdot v7.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e34b // sdot v11.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e36b // sdot v11.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34f // sdot v15.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36f // sdot v15.4s, v27.16b, v23.4b[0]
-	ADD $256, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $1024, R13, R13
-	ADD $16, R19, R19
-	ADD $16, R20, R20
-	ADD $16, R21, R21
-	ADD $16, R22, R22
-	ADD R16, R4, R15
-	WORD $0x4d40c9f0 // ld1r { v16.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f1 // ld1r { v17.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f2 // ld1r { v18.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f3 // ld1r { v19.4s }, [x15]
-	WORD $0xfd4001da // ldr d26, [x14]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
+	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
+	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
+	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f8ce204 // sdot v4.4s, v16.16b, v12.4b[0]
+	WORD $0x4f8ce225 // sdot v5.4s, v17.16b, v12.4b[0]
+	WORD $0x4f8ee206 // sdot v6.4s, v16.16b, v14.4b[0]
+	WORD $0x4f8ee227 // sdot v7.4s, v17.16b, v14.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
+	WORD $0x4f8de284 // sdot v4.4s, v20.16b, v13.4b[0]
+	WORD $0x4f8de2a5 // sdot v5.4s, v21.16b, v13.4b[0]
+	WORD $0x4f8fe286 // sdot v6.4s, v20.16b, v15.4b[0]
+	WORD $0x4f8fe2a7 // sdot v7.4s, v21.16b, v15.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4face244 // sdot v4.4s, v18.16b, v12.4b[1]
+	WORD $0x4face265 // sdot v5.4s, v19.16b, v12.4b[1]
+	WORD $0x4faee246 // sdot v6.4s, v18.16b, v14.4b[1]
+	WORD $0x4faee267 // sdot v7.4s, v19.16b, v14.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
+	WORD $0x4fade284 // sdot v4.4s, v20.16b, v13.4b[1]
+	WORD $0x4fade2a5 // sdot v5.4s, v21.16b, v13.4b[1]
+	WORD $0x4fafe286 // sdot v6.4s, v20.16b, v15.4b[1]
+	WORD $0x4fafe2a7 // sdot v7.4s, v21.16b, v15.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f8cea04 // sdot v4.4s, v16.16b, v12.4b[2]
+	WORD $0x4f8cea25 // sdot v5.4s, v17.16b, v12.4b[2]
+	WORD $0x4f8eea06 // sdot v6.4s, v16.16b, v14.4b[2]
+	WORD $0x4f8eea27 // sdot v7.4s, v17.16b, v14.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
+	WORD $0x4f8dea84 // sdot v4.4s, v20.16b, v13.4b[2]
+	WORD $0x4f8deaa5 // sdot v5.4s, v21.16b, v13.4b[2]
+	WORD $0x4f8fea86 // sdot v6.4s, v20.16b, v15.4b[2]
+	WORD $0x4f8feaa7 // sdot v7.4s, v21.16b, v15.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4facea44 // sdot v4.4s, v18.16b, v12.4b[3]
+	WORD $0x4facea65 // sdot v5.4s, v19.16b, v12.4b[3]
+	WORD $0x4faeea46 // sdot v6.4s, v18.16b, v14.4b[3]
+	WORD $0x4faeea67 // sdot v7.4s, v19.16b, v14.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
+	WORD $0x4fadea84 // sdot v4.4s, v20.16b, v13.4b[3]
+	WORD $0x4fadeaa5 // sdot v5.4s, v21.16b, v13.4b[3]
+	WORD $0x4fafea86 // sdot v6.4s, v20.16b, v15.4b[3]
+	WORD $0x4fafeaa7 // sdot v7.4s, v21.16b, v15.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc0001b // ldr q27, [x0]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc1b // fmla v27.4s, v0.4s, v28.4s
-	WORD $0x3d80001b // str q27, [x0]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc0401b // ldr q27, [x0, #256]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3ccc9b // fmla v27.4s, v4.4s, v28.4s
-	WORD $0x3d80401b // str q27, [x0, #256]
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x3dc0801b // ldr q27, [x0, #512]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd1b // fmla v27.4s, v8.4s, v28.4s
-	WORD $0x3d80801b // str q27, [x0, #512]
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x3dc0c01b // ldr q27, [x0, #768]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccd9b // fmla v27.4s, v12.4s, v28.4s
-	WORD $0x3d80c01b // str q27, [x0, #768]
-	WORD $0xfd4005da // ldr d26, [x14, #8]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc0041b // ldr q27, [x0, #16]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc3b // fmla v27.4s, v1.4s, v28.4s
-	WORD $0x3d80041b // str q27, [x0, #16]
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc0441b // ldr q27, [x0, #272]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccbb // fmla v27.4s, v5.4s, v28.4s
-	WORD $0x3d80441b // str q27, [x0, #272]
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x3dc0841b // ldr q27, [x0, #528]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd3b // fmla v27.4s, v9.4s, v28.4s
-	WORD $0x3d80841b // str q27, [x0, #528]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x3dc0c41b // ldr q27, [x0, #784]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccdbb // fmla v27.4s, v13.4s, v28.4s
-	WORD $0x3d80c41b // str q27, [x0, #784]
-	WORD $0xfd4009da // ldr d26, [x14, #16]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc0081b // ldr q27, [x0, #32]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc5b // fmla v27.4s, v2.4s, v28.4s
-	WORD $0x3d80081b // str q27, [x0, #32]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0481b // ldr q27, [x0, #288]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccdb // fmla v27.4s, v6.4s, v28.4s
-	WORD $0x3d80481b // str q27, [x0, #288]
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x3dc0881b // ldr q27, [x0, #544]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd5b // fmla v27.4s, v10.4s, v28.4s
-	WORD $0x3d80881b // str q27, [x0, #544]
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x3dc0c81b // ldr q27, [x0, #800]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccddb // fmla v27.4s, v14.4s, v28.4s
-	WORD $0x3d80c81b // str q27, [x0, #800]
-	WORD $0xfd400dda // ldr d26, [x14, #24]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c1b // ldr q27, [x0, #48]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc7b // fmla v27.4s, v3.4s, v28.4s
-	WORD $0x3d800c1b // str q27, [x0, #48]
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad105594 // stp q20, q21, [x12, #512]
+	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc04c1b // ldr q27, [x0, #304]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccfb // fmla v27.4s, v7.4s, v28.4s
-	WORD $0x3d804c1b // str q27, [x0, #304]
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x3dc08c1b // ldr q27, [x0, #560]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd7b // fmla v27.4s, v11.4s, v28.4s
-	WORD $0x3d808c1b // str q27, [x0, #560]
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x3dc0cc1b // ldr q27, [x0, #816]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccdfb // fmla v27.4s, v15.4s, v28.4s
-	WORD $0x3d80cc1b // str q27, [x0, #816]
-	ADD $1024, R13, R13
-	ADD $128, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $64, R0, R0
-	ADD $64, R6, R6
-	ADD $32, R7, R7
-	ADD $16, R8, R8
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
@@ -1670,237 +942,173 @@ TEXT ·directNibblesZerox4Dot(SB), NOSPLIT, $0-88
 	MOVD n+72(FP), R9
 	MOVD zero+80(FP), R10
 	WORD $0x4f00e5f9 // movi v25.16b, #15
-	MOVD $columns<>(SB), R15
-	WORD $0x3dc001f8 // ldr q24, [x15]
-	MOVD $4, R11
+	WORD $0x4e010d58 // dup v24.16b, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
 loop1:
-	MOVD R1, R19
-	ADD R2, R19, R20
-	ADD R2, R20, R21
-	ADD R2, R21, R22
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD R8, R17
-	MOVD ZR, R16
-	MOVD R9, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	WORD $0xacc1360c // ldp q12, q13, [x16], #32
+	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
+	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
+	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
+	ADD $4, R4, R4
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee4 // dup v4.4s, w23
-	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	WORD $0x4ea41c86 // mov v6.16b, v4.16b
-	WORD $0x4ea41c87 // mov v7.16b, v4.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040ee8 // dup v8.4s, w23
-	WORD $0x4ea81d09 // mov v9.16b, v8.16b
-	WORD $0x4ea81d0a // mov v10.16b, v8.16b
-	WORD $0x4ea81d0b // mov v11.16b, v8.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R10, R23, R23
-	WORD $0x4e040eec // dup v12.4s, w23
-	WORD $0x4eac1d8d // mov v13.16b, v12.16b
-	WORD $0x4eac1d8e // mov v14.16b, v12.16b
-	WORD $0x4eac1d8f // mov v15.16b, v12.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xbd401274 // ldr s20, [x19, #16]
-	WORD $0xbc404670 // ldr s16, [x19], #4
-	WORD $0xbd401295 // ldr s21, [x20, #16]
-	WORD $0xbc404691 // ldr s17, [x20], #4
-	WORD $0xbd4012b6 // ldr s22, [x21, #16]
-	WORD $0xbc4046b2 // ldr s18, [x21], #4
-	WORD $0xbd4012d7 // ldr s23, [x22, #16]
-	WORD $0xbc4046d3 // ldr s19, [x22], #4
-	WORD $0x3dc001ba // ldr q26, [x13]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0xbd40023c // ldr s28, [x17]
-	WORD $0x4e18039c // tbl v28.16b, { v28.16b }, v24.16b
-	WORD $0x4e3c875a // add v26.16b, v26.16b, v28.16b
-	WORD $0x4e3c877b // add v27.16b, v27.16b, v28.16b
-	WORD $0x4f90e340 // sdot v0.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e360 // sdot v0.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e344 // sdot v4.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e364 // sdot v4.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e348 // sdot v8.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e368 // sdot v8.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34c // sdot v12.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36c // sdot v12.4s, v27.16b, v23.4b[0]
-	WORD $0x3dc005ba // ldr q26, [x13, #16]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0xbd40063c // ldr s28, [x17, #4]
-	WORD $0x4e18039c // tbl v28.16b, { v28.16b }, v24.16b
-	WORD $0x4e3c875a // add v26.16b, v26.16b, v28.16b
-	WORD $0x4e3c877b // add v27.16b, v27.16b, v28.16b
-	WORD $0x4f90e341 // sdot v1.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e361 // sdot v1.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e345 // sdot v5.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e365 // sdot v5.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e349 // sdot v9.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e369 // sdot v9.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34d // sdot v13.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36d // sdot v13.4s, v27.16b, v23.4b[0]
-	WORD $0x3dc009ba // ldr q26, [x13, #32]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0xbd400a3c // ldr s28, [x17, #8]
-	WORD $0x4e18039c // tbl v28.16b, { v28.16b }, v24.16b
-	WORD $0x4e3c875a // add v26.16b, v26.16b, v28.16b
-	WORD $0x4e3c877b // add v27.16b, v27.16b, v28.16b
-	WORD $0x4f90e342 // sdot v2.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e362 // sdot v2.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e346 // sdot v6.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e366 // sdot v6.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e34a // sdot v10.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e36a // sdot v10.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34e // sdot v14.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36e // sdot v14.4s, v27.16b, v23.4b[0]
-	WORD $0x3dc00dba // ldr q26, [x13, #48]
-	WORD $0x6f0c075b // ushr v27.16b, v26.16b, #4
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0xbd400e3c // ldr s28, [x17, #12]
-	WORD $0x4e18039c // tbl v28.16b, { v28.16b }, v24.16b
-	WORD $0x4e3c875a // add v26.16b, v26.16b, v28.16b
-	WORD $0x4e3c877b // add v27.16b, v27.16b, v28.16b
-	WORD $0x4f90e343 // sdot v3.4s, v26.16b, v16.4b[0]
-	WORD $0x4f94e363 // sdot v3.4s, v27.16b, v20.4b[0]
-	WORD $0x4f91e347 // sdot v7.4s, v26.16b, v17.4b[0]
-	WORD $0x4f95e367 // sdot v7.4s, v27.16b, v21.4b[0]
-	WORD $0x4f92e34b // sdot v11.4s, v26.16b, v18.4b[0]
-	WORD $0x4f96e36b // sdot v11.4s, v27.16b, v22.4b[0]
-	WORD $0x4f93e34f // sdot v15.4s, v26.16b, v19.4b[0]
-	WORD $0x4f97e36f // sdot v15.4s, v27.16b, v23.4b[0]
-	ADD $256, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $1024, R13, R13
-	ADD $16, R19, R19
-	ADD $16, R20, R20
-	ADD $16, R21, R21
-	ADD $16, R22, R22
-	ADD R16, R4, R15
-	WORD $0x4d40c9f0 // ld1r { v16.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f1 // ld1r { v17.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f2 // ld1r { v18.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9f3 // ld1r { v19.4s }, [x15]
-	WORD $0xfd4001da // ldr d26, [x14]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
+	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
+	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
+	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
+	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
+	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0x4fb68202 // mul v2.4s, v16.4s, v22.s[1]
+	WORD $0x4fb68223 // mul v3.4s, v17.4s, v22.s[1]
+	WORD $0x4f968a04 // mul v4.4s, v16.4s, v22.s[2]
+	WORD $0x4f968a25 // mul v5.4s, v17.4s, v22.s[2]
+	WORD $0x4fb68a06 // mul v6.4s, v16.4s, v22.s[3]
+	WORD $0x4fb68a27 // mul v7.4s, v17.4s, v22.s[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88e200 // sdot v0.4s, v16.16b, v8.4b[0]
+	WORD $0x4f88e221 // sdot v1.4s, v17.16b, v8.4b[0]
+	WORD $0x4f8ae202 // sdot v2.4s, v16.16b, v10.4b[0]
+	WORD $0x4f8ae223 // sdot v3.4s, v17.16b, v10.4b[0]
+	WORD $0x4f8ce204 // sdot v4.4s, v16.16b, v12.4b[0]
+	WORD $0x4f8ce225 // sdot v5.4s, v17.16b, v12.4b[0]
+	WORD $0x4f8ee206 // sdot v6.4s, v16.16b, v14.4b[0]
+	WORD $0x4f8ee227 // sdot v7.4s, v17.16b, v14.4b[0]
+	WORD $0x4f89e280 // sdot v0.4s, v20.16b, v9.4b[0]
+	WORD $0x4f89e2a1 // sdot v1.4s, v21.16b, v9.4b[0]
+	WORD $0x4f8be282 // sdot v2.4s, v20.16b, v11.4b[0]
+	WORD $0x4f8be2a3 // sdot v3.4s, v21.16b, v11.4b[0]
+	WORD $0x4f8de284 // sdot v4.4s, v20.16b, v13.4b[0]
+	WORD $0x4f8de2a5 // sdot v5.4s, v21.16b, v13.4b[0]
+	WORD $0x4f8fe286 // sdot v6.4s, v20.16b, v15.4b[0]
+	WORD $0x4f8fe2a7 // sdot v7.4s, v21.16b, v15.4b[0]
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8e240 // sdot v0.4s, v18.16b, v8.4b[1]
+	WORD $0x4fa8e261 // sdot v1.4s, v19.16b, v8.4b[1]
+	WORD $0x4faae242 // sdot v2.4s, v18.16b, v10.4b[1]
+	WORD $0x4faae263 // sdot v3.4s, v19.16b, v10.4b[1]
+	WORD $0x4face244 // sdot v4.4s, v18.16b, v12.4b[1]
+	WORD $0x4face265 // sdot v5.4s, v19.16b, v12.4b[1]
+	WORD $0x4faee246 // sdot v6.4s, v18.16b, v14.4b[1]
+	WORD $0x4faee267 // sdot v7.4s, v19.16b, v14.4b[1]
+	WORD $0x4fa9e280 // sdot v0.4s, v20.16b, v9.4b[1]
+	WORD $0x4fa9e2a1 // sdot v1.4s, v21.16b, v9.4b[1]
+	WORD $0x4fabe282 // sdot v2.4s, v20.16b, v11.4b[1]
+	WORD $0x4fabe2a3 // sdot v3.4s, v21.16b, v11.4b[1]
+	WORD $0x4fade284 // sdot v4.4s, v20.16b, v13.4b[1]
+	WORD $0x4fade2a5 // sdot v5.4s, v21.16b, v13.4b[1]
+	WORD $0x4fafe286 // sdot v6.4s, v20.16b, v15.4b[1]
+	WORD $0x4fafe2a7 // sdot v7.4s, v21.16b, v15.4b[1]
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4f88ea00 // sdot v0.4s, v16.16b, v8.4b[2]
+	WORD $0x4f88ea21 // sdot v1.4s, v17.16b, v8.4b[2]
+	WORD $0x4f8aea02 // sdot v2.4s, v16.16b, v10.4b[2]
+	WORD $0x4f8aea23 // sdot v3.4s, v17.16b, v10.4b[2]
+	WORD $0x4f8cea04 // sdot v4.4s, v16.16b, v12.4b[2]
+	WORD $0x4f8cea25 // sdot v5.4s, v17.16b, v12.4b[2]
+	WORD $0x4f8eea06 // sdot v6.4s, v16.16b, v14.4b[2]
+	WORD $0x4f8eea27 // sdot v7.4s, v17.16b, v14.4b[2]
+	WORD $0x4f89ea80 // sdot v0.4s, v20.16b, v9.4b[2]
+	WORD $0x4f89eaa1 // sdot v1.4s, v21.16b, v9.4b[2]
+	WORD $0x4f8bea82 // sdot v2.4s, v20.16b, v11.4b[2]
+	WORD $0x4f8beaa3 // sdot v3.4s, v21.16b, v11.4b[2]
+	WORD $0x4f8dea84 // sdot v4.4s, v20.16b, v13.4b[2]
+	WORD $0x4f8deaa5 // sdot v5.4s, v21.16b, v13.4b[2]
+	WORD $0x4f8fea86 // sdot v6.4s, v20.16b, v15.4b[2]
+	WORD $0x4f8feaa7 // sdot v7.4s, v21.16b, v15.4b[2]
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4fa8ea40 // sdot v0.4s, v18.16b, v8.4b[3]
+	WORD $0x4fa8ea61 // sdot v1.4s, v19.16b, v8.4b[3]
+	WORD $0x4faaea42 // sdot v2.4s, v18.16b, v10.4b[3]
+	WORD $0x4faaea63 // sdot v3.4s, v19.16b, v10.4b[3]
+	WORD $0x4facea44 // sdot v4.4s, v18.16b, v12.4b[3]
+	WORD $0x4facea65 // sdot v5.4s, v19.16b, v12.4b[3]
+	WORD $0x4faeea46 // sdot v6.4s, v18.16b, v14.4b[3]
+	WORD $0x4faeea67 // sdot v7.4s, v19.16b, v14.4b[3]
+	WORD $0x4fa9ea80 // sdot v0.4s, v20.16b, v9.4b[3]
+	WORD $0x4fa9eaa1 // sdot v1.4s, v21.16b, v9.4b[3]
+	WORD $0x4fabea82 // sdot v2.4s, v20.16b, v11.4b[3]
+	WORD $0x4fabeaa3 // sdot v3.4s, v21.16b, v11.4b[3]
+	WORD $0x4fadea84 // sdot v4.4s, v20.16b, v13.4b[3]
+	WORD $0x4fadeaa5 // sdot v5.4s, v21.16b, v13.4b[3]
+	WORD $0x4fafea86 // sdot v6.4s, v20.16b, v15.4b[3]
+	WORD $0x4fafeaa7 // sdot v7.4s, v21.16b, v15.4b[3]
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc0001b // ldr q27, [x0]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc1b // fmla v27.4s, v0.4s, v28.4s
-	WORD $0x3d80001b // str q27, [x0]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc0401b // ldr q27, [x0, #256]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3ccc9b // fmla v27.4s, v4.4s, v28.4s
-	WORD $0x3d80401b // str q27, [x0, #256]
-	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x3dc0801b // ldr q27, [x0, #512]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd1b // fmla v27.4s, v8.4s, v28.4s
-	WORD $0x3d80801b // str q27, [x0, #512]
-	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x3dc0c01b // ldr q27, [x0, #768]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccd9b // fmla v27.4s, v12.4s, v28.4s
-	WORD $0x3d80c01b // str q27, [x0, #768]
-	WORD $0xfd4005da // ldr d26, [x14, #8]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc0041b // ldr q27, [x0, #16]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc3b // fmla v27.4s, v1.4s, v28.4s
-	WORD $0x3d80041b // str q27, [x0, #16]
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc0441b // ldr q27, [x0, #272]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccbb // fmla v27.4s, v5.4s, v28.4s
-	WORD $0x3d80441b // str q27, [x0, #272]
-	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x3dc0841b // ldr q27, [x0, #528]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd3b // fmla v27.4s, v9.4s, v28.4s
-	WORD $0x3d80841b // str q27, [x0, #528]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
-	WORD $0x3dc0c41b // ldr q27, [x0, #784]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccdbb // fmla v27.4s, v13.4s, v28.4s
-	WORD $0x3d80c41b // str q27, [x0, #784]
-	WORD $0xfd4009da // ldr d26, [x14, #16]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc0081b // ldr q27, [x0, #32]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc5b // fmla v27.4s, v2.4s, v28.4s
-	WORD $0x3d80081b // str q27, [x0, #32]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0481b // ldr q27, [x0, #288]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccdb // fmla v27.4s, v6.4s, v28.4s
-	WORD $0x3d80481b // str q27, [x0, #288]
-	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x3dc0881b // ldr q27, [x0, #544]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd5b // fmla v27.4s, v10.4s, v28.4s
-	WORD $0x3d80881b // str q27, [x0, #544]
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
-	WORD $0x3dc0c81b // ldr q27, [x0, #800]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccddb // fmla v27.4s, v14.4s, v28.4s
-	WORD $0x3d80c81b // str q27, [x0, #800]
-	WORD $0xfd400dda // ldr d26, [x14, #24]
-	WORD $0x0e217b5a // fcvtl v26.4s, v26.4h
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c1b // ldr q27, [x0, #48]
-	WORD $0x6e30df5c // fmul v28.4s, v26.4s, v16.4s
-	WORD $0x4e3ccc7b // fmla v27.4s, v3.4s, v28.4s
-	WORD $0x3d800c1b // str q27, [x0, #48]
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad105594 // stp q20, q21, [x12, #512]
+	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc04c1b // ldr q27, [x0, #304]
-	WORD $0x6e31df5c // fmul v28.4s, v26.4s, v17.4s
-	WORD $0x4e3cccfb // fmla v27.4s, v7.4s, v28.4s
-	WORD $0x3d804c1b // str q27, [x0, #304]
-	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x3dc08c1b // ldr q27, [x0, #560]
-	WORD $0x6e32df5c // fmul v28.4s, v26.4s, v18.4s
-	WORD $0x4e3ccd7b // fmla v27.4s, v11.4s, v28.4s
-	WORD $0x3d808c1b // str q27, [x0, #560]
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
-	WORD $0x3dc0cc1b // ldr q27, [x0, #816]
-	WORD $0x6e33df5c // fmul v28.4s, v26.4s, v19.4s
-	WORD $0x4e3ccdfb // fmla v27.4s, v15.4s, v28.4s
-	WORD $0x3d80cc1b // str q27, [x0, #816]
-	ADD $1024, R13, R13
-	ADD $128, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $64, R0, R0
-	ADD $64, R6, R6
-	ADD $32, R7, R7
-	ADD $16, R8, R8
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
-// func tileGroupsx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int) 
+// func tileGroupsx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
 TEXT ·tileGroupsx1NEON(SB), NOSPLIT, $0-88
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
@@ -1908,197 +1116,439 @@ TEXT ·tileGroupsx1NEON(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD u+48(FP), R6
+	MOVD codes+48(FP), R6
 	MOVD wScale+56(FP), R7
-	MOVD n+64(FP), R8
-	MOVD zero+72(FP), R9
-	MOVD $2, R11
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	ADD $1024, R6, R6
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
 loop1:
-	MOVD R1, R19
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R8, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	WORD $0x4ea01c02 // mov v2.16b, v0.16b
-	WORD $0x4ea01c03 // mov v3.16b, v0.16b
-	WORD $0x4ea01c04 // mov v4.16b, v0.16b
-	WORD $0x4ea01c05 // mov v5.16b, v0.16b
-	WORD $0x4ea01c06 // mov v6.16b, v0.16b
-	WORD $0x4ea01c07 // mov v7.16b, v0.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xfc408668 // ldr d8, [x19], #8
-	WORD $0x3dc001ac // ldr q12, [x13]
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x3dc005ad // ldr q13, [x13, #16]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x3dc009ac // ldr q12, [x13, #32]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x3dc00dad // ldr q13, [x13, #48]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x3dc011ac // ldr q12, [x13, #64]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x3dc015ad // ldr q13, [x13, #80]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x3dc019ac // ldr q12, [x13, #96]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x3dc01dad // ldr q13, [x13, #112]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc041ac // ldr q12, [x13, #256]
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x3dc045ad // ldr q13, [x13, #272]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x3dc049ac // ldr q12, [x13, #288]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x3dc04dad // ldr q13, [x13, #304]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x3dc051ac // ldr q12, [x13, #320]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x3dc055ad // ldr q13, [x13, #336]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x3dc059ac // ldr q12, [x13, #352]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc19e // smull v30.8h, v12.8b, v29.8b
-	WORD $0x4e3dc19f // smull2 v31.8h, v12.16b, v29.16b
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x3dc05dad // ldr q13, [x13, #368]
-	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
-	WORD $0x0e3dc1be // smull v30.8h, v13.8b, v29.8b
-	WORD $0x4e3dc1bf // smull2 v31.8h, v13.16b, v29.16b
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $2048, R13, R13
-	ADD R16, R4, R15
-	WORD $0x4d40c9e8 // ld1r { v8.4s }, [x15]
-	WORD $0x3dc001cc // ldr q12, [x14]
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc0000d // ldr q13, [x0]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc0d // fmla v13.4s, v0.4s, v14.4s
-	WORD $0x3d80000d // str q13, [x0]
-	WORD $0x3dc005cc // ldr q12, [x14, #16]
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc0040d // ldr q13, [x0, #16]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc2d // fmla v13.4s, v1.4s, v14.4s
-	WORD $0x3d80040d // str q13, [x0, #16]
-	WORD $0x3dc009cc // ldr q12, [x14, #32]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc0080d // ldr q13, [x0, #32]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc4d // fmla v13.4s, v2.4s, v14.4s
-	WORD $0x3d80080d // str q13, [x0, #32]
-	WORD $0x3dc00dcc // ldr q12, [x14, #48]
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc00c0d // ldr q13, [x0, #48]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc6d // fmla v13.4s, v3.4s, v14.4s
-	WORD $0x3d800c0d // str q13, [x0, #48]
-	WORD $0x3dc011cc // ldr q12, [x14, #64]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc0100d // ldr q13, [x0, #64]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecc8d // fmla v13.4s, v4.4s, v14.4s
-	WORD $0x3d80100d // str q13, [x0, #64]
-	WORD $0x3dc015cc // ldr q12, [x14, #80]
-	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc0140d // ldr q13, [x0, #80]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2eccad // fmla v13.4s, v5.4s, v14.4s
-	WORD $0x3d80140d // str q13, [x0, #80]
-	WORD $0x3dc019cc // ldr q12, [x14, #96]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0180d // ldr q13, [x0, #96]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecccd // fmla v13.4s, v6.4s, v14.4s
-	WORD $0x3d80180d // str q13, [x0, #96]
-	WORD $0x3dc01dcc // ldr q12, [x14, #112]
-	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc01c0d // ldr q13, [x0, #112]
-	WORD $0x6e28dd8e // fmul v14.4s, v12.4s, v8.4s
-	WORD $0x4e2ecced // fmla v13.4s, v7.4s, v14.4s
-	WORD $0x3d801c0d // str q13, [x0, #112]
-	ADD $2048, R13, R13
-	ADD $256, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $128, R0, R0
-	ADD $128, R6, R6
-	ADD $128, R7, R7
-	ADD $32, R10, R10
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
 	BNE loop1
 	RET
 
-// func tileGroupsx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int) 
+// func directNibblesx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
+TEXT ·directNibblesx1NEON(SB), NOSPLIT, $0-88
+	MOVD acc+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD start+24(FP), R3
+	MOVD xScale+32(FP), R4
+	MOVD groupStride+40(FP), R5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
+loop1:
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
+loop2:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
+	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	RET
+
+// func directNibblesZerox1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
+TEXT ·directNibblesZerox1NEON(SB), NOSPLIT, $0-88
+	MOVD acc+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD start+24(FP), R3
+	MOVD xScale+32(FP), R4
+	MOVD groupStride+40(FP), R5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e010d58 // dup v24.16b, w10
+	MOVD R1, R14
+loop1:
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	ADD $4, R4, R4
+	MOVD R0, R12
+	MOVD $8, R11
+loop2:
+	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
+	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
+	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
+	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
+	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
+	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
+	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	RET
+
+// func tileGroupsx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
 TEXT ·tileGroupsx4NEON(SB), NOSPLIT, $0-88
 	MOVD acc+0(FP), R0
 	MOVD q+8(FP), R1
@@ -2106,196 +1556,1330 @@ TEXT ·tileGroupsx4NEON(SB), NOSPLIT, $0-88
 	MOVD start+24(FP), R3
 	MOVD xScale+32(FP), R4
 	MOVD groupStride+40(FP), R5
-	MOVD u+48(FP), R6
+	MOVD codes+48(FP), R6
 	MOVD wScale+56(FP), R7
-	MOVD n+64(FP), R8
-	MOVD zero+72(FP), R9
-	MOVD $8, R11
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	ADD $1024, R6, R6
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
 loop1:
-	MOVD R1, R19
-	ADD R2, R19, R20
-	ADD R2, R20, R21
-	ADD R2, R21, R22
-	MOVD R6, R13
-	MOVD R7, R14
-	MOVD ZR, R16
-	MOVD R8, R12
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	WORD $0xacc1360c // ldp q12, q13, [x16], #32
+	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
+	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
+	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
 loop2:
-	ADD R16, R3, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee0 // dup v0.4s, w23
-	WORD $0x4ea01c01 // mov v1.16b, v0.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee2 // dup v2.4s, w23
-	WORD $0x4ea21c43 // mov v3.16b, v2.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee4 // dup v4.4s, w23
-	WORD $0x4ea41c85 // mov v5.16b, v4.16b
-	ADD R5, R15, R15
-	MOVW (R15), R23
-	MULW R9, R23, R23
-	WORD $0x4e040ee6 // dup v6.4s, w23
-	WORD $0x4ea61cc7 // mov v7.16b, v6.16b
-	MOVD $4, R24
-loop3:
-	WORD $0xfc408668 // ldr d8, [x19], #8
-	WORD $0xfc408689 // ldr d9, [x20], #8
-	WORD $0xfc4086aa // ldr d10, [x21], #8
-	WORD $0xfc4086cb // ldr d11, [x22], #8
-	WORD $0x3dc001b2 // ldr q18, [x13]
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
+	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
+	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
+	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
+	WORD $0xad6044d0 // ldp q16, q17, [x6, #-1024]
 	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
 	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x3dc005b3 // ldr q19, [x13, #16]
-	WORD $0x4e04051d // dup v29.4s, v8.s[0]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e04053d // dup v29.4s, v9.s[0]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
-	WORD $0x4e04055d // dup v29.4s, v10.s[0]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e04057d // dup v29.4s, v11.s[0]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	WORD $0x3dc041b2 // ldr q18, [x13, #256]
+	WORD $0xad684cd2 // ldp q18, q19, [x6, #-768]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
 	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
 	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
-	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
-	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
-	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
-	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
-	WORD $0x3dc045b3 // ldr q19, [x13, #272]
 	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
 	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
 	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
-	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
-	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
-	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
-	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
 	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
 	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
 	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
-	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
 	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
 	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
 	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
 	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
-	ADD $512, R13, R13
-	SUBS $1, R24, R24
-	BNE loop3
-	SUB $2048, R13, R13
-	ADD R16, R4, R15
-	WORD $0x4d40c9e8 // ld1r { v8.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9e9 // ld1r { v9.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9ea // ld1r { v10.4s }, [x15]
-	ADD R5, R15, R15
-	WORD $0x4d40c9eb // ld1r { v11.4s }, [x15]
-	WORD $0x3dc001d2 // ldr q18, [x14]
+	WORD $0xad7044d0 // ldp q16, q17, [x6, #-512]
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad784cd2 // ldp q18, q19, [x6, #-256]
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xacc144f0 // ldp q16, q17, [x7], #32
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
 	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
-	WORD $0x3dc00013 // ldr q19, [x0]
-	WORD $0x6e28de54 // fmul v20.4s, v18.4s, v8.4s
-	WORD $0x4e34cc13 // fmla v19.4s, v0.4s, v20.4s
-	WORD $0x3d800013 // str q19, [x0]
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x3dc04013 // ldr q19, [x0, #256]
-	WORD $0x6e29de54 // fmul v20.4s, v18.4s, v9.4s
-	WORD $0x4e34cc53 // fmla v19.4s, v2.4s, v20.4s
-	WORD $0x3d804013 // str q19, [x0, #256]
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x3dc08013 // ldr q19, [x0, #512]
-	WORD $0x6e2ade54 // fmul v20.4s, v18.4s, v10.4s
-	WORD $0x4e34cc93 // fmla v19.4s, v4.4s, v20.4s
-	WORD $0x3d808013 // str q19, [x0, #512]
-	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x3dc0c013 // ldr q19, [x0, #768]
-	WORD $0x6e2bde54 // fmul v20.4s, v18.4s, v11.4s
-	WORD $0x4e34ccd3 // fmla v19.4s, v6.4s, v20.4s
-	WORD $0x3d80c013 // str q19, [x0, #768]
-	WORD $0x3dc005d2 // ldr q18, [x14, #16]
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x3dc00413 // ldr q19, [x0, #16]
-	WORD $0x6e28de54 // fmul v20.4s, v18.4s, v8.4s
-	WORD $0x4e34cc33 // fmla v19.4s, v1.4s, v20.4s
-	WORD $0x3d800413 // str q19, [x0, #16]
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x3dc04413 // ldr q19, [x0, #272]
-	WORD $0x6e29de54 // fmul v20.4s, v18.4s, v9.4s
-	WORD $0x4e34cc73 // fmla v19.4s, v3.4s, v20.4s
-	WORD $0x3d804413 // str q19, [x0, #272]
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x3dc08413 // ldr q19, [x0, #528]
-	WORD $0x6e2ade54 // fmul v20.4s, v18.4s, v10.4s
-	WORD $0x4e34ccb3 // fmla v19.4s, v5.4s, v20.4s
-	WORD $0x3d808413 // str q19, [x0, #528]
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad105594 // stp q20, q21, [x12, #512]
+	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x3dc0c413 // ldr q19, [x0, #784]
-	WORD $0x6e2bde54 // fmul v20.4s, v18.4s, v11.4s
-	WORD $0x4e34ccf3 // fmla v19.4s, v7.4s, v20.4s
-	WORD $0x3d80c413 // str q19, [x0, #784]
-	ADD $2048, R13, R13
-	ADD $256, R14, R14
-	ADD $64, R17, R17
-	ADD $4, R16, R16
-	SUBS $1, R12, R12
-	BNE loop2
-	ADD $32, R0, R0
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad185594 // stp q20, q21, [x12, #768]
 	ADD $32, R6, R6
-	ADD $32, R7, R7
-	ADD $8, R10, R10
+	ADD $32, R12, R12
 	SUBS $1, R11, R11
+	BNE loop2
+	ADD $1792, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	RET
+
+// func directNibblesx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
+TEXT ·directNibblesx4NEON(SB), NOSPLIT, $0-88
+	MOVD acc+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD start+24(FP), R3
+	MOVD xScale+32(FP), R4
+	MOVD groupStride+40(FP), R5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e040d58 // dup v24.4s, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
+loop1:
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	WORD $0xacc1360c // ldp q12, q13, [x16], #32
+	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
+	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
+	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
+	ADD $4, R4, R4
+	WORD $0x4eb89ed6 // mul v22.4s, v22.4s, v24.4s
+	MOVD R0, R12
+	MOVD $8, R11
+loop2:
+	WORD $0x4e0406c0 // dup v0.4s, v22.s[0]
+	WORD $0x4e0406c1 // dup v1.4s, v22.s[0]
+	WORD $0x4e0c06c2 // dup v2.4s, v22.s[1]
+	WORD $0x4e0c06c3 // dup v3.4s, v22.s[1]
+	WORD $0x4e1406c4 // dup v4.4s, v22.s[2]
+	WORD $0x4e1406c5 // dup v5.4s, v22.s[2]
+	WORD $0x4e1c06c6 // dup v6.4s, v22.s[3]
+	WORD $0x4e1c06c7 // dup v7.4s, v22.s[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad105594 // stp q20, q21, [x12, #512]
+	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
+	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	RET
+
+// func directNibblesZerox4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int) 
+TEXT ·directNibblesZerox4NEON(SB), NOSPLIT, $0-88
+	MOVD acc+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD start+24(FP), R3
+	MOVD xScale+32(FP), R4
+	MOVD groupStride+40(FP), R5
+	MOVD codes+48(FP), R6
+	MOVD wScale+56(FP), R7
+	MOVD more+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD zero+80(FP), R10
+	WORD $0x4f00e5f9 // movi v25.16b, #15
+	WORD $0x4e010d58 // dup v24.16b, w10
+	MOVD R1, R14
+	ADD R2, R14, R15
+	ADD R2, R15, R16
+	ADD R2, R16, R17
+loop1:
+	WORD $0xacc125c8 // ldp q8, q9, [x14], #32
+	WORD $0xacc12dea // ldp q10, q11, [x15], #32
+	WORD $0xacc1360c // ldp q12, q13, [x16], #32
+	WORD $0xacc13e2e // ldp q14, q15, [x17], #32
+	MOVD R3, R13
+	WORD $0x0dc581b6 // ld1 { v22.s }[0], [x13], x5
+	WORD $0x0dc591b6 // ld1 { v22.s }[1], [x13], x5
+	WORD $0x4dc581b6 // ld1 { v22.s }[2], [x13], x5
+	WORD $0x4dc591b6 // ld1 { v22.s }[3], [x13], x5
+	ADD $4, R3, R3
+	MOVD R4, R13
+	WORD $0x0dc581b7 // ld1 { v23.s }[0], [x13], x5
+	WORD $0x0dc591b7 // ld1 { v23.s }[1], [x13], x5
+	WORD $0x4dc581b7 // ld1 { v23.s }[2], [x13], x5
+	WORD $0x4dc591b7 // ld1 { v23.s }[3], [x13], x5
+	ADD $4, R4, R4
+	MOVD R0, R12
+	MOVD $8, R11
+loop2:
+	WORD $0xfc408510 // ldr d16, [x8], #8
+	WORD $0x6e308710 // sub v16.16b, v24.16b, v16.16b
+	WORD $0x0f08a610 // sshll v16.8h, v16.8b, #0
+	WORD $0x4f10a611 // sshll2 v17.4s, v16.8h, #0
+	WORD $0x0f10a610 // sshll v16.4s, v16.4h, #0
+	WORD $0x4f968200 // mul v0.4s, v16.4s, v22.s[0]
+	WORD $0x4f968221 // mul v1.4s, v17.4s, v22.s[0]
+	WORD $0x4fb68202 // mul v2.4s, v16.4s, v22.s[1]
+	WORD $0x4fb68223 // mul v3.4s, v17.4s, v22.s[1]
+	WORD $0x4f968a04 // mul v4.4s, v16.4s, v22.s[2]
+	WORD $0x4f968a25 // mul v5.4s, v17.4s, v22.s[2]
+	WORD $0x4fb68a06 // mul v6.4s, v16.4s, v22.s[3]
+	WORD $0x4fb68a27 // mul v7.4s, v17.4s, v22.s[3]
+	WORD $0xad4044d0 // ldp q16, q17, [x6, #0]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04051d // dup v29.4s, v8.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04055d // dup v29.4s, v10.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e04059d // dup v29.4s, v12.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405dd // dup v29.4s, v14.s[0]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e04053d // dup v29.4s, v9.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e04057d // dup v29.4s, v11.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0405bd // dup v29.4s, v13.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0405fd // dup v29.4s, v15.s[0]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad484cd2 // ldp q18, q19, [x6, #256]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c051d // dup v29.4s, v8.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c055d // dup v29.4s, v10.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c059d // dup v29.4s, v12.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05dd // dup v29.4s, v14.s[1]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e0c053d // dup v29.4s, v9.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e0c057d // dup v29.4s, v11.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e0c05bd // dup v29.4s, v13.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e0c05fd // dup v29.4s, v15.s[1]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad5044d0 // ldp q16, q17, [x6, #512]
+	WORD $0x6f0c0614 // ushr v20.16b, v16.16b, #4
+	WORD $0x4e391e10 // and v16.16b, v16.16b, v25.16b
+	WORD $0x6f0c0635 // ushr v21.16b, v17.16b, #4
+	WORD $0x4e391e31 // and v17.16b, v17.16b, v25.16b
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14051d // dup v29.4s, v8.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14055d // dup v29.4s, v10.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e14059d // dup v29.4s, v12.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc21e // smull v30.8h, v16.8b, v29.8b
+	WORD $0x4e3dc21f // smull2 v31.8h, v16.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405dd // dup v29.4s, v14.s[2]
+	WORD $0x0e3dc23e // smull v30.8h, v17.8b, v29.8b
+	WORD $0x4e3dc23f // smull2 v31.8h, v17.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e14053d // dup v29.4s, v9.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e14057d // dup v29.4s, v11.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1405bd // dup v29.4s, v13.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1405fd // dup v29.4s, v15.s[2]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0xad584cd2 // ldp q18, q19, [x6, #768]
+	WORD $0x6f0c0654 // ushr v20.16b, v18.16b, #4
+	WORD $0x4e391e52 // and v18.16b, v18.16b, v25.16b
+	WORD $0x6f0c0675 // ushr v21.16b, v19.16b, #4
+	WORD $0x4e391e73 // and v19.16b, v19.16b, v25.16b
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c051d // dup v29.4s, v8.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c055d // dup v29.4s, v10.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c059d // dup v29.4s, v12.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc25e // smull v30.8h, v18.8b, v29.8b
+	WORD $0x4e3dc25f // smull2 v31.8h, v18.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05dd // dup v29.4s, v14.s[3]
+	WORD $0x0e3dc27e // smull v30.8h, v19.8b, v29.8b
+	WORD $0x4e3dc27f // smull2 v31.8h, v19.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc0 // sadalp v0.4s, v30.8h
+	WORD $0x4e1c053d // dup v29.4s, v9.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc1 // sadalp v1.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc2 // sadalp v2.4s, v30.8h
+	WORD $0x4e1c057d // dup v29.4s, v11.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc3 // sadalp v3.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc4 // sadalp v4.4s, v30.8h
+	WORD $0x4e1c05bd // dup v29.4s, v13.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc5 // sadalp v5.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc29e // smull v30.8h, v20.8b, v29.8b
+	WORD $0x4e3dc29f // smull2 v31.8h, v20.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc6 // sadalp v6.4s, v30.8h
+	WORD $0x4e1c05fd // dup v29.4s, v15.s[3]
+	WORD $0x0e3dc2be // smull v30.8h, v21.8b, v29.8b
+	WORD $0x4e3dc2bf // smull2 v31.8h, v21.16b, v29.16b
+	WORD $0x4e7fbfde // addp v30.8h, v30.8h, v31.8h
+	WORD $0x4e606bc7 // sadalp v7.4s, v30.8h
+	WORD $0x3cc104f1 // ldr q17, [x7], #16
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0xad405594 // ldp q20, q21, [x12, #0]
+	WORD $0x4e21d800 // scvtf v0.4s, v0.4s
+	WORD $0x4f979212 // fmul v18.4s, v16.4s, v23.s[0]
+	WORD $0x4e32cc14 // fmla v20.4s, v0.4s, v18.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x4f979233 // fmul v19.4s, v17.4s, v23.s[0]
+	WORD $0x4e33cc35 // fmla v21.4s, v1.4s, v19.4s
+	WORD $0xad005594 // stp q20, q21, [x12, #0]
+	WORD $0xad485594 // ldp q20, q21, [x12, #256]
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4fb79212 // fmul v18.4s, v16.4s, v23.s[1]
+	WORD $0x4e32cc54 // fmla v20.4s, v2.4s, v18.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4fb79233 // fmul v19.4s, v17.4s, v23.s[1]
+	WORD $0x4e33cc75 // fmla v21.4s, v3.4s, v19.4s
+	WORD $0xad085594 // stp q20, q21, [x12, #256]
+	WORD $0xad505594 // ldp q20, q21, [x12, #512]
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4f979a12 // fmul v18.4s, v16.4s, v23.s[2]
+	WORD $0x4e32cc94 // fmla v20.4s, v4.4s, v18.4s
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4f979a33 // fmul v19.4s, v17.4s, v23.s[2]
+	WORD $0x4e33ccb5 // fmla v21.4s, v5.4s, v19.4s
+	WORD $0xad105594 // stp q20, q21, [x12, #512]
+	WORD $0xad585594 // ldp q20, q21, [x12, #768]
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4fb79a12 // fmul v18.4s, v16.4s, v23.s[3]
+	WORD $0x4e32ccd4 // fmla v20.4s, v6.4s, v18.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4fb79a33 // fmul v19.4s, v17.4s, v23.s[3]
+	WORD $0x4e33ccf5 // fmla v21.4s, v7.4s, v19.4s
+	WORD $0xad185594 // stp q20, q21, [x12, #768]
+	ADD $32, R6, R6
+	ADD $32, R12, R12
+	SUBS $1, R11, R11
+	BNE loop2
+	ADD $768, R6, R6
+	SUBS $1, R9, R9
+	BNE loop1
+	RET
+
+// func foursNEON(to, from *byte, stride, n int) 
+TEXT ·foursNEON(SB), NOSPLIT, $0-32
+	MOVD to+0(FP), R0
+	MOVD from+8(FP), R1
+	MOVD stride+16(FP), R2
+	MOVD n+24(FP), R3
+	WORD $0x4f00e5f0 // movi v16.16b, #15
+loop1:
+	WORD $0x4cc27020 // ld1 { v0.16b }, [x1], x2
+	WORD $0x6f0c0404 // ushr v4.16b, v0.16b, #4
+	WORD $0x4e301c00 // and v0.16b, v0.16b, v16.16b
+	WORD $0x4e047808 // zip2 v8.16b, v0.16b, v4.16b
+	WORD $0x4e043800 // zip1 v0.16b, v0.16b, v4.16b
+	WORD $0x6f0c5500 // sli v0.16b, v8.16b, #4
+	WORD $0x4cc27021 // ld1 { v1.16b }, [x1], x2
+	WORD $0x6f0c0425 // ushr v5.16b, v1.16b, #4
+	WORD $0x4e301c21 // and v1.16b, v1.16b, v16.16b
+	WORD $0x4e057829 // zip2 v9.16b, v1.16b, v5.16b
+	WORD $0x4e053821 // zip1 v1.16b, v1.16b, v5.16b
+	WORD $0x6f0c5521 // sli v1.16b, v9.16b, #4
+	WORD $0x4cc27022 // ld1 { v2.16b }, [x1], x2
+	WORD $0x6f0c0446 // ushr v6.16b, v2.16b, #4
+	WORD $0x4e301c42 // and v2.16b, v2.16b, v16.16b
+	WORD $0x4e06784a // zip2 v10.16b, v2.16b, v6.16b
+	WORD $0x4e063842 // zip1 v2.16b, v2.16b, v6.16b
+	WORD $0x6f0c5542 // sli v2.16b, v10.16b, #4
+	WORD $0x4cc27023 // ld1 { v3.16b }, [x1], x2
+	WORD $0x6f0c0467 // ushr v7.16b, v3.16b, #4
+	WORD $0x4e301c63 // and v3.16b, v3.16b, v16.16b
+	WORD $0x4e07786b // zip2 v11.16b, v3.16b, v7.16b
+	WORD $0x4e073863 // zip1 v3.16b, v3.16b, v7.16b
+	WORD $0x6f0c5563 // sli v3.16b, v11.16b, #4
+	WORD $0x4e812804 // trn1 v4.4s, v0.4s, v1.4s
+	WORD $0x4e816806 // trn2 v6.4s, v0.4s, v1.4s
+	WORD $0x4e832845 // trn1 v5.4s, v2.4s, v3.4s
+	WORD $0x4e836847 // trn2 v7.4s, v2.4s, v3.4s
+	WORD $0x4ec52888 // trn1 v8.2d, v4.2d, v5.2d
+	WORD $0x4ec5688a // trn2 v10.2d, v4.2d, v5.2d
+	WORD $0x4ec728c9 // trn1 v9.2d, v6.2d, v7.2d
+	WORD $0x4ec768cb // trn2 v11.2d, v6.2d, v7.2d
+	WORD $0x3d800008 // str q8, [x0]
+	WORD $0x3d804009 // str q9, [x0, #256]
+	WORD $0x3d80800a // str q10, [x0, #512]
+	WORD $0x3d80c00b // str q11, [x0, #768]
+	ADD $16, R0, R0
+	SUBS $4, R3, R3
 	BNE loop1
 	RET
 
@@ -2355,6 +2939,12 @@ TEXT ·nibblesZeroNEON(SB), NOSPLIT, $0-40
 	MOVD zeros+16(FP), R2
 	MOVD groups+24(FP), R3
 	WORD $0x4f00e5e0 // movi v0.16b, #15
+
+DATA columns<>+0(SB)/4, $0x00000000
+DATA columns<>+4(SB)/4, $0x01010101
+DATA columns<>+8(SB)/4, $0x02020202
+DATA columns<>+12(SB)/4, $0x03030303
+GLOBL columns<>(SB), RODATA|NOPTR, $16
 	MOVD $columns<>(SB), R4
 	WORD $0x3dc00082 // ldr q2, [x4]
 loop1:

@@ -13,7 +13,7 @@ import (
 func (m *Matrix) packGroups(o int, w *quant.Matrix, row, n int) {
 	f, groups := m.few, m.groups()
 	stride, scales, zeros := w.Format.Sizes(w.Cols)
-	width, pack := stride/groups, packFours
+	width, pack := stride/groups, packing.fn.fours
 	if f.quant == quant.MXFP6 {
 		pack = packSixes
 	}

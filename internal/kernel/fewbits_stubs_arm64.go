@@ -7,9 +7,9 @@ package kernel
 // tileGroupsx1Dot is tileGroupsRef for 1 rows.
 //
 //go:noescape
-func tileGroupsx1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
+func tileGroupsx1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
 
-// directNibblesx1Dot is nibblesRef and tileGroupsRef for 1 rows.
+// directNibblesx1Dot is nibblesRef and tileGroupsRef for 1 rows, by a table that changes nothing.
 //
 //go:noescape
 func directNibblesx1Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
@@ -22,9 +22,9 @@ func directNibblesZerox1Dot(acc *float32, q *byte, stride int, start *int32, xSc
 // tileGroupsx2Dot is tileGroupsRef for 2 rows.
 //
 //go:noescape
-func tileGroupsx2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
+func tileGroupsx2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
 
-// directNibblesx2Dot is nibblesRef and tileGroupsRef for 2 rows.
+// directNibblesx2Dot is nibblesRef and tileGroupsRef for 2 rows, by a table that changes nothing.
 //
 //go:noescape
 func directNibblesx2Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
@@ -37,9 +37,9 @@ func directNibblesZerox2Dot(acc *float32, q *byte, stride int, start *int32, xSc
 // tileGroupsx4Dot is tileGroupsRef for 4 rows.
 //
 //go:noescape
-func tileGroupsx4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
+func tileGroupsx4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
 
-// directNibblesx4Dot is nibblesRef and tileGroupsRef for 4 rows.
+// directNibblesx4Dot is nibblesRef and tileGroupsRef for 4 rows, by a table that changes nothing.
 //
 //go:noescape
 func directNibblesx4Dot(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
@@ -52,12 +52,37 @@ func directNibblesZerox4Dot(acc *float32, q *byte, stride int, start *int32, xSc
 // tileGroupsx1NEON is tileGroupsRef for 1 rows.
 //
 //go:noescape
-func tileGroupsx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
+func tileGroupsx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+
+// directNibblesx1NEON is nibblesRef and tileGroupsRef for 1 rows, by a table that changes nothing.
+//
+//go:noescape
+func directNibblesx1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+
+// directNibblesZerox1NEON is nibblesZeroRef and tileGroupsRef for 1 rows.
+//
+//go:noescape
+func directNibblesZerox1NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
 
 // tileGroupsx4NEON is tileGroupsRef for 4 rows.
 //
 //go:noescape
-func tileGroupsx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
+func tileGroupsx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+
+// directNibblesx4NEON is nibblesRef and tileGroupsRef for 4 rows, by a table that changes nothing.
+//
+//go:noescape
+func directNibblesx4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+
+// directNibblesZerox4NEON is nibblesZeroRef and tileGroupsRef for 4 rows.
+//
+//go:noescape
+func directNibblesZerox4NEON(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+
+// foursNEON is packFours for n columns, a multiple of 4.
+//
+//go:noescape
+func foursNEON(to, from *byte, stride, n int)
 
 // nibblesNEON is nibblesRef.
 //

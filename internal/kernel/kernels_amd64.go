@@ -132,6 +132,7 @@ func packArch() []impl[packKernels] {
 		words:  turnWordsWith(turnWordsAVX2),
 		halves: turnHalvesWith(turnHalvesAVX2, 2, turnHalvesRef),
 		wide:   turnHalvesWith(widenHalvesAVX2, 4, widenHalvesRef),
+		fours:  packFours,
 	}}}
 }
 

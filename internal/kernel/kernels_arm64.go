@@ -132,52 +132,47 @@ func int8ByMatrix(few tileInt8Func, matrix func(acc *int32, x, w *byte, n int)) 
 }
 
 func fewBitsArch() []impl[fewBitsKernels] {
-	dot := fewBitsNEON(sizes[asmGroups]{{4, tileGroupsx4Dot}, {2, tileGroupsx2Dot}, {1, tileGroupsx1Dot}})
-	dot.directRows = 8
-	dot.direct = directTable{
-		precision.Int4:  directBySizes(sizes[asmDirect]{{4, directNibblesx4Dot}, {2, directNibblesx2Dot}, {1, directNibblesx1Dot}}),
-		precision.Int4Z: directBySizes(sizes[asmDirect]{{4, directNibblesZerox4Dot}, {2, directNibblesZerox2Dot}, {1, directNibblesZerox1Dot}}),
-	}
 	return []impl[fewBitsKernels]{
-		{"dotprod", hasDot, dot},
-		{"neon", true, fewBitsNEON(sizes[asmGroups]{{4, tileGroupsx4NEON}, {1, tileGroupsx1NEON}})},
+		{"dotprod", hasDot, fewBitsNEON(
+			sizes[asmGroups]{{4, tileGroupsx4Dot}, {2, tileGroupsx2Dot}, {1, tileGroupsx1Dot}},
+			sizes[asmGroups]{{4, directNibblesx4Dot}, {2, directNibblesx2Dot}, {1, directNibblesx1Dot}},
+			sizes[asmGroups]{{4, directNibblesZerox4Dot}, {2, directNibblesZerox2Dot}, {1, directNibblesZerox1Dot}})},
+		{"neon", true, fewBitsNEON(
+			sizes[asmGroups]{{4, tileGroupsx4NEON}, {1, tileGroupsx1NEON}},
+			sizes[asmGroups]{{4, directNibblesx4NEON}, {1, directNibblesx1NEON}},
+			sizes[asmGroups]{{4, directNibblesZerox4NEON}, {1, directNibblesZerox1NEON}})},
 	}
 }
 
-func fewBitsNEON(tiles sizes[asmGroups]) fewBitsKernels {
+func fewBitsNEON(tile, nibbles, nibblesZero sizes[asmGroups]) fewBitsKernels {
+	const all = 1 << 30 // rows at a time
 	return fewBitsKernels{
 		quantise:    quantiseGroupsNEON,
 		nibbles:     expandWith(nibblesNEON, groupBytes/2),
 		nibblesZero: expandWith(nibblesZeroNEON, groupBytes/2),
 		sixes:       expandWith(sixesNEON, groupBytes*3/4),
 		powers:      powersRef,
-		tile: func(acc []float32, x groupedRows, rows int, u []byte, wScale []float32, zero int32, ahead int) {
-			n := len(u) / groupBytes
-			if n == 0 || rows == 0 {
-				return
-			}
-			last := (rows - 1) * x.groups
-			_, _, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1], wScale[n*panel-1]
-			tiles.each(rows, func(tile asmGroups, r int) {
-				tile(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &u[0], &wScale[0], n, int(zero), 0)
-			})
+		tile:        groupsByRows(sumsBySizes(tile), all),
+		direct: directTable{
+			precision.Int4:  directByRows(sumsBySizes(nibbles), all),
+			precision.Int4Z: directByRows(sumsBySizes(nibblesZero), all),
 		},
+		directRows: 16,
 	}
 }
 
-func directBySizes(tiles sizes[asmDirect]) directGroupsFunc {
-	return func(acc []float32, x groupedRows, rows int, codes, scales, more []byte, zero int32) {
-		n := x.groups
-		if n == 0 || rows == 0 {
-			return
-		}
-		last := (rows - 1) * x.groups
-		_, _, _, _ = acc[rows*panel-1], x.q[(rows-1)*x.stride+n*groupSize-1], x.start[last+n-1], x.scale[last+n-1]
-		tiles.each(rows, func(tile asmDirect, r int) {
-			tile(&acc[r*panel], &x.q[r*x.stride], x.stride, &x.start[r*x.groups], &x.scale[r*x.groups], 4*x.groups, &codes[0], &scales[0], &more[0], n, int(zero))
+// sumsBySizes returns an asmSums that uses tiles.
+func sumsBySizes(tiles sizes[asmGroups]) asmSums {
+	return func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero, _, rows int) {
+		tiles.each(rows, func(tile asmGroups, r int) {
+			at := r * groupStride
+			tile(moved(acc, r*4*panel), moved(q, r*stride), stride, moved(start, at), moved(xScale, at), groupStride, codes, wScale, more, n, zero)
 		})
 	}
 }
+
+// moved returns p moved by some bytes.
+func moved[T any](p *T, by int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), by)) }
 
 // quantiseGroupsNEON is quantiseGroupsRef.
 func quantiseGroupsNEON(q []byte, scale []float32, start []int32, x []float32) {
@@ -284,6 +279,16 @@ func packArch() []impl[packKernels] {
 			}
 		},
 		words: turnWordsOfNEON, halves: turnHalvesRef, wide: widenHalvesRef,
+		fours: func(to, from []byte, c, n, stride int) {
+			whole := n &^ 3
+			if whole > 0 {
+				_, _ = to[3*4*panel+4*(c+whole)-1], from[(whole-1)*stride+groupSize/2-1]
+				foursNEON(&to[4*c], &from[0], stride, whole)
+			}
+			if whole < n {
+				packFours(to, from[whole*stride:], c+whole, n-whole, stride)
+			}
+		},
 	}}}
 }
 
@@ -486,8 +491,7 @@ func ceilingArch() []impl[ceilingKernels] {
 type (
 	asmTile      = func(acc, x *float32, stride int, w *byte, n, ahead, pace int)
 	asmInt8Tile  = func(acc *int32, x *uint8, stride int, w *byte, n, ahead, pace int)
-	asmGroups    = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, u *byte, wScale *float32, n, zero, ahead int)
-	asmDirect    = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
+	asmGroups    = func(acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int)
 	asmScoreInt8 = func(dst *float32, dstStride int, q *byte, qStride int, start *int32, qScale *float32, k *byte, kScale *float32, quads, panels int)
 
 	attendFunc[E float32 | uint16] = func(panels, depth int, a *float32, aStride int, b *E, bStride, bPanel int, c *float32, cStride int, carry bool)

@@ -12,6 +12,7 @@ type packKernels struct {
 	words     turnWordsFunc
 	halves    turnHalvesFunc
 	wide      widenHalvesFunc
+	fours     func(to, from []byte, c, n, stride int) // packFours
 }
 
 // A widenHalfFunc sets dst to the binary16 numbers in src, little-endian.
@@ -32,7 +33,7 @@ type widenHalvesFunc = func(to, from []byte, stride, rows, cols int)
 
 var (
 	packing      = pick(packingImpls)
-	packingImpl  = impl[packKernels]{"ref", true, packKernels{widenHalfRef, turnWordsRef, turnHalvesRef, widenHalvesRef}}
+	packingImpl  = impl[packKernels]{"ref", true, packKernels{widenHalfRef, turnWordsRef, turnHalvesRef, widenHalvesRef, packFours}}
 	packingImpls = append(packArch(), packingImpl)
 )
 

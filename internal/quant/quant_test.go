@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -225,12 +226,13 @@ func TestCheck(t *testing.T) {
 }
 
 // TestCheckScales checks that of all two-byte scales those pass that the format rounds to
-// themselves and that are not too large.
+// themselves and that are not too large, alone and beside others.
 func TestCheckScales(t *testing.T) {
 	for f, digits := range map[Format]int{Int4: 7, Int4Zero: 7} {
-		m, passed := New(f, 1, Group), 0
+		m, passed := New(f, 1, 5*Group), 0 // four are looked at together
 		for bits := range 1 << 16 {
-			binary.LittleEndian.PutUint16(m.Scales, uint16(bits))
+			copy(m.Scales, bytes.Repeat([]byte{0, 0x3c}, 5))
+			binary.LittleEndian.PutUint16(m.Scales[2*(bits%5):], uint16(bits))
 			s := tensor.F16ToFloat32(uint16(bits))
 			part, _ := math.Frexp(float64(s))
 			_, fraction := math.Modf(part * math.Exp2(float64(digits)))

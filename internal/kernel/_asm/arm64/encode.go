@@ -26,6 +26,8 @@ func (f *fn) fcmgt(d, n, m vec) { f.three(0x6ea0e400, "fcmgt", "4s", d, n, m) }
 func (f *fn) fcmge(d, n, m vec) { f.three(0x6e20e400, "fcmge", "4s", d, n, m) }
 func (f *fn) fcmeq(d, n, m vec) { f.three(0x4e20e400, "fcmeq", "4s", d, n, m) }
 func (f *fn) add(d, n, m vec)   { f.three(0x4ea08400, "add", "4s", d, n, m) }
+func (f *fn) mul(d, n, m vec)   { f.three(0x4ea09c00, "mul", "4s", d, n, m) }
+func (f *fn) subb(d, n, m vec)  { f.three(0x6e208400, "sub", "16b", d, n, m) }
 func (f *fn) sub(d, n, m vec)   { f.three(0x6ea08400, "sub", "4s", d, n, m) }
 func (f *fn) umax(d, n, m vec)  { f.three(0x6ea06400, "umax", "4s", d, n, m) }
 func (f *fn) addph(d, n, m vec) { f.three(0x4e60bc00, "addp", "8h", d, n, m) }
@@ -74,7 +76,7 @@ func (f *fn) long(code uint32, name string, upper bool, d, n, m vec) {
 func (f *fn) smull(upper bool, d, n, m vec) { f.long(0x0e20c000, "smull", upper, d, n, m) }
 func (f *fn) smlal(upper bool, d, n, m vec) { f.long(0x0e208000, "smlal", upper, d, n, m) }
 
-// lane adds a multiplication by lane i, of 32 bits, of m.
+// lane writes a multiplication by lane i, of 32 bits, of m; most are added to d.
 func (f *fn) lane(code uint32, format string, d, n, m vec, i int) {
 	f.word(code|uint32(i&1)<<21|uint32(i>>1)<<11|at3(d, n, m), format, d, n, m, i)
 }
@@ -83,6 +85,12 @@ func (f *fn) lane(code uint32, format string, d, n, m vec, i int) {
 // of n with the four bytes of lane i of m. Both are signed; of sudotLane, those of m are not.
 func (f *fn) fmlaLane(d, n, m vec, i int) {
 	f.lane(0x4f801000, "fmla %v.4s, %v.4s, %v.s[%d]", d, n, m, i)
+}
+func (f *fn) fmulLane(d, n, m vec, i int) {
+	f.lane(0x4f809000, "fmul %v.4s, %v.4s, %v.s[%d]", d, n, m, i)
+}
+func (f *fn) mulLane(d, n, m vec, i int) {
+	f.lane(0x4f808000, "mul %v.4s, %v.4s, %v.s[%d]", d, n, m, i)
 }
 func (f *fn) sdotLane(d, n, m vec, i int) {
 	f.lane(0x4f80e000, "sdot %v.4s, %v.16b, %v.4b[%d]", d, n, m, i)
@@ -138,7 +146,13 @@ func (f *fn) shlb(d, n vec, by int)  { f.shift(0x4f005400, "shl", "16b", 8+by, b
 func (f *fn) shld(d, n vec, by int)  { f.shift(0x4f005400, "shl", "2d", 64+by, by, d, n) }
 func (f *fn) sshr(d, n vec, by int)  { f.shift(0x4f000400, "sshr", "4s", 64-by, by, d, n) }
 func (f *fn) sshrb(d, n vec, by int) { f.shift(0x4f000400, "sshr", "16b", 16-by, by, d, n) }
+func (f *fn) slib(d, n vec, by int)  { f.shift(0x6f005400, "sli", "16b", 8+by, by, d, n) }
 func (f *fn) ushrb(d, n vec, by int) { f.shift(0x6f000400, "ushr", "16b", 16-by, by, d, n) }
+
+// Bytes to halves, and halves to words, the lower four and the upper four.
+func (f *fn) sxtlb(d, n vec)  { f.word(0x0f08a400|at2(d, n), "sshll %v.8h, %v.8b, #0", d, n) }
+func (f *fn) sxtlh(d, n vec)  { f.word(0x0f10a400|at2(d, n), "sshll %v.4s, %v.4h, #0", d, n) }
+func (f *fn) sxtlh2(d, n vec) { f.word(0x4f10a400|at2(d, n), "sshll2 %v.4s, %v.8h, #0", d, n) }
 
 // Words to double words, the lower two and the upper two.
 func (f *fn) sxtl(d, n vec)  { f.word(0x0f20a400|at2(d, n), "sshll %v.2d, %v.2s, #0", d, n) }
@@ -201,6 +215,28 @@ func (f *fn) strPost(t vec, n reg, by int)  { f.post(0x3c800400, "str", "q", t, 
 func (f *fn) ldrSPost(t vec, n reg, by int) { f.post(0xbc400400, "ldr", "s", t, n, by) }
 func (f *fn) strDPost(t vec, n reg, by int) { f.post(0xfc000400, "str", "d", t, n, by) }
 func (f *fn) ldrDPost(t vec, n reg, by int) { f.post(0xfc400400, "ldr", "d", t, n, by) }
+
+// Two registers of 16 bytes each.
+func (f *fn) ldp(t, u vec, n reg, at int) { f.pair(0xad400000, "ldp", t, u, n, at) }
+func (f *fn) stp(t, u vec, n reg, at int) { f.pair(0xad000000, "stp", t, u, n, at) }
+func (f *fn) ldpPost(t, u vec, n reg, by int) {
+	f.word(0xacc00000|uint32(by/16&127)<<15|uint32(u)<<10|at2(t, n), "ldp q%d, q%d, [x%d], #%d", int(t), int(u), int(n), by)
+}
+
+func (f *fn) pair(code uint32, name string, t, u vec, n reg, at int) {
+	if at%16 != 0 || at < -1024 || at > 1008 {
+		panic(f.name + ": offset out of range")
+	}
+	f.word(code|uint32(at/16&127)<<15|uint32(u)<<10|at2(t, n), "%s q%d, q%d, [x%d, #%d]", name, int(t), int(u), int(n), at)
+}
+
+// ldrLane loads lane i, of 32 bits, and ld1Post all of t; both move their address by m.
+func (f *fn) ldrLane(t vec, i int, n, m reg) {
+	f.word(0x0dc08000|uint32(i>>1)<<30|uint32(i&1)<<12|at3(t, n, m), "ld1 { %v.s }[%d], [x%d], x%d", t, i, int(n), int(m))
+}
+func (f *fn) ld1Post(t vec, n, m reg) {
+	f.word(0x4cc07000|at3(t, n, m), "ld1 { %v.16b }, [x%d], x%d", t, int(n), int(m))
+}
 
 // Loads from the sum of two registers.
 func (f *fn) ldrAt(t vec, n, m reg)  { f.indexed(0x3ce06800, "q", t, n, m) }

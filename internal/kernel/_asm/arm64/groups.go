@@ -1,85 +1,154 @@
 package main
 
-// Products with weights in groups of 32 that share a scale. A group's sums are integers; then
-// they are scaled and go into the sums of the panel, which stay in memory.
+// Products with weights in groups of 32 that share a scale: for each group, the sums of two
+// vectors of columns at a time stay in registers as integers; then they are scaled and added
+// to the sums of the panel, which stay in memory. Twelve instructions of eight SDOT for a
+// vector are the least: zero, scvtf, fmul and fmla besides.
 
 // An expansion says how the weights of a group become bytes.
 type expansion int
 
 const (
 	expanded expansion = iota // they are bytes already
-	coded                     // codes of four bits, by a table
-	shifted                   // codes of four bits, plus a byte for each column
+	coded                     // codes of four bits, which are the bytes
+	shifted                   // codes of four bits, to which a byte for each column is added
 )
 
-// groups writes an asmGroups, or an asmDirect whose weights are codes and whose scales are
-// binary16.
-func (f *file) groups(name, doc string, p product, from expansion) {
-	weights, size, scales := "u *byte, wScale *float32, n, zero, ahead int", 2048, 256
-	if from != expanded {
-		weights, size, scales = "codes, wScale, more *byte, n, zero int", 1024, 128
+// groups writes an asmGroups: of bytes with scales of float32, or of codes with those of
+// binary16. What a zero adds to all weights of a column is added once, as its product with
+// the sum of the activations.
+func (f *file) groups(name, doc string, rows int, sum sumFunc, from expansion) {
+	fn, args := f.function(name, doc, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, codes, wScale, more *byte, n, zero int", "")
+	acc, q, stride, start, xScale, groupStride, codes, wScale, more, n, zero := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9], args[10]
+	count, to, row := reg(11), reg(12), reg(13)
+	x := []reg{14, 15, 16, 17}[:rows]
+	total := func(r, j int) vec { return vec(2*r + j) }                               // of row r, of both vectors
+	quads := func(r, i int) vec { return vec(8 + 2*r + i) }                           // of activations, sixteen k each
+	const a, starts, scales, zeros, low = vec(16), vec(22), vec(23), vec(24), vec(25) // a is the first of six
+	size := 2048
+	if from == expanded {
+		fn.advance(1024, codes) // in the middle of what ldp reaches
+	} else {
+		size = 1024
+		fn.movib(low, 15)
 	}
-	fn, args := f.function(name, doc, "acc *float32, q *byte, stride int, start *int32, xScale *float32, groupStride int, "+weights, "")
-	acc, q, stride, start, xScale, groupStride, w, wScale, n, zero := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[len(args)-2], args[len(args)-1]
-	more := reg(10)
-	if from != expanded {
-		more = args[8]
+	if from == shifted {
+		fn.dupByte(zeros, zero)
+	} else {
+		fn.dupR(zeros, zero)
 	}
-	count, left, here, scale, row, offset := reg(11), reg(12), reg(13), reg(14), reg(15), reg(16)
-	column, rows, scratch, times := reg(17), []reg{19, 20, 21, 22}[:p.rows], reg(23), reg(24) // zeros of the columns: column
-	g := grouped{product: p, fn: fn, from: from}
-	switch from {
-	case coded:
-		fn.ldr(g.table(), more, 0)
-		fn.movib(g.low(), 15)
-	case shifted:
-		fn.movib(g.low(), 15)
-		fn.columns(g.table(), row)
-	}
-	fn.repeat(16/p.vectors, count, func() {
-		fn.rows(rows, q, stride)
-		fn.move(w, here)
-		fn.move(wScale, scale)
-		if from == shifted {
-			fn.move(more, column)
+	fn.rows(x, q, stride)
+	fn.loop(n, 1, func() {
+		for r := range rows {
+			fn.ldpPost(quads(r, 0), quads(r, 1), x[r], 32)
 		}
-		fn.op("MOVD ZR, %v", offset)
-		fn.repeat(n, left, func() {
-			fn.op("ADD %v, %v, %v", offset, start, row)
-			fn.eachRow(p.rows, row, groupStride, row, func(r int) {
-				fn.op("MOVW (%v), %v", row, scratch)
-				fn.op("MULW %v, %v, %v", zero, scratch, scratch)
-				fn.dupR(p.acc(r, 0), scratch)
-				p.fill(fn, r)
-			})
-			g.sum32(rows, here, column, times)
-			fn.op("ADD %v, %v, %v", offset, xScale, row)
-			fn.eachRow(p.rows, row, groupStride, row, func(r int) { fn.spread(p.x(r), row) })
-			for j := range p.vectors {
-				by, a := g.temp(0), g.temp(1)
-				if from == expanded {
-					fn.ldr(by, scale, 16*j)
-				} else {
-					fn.ldrD(by, scale, 8*j)
-					fn.fcvtl(by, by)
-				}
-				for r := range p.rows {
-					d := p.acc(r, j)
-					fn.scvtf(d, d)
-					fn.ldr(a, acc, 256*r+16*j)
-					fn.fmul(g.temp(2), by, p.x(r))
-					fn.fmla(a, d, g.temp(2))
-					fn.str(a, acc, 256*r+16*j)
+		for _, of := range []struct {
+			from reg
+			to   vec
+		}{{start, starts}, {xScale, scales}} {
+			fn.move(of.from, row)
+			for r := range rows {
+				fn.ldrLane(of.to, r, row, groupStride)
+			}
+			fn.advance(4, of.from)
+		}
+		if from != shifted {
+			fn.mul(starts, starts, zeros)
+		}
+		fn.move(acc, to)
+		fn.repeat(8, count, func() {
+			if from == shifted { // what is left of zero without the column's own
+				fn.ldrDPost(a, more, 8)
+				fn.subb(a, zeros, a)
+				fn.sxtlb(a, a)
+				fn.sxtlh2(a+1, a)
+				fn.sxtlh(a, a)
+			}
+			for r := range rows {
+				for j := range 2 {
+					if from == shifted {
+						fn.mulLane(total(r, j), a+vec(j), starts, r)
+					} else {
+						fn.dup(total(r, j), starts, r)
+					}
 				}
 			}
-			fn.advance(size, here)
-			fn.advance(scales, scale)
-			fn.advance(64, column)
-			fn.advance(4, offset)
+			add := func(v vec, half, lane int) {
+				for r := range rows {
+					for j := range 2 {
+						sum(fn, total(r, j), v+vec(j), quads(r, half), lane)
+					}
+				}
+			}
+			for k := range size / 256 {
+				v := a + vec(2*(k&1))
+				if from == expanded {
+					fn.ldp(v, v+1, codes, 256*k-1024)
+					add(v, k/4, k%4)
+					continue
+				}
+				// The lower halves of bytes are four k, the upper ones those sixteen later.
+				fn.ldp(v, v+1, codes, 256*k)
+				for j := range vec(2) {
+					fn.ushrb(a+4+j, v+j, 4)
+					fn.and(v+j, v+j, low)
+				}
+				add(v, 0, k)
+				add(a+4, 1, k)
+			}
+			if from == expanded {
+				fn.ldpPost(a, a+1, wScale, 32)
+			} else {
+				fn.ldrPost(a+1, wScale, 16)
+				fn.fcvtl(a, a+1)
+				fn.fcvtl2(a+1, a+1)
+			}
+			for r := range rows {
+				fn.ldp(a+4, a+5, to, 256*r)
+				for j := range vec(2) {
+					v := total(r, int(j))
+					fn.scvtf(v, v)
+					fn.fmulLane(a+2+j, a+j, scales, r)
+					fn.fmla(a+4+j, v, a+2+j)
+				}
+				fn.stp(a+4, a+5, to, 256*r)
+			}
+			fn.advance(32, codes, to)
 		})
-		fn.advance(16*p.vectors, acc, w)
-		fn.advance(scales/16*p.vectors, wScale)
-		fn.advance(4*p.vectors, more)
+		fn.advance(size-256, codes)
+	})
+	fn.ret()
+}
+
+// fours writes the packing of codes of four bits: the sixteen bytes of each of n columns, of
+// which byte i has codes 2i and 2i+1, become a word of four quads each, 256 bytes apart.
+func (f *file) fours(name, doc string) {
+	fn, args := f.function(name, doc, "to, from *byte, stride, n int", "")
+	to, from, stride, n := args[0], args[1], args[2], args[3]
+	const low = vec(16)
+	fn.movib(low, 15)
+	fn.loop(n, 4, func() {
+		for c := range vec(4) {
+			even, odd, late := c, 4+c, 8+c
+			fn.ld1Post(even, from, stride)
+			fn.ushrb(odd, even, 4)
+			fn.and(even, even, low)
+			fn.zip2(bytes1, late, even, odd)
+			fn.zip1(bytes1, even, even, odd)
+			fn.slib(even, late, 4)
+		}
+		for i := range vec(2) {
+			fn.trn1(words, 4+i, 2*i, 2*i+1)
+			fn.trn2(words, 6+i, 2*i, 2*i+1)
+		}
+		for i := range vec(2) {
+			fn.trn1(doubles, 8+i, 4+2*i, 5+2*i)
+			fn.trn2(doubles, 10+i, 4+2*i, 5+2*i)
+		}
+		for k := range 4 {
+			fn.str(vec(8+k), to, 256*k)
+		}
+		fn.advance(16, to)
 	})
 	fn.ret()
 }
@@ -88,80 +157,6 @@ func (f *file) groups(name, doc string, p product, from expansion) {
 func (f *fn) columns(v vec, scratch reg) {
 	f.op("MOVD $%s<>(SB), %v", f.constants("columns", 0, 0x01010101, 0x02020202, 0x03030303), scratch)
 	f.ldr(v, scratch, 0)
-}
-
-// grouped is a product of one group. It has a second vector of activations for each row, and
-// registers of its own before the temporary ones.
-type grouped struct {
-	product
-	fn   *fn
-	from expansion
-}
-
-func (g grouped) second(r int) vec { return vec(g.rows*g.vectors + g.rows + r) }
-func (g grouped) table() vec       { return vec(g.rows*g.vectors + 2*g.rows) } // or the pattern that spreads zeros of columns
-func (g grouped) low() vec         { return g.table() + 1 }
-func (g grouped) temp(i int) vec   { return g.table() + 2 + vec(i) }
-
-// sum32 adds the 32 products of a group to the sums. w comes back as it was; the activations
-// move to the next group.
-func (g grouped) sum32(x []reg, w, column, times reg) {
-	f := g.fn
-	if g.from == expanded {
-		f.repeat(4, times, func() {
-			for r := range g.rows {
-				f.ldrDPost(g.x(r), x[r], 8)
-			}
-			for quad := range 2 {
-				for j := range g.vectors {
-					f.ldr(g.temp(j&1), w, 256*quad+16*j)
-					for r := range g.rows {
-						g.sum(f, g.acc(r, j), g.temp(j&1), g.x(r), quad)
-					}
-				}
-			}
-			f.advance(512, w)
-		})
-		f.op("SUB $2048, %v, %v", w, w)
-		return
-	}
-	// The lower halves of bytes are four k, the upper ones those sixteen later.
-	f.repeat(4, times, func() {
-		for r := range g.rows {
-			f.ldrS(g.second(r), x[r], 16)
-			f.ldrSPost(g.x(r), x[r], 4)
-		}
-		for j := range g.vectors {
-			lower, upper, zeros := g.temp(0), g.temp(1), g.temp(2)
-			f.ldr(lower, w, 16*j)
-			f.ushrb(upper, lower, 4)
-			f.and(lower, lower, g.low())
-			if g.from == shifted {
-				f.ldrS(zeros, column, 4*j)
-				f.tbl(zeros, zeros, g.table())
-				f.addb(lower, lower, zeros)
-				f.addb(upper, upper, zeros)
-			} else {
-				f.tbl(lower, g.table(), lower)
-				f.tbl(upper, g.table(), upper)
-			}
-			for r := range g.rows {
-				g.sum(f, g.acc(r, j), lower, g.x(r), 0)
-				g.sum(f, g.acc(r, j), upper, g.second(r), 0)
-			}
-		}
-		f.advance(256, w)
-	})
-	f.op("SUB $1024, %v, %v", w, w)
-	f.advance(16, x...)
-}
-
-// group returns a product of one group: with two more registers for each row, and five others.
-func group(rows int, sum sumFunc, p product) product {
-	p.rows, p.sum = rows, sum
-	for p.vectors = 8; rows*p.vectors+2*rows+5 > p.free() || p.plain && rows*p.vectors > 8; p.vectors /= 2 {
-	}
-	return p
 }
 
 // nibbles writes the expansion of groups of codes of four bits, by a table or with zeros of

@@ -90,15 +90,12 @@ func fewbits() *file {
 			if rows == 8 {
 				break
 			}
-			p := group(rows, t.sum, t.as)
-			f.groups(fmt.Sprintf("tileGroupsx%d%s", rows, t.name), fmt.Sprintf("is tileGroupsRef for %d rows.", rows), p, expanded)
-			if t.as.plain {
-				continue // codes are expanded first
-			}
-			f.groups(fmt.Sprintf("directNibblesx%d%s", rows, t.name), fmt.Sprintf("is nibblesRef and tileGroupsRef for %d rows.", rows), p, coded)
-			f.groups(fmt.Sprintf("directNibblesZerox%d%s", rows, t.name), fmt.Sprintf("is nibblesZeroRef and tileGroupsRef for %d rows.", rows), p, shifted)
+			f.groups(fmt.Sprintf("tileGroupsx%d%s", rows, t.name), fmt.Sprintf("is tileGroupsRef for %d rows.", rows), rows, t.sum, expanded)
+			f.groups(fmt.Sprintf("directNibblesx%d%s", rows, t.name), fmt.Sprintf("is nibblesRef and tileGroupsRef for %d rows, by a table that changes nothing.", rows), rows, t.sum, coded)
+			f.groups(fmt.Sprintf("directNibblesZerox%d%s", rows, t.name), fmt.Sprintf("is nibblesZeroRef and tileGroupsRef for %d rows.", rows), rows, t.sum, shifted)
 		}
 	}
+	f.fours("foursNEON", "is packFours for n columns, a multiple of 4.")
 	f.nibbles("nibblesNEON", "is nibblesRef.", coded)
 	f.nibbles("nibblesZeroNEON", "is nibblesZeroRef.", shifted)
 	f.sixes("sixesNEON", "is sixesRef.")
