@@ -33,7 +33,7 @@ func notFound(dir string, err error) error {
 
 // notModel explains a file that is not a model, by its first bytes.
 func notModel(file string, head []byte) error {
-	if strings.HasSuffix(file, ".safetensors") {
+	if base := filepath.Base(file); strings.HasSuffix(base, ".safetensors") || base == ct2File {
 		return fmt.Errorf("%s: %w: it is a file; name its directory, %s", file, ErrNotCheckpoint, filepath.Dir(file))
 	}
 	if len(head) == 0 {
@@ -54,6 +54,10 @@ func noConfig(fsys fs.FS, dir string) error {
 	} else if found, _ := fs.Glob(fsys, "ggml-*.bin"); len(found) > 0 {
 		hint = found[0] + " is a ggml file, the format of whisper.cpp: name the file itself, " +
 			filepath.Join(dir, found[0])
+	} else if found, _ := fs.Glob(fsys, "openvino_*.xml"); len(found) > 0 {
+		hint = found[0] + " is of OpenVINO: name the model that it was made from, as openai/whisper-base"
+	} else if found, _ := fs.Glob(fsys, "*.onnx"); len(found) > 0 {
+		hint = found[0] + " is of ONNX: name the model that it was made from, as openai/whisper-base"
 	} else if found, _ := fs.Glob(fsys, "*.pt"); len(found) > 0 {
 		hint = found[0] + " may be a checkpoint of openai/whisper: name the file itself, " +
 			filepath.Join(dir, found[0])

@@ -437,6 +437,9 @@ func TestMistakes(t *testing.T) {
 		{"a GGUF file", fstest.MapFS{"m.gguf": file("GGUF....")}, "m.gguf", []string{"GGUF", "llama.cpp", "ggml-"}},
 		{"an HTML page", fstest.MapFS{"m.pt": file("<!doctype html>")}, "m.pt", []string{"HTML page"}},
 		{"an empty file", fstest.MapFS{"m.pt": file("")}, "m.pt", []string{"the file is empty; download it again"}},
+		{"OpenVINO", fstest.MapFS{"openvino_encoder_model.xml": file("x")}, ".", []string{"of OpenVINO", "openai/whisper-base"}},
+		{"ONNX", fstest.MapFS{"encoder_model.onnx": file("x")}, ".", []string{"of ONNX", "openai/whisper-base"}},
+		{"CTranslate2's weights", fstest.MapFS{"model.bin": file("x")}, "model.bin", []string{"name its directory"}},
 		{"another file", fstest.MapFS{"x.txt": file("text")}, "x.txt", []string{"it is a file; want a directory"}},
 	}
 	for _, tt := range tests {

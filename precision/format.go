@@ -92,7 +92,17 @@ func ParseFormat(name string) (Format, error) {
 			return Format(f), nil
 		}
 	}
-	return Auto, fmt.Errorf("unknown format %q: want %s", name, Names())
+	return Auto, fmt.Errorf("unknown format %q: want %s%s", name, Names(), meant(name))
+}
+
+// meant guesses at formats by other programs' names for them, as fp16 and q8_0, by the bits.
+func meant(name string) string {
+	for _, like := range []Format{F16, F32, MXFP6, Int8, Int4} {
+		if strings.Contains(name, strings.TrimLeft(kinds[like].name, "fintmxp")) {
+			return "; did you mean " + kinds[like].name + "?"
+		}
+	}
+	return ""
 }
 
 // List returns the names of all formats, "auto" first.

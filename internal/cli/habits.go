@@ -12,7 +12,7 @@ import (
 // meaning. Of what has no equal, command.Foreign says what to do.
 var habits = map[string]string{
 	"-tr": "--task translate", "--translate": "--task translate", "-t": "--threads", "-pp": "--progress=always", "--print-progress": "--progress=always",
-	"-nt": "", "--no-timestamps": "", "--vad-filter": "--vad", "--local-files-only": "--offline",
+	"-nt": "", "--no-timestamps": "", "-ng": "", "--no-gpu": "", "--vad-filter": "--vad", "--local-files-only": "--offline",
 	"-otxt": "-f txt", "-osrt": "-f srt", "-ovtt": "-f vtt", "-olrc": "-f lrc", "-ocsv": "-f csv", "-oj": "-f json",
 	"--output-txt": "-f txt", "--output-srt": "-f srt", "--output-vtt": "-f vtt", "--output-lrc": "-f lrc", "--output-csv": "-f csv", "--output-json": "-f json",
 	"-of": "--output-file",
@@ -25,8 +25,8 @@ var habits = map[string]string{
 // translated replaces what other programs call otherwise.
 func translated(root *cobra.Command, args []string) (out []string) {
 	switch {
-	case len(args) > 1 && args[0] == "pull":
-		return append([]string{"models"}, args...)
+	case len(args) > 1 && (args[0] == "pull" || args[0] == "download"):
+		return append([]string{"models", "pull"}, args[1:]...)
 	case len(args) == 2 && args[0] == "models" && (args[1] == "list" || args[1] == "ls"):
 		return args[:1]
 	case len(args) == 0 || args[0] != "transcribe":

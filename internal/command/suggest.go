@@ -66,7 +66,9 @@ func DidYouMean(near []string) string {
 var Foreign = map[string]string{
 	"compute-type": "--precision int8, f16 or f32 says how weights are held", "fp16": "--precision f16 or f32 says how weights are held",
 	"device": "Verity computes on the CPU, leave it out", "device-index": "Verity computes on the CPU, leave it out",
+	"batch-size":      "use --chunked for parts of one file side by side, --batch NUMBER for files",
 	"detect-language": "without --language it is detected", "hf-token": "$HF_TOKEN is the token", "local-files-only": "use --offline",
+	"diarize": "use --speakers channels if each speaker has a channel; voices are not told apart",
 	"max-len": "use --word-timestamps --max-line-width CHARACTERS", "model-dir": "$HF_HUB_CACHE names the cache of models",
 	"no-timestamps": "text has none unless --timestamps asks for them", "print-progress": "use --progress=always", "prompt": "use --initial-prompt TEXT",
 	"output-csv": "use -f csv", "output-file": "use --output-dir DIRECTORY", "output-json": "use -f json", "output-lrc": "use -f lrc",

@@ -282,7 +282,8 @@ func setSeed(d *Decoding, v Value) (err error) {
 func ParsePrecision(text string) (precision.Precision, error) {
 	p, err := precision.Parse(text)
 	if err != nil && !strings.Contains(text, ":") {
-		err = fmt.Errorf("want %s", precision.Names())
+		_, want, _ := strings.Cut(err.Error(), ": ")
+		err = errors.New(want)
 	}
 	return p, err
 }
