@@ -5,10 +5,10 @@ import "unicode"
 // Costs of a way through a text, per letter. A jump is what it costs to go on anywhere
 // else, so that a repeated phrase or a skipped sentence is found again.
 const (
-	substituted = 1.0
-	inserted    = 0.9 // said, but not in the text
-	deleted     = 0.8 // in the text, but not said
-	jumped      = 6.0
+	substituted = 10
+	inserted    = 9 // said, but not in the text
+	deleted     = 8 // in the text, but not said
+	jumped      = 60
 )
 
 // A place follows in a text how far what was said has come: by edit distance, one letter
@@ -16,13 +16,13 @@ const (
 // lower case. The zero value is at the start of no text.
 type place struct {
 	letters []rune
-	cost    []float32 // [i]: of having said all so far, with i letters of the text used up
-	next    []float32
+	cost    []int32 // [i]: of having said all so far, with i letters of the text used up
+	next    []int32
 	run     []uint16 // [i]: how many of the last letters said are the letters before i
 	at      int      // the likeliest of these places
 	lo, hi  int      // the places looked at; all others cost a jump
 	wide    int      // letters for which to look at all
-	trouble float64  // of late: mean cost per letter, from 0 to about 1
+	trouble float64  // of late: mean cost per letter, in substitutions, from 0 to about 1
 }
 
 // Where the text has what is said, only so many letters behind and ahead are looked at.
@@ -40,14 +40,14 @@ func letter(r rune) rune {
 func (p *place) reset(letters []rune, at int) {
 	n := len(letters) + 1
 	if cap(p.cost) < n {
-		p.cost, p.next, p.run = make([]float32, n), make([]float32, n), make([]uint16, n)
+		p.cost, p.next, p.run = make([]int32, n), make([]int32, n), make([]uint16, n)
 	}
 	p.letters, p.at, p.trouble = letters, at, 0
 	p.cost, p.next, p.run = p.cost[:n], p.next[:n], p.run[:n]
 	clear(p.run)
 	p.lo, p.hi, p.wide = 0, n, 2*recalled
 	for i := range p.cost {
-		p.cost[i] = min(jumped, deleted*float32(abs(i-at)))
+		p.cost[i] = int32(min(jumped, deleted*abs(i-at)))
 	}
 }
 
@@ -69,33 +69,35 @@ func (p *place) look() {
 func (p *place) said(r rune) {
 	const forget = 0.96
 	p.look()
-	least, best := float32(1e9), 0
-	diagonal := float32(1e9) // cost[i-1]
-	before := uint16(0)      // run[i-1]
-	for i := p.lo; i < p.hi; i++ {
-		old := min(p.cost[i], jumped)
-		c, run := old+inserted, uint16(0)
-		if i > p.lo {
-			if p.letters[i-1] == r {
-				run = min(before+1, 1<<15)
-				c = min(c, diagonal)
-			} else {
-				c = min(c, diagonal+substituted)
-			}
-			c = min(c, p.next[i-1]+deleted)
+	n := p.hi - p.lo
+	costs, next, runs := p.cost[p.lo:][:n], p.next[p.lo:][:n], p.run[p.lo:][:n]
+	above, before := min(costs[0], jumped), runs[0] // of the place before
+	least := above + inserted
+	left := least
+	next[0], runs[0] = left, 0
+	for i, l := range p.letters[p.lo:][:n-1] {
+		change, run := above+substituted, uint16(0)
+		if l == r {
+			change = above
 		}
-		diagonal, before = old, p.run[i]
-		p.next[i], p.run[i] = c, run
-		if c < least || c == least && p.better(i, best) {
-			least, best = c, i
+		if l == r {
+			run = before + 1
+		}
+		old := min(costs[i+1], jumped)
+		change = min(change, old+inserted)
+		left = min(left+deleted, change)
+		least = min(least, left)
+		above, before = old, runs[i+1]
+		next[i+1], runs[i+1] = left, run
+	}
+	best := -1
+	for i := range next {
+		if next[i] -= least; next[i] == 0 && (best < 0 || p.better(p.lo+i, best)) {
+			best = p.lo + i
 		}
 	}
-	p.cost, p.next = p.next, p.cost
-	for i := p.lo; i < p.hi; i++ {
-		p.cost[i] -= least
-	}
-	p.at = best
-	p.trouble = forget*p.trouble + (1-forget)*float64(least)
+	p.cost, p.next, p.at = p.next, p.cost, best
+	p.trouble = forget*p.trouble + (1-forget)*float64(least)/substituted
 }
 
 // better reports whether place i is better than place j of the same cost: more of the
