@@ -376,6 +376,7 @@ func BenchmarkFewBits(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
+					m.allocate()
 					for i := range m.data {
 						m.data[i] = byte(rng.Uint32())
 					}
