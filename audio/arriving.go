@@ -22,7 +22,7 @@ func NewArriving(rate int) (*Arriving, error) {
 	a := &Arriving{in: &pieces{hz: rate}}
 	a.out = a.in
 	if rate != SampleRate {
-		a.out = newResampler(a.in)
+		a.out = newResampler(a.in, nil)
 	}
 	return a, nil
 }

@@ -17,7 +17,7 @@ func TestArriving(t *testing.T) {
 		whole := &pieces{hz: rate, queue: slices.Clone(pcm), ended: true}
 		var src mono = whole
 		if rate != SampleRate {
-			src = newResampler(whole)
+			src = newResampler(whole, nil)
 		}
 		n := 0
 		for {

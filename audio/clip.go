@@ -151,7 +151,7 @@ func (in Input) open(name string, r io.ReaderAt, size int64) (*Clip, error) {
 
 // clip mixes a source to one channel at SampleRate, and reads other files behind f.
 func (in Input) clip(name string, src source, f *file) (*Clip, error) {
-	p, err := in.part(src, f)
+	p, err := in.part(src, f, nil)
 	if err != nil {
 		return nil, named(name, err)
 	}

@@ -214,6 +214,20 @@ func TestJoined(t *testing.T) {
 	}
 }
 
+// TestJoinedEmpty: streams without sound, chained, are read up to a number; a file of 9 MB
+// of them took minutes, and no signal was heard.
+func TestJoinedEmpty(t *testing.T) {
+	file := readTestdata(t, "damage/pages.opus")
+	pages := strings.SplitAfterN(string(file), "OggS", 4) // two of headers
+	empty := []byte("OggS" + pages[1] + strings.TrimSuffix(pages[2], "OggS"))
+	for n, want := range map[int]bool{maxEmpty: true, maxEmpty + 1: false} {
+		h := hear(append(bytes.Repeat(empty, n), file...), Input{})
+		if got := len(h.samples) > 0; h.err != nil || got != want || strings.Contains(strings.Join(h.said(), " "), "in a row") == want {
+			t.Errorf("%d before: heard %t, %v, %.200q", n, got, h.err, h.said())
+		}
+	}
+}
+
 // TestJoinedBehind puts a file of every format behind a file of every format that was cut,
 // and behind what is no sound. The second is heard, and a line says that the first was cut.
 func TestJoinedBehind(t *testing.T) {

@@ -18,9 +18,13 @@ type joined struct {
 	now   *part
 	base  int64 // samples before it
 	given int64 // of all samples
+	empty int   // files in a row without a sample
 	over  bool
 	odd   oddities
 }
+
+// maxEmpty bounds files in a row without a sample: nobody who reads hears a signal meanwhile.
+const maxEmpty = 1000
 
 // A part is the sound of one file at SampleRate.
 type part struct {
@@ -38,7 +42,8 @@ type oddities struct {
 	peak float64
 }
 
-func (in Input) part(src source, f *file) (*part, error) {
+// part makes the sound of a file; the one before it, if there is one, has the filter of its rate.
+func (in Input) part(src source, f *file, before *part) (*part, error) {
 	s := src.shape()
 	if err := s.check(); err != nil {
 		return nil, err
@@ -49,7 +54,11 @@ func (in Input) part(src source, f *file) (*part, error) {
 	mix := &mixer{src: src, shape: s, pick: in.Channel}
 	p := &part{f, mix, mix}
 	if s.rate != SampleRate {
-		p.out = newResampler(mix)
+		var like *resampler
+		if before != nil {
+			like, _ = before.out.(*resampler)
+		}
+		p.out = newResampler(mix, like)
 	}
 	return p, nil
 }
@@ -119,6 +128,9 @@ func (j *joined) short(sentence string) {
 // tags, or behind whatever may lie between.
 func (j *joined) follow() error {
 	f, end := j.now.file, j.now.mix.src.outcome().end
+	if j.empty++; j.now.mix.frame > 0 {
+		j.empty = 0
+	}
 	if _, ok := j.now.mix.src.(*ffmpegSource); ok {
 		return j.unseen(f)
 	}
@@ -127,6 +139,9 @@ func (j *joined) follow() error {
 	}
 	if j.over = true; end <= 0 {
 		return nil
+	}
+	if j.empty > maxEmpty {
+		return j.unread(f.from+end, malformed("files without a sample", fmt.Sprintf("at most %d in a row", maxEmpty), "more"))
 	}
 	found := f.next || f.kind == "mpeg" // and not only its first bytes
 	for at := f.from + end; at < f.end; at = f.from + f.size {
@@ -168,7 +183,7 @@ func (j *joined) open(f *file, k *format, head []byte) error {
 	if err != nil {
 		return f.failed(err)
 	}
-	p, err := j.in.part(src, f)
+	p, err := j.in.part(src, f, j.now)
 	if err == nil {
 		j.now, j.base, j.over = p, j.given, false
 	}

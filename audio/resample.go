@@ -47,7 +47,15 @@ type resampler struct {
 	ended bool      // the zeros after the input are there
 }
 
-func newResampler(src mono) *resampler {
+// newResampler takes the coefficients of another one for the same rate, if like is that and
+// is not read meanwhile.
+func newResampler(src mono, like *resampler) *resampler {
+	if like != nil && like.src.rate() == src.rate() {
+		r := *like
+		r.src, r.buf = src, nil
+		r.reset()
+		return &r
+	}
 	g := gcd(SampleRate, src.rate())
 	r := &resampler{src: src, up: SampleRate / g, down: src.rate() / g}
 	edge := sincRolloff * min(1, float64(r.up)/float64(r.down))
