@@ -26,13 +26,15 @@ noise      made              silence, noise, tones: the language is detected whe
 A difference is explained where upstream's own choice hung by a thread: at the first token that differs, the
 log-probabilities of both tokens, or of all timestamps and the likeliest word (upstream's rule compares them), or of the
 last kept beam and the first dropped, are at most --tie apart. Where something differs upstream decodes again in
-float64, and the line says whom that agrees with. What is not explained makes the status 1. Needs openai-whisper.
+float64, and the line says whom that agrees with. What is not explained makes the status 1, and so does a
+signal, which ends it with the table so far. Needs openai-whisper.
 """
 import argparse
 import importlib.util
 import json
 import math
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -340,25 +342,13 @@ def decode(work, files, kind):
         yield to
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--verity", required=True)
-    p.add_argument("--model", action="append", type=pathlib.Path, required=True)
-    p.add_argument("--form", action="append", default=[], type=pathlib.Path)
-    p.add_argument("--english", nargs="+", required=True)
-    p.add_argument("--long", nargs="*", default=[])
-    p.add_argument("--other", nargs="*", default=[], metavar="LANG:FILE")
-    p.add_argument("--suites", default=",".join(SUITES))
-    p.add_argument("--tie", type=float, default=0.01)
-    p.add_argument("--threads", type=int, default=1)
-    o = p.parse_args()
-    torch.set_num_threads(o.threads)
+def run(o, rows):
+    """Compares everything, and adds a row to rows for each model and suite."""
     work = pathlib.Path(tempfile.mkdtemp(prefix="compare-whisper-"))
     english = [(f, "en") for f in decode(work, o.english, "en")]
     long = [(f, "en") for f in decode(work, o.long, "long")]
     other = [(next(decode(work, [f], f"{lang}{i:03d}-")), lang) for i, (lang, f) in enumerate(x.split(":", 1) for x in o.other)]
     noise = [(f, "en") for f in sounds(work)]
-    rows, failed = [], False
     for model in o.model:
         net, held = load(model), []
 
@@ -376,26 +366,47 @@ def main():
                 flags = [f for f in flags if f not in ("--language", "auto")]
                 files = [] if suite in ("language", "translate") else files
             count = Count()
+            rows.append((model.name, suite, count))
             for lang in sorted({lang for _, lang in files}):
                 own = [f for f, of in files if of == lang]
                 told = [] if "--language" in flags else ["--language", lang]
                 ours = verity(o, model, flags + told, own, work / f"{model.name}-{suite}-{lang}")
                 for f in own:
                     compare(suite, model.name, net, exact, {"language": lang} | theirs, f, ours[f], o.tie, count)
-            if count:
-                rows.append((model.name, suite, count))
-                failed |= count["not explained"] > 0
-                print(f"# {model.name} {suite}: {dict(count)}", flush=True)
+            print(f"# {model.name} {suite}: {dict(count)}", flush=True)
     files = [f for f, _ in english[::6] + long[:1]]
     want = verity(o, o.model[0], ["--language", "en", "--word-timestamps"], files, work / "form") if o.form else {}
     for form in o.form:
         got = verity(o, form, ["--language", "en", "--word-timestamps"], files, work / f"form-{form.name}")
         differ = [f.stem for f in files if strip(got[f]) != strip(want[f])]
-        failed |= bool(differ)
-        print(f"form {form.name}: {len(files)} recordings, {len(differ)} differ {' '.join(differ)}", flush=True)
+        rows.append((form.name, "form", Count({"recordings": len(files), "equal": len(files) - len(differ), "not explained": len(differ)})))
+        print(f"form {form.name}: {' '.join(differ)}", flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--verity", required=True)
+    p.add_argument("--model", action="append", type=pathlib.Path, required=True)
+    p.add_argument("--form", action="append", default=[], type=pathlib.Path)
+    p.add_argument("--english", nargs="+", required=True)
+    p.add_argument("--long", nargs="*", default=[])
+    p.add_argument("--other", nargs="*", default=[], metavar="LANG:FILE")
+    p.add_argument("--suites", default=",".join(SUITES))
+    p.add_argument("--tie", type=float, default=0.01)
+    p.add_argument("--threads", type=int, default=1)
+    o = p.parse_args()
+    torch.set_num_threads(o.threads)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    rows, failed = [], False
+    try:
+        run(o, rows)
+    except KeyboardInterrupt:
+        print("interrupted: what follows is not all", flush=True)
+        failed = True
     print("\n| model | suite | recordings | windows | tokens | equal | differ at a near tie | not explained | words | times equal | largest difference of a mean log-probability |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for model, suite, c in rows:
+        failed |= c["not explained"] > 0
         print(f"| {model} | {suite} | {c['recordings']} | {c['windows']} | {c['tokens']} | {c['equal']} | {c['near ties']} | {c['not explained']} | "
               f"{c['words'] or ''} | {c['words equal'] or ''} | {c['log-probability']:.1e} |")
     sys.exit(failed)
