@@ -69,6 +69,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, task transcribe.Ta
 	if p := s.intake.enter(body); p != nil {
 		return nil, p
 	}
+	body.control.SetWriteDeadline(end.Add(10 * s.stall))
 	defer s.intake.leave(body)
 	if err := s.readParts(parts, q, body); err != nil {
 		q.done()

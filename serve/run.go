@@ -18,9 +18,12 @@ import (
 type gate struct{ server atomic.Pointer[Server] }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch s := g.server.Load(); {
-	case s != nil:
+	if s := g.server.Load(); s != nil {
 		s.ServeHTTP(w, r)
+		return
+	}
+	defer bound(w, stall)()
+	switch {
 	case r.URL.Path == "/healthz":
 		writeText(w, "ok\n")
 	case r.URL.Path == "/readyz":

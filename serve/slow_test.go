@@ -74,6 +74,37 @@ func TestSlowUpload(t *testing.T) {
 	}
 }
 
+// TestSlowStrangers: whoever sends half of a body that no path wants, or asks and does not
+// read, is left alone after a time. Both held a connection for ever, without a key.
+func TestSlowStrangers(t *testing.T) {
+	h, s := newServer(t, Options{Keys: func() []string { return []string{"secret"} }})
+	s.stall = 50 * time.Millisecond
+	const asked = 3000
+	for name, tt := range map[string]struct {
+		send  string
+		pause time.Duration // before the client reads
+	}{
+		"half a body":        {"POST /v1/audio/transcriptions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\nx", 0},
+		"half a body, later": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nPUT /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n", 0},
+		"nobody reads":       {strings.Repeat("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", asked), 15 * s.stall},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			go io.WriteString(c, tt.send)
+			time.Sleep(tt.pause)
+			c.SetReadDeadline(time.Now().Add(10 * time.Second))
+			b, err := io.ReadAll(c)
+			if n := strings.Count(string(b), "HTTP/1.1 "); errors.Is(err, os.ErrDeadlineExceeded) || n == 0 || n == asked {
+				t.Errorf("%d answers, then %v", n, err)
+			}
+		})
+	}
+}
+
 // TestSlowCrowd: however many clients send slowly, one that sends at once gets its text.
 func TestSlowCrowd(t *testing.T) {
 	h, s := newServer(t, Options{Turns: 1, Waiting: 8, Timeout: 3 * time.Second})

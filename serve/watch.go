@@ -79,6 +79,7 @@ func (s *Server) watched(next http.Handler) http.Handler {
 		began, n := time.Now(), new(notes)
 		id := fmt.Sprintf("req_%x_%x", boot, s.ids.Add(1))
 		out := &status{ResponseWriter: w}
+		defer bound(w, s.stall)()
 		out.Header().Set(idHeader, id)
 		r = r.WithContext(context.WithValue(r.Context(), notesKey{}, n))
 		defer func() {
@@ -103,6 +104,15 @@ func (s *Server) watched(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(out, r)
 	})
+}
+
+// bound gives a client ten times a stall to read its answer, and a stall, from the call of end
+// on, to send the rest of a body that nobody wants: the server waits for that, whoever asks.
+// Handlers that take longer set other times.
+func bound(w http.ResponseWriter, stall time.Duration) (end func()) {
+	c := http.NewResponseController(w)
+	c.SetWriteDeadline(time.Now().Add(10 * stall))
+	return func() { c.SetReadDeadline(time.Now().Add(stall)) }
 }
 
 // panicked logs a panic of a request or a session.
