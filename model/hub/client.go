@@ -154,9 +154,12 @@ func (c *Client) files(ctx context.Context, repo string) (commit string, files [
 		names = append(names, s.Name)
 	}
 	files = needed(names)
-	if len(files) == 0 {
-		return "", nil, fmt.Errorf("weights: got %.200q, want model.safetensors or model.bin; "+
-			"name a Whisper model in one of these forms", names)
+	switch {
+	case len(files) == 0:
+		return "", nil, fmt.Errorf("weights: got %d files, such as %.80q, want model.safetensors or model.bin; "+
+			"name a Whisper model in one of these forms", len(names), names[:min(len(names), 10)])
+	case len(files) > mostFiles:
+		return "", nil, c.odd("list of files: got %d of a checkpoint, want at most %d", len(files), mostFiles)
 	}
 	return answer.Sha, files, nil
 }
@@ -186,8 +189,13 @@ func needed(names []string) (files []string) {
 	return nil
 }
 
-// plain reports whether a name is a file of its directory on every system.
-func plain(name string) bool { return !strings.ContainsAny(name, "/\\:\x00") }
+// mostFiles bounds the files of a checkpoint, each of which has a bound of its own.
+const mostFiles = 100
+
+// plain reports whether a name is a file of its directory on every system, and can be shown.
+func plain(name string) bool {
+	return len(name) <= 255 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`/\:`, r) })
+}
 
 func (c *Client) address(parts ...string) string {
 	return strings.TrimSuffix(cmp.Or(c.Endpoint, DefaultEndpoint), "/") + "/" + strings.Join(parts, "/")
@@ -256,32 +264,45 @@ var transport = &http.Transport{
 	Proxy:               http.ProxyFromEnvironment,
 	DialContext:         (&net.Dialer{Timeout: 20 * time.Second}).DialContext,
 	TLSHandshakeTimeout: 20 * time.Second,
+
+	MaxResponseHeaderBytes: 64 << 10, // errors may quote them
 }
 
-// A patient reader ends a request when nothing has come for some time. It is the body of the
-// answer.
+// leastBytes is what must come in the time of a stall: less would take days.
+const leastBytes = 16 << 10
+
+// A patient reader ends a request when too little has come for some time. It is the body of
+// the answer.
 type patient struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 	stall time.Duration
+	left  time.Duration // to wait until leastBytes have come
+	bytes int           // of these
 	timer *time.Timer
 	body  io.ReadCloser
 }
 
 func (c *Client) patient(ctx context.Context) *patient {
 	p := &patient{stall: cmp.Or(c.stall, 30*time.Second)}
+	p.left = p.stall
 	p.ctx, p.end = context.WithCancelCause(ctx)
 	err := fmt.Errorf("%w for %.0f s", errStall, p.stall.Seconds())
 	p.timer = time.AfterFunc(p.stall, func() { p.end(err) })
 	return p
 }
 
-var errStall = errors.New("nothing came")
+var errStall = errors.New("nothing came, or next to nothing,")
 
 func (p *patient) Read(b []byte) (int, error) {
-	p.timer.Reset(p.stall)
+	p.timer.Reset(p.left)
+	began := time.Now()
 	n, err := p.body.Read(b)
 	p.timer.Stop() // the disk may take its time
+	p.left -= time.Since(began)
+	if p.bytes += n; p.bytes >= leastBytes {
+		p.left, p.bytes = p.stall, 0
+	}
 	if err != nil && err != io.EOF {
 		err = p.cause(err)
 	}
@@ -341,7 +362,7 @@ func (c *Client) status(resp *http.Response) error {
 	case s == http.StatusTooManyRequests:
 		return fmt.Errorf("the hub limits requests (status %d): try again later, or set HF_TOKEN", s)
 	}
-	return c.odd("status: got %s", resp.Status)
+	return c.odd("status: got %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 }
 
 // retryAfter reports whether to repeat the request, and after how long.

@@ -439,9 +439,53 @@ func TestStall(t *testing.T) {
 		if from := h.from.Load(); (from > 0) != (where == "amid") {
 			t.Errorf("%s: the second try began at byte %d", where, from)
 		}
-		if all := strings.Join(said, "\n"); !strings.Contains(all, "model.safetensors: ") || !strings.Contains(all, "nothing came for 1 s") ||
+		if all := strings.Join(said, "\n"); !strings.Contains(all, "model.safetensors: ") || !strings.Contains(all, "nothing came, or next to nothing, for 1 s") ||
 			!strings.Contains(all, "trying again in 1 s (1 of 4)") {
 			t.Errorf("%s: said %q", where, all)
+		}
+	}
+}
+
+// TestDrip: a hub that sends a byte now and then is not listened to for days.
+func TestDrip(t *testing.T) {
+	h := newHub(t)
+	c, _ := h.client(t)
+	c.stall, c.Attempts = 300*time.Millisecond, 1
+	h.cdn.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(h.size))
+		for i := 0; r.Context().Err() == nil && i < 200; i++ {
+			w.Write(h.weights[i : i+1])
+			w.(http.Flusher).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	began := time.Now()
+	if _, err := c.Pull(t.Context(), "tiny"); !errors.Is(err, errStall) || time.Since(began) > 9*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+}
+
+// TestRawAnswers: what a hub sends is never shown as it came, nor at length.
+func TestRawAnswers(t *testing.T) {
+	for what, list := range map[string]string{
+		"names":          strings.Repeat(`{"rfilename": "\u001b[2Jx"},`, 1e5),
+		"a shard's name": `{"rfilename": "model.safetensors.index.json"}, {"rfilename": "model-\u001b]0;x\u0007-of-1.safetensors"},`,
+		"shards":         `{"rfilename": "model.safetensors.index.json"},` + strings.Repeat(`{"rfilename": "model-1-of-1.safetensors"},`, 1e5),
+		"a status":       "",
+	} {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.Contains(r.URL.Path, "/api/") || list == "" {
+				c, _, _ := http.NewResponseController(w).Hijack()
+				fmt.Fprintf(c, "HTTP/1.1 418 \x1b[2J%s\r\n\r\n", strings.Repeat("x", 1e4))
+				c.Close()
+				return
+			}
+			fmt.Fprintf(w, `{"sha": %q, "siblings": [%s {}]}`, commit, list)
+		}))
+		t.Cleanup(h.Close)
+		_, err := (&Client{Cache: t.TempDir(), Endpoint: h.URL}).Pull(t.Context(), "tiny")
+		if err == nil || len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\x1b\x07") {
+			t.Errorf("%s: %.300q", what, fmt.Sprint(err))
 		}
 	}
 }
@@ -528,7 +572,7 @@ func TestSameETag(t *testing.T) {
 
 // TestForeignNames: names that lead elsewhere on one of the systems are not fetched.
 func TestForeignNames(t *testing.T) {
-	bad := []string{`model-..\..\x-of-1.safetensors`, "model-C:-of-1.safetensors", "model-/../x-of-1.safetensors", "model-\x00-of-1.safetensors"}
+	bad := []string{`model-..\..\x-of-1.safetensors`, "model-C:-of-1.safetensors", "model-/../x-of-1.safetensors", "model-\x00-of-1.safetensors", "model-\x1b[2J-of-1.safetensors"}
 	names := append([]string{"config.json", "model.safetensors.index.json", "model-1-of-1.safetensors"}, bad...)
 	if got := needed(names); strings.Join(got, " ") != strings.Join(names[:3], " ") {
 		t.Errorf("needed: %q", got)
