@@ -204,6 +204,9 @@ func TestExitStatus(t *testing.T) {
 		{"no-repeat", with("--no-repeat-ngram-size", "-2", good), 2, "--no-repeat-ngram-size -2"},
 		{"carry", with("--carry-initial-prompt", good), 2, "--carry-initial-prompt"},
 		{"standard input twice", with("-", "raw:16000"), 2, "only once"},
+		{"watching nothing", []string{"watch"}, 2, "want the directory to watch"},
+		{"watching a file", []string{"watch", good, "-o", dir}, 2, "is a file"},
+		{"watching without an output", []string{"watch", dir}, 2, "--output-dir is missing"},
 		{"raw sound without a rate", with("raw:x"), 2, "as raw:16000"},
 		{"one name for two", with("-o", dir, good, filepath.Join(dir, "x", "good.flac")), 2, "both be written"},
 	}
@@ -381,6 +384,40 @@ func TestArriving(t *testing.T) {
 		if code != 0 || text != want {
 			t.Errorf("%s: status %d, %q, want %q", tt.name, code, text, want)
 		}
+	}
+}
+
+// TestWatch: what lies in the directory is transcribed, and a signal is the usual end.
+func TestWatch(t *testing.T) {
+	model, dir := modelDir(t), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "in", "deep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	soundFiles(t, dir, "in/a.wav", "in/deep/b.wav")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	said := ""
+	stderr := writerFunc(func(p []byte) (int, error) {
+		if said += string(p); strings.Count(said, "written to") == 2 {
+			cancel()
+		}
+		return len(p), nil
+	})
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	if err := os.WriteFile(filepath.Join(in, "0.wav"), []byte("no sound"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"watch", in, "-m", model, "-o", out, "--recursive", "--temperature-increment-on-fallback=none", "-f", "txt,srt"}
+	if code := run(ctx, command.Env{Out: io.Discard, Err: stderr}, args); code != 0 {
+		t.Errorf("status %d", code)
+	}
+	for _, name := range []string{"a.txt", "a.srt", "deep/b.txt", "deep/b.srt"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if strings.Count(said, "0.wav") != 1 || !strings.Contains(said, "verity watch: ") {
+		t.Errorf("said %q", said)
 	}
 }
 

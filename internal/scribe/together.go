@@ -57,7 +57,7 @@ func (t *transcribeCommand) together(ctx context.Context, files []string, out si
 			return err
 		case err != nil:
 			bar.Hide()
-			t.Complain(files, fmt.Sprintf("verity transcribe: %v", err))
+			t.Complain(files, fmt.Sprintf("verity %s: %v", t.name, err))
 			failed++
 		}
 	}

@@ -70,6 +70,7 @@ was finished stays written.
 // A transcribeCommand is the transcribe command with its flags.
 type transcribeCommand struct {
 	command.Env
+	name      string // of the command
 	model     setup.ModelFlags
 	sound     setup.SoundFlags
 	decoding  setup.DecodingFlags
@@ -95,7 +96,7 @@ type transcribeCommand struct {
 }
 
 func Transcribe(e command.Env) *cobra.Command {
-	t := &transcribeCommand{Env: e}
+	t := &transcribeCommand{Env: e, name: "transcribe"}
 	c := command.New("transcribe [flags] FILE...", "Write the text of sound files", transcribeHelp+command.ExitHelp, t.run)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -112,6 +113,16 @@ func Transcribe(e command.Env) *cobra.Command {
 }
 
 func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
+	t.registerFiles(f)
+	command.Bind(f, "force", &t.force)
+	command.Bind(f, "skip-existing", &t.skip)
+	command.Bind(f, "timestamps", &t.timed)
+	command.Bind(f, "highlight", &t.highlight)
+	f.Lookup("highlight").NoOptDefVal = "auto"
+}
+
+// registerFiles adds the flags of what can be written to files.
+func (t *transcribeCommand) registerFiles(f *pflag.FlagSet) {
 	command.AddOption(f, "output-format", func(v options.Value) (err error) {
 		if t.formats = nil; v.Text != "" {
 			t.formats, err = options.Formats(v.Text)
@@ -119,12 +130,7 @@ func (t *transcribeCommand) registerOutput(f *pflag.FlagSet) {
 		return err
 	})
 	command.Bind(f, "output-dir", &t.dir)
-	command.Bind(f, "force", &t.force)
-	command.Bind(f, "skip-existing", &t.skip)
-	command.Bind(f, "timestamps", &t.timed)
 	command.Bind(f, "stats", &t.stats)
-	command.Bind(f, "highlight", &t.highlight)
-	f.Lookup("highlight").NoOptDefVal = "auto"
 	command.RegisterProgress(f, &t.log.Progress)
 	command.Bind(f, "batch", &t.batch)
 	command.Bind(f, "recursive", &t.deep)
@@ -168,18 +174,11 @@ func (t *transcribeCommand) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	done := t.Loading(&t.log, t.model.Name)
-	model, err := t.model.Load(ctx)
-	done()
+	model, err := t.load(ctx, opt)
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	t.by = setup.Maker(model, &t.model, t.made)
-	if t.transcribe, err = transcribe.New(model.Model, opt); err != nil {
-		return setup.InFlag(err)
-	}
-	t.mark = newMarker(model.Tokenizer)
 	total := new(statsSink)
 	if t.stats {
 		total = t.tally(out, model, len(files))
@@ -197,6 +196,23 @@ func (t *transcribeCommand) run(ctx context.Context, files []string) error {
 		err = problem
 	}
 	return err
+}
+
+// load loads the model.
+func (t *transcribeCommand) load(ctx context.Context, opt transcribe.Options) (*setup.Model, error) {
+	done := t.Loading(&t.log, t.model.Name)
+	model, err := t.model.Load(ctx)
+	done()
+	if err != nil {
+		return nil, err
+	}
+	t.by = setup.Maker(model, &t.model, t.made)
+	if t.transcribe, err = transcribe.New(model.Model, opt); err != nil {
+		model.Close()
+		return nil, setup.InFlag(err)
+	}
+	t.mark = newMarker(model.Tokenizer)
+	return model, nil
 }
 
 // missing returns the files whose outputs are to be written.
@@ -244,7 +260,7 @@ func (t *transcribeCommand) all(ctx context.Context, files []string, out sink) e
 		if len(files) == 1 || errors.Is(err, errOutput) {
 			return err
 		}
-		t.Complain(files, fmt.Sprintf("verity transcribe: %v", err))
+		t.Complain(files, fmt.Sprintf("verity %s: %v", t.name, err))
 		failed++
 	}
 	if failed > 0 {
@@ -332,15 +348,20 @@ func (t *transcribeCommand) stray(files []string) error {
 	return nil
 }
 
+// outputs returns the formats to write.
+func (t *transcribeCommand) outputs() []transcript.Format {
+	switch {
+	case len(t.formats) > 0:
+		return t.formats
+	case t.subtitles.Composed:
+		return []transcript.Format{transcript.SRT}
+	}
+	return []transcript.Format{transcript.TXT}
+}
+
 // sink returns where transcripts go, or an error about the flags.
 func (t *transcribeCommand) sink(files []string) (sink, error) {
-	formats := t.formats
-	if len(formats) == 0 {
-		formats = []transcript.Format{transcript.TXT}
-		if t.subtitles.Composed {
-			formats = []transcript.Format{transcript.SRT}
-		}
-	}
+	formats := t.outputs()
 	if s := t.subtitles; s.MaxLineCount > 0 && s.MaxLineWidth == 0 && !s.Composed {
 		return nil, command.Usagef("--max-line-count needs --max-line-width or --subtitles")
 	}
