@@ -9,7 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"testing/fstest"
 
+	"verity/internal/input"
+	"verity/internal/tensor"
 	"verity/internal/weights"
 )
 
@@ -177,43 +180,38 @@ func (c *Checkpoint) LockFiles() (unlock func()) {
 
 // readSettings reads the JSON files. Only config.json must be there.
 func (c *Checkpoint) readSettings() error {
-	b, err := readJSON(c.fsys, "config.json")
-	if errors.Is(err, fs.ErrNotExist) {
-		return noConfig(c.fsys, c.Name)
-	} else if err != nil {
-		return fmt.Errorf("%s: %w", path.Join(c.Name, "config.json"), err)
+	at, b, err := c.readFirst("config.json")
+	if err != nil {
+		return err
 	}
-	conf, dims, err := parseConfig(path.Join(c.Name, "config.json"), b)
+	if b == nil {
+		return noConfig(c.fsys, c.Name)
+	}
+	conf, dims, err := parseConfig(at, b)
 	if err != nil {
 		return err
 	}
 	c.Dims, c.tied = dims, conf.tied()
-
 	file, b, err := c.readFirst("generation_config.json")
 	if err != nil {
 		return err
 	}
 	if b == nil {
-		file = path.Join(c.Name, "config.json")
+		file = at
 	}
-	c.Generation, err = parseGeneration(file, b, conf, dims)
-	if err != nil {
+	if c.Generation, err = parseGeneration(file, b, conf, dims); err != nil {
 		return err
 	}
-	file, b, err = c.readFirst("preprocessor_config.json", "processor_config.json")
-	if err != nil {
-		return err
-	}
-	return checkFeatures(file, b, dims)
+	return c.checkFeatures("preprocessor_config.json", "processor_config.json")
 }
 
 // readFirst reads the first of the files that exists; nil if none does.
 func (c *Checkpoint) readFirst(files ...string) (name string, b []byte, err error) {
 	for _, file := range files {
 		name = path.Join(c.Name, file)
-		b, err = readJSON(c.fsys, file)
+		b, err = input.ReadFS(c.fsys, file, maxJSON)
 		if err == nil {
-			return name, append([]byte{}, b...), nil // not nil even if empty
+			return name, b, nil // not nil even if empty
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return name, nil, fmt.Errorf("%s: %w", name, err)
@@ -253,3 +251,39 @@ func (c *Checkpoint) check() error {
 
 // Close unmaps the files.
 func (c *Checkpoint) Close() error { return c.store.Close() }
+
+// inside holds the checkpoints in the program.
+var inside = map[string]fs.FS{}
+
+// Embed makes a checkpoint in the program known by a name. It is for init functions of
+// packages of models.
+func Embed(name string, files fs.FS) { inside[name] = files }
+
+// Inside returns the files of a checkpoint in the program; nil if none has that name.
+func Inside(name string) fs.FS { return inside[name] }
+
+// OpenSource opens a checkpoint whose weights are not in files: source is called once for
+// each weight of the network and returns it. files holds the other files by name. It is
+// for measurements on shapes without a checkpoint.
+func OpenSource(
+	files map[string][]byte, name string, source func(name string, shape []int) tensor.Tensor,
+) (*Checkpoint, error) {
+	in := fstest.MapFS{}
+	for name, b := range files {
+		in[name] = &fstest.MapFile{Data: b}
+	}
+	c := &Checkpoint{Name: name, ctx: context.Background(), fsys: in}
+	if err := c.readSettings(); err != nil {
+		return nil, err
+	}
+	c.store = newStore(name)
+	for _, half := range []iter.Seq2[string, []int]{c.Dims.EncoderWeights(), c.Dims.DecoderWeights()} {
+		for at, shape := range half {
+			t := source(at, shape)
+			e := weights.Entry{Name: at, Shape: t.Shape, Type: t.DType.String(), DType: t.DType, Data: t.Data}
+			c.store.weights[at] = Weight{Entry: e, shard: name}
+			c.store.order = append(c.store.order, at)
+		}
+	}
+	return c, c.check()
+}

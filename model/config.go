@@ -1,17 +1,17 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"verity/internal/input"
+	"verity/internal/frontend"
 	"verity/internal/sniff"
 )
 
@@ -110,19 +110,55 @@ func parseJSON(file string, b []byte, v any) error {
 	case errors.As(err, &wrong) && (wrong.Type.Kind() == reflect.Struct || wrong.Type.Kind() == reflect.Map):
 		return &ConfigError{file, "", fmt.Sprintf("reading JSON: got a JSON %.40s, want an object", wrong.Value)}
 	}
-	return jsonError(file, b, err)
-}
-
-// jsonError says what kind of file it is, if not JSON.
-func jsonError(file string, b []byte, err error) error {
 	reason := fmt.Sprintf("reading JSON: %v", err)
-	if kind, ok := sniff.What(b); ok {
+	if kind, ok := sniff.What(b); ok { // if not JSON
 		reason += fmt.Sprintf("; %v", kind)
 	}
 	return &ConfigError{file, "", reason}
 }
 
-// readJSON reads a small file; its error wraps fs.ErrNotExist if there is none.
-func readJSON(fsys fs.FS, file string) ([]byte, error) {
-	return input.ReadFS(fsys, file, maxJSON)
+// checkFeatures reads the first of the files that exists. It may state any subset of the
+// log-mel front end that the checkpoint was trained with: what it states must be ours, and
+// fit the network.
+func (c *Checkpoint) checkFeatures(files ...string) error {
+	file, b, err := c.readFirst(files...)
+	if err != nil || b == nil {
+		return err
+	}
+	type fields struct {
+		Size   number   `json:"feature_size"`
+		Rate   number   `json:"sampling_rate"`
+		FFT    number   `json:"n_fft"`
+		Hop    number   `json:"hop_length"`
+		Frames number   `json:"nb_max_frames"`
+		Chunk  *float64 `json:"chunk_length"`
+	}
+	var f struct {
+		fields
+		Inner *fields `json:"feature_extractor"` // processor_config.json nests them
+	}
+	if err := parseJSON(file, b, &f); err != nil {
+		return err
+	}
+	in := cmp.Or(f.Inner, &f.fields)
+	for _, x := range []struct {
+		name string
+		n    number
+		want int
+	}{
+		{"feature_size", in.Size, c.Dims.MelBins},
+		{"sampling_rate", in.Rate, frontend.SampleRate},
+		{"n_fft", in.FFT, frontend.WindowSize},
+		{"hop_length", in.Hop, frontend.HopLength},
+		{"nb_max_frames", in.Frames, c.Dims.WindowFrames()},
+	} {
+		if x.n.ok && x.n.v != x.want {
+			return &ConfigError{file, x.name, fmt.Sprintf("is %d, the network needs %d", x.n.v, x.want)}
+		}
+	}
+	window := float64(c.Dims.WindowFrames()) * frontend.HopLength / frontend.SampleRate
+	if in.Chunk != nil && *in.Chunk != window {
+		return &ConfigError{file, "chunk_length", fmt.Sprintf("is %v s, the network's window is %v s", *in.Chunk, window)}
+	}
+	return nil
 }

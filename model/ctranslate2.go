@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -42,17 +43,7 @@ func (c *Checkpoint) openCTranslate2(open opener) error {
 	if err := c.store.addFile(f, file, nil); err != nil {
 		return err
 	}
-	if err := c.ct2Generation(); err != nil {
-		return err
-	}
-	if err := c.ct2Vocabulary(); err != nil {
-		return err
-	}
-	file, b, err := c.readFirst("preprocessor_config.json")
-	if err != nil {
-		return err
-	}
-	return checkFeatures(file, b, c.Dims)
+	return cmp.Or(c.ct2Generation(), c.ct2Vocabulary(), c.checkFeatures("preprocessor_config.json"))
 }
 
 // ct2Generation reads the settings of decoding from config.json.

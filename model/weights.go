@@ -89,7 +89,7 @@ func openStore(fsys fs.FS, dir string, open opener) (_ *store, err error) {
 	s, shards := newStore(path.Join(dir, singleFile)), []shard{{file: singleFile}}
 	if !input.Exists(fsys, singleFile) {
 		s.name = path.Join(dir, indexFile)
-		b, err := readJSON(fsys, indexFile)
+		b, err := input.ReadFS(fsys, indexFile, maxJSON)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -175,19 +175,13 @@ func (s *store) get(key string, shape []int) (Weight, error) {
 	if !ok {
 		return Weight{}, s.missing(key, shape)
 	}
-	e := TensorError{File: w.shard, Name: w.Name}
 	switch {
 	case shape != nil && !slices.Equal(w.Shape, shape):
-		e.Err, e.Got = ErrShape, w.String()
+		return Weight{}, &TensorError{w.shard, w.Name, fmt.Sprint(shape), w.String(), ErrShape}
 	case w.DType == 0 || w.DType == tensor.I8:
-		e.Err, e.Got, e.Want = ErrDType, w.String(), "f32, f16 or bf16"
-	default:
-		return w, nil
+		return Weight{}, &TensorError{w.shard, w.Name, "f32, f16 or bf16", w.String(), ErrDType}
 	}
-	if shape != nil && e.Want == "" {
-		e.Want = fmt.Sprint(shape)
-	}
-	return Weight{}, &e
+	return w, nil
 }
 
 // missing names the tensor as the file would.
@@ -241,3 +235,31 @@ func plainName(name string) bool {
 	return strings.HasSuffix(name, ".safetensors") && !strings.HasPrefix(name, ".") && len(name) < 256 &&
 		!strings.ContainsAny(name, "/\\:") && !strings.ContainsFunc(name, unicode.IsControl)
 }
+
+// canonical turns a name in a file into ours. It removes the prefix of Hugging Face's
+// WhisperForConditionalGeneration and replaces openai/whisper's words by Hugging Face's.
+func canonical(name string) string { return openaiNames.Replace(strings.TrimPrefix(name, "model.")) }
+
+// openaiNames replaces parts of names, earlier pairs first. No name of Hugging
+// Face's contains an old part. Source: transformers v4.57.0,
+// models/whisper/convert_openai_to_hf.py, WHISPER_MAPPING.
+var openaiNames = strings.NewReplacer(
+	".blocks.", ".layers.",
+	".attn.query.", ".self_attn.q_proj.",
+	".attn.key.", ".self_attn.k_proj.",
+	".attn.value.", ".self_attn.v_proj.",
+	".attn.out.", ".self_attn.out_proj.",
+	".attn_ln.", ".self_attn_layer_norm.",
+	".cross_attn.query.", ".encoder_attn.q_proj.",
+	".cross_attn.key.", ".encoder_attn.k_proj.",
+	".cross_attn.value.", ".encoder_attn.v_proj.",
+	".cross_attn.out.", ".encoder_attn.out_proj.",
+	".cross_attn_ln.", ".encoder_attn_layer_norm.",
+	".mlp.0.", ".fc1.",
+	".mlp.2.", ".fc2.",
+	".mlp_ln.", ".final_layer_norm.",
+	"encoder.ln_post.", "encoder.layer_norm.",
+	"decoder.ln.", "decoder.layer_norm.",
+	"decoder.token_embedding.", "decoder.embed_tokens.",
+	"coder.positional_embedding", "coder.embed_positions.weight",
+)

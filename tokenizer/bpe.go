@@ -1,9 +1,6 @@
 package tokenizer
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // A bpe is a byte-level vocabulary and its merges.
 //
@@ -76,24 +73,4 @@ func (b *bpe) encode(s string) (toks []Token, bad int) {
 		at += n
 	}
 	return toks, bad
-}
-
-// missing returns the index of the first byte of s without a token, or -1.
-func (b *bpe) missing(s string) int {
-	for i := range len(s) {
-		if b.single[s[i]] == None {
-			return i
-		}
-	}
-	return -1
-}
-
-// unspellable returns the error for byte at of text, which has no token.
-func unspellable(text string, at int) error {
-	return &Error{
-		Thing:  fmt.Sprintf("byte %d of the text", at),
-		Err:    ErrUnspellable,
-		Got:    fmt.Sprintf("%q", text[at:min(at+12, len(text))]),
-		Remedy: "this vocabulary has no token for every byte: use words it has",
-	}
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"verity/internal/input"
 	"verity/internal/sniff"
 )
 
@@ -39,15 +41,7 @@ type preTokenizer struct {
 
 // byteLevel reports whether p is or holds the byte-level pre-tokenizer.
 func (p *preTokenizer) byteLevel() bool {
-	if p.Type == "ByteLevel" {
-		return true
-	}
-	for i := range p.List {
-		if p.List[i].byteLevel() {
-			return true
-		}
-	}
-	return false
+	return p.Type == "ByteLevel" || slices.ContainsFunc(p.List, func(q preTokenizer) bool { return q.byteLevel() })
 }
 
 // A mergeJSON is a pair of spellings: "a b" in older files, ["a","b"] in newer.
@@ -97,8 +91,7 @@ func (tj *tokenizerJSON) check(file string) error {
 	default:
 		return nil
 	}
-	return &Error{File: file, Thing: thing, Err: ErrUnsupported, Got: fmt.Sprintf("%.60q", got), Want: want,
-		Remedy: "is this the tokenizer of a Whisper model?"}
+	return &Error{File: file, Thing: thing, Err: ErrUnsupported, Got: fmt.Sprintf("%.60q", got), Want: want, Remedy: notWhisper}
 }
 
 // parseJSON is json.Unmarshal with an Error.
@@ -114,7 +107,11 @@ func parseJSON(file string, raw []byte, v any) error {
 	return e
 }
 
-const damaged = "the file may be damaged: copy it again"
+// Remedies of several errors.
+const (
+	damaged    = "the file may be damaged: copy it again"
+	notWhisper = "is this the tokenizer of a Whisper model?"
+)
 
 // parseVocab reads vocab.json, and merges.txt and added_tokens.json beside it.
 func (d dir) parseVocab(file string, raw []byte) (table, error) {
@@ -130,12 +127,13 @@ func (d dir) parseVocab(file string, raw []byte) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	raw, err = d.read("added_tokens.json")
-	if err == nil {
-		err = parseJSON(path.Join(d.name, "added_tokens.json"), raw, &more)
-	}
-	if err != nil && !d.lacks("added_tokens.json", err) {
-		return table{}, err
+	if input.Exists(d.fsys, "added_tokens.json") {
+		if raw, err = d.read("added_tokens.json"); err == nil {
+			err = parseJSON(path.Join(d.name, "added_tokens.json"), raw, &more)
+		}
+		if err != nil {
+			return table{}, err
+		}
 	}
 	added := make([]addedToken, 0, len(more)+1)
 	for s, id := range more {

@@ -73,19 +73,12 @@ func (t *Tokenizer) setLanguages() {
 	for tok, spelling := range t.special {
 		code := strings.TrimSuffix(strings.TrimPrefix(spelling, "<|"), "|>")
 		name, known := names[code]
-		if !known {
-			if tok < t.SOT || tok > t.Translate || !isLanguageCode(code) {
-				continue
-			}
-			name = code
+		unknown := (len(code) == 2 || len(code) == 3) && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") == ""
+		if known || unknown && tok >= t.SOT && tok <= t.Translate {
+			t.languages = append(t.languages, Language{code, cmp.Or(name, code), tok})
 		}
-		t.languages = append(t.languages, Language{code, name, tok})
 	}
 	slices.SortFunc(t.languages, func(a, b Language) int { return cmp.Compare(a.Token, b.Token) })
-}
-
-func isLanguageCode(s string) bool {
-	return (len(s) == 2 || len(s) == 3) && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // languages are openai's, in the order of their tokens. Vocabularies of 99 lack

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"verity/internal/input"
 )
@@ -48,10 +49,10 @@ func Load(fsys fs.FS, name string, vocab int) (*Tokenizer, error) {
 		{"vocabulary.json", parseWordsJSON},
 		{"vocabulary.txt", parseWordsText},
 	} {
-		raw, err := d.read(try.file)
-		if d.lacks(try.file, err) {
+		if !input.Exists(fsys, try.file) {
 			continue
 		}
+		raw, err := d.read(try.file)
 		if err != nil {
 			return nil, err
 		}
@@ -75,26 +76,57 @@ type dir struct {
 	name string
 }
 
-// lacks reports whether err says that the directory has no such file.
-func (d dir) lacks(file string, err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Err == ErrMissing && e.Thing == "file" && e.File == path.Join(d.name, file)
-}
-
 // read returns the content of a file, at most maxFile bytes.
 func (d dir) read(file string) ([]byte, error) {
 	full := path.Join(d.name, file)
 	raw, err := input.ReadFS(d.fsys, file, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{File: full, Thing: "file", Err: ErrMissing,
-			Remedy: "copy it from where the checkpoint came from"}
+		return nil, &Error{File: full, Thing: "file", Err: ErrMissing, Remedy: "copy it from where the checkpoint came from"}
 	case errors.Is(err, input.ErrTooLarge):
-		return nil, &Error{File: full, Thing: "file", Err: ErrUnsupported,
-			Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile),
-			Remedy: "is this the tokenizer of a Whisper model?"}
+		return nil, &Error{File: full, Thing: "file", Err: ErrUnsupported, Got: "more", Want: fmt.Sprintf("at most %d bytes", maxFile), Remedy: notWhisper}
 	case err != nil:
 		return nil, fmt.Errorf("tokenizer: %s: %w", full, err)
 	}
 	return raw, nil
 }
+
+// Causes of an [Error], for errors.Is.
+var (
+	ErrMissing     = errors.New("missing")
+	ErrMalformed   = errors.New("malformed")   // the file breaks its own format
+	ErrUnsupported = errors.New("unsupported") // the file is sound, but this package cannot use it
+	ErrUnspellable = errors.New("not in the vocabulary")
+)
+
+// An Error reports what is wrong with the files of a tokenizer, or with a text
+// it cannot encode. Its cause is one of the errors above.
+type Error struct {
+	File   string // as the caller named it; empty for a text
+	Thing  string // such as "model.merges[17]"
+	Err    error
+	Got    string // may be empty, as may the rest
+	Want   string
+	Remedy string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("tokenizer: ")
+	if e.File != "" {
+		b.WriteString(e.File + ": ")
+	}
+	b.WriteString(e.Thing + ": " + e.Err.Error())
+	if e.Got != "" {
+		b.WriteString(": got " + e.Got)
+	}
+	if e.Want != "" {
+		b.WriteString(", want " + e.Want)
+	}
+	if e.Remedy != "" {
+		b.WriteString("; " + e.Remedy)
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }

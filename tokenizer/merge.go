@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"container/heap"
 	"math"
+	"slices"
 )
 
 // noRank is the rank of a pair that cannot be merged.
@@ -29,7 +30,7 @@ type part struct {
 // appendPiece appends the tokens of one piece, and returns the index of the first byte
 // without a token, which it leaves out, or -1.
 func (m *merger) appendPiece(dst []Token, piece string) (toks []Token, bad int) {
-	bad = m.missing(piece)
+	bad = slices.IndexFunc([]byte(piece), func(c byte) bool { return m.single[c] == None })
 	if m.whole || bad >= 0 {
 		if tok, ok := m.ids[piece]; ok {
 			return append(dst, tok), -1

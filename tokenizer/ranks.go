@@ -38,12 +38,8 @@ func Embedded(vocab int) (*Tokenizer, error) {
 		known--
 	case vocabLarge3:
 	default:
-		return nil, &Error{
-			Thing: "embedded tokenizer", Err: ErrMissing,
-			Got:    fmt.Sprintf("vocab_size %d", vocab),
-			Want:   fmt.Sprintf("%d, %d or %d", vocabEnglish, vocabLarge2, vocabLarge3),
-			Remedy: "put the model's tokenizer.json beside its weights",
-		}
+		return nil, &Error{Thing: "embedded tokenizer", Err: ErrMissing, Got: fmt.Sprintf("vocab_size %d", vocab),
+			Want: fmt.Sprintf("%d, %d or %d", vocabEnglish, vocabLarge2, vocabLarge3), Remedy: "put the model's tokenizer.json beside its weights"}
 	}
 	b := ranks()
 	return newTokenizer(table{b, openaiSpecials(len(b.text), known)}, vocab, "embedded")

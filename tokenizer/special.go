@@ -2,6 +2,8 @@ package tokenizer
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -33,19 +35,12 @@ func newTokenizer(tab table, vocab int, file string) (*Tokenizer, error) {
 	}
 	t.size = max(t.size, len(tab.bpe.text))
 	if vocab > 0 && t.size > vocab {
-		return nil, &Error{
-			File: file, Thing: "vocabulary", Err: ErrUnsupported,
-			Got:    fmt.Sprintf("ids up to %d", t.size-1),
-			Want:   fmt.Sprintf("less than the model's vocab_size %d", vocab),
-			Remedy: "use the tokenizer this model was trained with",
-		}
+		return nil, &Error{File: file, Thing: "vocabulary", Err: ErrUnsupported, Got: fmt.Sprintf("ids up to %d", t.size-1),
+			Want: fmt.Sprintf("less than the model's vocab_size %d", vocab), Remedy: "use the tokenizer this model was trained with"}
 	}
 	t.setSpecials(tab.special)
 	if t.EOT == None || t.SOT == None {
-		return nil, &Error{
-			File: file, Thing: "special token <|endoftext|> or <|startoftranscript|>", Err: ErrMissing,
-			Remedy: "is this the tokenizer of a Whisper model?",
-		}
+		return nil, &Error{File: file, Thing: "special token <|endoftext|> or <|startoftranscript|>", Err: ErrMissing, Remedy: notWhisper}
 	}
 	t.setTimestamps(tab.special, vocab)
 	t.setLanguages()
@@ -54,27 +49,17 @@ func newTokenizer(tab table, vocab int, file string) (*Tokenizer, error) {
 
 // setSpecials finds the special tokens that have a field.
 func (t *Tokenizer) setSpecials(special map[string]Token) {
-	for _, f := range []struct {
-		tok   *Token
-		names []string // any of them will do
-	}{
-		{&t.EOT, []string{"<|endoftext|>"}},
-		{&t.SOT, []string{"<|startoftranscript|>"}},
-		{&t.Translate, []string{"<|translate|>"}},
-		{&t.Transcribe, []string{"<|transcribe|>"}},
-		{&t.SOTLM, []string{"<|startoflm|>"}},
-		{&t.SOTPrev, []string{"<|startofprev|>"}},
-		{&t.NoSpeech, []string{"<|nospeech|>", "<|nocaptions|>"}},
-		{&t.NoTimestamps, []string{"<|notimestamps|>"}},
-	} {
-		*f.tok = None
-		for _, name := range f.names {
-			if tok, ok := special[name]; ok {
-				*f.tok = tok
-				break
+	find := func(names ...string) Token {
+		for _, name := range names {
+			if tok, ok := special["<|"+name+"|>"]; ok {
+				return tok
 			}
 		}
+		return None
 	}
+	t.EOT, t.SOT, t.SOTLM, t.SOTPrev = find("endoftext"), find("startoftranscript"), find("startoflm"), find("startofprev")
+	t.Translate, t.Transcribe = find("translate"), find("transcribe")
+	t.NoSpeech, t.NoTimestamps = find("nospeech", "nocaptions"), find("notimestamps")
 }
 
 // setTimestamps finds the timestamps: those the files name, or, since older
@@ -98,4 +83,38 @@ func (t *Tokenizer) setTimestamps(special map[string]Token, vocab int) {
 		t.special[t.TimestampBegin+Token(i)] = timestampName(i)
 	}
 	t.size = int(t.TimestampBegin) + n
+}
+
+// NonSpeech returns, in order, the tokens that openai suppresses so that the
+// text holds no speaker tags or annotations of sounds, such as ♪♪♪ or
+// ( SPEAKING FOREIGN LANGUAGE ), but keeps its punctuation: brackets and other
+// symbols, and a hyphen or quote at the beginning of a word.
+//
+// Source: openai/whisper@c0d2f62 whisper/tokenizer.py, non_speech_tokens.
+func (t *Tokenizer) NonSpeech() []Token {
+	const (
+		signs = "\" # ( ) * + / : ; < = > @ [ \\ ] ^ _ ` { | } ~ 「 」 『 』" +
+			" << >> <<< >>> -- --- -( -[ (' (\" (( )) ((( ))) [[ ]] {{ }} ♪♪ ♪♪♪"
+		// These may take several tokens. The first is suppressed then: it holds
+		// two bytes that only miscellaneous symbols (U+2640 to U+267F) share.
+		music = "♩ ♪ ♫ ♬ ♭ ♮ ♯"
+	)
+	set := make(map[Token]bool)
+	add := func(text string, first bool) {
+		toks, bad := t.bpe.encode(text)
+		if bad < 0 && (first || len(toks) == 1) {
+			set[toks[0]] = true
+		}
+	}
+	add(" -", true)
+	add(" '", true)
+	for _, s := range strings.Fields(signs) {
+		add(s, false)
+		add(" "+s, false)
+	}
+	for _, s := range strings.Fields(music) {
+		add(s, true)
+		add(" "+s, true)
+	}
+	return slices.Sorted(maps.Keys(set))
 }

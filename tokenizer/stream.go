@@ -1,5 +1,57 @@
 package tokenizer
 
+import (
+	"unicode/utf8"
+	"unsafe"
+)
+
+const replacement = "\uFFFD"
+
+// replaceInvalid returns raw as text, each maximal ill-formed part replaced by one
+// U+FFFD: the longest run of bytes that begins a character and is incomplete, or else a
+// single byte. (strings.ToValidUTF8 replaces a whole ill-formed run by one, a conversion
+// to []rune every byte.) It does not change raw.
+func replaceInvalid(raw []byte) string {
+	if utf8.Valid(raw) {
+		return unsafe.String(unsafe.SliceData(raw), len(raw))
+	}
+	out, rest := appendValid(make([]byte, 0, len(raw)+8), raw)
+	if len(rest) > 0 {
+		out = append(out, replacement...)
+	}
+	return string(out)
+}
+
+// appendValid appends raw to dst as valid UTF-8 and returns what it could not decide yet:
+// the first bytes of a character that may be completed later.
+func appendValid(dst, raw []byte) (out, rest []byte) {
+	for len(raw) > 0 {
+		r, n := utf8.DecodeRune(raw)
+		if r != utf8.RuneError || n > 1 {
+			dst = append(dst, raw[:n]...)
+			raw = raw[n:]
+			continue
+		}
+		if !utf8.FullRune(raw) {
+			return dst, raw
+		}
+		dst = append(dst, replacement...)
+		raw = raw[illFormed(raw):]
+	}
+	return dst, nil
+}
+
+// illFormed returns the length of the maximal ill-formed part raw begins with:
+// as many bytes as some character begins with, at least one.
+func illFormed(raw []byte) int {
+	for n := 1; n < len(raw); n++ {
+		if utf8.FullRune(raw[:n]) { // complete, or invalid already
+			return max(1, n-1)
+		}
+	}
+	return max(1, len(raw)-1)
+}
+
 // A Stream decodes tokens as they come. It holds back the first bytes of a
 // character until the rest arrives, so that the pieces it returns, put together,
 // are what [Tokenizer.Decode] makes of all the tokens.

@@ -1,6 +1,9 @@
 package tokenizer
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // A Token is an id in the vocabulary of a checkpoint.
 type Token int32
@@ -81,7 +84,8 @@ func (t *Tokenizer) Encode(text string) []Token {
 func (t *Tokenizer) EncodeStrict(text string) ([]Token, error) {
 	toks, bad := t.bpe.encode(text)
 	if bad >= 0 {
-		return nil, unspellable(text, bad)
+		return nil, &Error{Thing: fmt.Sprintf("byte %d of the text", bad), Err: ErrUnspellable,
+			Got: fmt.Sprintf("%q", text[bad:min(bad+12, len(text))]), Remedy: "this vocabulary has no token for every byte: use words it has"}
 	}
 	return toks, nil
 }
@@ -104,17 +108,13 @@ func (t *Tokenizer) Decode(tokens []Token) string {
 //
 // Source: openai/whisper@c0d2f62 whisper/tokenizer.py, decode_with_timestamps.
 func (t *Tokenizer) DecodeWithTimestamps(tokens []Token) string {
-	return replaceInvalid(t.appendSpelling(nil, tokens))
-}
-
-// appendSpelling appends the bytes of text tokens and the names of all others.
-func (t *Tokenizer) appendSpelling(dst []byte, tokens []Token) []byte {
+	var raw []byte
 	for _, tok := range tokens {
 		if name, ok := t.special[tok]; ok {
-			dst = append(dst, name...)
+			raw = append(raw, name...)
 		} else if t.bpe.has(tok) {
-			dst = append(dst, t.bpe.text[tok]...)
+			raw = append(raw, t.bpe.text[tok]...)
 		}
 	}
-	return dst
+	return replaceInvalid(raw)
 }

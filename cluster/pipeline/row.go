@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"verity/datasets"
 	"verity/eval"
@@ -107,26 +105,9 @@ func splitValue(v []byte) (seq int, line []byte, err error) {
 	return int(binary.BigEndian.Uint64(v)), v[8:], nil
 }
 
-// A shard is a file of records: of an arm, the rows i, i+n, … as verity eval --shard deals
-// them out.
-type shard struct {
-	Arm string
-	I   int // from 1
-}
-
-func (s Spec) shardOf(arm string, seq int) shard { return shard{arm, seq%s.Shards + 1} }
-
-func (s shard) key() string { return fmt.Sprintf("%s/%d", s.Arm, s.I) }
-
-func parseShard(key string) (s shard, err error) {
-	i := strings.LastIndexByte(key, '/')
-	s.Arm = key[:max(i, 0)]
-	s.I, err = strconv.Atoi(key[i+1:])
-	if err != nil || s.Arm == "" || s.I < 1 {
-		return s, fmt.Errorf("key %q: want arm/shard", key)
-	}
-	return s, nil
-}
+// key names the shard that a row of an arm goes to, as verity eval --shard deals them out:
+// arm/shard, from 1.
+func (s Spec) key(arm string, seq int) string { return fmt.Sprintf("%s/%d", arm, seq%s.Shards+1) }
 
 // File is the name of the record file of a shard in the folder of the job. Those of one
 // arm are named as verity eval names them; those of two, as verity compare does, or with

@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	beam.RegisterCoder(reflect.TypeFor[Sum](), encodeSum, decodeSum)
+	beam.RegisterCoder(reflect.TypeFor[Sum](), encodeSum, DecodeSum)
 }
 
 // A Sum is what records come to: the tally of each arm.
@@ -22,9 +22,7 @@ type Sum struct {
 func encodeSum(s Sum) ([]byte, error) { return json.Marshal(s) }
 
 // DecodeSum reads what a job has written to ScoreFile.
-func DecodeSum(raw []byte) (Sum, error) { return decodeSum(raw) }
-
-func decodeSum(raw []byte) (s Sum, err error) {
+func DecodeSum(raw []byte) (s Sum, err error) {
 	if err = json.Unmarshal(raw, &s); err != nil {
 		return s, fmt.Errorf("sum of %d bytes: %w", len(raw), err)
 	}
@@ -56,7 +54,7 @@ func (*sumFn) CreateAccumulator() Sum { return Sum{} }
 
 // AddInput adds the sum of a shard.
 func (*sumFn) AddInput(s Sum, raw []byte) (Sum, error) {
-	o, err := decodeSum(raw)
+	o, err := DecodeSum(raw)
 	if err == nil {
 		err = s.Merge(o)
 	}

@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"verity/eval"
 	"verity/internal/measure"
 	"verity/report"
 
@@ -43,7 +44,7 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ []byte, emit func(string
 	}
 	for _, arm := range job.ArmNames() {
 		for i := range f.Spec.Shards {
-			mark(shard{arm, i + 1}.key(), nil)
+			mark(f.Spec.key(arm, i), nil)
 		}
 	}
 	var c chunk
@@ -83,7 +84,7 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 		return err
 	}
 	seq := 0
-	for r, err := range job.Rows(ctx, data) {
+	for r, err := range eval.Rows(eval.Dataset(data.All(ctx)), job.Data.Limit) {
 		if err != nil {
 			return err
 		}
@@ -92,8 +93,8 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 			out.Place.File = original(out.Place.File, files, f.Spec.Files)
 		}
 		// A row without an identifier is called by its file.
-		if file, place, ok := cutLast(out.ID, ":"); ok {
-			out.ID = original(file, files, f.Spec.Files) + ":" + place
+		if i := strings.LastIndexByte(out.ID, ':'); i >= 0 {
+			out.ID = original(out.ID[:i], files, f.Spec.Files) + out.ID[i:]
 		}
 		if err := do(out); err != nil {
 			return err
@@ -101,14 +102,6 @@ func (f *indexFn) each(ctx context.Context, job *measure.Job, do func(row) error
 		seq++
 	}
 	return nil
-}
-
-// cutLast cuts a string at the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // original returns the name that a fetched file has where it came from.
@@ -147,7 +140,7 @@ func (f *transcribeFn) ProcessElement(ctx context.Context, _ string, raw []byte,
 			if err != nil {
 				return fmt.Errorf("record %s: %w", r.ID, err)
 			}
-			emit(f.Spec.shardOf(a.Name, c[at].Seq).key(), valueOf(c[at].Seq, line))
+			emit(f.Spec.key(a.Name, c[at].Seq), valueOf(c[at].Seq, line))
 		}
 	}
 	return nil
@@ -158,7 +151,8 @@ type writeFn struct{ Spec Spec }
 
 // ProcessElement emits the tally of a shard.
 func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[]byte) bool, emit func([]byte)) error {
-	s, err := parseShard(key)
+	arm, number, _ := strings.Cut(key, "/")
+	i, err := strconv.Atoi(number)
 	if err != nil {
 		return err
 	}
@@ -174,7 +168,7 @@ func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[
 	if err != nil {
 		return err
 	}
-	name := store.Join(f.Spec.Out, f.Spec.File(s.Arm, s.I))
+	name := store.Join(f.Spec.Out, f.Spec.File(arm, i))
 	content := bytes.Join(lines, nil)
 	for r, err := range report.Read(name, bytes.NewReader(content)) {
 		if err == nil {
@@ -187,7 +181,7 @@ func (f *writeFn) ProcessElement(ctx context.Context, key string, values func(*[
 	if err := store.Write(ctx, name, content); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(Sum{map[string]*report.Tally{s.Arm: tally}})
+	raw, err := json.Marshal(Sum{map[string]*report.Tally{arm: tally}})
 	if err == nil {
 		emit(raw)
 	}
@@ -246,7 +240,7 @@ func (f *saveFn) ProcessElement(ctx context.Context, sum []byte) error {
 func (s Spec) Names(arm string) []string {
 	var names []string
 	for i := range s.Shards {
-		names = append(names, store.Join(s.Out, strings.Split(path.Clean(s.File(arm, i+1)), "/")...))
+		names = append(names, store.Join(s.Out, s.File(arm, i+1)))
 	}
 	return names
 }

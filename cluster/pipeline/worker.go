@@ -26,7 +26,7 @@ import (
 type worker struct {
 	spec Spec
 	job  *measure.Job
-	arms []measure.Arm
+	arms []eval.Arm
 	data *datasets.Dataset // for rows of Parquet files; nil until one comes
 	mu   sync.Mutex        // for data
 }
@@ -91,8 +91,8 @@ func (w *worker) run(ctx context.Context, c chunk) ([][]*report.Record, error) {
 	}
 	// One arm after the other: both on this worker, over the same rows.
 	for i, a := range w.arms {
-		for r := range parallel.Ordered(w.job.Batch(), len(todo), slices.Values(todo), func(_ int, at int) ran {
-			rec, err := runRow(ctx, w.job, a, rows[at])
+		for r := range parallel.Ordered(w.job.Batch, len(todo), slices.Values(todo), func(_ int, at int) ran {
+			rec, err := runRow(ctx, a.Engine, rows[at], eval.Options{Run: a.Run, Sound: w.job.Sound.Input})
 			return ran{at, rec, err}
 		}) {
 			if err = errors.Join(err, r.err); r.err == nil {
@@ -117,14 +117,14 @@ type ran struct {
 
 // runRow runs a row. A fault of the engine is the row's: it must not end a worker that
 // has others to run.
-func runRow(ctx context.Context, j *measure.Job, a measure.Arm, r eval.Row) (rec *report.Record, err error) {
+func runRow(ctx context.Context, e eval.Engine, r eval.Row, o eval.Options) (rec *report.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Broken = &datasets.RowError{Err: fmt.Errorf("the engine failed: %v", p)}
-			rec, err = a.Row(ctx, j, r)
+			rec, err = eval.RunRow(ctx, e, r, o)
 		}
 	}()
-	return a.Row(ctx, j, r)
+	return eval.RunRow(ctx, e, r, o)
 }
 
 // rows are those that verity eval would run, with the sound that lies in a Parquet file.
@@ -199,7 +199,7 @@ func (w *worker) dataset(ctx context.Context, files []string) (*datasets.Dataset
 
 // chunkFile is where the records of a chunk are kept: the name follows from everything
 // that the text depends on.
-func (w *worker) chunkFile(a measure.Arm, c chunk) string {
+func (w *worker) chunkFile(a eval.Arm, c chunk) string {
 	run := a.Run
 	run.Machine, run.Threads = "", 0
 	raw, _ := json.Marshal(run) // a struct of strings
@@ -210,7 +210,7 @@ func (w *worker) chunkFile(a measure.Arm, c chunk) string {
 
 // found returns the records of an earlier attempt at the chunk, nil where there is none.
 // A record of a failure, of another run, or of a row that has changed does not count.
-func (w *worker) found(ctx context.Context, a measure.Arm, c chunk) ([]*report.Record, error) {
+func (w *worker) found(ctx context.Context, a eval.Arm, c chunk) ([]*report.Record, error) {
 	all := make([]*report.Record, len(c))
 	name := w.chunkFile(a, c)
 	raw, err := store.Read(ctx, name)
@@ -237,7 +237,7 @@ func (w *worker) found(ctx context.Context, a measure.Arm, c chunk) ([]*report.R
 }
 
 // keep writes the records of a chunk.
-func (w *worker) keep(ctx context.Context, a measure.Arm, c chunk, records []*report.Record) error {
+func (w *worker) keep(ctx context.Context, a eval.Arm, c chunk, records []*report.Record) error {
 	var b bytes.Buffer
 	for _, r := range records {
 		line, err := r.Line()

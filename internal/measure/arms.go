@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -176,7 +175,7 @@ func (r *arms) open(ctx context.Context, v *compareCommand, spec armSpec, data *
 	if spec.name == "" {
 		a.Run.Options["precision"] = spec.precision.String()
 	}
-	if err := eval.WarmUp(ctx, a.engine, data.All(ctx), v.batch, v.batch, v.sound.Input); err != nil {
+	if err := eval.WarmUp(ctx, a.engine, data.All(ctx), v.Batch, v.Batch, v.Sound.Input); err != nil {
 		return nil, err
 	}
 	r.measure(a, before)
@@ -256,7 +255,7 @@ func (r *arms) run(ctx context.Context, v *compareCommand, data *setup.Corpus) (
 	different := 0
 	pairs, err := eval.Compare(ctx, all, r.matches(), data.All(ctx), eval.CompareOptions{
 		Warmups: -1, // open warmed up
-		Repeats: v.repeats, Batch: v.batch, Group: v.group, Ready: r.ready, Limit: v.data.Limit, Dir: v.out, Unscored: data.Unscored, Sound: v.sound.Input,
+		Repeats: v.repeats, Batch: v.Batch, Group: v.group, Ready: r.ready, Limit: v.Data.Limit, Dir: v.out, Unscored: data.Unscored, Sound: v.Sound.Input,
 		Watch: func(_ []*report.Record, what []string) {
 			if len(what) > 0 {
 				different++
@@ -291,20 +290,4 @@ func (r *arms) writeNames(ctx context.Context, v *compareCommand) error {
 		names[i] = a.Name
 	}
 	return output.WriteIn(v.out, report.ArmsFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(names) })
-}
-
-// conclude returns the error that decides the exit status.
-func (r *arms) conclude(d *report.Document) error {
-	err := verdict(d)
-	if d.Verdict() != report.Inconclusive || errors.As(err, new(command.DiffersError)) {
-		return err
-	}
-	if err != nil && d.Comparisons[0].Utterances == 0 {
-		return err // nothing could be run at all
-	}
-	text := "inconclusive: nothing was drafted"
-	if err != nil {
-		text += "; " + err.Error()
-	}
-	return command.DiffersError{Err: errors.New(text + r.why())}
 }

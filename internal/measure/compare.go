@@ -70,9 +70,9 @@ func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
 	c := command.New("compare --dataset PATH | FILE... [flags]", "Compare plain and assisted decoding, to the bit", compareHelp, v.run)
 	c.Args = nil
 	command.AddFlags(c,
-		v.data.RegisterPath,
+		v.Data.RegisterPath,
 		func(f *pflag.FlagSet) { command.Bind(f, "out", &v.out) },
-		v.data.Register,
+		v.Data.Register,
 		v.registerRuns,
 		v.report.register,
 		v.log.RegisterRun,
@@ -84,7 +84,7 @@ func newCompare(e command.Env) (*compareCommand, *cobra.Command) {
 
 func (v *compareCommand) registerRuns(f *pflag.FlagSet) {
 	command.Bind(f, "repeats", &v.repeats)
-	command.Bind(f, "batch", &v.batch)
+	command.Bind(f, "batch", &v.Batch)
 	command.Redefine(f, "batch", "1", "`number` of utterances that each arm runs at the same time, timed together")
 	command.Bind(f, "group", &v.group)
 }
@@ -112,12 +112,9 @@ func (v *compareCommand) run(ctx context.Context, files []string) error {
 		return err
 	}
 	if c := d.Comparisons[0]; c.Resumed > 0 && !v.log.Quiet {
-		v.Complain(nil, resumedText(c, v.batch))
+		v.Complain(nil, resumedText(c, v.Batch))
 	}
-	if err := v.report.write(ctx, v.Env, d); err != nil {
-		return err
-	}
-	return r.conclude(d)
+	return v.Conclude(ctx, d, r.why())
 }
 
 // resumedText describes the records of an earlier run.
@@ -135,11 +132,11 @@ func resumedText(c *report.Comparison, batch int) string {
 
 // check validates the flags and turns them into options.
 func (v *compareCommand) check(files []string) error {
-	v.data.Audio = files
+	v.Data.Audio = files
 	if err := v.checkArms(); err != nil {
 		return err
 	}
-	if v.data.Path == "" && len(v.data.Audio) == 0 {
+	if v.Data.Path == "" && len(v.Data.Audio) == 0 {
 		return command.Usagef("nothing to run: name a dataset with --dataset PATH, or sound files")
 	}
 	if err := v.model.Assistant.Comparable(); err != nil {

@@ -25,7 +25,7 @@ func TestCompareWarm(t *testing.T) {
 	if err := v.check([]string{sound}); err != nil {
 		t.Fatal(err)
 	}
-	data, err := v.data.Open(t.Context())
+	data, err := v.Data.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

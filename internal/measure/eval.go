@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -49,13 +50,13 @@ type evalCommand struct {
 type runs struct {
 	command.Env
 	model    setup.ModelFlags
-	sound    setup.SoundFlags
+	Sound    setup.SoundFlags
 	decoding setup.DecodingFlags
 	log      command.LogFlags
-	data     setup.DatasetFlags
+	Data     setup.DatasetFlags
 	report   reportFlags
 	out      string
-	batch    int
+	Batch    int
 	made     *pflag.FlagSet // flags that decide on the records
 
 	opt    transcribe.Options
@@ -66,10 +67,10 @@ func Eval(e command.Env) *cobra.Command {
 	v := &evalCommand{runs: runs{Env: e}}
 	c := command.New("eval --dataset PATH [flags]", "Transcribe a dataset and score it", evalHelp, v.run)
 	command.AddFlags(c,
-		v.data.RegisterPath,
+		v.Data.RegisterPath,
 		command.Titled(options.Dataset, v.registerOut),
-		v.data.Register,
-		func(f *pflag.FlagSet) { command.Bind(f, "batch", &v.batch) },
+		v.Data.Register,
+		func(f *pflag.FlagSet) { command.Bind(f, "batch", &v.Batch) },
 		v.report.register,
 		v.log.RegisterRun,
 	)
@@ -85,12 +86,12 @@ func (v *evalCommand) registerOut(f *pflag.FlagSet) {
 
 // addDecoding adds the flags that decide on what is in the records.
 func (r *runs) addDecoding(c *cobra.Command) {
-	r.made = command.AddFlags(c, r.model.Register, r.sound.Register, r.decoding.Register(0))
+	r.made = command.AddFlags(c, r.model.Register, r.Sound.Register, r.decoding.Register(0))
 }
 
 // open opens what is run, and checks where results will go, before hours of work.
 func (r *runs) open(ctx context.Context) (*setup.Corpus, error) {
-	data, err := r.data.Open(ctx)
+	data, err := r.Data.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,12 +100,12 @@ func (r *runs) open(ctx context.Context) (*setup.Corpus, error) {
 			return nil, err
 		}
 	}
-	if err := r.report.check(append(slices.Clone(r.data.Audio), r.data.Path)...); err != nil {
+	if err := r.report.check(append(slices.Clone(r.Data.Audio), r.Data.Path)...); err != nil {
 		return nil, err
 	}
-	files := slices.Compact(slices.Sorted(slices.Values(r.data.Audio)))
+	files := slices.Compact(slices.Sorted(slices.Values(r.Data.Audio)))
 	if r.drafts, err = setup.OpenDrafts(ctx, r.model.Assistant.From, len(files)); err == nil && len(files) > 0 {
-		err = r.drafts.Check(r.data.Audio)
+		err = r.drafts.Check(r.Data.Audio)
 	}
 	return data, err
 }
@@ -137,7 +138,7 @@ func (v *evalCommand) run(ctx context.Context, _ []string) error {
 // prepare makes the log and the options of decoding.
 func (r *runs) prepare() error {
 	r.opt = r.decoding.Options(r.log.Logger(r.Err))
-	return r.sound.Check()
+	return r.Sound.Check()
 }
 
 // check puts the flags into options.
@@ -150,7 +151,7 @@ func (v *evalCommand) check() (o eval.Options, err error) {
 			return o, command.UsageError{Err: err}
 		}
 	}
-	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.batch, v.data.Limit, v.sound.Input
+	o.Dir, o.Workers, o.Limit, o.Sound = v.out, v.Batch, v.Data.Limit, v.Sound.Input
 	return o, nil
 }
 
@@ -199,15 +200,27 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 	if !v.log.Quiet {
 		fmt.Fprint(v.Err, remarks(sum, o.Shard))
 	}
-	return v.conclude(ctx, &report.Document{Scores: []*report.Score{set.Score()}})
+	return v.Conclude(ctx, &report.Document{Scores: []*report.Score{set.Score()}}, "")
 }
 
-// conclude writes the report. The error decides the exit status.
-func (r *runs) conclude(ctx context.Context, d *report.Document) error {
+// Conclude writes the report. The error decides the exit status; why says why nothing was
+// drafted, if it is known.
+func (r *runs) Conclude(ctx context.Context, d *report.Document, why string) error {
 	if err := r.report.write(ctx, r.Env, d); err != nil {
 		return err
 	}
-	return verdict(d)
+	err := verdict(d)
+	if d.Verdict() != report.Inconclusive || errors.As(err, new(command.DiffersError)) {
+		return err
+	}
+	if err != nil && d.Comparisons[0].Utterances == 0 {
+		return err // nothing could be run at all
+	}
+	text := "inconclusive: nothing was drafted"
+	if err != nil {
+		text += "; " + err.Error()
+	}
+	return command.DiffersError{Err: errors.New(text + why)}
 }
 
 // remarks returns remarks about a run that its score does not show.

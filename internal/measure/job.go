@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"verity/internal/setup"
 	"verity/report"
 	"verity/transcribe"
-	"verity/transcript"
 )
 
 // A Job is "verity eval", or both arms of "verity compare", for a program that deals
@@ -30,14 +28,14 @@ type Job struct {
 // title. Text and logs go to out and err.
 func NewJob(c *cobra.Command, out, err io.Writer, title string, own func(*pflag.FlagSet)) *Job {
 	j := &Job{evalCommand: evalCommand{runs: runs{Env: command.Env{Out: out, Err: err}}}}
-	command.AddFlags(c, j.data.RegisterPath, command.Titled(title, own), j.report.register)
+	command.AddFlags(c, j.Data.RegisterPath, command.Titled(title, own), j.report.register)
 	j.theirs = command.AddFlags(c,
 		func(f *pflag.FlagSet) {
 			f.BoolVar(&j.compare, "compare", false, "run every utterance with plain decoding and with the assistant, on the "+
 				"same worker, and hold the records against each other to the bit")
 		},
-		j.data.Register,
-		func(f *pflag.FlagSet) { command.Bind(f, "batch", &j.batch) },
+		j.Data.Register,
+		func(f *pflag.FlagSet) { command.Bind(f, "batch", &j.Batch) },
 		j.log.RegisterQuiet,
 	)
 	for _, name := range []string{"dataset", "limit", "normalizer"} {
@@ -76,7 +74,7 @@ func (j *Job) Args() (args []string) {
 // Check reports the first flag with an unusable value, and why a report could not be
 // written, before hours of work.
 func (j *Job) Check() (err error) {
-	if err := j.report.check(j.data.Path); err != nil {
+	if err := j.report.check(j.Data.Path); err != nil {
 		return err
 	}
 	if _, err = j.check(); err != nil {
@@ -91,26 +89,20 @@ func (j *Job) Check() (err error) {
 	return j.model.Assistant.Comparable()
 }
 
-// Path is what --dataset names.
-func (j *Job) Path() string { return j.data.Path }
-
-// Batch is how many utterances are to be under way at once.
-func (j *Job) Batch() int { return j.batch }
-
 // Scoring says how to score.
 func (j *Job) Scoring() report.Options { return j.report.options() }
 
 // Open opens the dataset. files, if not empty, are the files to read instead of what
 // --dataset names: copies of what lies elsewhere, or those that match a pattern.
 func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, error) {
-	path := j.data.Path
+	path := j.Data.Path
 	if len(files) > 0 {
 		path = files[0]
 	}
 	if path == "" {
 		return nil, setup.ErrNoDataset
 	}
-	d, err := datasets.Open(ctx, path, j.data.Opt)
+	d, err := datasets.Open(ctx, path, j.Data.Opt)
 	if err == nil && len(files) > 1 {
 		d.Files = files
 	}
@@ -118,23 +110,6 @@ func (j *Job) Open(ctx context.Context, files []string) (*datasets.Dataset, erro
 		err = d.CheckSplit(ctx)
 	}
 	return d, err
-}
-
-// Rows yields the rows of the dataset up to the limit. An error is the last.
-func (j *Job) Rows(ctx context.Context, d *datasets.Dataset) func(yield func(eval.Row, error) bool) {
-	return eval.Rows(eval.Dataset(d.All(ctx)), j.data.Limit)
-}
-
-// An Arm is a model ready for work, and what it says of itself in its records.
-type Arm struct {
-	Name   string // of the arm: records, or baseline and assisted
-	Engine eval.Engine
-	Run    transcript.Maker
-}
-
-// Row runs a row. A failure is in the record; the error is the cause that ended ctx.
-func (a Arm) Row(ctx context.Context, j *Job, row eval.Row) (*report.Record, error) {
-	return eval.RunRow(ctx, a.Engine, row, eval.Options{Run: a.Run, Sound: j.sound.Input})
 }
 
 // ArmNames are the names of the arms that Load returns.
@@ -147,7 +122,7 @@ func (j *Job) ArmNames() []string {
 
 // Load opens the model: one arm, or the plain one and the assisted one, which share
 // all weights. They are never closed: a process has one job.
-func (j *Job) Load(ctx context.Context) ([]Arm, error) {
+func (j *Job) Load(ctx context.Context) ([]eval.Arm, error) {
 	first := j.model
 	if j.compare {
 		first.Assistant = first.Assistant.Off()
@@ -159,7 +134,7 @@ func (j *Job) Load(ctx context.Context) ([]Arm, error) {
 	names := j.ArmNames()
 	arm, err := j.arm(ctx, names[0], m, m.Model, &first)
 	if err != nil || !j.compare {
-		return []Arm{arm}, err
+		return []eval.Arm{arm}, err
 	}
 	with, err := m.Assisted(ctx, &j.model.Assistant)
 	if err != nil {
@@ -169,39 +144,16 @@ func (j *Job) Load(ctx context.Context) ([]Arm, error) {
 		a.Try() // otherwise there would be nothing to compare
 	}
 	assisted, err := j.arm(ctx, names[1], m, with, &j.model)
-	return []Arm{arm, assisted}, err
+	return []eval.Arm{arm, assisted}, err
 }
 
-func (j *Job) arm(ctx context.Context, name string, l *setup.Model, m *transcribe.Model, flags *setup.ModelFlags) (Arm, error) {
+func (j *Job) arm(ctx context.Context, name string, l *setup.Model, m *transcribe.Model, flags *setup.ModelFlags) (eval.Arm, error) {
 	e, err := newEvalEngine(m, j.opt)
 	if err == nil {
 		e.drafts, err = setup.OpenDrafts(ctx, flags.Assistant.From, 0)
 	}
 	if err != nil {
-		return Arm{}, err
+		return eval.Arm{}, err
 	}
-	return Arm{name, e, setup.Identity(l, flags, j.made, j.data.Name())}, nil
-}
-
-// Report writes the report of a score where the flags say. The error is what makes the
-// exit status.
-func (j *Job) Report(ctx context.Context, s *report.Score) error {
-	return j.conclude(ctx, &report.Document{Scores: []*report.Score{s}})
-}
-
-// ReportPair writes the comparison of the records of both arms where the flags say. The
-// error is what makes the exit status.
-func (j *Job) ReportPair(ctx context.Context, baseline, assisted report.Files) error {
-	d, err := report.Load(ctx, []report.Files{baseline, assisted}, j.Scoring())
-	if err != nil {
-		return err
-	}
-	eval.Predict(d)
-	if err := j.report.write(ctx, j.Env, d); err != nil {
-		return err
-	}
-	if c := d.Comparisons[0]; c.Verdict == report.Inconclusive && c.Failed == 0 {
-		return command.DiffersError{Err: errors.New("inconclusive: nothing was drafted")}
-	}
-	return verdict(d)
+	return eval.Arm{Name: name, Engine: e, Run: setup.Identity(l, flags, j.made, j.Data.Name())}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"verity/eval"
 	"verity/internal/command"
 	"verity/internal/measure"
 	"verity/report"
@@ -121,7 +122,7 @@ func (c *program) check() error {
 	switch {
 	case c.spec.Out == "":
 		return command.Usagef("--out DIR is missing: records are the result of the job")
-	case c.job.Path() == "":
+	case c.job.Data.Path == "":
 		return command.Usagef("--dataset PATH is missing")
 	case c.spec.Shards < 1 || c.spec.Shards > 1<<16:
 		return command.Usagef("--shards %d: must be from 1 to %d", c.spec.Shards, 1<<16)
@@ -140,7 +141,7 @@ func (c *program) run(ctx context.Context) (err error) {
 		return err
 	}
 	c.spec.Args = c.job.Args()
-	if c.spec.Files, err = files(ctx, c.job.Path()); err != nil {
+	if c.spec.Files, err = files(ctx, c.job.Data.Path); err != nil {
 		return err
 	}
 	beamlog.LogLevel = c.level
@@ -204,31 +205,29 @@ func (c *program) report(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", store.Join(c.spec.Out, pipeline.ScoreFile), err)
 	}
 	arms := c.job.ArmNames()
+	var sets []report.Files
 	for _, arm := range arms {
-		if s := sum.Arms[arm]; s == nil || s.Empty() {
-			return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", c.job.Path())
+		s := sum.Arms[arm]
+		if s == nil || s.Empty() {
+			return fmt.Errorf("dataset %s holds no utterance: there is nothing to report", c.job.Data.Path)
 		}
+		if len(arms) == 1 {
+			return c.job.Conclude(ctx, &report.Document{Scores: []*report.Score{s.Score(c.spec.Out)}}, "")
+		}
+		dir, err := os.MkdirTemp("", "verity-beam")
+		if err != nil {
+			return err
+		}
+		paths, err := store.Fetch(ctx, dir, c.spec.Names(arm))
+		if err != nil {
+			return err
+		}
+		sets = append(sets, report.Files{Name: arm, Paths: paths})
 	}
-	if len(arms) == 1 {
-		return c.job.Report(ctx, sum.Arms[arms[0]].Score(c.spec.Out))
-	}
-	a, err := c.records(ctx, arms[0])
+	d, err := report.Load(ctx, sets, c.job.Scoring())
 	if err != nil {
 		return err
 	}
-	b, err := c.records(ctx, arms[1])
-	if err != nil {
-		return err
-	}
-	return c.job.ReportPair(ctx, a, b)
-}
-
-// records are the record files of an arm, on this machine.
-func (c *program) records(ctx context.Context, arm string) (report.Files, error) {
-	dir, err := os.MkdirTemp("", "verity-beam")
-	if err != nil {
-		return report.Files{}, err
-	}
-	paths, err := store.Fetch(ctx, dir, c.spec.Names(arm))
-	return report.Files{Name: arm, Paths: paths}, err
+	eval.Predict(d)
+	return c.job.Conclude(ctx, d, "")
 }
