@@ -58,7 +58,7 @@ var plan = map[string]room{
 
 	"cmd/verity":       {"the program: internal/cli with a version", []string{"internal/cli"}},
 	"internal/cli":     {"the command line: root, configuration file, completion, manual", []string{"internal/checkpoint", "internal/command", "internal/input", "internal/measure", "internal/options", "internal/output", "internal/scribe", "internal/setup", "internal/show", "tokenizer"}},
-	"internal/command": {"what every command is made of: streams, errors, flags, help, progress, log", []string{"internal/options", "internal/show"}},
+	"internal/command": {"what every command is made of: streams, errors, flags, help, progress, log", []string{"internal/input", "internal/options", "internal/show"}},
 	"internal/setup": {"flags that commands share → what they name: a model ready for work, a dataset, text to draft from", []string{
 		"assistant", "audio", "datasets", "eval", "internal/command", "internal/input", "internal/machine", "internal/options", "internal/show", "model", "model/hub",
 		"models/whisper", "parallel", "precision", "report", "synth", "tokenizer", "transcribe", "transcript"}},

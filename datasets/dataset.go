@@ -47,16 +47,6 @@ type Options struct {
 	MaxLine int
 }
 
-// maxDepth is how deep a JSON row may nest.
-const maxDepth = 32
-
-func (o Options) defaults() Options {
-	if o.MaxLine == 0 {
-		o.MaxLine = 1 << 20
-	}
-	return o
-}
-
 // hasFields reports whether rows of a format have a field split.
 func hasFields(format string) bool { return slices.Contains([]string{"jsonl", "tsv", "csv"}, format) }
 

@@ -104,7 +104,7 @@ func TestFormats(t *testing.T) {
 				"! d/manifest.jsonl:10: not a JSON object: json: cannot unmarshal array into Go value of type datasets.fields",
 				"! d/manifest.jsonl:11: more than one JSON value on a line",
 				"! d/manifest.jsonl:12: field text: want a string",
-				"! d/manifest.jsonl:13: JSON nests deeper than 32",
+				"! d/manifest.jsonl:13: not a JSON object: unexpected EOF",
 				"! d/manifest.jsonl:14: not UTF-8",
 				"! d/manifest.jsonl:15: line of 212 bytes, want at most 150",
 				"! d/manifest.jsonl:16: field offset without duration",

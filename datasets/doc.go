@@ -24,6 +24,5 @@
 // are the identifiers. They are unique: a repeated one gets "#2", "#3", … appended.
 //
 // A row that cannot be used is reported as a [RowError] and iteration goes on; no row
-// is dropped silently. The lengths of lines and text files and the nesting of JSON are
-// bounded, see [Options].
+// is dropped silently. The lengths of lines and text files are bounded, see [Options].
 package datasets

@@ -40,12 +40,8 @@ func (d *Dataset) emit(file string, n int, f fields, err error, source func(stri
 	return rows(u, nil)
 }
 
-// parseJSON parses one object, nested at most maxDepth deep. Numbers keep their
-// spelling.
+// parseJSON parses one object. Numbers keep their spelling.
 func parseJSON(line []byte) (fields, error) {
-	if depth(line) > maxDepth {
-		return nil, fmt.Errorf("JSON nests deeper than %d", maxDepth)
-	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
 	var f fields
@@ -59,28 +55,6 @@ func parseJSON(line []byte) (fields, error) {
 		return nil, errors.New("more than one JSON value on a line")
 	}
 	return f, nil
-}
-
-// depth returns the nesting depth of the brackets outside strings. It does not check
-// that they match.
-func depth(line []byte) int {
-	deepest, level, quoted, escaped := 0, 0, false, false
-	for _, c := range line {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped, quoted = c == '\\', c != '"'
-		case c == '"':
-			quoted = true
-		case c == '{' || c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return deepest
 }
 
 // A splitter splits a line of a table into its fields.

@@ -16,16 +16,12 @@ import (
 	"verity/internal/input"
 )
 
-// audioEndings are the extensions of audio in a folder without a manifest.
-var audioEndings = []string{
-	".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".m4a", ".mp4",
-	".aac", ".aiff", ".aif", ".aifc", ".au", ".webm", ".wma",
-}
-
 // ending returns a file name's extension in lower case.
 func ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
-func isAudio(name string) bool { return slices.Contains(audioEndings, ending(name)) }
+func isAudio(name string) bool {
+	return slices.Contains(input.SoundFiles, strings.TrimPrefix(ending(name), "."))
+}
 
 // Open detects what kind of dataset is at path, a file or a folder, and where its rows
 // are. It reads no rows. The error says what was looked for, or is ctx's cause.
@@ -33,7 +29,7 @@ func Open(ctx context.Context, path string, o Options) (*Dataset, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o = o.defaults()
+	o.MaxLine = cmp.Or(o.MaxLine, 1<<20)
 	real, err := filepath.EvalSymlinks(path)
 	var info fs.FileInfo
 	if err == nil {

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -196,12 +197,15 @@ func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, r
 	buf := make([]parquet.Row, 1)
 	for range group.NumRows() {
 		*row++
-		var r parquetRow
+		var sound []byte
+		var path string
+		var f fields
 		err := guard(func() (err error) {
 			n, err := in.ReadRows(buf)
 			switch {
 			case n == 1:
-				r, err = t.row(buf[0]), nil
+				sound, path, f = t.row(buf[0])
+				err = nil
 			case err == nil || err == io.EOF:
 				err = fmt.Errorf("a column ends early: %w", io.ErrUnexpectedEOF)
 			}
@@ -211,16 +215,12 @@ func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, r
 			return fmt.Errorf("row %d: %w", *row, err)
 		}
 		at.Row = *row
-		f := r.fields
-		f[names(d.options.Audio, audioNames)[0]] = r.path
-		if r.path == "" {
-			f[names(d.options.Audio, audioNames)[0]] = fmt.Sprintf("%s:%d", d.relative(file), *row)
-		}
+		f[names(d.options.Audio, audioNames)[0]] = cmp.Or(path, fmt.Sprintf("%s:%d", d.relative(file), *row))
 		source := func(name string) (Source, error) {
 			switch {
-			case r.sound != nil:
-				return Source{Path: name, Place: at, data: r.sound}, nil
-			case r.path == "":
+			case sound != nil:
+				return Source{Path: name, Place: at, data: sound}, nil
+			case path == "":
 				return Source{}, errNoAudio
 			}
 			return existing(resolve(file, name))
@@ -232,27 +232,21 @@ func (t *parquetTable) readGroup(d *Dataset, at Place, group parquet.RowGroup, r
 	return nil
 }
 
-type parquetRow struct {
-	sound  []byte
-	path   string
-	fields fields
-}
-
 // row picks the wanted columns of a row.
-func (t *parquetTable) row(values parquet.Row) parquetRow {
-	r := parquetRow{fields: make(fields, len(t.others))}
+func (t *parquetTable) row(values parquet.Row) (sound []byte, path string, f fields) {
+	f = make(fields, len(t.others))
 	for _, v := range values {
 		switch at := v.Column(); {
 		case t.others[at] != "":
-			r.fields[t.others[at]] = plain(v)
+			f[t.others[at]] = plain(v)
 		case v.IsNull():
 		case at == t.sound:
-			r.sound = append([]byte{}, v.ByteArray()...) // the page is reused
+			sound = append([]byte{}, v.ByteArray()...) // the page is reused
 		case at == t.path:
-			r.path = string(v.ByteArray())
+			path = string(v.ByteArray())
 		}
 	}
-	return r
+	return sound, path, f
 }
 
 // plain converts a value to the type it has in a JSON row.

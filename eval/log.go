@@ -12,8 +12,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"verity/internal/output"
 	"verity/report"
@@ -97,9 +99,9 @@ func openLocked(name string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := lock(f); err != nil {
+		if !lock(f) {
 			f.Close()
-			return nil, fmt.Errorf("%s: another process is writing it: %w", name, err)
+			return nil, fmt.Errorf("%s: another process is writing it", name)
 		}
 		mine, err := f.Stat()
 		if there, problem := os.Stat(name); err == nil && problem == nil && os.SameFile(mine, there) {
@@ -108,6 +110,20 @@ func openLocked(name string) (*os.File, error) {
 		f.Close()
 		if err != nil {
 			return nil, err
+		}
+	}
+}
+
+// lockWait is how long lock waits: a process that was just killed may still be exiting.
+var lockWait = 3 * time.Second
+
+// lock keeps other processes from writing f, until this one ends, however it ends. On Windows
+// it would keep them from reading, too.
+func lock(f *os.File) bool {
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		ok, _ := output.TryLock(f)
+		if ok || runtime.GOOS == "windows" || time.Since(began) > lockWait {
+			return ok || runtime.GOOS == "windows"
 		}
 	}
 }

@@ -172,7 +172,10 @@ func (c *Checkpoint) parseTorch(b []byte) ([]weights.Entry, error) {
 			ErrNotCheckpoint, filepath.Dir(c.Name))
 	}
 	err = c.setDims(func(name string) (int, error) {
-		v, _ := sizes.Get(name)
+		v, ok := sizes.Get(name)
+		if !ok {
+			return 0, &ConfigError{c.Name, name, "is missing"}
+		}
 		n, ok := v.(int64)
 		if !ok {
 			return 0, &ConfigError{c.Name, name, fmt.Sprintf("is of type %T, want an integer", v)}

@@ -158,23 +158,14 @@ func (d *Document) arms() [][]string {
 	}
 	rows := [][]string{{"arm", "tokens/s", "decoding", "accepted", "GB/s", "MB a token", "memory", "WER"}}
 	for i, s := range d.Scores {
-		r := []string{d.names()[i], show.Digits(s.TokensPerSecond), d.gain(i), "", "", "", "", ""}
-		if s.Drafting.Drafted > 0 {
-			r[3] = fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())
+		wer := show.Percent(s.WER)
+		if x := s.WERInterval; x != nil {
+			wer += fmt.Sprintf(" (%.2f – %.2f %%)", 100*x.Low, 100*x.High)
 		}
-		if s.GBPS > 0 {
-			r[4], r[5] = show.Digits(s.GBPS), show.Digits(s.BytesPerToken/1e6)
-		}
-		if s.Memory > 0 {
-			r[6] = show.Bytes(s.Memory)
-		}
-		if s.Scored > 0 {
-			r[7] = show.Percent(s.WER)
-			if x := s.WERInterval; x != nil {
-				r[7] += fmt.Sprintf(" (%.2f – %.2f %%)", 100*x.Low, 100*x.High)
-			}
-		}
-		rows = append(rows, r)
+		rows = append(rows, []string{d.names()[i], show.Digits(s.TokensPerSecond), d.gain(i),
+			where(s.Drafting.Drafted > 0, fmt.Sprintf("%.1f %%", 100*s.Drafting.Rate())),
+			where(s.GBPS > 0, show.Digits(s.GBPS)), where(s.GBPS > 0, show.Digits(s.BytesPerToken/1e6)),
+			where(s.Memory > 0, show.Bytes(s.Memory)), where(s.Scored > 0, wer)})
 	}
 	for j := len(rows[0]) - 1; j > 0; j-- { // without columns that are empty
 		if !slices.ContainsFunc(rows[1:], func(r []string) bool { return r[j] != "" }) {
@@ -295,105 +286,68 @@ func (c *Comparison) lines(name Pair[string]) []row {
 	return append(l, c.warnings()...)
 }
 
+// where returns a text if there is something to say.
+func where(some bool, text string) string {
+	if some {
+		return text
+	}
+	return ""
+}
+
 // rows returns the lines of the score table: a label, and a cell for each arm. Lines
 // whose cells are all empty are left out.
 func (d *Document) rows() (rows [][]string) {
-	add := func(label string, cell func(s *Score) string) {
-		r, some := []string{label}, false
-		for _, s := range d.Scores {
-			c := cell(s)
-			r, some = append(r, c), some || c != ""
-		}
-		if some {
-			rows = append(rows, r)
+	for i, s := range d.Scores {
+		for at, line := range s.lines() {
+			if i == 0 {
+				rows = append(rows, line[:1])
+			}
+			rows[at] = append(rows[at], line[1])
 		}
 	}
-	counts(add)
-	errorRates(func(label string, cell func(s *Score) string) {
-		add(label, func(s *Score) string {
-			if s.Scored == 0 {
-				return ""
-			}
-			return cell(s)
-		})
-	})
-	times(add)
-	add("accepted drafts", func(s *Score) string {
-		if s.Drafting.Drafted == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%s of %s tokens (%.1f %%)",
-			show.Count(s.Drafting.Accepted), show.Count(s.Drafting.Drafted), 100*s.Drafting.Rate())
-	})
-	return rows
+	return slices.DeleteFunc(rows, func(r []string) bool { return strings.Join(r[1:], "") == "" })
 }
 
-type addRow func(label string, cell func(s *Score) string)
+// lines returns all lines of a score, as labels and cells.
+func (s *Score) lines() (all [][]string) {
+	add := func(label string, some bool, cell string) { all = append(all, []string{label, where(some, cell)}) }
+	add("utterances", true, show.Count(s.Utterances))
+	add("failed", s.Failed > 0, show.Count(s.Failed))
+	shards := ""
+	if s.Shards != nil {
+		shards = fmt.Sprintf("%s of %s%s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of), where(s.Incomplete() != "", ": INCOMPLETE"))
+	}
+	add("shards", true, shards)
 
-func counts(add addRow) {
-	add("utterances", func(s *Score) string { return show.Count(s.Utterances) })
-	add("failed", func(s *Score) string {
-		if s.Failed == 0 {
-			return ""
-		}
-		return show.Count(s.Failed)
-	})
-	add("shards", func(s *Score) string {
-		if s.Shards == nil {
-			return ""
-		}
-		text := fmt.Sprintf("%s of %s", show.Count(len(s.Shards.Present)), show.Count(s.Shards.Of))
-		if s.Incomplete() != "" {
-			text += ": INCOMPLETE"
-		}
-		return text
-	})
-}
+	scored := s.Scored > 0
+	interval := fmt.Sprintf("none: fewer than %d utterances", fewUtterances)
+	if i := s.WERInterval; i != nil {
+		interval = fmt.Sprintf("%.2f – %.2f %%", 100*i.Low, 100*i.High)
+	}
+	add("word error rate (WER)", scored, show.Percent(s.WER))
+	add("  95 % interval", scored, interval)
+	add("character error rate (CER)", scored, show.Percent(s.CER))
+	add("match error rate (MER)", scored, show.Percent(s.MER))
+	add("word information lost (WIL)", scored, show.Percent(s.WIL))
+	add("reference words", scored, show.Count(s.ReferenceWords))
+	add("  substitutions", scored, show.Count(s.Substitutions))
+	add("  deletions (not written)", scored, show.Count(s.Deletions))
+	add("  insertions (not said)", scored, show.Count(s.Insertions)+where(s.ReferenceWords > 0, " ("+show.Percent(s.InsertionRate)+")"))
+	add("five-word runs repeated", scored, show.Count(s.Repeats))
+	add("utterances without error", scored,
+		fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored))))
 
-func errorRates(add addRow) {
-	add("word error rate (WER)", func(s *Score) string { return show.Percent(s.WER) })
-	add("  95 % interval", func(s *Score) string {
-		if s.WERInterval == nil {
-			return fmt.Sprintf("none: fewer than %d utterances", fewUtterances)
-		}
-		return fmt.Sprintf("%.2f – %.2f %%", 100*s.WERInterval.Low, 100*s.WERInterval.High)
-	})
-	add("character error rate (CER)", func(s *Score) string { return show.Percent(s.CER) })
-	add("match error rate (MER)", func(s *Score) string { return show.Percent(s.MER) })
-	add("word information lost (WIL)", func(s *Score) string { return show.Percent(s.WIL) })
-	add("reference words", func(s *Score) string { return show.Count(s.ReferenceWords) })
-	add("  substitutions", func(s *Score) string { return show.Count(s.Substitutions) })
-	add("  deletions (not written)", func(s *Score) string { return show.Count(s.Deletions) })
-	add("  insertions (not said)", func(s *Score) string {
-		if s.ReferenceWords == 0 {
-			return show.Count(s.Insertions)
-		}
-		return fmt.Sprintf("%s (%s)", show.Count(s.Insertions), show.Percent(s.InsertionRate))
-	})
-	add("five-word runs repeated", func(s *Score) string { return show.Count(s.Repeats) })
-	add("utterances without error", func(s *Score) string {
-		return fmt.Sprintf("%s (%.1f %%)", show.Count(s.Exact), 100*transcript.Ratio(float64(s.Exact), float64(s.Scored)))
-	})
-}
-
-func times(add addRow) {
-	add("audio", func(s *Score) string { return show.Seconds(s.AudioSeconds) })
-	add("time elapsed", func(s *Score) string {
-		if s.Elapsed == s.Seconds.Total {
-			return ""
-		}
-		return show.Seconds(s.Elapsed)
-	})
-	add("time of work", func(s *Score) string { return show.Seconds(s.Seconds.Total) })
-	add("speed (RTFx)", func(s *Score) string { return show.Times(s.RTFx) + " real time" })
+	add("audio", true, show.Seconds(s.AudioSeconds))
+	add("time elapsed", s.Elapsed != s.Seconds.Total, show.Seconds(s.Elapsed))
+	add("time of work", true, show.Seconds(s.Seconds.Total))
+	add("speed (RTFx)", true, show.Times(s.RTFx)+" real time")
 	for _, stage := range stageNames {
-		add("  "+stage.label, func(s *Score) string {
-			if v := stage.of(s); v > 0 {
-				return fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total))
-			}
-			return ""
-		})
+		v := stage.of(s)
+		add("  "+stage.label, v > 0, fmt.Sprintf("%s (%.0f %%)", show.Seconds(v), 100*transcript.Ratio(v, s.Seconds.Total)))
 	}
+	d := s.Drafting
+	add("accepted drafts", d.Drafted > 0, fmt.Sprintf("%s of %s tokens (%.1f %%)", show.Count(d.Accepted), show.Count(d.Drafted), 100*d.Rate()))
+	return all
 }
 
 // A stage is one part of the total time. The stages are in the order of the work and

@@ -2,14 +2,12 @@ package command
 
 import (
 	"github.com/spf13/cobra"
+
+	"verity/internal/input"
 )
 
-// SoundFiles are the extensions of sound files: those that are read, and those that people
-// have whom ffmpeg helps.
-var SoundFiles = []string{
-	"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
-	"m4a", "mp4", "aac", "mov", "mkv", "wma", "amr", "3gp",
-}
+// SoundFiles are the extensions of sound files.
+var SoundFiles = input.SoundFiles
 
 // CompleteSound offers sound files as arguments.
 func CompleteSound(c *cobra.Command) {

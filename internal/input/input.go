@@ -21,6 +21,13 @@ import (
 	"os"
 )
 
+// SoundFiles are the extensions of sound files: those that are read, and those that people
+// have whom ffmpeg helps.
+var SoundFiles = []string{
+	"wav", "flac", "mp3", "ogg", "oga", "opus", "webm", "aiff", "aif", "aifc", "caf", "au", "w64",
+	"m4a", "mp4", "aac", "mov", "mkv", "wma", "amr", "3gp",
+}
+
 // ErrNotRegular is the cause when a name leads to something that is not a regular file.
 var ErrNotRegular = errors.New("it is not a regular file")
 

@@ -81,7 +81,7 @@ func TestCompareStatus(t *testing.T) {
 			}
 		}
 		p.Add(a, b, report.Pair[wer.Counts]{})
-		err := new(arms).conclude(report.NewDocument(sets, []*report.Pairs{p}))
+		err := conclusion(report.NewDocument(sets, []*report.Pairs{p}), "")
 		code, text := 0, ""
 		if err != nil {
 			if code, text = 1, err.Error(); errors.As(err, new(command.DiffersError)) {

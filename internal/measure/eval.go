@@ -206,9 +206,11 @@ func (v *evalCommand) all(ctx context.Context, e eval.Engine, data *setup.Corpus
 // Conclude writes the report. The error decides the exit status; why says why nothing was
 // drafted, if it is known.
 func (r *runs) Conclude(ctx context.Context, d *report.Document, why string) error {
-	if err := r.report.write(ctx, r.Env, d); err != nil {
-		return err
-	}
+	return cmp.Or(r.report.write(ctx, r.Env, d), conclusion(d, why))
+}
+
+// conclusion is verdict for what was run: a comparison must have drafted something.
+func conclusion(d *report.Document, why string) error {
 	err := verdict(d)
 	if d.Verdict() != report.Inconclusive || errors.As(err, new(command.DiffersError)) {
 		return err

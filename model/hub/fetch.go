@@ -280,7 +280,7 @@ func (c *Client) lock(ctx context.Context, file, name string) (unlock func(), er
 		return nil, err
 	}
 	for try := 0; ; try++ {
-		ok, err := tryLock(f)
+		ok, err := output.TryLock(f)
 		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("locking %s: %w", name, err)

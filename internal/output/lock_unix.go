@@ -1,6 +1,6 @@
 //go:build unix && !solaris
 
-package hub
+package output
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks a file, as huggingface_hub does, unless another process has locked it.
-func tryLock(f *os.File) (bool, error) {
+// TryLock locks a file, as huggingface_hub does, unless another process has it. Closing it unlocks it.
+func TryLock(f *os.File) (bool, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil

@@ -1,4 +1,4 @@
-package hub
+package output
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock locks a file, as huggingface_hub does, unless another process has locked it.
-func tryLock(f *os.File) (bool, error) {
+// TryLock locks a file, as huggingface_hub does, unless another process has it. Closing it unlocks it.
+func TryLock(f *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
