@@ -9,7 +9,7 @@ import (
 	"verity/transcript"
 )
 
-// TestDefects holds what a reviewer missed on the page, but for what TestBrowser,
+// TestDefects holds what a reviewer missed on the page, but for what make page,
 // TestPanes, TestTicks and TestWarnings hold.
 func TestDefects(t *testing.T) {
 	d := compared(t, 40, func(all []*Record) {

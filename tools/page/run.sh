@@ -1,16 +1,18 @@
 #!/bin/sh
-# Drives the server's page in Chromium: run.sh PROGRAM MODEL SPEECH PICTURES. What a
-# machine lacks is said, and the page is skipped then.
+# Drives the server's page and reports in Chromium: run.sh PROGRAM MODEL SPEECH PICTURES. What a
+# machine lacks is said, and the pages are skipped then.
 set -eu
 program=$1 model=$2 speech=$3 pictures=$4
-skip() { echo "*** SKIPPED: the page in Chromium: $1 ***"; exit 0; }
+skip() { echo "*** SKIPPED: the pages in Chromium: $1 ***"; exit 0; }
 browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [ -n "$browser" ] || skip "no Chromium is installed"
 command -v npm >/dev/null || skip "no npm is installed"
 command -v ffmpeg >/dev/null || skip "no ffmpeg is installed"
 mkdir -p "$pictures"
-cp "$(dirname "$0")/package.json" "$(dirname "$0")/page.mjs" "$pictures"
+cp "$(dirname "$0")/package.json" "$(dirname "$0")"/*.mjs "$pictures"
 npm install --silent --prefix "$pictures" || skip "playwright-core and axe-core cannot be installed"
+digits=$PWD/models/digits
 ffmpeg -v error -y -i "$speech" -af adelay=500,apad=pad_dur=2 -ar 48000 -ac 1 "$pictures/speech.wav"
 cd "$pictures"
+node report.mjs "$browser" "$program" "$digits" "$pictures"
 exec node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures"
