@@ -27,7 +27,7 @@ that cannot be transcribed is told of, and tried again when it changes. Watch ru
 until it is stopped; no output is ever half written.
 
   verity watch recordings -o texts
-  verity watch recordings -o texts --recursive --model small --output-format srt,json`
+  verity watch recordings -o texts --recursive --model small -f srt,json`
 
 // A watchCommand is transcribe over the files of a directory as they come.
 type watchCommand struct {
