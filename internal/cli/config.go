@@ -40,7 +40,7 @@ default of the program.`
 const configVariable = "VERITY_CONFIG"
 
 // configured are the commands that take defaults from the config file.
-var configured = []string{"transcribe", "watch", "eval", "compare", "serve", "info"}
+var configured = []string{"transcribe", "listen", "watch", "eval", "compare", "serve", "info"}
 
 // configKeys are the options that the file and $VERITY_… may set.
 func configKeys() (keys []string) {

@@ -97,6 +97,7 @@ var cannotRun = map[string]string{
 	"models rm":   "it needs what pull fetched",
 	"plan --from": "it needs what bench measured", "plan --alpha 0.8 --from": "it needs what bench measured",
 	"serve":    "it runs until it is stopped",
+	"listen":   "it wants a microphone",
 	"watch":    "it runs until it is stopped",
 	"bench":    "it takes minutes",
 	"selftest": "it starts itself again, which here is a test",

@@ -116,7 +116,7 @@ func newRoot(e command.Env) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Transcribe", []*cobra.Command{scribe.Transcribe(e), scribe.Watch(e), scribe.Serve(e)}},
+		{"Transcribe", []*cobra.Command{scribe.Transcribe(e), scribe.Listen(e), scribe.Watch(e), scribe.Serve(e)}},
 		{"Measure", []*cobra.Command{measure.Eval(e), measure.Compare(e), measure.Report(e), measure.Bench(e), measure.Plan(e), measure.Selftest(e)}},
 		{"Models", []*cobra.Command{checkpoint.Models(e), checkpoint.Info(e), checkpoint.Quantize(e), checkpoint.Synth(e)}},
 		{"Shell", []*cobra.Command{configCommand(e), versionCommand(e), manualCommand()}},

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"verity/audio"
 	"verity/internal/command"
 	"verity/internal/setup"
 	"verity/internal/testmodel"
@@ -204,6 +206,7 @@ func TestExitStatus(t *testing.T) {
 		{"no-repeat", with("--no-repeat-ngram-size", "-2", good), 2, "--no-repeat-ngram-size -2"},
 		{"carry", with("--carry-initial-prompt", good), 2, "--carry-initial-prompt"},
 		{"standard input twice", with("-", "raw:16000"), 2, "only once"},
+		{"listening to a file", []string{"listen", good}, 2, "transcribe takes files"},
 		{"watching nothing", []string{"watch"}, 2, "want the directory to watch"},
 		{"watching a file", []string{"watch", good, "-o", dir}, 2, "is a file"},
 		{"watching without an output", []string{"watch", dir}, 2, "--output-dir is missing"},
@@ -384,6 +387,55 @@ func TestArriving(t *testing.T) {
 		if code != 0 || text != want {
 			t.Errorf("%s: status %d, %q, want %q", tt.name, code, text, want)
 		}
+	}
+}
+
+// TestListen: what a recorder hears is written, one that gives no sound is passed over, and
+// without any the error says what to install.
+func TestListen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: the recorder is a shell script")
+	}
+	onBase(t)
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	code, _, stderr := cli(t, nil, "listen")
+	if code != 1 || !strings.Contains(stderr, "install arecord") {
+		t.Errorf("no recorder: status %d, %q", code, stderr)
+	}
+	sound, err := filepath.Abs("../../models/whisper/jfk.flac")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clip, err := audio.Open(t.Context(), sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clip.Close()
+	pcm := make([]float32, 30*audio.SampleRate)
+	n, _ := clip.Read(pcm)
+	var raw []byte
+	for _, v := range pcm[:n] {
+		raw = binary.LittleEndian.AppendUint16(raw, uint16(int16(v*32767)))
+	}
+	for name, content := range map[string]string{
+		"sound.raw": string(raw), "arecord": "#!/bin/sh\necho no device >&2\nexit 1\n", "parec": "#!/bin/sh\nexec /bin/cat " + bin + "/sound.raw\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"listen"}, {"listen", "-f", "srt"}, {"listen", "raw:16000"}} {
+		code, stdout, stderr := cli(t, bytes.NewReader(raw), args...)
+		if code != 0 || !strings.Contains(strings.ToLower(stdout), "fellow americans") || !strings.Contains(stdout, "country") {
+			t.Errorf("%q: status %d, %q, %s", args, code, stdout, stderr)
+		}
+	}
+	if err := os.Remove(filepath.Join(bin, "parec")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := cli(t, nil, "listen"); code != 1 || !strings.Contains(stderr, "arecord: no device") {
+		t.Errorf("a recorder without a device: status %d, %q", code, stderr)
 	}
 }
 

@@ -1,2 +1,3 @@
-// Package scribe has the commands that write what was said: transcribe and serve.
+// Package scribe has the commands that write what was said: transcribe, listen, watch
+// and serve.
 package scribe
