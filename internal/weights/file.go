@@ -39,7 +39,9 @@ func FromBytes(name string, b []byte, parse Parser) (*File, error) {
 func newFile(r *region, parse Parser) (*File, error) {
 	f := &File{region: r}
 	err := guard([]*region{r}, func() (err error) {
-		f.entries, err = parse(r.data)
+		if f.entries, err = parse(r.data); err == nil {
+			err = shown(f.entries)
+		}
 		if err == nil {
 			return nil
 		}
@@ -53,6 +55,18 @@ func newFile(r *region, parse Parser) (*File, error) {
 		f.byName[e.Name] = i
 	}
 	return f, nil
+}
+
+// shown refuses names that are too long for the errors that hold them.
+func shown(entries []Entry) error {
+	const name, kind = 1024, 32
+	for _, e := range entries {
+		if len(e.Name) > name || len(e.Type) > kind {
+			return fmt.Errorf("tensor %.80q: a name of %d bytes and a type of %d, want at most %d and %d; "+
+				"download or convert the model again", e.Name, len(e.Name), len(e.Type), name, kind)
+		}
+	}
+	return nil
 }
 
 // Name returns the name the file was opened by.

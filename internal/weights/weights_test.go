@@ -183,3 +183,13 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("an empty file: %v", err)
 	}
 }
+
+// TestLongNames: what a stranger calls a tensor, or its type, is not printed at length.
+func TestLongNames(t *testing.T) {
+	for _, e := range []Entry{{Name: strings.Repeat("x", 1e6)}, {Name: "a", Type: strings.Repeat("F", 1e6)}} {
+		_, err := FromBytes("x", nil, func([]byte) ([]Entry, error) { return []Entry{e}, nil })
+		if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "at most") {
+			t.Errorf("%.300v", err)
+		}
+	}
+}
