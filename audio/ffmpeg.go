@@ -170,6 +170,7 @@ func (f *ffmpegSource) read(dst []float64) (int, error) {
 			return 0, failed
 		}
 		f.complain(failed)
+		f.out.cut = endsInPacket(f.file)
 		return 0, err
 	}
 	if f.pos += int64(n); f.pos > maxFFmpeg {
@@ -197,6 +198,26 @@ func (f *ffmpegSource) complain(failed error) {
 		why.never = true // what would be advised is ffmpeg
 		f.out.lose(f.pos, f.pos, why)
 	}
+}
+
+// endsInPacket reports whether a file is an MPEG transport stream that ends amid a packet:
+// ffmpeg drops that one without a word, and nothing states how many there should be.
+//
+// Source: ISO/IEC 13818-1, 2.4.3.2; of cameras, with four bytes of time before each.
+func endsInPacket(file *os.File) bool {
+	var b [9 * 192]byte
+	n, _ := file.ReadAt(b[:], 0)
+	st, err := file.Stat()
+	for _, k := range [][2]int{{188, 0}, {192, 4}} {
+		size, sync := k[0], k[1]
+		for sync < n && b[sync] == 0x47 {
+			sync += size
+		}
+		if sync > 8*size {
+			return err == nil && st.Size()%int64(size) != 0
+		}
+	}
+	return false
 }
 
 // wait ends the run and says why it failed, if it did.

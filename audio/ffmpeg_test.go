@@ -288,3 +288,34 @@ func TestFFmpegPlaylist(t *testing.T) {
 		t.Errorf("error = %v, want ErrUnsupported", err)
 	}
 }
+
+// TestFFmpegTransport: a transport stream states no length. Cut amid a packet of 188 bytes,
+// or amid one of MPEG's own, a line says so; cut between two, nobody can know.
+func TestFFmpegTransport(t *testing.T) {
+	program, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("there is no ffmpeg")
+	}
+	name := filepath.Join(t.TempDir(), "x.ts")
+	if out, err := exec.Command(program, "-v", "error", "-f", "lavfi", "-i", "sine=duration=3", "-c:a", "mp2", "-f", "mpegts", name).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := len(file); at > len(file)-8000; at -= 333 {
+		if err := os.WriteFile(name, file[:at], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = readAll(t, c)
+		if whole := at == len(file); err != nil || whole != (len(c.Warnings()) == 0) || at%188 != 0 != c.Truncated() {
+			t.Errorf("%d of %d bytes: %v, truncated %t, %q", at, len(file), err, c.Truncated(), c.Warnings())
+		}
+		c.Close()
+	}
+}
