@@ -8,11 +8,13 @@
 # The figures of docs/PERFORMANCE.md:
 #
 #   GOARCH=arm64 CGO_ENABLED=0 go build -o verity-arm64 ./cmd/verity
-#   tools/count-arm64.sh ./verity-arm64 transcribe --model base --precision int8 --threads 1 models/whisper/jfk.flac
+#   ffmpeg -i models/whisper/jfk.flac -t 3.5 jfk35.wav
+#   tools/count-arm64.sh ./verity-arm64 transcribe --threads 1 --audio-context 256 --language en jfk35.wav
+#   tools/count-arm64.sh ./verity-arm64 transcribe … --model DIR --precision int8 jfk35.wav
 #   cmake -S whisper.cpp -B build -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DBUILD_SHARED_LIBS=OFF \
 #     -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static \
 #     -DGGML_NATIVE=OFF -DGGML_OPENMP=OFF -DGGML_CPU_ARM_ARCH=armv8.2-a+dotprod+fp16 && cmake --build build --target whisper-cli
-#   tools/count-arm64.sh build/bin/whisper-cli -m ggml-base-q8_0.bin -t 1 -bs 1 -bo 1 -nf -np -l en jfk.wav
+#   tools/count-arm64.sh build/bin/whisper-cli -m ggml-base-q8_0.bin -t 1 -bs 1 -bo 1 -nf -np -l en -ac 256 jfk35.wav
 set -eu
 plugin=$(mktemp /tmp/count.XXXXXX.so)
 trap 'rm -f "$plugin"' EXIT

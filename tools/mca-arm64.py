@@ -25,6 +25,7 @@ TILES = [
     ("attendF32R4NEON", "attend", "fmla", 4, "fmaPeakNEON"),
     ("tileInt8x8Dot", "matmul", "sdot", 16, "dotPeakDot"),
     ("scoreInt8R8Dot", "attend", "sdot", 16, "dotPeakDot"),
+    ("tileGroupsx4Dot", "fewbits", "sdot", 16, "dotPeakDot"),
     ("directNibblesx4Dot", "fewbits", "sdot", 16, "dotPeakDot"),
     ("tileInt8x12I8MM", "matmul", "smmla", 32, "dotPeakI8MM"),
     ("tileInt8x4NEON", "matmul", "smull", 8, None),
@@ -99,7 +100,7 @@ def main():
     for name, file in ROWS:
         cells = []
         code = body(name, file)
-        size = 16 * sum(bool(re.match(r"ldu?r q\d+", l)) for l in code)
+        size = 16 * sum(len(re.findall(r"q\d+", l)) for l in code if re.match(r"ld.*\[x6\b", l))  # x6 points to weights
         for core in CORES:
             if name.endswith("Dot") and core == "cortex-a53":
                 cells.append("–")
