@@ -19,7 +19,7 @@ const sentences = {
 const byParam = {
   language: "The model does not know this language. Choose one of the list, or leave it empty.",
   "session.audio.input.transcription.language": "The model does not know this language. Choose one of the list, or leave it empty.",
-  model: "This model cannot translate. Choose “as it is spoken”.",
+  model: "This model cannot translate. Choose “as spoken”.",
   prompt: "The names and terms cannot be used. Shorten them.",
 };
 

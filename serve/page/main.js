@@ -66,6 +66,7 @@ function files(list) {
   const added = [...list].map(file => add({name: file.name, file, options: o, task: o.task}));
   if (!added.length) return;
   if (!live) choose(added[0]);
+  if (!live && !working) say("");
   next();
 }
 
@@ -75,7 +76,7 @@ async function next() {
   if (!job) return list();
   working = job;
   Object.assign(job, {state: "working", segments: [], error: "", progress: null, abort: new AbortController(), began: performance.now()});
-  if (job === chosen) text.show(job);
+  if (job === chosen) choose(job);
   list();
   try {
     await transcribe(job.file, job.file.name || job.name, {...job.options, key: $("key").value}, job.abort.signal, e => event(job, e));
@@ -122,14 +123,15 @@ function left(job) {
 const states = {
   queued: () => "waits",
   working: j => j.before != null ? `waits for the server, ${j.before} before it` : Math.round((j.progress || 0) * 100) + " %" + left(j),
-  live: () => "recording", done: j => j.duration ? short(j.duration) : "done", stopped: () => "stopped", failed: j => j.error,
+  live: () => "live", done: j => j.duration ? short(j.duration) : "done", stopped: () => "stopped", failed: j => j.error,
 };
 
 // list shows the recordings, and the page's title what goes on.
 function list() {
   $("jobs").hidden = !jobs.length;
+  $("welcome").hidden = !!jobs.length || !model;
   const focused = document.activeElement && document.activeElement.dataset.key;
-  $("jobs").firstElementChild.replaceChildren(...jobs.map(j => {
+  $("jobs").lastElementChild.replaceChildren(...jobs.map(j => {
     const li = document.createElement("li");
     const button = (label, name, f, kind) => {
       const b = Object.assign(document.createElement("button"), {textContent: label, onclick: f, className: kind || "quiet"});
@@ -183,14 +185,14 @@ function choose(job) {
   $("result").hidden = !job || !job.segments.length && job.state !== "live" && job.state !== "working";
   if (!job) return list();
   $("title").textContent = job.name;
-  for (const b of $("result").querySelectorAll(".tools button")) b.disabled = !job.segments.length || job.state === "live";
+  $("result").querySelector(".tools").hidden = !job.segments.length || job.state === "live" || job.state === "working";
   if (other || job.url === undefined) {
     URL.revokeObjectURL($("player").src);
     job.url = job.file ? URL.createObjectURL(job.file) : "";
     $("player").src = job.url;
   }
   $("player").hidden = !job.file;
-  if (other || job.state !== "working") text.show(job);
+  if (other || job.state !== "working" || !job.segments.length) text.show(job);
   list();
 }
 

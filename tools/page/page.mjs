@@ -151,6 +151,17 @@ try {
   check("several files, one after the other, one stopped", states.filter(s => s === "stopped").length === 1 && states.filter(s => /^\d+:\d\d$/.test(s)).length === 2, states);
   await page.click("#forget");
 
+  // Work that takes some time.
+  await page.setInputFiles("#file", [`${pictures}/long.wav`, speech]);
+  await page.waitForFunction(() => /left$/.test(document.querySelector("#jobs li:last-child .state").textContent), null, {timeout: 240000});
+  await looks(page, "working");
+  check("text comes while a file is worked on", (await page.innerText("#text")).length > 20, "");
+  await page.getByRole("button", {name: "Stop speech.wav"}).click();
+  await page.getByRole("button", {name: "Stop long.wav"}).click();
+  await page.waitForFunction(() => document.querySelectorAll("#jobs progress").length === 0);
+  check("what was done before a file was stopped stays", (await words(page)).length > 20, await words(page));
+  await page.click("#forget");
+
   // A recording while a file is worked on: neither throws the other's text away (D18).
   await page.setInputFiles("#file", file("beside.wav"));
   await page.click("#record");
@@ -169,8 +180,8 @@ try {
   await page.click("#record");
   await page.waitForFunction(() => /^Stop 0:0[3-9]/.test(document.getElementById("recordText").textContent), null, {timeout: 60000});
   await page.waitForFunction(() => document.getElementById("text").textContent.length > 20, null, {timeout: 120000});
-  await page.screenshot({path: `${pictures}/live-390-light.png`, caret: "initial"});
   check("the newest words are in view", await page.evaluate(() => document.querySelector("#text").getBoundingClientRect().bottom <= innerHeight - 60), "");
+  await looks(page, "live");
   await page.click("#record");
   await done(page, "Done.");
   const said = await words(page);

@@ -13,6 +13,7 @@ cp "$(dirname "$0")/package.json" "$(dirname "$0")"/*.mjs "$pictures"
 npm install --silent --prefix "$pictures" || skip "playwright-core and axe-core cannot be installed"
 digits=$PWD/models/digits
 ffmpeg -v error -y -i "$speech" -af adelay=500,apad=pad_dur=2 -ar 48000 -ac 1 "$pictures/speech.wav"
+ffmpeg -v error -y -stream_loop 24 -i "$pictures/speech.wav" -c copy "$pictures/long.wav"
 cd "$pictures"
 node report.mjs "$browser" "$program" "$digits" "$pictures"
 exec node page.mjs "$browser" "$program" "$model" "$pictures/speech.wav" "$pictures"
